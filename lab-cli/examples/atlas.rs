@@ -15,7 +15,7 @@ use std::{
     process::ExitCode,
 };
 
-use analysis::summary::{BlockResult, Reason, ThresholdResult, Verdict};
+use analysis::summary::{BlockResult, GateFinding, ThresholdResult, Validity};
 use experiment::Library;
 use serde::Deserialize;
 
@@ -26,8 +26,8 @@ type Error = Box<dyn std::error::Error>;
 struct Artefact {
     experiment: String,
     about: String,
-    verdict: Verdict,
-    reasons: Vec<Reason>,
+    verdict: Validity,
+    reasons: Vec<GateFinding>,
     claims: Vec<ThresholdResult>,
 }
 
@@ -102,9 +102,9 @@ type Arms<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
 /// ` INVALID: LAG (seda in 1). WARN: SAMPLES (none in 10, seda in 2).`: the worst first, each gate with the arms that it was seen in
 /// and in how many blocks; nothing if all is VALID.
-fn against(verdict: Verdict, reasons: &[Reason]) -> String {
-    let mut by_verdict: BTreeMap<Reverse<Verdict>, BTreeMap<&str, Arms<'_>>> = BTreeMap::new();
-    if verdict != Verdict::Valid {
+fn against(verdict: Validity, reasons: &[GateFinding]) -> String {
+    let mut by_verdict: BTreeMap<Reverse<Validity>, BTreeMap<&str, Arms<'_>>> = BTreeMap::new();
+    if verdict != Validity::Valid {
         by_verdict.entry(Reverse(verdict)).or_default();
     }
     for reason in reasons {

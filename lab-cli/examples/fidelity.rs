@@ -13,12 +13,12 @@ use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, process::Exi
 
 use analysis::{
     folder::Recorded,
-    judge::fidelity::{Speed, by_run, cells, speeds, table},
-    live::Second,
-    summary::{Mode, Summary},
+    judge::fidelity::{ServiceSpeed, by_run, cells, speeds, table},
+    live::TimelineSecond,
+    summary::{Mode, RunSummary},
 };
 use experiment::{Changes, Library, read};
-use lab_cli::run::{Cpus, Interventions, Request, Sinks, Stop, conduct};
+use lab_cli::run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct};
 
 type Error = Box<dyn std::error::Error>;
 
@@ -75,7 +75,7 @@ fn compare() -> Result<String, Error> {
             let plain = with.simulate(run.seed, None, &[])?;
             simulated.push(if at_measured_speed { with.at_speeds(run, &plain, stretch)? } else { plain.summary });
         }
-        let runs: Vec<Summary> = runs.into_iter().map(|run| run.summary).collect();
+        let runs: Vec<RunSummary> = runs.into_iter().map(|run| run.summary).collect();
         all.extend(cells(&runs, &simulated));
     }
     let each = if each { format!("\n{}", by_run(&all)) } else { String::new() };
@@ -85,8 +85,8 @@ fn compare() -> Result<String, Error> {
 /// A live run.
 struct Live {
     seed: u64,
-    summary: Summary,
-    timeline: Vec<Second>,
+    summary: RunSummary,
+    timeline: Vec<TimelineSecond>,
 }
 
 fn live_run(folder: &Path) -> Result<Live, Error> {
@@ -99,8 +99,8 @@ fn live_run(folder: &Path) -> Result<Live, Error> {
 
 /// A run in virtual time.
 struct Simulated {
-    summary: Summary,
-    timeline: Vec<Second>,
+    summary: RunSummary,
+    timeline: Vec<TimelineSecond>,
 }
 
 /// What is simulated.
@@ -111,12 +111,12 @@ struct With<'a> {
 
 impl With<'_> {
     /// All arms, or one; with the machine this fast.
-    fn simulate(&self, seed: u64, arm: Option<&str>, speeds: &[Speed]) -> Result<Simulated, Error> {
+    fn simulate(&self, seed: u64, arm: Option<&str>, speeds: &[ServiceSpeed]) -> Result<Simulated, Error> {
         let experiment = self.experiment;
         let text =
             Library::find(experiment).ok_or_else(|| format!("{experiment} does not come with the program"))?.text;
         let plant = self.plant.map(|file| format!("plant: {file}, ")).unwrap_or_default();
-        let fault = |s: &Speed| format!("{{at: {}s, for: {}s, capacity: {:.3}}}", s.from, s.lasts, s.speed);
+        let fault = |s: &ServiceSpeed| format!("{{at: {}s, for: {}s, capacity: {:.3}}}", s.from, s.lasts, s.speed);
         let faults: Vec<String> = speeds.iter().map(fault).collect();
         let set = vec![format!("virtual={{{plant}faults: [{}]}}", faults.join(", "))];
         let policies = arm.map(str::to_owned).into_iter().collect();
@@ -128,14 +128,14 @@ impl With<'_> {
         let cpus = Cpus { generator: None, target: None };
         let touches = Interventions::default();
         let request =
-            Request { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true, touches: &touches };
-        let summary = conduct(request, &mut Sinks::default(), &Stop::default())?.summary;
+            RunRequest { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true, touches: &touches };
+        let summary = conduct(request, &mut Sinks::default(), &StopSignal::default())?.summary;
         Ok(Simulated { summary, timeline: Recorded::read(&out)?.timeline })
     }
 
     /// Every arm again, as fast as the machine was in the live run's.
-    fn at_speeds(&self, run: &Live, plain: &Simulated, stretch: NonZeroUsize) -> Result<Summary, Error> {
-        let of = |timeline: &[Second], arm: &str| -> Vec<Second> {
+    fn at_speeds(&self, run: &Live, plain: &Simulated, stretch: NonZeroUsize) -> Result<RunSummary, Error> {
+        let of = |timeline: &[TimelineSecond], arm: &str| -> Vec<TimelineSecond> {
             timeline.iter().filter(|second| second.arm == arm).cloned().collect()
         };
         let mut all = plain.summary.clone();

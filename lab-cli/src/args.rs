@@ -9,8 +9,8 @@ use experiment::fields::parse_size;
 mod replay;
 mod trace;
 
-pub use replay::{By, Replay};
-pub use trace::{Anonymize, Fit, Generate, Import, Inspect, Trace};
+pub use replay::{By, ReplayArgs};
+pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};
 
 /// A laboratory for overload control: runs a service under more load than it can bear, live, and compares what policies
 /// make of it.
@@ -27,7 +27,7 @@ pub struct Cli {
     pub color: Color,
     /// What to do.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<LabCommand>,
 }
 
 /// When to colour.
@@ -43,31 +43,31 @@ pub enum Color {
 
 /// Commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum LabCommand {
     /// Runs every arm of an experiment.
-    Run(Run),
+    Run(RunArgs),
     /// The atlas: runs the results of the papers as experiments, and says which of their claims hold.
-    Reproduce(Reproduce),
+    Reproduce(ReproduceArgs),
     /// Verdicts between runs, or between the arms of one.
-    Compare(Compare),
+    Compare(CompareArgs),
     /// Computes every figure and verdict of a run again from its files, and says which differ.
-    Recheck(Recheck),
+    Recheck(RecheckArgs),
     /// Writes a report of a run.
-    Report(Report),
+    Report(ReportArgs),
     /// Past runs.
-    History(History),
+    History(HistoryArgs),
     /// Quick load on any HTTP service.
-    Load(Load),
+    Load(LoadArgs),
     /// Replays a recorded trace, with its own timing.
-    Replay(Replay),
+    Replay(ReplayArgs),
     /// Measures a live target and writes a plant file for virtual time.
-    Calibrate(Calibrate),
+    Calibrate(CalibrateArgs),
     /// Serves the Arashi web mail alone, for a browser or another load tool.
-    Serve(Serve),
+    Serve(ServeArgs),
     /// Reads experiment files and says everything that is wrong with them.
-    Check(Check),
+    Check(CheckArgs),
     /// The catalogue of policies.
-    Policies(Policies),
+    Policies(PoliciesArgs),
     /// Traces and user models: from a log to a model of its users, and back.
     #[command(subcommand)]
     Trace(Trace),
@@ -87,7 +87,7 @@ pub enum Command {
 
 /// `lab run`.
 #[derive(Debug, Args)]
-pub struct Run {
+pub struct RunArgs {
     /// Experiment files, ids of experiments (see --list), or - for standard input.
     #[arg(value_name = "FILE|ID", required_unless_present = "list")]
     pub experiments: Vec<String>,
@@ -132,7 +132,7 @@ pub struct Run {
 
 /// `lab compare`.
 #[derive(Debug, Args)]
-pub struct Compare {
+pub struct CompareArgs {
     /// Runs: folders, or names (or beginnings of names) below runs/; RUN:ARM is one arm of a run. Of one run its arms are
     /// compared; of several the first is what the others are held against, arm by arm.
     #[arg(value_name = "RUN[:ARM]", required = true)]
@@ -172,7 +172,7 @@ pub enum MetricName {
 
 /// `lab recheck`.
 #[derive(Debug, Args)]
-pub struct Recheck {
+pub struct RecheckArgs {
     /// A run: its folder, or its name (or the beginning of it) below runs/.
     pub run: String,
     /// Form of the result on standard output.
@@ -182,12 +182,12 @@ pub struct Recheck {
 
 /// `lab report`.
 #[derive(Debug, Args)]
-pub struct Report {
+pub struct ReportArgs {
     /// A run: its folder, or its name (or the beginning of it) below runs/.
     pub run: String,
     /// Form.
-    #[arg(long, value_enum, default_value_t = Format::Html)]
-    pub format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
+    pub format: ReportFormat,
     /// Where to; - is standard output [default: report.html in the run's folder; for other forms standard output].
     #[arg(short = 'o', long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -195,7 +195,7 @@ pub struct Report {
 
 /// Forms of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum ReportFormat {
     /// One file with tables and figures, for a browser; needs no network.
     Html,
     /// The summary (lab schema summary).
@@ -210,7 +210,7 @@ pub enum Format {
 
 /// `lab history`.
 #[derive(Debug, Args)]
-pub struct History {
+pub struct HistoryArgs {
     /// Only runs with these words in their name, experiment, policies or verdict.
     #[arg(value_name = "WORD")]
     pub words: Vec<String>,
@@ -242,7 +242,7 @@ pub struct History {
 
 /// `lab reproduce`.
 #[derive(Debug, Args)]
-pub struct Reproduce {
+pub struct ReproduceArgs {
     /// Ids of the atlas: seda-fig8, ew-fig3 (lab run --list names them).
     #[arg(value_name = "ID", required_unless_present = "all", conflicts_with = "all")]
     pub ids: Vec<String>,
@@ -281,7 +281,7 @@ the bound doubling with each time in a row, to 1 s at most; with -n, a load with
 /// `lab load`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_LOAD)]
-pub struct Load {
+pub struct LoadArgs {
     /// What to ask for: `http://127.0.0.1:8080/path`.
     pub url: String,
     /// Connections, each asking again as soon as it is answered [default: 64].
@@ -321,7 +321,7 @@ pub struct Load {
 
 /// `lab calibrate`.
 #[derive(Debug, Args)]
-pub struct Calibrate {
+pub struct CalibrateArgs {
     /// What to measure: arashi (with the checksum service), or experiment files or ids, whose targets are measured.
     #[arg(value_name = "arashi|FILE|ID", required = true)]
     pub targets: Vec<String>,
@@ -338,7 +338,7 @@ pub struct Calibrate {
 
 /// `lab serve`.
 #[derive(Debug, Args)]
-pub struct Serve {
+pub struct ServeArgs {
     /// Experiment file or id whose target is served [default: Arashi with generated mail].
     #[arg(value_name = "FILE|ID")]
     pub experiment: Option<String>,
@@ -377,7 +377,7 @@ pub struct Serve {
 
 /// `lab check`.
 #[derive(Debug, Args)]
-pub struct Check {
+pub struct CheckArgs {
     /// Experiment files, ids, or - for standard input.
     #[arg(value_name = "FILE|ID", required = true)]
     pub files: Vec<String>,
@@ -388,7 +388,7 @@ pub struct Check {
 
 /// `lab policies`.
 #[derive(Debug, Args)]
-pub struct Policies {
+pub struct PoliciesArgs {
     /// Everything about one.
     pub name: Option<String>,
     /// Form.

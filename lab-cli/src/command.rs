@@ -10,9 +10,9 @@ use clap::CommandFactory;
 use experiment::{Changes, Experiment, Library};
 
 use crate::{
-    args::{Cli, Command, Output, SchemaOf},
-    exit::{End, Failure, Outcome},
-    run::Stop,
+    args::{Cli, LabCommand, Output, SchemaOf},
+    exit::{CommandResult, End, Failure},
+    run::StopSignal,
     tui,
 };
 
@@ -36,38 +36,38 @@ mod trace;
 ///
 /// # Errors
 /// Bad usage, or what could not be carried out and why.
-pub fn dispatch(cli: Cli) -> Outcome {
+pub fn dispatch(cli: Cli) -> CommandResult {
     match cli.command {
         None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => screen::open(cli.color),
         None => {
             let mut help = Cli::command();
             Err(Failure::usage(format!("what shall be done?\n\n{}", help.render_help())))
         }
-        Some(Command::Check(args)) => check::check(&args),
-        Some(Command::Policies(args)) => policies::policies(&args),
-        Some(Command::Trace(args)) => trace::trace(&args, cli.color),
-        Some(Command::Schema { of }) => schema(of),
-        Some(Command::Completions { shell }) => {
+        Some(LabCommand::Check(args)) => check::check(&args),
+        Some(LabCommand::Policies(args)) => policies::policies(&args),
+        Some(LabCommand::Trace(args)) => trace::trace(&args, cli.color),
+        Some(LabCommand::Schema { of }) => schema(of),
+        Some(LabCommand::Completions { shell }) => {
             let mut buffer = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "lab", &mut buffer);
             print(&buffer)
         }
-        Some(Command::Run(args)) if args.list => list(args.output),
-        Some(Command::Run(args)) => run::run(&args, cli.color),
-        Some(Command::Reproduce(args)) => reproduce::reproduce(&args),
-        Some(Command::Compare(args)) => compare::compare(&args),
-        Some(Command::Recheck(args)) => recheck::recheck(&args),
-        Some(Command::Report(args)) => report::report(&args),
-        Some(Command::History(args)) => history::history(&args),
-        Some(Command::Calibrate(args)) => calibrate::calibrate(&args),
-        Some(Command::Load(args)) => load::load(&args),
-        Some(Command::Replay(args)) => replay::replay(&args, cli.color),
-        Some(Command::Serve(args)) => serve::serve(&args),
+        Some(LabCommand::Run(args)) if args.list => list(args.output),
+        Some(LabCommand::Run(args)) => run::run(&args, cli.color),
+        Some(LabCommand::Reproduce(args)) => reproduce::reproduce(&args),
+        Some(LabCommand::Compare(args)) => compare::compare(&args),
+        Some(LabCommand::Recheck(args)) => recheck::recheck(&args),
+        Some(LabCommand::Report(args)) => report::report(&args),
+        Some(LabCommand::History(args)) => history::history(&args),
+        Some(LabCommand::Calibrate(args)) => calibrate::calibrate(&args),
+        Some(LabCommand::Load(args)) => load::load(&args),
+        Some(LabCommand::Replay(args)) => replay::replay(&args, cli.color),
+        Some(LabCommand::Serve(args)) => serve::serve(&args),
     }
 }
 
 /// Writes to standard output; a closed pipe is an end like any other.
-fn print(bytes: &[u8]) -> Outcome {
+fn print(bytes: &[u8]) -> CommandResult {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()?;
@@ -75,7 +75,7 @@ fn print(bytes: &[u8]) -> Outcome {
 }
 
 /// `lab run --list`.
-fn list(output: Output) -> Outcome {
+fn list(output: Output) -> CommandResult {
     let mut text = String::new();
     match output {
         Output::Json => {
@@ -100,11 +100,11 @@ fn list(output: Output) -> Outcome {
     print(text.as_bytes())
 }
 
-fn schema(of: SchemaOf) -> Outcome {
+fn schema(of: SchemaOf) -> CommandResult {
     let schema = match of {
         SchemaOf::Experiment => experiment::schema::experiment(),
-        SchemaOf::Summary => schemars::schema_for!(analysis::summary::Summary),
-        SchemaOf::Timeline => schemars::schema_for!(analysis::live::Second),
+        SchemaOf::Summary => schemars::schema_for!(analysis::summary::RunSummary),
+        SchemaOf::Timeline => schemars::schema_for!(analysis::live::TimelineSecond),
         SchemaOf::Trace => schemars::schema_for!(traces::trace::SomeLine),
     };
     print(analysis::text::json(&schema).map_err(Failure::because)?.as_bytes())
@@ -157,7 +157,7 @@ fn read_text(text: &str, shown: &str, changes: &Changes) -> Result<Experiment, F
 }
 
 /// Puts the terminal back, after the person left or a signal came.
-fn close(screen: tui::Screen, stop: &Stop) -> Outcome {
+fn close(screen: tui::Screen, stop: &StopSignal) -> CommandResult {
     match stop.end() {
         // Its terminal may have been closed.
         Some(end) => {

@@ -31,7 +31,7 @@ pub enum Failure {
 }
 
 /// What commands return.
-pub type Outcome = Result<End, Failure>;
+pub type CommandResult = Result<End, Failure>;
 
 impl Failure {
     /// With the cause and the way out.
@@ -63,7 +63,7 @@ impl From<io::Error> for Failure {
 }
 
 /// Prints what is left to say, and chooses the code.
-pub fn code(outcome: Outcome) -> ExitCode {
+pub fn code(outcome: CommandResult) -> ExitCode {
     let code = match outcome {
         Ok(End::Done) | Err(Failure::ClosedPipe) => 0,
         Err(Failure::Cause(message)) => {

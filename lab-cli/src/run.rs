@@ -24,9 +24,9 @@ mod unread_requests;
 use analysis::live::LiveEvent;
 
 pub use calibrate::{
-    Measured, Request as PlantRequest, as_table, as_yaml, caution, measure as measure_plant, search as search_capacity,
+    PlantMeasurements, PlantRequest, as_table, as_yaml, caution, measure as measure_plant, search as search_capacity,
 };
-pub use conductor::{Finished, Request, conduct};
+pub use conductor::{Finished, RunRequest, conduct};
 pub use environment::cpus::Cpus;
 pub use error::RunFailure;
 pub use live::{
@@ -35,16 +35,16 @@ pub use live::{
 };
 pub use rehearsal::rehearse;
 
-pub use stop::Stop;
+pub use stop::StopSignal;
 
 /// Reads the event stream as it happens.
-pub trait Sink {
+pub trait EventSink {
     /// One event.
     fn event(&mut self, event: &LiveEvent);
 }
 
 /// A function of the event.
-impl<F: FnMut(&LiveEvent)> Sink for F {
+impl<F: FnMut(&LiveEvent)> EventSink for F {
     fn event(&mut self, event: &LiveEvent) {
         self(event);
     }
@@ -52,11 +52,11 @@ impl<F: FnMut(&LiveEvent)> Sink for F {
 
 /// Every sink of a run.
 #[derive(Default)]
-pub struct Sinks(Vec<Box<dyn Sink + Send>>);
+pub struct Sinks(Vec<Box<dyn EventSink + Send>>);
 
 impl Sinks {
     /// Adds one.
-    pub fn add(&mut self, sink: impl Sink + Send + 'static) {
+    pub fn add(&mut self, sink: impl EventSink + Send + 'static) {
         self.0.push(Box::new(sink));
     }
 

@@ -26,7 +26,7 @@ mod tests;
 use analysis::live::{LiveEvent, Touch};
 use app::{App, Effect};
 
-pub use app::{Folder, Job, OpenRun, OpenTrace, Order, PastRun, PastSummary, Told};
+pub use app::{FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, RunOrder, ScreenJob, Told};
 pub use palette::Palette;
 pub use terminal::restore;
 
@@ -87,7 +87,7 @@ impl Screen {
     pub fn of_the_program(
         palette: Palette,
         ask: impl FnMut(Ask) + Send + 'static,
-    ) -> io::Result<(Self, Receiver<Job>)> {
+    ) -> io::Result<(Self, Receiver<ScreenJob>)> {
         Self::with_jobs(palette, App::default(), ask)
     }
 
@@ -95,7 +95,7 @@ impl Screen {
     ///
     /// # Errors
     /// If standard output is no terminal that can be drawn on.
-    pub fn of_a_trace(palette: Palette, trace: OpenTrace) -> io::Result<(Self, Receiver<Job>)> {
+    pub fn of_a_trace(palette: Palette, trace: OpenTrace) -> io::Result<(Self, Receiver<ScreenJob>)> {
         Self::with_jobs(palette, App::of_a_trace(trace), |_| {})
     }
 
@@ -103,7 +103,7 @@ impl Screen {
         palette: Palette,
         app: App,
         mut ask: impl FnMut(Ask) + Send + 'static,
-    ) -> io::Result<(Self, Receiver<Job>)> {
+    ) -> io::Result<(Self, Receiver<ScreenJob>)> {
         let (jobs, wanted) = mpsc::channel();
         let mut jobs = Some(jobs);
         let effect = move |effect| match (effect, &jobs) {

@@ -13,10 +13,10 @@ use std::{
 
 use analysis::{
     judge::{
-        compare::{Across, Contest, Metric, Side, Turn, across, words::in_words},
+        compare::{Across, Contest, ContestSide, ContestTurn, Metric, across, words::in_words},
         gates::is_external,
     },
-    summary::{Arm, Summary, Verdict},
+    summary::{Arm, RunSummary, Validity},
 };
 use terminal::Tmux;
 
@@ -65,19 +65,19 @@ fn without_screen(pair: u32, out: &Path) {
 /// The only arm of a run; `Err`: the machine spoiled it, in words.
 fn arm(out: &Path) -> Result<Arm, String> {
     let text = std::fs::read_to_string(out.join("summary.json")).expect("a summary");
-    let mut summary: Summary = serde_json::from_str(&text).expect("a summary");
-    if summary.verdict != Verdict::Invalid {
+    let mut summary: RunSummary = serde_json::from_str(&text).expect("a summary");
+    if summary.verdict != Validity::Invalid {
         return Ok(summary.arms.remove(0));
     }
-    let void = || summary.reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid);
+    let void = || summary.reasons.iter().filter(|reason| reason.verdict == Validity::Invalid);
     assert!(void().all(is_external), "{}: {:?}", out.display(), summary.reasons);
     Err(void().map(|reason| format!("{}: {}", reason.code, reason.value)).collect::<Vec<_>>().join("; "))
 }
 
 /// Runs with the same number are a pair.
-fn side<'a>(name: &str, arms: &'a [Arm], pairs: &'a [String]) -> Side<'a> {
-    let turns = arms.iter().zip(pairs).map(|(arm, pair)| Turn { arm, plan: Some(pair) }).collect();
-    Side { name: name.to_owned(), turns, hindsight: false }
+fn side<'a>(name: &str, arms: &'a [Arm], pairs: &'a [String]) -> ContestSide<'a> {
+    let turns = arms.iter().zip(pairs).map(|(arm, pair)| ContestTurn { arm, plan: Some(pair) }).collect();
+    ContestSide { name: name.to_owned(), turns, hindsight: false }
 }
 
 /// Each of the metrics, with against without, and whether the two agree within its margin: that the interval (90 %) of the effect
@@ -95,7 +95,7 @@ fn compared(with: &[Arm], without: &[Arm]) -> Vec<Across> {
 
 /// The verdicts of made pairs: goodput with the screen is so many times as much, give or take so much.
 fn verdicts(times: f64, noise: f64) -> Vec<String> {
-    use analysis::summary::{Measured, Phase, Times};
+    use analysis::summary::{Measured, PhaseSummary, Times};
     let arm = |pair: u32, times: f64| {
         let measured = Measured {
             sent: 1000,
@@ -105,7 +105,7 @@ fn verdicts(times: f64, noise: f64) -> Vec<String> {
             ..Measured::default()
         };
         Arm {
-            phases: vec![Phase { name: PHASE.to_owned(), seconds: 30.0, measured, ..Phase::default() }],
+            phases: vec![PhaseSummary { name: PHASE.to_owned(), seconds: 30.0, measured, ..PhaseSummary::default() }],
             ..Arm::default()
         }
     };

@@ -5,7 +5,7 @@ mod program;
 
 use std::fs;
 
-use analysis::summary::Summary;
+use analysis::summary::RunSummary;
 use traces::UserModel;
 
 /// A session every 20 ms for 21 s. They arrive however fast the service is; what is slow only queues.
@@ -39,7 +39,7 @@ fn a_thousand_live_sessions_fit_the_matrix() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
     let bytes = fs::read(folder.path().join("run/summary.json")).expect("there");
-    let summary: Summary = serde_json::from_slice(&bytes).expect("a summary");
+    let summary: RunSummary = serde_json::from_slice(&bytes).expect("a summary");
 
     let arm = &summary.arms[0];
     let all = &arm.phases[0].measured;

@@ -68,7 +68,7 @@ impl SharedSite for Monitors {
         for want in wants {
             match want {
                 Effect::Shed { to, level } => shed(&self.upstream, self.site, to, level),
-                // A monitor has no queue, pool or replies of its own; a machine that divides quotas does not start here.
+                // A monitor has no queue, pool or replies of its own; a machine that divides quotas is not among them.
                 Effect::Release(..)
                 | Effect::Refuse(..)
                 | Effect::Quality(_)

@@ -33,7 +33,7 @@ pub(crate) use timer::keep_time;
 pub(crate) use work::shed;
 pub use work::{RefusedJob, StageWork, Upstream};
 
-/// A stage.
+/// A live stage.
 #[derive(Debug)]
 pub struct LiveStage<W: StageWork> {
     site: SiteId,
@@ -130,7 +130,7 @@ impl<W: StageWork> LiveStage<W> {
         self.with(|stage, now| stage.offer(now, offer, work)).map_err(|(work, away)| RefusedJob { work, away })
     }
 
-    /// Waits for other services on behalf of a job, which counts as neither running nor ready to run meanwhile.
+    /// Waits for other services on behalf of a job, which meanwhile counts as neither running nor runnable.
     pub async fn wait_downstream<T>(&self, wait: impl Future<Output = T>) -> T {
         self.shared.peek(|stage| stage.waits_downstream(1));
         let waits = DownstreamWait(self);
@@ -189,7 +189,7 @@ impl<W: StageWork> LiveStage<W> {
     }
 }
 
-/// A job that waits for other services, however that ends.
+/// The guard of a job that waits for other services, however that ends.
 struct DownstreamWait<'a, W: StageWork>(&'a LiveStage<W>);
 
 impl<W: StageWork> Drop for DownstreamWait<'_, W> {
@@ -216,7 +216,7 @@ impl<W: StageWork> SharedSite for LiveStage<W> {
             match stage.poll(now, &*self.probe) {
                 Action::WakeAt(at) => break Some(at),
                 Action::Idle => break None,
-                // No allocation for the one that is common.
+                // No allocation for the most frequent action.
                 Action::Start(jobs) => (0..jobs).for_each(|_| self.work.notify_one()),
                 want => wants.push(want),
             }
@@ -237,14 +237,14 @@ impl<W: StageWork> SharedSite for LiveStage<W> {
                     shed(upstream, self.site, to, level);
                 }
                 Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
-                // A stage lets held jobs into its queue by itself; the others are done.
+                // A stage queues released jobs itself; the other actions are carried out above.
                 Action::Admit(..) | Action::Start(_) | Action::WakeAt(_) | Action::Idle => {}
             }
         }
     }
 }
 
-/// The size that a spec gives a stage.
+/// The sizes of a stage in a spec.
 pub(crate) fn limits(spec: &StageSpec) -> StageLimits {
     StageLimits { queue: spec.queue, workers: spec.workers, batch: spec.batch, drop_expired: spec.drop_expired }
 }

@@ -3,7 +3,7 @@
 use crate::{
     Ctx, Entry, Gauge, Machine, Offer, Place, Policy, Reason, Seen, Verdict,
     entry::{EntryKind, Source, count, number, params},
-    gate::{TokenBucket, TokenClock},
+    primitives::{TokenBucket, TokenClock},
 };
 
 params! {

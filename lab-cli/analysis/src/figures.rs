@@ -7,15 +7,15 @@ use traces::UserModel;
 
 use crate::{
     judge::gates::limits::WAKE_UP,
-    summary::{Clocks, Conditions, Generator, Measured, Measures, Phase, WalkCell, WalkRow},
+    summary::{ClockConditions, Conditions, Generator, Measured, Measures, PhaseSummary, WalkCell, WalkRow},
 };
 
 /// One phase.
-pub fn phase(report: &PhaseReport) -> Phase {
+pub fn phase(report: &PhaseReport) -> PhaseSummary {
     let groups = |groups: &BTreeMap<String, PhaseReport>| {
         groups.iter().map(|(name, group)| (name.clone(), measured(group))).collect()
     };
-    Phase {
+    PhaseSummary {
         name: report.name.clone(),
         seconds: report.seconds,
         cut_off: report.cut_off,
@@ -133,11 +133,11 @@ pub fn conditions(report: &Report) -> Conditions {
     let health = &found.health;
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     Conditions {
-        clocks: Clocks {
+        clocks: ClockConditions {
             drift_ppm: health.clocks.drift_ppm,
             step_ms: ms(health.clocks.step),
             suspended_ms: ms(health.clocks.suspended),
-            ..Clocks::default()
+            ..ClockConditions::default()
         },
         send_lag_p999_ms: found.send_lag_p999_ms.or(found.send_lag_max_ms).unwrap_or(0.0),
         hiccup_p999_ms: health.gap_p999.map(ms),

@@ -6,17 +6,17 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     FolderError,
-    live::{LiveEvent, Second},
-    summary::Summary,
+    live::{LiveEvent, TimelineSecond},
+    summary::RunSummary,
 };
 
 /// What a folder holds.
 #[derive(Debug)]
 pub struct Recorded {
     /// The summary, if the run got that far.
-    pub summary: Option<Summary>,
+    pub summary: Option<RunSummary>,
     /// Every whole second.
-    pub timeline: Vec<Second>,
+    pub timeline: Vec<TimelineSecond>,
     /// Every whole event.
     pub events: Vec<LiveEvent>,
     /// A last line was torn: the run was killed in a write.
@@ -57,7 +57,9 @@ mod tests {
     fn a_torn_last_line_is_left_out_and_told_of() {
         let folder = tempfile::tempdir().expect("a folder");
         let line = |value: &dyn Fn() -> serde_json::Value| format!("{}\n", value());
-        let second = |second| line(&|| serde_json::to_value(Second { second, ..Second::default() }).expect("JSON"));
+        let second = |second| {
+            line(&|| serde_json::to_value(TimelineSecond { second, ..TimelineSecond::default() }).expect("JSON"))
+        };
         let note = line(&|| serde_json::to_value(LiveEvent::Note { text: "a note".to_owned() }).expect("JSON"));
         let timeline = folder.path().join("timeline.jsonl");
         let whole: String = (0..3).map(second).collect();

@@ -86,13 +86,13 @@ pub fn of_buckets(buckets: &[[u64; 2]]) -> Result<Histogram<u64>, String> {
 }
 
 /// Of each line: tag, begin and length in milliseconds, and the histogram's values with their counts.
-pub type Entry = (Option<String>, u128, u128, Vec<(u64, u64)>);
+pub type LoggedInterval = (Option<String>, u128, u128, Vec<(u64, u64)>);
 
 /// What a log holds.
 ///
 /// # Errors
 /// If it cannot be read as a log.
-pub fn entries(log: &[u8]) -> Result<Vec<Entry>, String> {
+pub fn entries(log: &[u8]) -> Result<Vec<LoggedInterval>, String> {
     let mut deserializer = Deserializer::new();
     let mut found = Vec::new();
     for entry in IntervalLogIterator::new(log) {
@@ -102,7 +102,7 @@ pub fn entries(log: &[u8]) -> Result<Vec<Entry>, String> {
     Ok(found)
 }
 
-fn read(line: &IntervalLogHistogram<'_>, deserializer: &mut Deserializer) -> Result<Entry, String> {
+fn read(line: &IntervalLogHistogram<'_>, deserializer: &mut Deserializer) -> Result<LoggedInterval, String> {
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(line.encoded_histogram())
         .map_err(|error| error.to_string())?;

@@ -11,7 +11,7 @@ pub use touch::{NOT_DONE, Touch, value_in_words};
 // What users measure is told as it is.
 pub use measure::Group;
 
-use crate::summary::{Arm, Mode, Objective, Summary, Touched};
+use crate::summary::{Arm, LatencyObjective, Mode, RunSummary, Touched};
 
 /// One thing that happened. Texts may come from the target: whoever prints them scrubs them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub enum LiveEvent {
         second: u32,
     },
     /// A second of the current arm is over.
-    Second(Box<Second>),
+    Second(Box<TimelineSecond>),
     /// How far a run in virtual time is, whose arms are computed side by side and told one after the other. For those who
     /// watch: it is not recorded.
     Computing {
@@ -73,7 +73,7 @@ pub enum LiveEvent {
     /// The person (or a signal) asked to stop: arrivals end, what is open is awaited, what was measured is saved.
     Stopping,
     /// The run is over. Comes last.
-    RunFinished(Box<Summary>),
+    RunFinished(Box<RunSummary>),
 }
 
 impl LiveEvent {
@@ -97,7 +97,7 @@ pub struct Shape {
     /// One line about it.
     pub about: String,
     /// The promise.
-    pub objective: Objective,
+    pub objective: LatencyObjective,
     /// Arms by name, in order of the file.
     pub arms: Vec<String>,
     /// Repetitions.
@@ -123,7 +123,8 @@ pub struct PhaseShape {
 /// One second of one arm: also a line of `timeline.jsonl`. Counts are of this second alone, unless they say "now".
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
-pub struct Second {
+#[schemars(rename = "Second")]
+pub struct TimelineSecond {
     /// The arm.
     pub arm: String,
     /// Its repetition, from 1.
@@ -193,7 +194,7 @@ pub struct Second {
     pub target: Option<TargetSecond>,
 }
 
-impl Second {
+impl TimelineSecond {
     /// Without what types, classes, users and stages did, nearly all of its size: what measures over an arm look at.
     #[must_use]
     pub fn outline(mut self) -> Self {

@@ -11,7 +11,7 @@ use crate::{
     FolderError,
     judge::{compare::Compare, threshold::AbortRule},
     live::value_in_words,
-    summary::{Capacity, LimitSearch, Mode, Objective, Stopped},
+    summary::{Capacity, LatencyObjective, LimitSearch, Mode, Stopped},
     text::counted,
 };
 
@@ -45,7 +45,7 @@ pub struct Planned {
     #[serde(default)]
     pub about: String,
     /// The promise.
-    pub objective: Objective,
+    pub objective: LatencyObjective,
     /// What must hold.
     pub thresholds: Vec<String>,
     /// Which of them end the run.

@@ -1,6 +1,6 @@
 //! Each policy's goodput as a share of the oracle's.
 
-use crate::summary::{Arm, ORACLE, Phase};
+use crate::summary::{Arm, ORACLE, PhaseSummary};
 
 /// Fills in the shares, phase by phase and block by block. Without an oracle, or where it answered nothing, there are none.
 pub fn fill_in(arms: &mut [Arm]) {
@@ -13,7 +13,7 @@ pub fn fill_in(arms: &mut [Arm]) {
     }
 }
 
-fn share(phase: &Phase, oracle: &Arm) -> Option<f64> {
+fn share(phase: &PhaseSummary, oracle: &Arm) -> Option<f64> {
     let same = oracle.phases.iter().find(|other| other.name == phase.name)?;
     let best = same.measured.goodput_per_s;
     (best > 0.0).then(|| phase.measured.goodput_per_s / best)
@@ -26,7 +26,7 @@ mod tests {
 
     fn arm(policy: &str, block: u32, goodput_per_s: f64) -> Arm {
         let measured = Measured { goodput_per_s, ..Measured::default() };
-        let phases = vec![Phase { name: "spike".to_owned(), measured, ..Phase::default() }];
+        let phases = vec![PhaseSummary { name: "spike".to_owned(), measured, ..PhaseSummary::default() }];
         Arm { policy: policy.to_owned(), block, phases, ..Arm::default() }
     }
 

@@ -16,12 +16,12 @@ use crate::{
     figures, histograms,
     json_diff::differ,
     judge::threshold::{Abort, Threshold, first_abort, watches},
-    live::{LiveEvent, Second},
+    live::{LiveEvent, TimelineSecond},
     manifest::Block,
     record::{self, ArmRecord},
     seconds_log,
     sum_up::{Findings, sum_up},
-    summary::{Arm, Headroom, Summary, Touched},
+    summary::{Arm, Headroom, RunSummary, Touched},
 };
 
 /// What a block's plan is by the experiment in the manifest.
@@ -41,7 +41,7 @@ pub type Replan<'a> = &'a dyn Fn(&Manifest) -> Result<Vec<BlockPlan>, String>;
 #[derive(Debug, Clone, Serialize)]
 pub struct Rechecked {
     /// Computed again.
-    pub summary: Summary,
+    pub summary: RunSummary,
     /// How many values were held against each other.
     pub values: usize,
     /// How many files were held against their digests; `None`: the run has none.
@@ -185,8 +185,9 @@ fn turns(
                 return Err(senseless(&"it was judged by other declarations than the manifest's"));
             }
             kept.seen.touches = touches(&recorded.events, label, block.block);
-            let of_turn = |second: &&Second| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
-            let seconds: Vec<Second> = recorded.timeline.iter().filter(of_turn).cloned().collect();
+            let of_turn =
+                |second: &&TimelineSecond| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
+            let seconds: Vec<TimelineSecond> = recorded.timeline.iter().filter(of_turn).cloned().collect();
             let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(|error| senseless(&error))?;
             turns.push(Turn { headroom: kept.context.headroom, arm, report });
         }
@@ -239,7 +240,7 @@ fn is_partial(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> bool 
         || blocks(manifest, recorded) != manifest.blocks.len()
 }
 
-fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bool) -> Summary {
+fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bool) -> RunSummary {
     let experiment = &manifest.experiment;
     let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
     let thresholds = thresholds(manifest);
@@ -313,7 +314,7 @@ fn log(path: &Path, turn: &Turn, differences: &mut Vec<Difference>) {
 /// The arm's seconds follow on each other, and add up to what its record holds: intended starts, and requests that were written,
 /// which belong to a second in both. The second that was under way as the run ended is not told. A run that was stopped may have
 /// a whole second's requests in it; one that went on beyond its last phase has but those that a user began in its drain.
-fn seconds(timeline: &[Second], turn: &Turn, differences: &mut Vec<Difference>) {
+fn seconds(timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Difference>) {
     let Some(report) = &turn.report else { return };
     let (name, block) = (turn.arm.shown_name(), turn.arm.block);
     let of_arm = || timeline.iter().filter(|second| (second.arm.as_str(), second.block) == (name, block));
@@ -346,7 +347,7 @@ fn seconds(timeline: &[Second], turn: &Turn, differences: &mut Vec<Difference>) 
 }
 
 /// The log of an arm's seconds, where it has one (live arms do), has as many times in each as its line in the timeline says.
-fn times(path: &Path, timeline: &[Second], turn: &Turn, differences: &mut Vec<Difference>) {
+fn times(path: &Path, timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Difference>) {
     let (name, block) = (turn.arm.shown_name(), turn.arm.block);
     let file = seconds_log::file_name(name, block);
     if turn.report.is_none() || !path.join(&file).is_file() {

@@ -12,10 +12,10 @@ use crate::{
     figures,
     judge::{
         gates::{self, Context},
-        measures::{self, Plan},
+        measures::{self, MeasuresPlan},
     },
-    live::Second,
-    summary::{Arm, Clocks, Conditions, Generator, SCHEMA, Verdict},
+    live::TimelineSecond,
+    summary::{Arm, ClockConditions, Conditions, Generator, SCHEMA, Validity},
 };
 
 /// An arm's record.
@@ -26,7 +26,7 @@ pub struct ArmRecord {
     /// What the gates knew of the plan.
     pub context: Context,
     /// What measures knew of it.
-    pub plan: Plan,
+    pub plan: MeasuresPlan,
     /// The arm without what is computed; of a bound, which nobody ran, all of it.
     pub seen: Arm,
     /// What users measured; `None`: nothing was run.
@@ -35,7 +35,13 @@ pub struct ArmRecord {
 
 impl ArmRecord {
     /// Of an arm that was run. `in_parts`: the phases whose twentieths are asked for.
-    pub fn of(arm: &Arm, context: Context, plan: Plan, report: &Report, in_parts: impl Fn(&str) -> bool) -> Self {
+    pub fn of(
+        arm: &Arm,
+        context: Context,
+        plan: MeasuresPlan,
+        report: &Report,
+        in_parts: impl Fn(&str) -> bool,
+    ) -> Self {
         let seen = Arm {
             generator: Generator::default(),
             conditions: only_seen(&arm.conditions),
@@ -45,7 +51,7 @@ impl ArmRecord {
             offered: Vec::new(),
             replayed: None,
             reasons: Vec::new(),
-            verdict: Verdict::default(),
+            verdict: Validity::default(),
             valid: true,
             ..arm.clone()
         };
@@ -53,7 +59,7 @@ impl ArmRecord {
     }
 
     /// Of a bound.
-    pub fn of_bound(arm: &Arm, context: Context, plan: Plan) -> Self {
+    pub fn of_bound(arm: &Arm, context: Context, plan: MeasuresPlan) -> Self {
         Self { schema: SCHEMA, context, plan, seen: arm.clone(), measured: None }
     }
 
@@ -61,7 +67,11 @@ impl ArmRecord {
     ///
     /// # Errors
     /// If the record makes no sense.
-    pub fn arm(&self, model: Option<&UserModel>, seconds: &[Second]) -> Result<(Arm, Option<Report>), RecordError> {
+    pub fn arm(
+        &self,
+        model: Option<&UserModel>,
+        seconds: &[TimelineSecond],
+    ) -> Result<(Arm, Option<Report>), RecordError> {
         let Some(measured) = &self.measured else { return Ok((self.seen.clone(), None)) };
         let report = measured.report()?;
         let mut arm = Arm {
@@ -81,12 +91,12 @@ impl ArmRecord {
 
 /// What only the lab could see, and no report holds.
 fn only_seen(all: &Conditions) -> Conditions {
-    let Clocks { source, source_at_end, .. } = all.clocks.clone();
+    let ClockConditions { source, source_at_end, .. } = all.clocks.clone();
     Conditions {
         noise: all.noise,
         kernel_noise: all.kernel_noise,
         service_silent_max_ms: all.service_silent_max_ms,
-        clocks: Clocks { source, source_at_end, ..Clocks::default() },
+        clocks: ClockConditions { source, source_at_end, ..ClockConditions::default() },
         ..Conditions::default()
     }
 }
@@ -94,12 +104,12 @@ fn only_seen(all: &Conditions) -> Conditions {
 /// Both together.
 fn conditions(seen: &Conditions, report: &Report) -> Conditions {
     let known = figures::conditions(report);
-    let Clocks { source, source_at_end, .. } = seen.clocks.clone();
+    let ClockConditions { source, source_at_end, .. } = seen.clocks.clone();
     Conditions {
         noise: seen.noise,
         kernel_noise: seen.kernel_noise,
         service_silent_max_ms: seen.service_silent_max_ms,
-        clocks: Clocks { source, source_at_end, ..known.clocks.clone() },
+        clocks: ClockConditions { source, source_at_end, ..known.clocks.clone() },
         ..known
     }
 }

@@ -3,11 +3,8 @@
 use std::fmt::Write;
 
 use crate::{
-    summary::{Arm, Joined, Measured, Phase, Reason, Summary},
-    text::{
-        columns::{Align, Columns},
-        known_or_at_least, percent, rate, scrubbed,
-    },
+    summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, Times},
+    text::{known_or_at_least, percent, rate, scrubbed, table::Table},
 };
 
 mod behind;
@@ -25,47 +22,28 @@ mod whole;
 pub use whole::Whole;
 
 /// Everything: arms by phase, what can be said of them over time, both ledgers, comparisons, thresholds, and last the verdict.
-pub fn text(summary: &Summary) -> String {
-    let mut out = String::new();
-    out.push_str(&arms(summary));
-    out.push_str(measures::footnote(summary));
-    for table in [measures::table(summary), behind::table(summary)].iter().filter(|table| !table.is_empty()) {
-        out.push('\n');
-        out.push_str(table);
-    }
-    out.push('\n');
-    out.push_str(&ledgers(summary));
-    let recording = replayed::table(summary);
-    if !recording.is_empty() {
-        out.push('\n');
-        out.push_str(&recording);
-    }
-    let compared = comparison::table(summary);
+pub fn text(summary: &RunSummary) -> String {
+    let name = |arm: &Arm| name(arm, summary);
+    let if_any = |table: &Table| if table.rows.is_empty() { String::new() } else { table.to_text() };
     // No winner is named where no conclusion may be drawn.
-    if summary.valid && !compared.is_empty() {
-        out.push('\n');
-        out.push_str(&compared);
-    }
-    let identical = identical(summary);
-    if !identical.is_empty() {
-        out.push('\n');
-        identical.iter().for_each(|line| out.push_str(&format!("{line}\n")));
-    }
-    if !summary.thresholds.is_empty() {
-        out.push('\n');
-        out.push_str(&thresholds(summary));
-    }
-    if !summary.reasons.is_empty() {
-        out.push('\n');
-        out.push_str(&reasons(&summary.reasons));
-    }
-    out.push('\n');
-    out.push_str(&verdict(summary));
-    out
+    let compared = if summary.valid { comparison::table(summary) } else { String::new() };
+    let parts = [
+        arms(summary) + measures::footnote(summary),
+        if_any(&measures::table(summary, name)),
+        if_any(&behind::table(summary, "behind the recording", name)),
+        ledgers(summary).to_text(),
+        if_any(&replayed::table(summary, "recording", name)),
+        compared,
+        identical(summary).iter().map(|line| format!("{line}\n")).collect(),
+        thresholds(summary),
+        reasons(&summary.reasons),
+        verdict(summary),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Arms whose setting never acted, a sentence each.
-pub fn identical(summary: &Summary) -> Vec<String> {
+pub fn identical(summary: &RunSummary) -> Vec<String> {
     let sentence = |[first, other]: &[String; 2]| {
         let (first, other) = (scrubbed(first), scrubbed(other));
         format!("{other} did exactly what {first} did, request for request: what sets them apart had no effect here.")
@@ -79,25 +57,16 @@ const OF_ORACLE: usize = 6;
 const NOT_RUN: usize = 6;
 
 /// One line a phase of an arm.
-fn arms(summary: &Summary) -> String {
+fn arms(summary: &RunSummary) -> String {
     let of_oracle = summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.of_oracle.is_some());
-    let mut header = vec![
-        ("arm", Align::Left),
-        ("phase", Align::Left),
-        ("p50", Align::Right),
-        ("p90", Align::Right),
-        ("p99", Align::Right),
-        ("in time/s", Align::Right),
-        ("rejected", Align::Right),
-        ("timed out", Align::Right),
-        ("no connect", Align::Right),
-        ("failed", Align::Right),
-    ];
+    let mut heads =
+        vec!["arm", "phase", "p50", "p90", "p99", "in time/s", "rejected", "timed out", "no connect", "failed"];
+    let columns = heads.len();
     if of_oracle {
         let bound = summary.arms.iter().any(|arm| arm.bound);
-        header.insert(OF_ORACLE, (if bound { "of bound" } else { "of oracle" }, Align::Right));
+        heads.insert(OF_ORACLE, if bound { "of bound" } else { "of oracle" });
     }
-    let mut table = Columns::new(&header);
+    let mut table = Table::new(&heads, 2..);
     for arm in &summary.arms {
         for (index, phase) in arm.phases.iter().enumerate() {
             let name = if index == 0 { name(arm, summary) } else { String::new() };
@@ -105,7 +74,7 @@ fn arms(summary: &Summary) -> String {
             if arm.bound {
                 // Counts that nobody counted.
                 row.truncate(NOT_RUN);
-                row.resize(header.len() - usize::from(of_oracle), "-".to_owned());
+                row.resize(columns, "-".to_owned());
             }
             if of_oracle {
                 row.insert(OF_ORACLE, phase.of_oracle.map_or_else(|| "-".to_owned(), percent));
@@ -113,82 +82,63 @@ fn arms(summary: &Summary) -> String {
             table.row(row);
         }
     }
-    table.into_text()
+    table.to_text()
 }
 
-fn phase_row(arm: String, phase: &Phase) -> Vec<String> {
-    let Measured { response_time_ms: times, goodput_per_s, reject_fraction, .. } = &phase.measured;
-    vec![
-        arm,
-        phase.shown_name(),
-        of_phase(phase, times.p50, times.p50_at_least),
-        of_phase(phase, times.p90, times.p90_at_least),
-        of_phase(phase, times.p99, times.p99_at_least),
-        rate(*goodput_per_s),
-        percent(*reject_fraction),
-        count(phase.measured.timed_out),
-        count(phase.measured.connect_failed),
-        count(phase.measured.failed),
-    ]
+fn phase_row(arm: String, phase: &PhaseSummary) -> Vec<String> {
+    let Measured { goodput_per_s, reject_fraction, timed_out, connect_failed, failed, .. } = phase.measured;
+    let mut row = vec![arm, phase.shown_name()];
+    row.extend(percentiles(&phase.measured.response_time_ms).map(|shown| of_phase(phase, shown)));
+    row.extend([rate(goodput_per_s), percent(reject_fraction)]);
+    row.extend([timed_out, connect_failed, failed].map(|count| count.to_string()));
+    row
 }
 
-/// A percentile, or its bound.
-pub(crate) fn percentile(value: Option<f64>, bound: Option<f64>) -> String {
-    known_or_at_least(value, bound)
+/// The median, the 90th and the 99th percentile, or their bounds.
+fn percentiles(times: &Times) -> [String; 3] {
+    [(times.p50, times.p50_at_least), (times.p90, times.p90_at_least), (times.p99, times.p99_at_least)]
+        .map(|(value, bound)| known_or_at_least(value, bound))
 }
 
 /// In parentheses where it depends on how long the phase was.
-fn of_phase(phase: &Phase, value: Option<f64>, bound: Option<f64>) -> String {
-    let shown = percentile(value, bound);
+fn of_phase(phase: &PhaseSummary, shown: String) -> String {
     if measures::is_unstable(phase) && shown != "-" { format!("({shown})") } else { shown }
 }
 
 /// What clients wrote against what the service read.
-fn ledgers(summary: &Summary) -> String {
-    let refused = |arm: &Arm| arm.phases.iter().map(|phase| phase.measured.refused_locally).sum::<u64>();
+fn ledgers(summary: &RunSummary) -> Table {
+    let refused = |arm: &Arm| arm.sum(|measured| measured.refused_locally);
     // A column for runs whose users have a policy of their own.
     let any_refused = summary.arms.iter().any(|arm| refused(arm) > 0);
-    let mut header = vec![
-        ("ledger", Align::Left),
-        ("planned", Align::Right),
-        ("unsent", Align::Right),
-        ("no connect", Align::Right),
-        ("written", Align::Right),
-        ("read by the service", Align::Right),
-        ("difference", Align::Left),
-    ];
+    let mut heads = vec!["ledger", "planned", "unsent", "no connect", "written", "read by the service", "difference"];
     if any_refused {
-        header.insert(3, ("refused locally", Align::Right));
+        heads.insert(3, "refused locally");
     }
-    let mut table = Columns::new(&header);
+    let mut table = Table::new(&heads, 1..heads.len() - 1);
     for arm in summary.arms.iter().filter(|arm| !arm.bound) {
-        let sum = |read: fn(&Measured) -> u64| arm.phases.iter().map(|phase| read(&phase.measured)).sum::<u64>();
-        let written = sum(Measured::written);
-        let (read, difference) = match &arm.server {
-            None => ("-".to_owned(), "-".to_owned()),
-            Some(server) => {
-                (count(server.requests_read), difference(written, server.requests_read, arm.requests.as_ref()))
-            }
-        };
-        let mut row = vec![
-            name(arm, summary),
-            count(sum(|m| m.planned)),
-            count(sum(|m| m.unsent)),
-            count(sum(|m| m.connect_failed)),
-            count(written),
-            read,
-            difference,
-        ];
+        let [read, difference] = read_and_difference(arm);
+        let counts =
+            [arm.sum(|m| m.planned), arm.sum(|m| m.unsent), arm.sum(|m| m.connect_failed), arm.sum(Measured::written)];
+        let mut row = vec![name(arm, summary)];
+        row.extend(counts.map(|count| count.to_string()));
+        row.extend([read, difference]);
         if any_refused {
-            row.insert(3, count(refused(arm)));
+            row.insert(3, refused(arm).to_string());
         }
         table.row(row);
     }
-    table.into_text()
+    table
+}
+
+/// What the service read of an arm's requests, and how far that is from what was written.
+fn read_and_difference(arm: &Arm) -> [String; 2] {
+    let Some(server) = &arm.server else { return ["-", "-"].map(str::to_owned) };
+    let written = arm.sum(Measured::written);
+    [server.requests_read.to_string(), difference(written, server.requests_read, arm.requests.as_ref())]
 }
 
 /// `16, timed out unread`, or `16 unread: 2 in flight, 14 timed out`.
-pub(crate) fn difference(written: u64, read: u64, joined: Option<&Joined>) -> String {
+fn difference(written: u64, read: u64, joined: Option<&Joined>) -> String {
     let difference = i128::from(written) - i128::from(read);
     match joined {
         Some(joined) if joined.unread() > 0 && difference == i128::from(joined.unread()) => {
@@ -206,8 +156,8 @@ pub(crate) fn difference(written: u64, read: u64, joined: Option<&Joined>) -> St
     }
 }
 
-fn thresholds(summary: &Summary) -> String {
-    let mut text = "thresholds\n".to_owned();
+fn thresholds(summary: &RunSummary) -> String {
+    let mut text = if summary.thresholds.is_empty() { "" } else { "thresholds\n" }.to_owned();
     for threshold in &summary.thresholds {
         let spaced: Vec<&str> = threshold.text.split_whitespace().collect();
         let _ = writeln!(text, "  {:6}  {}\n          {}", threshold.word(), spaced.join(" "), threshold.why);
@@ -216,16 +166,16 @@ fn thresholds(summary: &Summary) -> String {
 }
 
 /// The same finding in several arms is said once.
-fn reasons(reasons: &[Reason]) -> String {
-    let mut text = "validity\n".to_owned();
-    let mut said: Vec<(&Reason, Vec<String>)> = Vec::new();
+fn reasons(reasons: &[GateFinding]) -> String {
+    let mut text = if reasons.is_empty() { "" } else { "validity\n" }.to_owned();
+    let mut said: Vec<(&GateFinding, Vec<String>)> = Vec::new();
     for reason in reasons {
         let place = format!(
             "{}{}",
             reason.value,
             if reason.arm.is_empty() { String::new() } else { format!(" ({})", reason.arm) }
         );
-        let same = |other: &Reason| {
+        let same = |other: &GateFinding| {
             (&other.code, other.verdict, &other.message) == (&reason.code, reason.verdict, &reason.message)
         };
         match said.iter_mut().find(|(other, _)| same(other)) {
@@ -245,7 +195,7 @@ fn reasons(reasons: &[Reason]) -> String {
 }
 
 /// `verdict: VALID; 5 of 6 thresholds held`.
-fn verdict(summary: &Summary) -> String {
+fn verdict(summary: &RunSummary) -> String {
     let mut text = format!("verdict: {}", summary.verdict.word());
     let codes: Vec<&str> = summary.codes().into_iter().collect();
     if !codes.is_empty() {
@@ -265,12 +215,8 @@ fn verdict(summary: &Summary) -> String {
 }
 
 /// With its block where there are several.
-fn name(arm: &Arm, summary: &Summary) -> String {
+fn name(arm: &Arm, summary: &RunSummary) -> String {
     let several = summary.arms.iter().any(|arm| arm.block > 1);
     let shown = if arm.bound { format!("{} (bound)", arm.shown_name()) } else { arm.shown_name().to_owned() };
     if several { format!("{shown} ({})", arm.block) } else { shown }
-}
-
-fn count(count: u64) -> String {
-    count.to_string()
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use measure::SecondTimes;
 
 use crate::{
-    interval_log::{self, Entry, Interval},
-    live::Second,
+    interval_log::{self, Interval, LoggedInterval},
+    live::TimelineSecond,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -41,12 +41,15 @@ pub fn lines(second: u64, times: &SecondTimes) -> Result<Vec<Interval>, String> 
 ///
 /// # Errors
 /// If it cannot be read as a log.
-pub fn differs<'a>(log: &[u8], seconds: impl Iterator<Item = &'a Second>) -> Result<Option<(u32, u64, u64)>, String> {
+pub fn differs<'a>(
+    log: &[u8],
+    seconds: impl Iterator<Item = &'a TimelineSecond>,
+) -> Result<Option<(u32, u64, u64)>, String> {
     let whole = log.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     let entries = interval_log::entries(&log[..whole])?;
-    let times = |second: &Second, tag: &str| -> Option<u64> {
+    let times = |second: &TimelineSecond, tag: &str| -> Option<u64> {
         let begins = u128::from(second.second) * 1000;
-        let of = |(found, at, _, _): &&Entry| found.as_deref() == Some(tag) && *at == begins;
+        let of = |(found, at, _, _): &&LoggedInterval| found.as_deref() == Some(tag) && *at == begins;
         entries.iter().find(of).map(|(_, _, _, counts)| counts.iter().map(|(_, count)| count).sum())
     };
     for second in seconds {

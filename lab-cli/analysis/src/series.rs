@@ -14,17 +14,17 @@ pub use curves::curves_svg;
 pub use picture::svg;
 pub use rows::rows;
 
-use crate::live::Second;
+use crate::live::TimelineSecond;
 
 /// One arm of one block, second by second.
 #[derive(Debug)]
 struct Course<'a> {
     name: String,
-    seconds: Vec<&'a Second>,
+    seconds: Vec<&'a TimelineSecond>,
 }
 
 /// Arms in the order in which they ran. With several blocks each is named with its own.
-fn courses(seconds: &[Second]) -> Vec<Course<'_>> {
+fn courses(seconds: &[TimelineSecond]) -> Vec<Course<'_>> {
     let several = seconds.iter().any(|second| second.block > 1);
     let mut courses: Vec<Course<'_>> = Vec::new();
     for second in seconds {

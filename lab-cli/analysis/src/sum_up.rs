@@ -7,8 +7,10 @@ use crate::{
         gates, identical, measures,
         threshold::{Abort, Parts, RunEvidence, Threshold},
     },
-    live::Second,
-    summary::{Arm, Capacity, Comparison, Headroom, LimitSearch, Mode, Objective, SCHEMA, Stopped, Summary, Verdict},
+    live::TimelineSecond,
+    summary::{
+        Arm, Capacity, Comparison, Headroom, LatencyObjective, LimitSearch, Mode, RunSummary, SCHEMA, Stopped, Validity,
+    },
 };
 
 /// What a summary is made from.
@@ -23,7 +25,7 @@ pub struct Findings<'a> {
     /// Repetitions that were planned.
     pub blocks: u32,
     /// The promise.
-    pub objective: Objective,
+    pub objective: LatencyObjective,
     /// The work knob, where it was looked for.
     pub capacity: Option<&'a Capacity>,
     /// Limits that were looked for.
@@ -37,7 +39,7 @@ pub struct Findings<'a> {
     /// One of them ended the run.
     pub abort: Option<&'a Abort>,
     /// Seconds of the arms whose gauges are asked for.
-    pub timeline: &'a [Second],
+    pub timeline: &'a [TimelineSecond],
     /// Parts of phases.
     pub parts: Parts<'a>,
     /// Arms in the order of the file.
@@ -53,14 +55,14 @@ pub struct Findings<'a> {
 /// Arms that are the same but for their names, against each other: what differs there is noise.
 fn noise_floor(found: &Findings<'_>, arms: &[Arm]) -> Vec<Comparison> {
     let compared = found.twins.iter().flat_map(|twins| {
-        let family = compare::Family { baseline: None, ..found.compare.family(twins, &[]) };
+        let family = compare::ComparisonFamily { baseline: None, ..found.compare.family(twins, &[]) };
         compare::against_the_baseline(arms, family)
     });
     compared.collect()
 }
 
 /// The summary.
-pub fn sum_up(found: &Findings<'_>) -> Summary {
+pub fn sum_up(found: &Findings<'_>) -> RunSummary {
     let left_out = gates::excluded(found.arms);
     let kept: Vec<Arm> = found.arms.iter().filter(|arm| !left_out.contains(&arm.block)).cloned().collect();
     let noise_floor = noise_floor(found, &kept);
@@ -78,14 +80,14 @@ pub fn sum_up(found: &Findings<'_>) -> Summary {
     }
     let mut arms = found.arms.to_vec();
     oracle_share::fill_in(&mut arms);
-    Summary {
+    RunSummary {
         schema: SCHEMA,
         experiment: found.experiment.to_owned(),
         mode: found.mode,
         partial: found.partial,
         stopped: found.partial.then(|| Stopped::of(found.arms, found.order, found.blocks)),
         verdict,
-        valid: verdict != Verdict::Invalid,
+        valid: verdict != Validity::Invalid,
         reasons,
         objective: found.objective,
         capacity: found.capacity.cloned(),
@@ -105,14 +107,14 @@ mod tests {
     use super::*;
     use crate::{
         judge::gates::first_kept,
-        summary::{Measured, Phase, Reason},
+        summary::{GateFinding, Measured, PhaseSummary},
     };
 
     /// Two arms in five blocks, of which one arm had this finding against it.
     fn arms(code: &str) -> Vec<Arm> {
         let arm = |policy: &str, block: u32, goodput: f64| {
             let measured = Measured { planned: 100, sent: 100, goodput_per_s: goodput, ..Measured::default() };
-            let phase = Phase { name: "spike".to_owned(), seconds: 30.0, measured, ..Phase::default() };
+            let phase = PhaseSummary { name: "spike".to_owned(), seconds: 30.0, measured, ..PhaseSummary::default() };
             Arm { policy: policy.to_owned(), block, phases: vec![phase], ..Arm::default() }
         };
         let of_block = |block: u32| [arm("none", block, 10.0), arm("seda", block, 30.0 + f64::from(block))];
@@ -120,20 +122,20 @@ mod tests {
         let spoiled = &mut arms[3];
         // What a threshold would stumble over.
         spoiled.phases[0].measured.goodput_per_s = 1.0;
-        spoiled.verdict = Verdict::Invalid;
-        spoiled.reasons = vec![Reason {
+        spoiled.verdict = Validity::Invalid;
+        spoiled.reasons = vec![GateFinding {
             code: code.to_owned(),
             arm: "seda (block 2)".to_owned(),
             value: "much".to_owned(),
             threshold: "little".to_owned(),
             message: String::new(),
             remedy: String::new(),
-            verdict: Verdict::Invalid,
+            verdict: Validity::Invalid,
         }];
         arms
     }
 
-    fn summary(arms: &[Arm]) -> Summary {
+    fn summary(arms: &[Arm]) -> RunSummary {
         let order = ["none", "seda"].map(str::to_owned);
         let thresholds = [Threshold::parse("seda.spike.goodput > none.spike.goodput").expect("a threshold")];
         sum_up(&Findings {
@@ -141,7 +143,7 @@ mod tests {
             mode: Mode::Live,
             partial: false,
             blocks: 5,
-            objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+            objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
             capacity: None,
             searches: &[],
             headroom: None,
@@ -160,11 +162,11 @@ mod tests {
     #[test]
     fn a_block_that_the_machine_spoiled_is_part_of_nothing_and_the_run_stands() {
         let found = summary(&arms("NOISE"));
-        assert_eq!((found.verdict, found.valid, found.arms.len()), (Verdict::Warn, true, 10));
+        assert_eq!((found.verdict, found.valid, found.arms.len()), (Validity::Warn, true, 10));
         assert!(found.codes().contains("EXCLUDED") && found.codes().contains("NOISE"));
         assert!(found.comparisons.iter().all(|comparison| comparison.blocks == 4));
         assert!(found.thresholds[0].held && found.thresholds[0].blocks.len() == 4, "{:?}", found.thresholds);
-        assert_eq!(found.arms[3].verdict, Verdict::Invalid, "it stays what it was");
+        assert_eq!(found.arms[3].verdict, Validity::Invalid, "it stays what it was");
         // Nor is it drawn.
         let mut spoiled_at_first = arms("NOISE");
         spoiled_at_first.iter_mut().for_each(|arm| arm.block = [2, 1, 3, 4, 5][arm.block as usize - 1]);
@@ -174,7 +176,7 @@ mod tests {
     #[test]
     fn one_that_a_policy_may_have_spoiled_makes_the_run_invalid() {
         let found = summary(&arms("CPU"));
-        assert_eq!((found.verdict, found.valid), (Verdict::Invalid, false));
+        assert_eq!((found.verdict, found.valid), (Validity::Invalid, false));
         assert!(!found.thresholds[0].held && found.thresholds[0].blocks.len() == 5);
     }
 }

@@ -24,18 +24,18 @@ mod touched;
 mod verdict;
 
 pub use arm::{Arm, Client, WalkCell, WalkRow};
-pub use conditions::{Clocks, Conditions, Headroom, Speed};
+pub use conditions::{ClockConditions, Conditions, Headroom, Speed};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ThresholdResult, deciding};
 pub use measured::Measured;
 pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadiness};
-pub use phase::Phase;
+pub use phase::PhaseSummary;
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
-pub use services::{Calls, Service};
+pub use services::{Calls, ServiceLedger};
 pub use sides::{Generator, Kernel, Server};
 pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
-pub use verdict::{Reason, Verdict};
+pub use verdict::{GateFinding, Validity};
 // What users measure is in the summary as it is.
 pub use measure::{BackgroundLedger, Dispersion, Fairness, Times};
 
@@ -47,7 +47,8 @@ pub const ORACLE: &str = "oracle";
 
 /// Everything that a run found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
+#[schemars(rename = "Summary")]
+pub struct RunSummary {
     /// [`SCHEMA`].
     pub schema: u32,
     /// Name of the experiment.
@@ -61,13 +62,13 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Stopped>,
     /// The worst verdict of the arms.
-    pub verdict: Verdict,
-    /// False for [`Verdict::Invalid`] alone.
+    pub verdict: Validity,
+    /// False for [`Validity::Invalid`] alone.
     pub valid: bool,
     /// Why the verdict is not VALID.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<GateFinding>,
     /// What the service promises.
-    pub objective: Objective,
+    pub objective: LatencyObjective,
     /// How the work knob was set, where a capacity was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
@@ -95,7 +96,7 @@ pub struct Summary {
     pub curves: Vec<Curve>,
 }
 
-impl Summary {
+impl RunSummary {
     /// Codes of the reasons for its verdict, each once.
     pub fn codes(&self) -> BTreeSet<&str> {
         let deciding = self.reasons.iter().filter(|reason| reason.verdict == self.verdict);
@@ -133,7 +134,8 @@ pub enum Mode {
 
 /// A promise on response time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Objective {
+#[schemars(rename = "Objective")]
+pub struct LatencyObjective {
     /// Which percentile, 0 to 100.
     pub percentile: f64,
     /// Its bound.

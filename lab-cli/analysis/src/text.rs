@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-pub mod columns;
+pub mod table;
 
 /// Without characters that would act on a terminal: texts may come from the target. Control and direction characters
 /// become U+FFFD; line ends become spaces.

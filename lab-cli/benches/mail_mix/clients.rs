@@ -26,7 +26,7 @@ use super::{
 
 /// One run of a client.
 #[derive(Debug)]
-pub struct Measured {
+pub(crate) struct Measured {
     answered: f64,
     seconds: f64,
     cpu: Duration,

@@ -42,7 +42,7 @@ impl Answer {
 
 /// What the server has seen of one client.
 #[derive(Debug, Default, Clone)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// By [`TYPES`].
     pub requests: [u64; TYPES.len()],
     pub bytes: u64,

@@ -5,7 +5,7 @@ use std::{ops::RangeInclusive, time::Duration};
 use analysis::{
     judge::compare::{Compare, Metric},
     manifest::Declared,
-    summary::Objective,
+    summary::LatencyObjective,
     text::suggestion,
 };
 use schemars::json_schema;
@@ -191,13 +191,13 @@ fn name(fields: &Fields<'_>) -> Option<String> {
     Some(name)
 }
 
-fn objective(fields: &Fields<'_>) -> Option<Objective> {
+fn objective(fields: &Fields<'_>) -> Option<LatencyObjective> {
     if fields.node("objective").is_none() {
         fields.missing("objective", "{percentile: 90, response_time: 1s}");
         return None;
     }
     let ObjectiveKeys { percentile, response_time: time } = fields.table("objective")?;
-    Some(Objective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 })
+    Some(LatencyObjective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 })
 }
 
 /// Which arm the others are held against, in what, and what matters.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use analysis::judge::threshold::{AbortRule, Names, Threshold, ThresholdError, Watch};
+use analysis::judge::threshold::{AbortRule, KnownNames, Threshold, ThresholdError, Watch};
 use schemars::json_schema;
 use workloads::mail::REQUEST_TYPES;
 
@@ -39,7 +39,7 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
     let mut arms: Vec<&str> = all_arms.iter().map(String::as_str).collect();
     let running: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
     arms.extend(running.iter().filter(|arm| !all_arms.iter().any(|a| a == *arm)));
-    let names = Names {
+    let names = KnownNames {
         arms,
         phases: experiment.users.phases.iter().map(|p| (p.name.as_str(), p.duration.as_secs_f64())).collect(),
         types: match experiment.users.model {

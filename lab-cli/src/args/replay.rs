@@ -8,7 +8,7 @@ use super::{Output, size, time};
 
 /// `lab replay`.
 #[derive(Debug, Args)]
-pub struct Replay {
+pub struct ReplayArgs {
     /// A trace that lab trace import or lab trace generate has written.
     pub trace: PathBuf,
     /// Any HTTP service, by a URL for each record (http://127.0.0.1:8080/{action}?id={object}) [default: Arashi, started by lab].

@@ -10,20 +10,20 @@ use super::{Output, size, time};
 #[derive(Debug, Subcommand)]
 pub enum Trace {
     /// Makes a trace of what servers wrote: mail logs, rawlogs, packet captures, access logs and more.
-    Import(Import),
+    Import(ImportArgs),
     /// Shows what a trace has: on a terminal as a screen, else as text.
-    Inspect(Inspect),
+    Inspect(InspectArgs),
     /// Makes a user model of a trace; experiments take it as users.model.
-    Fit(Fit),
+    Fit(FitArgs),
     /// Makes a trace of a user model.
-    Generate(Generate),
+    Generate(GenerateArgs),
     /// Writes a trace again without anything that says who it was.
-    Anonymize(Anonymize),
+    Anonymize(AnonymizeArgs),
 }
 
 /// `lab trace import`.
 #[derive(Debug, Args)]
-pub struct Import {
+pub struct ImportArgs {
     /// Logs, as they are or packed (gzip, zstd), folders of them, or - for standard input. What each is, is found out.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<String>,
@@ -64,7 +64,7 @@ pub struct Import {
 
 /// `lab trace inspect`.
 #[derive(Debug, Args)]
-pub struct Inspect {
+pub struct InspectArgs {
     /// Trace, or - for standard input.
     #[arg(value_name = "TRACE")]
     pub trace: String,
@@ -78,7 +78,7 @@ pub struct Inspect {
 
 /// `lab trace fit`.
 #[derive(Debug, Args)]
-pub struct Fit {
+pub struct FitArgs {
     /// Trace, or - for standard input.
     #[arg(value_name = "TRACE")]
     pub trace: String,
@@ -95,7 +95,7 @@ pub struct Fit {
 
 /// `lab trace generate`.
 #[derive(Debug, Args)]
-pub struct Generate {
+pub struct GenerateArgs {
     /// User model: a file (.yaml), or arashi.
     #[arg(value_name = "MODEL")]
     pub model: String,
@@ -121,7 +121,7 @@ pub struct Generate {
 
 /// `lab trace anonymize`.
 #[derive(Debug, Args)]
-pub struct Anonymize {
+pub struct AnonymizeArgs {
     /// Trace, or - for standard input.
     #[arg(value_name = "TRACE")]
     pub trace: String,

@@ -16,10 +16,10 @@ use experiment::{
 use super::{print, read_experiment};
 use crate::{
     args,
-    exit::{Failure, Outcome},
+    exit::{CommandResult, Failure},
     run::{
-        Cpus, PlantRequest, RunFailure, Scratch, Sinks, Stop, as_table, as_yaml, cache_folder, caution, measure_plant,
-        progress::Progress,
+        Cpus, PlantRequest, RunFailure, Scratch, Sinks, StopSignal, as_table, as_yaml, cache_folder, caution,
+        measure_plant, progress::ProgressLines,
     },
     store::utc,
     tui::restore,
@@ -49,7 +49,7 @@ users: {model: url, path: /, phases: [{name: measured, users: 1, for: 1s}]}
 arms: [{fixed-rate: {scope: single, rate: 1/s}}]
 ";
 
-pub fn calibrate(args: &args::Calibrate) -> Outcome {
+pub fn calibrate(args: &args::CalibrateArgs) -> CommandResult {
     if args.out.exists() {
         let taken = format!("{} is there already: name another file with -o", args.out.display());
         return Err(Failure::usage(taken));
@@ -59,9 +59,9 @@ pub fn calibrate(args: &args::Calibrate) -> Outcome {
     let cores = available_parallelism().map_or(1, usize::from);
     let cpus = Cpus::choose();
     cpus.pin_generator();
-    let stop = Stop::listen(restore).map_err(Failure::because)?;
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let mut sinks = Sinks::default();
-    sinks.add(Progress::default());
+    sinks.add(ProgressLines::default());
     if cfg!(debug_assertions) {
         sinks.note("THIS IS A DEBUG BUILD: its figures are of no use (cargo run --release -- calibrate ...)");
     }
@@ -116,7 +116,7 @@ fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
 }
 
 /// Where the figures come from, without names: `2026-11-22, a core of 2, Linux 6.1.0, release build: lab calibrate arashi`.
-fn how(args: &args::Calibrate, cores: usize) -> String {
+fn how(args: &args::CalibrateArgs, cores: usize) -> String {
     let now = utc(SystemTime::now());
     let date = [now.get(0..4), now.get(4..6), now.get(6..8)].map(Option::unwrap_or_default).join("-");
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();

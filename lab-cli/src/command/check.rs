@@ -7,11 +7,11 @@ use experiment::{Changes, Experiment};
 use super::{print, read_experiment};
 use crate::{
     args,
-    exit::{Failure, Outcome},
+    exit::{CommandResult, Failure},
     run::rehearse,
 };
 
-pub fn check(args: &args::Check) -> Outcome {
+pub fn check(args: &args::CheckArgs) -> CommandResult {
     let changes = Changes { set: args.set.clone(), ..Changes::default() };
     let mut good = String::new();
     let mut bad = Vec::new();

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::print;
 use crate::{
     args::{self, MetricName, Output},
-    exit::{End, Failure, Outcome},
+    exit::{CommandResult, End, Failure},
 };
 
 mod sides;
@@ -38,7 +38,7 @@ struct Verdicts {
     comparisons: Vec<Across>,
 }
 
-pub fn compare(args: &args::Compare) -> Outcome {
+pub fn compare(args: &args::CompareArgs) -> CommandResult {
     let (entries, mut left_out) = sides::read(&args.runs)?;
     let [first, others @ ..] = &entries[..] else {
         return nothing_left(&left_out);
@@ -75,7 +75,7 @@ pub fn compare(args: &args::Compare) -> Outcome {
 }
 
 /// All that was asked for is INVALID, or alone.
-fn nothing_left(left_out: &[Left]) -> Outcome {
+fn nothing_left(left_out: &[Left]) -> CommandResult {
     let lines: Vec<String> = left_out.iter().map(|left| format!("{}: {}", left.what, left.why)).collect();
     if left_out.iter().any(|left| left.invalid) {
         super::run::aside(&format!("nothing is left to compare\n{}", lines.join("\n")));
@@ -118,7 +118,7 @@ fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, F
 }
 
 /// The phase asked for, else the experiment's, else the baseline's with the most requests.
-fn phase(args: &args::Compare, first: &Entry, contests: &[Contest<'_>]) -> Result<String, Failure> {
+fn phase(args: &args::CompareArgs, first: &Entry, contests: &[Contest<'_>]) -> Result<String, Failure> {
     let phases = || contests.iter().flat_map(|contest| &contest.theirs.turns).flat_map(|turn| &turn.arm.phases);
     if let Some(name) = args.phase.as_ref().or(first.manifest.experiment.compare.phase.as_ref()) {
         if phases().any(|phase| phase.name == *name) {

@@ -1,18 +1,15 @@
 //! `lab history`.
 
-use analysis::text::{
-    columns::{Align, Columns},
-    scrubbed,
-};
+use analysis::text::{scrubbed, table::Table};
 
 use super::print;
 use crate::{
     args::{self, Output},
-    exit::{Failure, Outcome},
+    exit::{CommandResult, Failure},
     store::history::{HistoryError, Index, PastRun, Question},
 };
 
-pub fn history(args: &args::History) -> Outcome {
+pub fn history(args: &args::HistoryArgs) -> CommandResult {
     let question = Question {
         words: &args.words,
         experiment: args.experiment.as_deref(),
@@ -42,8 +39,8 @@ pub fn history(args: &args::History) -> Outcome {
 }
 
 fn table(runs: &[PastRun]) -> String {
-    let left = ["began (UTC)", "run", "experiment", "mode", "verdict", "blocks", "thresholds", "arms"];
-    let mut table = Columns::new(&left.map(|name| (name, Align::Left)));
+    let heads = ["began (UTC)", "run", "experiment", "mode", "verdict", "blocks", "thresholds", "arms"];
+    let mut table = Table::new(&heads, ..0);
     for run in runs {
         let partial = if run.partial { ", partial" } else { "" };
         let held =
@@ -64,9 +61,9 @@ fn table(runs: &[PastRun]) -> String {
             held,
             arms.join(" "),
         ];
-        table.row(cells.map(|cell| scrubbed(&cell)).to_vec());
+        table.row(cells.map(|cell| scrubbed(&cell)));
     }
-    table.into_text()
+    table.to_text()
 }
 
 /// `2026-11-22 06:58:04` of `20261122T065804Z`.

@@ -11,7 +11,7 @@ use std::{
 use analysis::{
     figures,
     judge::gates,
-    summary::{Arm, Generator, Measured, Objective, Reason, Verdict},
+    summary::{Arm, GateFinding, Generator, LatencyObjective, Measured, Validity},
 };
 use controllers::Class;
 use measure::{Replayed, Replies, Report, Window};
@@ -19,15 +19,15 @@ use reqwest::Url;
 use serde::Serialize;
 use workloads::{
     RunError, RunOptions,
-    plan::{ArrivalLaw, Behaviour, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{ArrivalLaw, Behaviour, FailureRule, Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
 use self::silence::Silence;
 use super::print;
 use crate::{
     args::{self, Output},
-    exit::{End, Failure, Outcome},
-    run::Stop,
+    exit::{CommandResult, End, Failure},
+    run::StopSignal,
     tui::restore,
 };
 
@@ -42,13 +42,13 @@ pub(super) struct Loaded {
     schema: u32,
     url: String,
     seconds: f64,
-    verdict: Verdict,
+    verdict: Validity,
     valid: bool,
     partial: bool,
     /// The service was gone for so long that the rest of the requests were not made.
     #[serde(skip_serializing_if = "Option::is_none")]
     gave_up: Option<GaveUp>,
-    reasons: Vec<Reason>,
+    reasons: Vec<GateFinding>,
     generator: Generator,
     requests_per_s: f64,
     /// Something was sent, and nothing was answered as asked: the service failed, whatever the figures are worth.
@@ -83,7 +83,7 @@ pub(super) struct Told<'a> {
     pub flat_out: bool,
 }
 
-pub fn load(args: &args::Load) -> Outcome {
+pub fn load(args: &args::LoadArgs) -> CommandResult {
     let target = destination(&args.url, &args.allow_host)?;
     let plan = plan(args, target)?;
     let options = RunOptions { requests_limit: args.requests, ..RunOptions::default() };
@@ -100,8 +100,12 @@ pub fn load(args: &args::Load) -> Outcome {
 /// Runs it until it is over, or somebody asks it to stop: then what is in flight is cut off, since nobody waits for its answers.
 /// `gives_up`: if it has a count, it is also over once the service has been gone for [`silence::GIVES_UP_AFTER`]; true is told
 /// beside the report if it was.
-pub(super) fn run(plan: &LoadPlan, options: &RunOptions, gives_up: bool) -> Result<(Report, Stop, bool), Failure> {
-    let stop = Stop::listen_and_cut(restore).map_err(Failure::because)?;
+pub(super) fn run(
+    plan: &LoadPlan,
+    options: &RunOptions,
+    gives_up: bool,
+) -> Result<(Report, StopSignal, bool), Failure> {
+    let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
     let flag = stop.fresh_flag();
     let gives_up = gives_up && options.requests_limit.is_some();
     let (mut silence, mut gave_up) = (Silence::default(), false);
@@ -126,8 +130,8 @@ pub(super) fn report_on(
     report: &Report,
     given_up: Option<u64>,
     output: Output,
-    stop: &Stop,
-) -> Outcome {
+    stop: &StopSignal,
+) -> CommandResult {
     let loaded = judged(told, plan, report, given_up, stop.is_asked());
     let text = match output {
         Output::Json => analysis::text::json(&loaded).map_err(Failure::because)?,
@@ -182,11 +186,11 @@ pub(super) fn destination(url: &str, allowed: &[String]) -> Result<(Url, Target)
     Ok((parsed, Target { url: base, address, host: authority, entries: Vec::new() }))
 }
 
-fn connections(args: &args::Load) -> u64 {
+fn connections(args: &args::LoadArgs) -> u64 {
     args.connections.unwrap_or(DEFAULT_CONNECTIONS)
 }
 
-fn plan(args: &args::Load, (url, target): (Url, Target)) -> Result<LoadPlan, Failure> {
+fn plan(args: &args::LoadArgs, (url, target): (Url, Target)) -> Result<LoadPlan, Failure> {
     let mut path = url.path().to_owned();
     if let Some(query) = url.query() {
         path.push('?');
@@ -207,7 +211,7 @@ fn plan(args: &args::Load, (url, target): (Url, Target)) -> Result<LoadPlan, Fai
             (args.duration.or(by_count).unwrap_or(DEFAULT_TIME), vec![load])
         }
     };
-    let asks_again = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    let asks_again = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     let users = Users::Url(UrlUsers {
         method: args.method.clone(),
         headers,
@@ -240,7 +244,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u6
         ..Arm::default()
     };
     let context = gates::Context {
-        objective: Objective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 },
+        objective: LatencyObjective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 },
         closed: false,
         flat_out: told.flat_out,
         kernel_backlog_declared: true,
@@ -269,7 +273,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u6
         url: told.url.to_owned(),
         seconds,
         verdict,
-        valid: verdict != Verdict::Invalid,
+        valid: verdict != Validity::Invalid,
         partial,
         gave_up,
         reasons: arm.reasons,

@@ -12,10 +12,10 @@ use serde::Serialize;
 use super::print;
 use crate::{
     args::{self, Output},
-    exit::{Failure, Outcome},
+    exit::{CommandResult, Failure},
 };
 
-pub fn policies(args: &args::Policies) -> Outcome {
+pub fn policies(args: &args::PoliciesArgs) -> CommandResult {
     let entries: Vec<(&Entry, Option<&Preset>)> = match &args.name {
         None => Catalogue::entries().iter().map(|entry| (entry, None)).collect(),
         Some(name) => vec![find(name)?],

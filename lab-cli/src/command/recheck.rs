@@ -12,14 +12,14 @@ use serde_json::Value;
 use super::print;
 use crate::{
     args::{self, Output},
-    exit::{End, Failure, Outcome},
+    exit::{CommandResult, End, Failure},
     store::find_run,
 };
 
 /// Differences that are printed as text; all of them are in the JSON.
 const SHOWN: usize = 30;
 
-pub fn recheck(args: &args::Recheck) -> Outcome {
+pub fn recheck(args: &args::RecheckArgs) -> CommandResult {
     let folder = find_run(&args.run).map_err(Failure::usage)?;
     let found = compute_again(&folder, &replan).map_err(Failure::because)?;
     match args.output {

@@ -9,7 +9,7 @@ use experiment::{
 };
 use workloads::{
     RunOptions,
-    plan::{Behaviour, LoadPlan, OnTrouble, Phase, UrlUsers, Users},
+    plan::{Behaviour, FailureRule, LoadPlan, Phase, UrlUsers, Users},
     replay::Pace,
     url::PLACES,
 };
@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{
     args::{self, By, Color},
-    exit::{Failure, Outcome},
+    exit::{CommandResult, Failure},
 };
 
-pub fn replay(args: &args::Replay, color: Color) -> Outcome {
+pub fn replay(args: &args::ReplayArgs, color: Color) -> CommandResult {
     match &args.target {
         Some(url) => on_service(args, url),
         None => on_arashi(args, color),
@@ -31,9 +31,9 @@ pub fn replay(args: &args::Replay, color: Color) -> Outcome {
 }
 
 /// An experiment like any other, so that all that can be done with those can be done with a replay.
-fn on_arashi(args: &args::Replay, color: Color) -> Outcome {
+fn on_arashi(args: &args::ReplayArgs, color: Color) -> CommandResult {
     let experiment = experiment(args)?;
-    let asked = args::Run {
+    let asked = args::RunArgs {
         experiments: Vec::new(),
         list: false,
         policies: Vec::new(),
@@ -52,7 +52,7 @@ fn on_arashi(args: &args::Replay, color: Color) -> Outcome {
 }
 
 /// The experiment, as one would write it.
-fn experiment(args: &args::Replay) -> Result<Experiment, Failure> {
+fn experiment(args: &args::ReplayArgs) -> Result<Experiment, Failure> {
     let text = |path: &Path| {
         let path = path.to_str().ok_or_else(|| Failure::usage(format!("{}: its name is no text", path.display())))?;
         serde_json::to_string(path).map_err(Failure::because)
@@ -82,7 +82,7 @@ fn experiment(args: &args::Replay) -> Result<Experiment, Failure> {
 }
 
 /// A service that somebody else has started.
-fn on_service(args: &args::Replay, url: &str) -> Outcome {
+fn on_service(args: &args::ReplayArgs, url: &str) -> CommandResult {
     let pace = if args.by == By::Clock { Pace::Clock } else { Pace::Sessions };
     let cut = Cut {
         from: args.from.unwrap_or_default(),
@@ -109,7 +109,7 @@ fn known_places(path: &str) -> Result<(), String> {
     unknown.map_or(Ok(()), |(name, _)| Err(format!("{{{name}}} is not filled in; write {{{}}}", PLACES.join("}, {"))))
 }
 
-fn plan(args: &args::Replay, url: &str, recording: &Recording) -> Result<LoadPlan, Failure> {
+fn plan(args: &args::ReplayArgs, url: &str, recording: &Recording) -> Result<LoadPlan, Failure> {
     // Braces have no place in URLs: the path is taken as it was typed.
     let (_, target) = destination(&url.replace(['{', '}'], "_"), &args.allow_host)?;
     let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -120,7 +120,7 @@ fn plan(args: &args::Replay, url: &str, recording: &Recording) -> Result<LoadPla
     let users = Users::Url(UrlUsers {
         headers: args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?,
         // What fails is lost; the recording goes on.
-        behaviour: Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO }),
+        behaviour: Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO }),
         ..UrlUsers::new(path)
     });
     let loads = vec![recording.load(recording.played().with_texts())];

@@ -6,12 +6,12 @@ use analysis::report::{Whole, csv, html, junit, markdown};
 
 use super::print;
 use crate::{
-    args::{self, Format},
-    exit::{End, Failure, Outcome},
+    args::{self, ReportFormat},
+    exit::{CommandResult, End, Failure},
     store::find_run,
 };
 
-pub fn report(args: &args::Report) -> Outcome {
+pub fn report(args: &args::ReportArgs) -> CommandResult {
     let folder = find_run(&args.run).map_err(Failure::usage)?;
     let Some(run) = Whole::read(&folder).map_err(Failure::because)? else {
         return Err(Failure::because(format!(
@@ -20,11 +20,11 @@ pub fn report(args: &args::Report) -> Outcome {
         )));
     };
     let bytes = match args.format {
-        Format::Html => html::document(&run).into_bytes(),
-        Format::Json => analysis::text::json(&run.summary).map_err(Failure::because)?.into_bytes(),
-        Format::Junit => junit::document(&run).into_bytes(),
-        Format::Csv => csv::table(&run).map_err(Failure::because)?,
-        Format::Md => markdown::document(&run).into_bytes(),
+        ReportFormat::Html => html::document(&run).into_bytes(),
+        ReportFormat::Json => analysis::text::json(&run.summary).map_err(Failure::because)?.into_bytes(),
+        ReportFormat::Junit => junit::document(&run).into_bytes(),
+        ReportFormat::Csv => csv::table(&run).map_err(Failure::because)?,
+        ReportFormat::Md => markdown::document(&run).into_bytes(),
     };
     match place(args, &folder) {
         None => print(&bytes),
@@ -39,10 +39,10 @@ pub fn report(args: &args::Report) -> Outcome {
 }
 
 /// Where to; `None`: standard output.
-fn place(args: &args::Report, folder: &Path) -> Option<PathBuf> {
+fn place(args: &args::ReportArgs, folder: &Path) -> Option<PathBuf> {
     match &args.out {
         Some(out) if out.as_os_str() == "-" => None,
         Some(out) => Some(out.clone()),
-        None => (args.format == Format::Html).then(|| folder.join("report.html")),
+        None => (args.format == ReportFormat::Html).then(|| folder.join("report.html")),
     }
 }

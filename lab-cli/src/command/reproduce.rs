@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use analysis::{
-    summary::{Mode, Reason, Summary, ThresholdResult, Verdict},
+    summary::{GateFinding, Mode, RunSummary, ThresholdResult, Validity},
     text::nearest,
 };
 use experiment::{Changes, Experiment, Library};
@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     args::{self, Output},
-    exit::{End, Failure, Outcome},
-    run::{Cpus, Interventions, Request, Sinks, Stop, conduct, progress::Progress},
+    exit::{CommandResult, End, Failure},
+    run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
     tui::restore,
 };
 
@@ -28,14 +28,14 @@ struct Artefact {
     experiment: String,
     about: String,
     mode: Mode,
-    verdict: Verdict,
+    verdict: Validity,
     /// Why the verdict is not VALID: of every block.
-    reasons: Vec<Reason>,
+    reasons: Vec<GateFinding>,
     claims: Vec<ThresholdResult>,
     results: PathBuf,
 }
 
-pub fn reproduce(args: &args::Reproduce) -> Outcome {
+pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
     let changes = Changes { seed: args.seed, repeat: args.repeat, ..Changes::default() };
     // All are read before any runs.
     let experiments: Vec<(Experiment, Vec<&'static str>)> = chosen(args)?
@@ -50,25 +50,25 @@ pub fn reproduce(args: &args::Reproduce) -> Outcome {
     if args.live {
         cpus.pin_generator();
     }
-    let stop = Stop::listen(restore).map_err(Failure::because)?;
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let (mut worst, mut found) = (End::Done, Vec::new());
     for (experiment, ids) in experiments {
         let mut sinks = Sinks::default();
         if args.live {
-            sinks.add(Progress::default());
+            sinks.add(ProgressLines::default());
         } else {
             aside(&format!("{}: {}", experiment.name, experiment.about));
         }
         let out = args.out.as_ref().map(|out| out.join(&experiment.name));
         let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Interventions::default());
-        let request = Request { experiment: &experiment, out, cpus: &cpus, virtual_time, touches };
+        let request = RunRequest { experiment: &experiment, out, cpus: &cpus, virtual_time, touches };
         let finished = conduct(request, &mut sinks, &stop);
         if let Some(end) = stop.end() {
             return Ok(end);
         }
         let finished = finished.map_err(|failure| failed(&failure))?;
         worst = worse(worst, end_of(&finished.summary));
-        let Summary { mode, verdict, reasons, thresholds, .. } = finished.summary;
+        let RunSummary { mode, verdict, reasons, thresholds, .. } = finished.summary;
         let Experiment { name, about, .. } = experiment;
         let claims = thresholds;
         let results = finished.folder;
@@ -87,7 +87,7 @@ pub fn reproduce(args: &args::Reproduce) -> Outcome {
 }
 
 /// The experiments to run, each once, and the ids that each stands for.
-fn chosen(args: &args::Reproduce) -> Result<Vec<(&'static str, Vec<&'static str>)>, Failure> {
+fn chosen(args: &args::ReproduceArgs) -> Result<Vec<(&'static str, Vec<&'static str>)>, Failure> {
     let atlas: BTreeMap<&str, &Library> = Library::atlas().map(|entry| (entry.id, entry)).collect();
     let entries: Vec<&Library> = if args.all {
         Library::atlas().collect()

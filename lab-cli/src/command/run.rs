@@ -10,19 +10,19 @@ use analysis::{
     judge::gates::first_kept,
     live::LiveEvent,
     series,
-    summary::{Summary, Verdict, deciding},
+    summary::{RunSummary, Validity, deciding},
 };
 use experiment::{Changes, Experiment};
 
 use super::{print, read_experiment};
 use crate::{
     args::{self, Color, Output},
-    exit::{End, Failure, Outcome},
-    run::{Cpus, Finished, Interventions, Request, RunFailure, Sinks, Stop, conduct, progress::Progress},
+    exit::{CommandResult, End, Failure},
+    run::{Cpus, Finished, Interventions, RunFailure, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
     tui::{Ask, Palette, Screen, restore},
 };
 
-pub fn run(args: &args::Run, color: Color) -> Outcome {
+pub fn run(args: &args::RunArgs, color: Color) -> CommandResult {
     let one_place =
         [("--out", &args.out), ("--svg", &args.svg), ("--series", &args.series), ("--curves", &args.curves)];
     if let Some((flag, _)) = one_place.iter().find(|(_, path)| path.is_some() && args.experiments.len() > 1) {
@@ -38,7 +38,7 @@ pub fn run(args: &args::Run, color: Color) -> Outcome {
 }
 
 /// Runs them one after the other.
-pub(super) fn all(experiments: &[Experiment], args: &args::Run, color: Color) -> Outcome {
+pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, color: Color) -> CommandResult {
     if let Some(only) = experiments.iter().find(|experiment| !args.virtual_time && experiment.virtual_only()) {
         return Err(Failure::usage(format!("{} runs in virtual time alone: add --virtual", only.name)));
     }
@@ -46,7 +46,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::Run, color: Color) ->
     if !args.virtual_time {
         cpus.pin_generator();
     }
-    let stop = Stop::listen(restore).map_err(Failure::because)?;
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let mut worst = End::Done;
     for experiment in experiments {
         let finished = one(experiment, args, color, &cpus, &stop);
@@ -64,7 +64,13 @@ pub(super) fn all(experiments: &[Experiment], args: &args::Run, color: Color) ->
     Ok(worst)
 }
 
-fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, stop: &Stop) -> Result<Finished, Failure> {
+fn one(
+    experiment: &Experiment,
+    args: &args::RunArgs,
+    color: Color,
+    cpus: &Cpus,
+    stop: &StopSignal,
+) -> Result<Finished, Failure> {
     let mut sinks = Sinks::default();
     let mut screen = None;
     let touches = Interventions::default();
@@ -80,10 +86,10 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
         }
         screen = Some(shown);
     } else {
-        sinks.add(Progress::default());
+        sinks.add(ProgressLines::default());
     }
     let (out, virtual_time) = (args.out.as_deref(), args.virtual_time);
-    let request = Request { experiment, out, cpus, virtual_time, touches: &touches };
+    let request = RunRequest { experiment, out, cpus, virtual_time, touches: &touches };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
     drop((sinks, screen));
@@ -102,7 +108,7 @@ fn one(experiment: &Experiment, args: &args::Run, color: Color, cpus: &Cpus, sto
 }
 
 /// `--svg`, `--curves` and `--series`: from the results folder, like everything that is made of a run.
-fn over_time(folder: &Path, args: &args::Run) -> Result<(), Failure> {
+fn over_time(folder: &Path, args: &args::RunArgs) -> Result<(), Failure> {
     if args.svg.is_none() && args.curves.is_none() && args.series.is_none() {
         return Ok(());
     }
@@ -131,7 +137,7 @@ fn over_time(folder: &Path, args: &args::Run) -> Result<(), Failure> {
 }
 
 /// The live view needs a terminal to draw on, one that nobody reads results from, and a run that takes its time.
-fn view_wanted(args: &args::Run) -> bool {
+fn view_wanted(args: &args::RunArgs) -> bool {
     !args.no_tui
         && !args.virtual_time
         && args.output == Output::Text
@@ -153,8 +159,8 @@ fn where_it_is(folder: &Path) -> String {
     format!("results: {}\n", folder.display())
 }
 
-pub(super) fn end_of(summary: &Summary) -> End {
-    if summary.verdict == Verdict::Invalid {
+pub(super) fn end_of(summary: &RunSummary) -> End {
+    if summary.verdict == Validity::Invalid {
         return End::Invalid;
     }
     if summary.thresholds.iter().any(|threshold| !threshold.held) {
@@ -164,7 +170,7 @@ pub(super) fn end_of(summary: &Summary) -> End {
 }
 
 /// Of the metric that decides, an arm's difference from the baseline is not known, or nothing was compared at all.
-fn is_undecided(summary: &Summary) -> bool {
+fn is_undecided(summary: &RunSummary) -> bool {
     let deciding = deciding(&summary.comparisons);
     deciding.is_empty() || deciding.iter().any(|comparison| comparison.verdict == "inconclusive")
 }

@@ -12,7 +12,7 @@ use analysis::{
     folder::Recorded,
     live::LiveEvent,
     manifest::Manifest,
-    summary::{Mode, Summary},
+    summary::{Mode, RunSummary},
 };
 use experiment::raw::MAX_BYTES;
 use traces::trace::Header;
@@ -20,10 +20,10 @@ use traces::trace::Header;
 use super::{close, read_text, run::palette, trace};
 use crate::{
     args::Color,
-    exit::{End, Failure, Outcome},
-    run::{Cpus, Interventions, Request, Sinks, Stop, conduct},
+    exit::{CommandResult, End, Failure},
+    run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct},
     store::RUNS,
-    tui::{Ask, Folder, Job, OpenRun, Order, PastRun, PastSummary, Screen, Teller, Told, restore},
+    tui::{Ask, FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, Teller, Told, restore},
 };
 
 /// How long a signal waits at most while nothing runs.
@@ -31,8 +31,8 @@ const SIGNALS: Duration = Duration::from_millis(100);
 /// Most files and runs that are listed.
 const MOST: usize = 500;
 
-pub fn open(color: Color) -> Outcome {
-    let stop = Stop::listen(restore).map_err(Failure::because)?;
+pub fn open(color: Color) -> CommandResult {
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let touches = Interventions::default();
     let (asked, touched) = (stop.clone(), touches.clone());
     let ask = move |ask| match ask {
@@ -50,13 +50,13 @@ pub fn open(color: Color) -> Outcome {
             Err(_) => break,
         };
         let told = match job {
-            Job::Look => look(),
-            Job::Open(folders) => opened(&folders, None),
-            Job::Inspect(path) => match trace::shown_trace(&path.display().to_string()) {
+            ScreenJob::Look => look(),
+            ScreenJob::Open(folders) => opened(&folders, None),
+            ScreenJob::Inspect(path) => match trace::shown_trace(&path.display().to_string()) {
                 Ok(shown) => Told::Trace(Box::new(shown)),
                 Err(failure) => Told::Failed(failure.in_words()),
             },
-            Job::Run(order) => match run(&order, &teller, &stop, &touches) {
+            ScreenJob::Run(order) => match run(&order, &teller, &stop, &touches) {
                 Ok((folder, took)) => opened(&[folder], Some(took)),
                 Err(Failure::ClosedPipe) => Told::Opened(Vec::new()),
                 Err(failure) => Told::Failed(failure.in_words()),
@@ -73,7 +73,12 @@ pub fn open(color: Color) -> Outcome {
 }
 
 /// The run's folder, and how long it took.
-fn run(order: &Order, teller: &Teller, stop: &Stop, touches: &Interventions) -> Result<(PathBuf, Duration), Failure> {
+fn run(
+    order: &RunOrder,
+    teller: &Teller,
+    stop: &StopSignal,
+    touches: &Interventions,
+) -> Result<(PathBuf, Duration), Failure> {
     let experiment = read_text(&order.text, &order.name, &order.changes)?;
     let cpus = Cpus::choose();
     let mut sinks = Sinks::default();
@@ -81,7 +86,7 @@ fn run(order: &Order, teller: &Teller, stop: &Stop, touches: &Interventions) -> 
     sinks.add(move |event: &LiveEvent| teller.event(event));
     stop.run_begins();
     let virtual_time = order.virtual_time;
-    let request = Request { experiment: &experiment, out: None, cpus: &cpus, virtual_time, touches };
+    let request = RunRequest { experiment: &experiment, out: None, cpus: &cpus, virtual_time, touches };
     let began = Instant::now();
     // On a thread of its own, which alone is kept to the generator's processor: the next run may want all of them.
     let finished = std::thread::scope(|scope| {
@@ -116,16 +121,16 @@ fn look() -> Told {
         }
     }
     files.sort();
-    let mut runs: Vec<(std::time::SystemTime, PastRun)> = listed(Path::new(RUNS))
+    let mut runs: Vec<(std::time::SystemTime, ListedRun)> = listed(Path::new(RUNS))
         .into_iter()
         .filter(|path| path.join("events.jsonl").is_file())
         .map(|folder| {
             let when = fs::metadata(&folder).and_then(|found| found.modified()).unwrap_or(std::time::UNIX_EPOCH);
-            (when, PastRun { summary: summary_of(&folder), folder })
+            (when, ListedRun { summary: summary_of(&folder), folder })
         })
         .collect();
     runs.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.folder.cmp(&a.1.folder)));
-    Told::Found(Folder { files, traces: traces(), runs: runs.into_iter().map(|(_, run)| run).collect() })
+    Told::Found(FolderContents { files, traces: traces(), runs: runs.into_iter().map(|(_, run)| run).collect() })
 }
 
 /// Traces of this folder, of its folder `traces`, and of the folders in that. What is called a trace and is none is listed with the
@@ -152,7 +157,7 @@ fn listed(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn summary_of(folder: &Path) -> Option<PastSummary> {
-    let summary: Summary = serde_json::from_slice(&fs::read(folder.join("summary.json")).ok()?).ok()?;
+    let summary: RunSummary = serde_json::from_slice(&fs::read(folder.join("summary.json")).ok()?).ok()?;
     let mut arms: Vec<String> = Vec::new();
     for arm in &summary.arms {
         if !arms.iter().any(|known| known == arm.shown_name()) {
@@ -167,7 +172,7 @@ fn summary_of(folder: &Path) -> Option<PastSummary> {
 }
 
 /// Nothing for a run whose manifest is of another version: its figures can be looked at all the same.
-fn made(folder: &Path, summary: &Summary) -> Vec<String> {
+fn made(folder: &Path, summary: &RunSummary) -> Vec<String> {
     Manifest::read(folder).map_or_else(|_| Vec::new(), |manifest| manifest.in_lines(summary.stopped.as_ref()))
 }
 

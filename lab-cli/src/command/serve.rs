@@ -28,8 +28,8 @@ use workloads::StopFlag;
 use super::{print, read_experiment};
 use crate::{
     args,
-    exit::{End, Failure, Outcome},
-    run::{Corpus, Cpus, Scratch, Sinks, cache_folder, progress::Progress, search_capacity},
+    exit::{CommandResult, End, Failure},
+    run::{Corpus, Cpus, Scratch, Sinks, cache_folder, progress::ProgressLines, search_capacity},
 };
 
 /// Served when no experiment is named.
@@ -48,7 +48,7 @@ struct Account {
     password: Option<String>,
 }
 
-pub fn serve(args: &args::Serve) -> Outcome {
+pub fn serve(args: &args::ServeArgs) -> CommandResult {
     let token = args.control_token_file.as_deref().map(Token::read).transpose();
     let token = token.map_err(|error| Failure::usage(format!("--control-token-file: {error}")))?;
     if args.spec_stdin {
@@ -85,7 +85,7 @@ fn work(experiment: &Experiment, scratch: &Scratch) -> Result<(f64, Cpus), Failu
     let cpus = Cpus::choose();
     cpus.pin_generator();
     let mut sinks = Sinks::default();
-    sinks.add(Progress::default());
+    sinks.add(ProgressLines::default());
     // On generated mail, also where other mail is served: it is the paper's mix that a capacity is about.
     let corpus = Corpus::prepare(&arashi.mail).map_err(Failure::because)?;
     let log = scratch.path().join("capacity.log");
@@ -97,7 +97,7 @@ fn work(experiment: &Experiment, scratch: &Scratch) -> Result<(f64, Cpus), Failu
     Ok((found.operations, cpus))
 }
 
-fn experiment(args: &args::Serve) -> Result<Experiment, Failure> {
+fn experiment(args: &args::ServeArgs) -> Result<Experiment, Failure> {
     let changes = Changes { policies: vec![args.policy.clone()], ..Changes::default() };
     let experiment = match &args.experiment {
         Some(name) => read_experiment(name, &changes)?,
@@ -121,7 +121,7 @@ fn experiment(args: &args::Serve) -> Result<Experiment, Failure> {
 
 /// The database to serve from, and an account in it.
 fn mail(
-    args: &args::Serve,
+    args: &args::ServeArgs,
     experiment: &Experiment,
     scratch: &Scratch,
 ) -> Result<(Option<PathBuf>, Option<Account>), Failure> {
@@ -146,7 +146,7 @@ fn mail(
 }
 
 /// The password, and what to show of it: one that the person gave is not repeated.
-fn password(args: &args::Serve) -> Result<(String, Option<String>), Failure> {
+fn password(args: &args::ServeArgs) -> Result<(String, Option<String>), Failure> {
     if args.password_stdin {
         let mut text = String::new();
         io::stdin().take(MAX_BYTES).read_to_string(&mut text)?;
@@ -196,7 +196,7 @@ fn for_people(ready: &Ready, account: Option<&Account>) -> String {
 }
 
 /// For `lab run`: a resolved target in, one ready line out.
-fn for_the_lab(token: Option<Token>) -> Outcome {
+fn for_the_lab(token: Option<Token>) -> CommandResult {
     let mut text = String::new();
     io::stdin().read_to_string(&mut text)?;
     let mut task: TaskSpec = serde_json::from_str(&text).map_err(|error| Failure::usage(format!("target: {error}")))?;

@@ -20,10 +20,10 @@ use traces::{
 
 use crate::{
     args::{self, Color},
-    exit::{Failure, Outcome},
+    exit::{CommandResult, Failure},
 };
 
-pub fn trace(args: &args::Trace, color: Color) -> Outcome {
+pub fn trace(args: &args::Trace, color: Color) -> CommandResult {
     match args {
         args::Trace::Import(args) => import::import(args),
         args::Trace::Inspect(args) => inspect::inspect(args, color),

@@ -3,7 +3,7 @@
 use analysis::{
     figures,
     judge::threshold::{Abort, Watch, abort_at},
-    live::{CoreSpeeds, LiveEvent, Second},
+    live::{CoreSpeeds, LiveEvent, TimelineSecond},
     summary,
 };
 use experiment::plan::Arm;
@@ -21,7 +21,7 @@ pub struct Ended {
     /// With its histograms.
     pub report: Report,
     /// Second by second.
-    pub timeline: Vec<Second>,
+    pub timeline: Vec<TimelineSecond>,
     /// A threshold ended it.
     pub abort: Option<Abort>,
 }
@@ -65,7 +65,7 @@ impl<'a> ArmRecorder<'a> {
             events.push(LiveEvent::PhaseStarted { phase, second: u32::try_from(window.second).unwrap_or(u32::MAX) });
         }
         events.extend(happened);
-        let second = Second { speed, ..self.seconds.next(window, gauges) };
+        let second = TimelineSecond { speed, ..self.seconds.next(window, gauges) };
         if self.abort.is_none() {
             self.abort = abort_at(&mut self.watches, &second);
             events.extend(self.abort.iter().map(|abort| LiveEvent::Note { text: abort.found.clone() }));

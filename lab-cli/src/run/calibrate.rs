@@ -30,12 +30,12 @@ use workloads::{
 use self::load::Busy;
 use super::{
     Corpus, Cpus, RunFailure, Sinks,
-    live::target::{Target, destination},
+    live::target::{TargetProcess, destination},
 };
 
 pub use self::{
     file::{as_table, as_yaml, caution},
-    plant::{Measured, Request, measure},
+    plant::{PlantMeasurements, PlantRequest, measure},
 };
 
 /// Users that keep the service busy.
@@ -69,7 +69,7 @@ pub fn search(
     let mail = users(experiment, corpus.accounts())?;
     let seed = seed(experiment);
     let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus.target);
-    let target = Target::start(TaskSpec::alone(spec), log)?;
+    let target = TargetProcess::start(TaskSpec::alone(spec), log)?;
     sinks.note(solving_for(wanted, &mail));
     let plan = plan(&mail, destination(&target.ready)?, seed);
     let capacity = solve(wanted, |operations| {

@@ -12,11 +12,11 @@ use analysis::{
         gates, measures,
         threshold::{Abort, Threshold, Watch, watches},
     },
-    live::{LiveEvent, PhaseShape, Second, Shape},
+    live::{LiveEvent, PhaseShape, Shape, TimelineSecond},
     manifest::{Block, Declared},
     record::{self, ArmRecord},
     sum_up::{Findings, sum_up},
-    summary::{self, Capacity, Headroom, LimitSearch, Mode, Summary},
+    summary::{self, Capacity, Headroom, LimitSearch, Mode, RunSummary},
 };
 use controllers::{
     Random,
@@ -31,12 +31,12 @@ use measure::{Report, StallCause};
 use workloads::plan::{Account, Target};
 
 use super::{
-    Cpus, RunFailure, Sinks, Stop,
+    Cpus, RunFailure, Sinks, StopSignal,
     arm_recorder::Ended,
     calibrate,
     environment::headroom,
     live::{
-        arm::{self, Turn, tell},
+        arm::{self, ArmTurn, tell},
         interventions::Interventions,
         site::SiteSpec,
         snapshot::Corpus,
@@ -45,7 +45,7 @@ use super::{
     manifest::manifest,
     rehearsal::rehearse,
 };
-use crate::store::{folder::Folder, histograms::write as write_histograms};
+use crate::store::{folder::ResultsFolder, histograms::write as write_histograms};
 
 mod virtual_time;
 
@@ -54,7 +54,7 @@ const STALL_WORTH_A_LINE: Duration = Duration::from_millis(100);
 
 /// What to run and where to put what was found.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct RunRequest<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
     /// `--out DIR`.
@@ -71,7 +71,7 @@ pub struct Request<'a> {
 #[derive(Debug)]
 pub struct Finished {
     /// What was found.
-    pub summary: Summary,
+    pub summary: RunSummary,
     /// Where everything is.
     pub folder: PathBuf,
 }
@@ -80,12 +80,12 @@ pub struct Finished {
 ///
 /// # Errors
 /// What made it impossible; what was measured before is in the folder.
-pub fn conduct(request: Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<Finished, RunFailure> {
+pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) -> Result<Finished, RunFailure> {
     if !request.virtual_time {
         check_hindsight(request.experiment)?;
     }
     rehearse(request.experiment)?;
-    let folder = Folder::create(request.out, &request.experiment.name).map_err(RunFailure::of_new_folder)?;
+    let folder = ResultsFolder::create(request.out, &request.experiment.name).map_err(RunFailure::of_new_folder)?;
     let thresholds: Vec<Threshold> =
         request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
     let watches = watches(&thresholds, &request.experiment.aborts);
@@ -135,10 +135,10 @@ fn check_hindsight(experiment: &Experiment) -> Result<(), RunFailure> {
 }
 
 struct Run<'a> {
-    request: Request<'a>,
-    folder: Folder,
+    request: RunRequest<'a>,
+    folder: ResultsFolder,
     sinks: &'a mut Sinks,
-    stop: &'a Stop,
+    stop: &'a StopSignal,
     thresholds: Vec<Threshold>,
     /// Those that end the run.
     watches: Vec<(usize, Watch)>,
@@ -153,7 +153,7 @@ struct Run<'a> {
     /// What thresholds ask for beside the summary; the rest of what an arm leaves is in the folder. Memory does not grow with
     /// the histograms of every arm and the seconds of every run.
     parts: Vec<Part>,
-    timeline: Vec<Second>,
+    timeline: Vec<TimelineSecond>,
 }
 
 /// A part of a phase that a threshold asks for.
@@ -161,7 +161,7 @@ struct Part {
     arm: usize,
     phase: String,
     part: std::ops::Range<f64>,
-    found: summary::Phase,
+    found: summary::PhaseSummary,
 }
 
 impl Run<'_> {
@@ -279,7 +279,7 @@ impl Run<'_> {
     }
 
     fn capacity(&mut self, corpus: &Corpus, wanted: f64) -> Result<Capacity, RunFailure> {
-        let Request { experiment, cpus, .. } = self.request;
+        let RunRequest { experiment, cpus, .. } = self.request;
         let log = log_in(self.folder.path());
         calibrate::search(experiment, corpus, wanted, cpus, &log, &self.stop.fresh_flag(), self.sinks)
     }
@@ -302,7 +302,7 @@ impl Run<'_> {
             _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu))),
         };
         let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
-        let turn = Turn { arm, block, site, phases, watches, touches, cpus: self.request.cpus };
+        let turn = ArmTurn { arm, block, site, phases, watches, touches, cpus: self.request.cpus };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());
@@ -378,14 +378,14 @@ impl Run<'_> {
     }
 
     /// Keeps a second for thresholds about gauges, if there are any about its arm.
-    fn keep_second(&mut self, second: &Second) {
+    fn keep_second(&mut self, second: &TimelineSecond) {
         if self.thresholds.iter().any(|threshold| threshold.reads_gauges(&second.arm)) {
             self.timeline.push(second.clone());
         }
     }
 
     /// What measures need to know of the plan.
-    fn planned(&self, rate: Option<f64>) -> measures::Plan {
+    fn planned(&self, rate: Option<f64>) -> measures::MeasuresPlan {
         self.request.experiment.measures_plan(rate, self.request.virtual_time)
     }
 
@@ -404,7 +404,7 @@ impl Run<'_> {
         }
     }
 
-    fn summary(&self, capacity: &Option<Capacity>, partial: bool) -> Summary {
+    fn summary(&self, capacity: &Option<Capacity>, partial: bool) -> RunSummary {
         let experiment = self.request.experiment;
         let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| {
             let kept = self.parts.iter().find(|kept| kept.arm == index && kept.phase == phase && kept.part == part);
@@ -435,7 +435,7 @@ impl Run<'_> {
     }
 
     fn manifest(&self, capacity: &Option<Capacity>, blocks: &[Block]) -> Result<(), RunFailure> {
-        let Request { experiment, cpus, virtual_time, .. } = self.request;
+        let RunRequest { experiment, cpus, virtual_time, .. } = self.request;
         let mode = if virtual_time { Mode::Virtual } else { Mode::Live };
         let manifest = manifest(experiment, mode, capacity.as_ref(), &self.searches, blocks, cpus)?;
         Ok(self.folder.replace("manifest.json", &manifest)?)

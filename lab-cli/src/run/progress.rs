@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use analysis::{
-    live::{LiveEvent, Second},
+    live::{LiveEvent, TimelineSecond},
     text::{known_or_at_least, percent, scrubbed},
 };
 
-use super::Sink;
+use super::EventSink;
 
 /// Seconds between two lines of one phase.
 const EVERY: u32 = 5;
@@ -17,7 +17,7 @@ const PARTS: f64 = 5.0;
 
 /// Writes progress lines to standard error.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct ProgressLines {
     last: Option<(String, u32)>,
     arms: usize,
     started: usize,
@@ -25,7 +25,7 @@ pub struct Progress {
     computed: f64,
 }
 
-impl Sink for Progress {
+impl EventSink for ProgressLines {
     fn event(&mut self, event: &LiveEvent) {
         let Some(line) = self.line(event) else { return };
         // Nobody may be reading; the run goes on.
@@ -33,7 +33,7 @@ impl Sink for Progress {
     }
 }
 
-impl Progress {
+impl ProgressLines {
     fn line(&mut self, event: &LiveEvent) -> Option<String> {
         match event {
             LiveEvent::RunStarted(shape) => {
@@ -65,7 +65,7 @@ impl Progress {
     }
 
     /// The first second of each phase, then every fifth.
-    fn second(&mut self, second: &Second) -> Option<String> {
+    fn second(&mut self, second: &TimelineSecond) -> Option<String> {
         let due = match &self.last {
             Some((phase, at)) => *phase != second.phase || second.second >= at + EVERY,
             None => true,
@@ -88,11 +88,11 @@ mod tests {
 
     #[test]
     fn a_line_comes_with_each_phase_and_every_fifth_second() {
-        let mut progress = Progress::default();
+        let mut progress = ProgressLines::default();
         let mut at = Vec::new();
         for second in 0..13 {
             let phase = if second < 8 { "before" } else { "spike" }.to_owned();
-            let event = LiveEvent::Second(Box::new(Second { second, phase, ..Second::default() }));
+            let event = LiveEvent::Second(Box::new(TimelineSecond { second, phase, ..TimelineSecond::default() }));
             if progress.line(&event).is_some() {
                 at.push(second);
             }
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_long_run_in_virtual_time_says_how_far_it_is_five_times() {
-        let mut progress = Progress::default();
+        let mut progress = ProgressLines::default();
         let lines: Vec<String> = (0..=100)
             .filter_map(|done| progress.line(&LiveEvent::Computing { done_s: f64::from(done), of_s: 100.0 }))
             .collect();

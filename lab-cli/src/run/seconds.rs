@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use analysis::live::{GeneratorSecond, Second, StageSecond, TargetSecond};
+use analysis::live::{GeneratorSecond, StageSecond, TargetSecond, TimelineSecond};
 use measure::{ClientGauges, Window};
 use target_app::control::wire::{Gauges, StageGauges};
 use workloads::{
@@ -64,7 +64,7 @@ impl Seconds {
     }
 
     /// The next second.
-    pub fn next(&mut self, window: &Window, gauges: Option<Gauges>) -> Second {
+    pub fn next(&mut self, window: &Window, gauges: Option<Gauges>) -> TimelineSecond {
         let users = &window.users;
         let count = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
         let states = [
@@ -76,7 +76,7 @@ impl Seconds {
             ("in request", users.in_flight),
             ("gone", users.gone),
         ];
-        Second {
+        TimelineSecond {
             arm: self.arm.clone(),
             block: self.block,
             second: count(window.second),

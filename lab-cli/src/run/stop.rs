@@ -16,7 +16,7 @@ use crate::exit::End;
 
 /// Whether, and by what, the run was asked to stop.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<Inner>);
+pub struct StopSignal(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -34,7 +34,7 @@ struct Inner {
 const BY_PERSON: u8 = 2;
 const BY_SYSTEM: u8 = 15;
 
-impl Stop {
+impl StopSignal {
     /// Listens to signals on a thread of its own. `give_back`: what is done before a second signal ends the program.
     ///
     /// # Errors

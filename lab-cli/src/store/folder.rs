@@ -12,13 +12,13 @@ use serde::Serialize;
 
 /// An open folder.
 #[derive(Debug)]
-pub struct Folder {
+pub struct ResultsFolder {
     path: PathBuf,
     timeline: Lines,
     events: Lines,
 }
 
-impl Folder {
+impl ResultsFolder {
     /// Makes it: `--out DIR`, or `runs/<name>-<UTC time>`.
     pub fn create(out: Option<&Path>, name: &str) -> Result<Self, FolderError> {
         let path = match out {
@@ -150,8 +150,8 @@ mod tests {
     fn a_folder_is_never_written_over() {
         let parent = tempfile::tempdir().expect("a folder");
         let out = parent.path().join("run");
-        Folder::create(Some(&out), "x").expect("made");
-        let again = Folder::create(Some(&out), "x").expect_err("it is there");
+        ResultsFolder::create(Some(&out), "x").expect("made");
+        let again = ResultsFolder::create(Some(&out), "x").expect_err("it is there");
         assert!(matches!(again, FolderError::File { source, .. } if source.kind() == io::ErrorKind::AlreadyExists));
     }
 

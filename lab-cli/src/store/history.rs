@@ -12,7 +12,7 @@ use std::{
 
 use analysis::{
     manifest::Manifest,
-    summary::{Mode, Summary},
+    summary::{Mode, RunSummary},
 };
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ fn mark(file: &Path) -> Option<String> {
 fn read(runs: &Path, name: &str) -> Option<PastRun> {
     let folder = runs.join(name);
     let manifest = Manifest::read(&folder).ok()?;
-    let summary: Option<Summary> =
+    let summary: Option<RunSummary> =
         fs::read(folder.join("summary.json")).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let policy = |label: &str| {
         let arm = summary.as_ref()?.arms.iter().find(|arm| arm.shown_name() == label)?;

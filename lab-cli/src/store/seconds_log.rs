@@ -51,7 +51,7 @@ impl SecondsLog {
 
 #[cfg(test)]
 mod tests {
-    use analysis::{live::Second, seconds_log::differs};
+    use analysis::{live::TimelineSecond, seconds_log::differs};
     use measure::SecondTimes;
 
     use super::*;
@@ -65,8 +65,14 @@ mod tests {
         Window { second, times: Some(Box::new(times)), ..Window::default() }
     }
 
-    fn second(second: u32) -> Second {
-        Second { second, served: 3, served_late: 1, rejected: if second == 1 { 5 } else { 0 }, ..Second::default() }
+    fn second(second: u32) -> TimelineSecond {
+        TimelineSecond {
+            second,
+            served: 3,
+            served_late: 1,
+            rejected: if second == 1 { 5 } else { 0 },
+            ..TimelineSecond::default()
+        }
     }
 
     #[test]
@@ -91,7 +97,7 @@ mod tests {
         // Cut before the last second: it is missing.
         assert_eq!(differs(&read()[..lengths[1]], all.iter()), Ok(Some((2, 0, 4))));
         // Another count.
-        let other = Second { served: 4, ..second(0) };
+        let other = TimelineSecond { served: 4, ..second(0) };
         assert_eq!(differs(&read(), [other].iter()), Ok(Some((0, 4, 5))));
     }
 }

@@ -1,12 +1,12 @@
 //! The whole program on a terminal: screens, and what is asked of whoever carries out work.
 //!
-//! Nothing here reads a file or runs anything: [`Job`]s go out, [`Told`] comes in.
+//! Nothing here reads a file or runs anything: [`ScreenJob`]s go out, [`Told`] comes in.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use analysis::{
-    live::{LiveEvent, Second, Shape},
-    summary::Summary,
+    live::{LiveEvent, Shape, TimelineSecond},
+    summary::RunSummary,
 };
 use crossterm::event::KeyEvent;
 use experiment::Changes;
@@ -38,20 +38,20 @@ pub(super) use trace::Trace;
 
 /// Work for somebody else.
 #[derive(Debug)]
-pub enum Job {
+pub enum ScreenJob {
     /// Find the experiments, the traces and the runs of this folder.
     Look,
     /// Look into this trace.
     Inspect(PathBuf),
     /// Run an experiment.
-    Run(Box<Order>),
+    Run(Box<RunOrder>),
     /// Read these runs.
     Open(Vec<PathBuf>),
 }
 
 /// An experiment to run.
 #[derive(Debug)]
-pub struct Order {
+pub struct RunOrder {
     /// For its problems: what it is called.
     pub name: String,
     /// The file.
@@ -68,7 +68,7 @@ pub enum Told {
     /// Something happened in a run.
     Event(Box<LiveEvent>),
     /// What is in this folder.
-    Found(Folder),
+    Found(FolderContents),
     /// What a trace has.
     Trace(Box<OpenTrace>),
     /// Runs that were asked for, or the one that has just ended.
@@ -79,18 +79,18 @@ pub enum Told {
 
 /// What a folder has for the program.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Folder {
+pub struct FolderContents {
     /// Experiment files with their texts.
     pub files: Vec<(String, String)>,
     /// Traces: what they say of themselves, or why they cannot be read.
     pub traces: Vec<(PathBuf, Result<Header, String>)>,
     /// Runs, newest first.
-    pub runs: Vec<PastRun>,
+    pub runs: Vec<ListedRun>,
 }
 
 /// A run in this folder.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PastRun {
+pub struct ListedRun {
     /// Where.
     pub folder: PathBuf,
     /// Its summary in a line; `None`: it was killed before it had one.
@@ -118,9 +118,9 @@ pub struct OpenRun {
     /// What to call it.
     pub name: String,
     /// The result.
-    pub summary: Summary,
+    pub summary: RunSummary,
     /// Second by second.
-    pub timeline: Vec<Second>,
+    pub timeline: Vec<TimelineSecond>,
     /// What was meant to happen.
     pub shape: Option<Shape>,
     /// How it was made, in lines: seed, repetitions, settings.
@@ -142,7 +142,7 @@ pub(super) enum Effect {
     /// Of the run that goes on.
     Ask(Ask),
     /// Something to do.
-    Job(Job),
+    Job(ScreenJob),
     /// Leave.
     Quit,
 }
@@ -283,13 +283,13 @@ impl App {
                     Ok(Content::Trace { path, .. }) => {
                         let path = path.clone();
                         self.said = Some(format!("reading {} ...", path.display()));
-                        return Some(Effect::Job(Job::Inspect(path)));
+                        return Some(Effect::Job(ScreenJob::Inspect(path)));
                     }
                     Err(problem) => self.said = Some(problem.clone()),
                 },
                 Action::Past => {
                     self.go(Screen::Past);
-                    return Some(Effect::Job(Job::Look));
+                    return Some(Effect::Job(ScreenJob::Look));
                 }
                 _ => self.home.pressed(action),
             },
@@ -300,7 +300,7 @@ impl App {
                         Ok(order) => {
                             self.live = State::default();
                             self.go(Screen::Live);
-                            return Some(Effect::Job(Job::Run(Box::new(order))));
+                            return Some(Effect::Job(ScreenJob::Run(Box::new(order))));
                         }
                         Err(problem) => self.said = Some(problem),
                     }
@@ -311,7 +311,7 @@ impl App {
             Screen::Past => {
                 if action == Action::Choose {
                     let folders = self.past.chosen();
-                    return (!folders.is_empty()).then_some(Effect::Job(Job::Open(folders)));
+                    return (!folders.is_empty()).then_some(Effect::Job(ScreenJob::Open(folders)));
                 }
                 self.past.pressed(action);
             }

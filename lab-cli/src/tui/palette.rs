@@ -1,6 +1,6 @@
 //! Colours: the 16 that every terminal has, or none. Nothing is said by colour alone.
 
-use analysis::summary::Verdict;
+use analysis::summary::Validity;
 use ratatui::style::{Color, Modifier, Style};
 
 /// How things are told apart.
@@ -45,11 +45,11 @@ impl Palette {
         (self.or(COLOURS[n % COLOURS.len()], Modifier::empty()), MARKS[n % MARKS.len()])
     }
 
-    pub(super) fn verdict(self, verdict: Verdict) -> Style {
+    pub(super) fn verdict(self, verdict: Validity) -> Style {
         match verdict {
-            Verdict::Valid => self.good(),
-            Verdict::Warn | Verdict::Unstable => self.warn(),
-            Verdict::Invalid => self.bad(),
+            Validity::Valid => self.good(),
+            Validity::Warn | Validity::Unstable => self.warn(),
+            Validity::Invalid => self.bad(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use analysis::{
-    live::{Second, Shape},
+    live::{Shape, TimelineSecond},
     summary::{Arm, Mode},
 };
 use controllers::catalogue::PolicySpec;
@@ -51,7 +51,7 @@ pub(super) struct Running {
     pub phase: String,
     /// Second of the arm at which the phase began.
     pub phase_began: u32,
-    pub seconds: VecDeque<Second>,
+    pub seconds: VecDeque<TimelineSecond>,
     /// The last second that is shown, where that is not the newest: the view stands still, or looks back.
     pub until: Option<u32>,
     /// The policy that is in force, as far as it is known.
@@ -66,14 +66,14 @@ pub(super) struct Running {
 
 impl Running {
     /// Seconds that are shown, in order.
-    pub fn shown(&self) -> impl DoubleEndedIterator<Item = &Second> {
+    pub fn shown(&self) -> impl DoubleEndedIterator<Item = &TimelineSecond> {
         let until = self.until.unwrap_or(u32::MAX);
         let shown = self.seconds.partition_point(|second| second.second <= until);
         self.seconds.range(..shown)
     }
 
     /// The last second that is shown.
-    pub fn latest(&self) -> Option<&Second> {
+    pub fn latest(&self) -> Option<&TimelineSecond> {
         self.shown().next_back()
     }
 

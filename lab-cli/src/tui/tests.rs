@@ -1,8 +1,8 @@
 //! Frames as people see them, made from events alone.
 
 use analysis::{
-    live::{GeneratorSecond, Group, LiveEvent, PhaseShape, Second, Shape, StageSecond, TargetSecond},
-    summary::{Arm, Measured, Mode, Objective, Phase, Reason, Times, Verdict},
+    live::{GeneratorSecond, Group, LiveEvent, PhaseShape, Shape, StageSecond, TargetSecond, TimelineSecond},
+    summary::{Arm, GateFinding, LatencyObjective, Measured, Mode, PhaseSummary, Times, Validity},
 };
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{Terminal, backend::TestBackend, style::Color};
@@ -37,7 +37,7 @@ fn started() -> App {
         experiment: "flash-crowd".to_owned(),
         mode: Mode::Live,
         about: "3 users, then 1000 at once (SEDA, figure 10)".to_owned(),
-        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec!["none".to_owned(), "seda".to_owned(), "connections".to_owned()],
         blocks: 1,
         capacity_per_s: Some(100.0),
@@ -52,12 +52,12 @@ fn started() -> App {
 }
 
 /// A spike under SEDA: 200 of 300 a second are rejected, the admission rate falls, p90 rises to 4 s and comes back.
-fn second(at: u32) -> Second {
+fn second(at: u32) -> TimelineSecond {
     let spike = at >= 10;
     let p90 = match at {
         0..10 => 40.0,
         10..20 => 400.0 * f64::from(at - 9),
-        20..24 => return Second { second: at, p90_ms: None, ..second(19) },
+        20..24 => return TimelineSecond { second: at, p90_ms: None, ..second(19) },
         _ => 900.0,
     };
     let stage = |name: &str, queue: u32, offered: u64, refused: u64, rate: f64| StageSecond {
@@ -86,7 +86,7 @@ fn second(at: u32) -> Second {
     } else {
         [("login", group(10, 10, 0, 0, 12.0)), ("list folders", group(50, 50, 0, 0, 9.0))]
     };
-    Second {
+    TimelineSecond {
         second: at,
         phase: if spike { "spike" } else { "before" }.to_owned(),
         users: if spike { 1000 } else { 3 },
@@ -121,7 +121,7 @@ fn second(at: u32) -> Second {
             ],
             ..TargetSecond::default()
         }),
-        ..Second::default()
+        ..TimelineSecond::default()
     }
 }
 
@@ -153,9 +153,9 @@ fn finish(app: &mut App, name: &str, times: Option<Times>) {
         response_time_ms: times.unwrap_or_default(),
         ..Measured::default()
     };
-    let model = Reason {
+    let model = GateFinding {
         code: "MODEL".to_owned(),
-        verdict: Verdict::Warn,
+        verdict: Validity::Warn,
         arm: name.to_owned(),
         value: String::new(),
         threshold: String::new(),
@@ -165,11 +165,11 @@ fn finish(app: &mut App, name: &str, times: Option<Times>) {
     let arm = Arm {
         policy: name.to_owned(),
         block: 1,
-        verdict: Verdict::Warn,
+        verdict: Validity::Warn,
         reasons: vec![model],
         phases: vec![
-            Phase { name: "before".to_owned(), ..Phase::default() },
-            Phase { name: "spike".to_owned(), measured, ..Phase::default() },
+            PhaseSummary { name: "before".to_owned(), ..PhaseSummary::default() },
+            PhaseSummary { name: "spike".to_owned(), measured, ..PhaseSummary::default() },
         ],
         ..Arm::default()
     };
@@ -224,7 +224,7 @@ fn only_the_sixteen_colours_are_used() {
 fn what_is_in_time_is_seen_beside_a_peak_of_retries() {
     let mut app = running();
     for at in 27..40 {
-        let peak = Second { planned: 1100, rejected: 900, served: 30 + u64::from(at), ..second(at) };
+        let peak = TimelineSecond { planned: 1100, rejected: 900, served: 30 + u64::from(at), ..second(at) };
         happened(&mut app, LiveEvent::Second(Box::new(peak)));
     }
     press(&mut app, KeyCode::Char('1'));
@@ -269,7 +269,7 @@ fn a_frozen_view_stays_as_it_was_and_can_look_back() {
     press(&mut app, KeyCode::Char('p'));
     let frozen = frame(&app, Palette::Plain, 80, 24);
     assert!(frozen.contains("FROZEN at 26 s") && frozen.contains("1000 users"), "{frozen}");
-    happened(&mut app, LiveEvent::Second(Box::new(Second { users: 7, ..second(27) })));
+    happened(&mut app, LiveEvent::Second(Box::new(TimelineSecond { users: 7, ..second(27) })));
     assert_eq!(frame(&app, Palette::Plain, 80, 24), frozen);
     press(&mut app, KeyCode::PageUp);
     press(&mut app, KeyCode::PageUp);
@@ -328,7 +328,7 @@ fn what_speaks_against_the_arm_so_far_is_told() {
     let mut late = second(27);
     late.generator.send_lag_p99_ms = 80.0;
     happened(&mut app, LiveEvent::Second(Box::new(late)));
-    happened(&mut app, LiveEvent::Second(Box::new(Second { target: None, ..second(28) })));
+    happened(&mut app, LiveEvent::Second(Box::new(TimelineSecond { target: None, ..second(28) })));
     app.live.own_cpu = Some(0.012);
     let drawn = frame(&app, Palette::Plain, 100, 24);
     assert!(drawn.contains("LAG in 1 s  no word from the service in 1 s"), "{drawn}");
@@ -366,7 +366,7 @@ fn texts_from_the_target_cannot_act_on_the_terminal() {
 fn memory_is_bounded() {
     let mut app = running();
     for at in 0..5000 {
-        happened(&mut app, LiveEvent::Second(Box::new(Second { second: at, ..second(30) })));
+        happened(&mut app, LiveEvent::Second(Box::new(TimelineSecond { second: at, ..second(30) })));
         happened(&mut app, LiveEvent::Note { text: at.to_string() });
     }
     assert_eq!(app.live.running.as_ref().expect("an arm").seconds.len(), MOST_SECONDS);

@@ -23,25 +23,26 @@ use controllers::{
 pub struct Dispatchers {
     stages: Vec<Arc<LiveStage<Job>>>,
     shared: Shared<Dispatch<Job>>,
-    /// Jobs that wait for their stages. A copy, so that a stage that makes room looks here without the lock.
+    /// The number of jobs that wait for their stages. A copy, so that a stage that makes room can check it without the
+    /// lock.
     blocked: AtomicU32,
 }
 
 impl Dispatchers {
-    /// This many workers, and a queue of that length, for these stages.
+    /// Dispatch with this number of workers and this length of its queue, for these stages.
     #[must_use]
     pub fn new(workers: u32, queue: u32, stages: Vec<Arc<LiveStage<Job>>>, clock: ServiceClock) -> Arc<Self> {
         let shared = Shared::new(Dispatch::new(workers, queue), clock);
         Arc::new(Self { stages, shared, blocked: AtomicU32::new(0) })
     }
 
-    /// Jobs that wait for a worker.
+    /// The number of jobs that wait for a worker.
     #[must_use]
     pub fn waiting(&self) -> u32 {
         self.shared.peek(|dispatch| dispatch.waiting())
     }
 
-    /// Workers that are free.
+    /// The number of free workers.
     #[must_use]
     pub fn idle(&self) -> u32 {
         self.shared.peek(|dispatch| dispatch.idle())
@@ -64,7 +65,7 @@ impl Dispatchers {
 
     /// Removes a job whose client has gone, if it waits here.
     pub(super) fn leave(self: &Arc<Self>, id: JobId) {
-        // Its end is told to other sites: outside the lock.
+        // Its end is reported to other sites: outside the lock.
         let gone = self.shared.peek(|dispatch| dispatch.leave(id));
         if gone.is_some() {
             drop(gone);
@@ -80,7 +81,7 @@ impl Dispatchers {
         }
     }
 
-    /// Runs under the lock: what dispatch wants next.
+    /// Runs under the lock; returns the next request of dispatch.
     fn step(self: &Arc<Self>, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) -> DispatchStep<Job> {
         self.shared.with(|dispatch, now| {
             act(dispatch, now);

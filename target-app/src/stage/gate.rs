@@ -91,7 +91,7 @@ impl AdmissionGate {
         let decided = self.offer(offer, || {
             let (sender, receiver) = oneshot::channel();
             waiting = Some(receiver);
-            // A permit that nobody waits for any more ends as it is dropped.
+            // A permit without a receiver ends when it is dropped.
             Box::new(|decided| drop(sender.send(decided)))
         });
         match (decided, waiting) {
@@ -212,7 +212,7 @@ impl SharedSite for AdmissionGate {
                 Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
                 Action::WakeAt(at) => break Some(at),
                 Action::Idle => break None,
-                // A gate has no workers, and nothing lies before it.
+                // A gate has no workers, and no site upstream.
                 Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) => {}
             }
         };

@@ -1,4 +1,4 @@
-//! One timer task a site: sleeps until the earliest wake-up that anybody there asked for.
+//! One timer task per site: it sleeps until the earliest wake-up that the site has requested.
 
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,7 @@ pub(crate) async fn keep_time<S: SharedSite>(site: Weak<S>) {
         return;
     };
     loop {
-        // Listen before looking: an alarm between the two must not be missed.
+        // Listen before the check: an alarm between the two must not be missed.
         let alarm = alarm.notified();
         let Some(wake) = site.upgrade().map(|site| site.turn()) else { return };
         match wake {
@@ -37,7 +37,7 @@ mod tests {
         stage::Shared,
     };
 
-    /// Counts its turns, and wants another one at 5 ms.
+    /// Counts its turns, and requests another one at 5 ms.
     struct Turns(Shared<u32>);
 
     impl SharedSite for Turns {

@@ -20,9 +20,9 @@ use sample::{Sample, least_blocks};
 use value::{Difference, Middle, Value, difference};
 use verdict::{decide, more_blocks};
 
-pub use across::{Across, Contest, Side, Turn, across};
+pub use across::{Across, Contest, ContestSide, ContestTurn, across};
 pub use plan::Compare;
-pub use verdict::Decision;
+pub use verdict::ComparisonVerdict;
 
 /// Blocks that could not decide anything, whatever they found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,7 +42,7 @@ pub fn too_few_blocks(blocks: u32, comparisons: usize) -> Option<TooFewBlocks> {
 
 /// What is compared with what.
 #[derive(Debug, Clone, Copy)]
-pub struct Family<'a> {
+pub struct ComparisonFamily<'a> {
     /// Arms in the order of the file.
     pub order: &'a [String],
     /// Those of them that know what no policy can know: nobody can choose one, so that they are no part of what is adjusted.
@@ -112,7 +112,7 @@ impl Metric {
 }
 
 /// Every other arm against the baseline, metric by metric.
-pub fn against_the_baseline(arms: &[Arm], family: Family<'_>) -> Vec<Comparison> {
+pub fn against_the_baseline(arms: &[Arm], family: ComparisonFamily<'_>) -> Vec<Comparison> {
     let Some(baseline) = family.baseline.or(family.order.first().map(String::as_str)) else { return Vec::new() };
     let Some(phase) = family.phase.map(str::to_owned).or_else(|| busiest(arms, baseline)) else { return Vec::new() };
     let others: Vec<&String> = family.order.iter().filter(|name| *name != baseline).collect();
@@ -190,11 +190,11 @@ fn in_numbers(met: &Met, metric: Metric, margin: f64, adjusted: Option<f64>, fam
     let p = sample.p();
     let decision = match decide(&**sample, adjusted.unwrap_or(p), scaled) {
         // A bound says that there is a difference, never that there is none.
-        Decision::Equivalent if *bound => Decision::Inconclusive,
+        ComparisonVerdict::Equivalent if *bound => ComparisonVerdict::Inconclusive,
         decision => decision,
     };
     let effect = shown(sample.effect());
-    let undecided = decision == Decision::Inconclusive;
+    let undecided = decision == ComparisonVerdict::Inconclusive;
     // How many times as much as nearly nothing is no number.
     let scant = ratio && middles.iter().any(|middle| middle.scant);
     let [ours, theirs] = middles.map(|middle| Some(middle.value));
@@ -243,7 +243,7 @@ fn busiest(arms: &[Arm], baseline: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Measured, Phase, Times, Touched, Verdict};
+    use crate::summary::{Measured, PhaseSummary, Times, Touched, Validity};
 
     fn arm(policy: &str, block: u32, goodput: f64, p90: Option<f64>) -> Arm {
         let spike = Measured {
@@ -253,7 +253,12 @@ mod tests {
             response_time_ms: Times { p90, p90_at_least: p90.is_none().then_some(60_000.0), ..Times::default() },
             ..Measured::default()
         };
-        let phase = |name: &str, measured| Phase { name: name.to_owned(), seconds: 30.0, measured, ..Phase::default() };
+        let phase = |name: &str, measured| PhaseSummary {
+            name: name.to_owned(),
+            seconds: 30.0,
+            measured,
+            ..PhaseSummary::default()
+        };
         let phases = vec![phase("before", Measured::default()), phase("spike", spike)];
         Arm { policy: policy.to_owned(), block, phases, ..Arm::default() }
     }
@@ -266,7 +271,8 @@ mod tests {
         let [order, hindsight] =
             [order, hindsight].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>());
         let (primary, margin) = (Metric::Goodput, None);
-        let family = Family { order: &order, hindsight: &hindsight, baseline: None, phase: None, primary, margin };
+        let family =
+            ComparisonFamily { order: &order, hindsight: &hindsight, baseline: None, phase: None, primary, margin };
         against_the_baseline(arms, family)
     }
 
@@ -389,7 +395,7 @@ mod tests {
     #[test]
     fn invalid_turns_are_left_out_and_nothing_served_is_a_number() {
         let mut arms = seven();
-        arms[0].verdict = Verdict::Invalid;
+        arms[0].verdict = Validity::Invalid;
         arms[3].phases[1].measured.goodput_per_s = 0.0;
         arms[7].touches.push(Touched::default());
         let found = compared(&arms, &["none", "seda"]);

@@ -6,10 +6,10 @@ use std::fmt::{self, Write};
 
 use crate::{
     judge::steady::median,
-    summary::{Phase, Summary, Times},
+    summary::{PhaseSummary, RunSummary, Times},
 };
 
-pub use speed::{Speed, speeds};
+pub use speed::{ServiceSpeed, speeds};
 
 /// Virtual goodput over live goodput may be this far from 1.
 pub const GOODPUT: f64 = 0.15;
@@ -20,7 +20,7 @@ pub const NOTHING: f64 = 1.0;
 
 /// One phase of one arm.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
+pub struct FidelityCell {
     /// Experiment.
     pub experiment: String,
     /// Arm.
@@ -63,7 +63,7 @@ impl fmt::Display for P {
     }
 }
 
-impl Cell {
+impl FidelityCell {
     /// Median live goodput, per second.
     pub fn live_goodput(&self) -> f64 {
         median(&self.live_goodputs)
@@ -101,7 +101,7 @@ impl Cell {
 }
 
 /// Compares runs of one experiment. Live runs that are INVALID are to be left out before.
-pub fn cells(live: &[Summary], simulated: &[Summary]) -> Vec<Cell> {
+pub fn cells(live: &[RunSummary], simulated: &[RunSummary]) -> Vec<FidelityCell> {
     let Some(first) = live.first() else { return Vec::new() };
     let mut cells = Vec::new();
     let mut seen = Vec::new();
@@ -112,11 +112,11 @@ pub fn cells(live: &[Summary], simulated: &[Summary]) -> Vec<Cell> {
         seen.push(&arm.name);
         for phase in &arm.phases {
             let (live, simulated) = (phases(live, &arm.name, &phase.name), phases(simulated, &arm.name, &phase.name));
-            let goodputs = |of: &[&Phase]| of.iter().map(|phase| phase.measured.goodput_per_s).collect();
+            let goodputs = |of: &[&PhaseSummary]| of.iter().map(|phase| phase.measured.goodput_per_s).collect();
             let p90s = sorted(live.iter().filter_map(|phase| P::of(&phase.measured.response_time_ms)).collect());
             let of_virtual = simulated.iter().filter_map(|phase| P::of(&phase.measured.response_time_ms)).collect();
             let of_virtual = sorted(of_virtual);
-            cells.push(Cell {
+            cells.push(FidelityCell {
                 experiment: first.experiment.clone(),
                 arm: arm.name.clone(),
                 phase: phase.name.clone(),
@@ -131,13 +131,13 @@ pub fn cells(live: &[Summary], simulated: &[Summary]) -> Vec<Cell> {
 }
 
 /// A Markdown table, cells that disagree marked, and a line that counts them.
-pub fn table(cells: &[Cell]) -> String {
+pub fn table(cells: &[FidelityCell]) -> String {
     let mut text = String::from(
         "| experiment | arm | phase | runs | live goodput/s | virtual | ratio | live p90 | virtual | |\n\
          |---|---|---|---|---|---|---|---|---|---|\n",
     );
     for cell in cells {
-        let Cell { experiment, arm, phase, .. } = cell;
+        let FidelityCell { experiment, arm, phase, .. } = cell;
         let runs = cell.live_goodputs.len();
         let (a, b) = (cell.live_goodput(), cell.virtual_goodput());
         let ratio = if a > 0.0 { format!("{:.2}", cell.ratio()) } else { "-".to_owned() };
@@ -160,10 +160,10 @@ pub fn table(cells: &[Cell]) -> String {
 }
 
 /// A Markdown table of each run's goodput: whether cells that disagree do so in every run.
-pub fn by_run(cells: &[Cell]) -> String {
+pub fn by_run(cells: &[FidelityCell]) -> String {
     let mut text =
         String::from("| experiment | arm | phase | live goodput/s, run by run | virtual |\n|---|---|---|---|---|\n");
-    for Cell { experiment, arm, phase, live_goodputs, virtual_goodputs, .. } in cells {
+    for FidelityCell { experiment, arm, phase, live_goodputs, virtual_goodputs, .. } in cells {
         let list = |of: &[f64]| of.iter().map(|goodput| format!("{goodput:.1}")).collect::<Vec<_>>().join(", ");
         let (live, simulated) = (list(live_goodputs), list(virtual_goodputs));
         let _ = writeln!(text, "| {experiment} | {arm} | {phase} | {live} | {simulated} |");
@@ -171,7 +171,7 @@ pub fn by_run(cells: &[Cell]) -> String {
     text
 }
 
-fn phases<'a>(runs: &'a [Summary], arm: &str, phase: &str) -> Vec<&'a Phase> {
+fn phases<'a>(runs: &'a [RunSummary], arm: &str, phase: &str) -> Vec<&'a PhaseSummary> {
     let arms = runs.iter().flat_map(|run| &run.arms).filter(|found| found.name == arm);
     arms.flat_map(|arm| &arm.phases).filter(|found| found.name == phase).collect()
 }
@@ -186,22 +186,22 @@ mod tests {
     use super::*;
     use crate::summary::{Arm, Measured};
 
-    fn run(goodput_per_s: f64, p90: Option<f64>, p90_at_least: Option<f64>) -> Summary {
+    fn run(goodput_per_s: f64, p90: Option<f64>, p90_at_least: Option<f64>) -> RunSummary {
         let response_time_ms = Times { p90, p90_at_least, ..Times::default() };
         let measured = Measured { goodput_per_s, response_time_ms, ..Measured::default() };
-        let phase = Phase { name: "spike".to_owned(), measured, ..Phase::default() };
+        let phase = PhaseSummary { name: "spike".to_owned(), measured, ..PhaseSummary::default() };
         let arm = Arm { name: "seda".to_owned(), phases: vec![phase], ..Arm::default() };
-        Summary { experiment: "x".to_owned(), arms: vec![arm], ..Summary::default() }
+        RunSummary { experiment: "x".to_owned(), arms: vec![arm], ..RunSummary::default() }
     }
 
-    fn known(goodput: f64, p90: f64) -> Summary {
+    fn known(goodput: f64, p90: f64) -> RunSummary {
         run(goodput, Some(p90), None)
     }
 
     #[test]
     fn medians_are_held_together_and_percentiles_against_the_range() {
         let live = [known(50.0, 100.0), known(70.0, 300.0), known(60.0, 200.0)];
-        let verdict = |simulated: Summary| {
+        let verdict = |simulated: RunSummary| {
             let cell = cells(&live, &[simulated]).remove(0);
             (cell.goodput_agrees(), cell.p90_agrees())
         };
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn bounds_agree_with_what_may_be_above_them() {
         let bound = |ms: f64| run(60.0, None, Some(ms));
-        let agrees = |live: Summary, simulated: Summary| cells(&[live], &[simulated]).remove(0).p90_agrees();
+        let agrees = |live: RunSummary, simulated: RunSummary| cells(&[live], &[simulated]).remove(0).p90_agrees();
         assert_eq!(agrees(bound(10_000.0), known(60.0, 40_000.0)), Some(true));
         assert_eq!(agrees(bound(10_000.0), known(60.0, 4_000.0)), Some(false), "it is known to be less");
         assert_eq!(agrees(known(60.0, 1_000.0), bound(10_000.0)), Some(false), "it is known to be more");

@@ -28,7 +28,7 @@ use self::{
     twins::{A_A, POWER},
     walk::WALK,
 };
-use crate::summary::{Arm, Comparison, Headroom, Objective, Reason, Verdict};
+use crate::summary::{Arm, Comparison, GateFinding, Headroom, LatencyObjective, Validity};
 
 mod arrivals;
 mod books;
@@ -52,10 +52,10 @@ mod twins;
 mod walk;
 
 pub use excluded::{excluded, first_kept, is_external};
-pub use gate::Gate;
+pub use gate::ValidityGate;
 
 /// All of them, in the order of `docs/validity.md`: the books, the load, the generator, the machine, the service, comparisons.
-pub static GATES: [Gate; 35] = [
+pub static GATES: [ValidityGate; 35] = [
     LEDGER, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP, UNSENT, LAG, CPU,
     CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, PAGING, CLOCK, DRIFT, BACKLOG, RENEWAL,
     TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
@@ -65,7 +65,7 @@ pub static GATES: [Gate; 35] = [
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     /// The promise: some limits scale with it.
-    pub objective: Objective,
+    pub objective: LatencyObjective,
     /// The load is closed (a slow service makes its users slow), and the experiment does not declare that it is about that.
     pub closed: bool,
     /// As fast as it goes: no request has a time at which it is to be sent, and a busy generator is what was asked for.
@@ -85,7 +85,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// Judges one arm: every reason against it, the worst first.
-pub fn judge(arm: &Arm, context: &Context) -> Vec<Reason> {
+pub fn judge(arm: &Arm, context: &Context) -> Vec<GateFinding> {
     let mut reasons = Reasons { code: "", arm: label(arm), list: Vec::new() };
     for gate in &GATES {
         reasons.code = gate.code;
@@ -102,7 +102,7 @@ pub fn judge(arm: &Arm, context: &Context) -> Vec<Reason> {
 /// Judges a run whose arms are judged: every reason against them and against the run as a whole, the worst first. `noise_floor`:
 /// comparisons of arms that are the same but for their names, of which only the metric that decides is judged: of four metrics
 /// one is more often different by chance than the test says.
-pub fn judge_run(arms: &[Arm], left_out: &BTreeSet<u32>, noise_floor: &[Comparison]) -> Vec<Reason> {
+pub fn judge_run(arms: &[Arm], left_out: &BTreeSet<u32>, noise_floor: &[Comparison]) -> Vec<GateFinding> {
     let of_arms = arms.iter().flat_map(|arm| arm.reasons.iter().cloned()).collect();
     let mut reasons = Reasons { code: "", arm: String::new(), list: of_arms };
     let checks = || GATES.iter().flat_map(|gate| gate.checks.iter().map(|check| (gate.code, check)));
@@ -123,7 +123,7 @@ pub fn judge_run(arms: &[Arm], left_out: &BTreeSet<u32>, noise_floor: &[Comparis
 }
 
 /// The verdict that follows from reasons: the worst of them.
-pub fn verdict(reasons: &[Reason]) -> Verdict {
+pub fn verdict(reasons: &[GateFinding]) -> Validity {
     reasons.iter().map(|reason| reason.verdict).max().unwrap_or_default()
 }
 
@@ -131,7 +131,7 @@ pub fn verdict(reasons: &[Reason]) -> Verdict {
 pub fn stamp(arm: &mut Arm, context: &Context) {
     arm.reasons = judge(arm, context);
     arm.verdict = verdict(&arm.reasons);
-    arm.valid = arm.verdict != Verdict::Invalid;
+    arm.valid = arm.verdict != Validity::Invalid;
 }
 
 fn fraction(part: u64, whole: u64) -> f64 {

@@ -1,6 +1,6 @@
 //! Arms that did the same, though they were set to different things: a setting that never acted.
 
-use crate::summary::{Arm, Phase};
+use crate::summary::{Arm, PhaseSummary};
 
 /// Each arm that did exactly what an earlier one (in the order of the file) did in every block, with that one. `twins`: pairs
 /// that are meant to be the same. With a real service two runs are never equal to the last digit.
@@ -28,7 +28,7 @@ fn same(arms: &[Arm], first: &str, other: &str) -> bool {
         })
 }
 
-fn measured_alike(a: &Phase, b: &Phase) -> bool {
+fn measured_alike(a: &PhaseSummary, b: &PhaseSummary) -> bool {
     a.name == b.name && a.measured == b.measured && a.by_type == b.by_type && a.by_class == b.by_class
 }
 
@@ -39,7 +39,7 @@ mod tests {
 
     fn arm(name: &str, block: u32, goodput: f64) -> Arm {
         let measured = Measured { planned: 10, sent: 10, goodput_per_s: goodput, ..Measured::default() };
-        let phase = Phase { name: "spike".to_owned(), measured, ..Phase::default() };
+        let phase = PhaseSummary { name: "spike".to_owned(), measured, ..PhaseSummary::default() };
         Arm { name: name.to_owned(), policy: name.to_owned(), block, phases: vec![phase], ..Arm::default() }
     }
 

@@ -14,17 +14,17 @@ mod transient;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    live::Second,
-    summary::{Arm, Measures, Objective, Phase, PlannedLoad},
+    live::TimelineSecond,
+    summary::{Arm, LatencyObjective, Measures, PhaseSummary, PlannedLoad},
 };
 
 pub use curves::curves;
 
 /// What was planned, as far as measures depend on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Plan {
+pub struct MeasuresPlan {
     /// The promise.
-    pub objective: Objective,
+    pub objective: LatencyObjective,
     /// In order.
     pub phases: Vec<PlannedPhase>,
     /// When faults begin, and when they are over, in seconds of the arm.
@@ -45,7 +45,7 @@ pub struct PlannedPhase {
 }
 
 /// Fills in what follows from the arm's seconds: all of the arm, in order, and of no other.
-pub fn fill_in(arm: &mut Arm, seconds: &[Second], plan: &Plan) {
+pub fn fill_in(arm: &mut Arm, seconds: &[TimelineSecond], plan: &MeasuresPlan) {
     arm.conditions.sent_per_s_max = seconds.iter().map(|second| second.sent).max().unwrap_or(0) as f64;
     arm.conditions.generator_speed = speed::of(seconds, |cores| cores.generator);
     arm.conditions.service_speed = speed::of(seconds, |cores| cores.service);
@@ -53,7 +53,7 @@ pub fn fill_in(arm: &mut Arm, seconds: &[Second], plan: &Plan) {
     for phase in &mut arm.phases {
         let Some(number) = plan.phases.iter().position(|planned| planned.name == phase.name) else { continue };
         let planned = &plan.phases[number];
-        let own: Vec<&Second> = seconds.iter().filter(|second| second.phase == phase.name).collect();
+        let own: Vec<&TimelineSecond> = seconds.iter().filter(|second| second.phase == phase.name).collect();
         phase.measures = Measures {
             load: planned.load,
             wasted: wasted(&own),
@@ -77,7 +77,7 @@ pub fn fill_in(arm: &mut Arm, seconds: &[Second], plan: &Plan) {
 
 /// Answers that came late, and work whose client had gone, of all that was finished. What users call served in a whole phase
 /// may be answered after it: this is about the seconds of the phase.
-fn wasted(seconds: &[&Second]) -> Option<f64> {
+fn wasted(seconds: &[&TimelineSecond]) -> Option<f64> {
     let late: u64 = seconds.iter().map(|second| second.served_late).sum();
     let seen: Vec<_> = seconds.iter().filter_map(|second| second.target.as_ref()).collect();
     if seen.is_empty() {
@@ -101,7 +101,7 @@ fn share(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// Jain's index over what each class was given of what it wanted.
-fn class_fairness(phase: &Phase) -> Option<f64> {
+fn class_fairness(phase: &PhaseSummary) -> Option<f64> {
     let wanted = phase.by_class.values().filter(|class| class.offered_per_s > 0.0);
     let given: Vec<f64> = wanted.map(|class| (class.goodput_per_s / class.offered_per_s).min(1.0)).collect();
     if given.len() < 2 { None } else { measure::jain(&given) }

@@ -10,7 +10,7 @@ mod statistics;
 
 pub(super) use statistics::median;
 
-use crate::{live::Second, summary::Steadiness};
+use crate::{live::TimelineSecond, summary::Steadiness};
 use statistics::{mann_kendall, mean, mser, spread, theil_sen};
 
 /// Seconds of a phase below which nothing is said.
@@ -33,12 +33,12 @@ const ENDLESS: f64 = 1000.0;
 const CLEAR: f64 = 3.0;
 
 /// Judges the seconds of one phase under one load. `None` if there are too few.
-pub fn judge(seconds: &[&Second]) -> Option<Steadiness> {
+pub fn judge(seconds: &[&TimelineSecond]) -> Option<Steadiness> {
     if seconds.len() < SHORTEST_S {
         return None;
     }
     let batch = BATCH_S.min(seconds.len() / FEWEST).max(seconds.len().div_ceil(MOST)).max(1);
-    let each = |read: fn(&Second) -> Option<f64>| -> Option<Vec<f64>> {
+    let each = |read: fn(&TimelineSecond) -> Option<f64>| -> Option<Vec<f64>> {
         // A last batch that is not whole is left out.
         let batches = seconds.chunks_exact(batch).map(|batch| {
             let known: Vec<f64> = batch.iter().filter_map(|second| read(second)).collect();

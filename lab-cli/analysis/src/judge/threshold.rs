@@ -42,7 +42,7 @@ mod range;
 mod tests;
 mod watch;
 
-pub use check::Names;
+pub use check::KnownNames;
 pub use evidence::{Evidence, Parts, RunEvidence};
 pub use watch::{Abort, AbortRule, Watch, abort_at, first_abort, watches};
 
@@ -197,7 +197,7 @@ impl Threshold {
     ///
     /// # Errors
     /// Every name that does not, with a suggestion.
-    pub fn check(&self, names: &Names<'_>) -> Result<(), Vec<ThresholdError>> {
+    pub fn check(&self, names: &KnownNames<'_>) -> Result<(), Vec<ThresholdError>> {
         check::claim(&self.claim, names)
     }
 

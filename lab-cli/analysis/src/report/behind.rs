@@ -1,66 +1,43 @@
 //! How far behind their recorded times requests were, where a recording was replayed.
 
-use super::{name, percentile};
+use super::percentiles;
 use crate::{
-    summary::{Arm, Phase, Summary, Times},
-    text::{
-        columns::{Align, Columns},
-        time,
-    },
+    summary::{Arm, RunSummary},
+    text::{table::Table, time},
 };
 
-/// The phases that were replayed, each with its arm.
-pub(super) fn replayed(summary: &Summary) -> impl Iterator<Item = (&Arm, &Phase, &Times)> {
-    let phases = summary.arms.iter().flat_map(|arm| arm.phases.iter().map(move |phase| (arm, phase)));
-    phases.filter_map(|(arm, phase)| Some((arm, phase, phase.measured.behind_ms.as_ref()?)))
-}
-
-/// What is told of them.
-pub(super) const FIGURES: [&str; 4] = ["p50", "p90", "p99", "most"];
-
-/// In the order of [`FIGURES`].
-pub(super) fn figures(times: &Times) -> [String; FIGURES.len()] {
-    [
-        percentile(times.p50, times.p50_at_least),
-        percentile(times.p90, times.p90_at_least),
-        percentile(times.p99, times.p99_at_least),
-        times.max.map_or_else(|| "-".to_owned(), time),
-    ]
-}
-
-/// One line a phase; nothing where nothing was replayed.
-pub(super) fn table(summary: &Summary) -> String {
-    let header = [("behind the recording", Align::Left), ("phase", Align::Left)];
-    let header: Vec<_> = header.into_iter().chain(FIGURES.map(|figure| (figure, Align::Right))).collect();
-    let mut table = Columns::new(&header);
-    let mut any = false;
-    for (arm, phase, times) in replayed(summary) {
-        any = true;
-        table.row([vec![name(arm, summary), phase.name.clone()], figures(times).to_vec()].concat());
+/// A row for each phase that was replayed.
+pub(super) fn table(summary: &RunSummary, head: &str, name: impl Fn(&Arm) -> String) -> Table {
+    let mut table = Table::new(&[head, "phase", "p50", "p90", "p99", "most"], 2..);
+    for arm in &summary.arms {
+        for phase in &arm.phases {
+            let Some(times) = &phase.measured.behind_ms else { continue };
+            let [p50, p90, p99] = percentiles(times);
+            let most = times.max.map_or_else(|| "-".to_owned(), time);
+            table.row([name(arm), phase.name.clone(), p50, p90, p99, most]);
+        }
     }
-    if any { table.into_text() } else { String::new() }
+    table
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Measured;
+    use crate::summary::{Measured, PhaseSummary, Times};
 
     #[test]
     fn phases_that_were_replayed_are_told_and_others_are_not() {
-        let phase = |name: &str, behind_ms: Option<Times>| Phase {
+        let phase = |name: &str, behind_ms: Option<Times>| PhaseSummary {
             name: name.to_owned(),
             measured: Measured { behind_ms, ..Measured::default() },
-            ..Phase::default()
+            ..PhaseSummary::default()
         };
         let behind = Times { p50: Some(0.0), p90: Some(1420.0), max: Some(9000.0), count: 100, ..Times::default() };
         let arm = |phases| Arm { policy: "none".to_owned(), block: 1, phases, ..Arm::default() };
-        let summary = |phases| Summary { arms: vec![arm(phases)], ..Summary::default() };
-        assert_eq!(table(&summary(vec![phase("calm", None)])), "");
-        let text = table(&summary(vec![phase("calm", None), phase("replay", Some(behind))]));
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 2, "{text}");
-        let cells = lines[1].split("  ").map(str::trim).filter(|cell| !cell.is_empty());
-        assert_eq!(cells.collect::<Vec<_>>(), ["none", "replay", "0.00 ms", "1.42 s", "-", "9.00 s"]);
+        let summary = |phases| RunSummary { arms: vec![arm(phases)], ..RunSummary::default() };
+        let table = |phases| table(&summary(phases), "behind the recording", |arm| arm.policy.clone());
+        assert_eq!(table(vec![phase("calm", None)]).rows, [[""; 0]; 0]);
+        let table = table(vec![phase("calm", None), phase("replay", Some(behind))]);
+        assert_eq!(table.rows, [["none", "replay", "0.00 ms", "1.42 s", "-", "9.00 s"]]);
     }
 }

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use crate::{
     judge::compare::words::{chance, in_words},
-    summary::{Comparison, Summary},
+    summary::{Comparison, RunSummary},
     text::scrubbed,
 };
 
 /// The table of a run with several blocks; nothing for one block, which decides nothing.
-pub(super) fn table(summary: &Summary) -> String {
+pub(super) fn table(summary: &RunSummary) -> String {
     let several = |comparison: &&Comparison| comparison.blocks > 1;
     let mut text = String::new();
     let mut said = None;

@@ -2,7 +2,7 @@
 
 use super::Whole;
 use crate::{
-    summary::{Arm, Measured, Phase, Times},
+    summary::{Arm, Measured, PhaseSummary, Times},
     text::scrubbed,
 };
 
@@ -77,7 +77,12 @@ pub fn table(run: &Whole) -> Result<Vec<u8>, csv::Error> {
     out.into_inner().map_err(|error| error.into_error().into())
 }
 
-fn row(run: &Whole, (arm, phase): (&Arm, &Phase), (group, name): (&str, &str), measured: &Measured) -> Vec<String> {
+fn row(
+    run: &Whole,
+    (arm, phase): (&Arm, &PhaseSummary),
+    (group, name): (&str, &str),
+    measured: &Measured,
+) -> Vec<String> {
     let texts = [run.name.as_str(), run.summary.experiment.as_str(), arm.shown_name(), arm.policy.as_str()];
     let mut cells: Vec<String> = texts.map(harmless).to_vec();
     cells.push(arm.block.to_string());

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 use super::{Whole, identical};
 use crate::{
-    summary::{Reason, Verdict},
-    text::scrubbed,
+    summary::{GateFinding, Validity},
+    text::{scrubbed, table::Table},
 };
 
 mod behind;
@@ -83,10 +83,12 @@ fn mode(run: &Whole) -> &'static str {
 fn validity(run: &Whole) -> Markup {
     let summary = &run.summary;
     let meaning = match summary.verdict {
-        Verdict::Valid => "Nothing speaks against these figures.",
-        Verdict::Warn => "These figures can be used with the caution named.",
-        Verdict::Unstable => "The system never settled: percentiles depend on how long the run was. This is a finding.",
-        Verdict::Invalid => "The measurement itself went wrong: no conclusion may be drawn from these figures.",
+        Validity::Valid => "Nothing speaks against these figures.",
+        Validity::Warn => "These figures can be used with the caution named.",
+        Validity::Unstable => {
+            "The system never settled: percentiles depend on how long the run was. This is a finding."
+        }
+        Validity::Invalid => "The measurement itself went wrong: no conclusion may be drawn from these figures.",
     };
     html! {
         section id="validity" {
@@ -97,29 +99,46 @@ fn validity(run: &Whole) -> Markup {
             p { (meaning) }
             @if let Some(partial) = summary.partial_in_words() { p { strong { (partial) "." } } }
             @if !summary.reasons.is_empty() {
-                table {
-                    caption { "What speaks against the figures" }
-                    thead { tr {
-                        th scope="col" { "gate" } th scope="col" { "verdict" } th scope="col" { "arm" } th scope="col" { "found" }
-                        th scope="col" { "limit" } th scope="col" { "meaning, and what to do" }
-                    } }
-                    tbody { @for reason in &summary.reasons { (finding(reason)) } }
-                }
+                (whole("What speaks against the figures", &findings(&summary.reasons)))
             }
         }
     }
 }
 
-fn finding(reason: &Reason) -> Markup {
+fn findings(reasons: &[GateFinding]) -> Table {
+    let mut table = Table::new(&["gate", "verdict", "arm", "found", "limit", "meaning, and what to do"], ..0);
+    for GateFinding { code, verdict, arm, value, threshold, message, remedy } in reasons {
+        let to_do = format!("{message}. {remedy}.");
+        table.row([code, verdict.word(), arm, value, threshold, &to_do].map(str::to_owned));
+    }
+    table
+}
+
+/// A table that may be wider than the page.
+fn wide(caption: &str, table: &Table) -> Markup {
+    html! { div.wide { (whole(caption, table)) } }
+}
+
+fn whole(caption: &str, table: &Table) -> Markup {
     html! {
-        tr {
-            th scope="row" { (shown(&reason.code)) }
-            td { (reason.verdict.word()) }
-            td { (shown(&reason.arm)) }
-            td { (shown(&reason.value)) }
-            td { (shown(&reason.threshold)) }
-            td { (shown(&reason.message)) ". " (shown(&reason.remedy)) "." }
+        table {
+            caption { (shown(caption)) }
+            (head(table))
+            tbody { @for row in &table.rows { tr { @for (column, cell) in row.iter().enumerate() {
+                @if column == 0 { th scope="row" { (shown(cell)) } }
+                @else if table.is_of_numbers(column) { td.n { (shown(cell)) } }
+                @else { td { (shown(cell)) } }
+            } } } }
         }
+    }
+}
+
+/// What the columns of a table are of.
+fn head(table: &Table) -> Markup {
+    html! {
+        thead { tr { @for (column, head) in table.heads.iter().enumerate() {
+            @if table.is_of_numbers(column) { th.n scope="col" { (shown(head)) } } @else { th scope="col" { (shown(head)) } }
+        } } }
     }
 }
 

@@ -8,7 +8,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::Whole;
 use crate::{
-    summary::{Reason, ThresholdResult, Verdict},
+    summary::{GateFinding, ThresholdResult, Validity},
     text::scrubbed,
 };
 
@@ -16,7 +16,7 @@ use crate::{
 pub fn document(run: &Whole) -> String {
     let summary = &run.summary;
     let failed = summary.thresholds.iter().filter(|threshold| threshold.judged && !threshold.held).count();
-    let void = summary.reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid).count();
+    let void = summary.reasons.iter().filter(|reason| reason.verdict == Validity::Invalid).count();
     let partial = summary.partial_in_words();
     let gates = summary.reasons.len().max(1) + usize::from(partial.is_some());
     let name = clean(&summary.experiment);
@@ -38,7 +38,7 @@ pub fn document(run: &Whole) -> String {
     format!("{}\n", markup.into_string())
 }
 
-fn gate(experiment: &str, reason: &Reason) -> Markup {
+fn gate(experiment: &str, reason: &GateFinding) -> Markup {
     let place = if reason.arm.is_empty() { String::new() } else { format!(" ({})", reason.arm) };
     let found = clean(&format!(
         "{} {}: {}; limit: {}. {}",
@@ -50,7 +50,7 @@ fn gate(experiment: &str, reason: &Reason) -> Markup {
     ));
     html! {
         testcase name=(clean(&format!("{}{place}", reason.code))) classname={ (experiment) ".validity" } {
-            @if reason.verdict == Verdict::Invalid {
+            @if reason.verdict == Validity::Invalid {
                 error message=(clean(&reason.value)) type=(clean(&reason.code)) { (found) }
             } @else {
                 system-out { (found) }
@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn what_is_void_is_an_error_and_its_thresholds_say_nothing() {
         let mut void = run();
-        void.summary.reasons[0].verdict = Verdict::Invalid;
-        void.summary.verdict = Verdict::Invalid;
+        void.summary.reasons[0].verdict = Validity::Invalid;
+        void.summary.verdict = Validity::Invalid;
         void.summary.valid = false;
         let text = document(&void);
         assert_eq!((text.matches("<error ").count(), text.matches("<skipped ").count()), (1, 2), "{text}");

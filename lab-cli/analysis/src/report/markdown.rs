@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Whole, identical, percentile, replayed};
+use super::{Whole, identical, percentiles, replayed};
 use crate::{
     judge::compare::words::{chance, in_words},
-    text::{percent, rate, scrubbed},
+    summary::Comparison,
+    text::{percent, rate, scrubbed, table::Table},
 };
 
 /// Turns that are listed; a comment has little room.
@@ -52,16 +53,18 @@ fn verdicts(run: &Whole, text: &mut String) {
         }
         return;
     }
-    text.push_str("| metric | phase | arm | against | result | p | blocks |\n|---|---|---|---|---|---:|---:|\n");
+    let mut table = Table::new(&["metric", "phase", "arm", "against", "result", "p", "blocks"], 5..);
     for comparison in verdicts {
+        let Comparison { metric, phase, policy, baseline, primary, blocks, .. } = comparison;
+        let rank = if *primary { "" } else { " (to look at)" };
         let p = chance(comparison);
-        let p = escaped(p.trim_start_matches("p "));
-        let rank = if comparison.primary { "" } else { " (to look at)" };
-        let cells =
-            [&format!("{}{rank}", comparison.metric), &comparison.phase, &comparison.policy, &comparison.baseline];
-        let cells = cells.map(|cell| escaped(cell)).join(" | ");
-        let _ = writeln!(text, "| {cells} | {} | {p} | {} |", escaped(&in_words(comparison)), comparison.blocks);
+        let p = p.trim_start_matches("p ");
+        table.row(
+            [&format!("{metric}{rank}"), phase, policy, baseline, &in_words(comparison), p, &blocks.to_string()]
+                .map(str::to_owned),
+        );
     }
+    put(&table, text);
     text.push('\n');
 }
 
@@ -81,22 +84,15 @@ fn thresholds(run: &Whole, text: &mut String) {
 }
 
 fn figures(run: &Whole, text: &mut String) {
-    text.push_str("| arm | phase | p50 | p90 | p99 | in time/s | rejected |\n|---|---|---:|---:|---:|---:|---:|\n");
+    let mut table = Table::new(&["arm", "phase", "p50", "p90", "p99", "in time/s", "rejected"], 2..);
     for arm in run.summary.arms.iter().take(TURNS) {
         for phase in &arm.phases {
-            let times = &phase.measured.response_time_ms;
-            let cells = [
-                escaped(&run.turn(arm)),
-                escaped(&phase.shown_name()),
-                escaped(&percentile(times.p50, times.p50_at_least)),
-                escaped(&percentile(times.p90, times.p90_at_least)),
-                escaped(&percentile(times.p99, times.p99_at_least)),
-                rate(phase.measured.goodput_per_s),
-                percent(phase.measured.reject_fraction),
-            ];
-            let _ = writeln!(text, "| {} |", cells.join(" | "));
+            let [p50, p90, p99] = percentiles(&phase.measured.response_time_ms);
+            let (in_time, rejected) = (rate(phase.measured.goodput_per_s), percent(phase.measured.reject_fraction));
+            table.row([run.turn(arm), phase.shown_name(), p50, p90, p99, in_time, rejected]);
         }
     }
+    put(&table, text);
     if run.summary.arms.len() > TURNS {
         let _ = writeln!(text, "\n{} more turns are in `summary.json`.", run.summary.arms.len() - TURNS);
     }
@@ -105,18 +101,21 @@ fn figures(run: &Whole, text: &mut String) {
 
 /// What became of recorded requests.
 fn recording(run: &Whole, text: &mut String) {
-    let mut any = false;
-    for (arm, figures) in replayed::replayed(&run.summary).take(TURNS) {
-        if !any {
-            let _ =
-                writeln!(text, "| arm | {} |\n|---|{}", replayed::FIGURES.join(" | "), "---:|".repeat(figures.len()));
-        }
-        any = true;
-        let _ =
-            writeln!(text, "| {} | {} |", escaped(&run.turn(arm)), figures.map(|figure| escaped(&figure)).join(" | "));
-    }
-    if any {
+    let mut table = replayed::table(&run.summary, "arm", |arm| run.turn(arm));
+    table.rows.truncate(TURNS);
+    if !table.rows.is_empty() {
+        put(&table, text);
         text.push('\n');
+    }
+}
+
+/// A table in Markdown, whose cells are texts.
+fn put(table: &Table, text: &mut String) {
+    let sides = (0..table.heads.len()).map(|column| if table.is_of_numbers(column) { "---:|" } else { "---|" });
+    let _ = writeln!(text, "| {} |\n|{}", table.heads.join(" | "), sides.collect::<String>());
+    for row in &table.rows {
+        let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
+        let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
 }
 

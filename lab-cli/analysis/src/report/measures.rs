@@ -1,12 +1,8 @@
 //! What a run says over time: only what is worth a line.
 
-use super::name;
 use crate::{
-    summary::{Fairness, Phase, Recovery, Summary},
-    text::{
-        columns::{Align, Columns},
-        percent, rate, time,
-    },
+    summary::{Arm, Fairness, PhaseSummary, Recovery, RunSummary},
+    text::{percent, rate, table::Table, time},
 };
 
 /// Attempts for each request that users wanted, from which on it is said.
@@ -21,13 +17,13 @@ pub(super) const HEADS: [&str; 7] =
     ["attempts each", "wasted", "fair to users", "worst tenth", "to classes", "backlog", "well again"];
 
 /// Its percentiles depend on how long it was.
-pub(super) fn is_unstable(phase: &Phase) -> bool {
+pub(super) fn is_unstable(phase: &PhaseSummary) -> bool {
     let found = phase.measures.steadiness.filter(|found| found.declared != Some(false));
     found.is_some_and(|found| found.growth_per_s > 0.0)
 }
 
 /// What parentheses in the table mean, if there are any.
-pub(super) fn footnote(summary: &Summary) -> &'static str {
+pub(super) fn footnote(summary: &RunSummary) -> &'static str {
     let any = summary.arms.iter().flat_map(|arm| &arm.phases).any(is_unstable);
     if any {
         "(in parentheses: the backlog grew all the time, so that this depends on how long the phase was)\n"
@@ -36,31 +32,24 @@ pub(super) fn footnote(summary: &Summary) -> &'static str {
     }
 }
 
-/// A row for each phase of which there is something to say; nothing if there is none.
-pub(super) fn table(summary: &Summary) -> String {
-    let mut header = vec![("over time", Align::Left), ("phase", Align::Left)];
-    header.extend(HEADS[..HEADS.len() - 1].iter().map(|head| (*head, Align::Right)));
-    header.push((HEADS[HEADS.len() - 1], Align::Left));
-    let mut table = Columns::new(&header);
-    let mut any = false;
+/// A row for each phase of which there is something to say.
+pub(super) fn table(summary: &RunSummary, name: impl Fn(&Arm) -> String) -> Table {
+    let mut table = Table::new(&[&["over time", "phase"], &HEADS[..]].concat(), 2..=HEADS.len());
     for arm in summary.arms.iter().filter(|arm| !arm.bound) {
         for phase in arm.phases.iter().filter(|phase| is_worth_a_line(phase)) {
-            any = true;
-            let mut row = vec![name(arm, summary), phase.shown_name()];
-            row.extend(cells(phase));
-            table.row(row);
+            table.row([&[name(arm), phase.shown_name()], &cells(phase)[..]].concat());
         }
     }
-    if any { table.into_text() } else { String::new() }
+    table
 }
 
 /// Of users that come for one request, fairness is the share that was served, which stands in another table.
-fn user_fairness(phase: &Phase) -> Option<Fairness> {
+fn user_fairness(phase: &PhaseSummary) -> Option<Fairness> {
     let wanted = phase.measured.planned.saturating_sub(phase.measured.retries);
     phase.measures.user_fairness.filter(|found| wanted >= 2 * found.users)
 }
 
-fn is_worth_a_line(phase: &Phase) -> bool {
+fn is_worth_a_line(phase: &PhaseSummary) -> bool {
     let measures = &phase.measures;
     let unfair = |index: Option<f64>| index.is_some_and(|index| index < UNFAIR);
     measures.recovery.is_some()
@@ -72,7 +61,7 @@ fn is_worth_a_line(phase: &Phase) -> bool {
 }
 
 /// What is known of a phase, in the order of [`HEADS`]; `-` where nothing is.
-pub(super) fn cells(phase: &Phase) -> [String; HEADS.len()] {
+pub(super) fn cells(phase: &PhaseSummary) -> [String; HEADS.len()] {
     let measures = &phase.measures;
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let index = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.2}")));
@@ -106,19 +95,22 @@ fn in_words(recovery: &Recovery) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Arm, Measured, Measures, Steadiness};
+    use crate::summary::{Measured, Measures, Steadiness};
 
-    fn summary(measures: Measures) -> Summary {
+    fn summary(measures: Measures) -> RunSummary {
         let measured = Measured { planned: 100, ..Measured::default() };
-        let phase = Phase { name: "after".to_owned(), seconds: 60.0, measures, measured, ..Phase::default() };
+        let phase =
+            PhaseSummary { name: "after".to_owned(), seconds: 60.0, measures, measured, ..PhaseSummary::default() };
         let arm = Arm { policy: "none".to_owned(), block: 1, phases: vec![phase], ..Arm::default() };
-        Summary { arms: vec![arm], ..Summary::default() }
+        RunSummary { arms: vec![arm], ..RunSummary::default() }
+    }
+
+    fn rows(measures: Measures) -> Vec<Vec<String>> {
+        table(&summary(measures), |arm| arm.policy.clone()).rows
     }
 
     fn cells(measures: Measures) -> Vec<String> {
-        let text = table(&summary(measures));
-        let line = text.lines().nth(1).expect("a row").to_owned();
-        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
+        rows(measures).pop().expect("a row")
     }
 
     #[test]
@@ -130,7 +122,7 @@ mod tests {
             steadiness: Some(Steadiness::default()),
             ..Measures::default()
         };
-        assert_eq!((table(&summary(calm.clone())), footnote(&summary(calm))), (String::new(), ""));
+        assert_eq!((rows(calm.clone()), footnote(&summary(calm))), (vec![], ""));
     }
 
     #[test]
@@ -153,7 +145,7 @@ mod tests {
     #[test]
     fn of_users_that_come_once_fairness_says_nothing_new() {
         let users = Fairness { users: 51, jain: 0.2, worst_tenth: 0.0 };
-        assert_eq!(table(&summary(Measures { user_fairness: Some(users), ..Measures::default() })), "");
+        assert_eq!(rows(Measures { user_fairness: Some(users), ..Measures::default() }), [[""; 0]; 0]);
         let users = Fairness { users: 50, ..users };
         let found = cells(Measures { user_fairness: Some(users), ..Measures::default() });
         assert!(found.contains(&"0.20".to_owned()), "{found:?}");

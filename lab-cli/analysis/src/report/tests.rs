@@ -1,8 +1,8 @@
 use super::*;
-use crate::summary::{Objective, SCHEMA, Server, ThresholdResult, Times, Verdict};
+use crate::summary::{LatencyObjective, SCHEMA, Server, ThresholdResult, Times, Validity};
 
-fn phase(name: &str, measured: Measured) -> Phase {
-    Phase { name: name.to_owned(), seconds: 30.0, users: 1000, measured, ..Phase::default() }
+fn phase(name: &str, measured: Measured) -> PhaseSummary {
+    PhaseSummary { name: name.to_owned(), seconds: 30.0, users: 1000, measured, ..PhaseSummary::default() }
 }
 
 fn arm(policy: &str, block: u32, before: Measured, spike: Measured, server: Server) -> Arm {
@@ -16,7 +16,7 @@ fn arm(policy: &str, block: u32, before: Measured, spike: Measured, server: Serv
     }
 }
 
-fn summary() -> Summary {
+fn summary() -> RunSummary {
     let before = Measured {
         planned: 600,
         sent: 600,
@@ -53,12 +53,12 @@ fn summary() -> Summary {
     };
     let read = |requests_read| Server { requests_read, ..Server::default() };
     let unread = |unread| Some(Joined { unread, ..Joined::default() });
-    Summary {
+    RunSummary {
         schema: SCHEMA,
         experiment: "flash-crowd".to_owned(),
-        verdict: Verdict::Valid,
+        verdict: Validity::Valid,
         valid: true,
-        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec![
             arm("none", 1, before.clone(), none, read(3600)),
             Arm {
@@ -86,12 +86,12 @@ fn summary() -> Summary {
                 aborted: None,
             },
         ],
-        ..Summary::default()
+        ..RunSummary::default()
     }
 }
 
-fn reason(code: &str, verdict: Verdict, arm: &str, value: &str) -> Reason {
-    Reason {
+fn reason(code: &str, verdict: Validity, arm: &str, value: &str) -> GateFinding {
+    GateFinding {
         code: code.to_owned(),
         verdict,
         arm: arm.to_owned(),
@@ -132,11 +132,11 @@ fn an_invalid_run_in_two_blocks_says_each_finding_once() {
     summary.stopped =
         Some(crate::summary::Stopped { blocks_planned: 3, blocks_whole: 1, turns_planned: 9, turns_whole: 4 });
     summary.valid = false;
-    summary.verdict = Verdict::Invalid;
+    summary.verdict = Validity::Invalid;
     summary.reasons = vec![
-        reason("CPU", Verdict::Invalid, "none", "generator at 80 % of its core"),
-        reason("CPU", Verdict::Invalid, "none (block 2)", "generator at 75 % of its core"),
-        reason("GAP", Verdict::Warn, "connections", "300 ms"),
+        reason("CPU", Validity::Invalid, "none", "generator at 80 % of its core"),
+        reason("CPU", Validity::Invalid, "none (block 2)", "generator at 75 % of its core"),
+        reason("GAP", Validity::Warn, "connections", "300 ms"),
     ];
     insta::assert_snapshot!(text(&summary));
 }
@@ -144,9 +144,9 @@ fn an_invalid_run_in_two_blocks_says_each_finding_once() {
 #[test]
 fn what_users_refused_themselves_has_a_column_where_there_is_any() {
     let mut summary = summary();
-    assert!(!ledgers(&summary).contains("refused locally"));
+    assert!(!ledgers(&summary).to_text().contains("refused locally"));
     summary.arms[0].phases[1].measured.refused_locally = 77;
-    let table = ledgers(&summary);
+    let table = ledgers(&summary).to_text();
     let words =
         |line: usize| table.lines().nth(line).expect("a line").split("  ").map(str::trim).filter(|w| !w.is_empty());
     let column = words(0).position(|word| word == "refused locally").expect("a column");

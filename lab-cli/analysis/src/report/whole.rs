@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::{
     FolderError, Manifest, Recorded,
     judge::gates::first_kept,
-    live::{LiveEvent, Second, Shape},
-    summary::{Arm, Comparison, Summary},
+    live::{LiveEvent, Shape, TimelineSecond},
+    summary::{Arm, Comparison, RunSummary},
 };
 
 /// A run's files.
@@ -17,9 +17,9 @@ pub struct Whole {
     /// What was run.
     pub manifest: Manifest,
     /// What was found.
-    pub summary: Summary,
+    pub summary: RunSummary,
     /// Every second.
-    pub timeline: Vec<Second>,
+    pub timeline: Vec<TimelineSecond>,
     /// What happened.
     pub events: Vec<LiveEvent>,
 }

@@ -10,7 +10,7 @@ use super::{
     value::Value,
 };
 use crate::{
-    summary::{Curve, CurvePoint, Objective, Summary},
+    summary::{Curve, CurvePoint, LatencyObjective, RunSummary},
     text,
 };
 
@@ -19,7 +19,7 @@ struct Panel {
     title: &'static str,
     value: fn(&CurvePoint) -> Option<Value>,
     axis: fn(f64, f64) -> Axis,
-    bound: fn(&Objective) -> Option<f64>,
+    bound: fn(&LatencyObjective) -> Option<f64>,
 }
 
 const PANELS: [Panel; 3] = [
@@ -44,7 +44,7 @@ const PANELS: [Panel; 3] = [
 ];
 
 /// The picture of a run's curves; `None` if it has none (fewer than three loads).
-pub fn curves_svg(summary: &Summary) -> Option<String> {
+pub fn curves_svg(summary: &RunSummary) -> Option<String> {
     let curves = &summary.curves[..];
     let first = curves.first()?;
     let top = below_legend(curves.len());
@@ -72,14 +72,14 @@ pub fn curves_svg(summary: &Summary) -> Option<String> {
 }
 
 /// `requests/s`: all points of a curve have the same.
-fn unit_of(summary: &Summary, curve: &Curve) -> &'static str {
+fn unit_of(summary: &RunSummary, curve: &Curve) -> &'static str {
     let named = curve.points.first().map(|point| point.phase.as_str());
     let mut phases = summary.arms.iter().flat_map(|arm| &arm.phases);
     let phase = phases.find(|phase| Some(phase.name.as_str()) == named);
     phase.and_then(|phase| phase.measures.load).map_or("", crate::summary::PlannedLoad::unit)
 }
 
-fn draw(out: &mut String, panel: &Panel, objective: &Objective, curves: &[Curve], across: &Axis, y: f64) {
+fn draw(out: &mut String, panel: &Panel, objective: &LatencyObjective, curves: &[Curve], across: &Axis, y: f64) {
     let values = || curves.iter().flat_map(|curve| &curve.points).filter_map(|point| (panel.value)(point));
     let bound = (panel.bound)(objective);
     let least = values().map(|value| value.at).chain(bound).fold(f64::INFINITY, f64::min);

@@ -11,7 +11,7 @@ use super::{
     },
     value::{Value, arrows},
 };
-use crate::live::{Second, Shape};
+use crate::live::{Shape, TimelineSecond};
 
 /// Between two arrows of a line, in units of the picture.
 const ARROWS_APART: f64 = 30.0;
@@ -19,7 +19,7 @@ const ARROWS_APART: f64 = 30.0;
 /// A panel: what is drawn, in which unit, and how its axis goes.
 struct Panel {
     title: &'static str,
-    value: fn(&Second) -> Option<Value>,
+    value: fn(&TimelineSecond) -> Option<Value>,
     axis: fn(f64, f64) -> Axis,
     bound: fn(&Shape) -> Option<f64>,
 }
@@ -46,8 +46,8 @@ const PANELS: [Panel; 3] = [
 ];
 
 /// The picture of one block of a run.
-pub fn svg(shape: &Shape, seconds: &[Second], block: u32) -> String {
-    let first: Vec<Second> = seconds.iter().filter(|second| second.block == block).cloned().collect();
+pub fn svg(shape: &Shape, seconds: &[TimelineSecond], block: u32) -> String {
+    let first: Vec<TimelineSecond> = seconds.iter().filter(|second| second.block == block).cloned().collect();
     let courses = courses(&first);
     let top = below_legend(courses.len());
     let height = top + PANELS.len() as f64 * (PANEL + GAP) + 10.0;
@@ -107,7 +107,7 @@ fn draw(out: &mut String, panel: &Panel, shape: &Shape, courses: &[Course<'_>], 
     }
     for (number, course) in courses.iter().enumerate() {
         // A value belongs to the middle of its second.
-        let point = |second: &&Second| {
+        let point = |second: &&TimelineSecond| {
             let (x, value) = (x_of(f64::from(second.second) + 0.5), (panel.value)(second));
             (x, value.map(|value| value.map(y_of)))
         };

@@ -3,10 +3,7 @@
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{Course, courses};
-use crate::{
-    live::Second,
-    text::columns::{Align, Columns},
-};
+use crate::{live::TimelineSecond, text::table::Table};
 
 /// Gauges that say what a policy has decided, with the factor that makes whole numbers of them.
 const DECISIONS: [(&str, &str, f64); 5] = [
@@ -20,7 +17,7 @@ const DECISIONS: [(&str, &str, f64); 5] = [
 /// Every second of every arm: requests meant to be sent, served in time, served late, refused, given up (timed out,
 /// abandoned, not connected, failed), median and 90th percentile of what was served in milliseconds (`-`: too few; `>=`: hidden
 /// by what was given up, and at least that), and what the policy had decided at its end, by stage.
-pub fn rows(seconds: &[Second]) -> String {
+pub fn rows(seconds: &[TimelineSecond]) -> String {
     let mut text = String::new();
     for course in courses(seconds) {
         if !text.is_empty() {
@@ -40,9 +37,8 @@ fn table(course: &Course<'_>) -> String {
     let names: Vec<String> =
         decisions.iter().map(|(stage, which)| format!("{stage} {}", DECISIONS[*which].1)).collect();
     let fixed = ["s", "offered", "in time", "late", "refused", "given up", "p50 ms", "p90 ms"];
-    let header: Vec<(&str, Align)> =
-        fixed.into_iter().chain(names.iter().map(String::as_str)).map(|name| (name, Align::Right)).collect();
-    let mut table = Columns::new(&header);
+    let heads: Vec<&str> = fixed.into_iter().chain(names.iter().map(String::as_str)).collect();
+    let mut table = Table::new(&heads, ..);
     for second in &course.seconds {
         let refused = second.rejected + second.refused_locally;
         let given_up = second.timed_out + second.abandoned + second.connect_failed + second.failed;
@@ -53,7 +49,7 @@ fn table(course: &Course<'_>) -> String {
         cells.extend(decisions.iter().map(|shown| whole(decided(second, shown))));
         table.row(cells);
     }
-    table.into_text()
+    table.to_text()
 }
 
 /// The decisions that ever were to be seen, in order.
@@ -68,7 +64,7 @@ fn decisions(course: &Course<'_>) -> Vec<Shown> {
     found.into_iter().collect()
 }
 
-fn decided(second: &Second, (stage, which): &Shown) -> Option<f64> {
+fn decided(second: &TimelineSecond, (stage, which): &Shown) -> Option<f64> {
     let (gauge, _, times) = DECISIONS[*which];
     let stage = second.target.as_ref()?.stages.iter().find(|found| found.name == *stage)?;
     stage.gauges.get(gauge).map(|value| value * times)

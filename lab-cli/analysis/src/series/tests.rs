@@ -3,14 +3,14 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     live::{PhaseShape, Shape, StageSecond, TargetSecond},
-    summary::{Arm, Curve, CurvePoint, Measures, Mode, Objective, Phase, PlannedLoad, Summary},
+    summary::{Arm, Curve, CurvePoint, LatencyObjective, Measures, Mode, PhaseSummary, PlannedLoad, RunSummary},
 };
 
-fn second(arm: &str, block: u32, second: u32, served: u64, p90_ms: Option<f64>, rate: Option<f64>) -> Second {
+fn second(arm: &str, block: u32, second: u32, served: u64, p90_ms: Option<f64>, rate: Option<f64>) -> TimelineSecond {
     let gauges: BTreeMap<String, f64> =
         rate.map(|rate| ("admission_rate_per_s".to_owned(), rate)).into_iter().collect();
     let stages = vec![StageSecond { name: "work".to_owned(), gauges, ..StageSecond::default() }];
-    Second {
+    TimelineSecond {
         arm: arm.to_owned(),
         block,
         second,
@@ -19,7 +19,7 @@ fn second(arm: &str, block: u32, second: u32, served: u64, p90_ms: Option<f64>, 
         rejected: 10 - served,
         p90_ms,
         target: Some(TargetSecond { stages, ..TargetSecond::default() }),
-        ..Second::default()
+        ..TimelineSecond::default()
     }
 }
 
@@ -28,7 +28,7 @@ fn shape() -> Shape {
         experiment: "spike".to_owned(),
         mode: Mode::Live,
         about: "a <few> & many".to_owned(),
-        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec!["none".to_owned(), "seda".to_owned()],
         blocks: 1,
         capacity_per_s: None,
@@ -41,7 +41,7 @@ fn rows_are_whole_numbers_and_show_only_decisions_that_are_made() {
     let seconds = [
         second("none", 1, 0, 10, None, None),
         second("none", 1, 1, 4, Some(1234.5), None),
-        Second { p90_at_least_ms: Some(60_000.0), ..second("none", 1, 2, 4, None, None) },
+        TimelineSecond { p90_at_least_ms: Some(60_000.0), ..second("none", 1, 2, 4, None, None) },
         second("seda", 1, 0, 7, Some(99.4), Some(12.345)),
     ];
     let wanted = "\
@@ -92,8 +92,9 @@ fn a_picture_has_a_line_an_arm_in_each_panel_and_a_gap_where_nothing_is_known() 
 
 #[test]
 fn what_time_outs_hide_is_a_line_at_its_bound_with_arrows() {
-    let hidden = |at| Second { p90_at_least_ms: Some(10_000.0), ..second("none", 1, at, 0, None, None) };
-    let seconds: Vec<Second> = (0..100).map(hidden).chain([second("seda", 1, 0, 7, Some(99.4), None)]).collect();
+    let hidden = |at| TimelineSecond { p90_at_least_ms: Some(10_000.0), ..second("none", 1, at, 0, None, None) };
+    let seconds: Vec<TimelineSecond> =
+        (0..100).map(hidden).chain([second("seda", 1, 0, 7, Some(99.4), None)]).collect();
     let picture = svg(&Shape { phases: Vec::new(), ..shape() }, &seconds, 1);
     // In the legend, and in each of three panels.
     let lines: Vec<&str> = picture.lines().filter(|line| line.contains("stroke=\"#1f82d2\"")).collect();
@@ -107,7 +108,7 @@ fn what_time_outs_hide_is_a_line_at_its_bound_with_arrows() {
 }
 
 /// Three loads; the p99 of the second is hidden by time-outs, that of the last not known.
-fn swept() -> Summary {
+fn swept() -> RunSummary {
     let point = |planned: f64, p99_ms, p99_at_least_ms| CurvePoint {
         phase: format!("at-{planned}"),
         planned,
@@ -120,14 +121,14 @@ fn swept() -> Summary {
     };
     let points = vec![point(50.0, Some(20.0), None), point(100.0, None, Some(10_000.0)), point(200.0, None, None)];
     let measures = Measures { load: Some(PlannedLoad::RequestsPerS(50.0)), ..Measures::default() };
-    let phases = vec![Phase { name: "at-50".to_owned(), measures, ..Phase::default() }];
+    let phases = vec![PhaseSummary { name: "at-50".to_owned(), measures, ..PhaseSummary::default() }];
     let curve = |arm: &str| Curve { arm: arm.to_owned(), points: points.clone() };
-    Summary {
+    RunSummary {
         experiment: "a <sweep>".to_owned(),
-        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec![Arm { phases, ..Arm::default() }],
         curves: vec![curve("none"), curve("<script>")],
-        ..Summary::default()
+        ..RunSummary::default()
     }
 }
 
@@ -150,5 +151,5 @@ fn curves_have_a_line_an_arm_in_each_panel_and_say_their_numbers() {
 
 #[test]
 fn a_run_without_a_sweep_has_no_curves() {
-    assert_eq!(curves_svg(&Summary::default()), None);
+    assert_eq!(curves_svg(&RunSummary::default()), None);
 }

@@ -6,7 +6,7 @@ use measure::{Offered, Replayed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Conditions, Generator, Joined, Kernel, Phase, Reason, Server, Touched, Verdict};
+use super::{Conditions, GateFinding, Generator, Joined, Kernel, Measured, PhaseSummary, Server, Touched, Validity};
 
 /// One policy's turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,13 +26,13 @@ pub struct Arm {
     /// Nothing was run: these are bounds, computed from arrivals and costs that were known beforehand.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub bound: bool,
-    /// False for [`Verdict::Invalid`] alone.
+    /// False for [`Validity::Invalid`] alone.
     pub valid: bool,
     /// Its own verdict.
     #[serde(default)]
-    pub verdict: Verdict,
+    pub verdict: Validity,
     /// Why not VALID.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<GateFinding>,
     /// How the load generator fared.
     pub generator: Generator,
     /// Under which conditions it was measured.
@@ -58,7 +58,7 @@ pub struct Arm {
     #[serde(default)]
     pub kernel: Kernel,
     /// In order.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PhaseSummary>,
     /// How users walked their model, row by row; empty for users without one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub walk: Vec<WalkRow>,
@@ -125,18 +125,23 @@ impl Arm {
         if self.name.is_empty() { &self.policy } else { &self.name }
     }
 
+    /// A count, over all its phases.
+    pub fn sum(&self, count: impl Fn(&Measured) -> u64) -> u64 {
+        self.phases.iter().map(|phase| count(&phase.measured)).sum()
+    }
+
     /// No phase of it was cut off.
     pub fn is_whole(&self) -> bool {
         self.phases.iter().all(|phase| !phase.cut_off)
     }
 
     /// The phase with this name, if it ran to its end: what was cut off is not compared with what was not.
-    pub fn whole_phase(&self, name: &str) -> Option<&Phase> {
+    pub fn whole_phase(&self, name: &str) -> Option<&PhaseSummary> {
         self.phases.iter().find(|phase| phase.name == name && !phase.cut_off)
     }
 
     /// Whether its figures may stand beside those of others: it is not INVALID, and nobody changed it while it ran.
     pub fn is_comparable(&self) -> bool {
-        self.verdict != Verdict::Invalid && self.touches.is_empty()
+        self.verdict != Validity::Invalid && self.touches.is_empty()
     }
 }

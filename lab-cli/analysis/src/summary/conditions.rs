@@ -14,7 +14,7 @@ pub struct Conditions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_noise: Option<f64>,
     /// What the machine's clocks did.
-    pub clocks: Clocks,
+    pub clocks: ClockConditions,
     /// Actual send minus intended send: its 99.9th percentile, and its maximum where there are too few for one.
     pub send_lag_p999_ms: f64,
     /// 999 of 1000 wake-ups of the generator came no later than this; `None` with too few of them.
@@ -54,7 +54,8 @@ pub struct Speed {
 /// What the machine's clocks did while an arm ran.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Clocks {
+#[schemars(rename = "Clocks")]
+pub struct ClockConditions {
     /// The kernel's source of time as the arm began: `tsc`, `kvm-clock`. Empty where it does not say.
     pub source: String,
     /// The same as it ended.

@@ -10,7 +10,8 @@ use super::{Measured, Measures};
 
 /// One phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Phase {
+#[schemars(rename = "Phase")]
+pub struct PhaseSummary {
     /// Its name.
     pub name: String,
     /// How long it was.
@@ -43,7 +44,7 @@ pub struct Phase {
     pub by_class: BTreeMap<String, Measured>,
 }
 
-impl Phase {
+impl PhaseSummary {
     /// Its name in tables: one that was cut off says so.
     pub fn shown_name(&self) -> String {
         match (self.cut_off, self.seconds > 0.0) {

@@ -56,10 +56,10 @@ pub fn whole_blocks(arms: &[Arm], of: usize) -> BTreeSet<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Phase;
+    use crate::summary::PhaseSummary;
 
     fn arm(name: &str, block: u32, cut_off: bool) -> Arm {
-        let phase = |name: &str, cut_off| Phase { name: name.to_owned(), cut_off, ..Phase::default() };
+        let phase = |name: &str, cut_off| PhaseSummary { name: name.to_owned(), cut_off, ..PhaseSummary::default() };
         let phases = vec![phase("before", false), phase("spike", cut_off)];
         Arm { policy: name.to_owned(), block, phases, ..Arm::default() }
     }

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 /// Whether the figures can be trusted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Verdict {
+#[schemars(rename = "Verdict")]
+pub enum Validity {
     /// Nothing speaks against them.
     #[default]
     Valid,
@@ -20,11 +21,12 @@ pub enum Verdict {
 
 /// One thing that speaks against the figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Reason {
+#[schemars(rename = "Reason")]
+pub struct GateFinding {
     /// Short name of the check: `LEDGER`, `CPU`, `LAG`, …
     pub code: String,
     /// How bad it is.
-    pub verdict: Verdict,
+    pub verdict: Validity,
     /// The arm (and block) where it was seen; empty for the run as a whole.
     #[serde(default)]
     pub arm: String,
@@ -38,7 +40,7 @@ pub struct Reason {
     pub remedy: String,
 }
 
-impl Verdict {
+impl Validity {
     /// As it is printed.
     pub fn word(self) -> &'static str {
         match self {

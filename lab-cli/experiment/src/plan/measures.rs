@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use analysis::{
-    judge::measures::{Plan, PlannedPhase},
+    judge::measures::{MeasuresPlan, PlannedPhase},
     summary::PlannedLoad,
 };
 
@@ -11,7 +11,7 @@ use super::{Experiment, Load, Phase, Rate};
 
 impl Experiment {
     /// What measures must know of it, on a target of this capacity. Faults are for runs in virtual time.
-    pub fn measures_plan(&self, capacity: Option<f64>, virtual_time: bool) -> Plan {
+    pub fn measures_plan(&self, capacity: Option<f64>, virtual_time: bool) -> MeasuresPlan {
         let phase = |phase: &Phase| PlannedPhase {
             name: phase.name.clone(),
             seconds: phase.duration.as_secs_f64(),
@@ -20,7 +20,7 @@ impl Experiment {
         };
         let faults = if virtual_time { &self.simulation.faults[..] } else { &[] };
         let seconds = |time: Duration| time.as_secs_f64();
-        Plan {
+        MeasuresPlan {
             objective: self.objective,
             phases: self.users.phases.iter().map(phase).collect(),
             faults: faults.iter().map(|fault| (seconds(fault.at), seconds(fault.at + fault.lasts))).collect(),

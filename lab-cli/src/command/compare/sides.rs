@@ -2,9 +2,9 @@
 
 use analysis::{
     folder::Recorded,
-    judge::compare::{Contest, Side, Turn},
+    judge::compare::{Contest, ContestSide, ContestTurn},
     manifest::Manifest,
-    summary::{Summary, Verdict},
+    summary::{RunSummary, Validity},
     text::suggestion,
 };
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::{exit::Failure, store::find_run};
 
 /// A run, or one arm of it.
 #[derive(Debug)]
-pub struct Entry {
+pub(super) struct Entry {
     /// The name of its folder.
     pub name: String,
     /// This arm alone.
@@ -21,7 +21,7 @@ pub struct Entry {
     /// What was run.
     pub manifest: Manifest,
     /// What was found.
-    pub summary: Summary,
+    pub summary: RunSummary,
 }
 
 /// What is not compared.
@@ -57,7 +57,7 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
                 return Err(Failure::usage(format!("{shown} has no arm {arm:?}; {}", suggestion(arm, &known))));
             }
         }
-        if summary.verdict == Verdict::Invalid {
+        if summary.verdict == Validity::Invalid {
             let codes: Vec<&str> = summary.codes().into_iter().collect();
             left_out.push(Left { what: shown, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
             continue;
@@ -143,11 +143,11 @@ fn labels(run: &Entry) -> Vec<String> {
     run.arm.clone().map_or_else(|| run.manifest.arms(), |arm| vec![arm])
 }
 
-fn side<'a>(run: &'a Entry, label: &str, name: String) -> Side<'a> {
+fn side<'a>(run: &'a Entry, label: &str, name: String) -> ContestSide<'a> {
     let plan = |block: u32| run.manifest.blocks.iter().find(|found| found.block == block)?.plan.as_deref();
     let turns = run.summary.arms.iter().filter(|arm| arm.shown_name() == label && arm.valid && arm.touches.is_empty());
     let hindsight = run.manifest.with_hindsight().iter().any(|arm| arm == label);
-    Side { name, turns: turns.map(|arm| Turn { arm, plan: plan(arm.block) }).collect(), hindsight }
+    ContestSide { name, turns: turns.map(|arm| ContestTurn { arm, plan: plan(arm.block) }).collect(), hindsight }
 }
 
 fn keep<'a>(contest: Contest<'a>, found: &mut Vec<Contest<'a>>, left_out: &mut Vec<Left>) {

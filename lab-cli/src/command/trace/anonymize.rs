@@ -5,10 +5,10 @@ use traces::anonymize::AnonymizeError;
 use super::{Target, open, pseudonyms, unreadable, unwritten};
 use crate::{
     args,
-    exit::{End, Outcome},
+    exit::{CommandResult, End},
 };
 
-pub fn anonymize(args: &args::Anonymize) -> Outcome {
+pub fn anonymize(args: &args::AnonymizeArgs) -> CommandResult {
     let mut trace = open(&args.trace)?;
     let key = pseudonyms(args.key.as_deref())?;
     let (target, packer) = Target::new(&args.out)?;

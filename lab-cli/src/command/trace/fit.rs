@@ -21,10 +21,10 @@ use super::{open, unreadable};
 use crate::{
     args::{self, Output},
     command::print,
-    exit::{Failure, Outcome},
+    exit::{CommandResult, Failure},
 };
 
-pub fn fit(args: &args::Fit) -> Outcome {
+pub fn fit(args: &args::FitArgs) -> CommandResult {
     let mut trace = open(&args.trace)?;
     let name = args.name.clone().unwrap_or_else(|| trace.header().name.clone());
     let model = traces::learn(&mut trace, &name).map_err(|error| match error {

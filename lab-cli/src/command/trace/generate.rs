@@ -10,10 +10,10 @@ use traces::{
 use super::{Target, small_file, unwritten};
 use crate::{
     args,
-    exit::{End, Failure, Outcome},
+    exit::{CommandResult, End, Failure},
 };
 
-pub fn generate(args: &args::Generate) -> Outcome {
+pub fn generate(args: &args::GenerateArgs) -> CommandResult {
     let model = model(&args.model)?;
     let mut plan = Plan::of(&model, args.sessions);
     plan.rate = args.rate.unwrap_or(plan.rate);

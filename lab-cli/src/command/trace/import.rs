@@ -19,10 +19,10 @@ use super::{Target, pseudonyms, small_file, source, unwritten};
 use crate::{
     args::{self, Output},
     command::print,
-    exit::{End, Failure, Outcome},
+    exit::{CommandResult, End, Failure},
 };
 
-pub fn import(args: &args::Import) -> Outcome {
+pub fn import(args: &args::ImportArgs) -> CommandResult {
     let options = options(args)?;
     let mut names = Vec::new();
     for file in &args.files {
@@ -45,7 +45,7 @@ pub fn import(args: &args::Import) -> Outcome {
     }
 }
 
-fn options(args: &args::Import) -> Result<Options, Failure> {
+fn options(args: &args::ImportArgs) -> Result<Options, Failure> {
     let names = if args.names { Pseudonyms::none() } else { pseudonyms(args.key.as_deref())? };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let this_year = Clock::of(i64::try_from(now).unwrap_or(0)).year;

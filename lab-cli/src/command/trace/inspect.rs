@@ -13,12 +13,12 @@ use super::{import::account, open, unreadable};
 use crate::{
     args::{self, Color, Output},
     command::{close, print, run::palette},
-    exit::{Failure, Outcome},
-    run::Stop,
+    exit::{CommandResult, Failure},
+    run::StopSignal,
     tui::{OpenTrace, Screen, restore},
 };
 
-pub fn inspect(args: &args::Inspect, color: Color) -> Outcome {
+pub fn inspect(args: &args::InspectArgs, color: Color) -> CommandResult {
     let seen = inspected(&args.trace)?;
     if screen_wanted(args) {
         return on_screen(seen, color);
@@ -45,7 +45,7 @@ fn with_account(seen: Inspected) -> OpenTrace {
 }
 
 /// The screen needs a terminal to draw on and keys to be read, so that the trace is no standard input.
-fn screen_wanted(args: &args::Inspect) -> bool {
+fn screen_wanted(args: &args::InspectArgs) -> bool {
     !args.no_tui
         && args.output == Output::Text
         && args.trace != "-"
@@ -57,8 +57,8 @@ fn screen_wanted(args: &args::Inspect) -> bool {
 const SIGNALS: Duration = Duration::from_millis(100);
 
 /// Until the person leaves.
-fn on_screen(seen: Inspected, color: Color) -> Outcome {
-    let stop = Stop::listen(restore).map_err(Failure::because)?;
+fn on_screen(seen: Inspected, color: Color) -> CommandResult {
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let (screen, left) = Screen::of_a_trace(palette(color), with_account(seen)).map_err(Failure::because)?;
     while matches!(left.recv_timeout(SIGNALS), Err(RecvTimeoutError::Timeout)) && stop.end().is_none() {}
     close(screen, &stop)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use target_app::plant::TypeCost;
 
-use super::load::{Loaded, Times};
+use super::load::{Loaded, TypeTimes};
 
 /// Request types that change mail: their time on the writer is the writer's.
 const CHANGES: [&str; 4] = ["delete", "refile", "create folder", "delete folder"];
@@ -81,18 +81,18 @@ pub fn rise(factors: &[f64]) -> Option<(usize, [f64; 2])> {
 /// types that change mail; the readers' part goes to all types in proportion to what is left of them.
 pub fn types(alone: &Loaded, crowded: &Loaded, read_ms: f64) -> BTreeMap<String, TypeCost> {
     let counted = |kind: &str| crowded.by_type.get(kind).map_or(0.0, |times| times.count);
-    let of_all = |cost: &dyn Fn(&str, &Times) -> f64| {
+    let of_all = |cost: &dyn Fn(&str, &TypeTimes) -> f64| {
         alone.by_type.iter().map(|(kind, times)| counted(kind) * cost(kind, times)).sum::<f64>()
     };
     // CPU time for each millisecond that one user waits.
     let share = crowded.cpu_s * 1e3 / of_all(&|_, times| times.mean_ms).max(1e-9);
     let threads = crowded.threads.unwrap_or_default();
     let changes = |kind: &str| CHANGES.contains(&kind);
-    let total = |times: &Times| times.mean_ms * share;
+    let total = |times: &TypeTimes| times.mean_ms * share;
     let of_changes = of_all(&|kind, times| if changes(kind) { total(times) } else { 0.0 });
     // Changes are rare: a writer that was busy with something else must not make them more than they are.
     let writing = (threads.writer_s * 1e3 / of_changes.max(1e-9)).min(0.9);
-    let written = |kind: &str, times: &Times| if changes(kind) { total(times) * writing } else { 0.0 };
+    let written = |kind: &str, times: &TypeTimes| if changes(kind) { total(times) * writing } else { 0.0 };
     let left = of_all(&|kind, times| total(times) - written(kind, times));
     let reading = (threads.readers_s * 1e3 / left.max(1e-9)).min(0.9);
     let costs = alone.by_type.iter().map(|(kind, times)| {
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn cpu_time_goes_to_types_by_their_service_times() {
-        let times = |count, mean_ms| Times { count, mean_ms, spread: 0.3 };
+        let times = |count, mean_ms| TypeTimes { count, mean_ms, spread: 0.3 };
         let by_type = [("login".to_owned(), times(10.0, 2.0)), ("delete".to_owned(), times(10.0, 1.0))];
         let alone = Loaded { by_type: by_type.into(), ..Loaded::default() };
         // Three times as much CPU time as the 30 ms that one user waited for, since many users asked three times as often; 15 ms

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{
     figures::Series,
-    plant::{Figure, Measured},
+    plant::{Figure, PlantMeasurements},
 };
 
 const FIGURES: [(Figure, &str, &str); 6] = [
@@ -19,7 +19,7 @@ const FIGURES: [(Figure, &str, &str); 6] = [
 const PARTS: [&str; 4] = ["cpu_ms", "read_ms", "write_ms", "spread"];
 
 /// The plant file. `how` says where and how it was measured.
-pub fn as_yaml(found: &Measured, how: &str) -> String {
+pub fn as_yaml(found: &PlantMeasurements, how: &str) -> String {
     let plant = found.plant(how.to_owned());
     let mut text = String::from(
         "# What requests cost, in milliseconds of one core, each the median of several measurements (lab calibrate).\n\
@@ -57,7 +57,7 @@ pub fn as_yaml(found: &Measured, how: &str) -> String {
 }
 
 /// Every figure with its lowest and highest.
-pub fn as_table(found: &Measured) -> String {
+pub fn as_table(found: &PlantMeasurements) -> String {
     let mut text = format!("{:<58} {:>9}   {}\n", "figure", "median", "lowest .. highest");
     let mut line = |name: &str, series: &Series| {
         let (low, high) = series.range();
@@ -81,7 +81,7 @@ pub fn as_table(found: &Measured) -> String {
 }
 
 /// What speaks against the figures, and what to do.
-pub fn caution(found: &Measured) -> Option<String> {
+pub fn caution(found: &PlantMeasurements) -> Option<String> {
     let (in_use, [before, after]) = found.noisy_slowdown()?;
     Some(format!(
         "caution: the slowdown rises from {} with {in_use} in use to {} with {}, and should fall: the machine was noisy. Measure again with \
@@ -124,7 +124,7 @@ mod tests {
             series.add(value);
             series
         };
-        let mut found = Measured::default();
+        let mut found = PlantMeasurements::default();
         for (at, (figure, ..)) in FIGURES.into_iter().enumerate() {
             found.figures.insert(figure, series(0.01 * (at + 1) as f64));
         }

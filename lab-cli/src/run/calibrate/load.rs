@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, time::Duration};
 use measure::TimeFamily;
 use workloads::{
     RunOptions, StopFlag,
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target as Destination, UrlUsers, Users},
+    plan::{Behaviour, ConnectionHabit, FailureRule, Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
 use super::{
-    super::{RunFailure, live::target::Target},
+    super::{RunFailure, live::target::TargetProcess},
     threads::ByThread,
 };
 
@@ -28,7 +28,7 @@ pub struct Busy {
 
 impl Busy {
     /// As the host takes it.
-    pub fn plan(&self, target: Destination) -> LoadPlan {
+    pub fn plan(&self, target: Target) -> LoadPlan {
         let loads = vec![Load::users(self.at_once)];
         let phases = vec![Phase { name: PHASE.to_owned(), duration: self.lasts, loads }];
         LoadPlan {
@@ -44,7 +44,7 @@ const PHASE: &str = "busy";
 
 /// Users of one page who ask again at once, also when they are refused.
 pub fn url_users(path: &str, connections: ConnectionHabit) -> Users {
-    let behaviour = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    let behaviour = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     Users::Url(UrlUsers { behaviour, connections, ..UrlUsers::new(path) })
 }
 
@@ -66,12 +66,12 @@ pub struct Loaded {
     /// Mean number of workers that were busy.
     pub busy_workers: f64,
     /// By request type, of what was served.
-    pub by_type: BTreeMap<String, Times>,
+    pub by_type: BTreeMap<String, TypeTimes>,
 }
 
 /// Service times of one request type.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Times {
+pub struct TypeTimes {
     /// How many.
     pub count: f64,
     /// Their mean, milliseconds.
@@ -99,7 +99,7 @@ impl Loaded {
 }
 
 /// Puts a load on a target. `most` ends it after so many requests.
-pub fn run(target: &Target, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag) -> Result<Loaded, RunFailure> {
+pub fn run(target: &TargetProcess, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag) -> Result<Loaded, RunFailure> {
     let (gauges, threads) = (target.control.gauges()?, ByThread::read(target.ready.pid));
     let report = workloads::run(plan, &RunOptions { requests_limit: most, ..RunOptions::default() }, |_| {}, stop)?;
     let (after, threads_after) = (target.control.gauges()?, ByThread::read(target.ready.pid));
@@ -119,7 +119,7 @@ pub fn run(target: &Target, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag)
         let times = report.distribution(PHASE, TimeFamily::Service, Some(kind))?;
         let count = seen.ledger.served + seen.ledger.served_late;
         let spread = times.log_spread().unwrap_or(0.0);
-        Some((kind.clone(), Times { count: count as f64, mean_ms: times.mean_ms()?, spread }))
+        Some((kind.clone(), TypeTimes { count: count as f64, mean_ms: times.mean_ms()?, spread }))
     });
     let seconds = (after.at_ms - gauges.at_ms) / 1e3;
     let busy =

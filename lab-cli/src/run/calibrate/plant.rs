@@ -21,8 +21,8 @@ use workloads::{
 
 use super::{
     super::{
-        Corpus, Cpus, RunFailure, Sinks, Stop,
-        live::target::{Target, destination},
+        Corpus, Cpus, RunFailure, Sinks, StopSignal,
+        live::target::{TargetProcess, destination},
     },
     USERS,
     figures::{self, Series},
@@ -47,7 +47,7 @@ const NEW_CONNECTIONS: u64 = 4000;
 
 /// What to measure.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct PlantRequest<'a> {
     /// Experiments whose targets are measured, one for each service. Their first arm is without control, their second refuses
     /// nearly everything before dispatch.
     pub experiments: &'a [Experiment],
@@ -63,7 +63,7 @@ pub struct Request<'a> {
 
 /// What was found: every figure as often as it was measured.
 #[derive(Debug, Default)]
-pub struct Measured {
+pub struct PlantMeasurements {
     /// Plain figures by name, in the order of the file.
     pub figures: BTreeMap<Figure, Series>,
     /// By number of connections in use.
@@ -91,7 +91,7 @@ pub enum Figure {
     ChecksumRead,
 }
 
-impl Measured {
+impl PlantMeasurements {
     fn add(&mut self, figure: Figure, value: f64) {
         self.figures.entry(figure).or_default().add(value.max(0.0));
     }
@@ -145,11 +145,15 @@ impl Measured {
 ///
 /// # Errors
 /// A target that does not start or answer, or an interrupt: then there is nothing to write.
-pub fn measure(request: &Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<Measured, RunFailure> {
+pub fn measure(
+    request: &PlantRequest<'_>,
+    sinks: &mut Sinks,
+    stop: &StopSignal,
+) -> Result<PlantMeasurements, RunFailure> {
     if request.cpus.shared() {
         sinks.note("generator and target share one processor: what the target costs then cannot be told");
     }
-    let mut measured = Measured::default();
+    let mut measured = PlantMeasurements::default();
     for experiment in request.experiments {
         let corpus = match &experiment.target.app {
             App::Arashi(arashi) => {
@@ -175,7 +179,7 @@ pub fn measure(request: &Request<'_>, sinks: &mut Sinks, stop: &Stop) -> Result<
 
 /// One repetition on one target.
 struct Bench<'a> {
-    request: &'a Request<'a>,
+    request: &'a PlantRequest<'a>,
     experiment: &'a Experiment,
     corpus: Option<&'a Corpus>,
     turn: u32,
@@ -183,26 +187,32 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn target(&self, arm: usize) -> Result<Target, RunFailure> {
+    fn target(&self, arm: usize) -> Result<TargetProcess, RunFailure> {
         let database = self.corpus.map(Corpus::copy).transpose()?;
         let none = Arm::none();
         let arm = self.experiment.arms.get(arm).unwrap_or(&none);
         let mut spec = target_spec(self.experiment, arm, database, 0.0, self.seed(), self.request.cpus.target);
         spec.edge.connection_requests = 0;
-        Target::start(TaskSpec::alone(spec), self.request.log)
+        TargetProcess::start(TaskSpec::alone(spec), self.request.log)
     }
 
     fn seed(&self) -> u64 {
         seed_for(self.experiment.seed, &format!("calibrate {}", self.turn))
     }
 
-    fn load(&self, target: &Target, users: &Users, at_once: u32, most: Option<u64>) -> Result<Loaded, RunFailure> {
+    fn load(
+        &self,
+        target: &TargetProcess,
+        users: &Users,
+        at_once: u32,
+        most: Option<u64>,
+    ) -> Result<Loaded, RunFailure> {
         let busy = Busy { users: users.clone(), at_once, lasts: self.request.lasts, seed: self.seed() };
         load::run(target, &busy.plan(destination(&target.ready)?), most, &self.stop)
     }
 
     /// Requests that are refused before dispatch cost their reading and the refusal; on a connection of their own, that too.
-    fn refusals(&self, measured: &mut Measured) -> Result<(), RunFailure> {
+    fn refusals(&self, measured: &mut PlantMeasurements) -> Result<(), RunFailure> {
         let target = self.target(1)?;
         let kept = url_users("/", ConnectionHabit::PerUser);
         let alone = self.load(&target, &kept, 1, None)?;
@@ -218,7 +228,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn mail(&self, corpus: &Corpus, measured: &mut Measured, sinks: &mut Sinks) -> Result<(), RunFailure> {
+    fn mail(&self, corpus: &Corpus, measured: &mut PlantMeasurements, sinks: &mut Sinks) -> Result<(), RunFailure> {
         let users = Users::Mail(self.walkers(corpus)?);
         let target = self.target(0)?;
         let read_ms = measured.median(Figure::Read);
@@ -244,7 +254,12 @@ impl Bench<'_> {
     }
 
     /// The same number of extra operations for every request, whatever its type.
-    fn operations(&self, target: &Target, users: &Users, measured: &mut Measured) -> Result<(), RunFailure> {
+    fn operations(
+        &self,
+        target: &TargetProcess,
+        users: &Users,
+        measured: &mut PlantMeasurements,
+    ) -> Result<(), RunFailure> {
         let weights: BTreeMap<String, f64> =
             target_app::mail::KINDS.iter().map(|&kind| (kind.to_owned(), 1.0)).collect();
         let mut by_operations = Vec::new();
@@ -290,7 +305,7 @@ impl Bench<'_> {
     }
 
     /// A page of the checksum service is its reads, and its reading as a request.
-    fn checksum(&self, measured: &mut Measured) -> Result<(), RunFailure> {
+    fn checksum(&self, measured: &mut PlantMeasurements) -> Result<(), RunFailure> {
         let spec = target_spec(self.experiment, &Arm::none(), None, 0.0, self.seed(), self.request.cpus.target);
         let spec::App::Checksum(ChecksumSpec { rounds, fixed_rounds, reads, .. }) = spec.app else { return Ok(()) };
         let target = self.target(0)?;
@@ -309,7 +324,7 @@ mod tests {
 
     #[test]
     fn help_says_how_many_loads_there_are() {
-        let mut calibrate = <args::Calibrate as clap::Args>::augment_args(clap::Command::new("calibrate"));
+        let mut calibrate = <args::CalibrateArgs as clap::Args>::augment_args(clap::Command::new("calibrate"));
         let help = calibrate.render_long_help().to_string();
         let help: Vec<&str> = help.split_whitespace().collect();
         let both = MAIL_LOADS + CHECKSUM_LOADS;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use analysis::{
     figures,
-    summary::{Clocks, Conditions},
+    summary::{ClockConditions, Conditions},
 };
 use measure::Report;
 use workloads::{clock::clock_source, health::OthersMeter};
@@ -38,7 +38,7 @@ impl HostNoise {
         Conditions {
             noise: share(others.programs),
             kernel_noise: share(others.kernel),
-            clocks: Clocks { source: self.clock, source_at_end: clock_source(), ..known.clocks },
+            clocks: ClockConditions { source: self.clock, source_at_end: clock_source(), ..known.clocks },
             service_silent_max_ms: silent.as_secs_f64() * 1e3,
             ..known
         }

@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use analysis::{
     judge::threshold,
-    live::{CoreSpeeds, LiveEvent, Second},
+    live::{CoreSpeeds, LiveEvent, TimelineSecond},
     summary::{self, Touched},
 };
 use experiment::plan::{Arm, Phase};
@@ -20,12 +20,12 @@ use super::{
     gauge_watch::GaugeWatch,
     interventions::{Hands, Interventions, Reach},
     policy_reset::PolicyResets,
-    site::{Controls, Site, SiteSpec},
+    site::{Controls, LiveSite, SiteSpec},
     target::log_in,
 };
 use crate::{
     run::{
-        Cpus, RunFailure, Sinks, Stop,
+        Cpus, RunFailure, Sinks, StopSignal,
         arm_recorder::{ArmRecorder, Ended},
         assemble,
         environment::{host_noise::HostNoise, kernel::Counters, speed},
@@ -34,12 +34,12 @@ use crate::{
         seconds::Seconds,
         unread_requests::join,
     },
-    store::{folder::Folder, seconds_log::SecondsLog},
+    store::{folder::ResultsFolder, seconds_log::SecondsLog},
 };
 
 /// What to run.
 #[derive(Debug)]
-pub struct Turn<'a> {
+pub struct ArmTurn<'a> {
     /// Which arm.
     pub arm: &'a Arm,
     /// Which repetition.
@@ -58,14 +58,14 @@ pub struct Turn<'a> {
 
 /// Runs it. `plan` makes the load plan once it is known where users go.
 pub fn run(
-    turn: &Turn<'_>,
+    turn: &ArmTurn<'_>,
     plan: impl FnOnce(Target) -> LoadPlan,
-    folder: &mut Folder,
+    folder: &mut ResultsFolder,
     sinks: &mut Sinks,
-    stop: &Stop,
+    stop: &StopSignal,
 ) -> Result<Ended, RunFailure> {
     tell(&ArmRecorder::started(turn.arm, turn.block), folder, sinks)?;
-    let site = Site::start(&turn.site, &log_in(folder.path()))?;
+    let site = LiveSite::start(&turn.site, &log_in(folder.path()))?;
     let plan = plan(site.users_go_to.clone());
     let before = Before { gauges: site.controls().gauges()?, kernel: Counters::read() };
     let flag = stop.fresh_flag();
@@ -111,7 +111,7 @@ struct Observers {
 
 impl Observers {
     fn begin(
-        turn: &Turn<'_>,
+        turn: &ArmTurn<'_>,
         controls: &Controls,
         plan: &LoadPlan,
         folder: &Path,
@@ -136,17 +136,17 @@ impl Observers {
 
 /// An arm that is under way.
 struct Recording<'a> {
-    site: Site,
+    site: LiveSite,
     observers: Observers,
     recorder: ArmRecorder<'a>,
-    folder: &'a mut Folder,
+    folder: &'a mut ResultsFolder,
     sinks: &'a mut Sinks,
-    stop: &'a Stop,
+    stop: &'a StopSignal,
     /// Ends this arm's load.
     flag: &'a StopFlag,
     /// That the run was asked to stop has been told.
     stopping: bool,
-    timeline: Vec<Second>,
+    timeline: Vec<TimelineSecond>,
     touches: Vec<Touched>,
     /// The first thing that could not be recorded.
     failed: Option<RunFailure>,
@@ -256,7 +256,7 @@ impl Recording<'_> {
 
 /// The target's last look at itself, once what clients wrote has been read, which requests that were, and the books of
 /// several services.
-fn settled(controls: &Controls) -> Result<(Gauges, ReadRequests, Vec<summary::Service>), RunFailure> {
+fn settled(controls: &Controls) -> Result<(Gauges, ReadRequests, Vec<summary::ServiceLedger>), RunFailure> {
     let mut last = controls.gauges()?;
     for _ in 0..20 {
         std::thread::sleep(Duration::from_millis(100));
@@ -277,7 +277,7 @@ fn read_in_all(gauges: &Gauges) -> u64 {
 }
 
 /// Records first, then shows.
-pub fn tell(event: &LiveEvent, folder: &mut Folder, sinks: &mut Sinks) -> Result<(), RunFailure> {
+pub fn tell(event: &LiveEvent, folder: &mut ResultsFolder, sinks: &mut Sinks) -> Result<(), RunFailure> {
     let recorded = folder.event(event);
     sinks.tell(event);
     Ok(recorded?)

@@ -3,21 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use analysis::summary::{Joined, Service};
+use analysis::summary::{Joined, ServiceLedger};
 use controllers::Reason;
 use measure::TurnedBack;
 use target_app::control::wire::{Gauges, ReadRequests};
 
 /// What services showed in the end, and which requests were read.
-pub type Seen = (Gauges, ReadRequests, Vec<Service>);
+pub type SettledCounts = (Gauges, ReadRequests, Vec<ServiceLedger>);
 
 /// The same with what balancers have read and refused: to users that is the service's. Health checks are in no books of requests,
 /// and those of a service count what it has read itself.
 pub fn with(
     turned_back: &BTreeMap<String, TurnedBack>,
-    seen: Option<Seen>,
+    seen: Option<SettledCounts>,
     joined: Option<Joined>,
-) -> (Option<Seen>, Option<Joined>) {
+) -> (Option<SettledCounts>, Option<Joined>) {
     let all = turned_back.values().map(|of| of.requests).sum::<u64>();
     let seen = seen.map(|(gauges, mut read, mut services)| {
         if all > 0 {
@@ -41,7 +41,8 @@ mod tests {
     #[test]
     fn what_a_balancer_refused_is_read_and_refused_in_the_books_of_its_service() {
         let read = ReadRequests::default();
-        let services = ["front", "back"].map(|name| Service { name: name.to_owned(), ..Service::default() });
+        let services =
+            ["front", "back"].map(|name| ServiceLedger { name: name.to_owned(), ..ServiceLedger::default() });
         let turned_back = [("front".to_owned(), TurnedBack { requests: 7, checks: 2 })].into();
         let joined = Joined { written: 9, turned_away: 8, ..Joined::default() };
         let (seen, joined) = with(&turned_back, Some((Gauges::default(), read, services.to_vec())), Some(joined));

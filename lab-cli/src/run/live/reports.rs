@@ -18,15 +18,15 @@ use target_app::{
 use crate::run::RunFailure;
 
 /// What can be seen of the machines.
-pub type Shown = Arc<Mutex<Option<StageGauges>>>;
+pub type SharedGauges = Arc<Mutex<Option<StageGauges>>>;
 
 /// Looks at the clock at least so often.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Begins to carry, on threads that end with the tasks. `tasks`: their control ports in the order of the services.
-pub fn carry(spec: &TreeSpec, tasks: Vec<ControlClient>) -> Result<Shown, RunFailure> {
+pub fn carry(spec: &TreeSpec, tasks: Vec<ControlClient>) -> Result<SharedGauges, RunFailure> {
     let beside = TreeMachines::new(spec).map_err(|error| RunFailure::Target(error.to_string()))?;
-    let shown = Shown::default();
+    let shown = SharedGauges::default();
     let (tell, reports) = mpsc::channel::<(usize, PeerReport)>();
     for (number, task) in tasks.iter().cloned().enumerate() {
         // Asked for before the first request, so that none is missed.
@@ -57,7 +57,7 @@ fn divide(
     mut beside: TreeMachines,
     tasks: &[ControlClient],
     reports: &mpsc::Receiver<(usize, PeerReport)>,
-    show: &Shown,
+    show: &SharedGauges,
 ) {
     let began = Instant::now();
     let now = || Timestamp::from_nanos(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));

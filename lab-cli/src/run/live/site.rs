@@ -15,8 +15,8 @@ use target_app::{
 use workloads::plan;
 
 use super::{
-    reports::{Shown, carry},
-    target::{Target, destination},
+    reports::{SharedGauges, carry},
+    target::{TargetProcess, destination},
 };
 use crate::run::{RunFailure, assemble};
 
@@ -31,9 +31,9 @@ pub enum SiteSpec {
 
 /// What runs. Killed and reaped when dropped.
 #[derive(Debug)]
-pub struct Site {
+pub struct LiveSite {
     /// Callers before those that they call, each with its name.
-    targets: Vec<(String, Target)>,
+    targets: Vec<(String, TargetProcess)>,
     controls: Controls,
     /// Where users go.
     pub users_go_to: plan::Target,
@@ -44,7 +44,7 @@ pub struct Site {
 pub struct Controls {
     services: Vec<Service>,
     /// What can be seen of machines beside all services.
-    beside: Shown,
+    beside: SharedGauges,
 }
 
 #[derive(Debug, Clone)]
@@ -74,17 +74,17 @@ pub struct Port {
     pub policy: PolicySpec,
 }
 
-impl Site {
+impl LiveSite {
     /// Starts all of it, and waits until it takes requests. What it says goes to `log`.
     pub fn start(spec: &SiteSpec, log: &Path) -> Result<Self, RunFailure> {
         match spec {
             SiteSpec::One(spec) => {
-                let target = Target::start(TaskSpec::alone((**spec).clone()), log)?;
+                let target = TargetProcess::start(TaskSpec::alone((**spec).clone()), log)?;
                 let task = Task { control: target.control.clone(), policy: spec.policy.clone() };
                 let users_go_to = destination(&target.ready)?;
                 let service = Service { name: String::new(), tasks: vec![task], capped: false };
                 let targets = vec![("the target".to_owned(), target)];
-                let controls = Controls { services: vec![service], beside: Shown::default() };
+                let controls = Controls { services: vec![service], beside: SharedGauges::default() };
                 Ok(Self { targets, controls, users_go_to })
             }
             SiteSpec::Many(spec) => many(spec, log),
@@ -118,7 +118,7 @@ impl Site {
 }
 
 /// Starts services in the order in which they can be called: the last ones first.
-fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
+fn many(spec: &TreeSpec, log: &Path) -> Result<LiveSite, RunFailure> {
     let mut addresses: BTreeMap<&str, Vec<SocketAddr>> = BTreeMap::new();
     let (mut targets, mut services) = (Vec::new(), Vec::new());
     for service in spec.services.iter().rev() {
@@ -135,7 +135,7 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
         for number in 0..service.tasks {
             let task = task_of(service, number, calls.clone(), !spec.machines.is_empty());
             let policy = task.target.policy.clone();
-            let target = Target::start(task, log).map_err(|failure| of_service(&service.name, failure))?;
+            let target = TargetProcess::start(task, log).map_err(|failure| of_service(&service.name, failure))?;
             addresses.entry(&service.name).or_default().push(destination(&target.ready)?.address);
             started.push(Task { control: target.control.clone(), policy });
             let name = if service.tasks > 1 { format!("{}.{number}", service.name) } else { service.name.clone() };
@@ -164,8 +164,8 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<Site, RunFailure> {
     let first = *first.ok_or_else(|| RunFailure::Target("no service takes requests of users".to_owned()))?;
     let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
     let ports = services.iter().flat_map(|service: &Service| &service.tasks).map(|task| task.control.clone());
-    let beside = if spec.machines.is_empty() { Shown::default() } else { carry(spec, ports.collect())? };
-    Ok(Site { targets, controls: Controls { services, beside }, users_go_to })
+    let beside = if spec.machines.is_empty() { SharedGauges::default() } else { carry(spec, ports.collect())? };
+    Ok(LiveSite { targets, controls: Controls { services, beside }, users_go_to })
 }
 
 /// A task as in virtual time: the same seed, and slow if it is one of the first.
@@ -219,7 +219,7 @@ impl Controls {
     }
 
     /// The books of each of several services.
-    pub fn services(&self) -> Result<Vec<summary::Service>, ControlError> {
+    pub fn services(&self) -> Result<Vec<summary::ServiceLedger>, ControlError> {
         if self.is_one() {
             return Ok(Vec::new());
         }

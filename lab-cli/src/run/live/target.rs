@@ -25,7 +25,7 @@ const END: Duration = Duration::from_secs(20);
 
 /// A running target. Killed and reaped when dropped.
 #[derive(Debug)]
-pub struct Target {
+pub struct TargetProcess {
     child: Child,
     /// Where it serves.
     pub ready: Ready,
@@ -33,7 +33,7 @@ pub struct Target {
     pub control: ControlClient,
 }
 
-impl Target {
+impl TargetProcess {
     /// Starts one, which ends when this process does, and waits until it takes requests. What it says goes to `log`.
     pub fn start(mut task: TaskSpec, log: &Path) -> Result<Self, RunFailure> {
         task.target.die_with = Some(std::process::id());
@@ -97,7 +97,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for TargetProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -137,7 +137,7 @@ fn last_lines(log: &Path) -> String {
 }
 
 /// For messages.
-impl std::fmt::Display for Target {
+impl std::fmt::Display for TargetProcess {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.ready.url)
     }

@@ -14,7 +14,7 @@
 /// A job in units of work of the one fast server, whole ones so that nothing is lost by rounding: it is there when the server
 /// could have done `ready` units, and due when it could have done `due`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Job {
+pub struct OfflineJob {
     /// When it can be begun.
     pub ready: i64,
     /// When it must be done.
@@ -27,7 +27,7 @@ pub struct Job {
 const NEVER: i64 = i64::MAX / 4;
 
 /// Most jobs that can be done by their due times. They are in order of arrival, and due in the same order.
-pub fn most_in_time(jobs: &[Job]) -> usize {
+pub fn most_in_time(jobs: &[OfflineJob]) -> usize {
     let mut line = Line::new(jobs.len());
     let mut kept = 0;
     let mut free_at = i64::MIN;
@@ -205,12 +205,12 @@ mod tests {
 
     use super::*;
 
-    fn job(ready: i64, due: i64, work: i64) -> Job {
-        Job { ready, due, work }
+    fn job(ready: i64, due: i64, work: i64) -> OfflineJob {
+        OfflineJob { ready, due, work }
     }
 
     /// True if these jobs can be done one after another in their order.
-    fn can_be_done(jobs: &[Job]) -> bool {
+    fn can_be_done(jobs: &[OfflineJob]) -> bool {
         let mut free_at = i64::MIN;
         jobs.iter().all(|job| {
             free_at = free_at.max(job.ready) + job.work;
@@ -220,18 +220,18 @@ mod tests {
 
     /// The largest subset that can be done on one server: of all subsets, each in order of arrival (which is optimal for
     /// these due times).
-    fn by_trial(jobs: &[Job]) -> usize {
+    fn by_trial(jobs: &[OfflineJob]) -> usize {
         let subsets = 0..1_u32 << jobs.len();
-        let of = |set: u32| -> Vec<Job> {
+        let of = |set: u32| -> Vec<OfflineJob> {
             jobs.iter().enumerate().filter(|(n, _)| set >> n & 1 == 1).map(|(_, job)| *job).collect()
         };
         subsets.map(of).filter(|set| can_be_done(set)).map(|set| set.len()).max().unwrap_or(0)
     }
 
     /// The most on time over all assignments of jobs to two servers or to none.
-    fn on_two_by_trial(jobs: &[Job]) -> usize {
+    fn on_two_by_trial(jobs: &[OfflineJob]) -> usize {
         let count = 3_u32.pow(jobs.len() as u32);
-        let on = |assignment: u32, server: u32| -> Vec<Job> {
+        let on = |assignment: u32, server: u32| -> Vec<OfflineJob> {
             let at = |n: usize| assignment / 3_u32.pow(n as u32) % 3;
             jobs.iter().enumerate().filter(|(n, _)| at(*n) == server).map(|(_, job)| *job).collect()
         };
@@ -243,7 +243,7 @@ mod tests {
             .unwrap_or(0)
     }
 
-    fn random_jobs(random: &mut Seeded, count: usize) -> Vec<Job> {
+    fn random_jobs(random: &mut Seeded, count: usize) -> Vec<OfflineJob> {
         let mut at = 0;
         (0..count)
             .map(|_| {
@@ -285,8 +285,8 @@ mod tests {
         let mut tight = 0;
         for _ in 0..300 {
             let jobs = random_jobs(&mut random, 7);
-            let fast: Vec<Job> =
-                jobs.iter().map(|job| Job { ready: 2 * job.ready, due: 2 * job.due, ..*job }).collect();
+            let fast: Vec<OfflineJob> =
+                jobs.iter().map(|job| OfflineJob { ready: 2 * job.ready, due: 2 * job.due, ..*job }).collect();
             let (bound, best) = (most_in_time(&fast), on_two_by_trial(&jobs));
             assert!(bound >= best, "{bound} under {best}: {jobs:?}");
             tight += usize::from(bound == best);
@@ -298,7 +298,7 @@ mod tests {
     fn a_long_overload_takes_little_time() {
         let mut random = Seeded::new(13);
         let mut at = 0;
-        let jobs: Vec<Job> = (0..100_000)
+        let jobs: Vec<OfflineJob> = (0..100_000)
             .map(|_| {
                 at += random.exponential(1e6) as i64;
                 job(at, at + 40_000_000, random.exponential(2e6) as i64)

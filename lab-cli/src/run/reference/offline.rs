@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use analysis::summary::{Measured, Phase};
+use analysis::summary::{Measured, PhaseSummary};
 use controllers::Timestamp;
 use target_app::plant::{Cluster, Foreseen, Plant, Servers};
 use workloads::{
@@ -14,7 +14,7 @@ use workloads::{
     sim::{self, ConnId, Cx, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult},
 };
 
-use super::bound::{Job, most_in_time};
+use super::bound::{OfflineJob, most_in_time};
 use crate::run::RunFailure;
 
 /// What knows beforehand what requests cost: a list with a place for each service.
@@ -87,7 +87,7 @@ pub fn bounds(
     plant: impl Foretells,
     link: LinkSpec,
     faults: &[f64],
-) -> Result<Vec<Phase>, RunFailure> {
+) -> Result<Vec<PhaseSummary>, RunFailure> {
     let mut listener = Listener { plant, heard: Vec::new() };
     let still = LinkSpec { delay: Duration::ZERO, jitter: Duration::ZERO, loss: 0.0 };
     sim::run(plan, still, &mut listener, |_, _, _| {}, &StopFlag::new()).map_err(workloads::RunError::from)?;
@@ -105,7 +105,7 @@ pub fn bounds(
         });
         let possible: Vec<(Window, &Vec<Foreseen>)> = windows.collect();
         let by_service = servers.iter().enumerate().map(|(service, servers)| {
-            let concerned: Vec<Job> = (possible.iter())
+            let concerned: Vec<OfflineJob> = (possible.iter())
                 .filter(|(_, work)| !work[service].total.is_zero())
                 .map(|(window, work)| window.job(work[service].total, servers.speed))
                 .collect();
@@ -139,14 +139,14 @@ impl Window {
     }
 
     /// In units of work of one fast server, rounded to where the bound gets higher.
-    fn job(&self, work: Duration, speed: f64) -> Job {
+    fn job(&self, work: Duration, speed: f64) -> OfflineJob {
         let by = |at: Timestamp| at.as_nanos() as f64 * speed;
         let work = i64::try_from(work.as_nanos()).unwrap_or(i64::MAX / 4);
-        Job { ready: by(self.ready).floor() as i64, due: by(self.due).ceil() as i64, work }
+        OfflineJob { ready: by(self.ready).floor() as i64, due: by(self.due).ceil() as i64, work }
     }
 }
 
-fn shown(name: &str, lasts: Duration, planned: u64, in_time: u64) -> Phase {
+fn shown(name: &str, lasts: Duration, planned: u64, in_time: u64) -> PhaseSummary {
     let seconds = lasts.as_secs_f64();
     let rejected = planned - in_time;
     let measured = Measured {
@@ -159,5 +159,5 @@ fn shown(name: &str, lasts: Duration, planned: u64, in_time: u64) -> Phase {
         reject_fraction: if planned == 0 { 0.0 } else { rejected as f64 / planned as f64 },
         ..Measured::default()
     };
-    Phase { name: name.to_owned(), seconds, measured, ..Phase::default() }
+    PhaseSummary { name: name.to_owned(), seconds, measured, ..PhaseSummary::default() }
 }

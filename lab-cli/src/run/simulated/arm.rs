@@ -56,7 +56,7 @@ pub struct Simulated {
 }
 
 /// Runs it.
-pub fn run_on<W: Simulation>(
+pub fn run_on<W: SimulatedService>(
     mut plant: W,
     plan: &LoadPlan,
     experiment: &Experiment,
@@ -105,14 +105,14 @@ pub fn run_on<W: Simulation>(
 }
 
 /// What is measured in virtual time: a plant, or several services.
-pub trait Simulation: sim::SimServer {
+pub trait SimulatedService: sim::SimServer {
     fn shown(&self, now: Timestamp) -> Gauges;
     fn read(&self) -> ReadRequests;
     fn drain_events(&mut self) -> Vec<StreamedEvent>;
-    fn services(&self) -> Vec<summary::Service>;
+    fn services(&self) -> Vec<summary::ServiceLedger>;
 }
 
-impl Simulation for Plant {
+impl SimulatedService for Plant {
     fn shown(&self, now: Timestamp) -> Gauges {
         self.gauges(now)
     }
@@ -125,12 +125,12 @@ impl Simulation for Plant {
         self.events().iter().map(|event| (**event).clone()).collect()
     }
 
-    fn services(&self) -> Vec<summary::Service> {
+    fn services(&self) -> Vec<summary::ServiceLedger> {
         Vec::new()
     }
 }
 
-impl Simulation for Cluster {
+impl SimulatedService for Cluster {
     fn shown(&self, now: Timestamp) -> Gauges {
         self.gauges(now)
     }
@@ -143,7 +143,7 @@ impl Simulation for Cluster {
         self.events()
     }
 
-    fn services(&self) -> Vec<summary::Service> {
+    fn services(&self) -> Vec<summary::ServiceLedger> {
         self.books().into_iter().map(assemble::service).collect()
     }
 }

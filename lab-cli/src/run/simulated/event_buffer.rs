@@ -64,7 +64,7 @@ impl EventBuffer {
 
 #[cfg(test)]
 mod tests {
-    use analysis::live::Second;
+    use analysis::live::TimelineSecond;
 
     use super::*;
 
@@ -77,7 +77,7 @@ mod tests {
         let events: Vec<LiveEvent> = (0..1000_u32)
             .map(|n| {
                 let p50_ms = Some(hard[n as usize % hard.len()] / f64::from(1 + n % 7));
-                LiveEvent::Second(Box::new(Second { second: n, p50_ms, ..Second::default() }))
+                LiveEvent::Second(Box::new(TimelineSecond { second: n, p50_ms, ..TimelineSecond::default() }))
             })
             .collect();
         events.iter().for_each(|event| spool.write(event));

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use analysis::summary::{Arm, SCHEMA, ThresholdResult, Verdict};
+use analysis::summary::{Arm, SCHEMA, ThresholdResult, Validity};
 use serde_json::json;
 
 use super::*;
@@ -10,7 +10,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A run with two arms, of which one is named otherwise than its policy.
-fn put(runs: &Path, name: &str, experiment: &str, policy: &str, verdict: Verdict) -> PathBuf {
+fn put(runs: &Path, name: &str, experiment: &str, policy: &str, verdict: Validity) -> PathBuf {
     let folder = runs.join(name);
     fs::create_dir_all(&folder).expect("made");
     let manifest = json!({
@@ -31,13 +31,13 @@ fn put(runs: &Path, name: &str, experiment: &str, policy: &str, verdict: Verdict
         blocks: Vec::new(),
         aborted: None,
     };
-    let summary = Summary {
+    let summary = RunSummary {
         schema: SCHEMA,
         experiment: experiment.to_owned(),
         verdict,
         arms: vec![arm("none", "none"), arm("mine", policy)],
         thresholds: vec![threshold(true), threshold(false)],
-        ..Summary::default()
+        ..RunSummary::default()
     };
     fs::write(folder.join("summary.json"), serde_json::to_vec(&summary).expect("JSON")).expect("written");
     folder
@@ -57,9 +57,9 @@ const ALL: Question<'_> = Question { words: &[], experiment: None, policy: None,
 
 fn three() -> tempfile::TempDir {
     let runs = tempfile::tempdir().expect("a folder");
-    put(runs.path(), "flash-20261120T100000Z", "flash", "seda", Verdict::Valid);
-    put(runs.path(), "flash-20261122T100000Z-2", "flash", "codel", Verdict::Invalid);
-    put(runs.path(), "ramp-20261121T235959Z", "ramp", "seda", Verdict::Warn);
+    put(runs.path(), "flash-20261120T100000Z", "flash", "seda", Validity::Valid);
+    put(runs.path(), "flash-20261122T100000Z-2", "flash", "codel", Validity::Invalid);
+    put(runs.path(), "ramp-20261121T235959Z", "ramp", "seda", Validity::Warn);
     fs::create_dir(runs.path().join("no-run")).expect("made");
     runs
 }
@@ -88,9 +88,9 @@ fn the_index_follows_the_folders_and_can_be_made_anew_at_any_time() {
     assert_eq!(ask(runs.path(), &ALL).len(), 3);
     assert!(file.is_file());
     // One changes, one goes, one comes.
-    put(runs.path(), "ramp-20261121T235959Z", "ramp", "gradient2", Verdict::Valid);
+    put(runs.path(), "ramp-20261121T235959Z", "ramp", "gradient2", Validity::Valid);
     fs::remove_dir_all(runs.path().join("flash-20261120T100000Z")).expect("removed");
-    put(runs.path(), "elsewhere", "ramp", "seda", Verdict::Valid);
+    put(runs.path(), "elsewhere", "ramp", "seda", Validity::Valid);
     assert_eq!(ask(runs.path(), &Question { policy: Some("gradient2"), ..ALL }), ["ramp-20261121T235959Z"]);
     assert_eq!(ask(runs.path(), &Question { policy: Some("seda"), ..ALL }), ["elsewhere"]);
     // Gone, of another program, of another layout: it comes again.
@@ -107,7 +107,7 @@ fn the_index_follows_the_folders_and_can_be_made_anew_at_any_time() {
 #[test]
 fn a_run_that_was_killed_is_in_it_too() {
     let runs = tempfile::tempdir().expect("a folder");
-    let folder = put(runs.path(), "flash-20261120T100000Z", "flash", "seda", Verdict::Valid);
+    let folder = put(runs.path(), "flash-20261120T100000Z", "flash", "seda", Validity::Valid);
     fs::remove_file(folder.join("summary.json")).expect("removed");
     let run = read(runs.path(), "flash-20261120T100000Z").expect("a run");
     assert_eq!((run.verdict.as_str(), run.partial, run.arms.len(), run.thresholds), ("-", true, 2, 0));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use analysis::{
     judge::gates::{excluded, first_kept},
-    live::Second,
+    live::TimelineSecond,
     series::value::Value,
     summary::{Arm, Comparison, Measured, Touched, whole_blocks},
     text::scrubbed,
@@ -83,7 +83,7 @@ impl Column {
     }
 
     /// Of a second.
-    pub fn at(self, second: &Second) -> Option<Value> {
+    pub fn at(self, second: &TimelineSecond) -> Option<Value> {
         match self {
             Self::Goodput => Some(Value::known(second.served as f64)),
             Self::Offered => Some(Value::known(second.offered as f64)),
@@ -278,7 +278,7 @@ impl Compare {
     }
 
     /// Over time, of the block that is drawn.
-    pub fn seconds(&self, course: Course) -> impl Iterator<Item = &Second> {
+    pub fn seconds(&self, course: Course) -> impl Iterator<Item = &TimelineSecond> {
         let (name, block) = (self.arm_name(course), self.drawn_block(course.run));
         self.runs[course.run].timeline.iter().filter(move |second| second.arm == name && second.block == block)
     }

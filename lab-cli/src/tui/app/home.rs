@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use experiment::{Changes, Experiment, Library, read};
 use traces::trace::Header;
 
-use super::{Folder, Line, Setup, cursor::moved, line::Ended};
+use super::{FolderContents, Line, Setup, cursor::moved, line::Ended};
 use crate::tui::keymap::Action;
 
 /// Where an experiment comes from.
@@ -105,7 +105,7 @@ impl Choice {
 
 impl Home {
     /// Files of this folder, which come first; traces come last.
-    pub fn add_own(&mut self, folder: &Folder) {
+    pub fn add_own(&mut self, folder: &FolderContents) {
         self.choices.retain(|choice| !matches!(choice.kind, Kind::Own | Kind::Trace));
         let own = folder.files.iter().map(|(name, text)| Choice::experiment(name, text, Kind::Own));
         self.choices.splice(0..0, own);

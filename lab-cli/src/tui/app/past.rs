@@ -2,19 +2,19 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use super::{PastRun, cursor::moved};
+use super::{ListedRun, cursor::moved};
 use crate::tui::keymap::Action;
 
 /// The list.
 #[derive(Debug, Default)]
 pub(in crate::tui) struct Past {
-    pub runs: Vec<PastRun>,
+    pub runs: Vec<ListedRun>,
     pub at: usize,
     pub ticked: BTreeSet<PathBuf>,
 }
 
 impl Past {
-    pub fn set(&mut self, runs: Vec<PastRun>) {
+    pub fn set(&mut self, runs: Vec<ListedRun>) {
         self.at = self.at.min(runs.len().saturating_sub(1));
         self.ticked.retain(|folder| runs.iter().any(|run| run.folder == *folder));
         self.runs = runs;

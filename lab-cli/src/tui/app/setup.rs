@@ -6,7 +6,7 @@ use analysis::{live::value_in_words, summary::ORACLE};
 use controllers::{Catalogue, Entry, Place, Settings, catalogue::ParamRow};
 use experiment::{Changes, Experiment, hindsight::BEST_STATIC, plan::App, raw, read};
 
-use super::{Line, Order, cursor::moved, line::Ended};
+use super::{Line, RunOrder, cursor::moved, line::Ended};
 use crate::tui::keymap::Action;
 
 /// Which list the keys move in.
@@ -230,7 +230,7 @@ impl Setup {
     }
 
     /// What was set up, checked, to be run in the world that was chosen.
-    pub fn order(&self) -> Result<Order, String> {
+    pub fn order(&self) -> Result<RunOrder, String> {
         if self.ticked() == 0 {
             return Err("tick an arm (space)".to_owned());
         }
@@ -241,7 +241,7 @@ impl Setup {
         if let Some(arm) = bound.filter(|_| !self.virtual_time) {
             return Err(format!("{} needs virtual time (v)", arm.label));
         }
-        Ok(Order { name: self.name.clone(), text: self.text.clone(), changes, virtual_time: self.virtual_time })
+        Ok(RunOrder { name: self.name.clone(), text: self.text.clone(), changes, virtual_time: self.virtual_time })
     }
 
     /// What was changed here, of the arms that are ticked.

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 
 use analysis::{
-    live::{LiveEvent, Second, Shape},
+    live::{LiveEvent, Shape, TimelineSecond},
     summary::{
-        Arm, Comparison, Measured, Mode, Objective, Phase, Reason, Summary, ThresholdResult, Times, Touched, Verdict,
+        Arm, Comparison, GateFinding, LatencyObjective, Measured, Mode, PhaseSummary, RunSummary, ThresholdResult,
+        Times, Touched, Validity,
     },
 };
 
 use super::{App, Effect, KeyCode, Told, frame, happened, phase, press, second};
-use crate::tui::{Folder, Job, OpenRun, Palette, PastRun, PastSummary, panel::Screen};
+use crate::tui::{FolderContents, ListedRun, OpenRun, Palette, PastSummary, ScreenJob, panel::Screen};
 
 pub(super) fn type_in(app: &mut App, text: &str) {
     for c in text.chars() {
@@ -32,9 +33,9 @@ pub(super) fn set_up() -> App {
     app
 }
 
-pub(super) fn order_of(effect: Option<Effect>) -> Box<crate::tui::Order> {
+pub(super) fn order_of(effect: Option<Effect>) -> Box<crate::tui::RunOrder> {
     match effect {
-        Some(Effect::Job(Job::Run(order))) => order,
+        Some(Effect::Job(ScreenJob::Run(order))) => order,
         other => panic!("{other:?}"),
     }
 }
@@ -66,7 +67,7 @@ fn a_file_of_this_folder_comes_first_and_one_with_a_slip_says_so() {
     let mut app = App::default();
     let good = "name: mine\nabout: my own\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
     let files = vec![("bad.yaml".to_owned(), "arms: [nonne]\n".to_owned()), ("mine.yaml".to_owned(), good.to_owned())];
-    app.told(Told::Found(Folder { files, ..Folder::default() }));
+    app.told(Told::Found(FolderContents { files, ..FolderContents::default() }));
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains("! bad.yaml") && drawn.contains("bad.yaml:"), "{drawn}");
     press(&mut app, KeyCode::Enter);
@@ -90,7 +91,7 @@ fn made() -> Vec<String> {
     ["seed 1, 7 blocks of every arm", "none; seda (samples=20, target=2s)"].map(str::to_owned).to_vec()
 }
 
-fn past(name: &str, summary: bool) -> PastRun {
+fn past(name: &str, summary: bool) -> ListedRun {
     let summary = summary.then(|| PastSummary {
         experiment: "flash-crowd".to_owned(),
         virtual_time: name.ends_with('1'),
@@ -98,19 +99,19 @@ fn past(name: &str, summary: bool) -> PastRun {
         arms: vec!["none".to_owned(), "seda".to_owned()],
         made: made(),
     });
-    PastRun { folder: PathBuf::from("runs").join(name), summary }
+    ListedRun { folder: PathBuf::from("runs").join(name), summary }
 }
 
 #[test]
 fn past_runs_are_ticked_and_opened() {
     let mut app = App::default();
-    assert!(matches!(press(&mut app, KeyCode::Char('r')), Some(Effect::Job(Job::Look))));
+    assert!(matches!(press(&mut app, KeyCode::Char('r')), Some(Effect::Job(ScreenJob::Look))));
     assert!(frame(&app, Palette::Plain, 100, 30).contains("none in this folder yet"));
     let runs = vec![past("run-1", true), past("killed", false), past("run-2", true)];
-    app.told(Told::Found(Folder { runs, ..Folder::default() }));
+    app.told(Told::Found(FolderContents { runs, ..FolderContents::default() }));
     insta::assert_snapshot!(frame(&app, Palette::Colours, 80, 16));
     let opened = |effect| match effect {
-        Some(Effect::Job(Job::Open(folders))) => folders,
+        Some(Effect::Job(ScreenJob::Open(folders))) => folders,
         other => panic!("{other:?}"),
     };
     assert_eq!(opened(press(&mut app, KeyCode::Enter)), [PathBuf::from("runs/run-1")]);
@@ -150,8 +151,8 @@ fn arm(name: &str, goodput: f64, p90: Option<f64>) -> Arm {
         ..Measured::default()
     };
     let phases = vec![
-        Phase { name: "before".to_owned(), seconds: 10.0, ..Phase::default() },
-        Phase { name: "spike".to_owned(), seconds: 30.0, measured, ..Phase::default() },
+        PhaseSummary { name: "before".to_owned(), seconds: 10.0, ..PhaseSummary::default() },
+        PhaseSummary { name: "spike".to_owned(), seconds: 30.0, measured, ..PhaseSummary::default() },
     ];
     Arm { policy: name.to_owned(), block: 1, phases, ..Arm::default() }
 }
@@ -176,28 +177,34 @@ fn compared(name: &str) -> OpenRun {
         blocks: Vec::new(),
         aborted: None,
     };
-    let summary = Summary {
+    let summary = RunSummary {
         experiment: "flash-crowd".to_owned(),
         mode: Mode::Live,
-        verdict: Verdict::Warn,
-        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        verdict: Validity::Warn,
+        objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec![arm("none", 35.0, None), arm("seda", 84.0, Some(890.0))],
         comparisons: vec![comparison],
         thresholds: vec![threshold],
-        ..Summary::default()
+        ..RunSummary::default()
     };
     let seconds = |arm: &'static str, times: f64| {
         (0..40).map(move |at| {
             let second = second(at);
             let p90_ms = second.p90_ms.map(|ms| ms * times);
-            Second { arm: arm.to_owned(), block: 1, served: (second.served as f64 * times) as u64, p90_ms, ..second }
+            TimelineSecond {
+                arm: arm.to_owned(),
+                block: 1,
+                served: (second.served as f64 * times) as u64,
+                p90_ms,
+                ..second
+            }
         })
     };
     let shape = Shape {
         experiment: "flash-crowd".to_owned(),
         mode: Mode::Live,
         about: String::new(),
-        objective: Objective::default(),
+        objective: LatencyObjective::default(),
         arms: vec!["none".to_owned(), "seda".to_owned()],
         blocks: 1,
         capacity_per_s: None,
@@ -305,9 +312,9 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
     let mut again = run.summary.arms.clone();
     again.iter_mut().for_each(|arm| arm.block = 2);
     run.summary.arms.extend(again);
-    run.summary.reasons = vec![Reason {
+    run.summary.reasons = vec![GateFinding {
         code: "DRIFT".to_owned(),
-        verdict: Verdict::Warn,
+        verdict: Validity::Warn,
         arm: "seda".to_owned(),
         value: "1.13".to_owned(),
         threshold: "1.10".to_owned(),

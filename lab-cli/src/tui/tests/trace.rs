@@ -11,7 +11,7 @@ use traces::{
 };
 
 use super::{App, Effect, KeyCode, Told, frame, press, terminal};
-use crate::tui::{Folder, Job, OpenTrace, Palette, panel::Screen};
+use crate::tui::{FolderContents, OpenTrace, Palette, ScreenJob, panel::Screen};
 
 const ACCOUNT: &str = "imported: 1700 actions in 300 sessions
   mail.log (Dovecot log): 5120 read, 5118 understood, 2 NOT understood
@@ -129,13 +129,13 @@ fn traces_of_the_folder_are_listed_and_looked_into_and_lead_back() {
     let (good, bad) = (PathBuf::from("traces/monday.trace.zst"), PathBuf::from("torn.trace"));
     let traces = vec![(good.clone(), Ok(seen.header.clone())), (bad, Err("torn.trace: it ends too soon".to_owned()))];
     let mut app = App::default();
-    app.told(Told::Found(Folder { traces, ..Folder::default() }));
+    app.told(Told::Found(FolderContents { traces, ..FolderContents::default() }));
     press(&mut app, KeyCode::Char('/'));
     "made for a test".chars().for_each(|c| assert!(press(&mut app, KeyCode::Char(c)).is_none()));
     press(&mut app, KeyCode::Enter);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert!(drawn.contains("Enter look into it") && drawn.contains("lab trace fit traces/monday.trace.zst"), "{drawn}");
-    let Some(Effect::Job(Job::Inspect(path))) = press(&mut app, KeyCode::Enter) else { panic!("it is read") };
+    let Some(Effect::Job(ScreenJob::Inspect(path))) = press(&mut app, KeyCode::Enter) else { panic!("it is read") };
     assert_eq!(path, good);
     assert!(frame(&app, Palette::Plain, 120, 30).contains("reading traces/monday.trace.zst"));
     app.told(Told::Trace(Box::new(OpenTrace { seen: seen.clone(), account: String::new() })));

@@ -1,7 +1,7 @@
 //! Arms that are over, beside each other. No winner is named: a run is not a result before it is judged.
 
 use analysis::{
-    summary::{Arm, Phase},
+    summary::{Arm, PhaseSummary},
     text::{self, scrubbed},
 };
 use ratatui::{
@@ -41,7 +41,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
 }
 
-fn row<'a>(arm: &'a Arm, phase: Option<&Phase>, objective: Option<f64>, palette: Palette) -> Row<'a> {
+fn row<'a>(arm: &'a Arm, phase: Option<&PhaseSummary>, objective: Option<f64>, palette: Palette) -> Row<'a> {
     let name = Cell::new(scrubbed(arm.shown_name()));
     let reasons: Vec<&str> = arm.reasons.iter().map(|reason| reason.code.as_str()).collect();
     let style = palette.verdict(arm.verdict);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::{
-    live::Second,
+    live::TimelineSecond,
     series::value::Value,
     text::{self, scrubbed},
 };
@@ -22,13 +22,13 @@ use crate::tui::{
 /// What is in time is drawn last, over all else: it is what the lab is about.
 pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [1] requests a second ") };
-    let of = |name: &str, style, mark, read: fn(&Second) -> u64| Series {
+    let of = |name: &str, style, mark, read: fn(&TimelineSecond) -> u64| Series {
         name: name.to_owned(),
         style,
         mark,
         points: points(running, |second| Some(Value::known(read(second) as f64))),
     };
-    let admitted = |s: &Second| s.planned.saturating_sub(s.rejected + s.connect_failed);
+    let admitted = |s: &TimelineSecond| s.planned.saturating_sub(s.rejected + s.connect_failed);
     let mut series = vec![
         of("offered", palette.offered(), '.', |s| s.planned),
         of("admitted", palette.admitted(), '-', admitted),
@@ -72,7 +72,7 @@ fn rate_decades(highest: f64) -> ([f64; 2], Vec<String>) {
 pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [2] response time ") };
     let target = state.objective_ms().unwrap_or(1000.0);
-    let measured = |second: &Second| Value::of(second.p90_ms, second.p90_at_least_ms);
+    let measured = |second: &TimelineSecond| Value::of(second.p90_ms, second.p90_at_least_ms);
     let axis = decades(running.shown().filter_map(measured).map(|value| value.at), target);
     let end = x_end(state, running);
     let newest = running.latest().and_then(measured);
@@ -105,7 +105,7 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
 /// What they do, as far as anybody does.
 pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [6] users ") };
-    let busy = |second: &Second| -> Vec<String> {
+    let busy = |second: &TimelineSecond| -> Vec<String> {
         second.users_by_state.iter().filter(|(_, n)| **n > 0).map(|(state, _)| state.clone()).collect()
     };
     let states: BTreeSet<String> = running.shown().flat_map(busy).collect();
@@ -114,8 +114,9 @@ pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
         .enumerate()
         .map(|(n, state)| {
             let (style, mark) = palette.line(n);
-            let of =
-                |second: &Second| Some(Value::known(f64::from(second.users_by_state.get(state).copied().unwrap_or(0))));
+            let of = |second: &TimelineSecond| {
+                Some(Value::known(f64::from(second.users_by_state.get(state).copied().unwrap_or(0))))
+            };
             Series { name: scrubbed(state), style, mark, points: points(running, of) }
         })
         .collect();
@@ -127,7 +128,7 @@ fn empty(frame: &mut Frame<'_>, area: Rect, title: &'static str) {
     frame.render_widget(Block::new().borders(Borders::TOP).title(title), area);
 }
 
-fn points(running: &Running, read: impl Fn(&Second) -> Option<Value>) -> Vec<(f64, Option<Value>)> {
+fn points(running: &Running, read: impl Fn(&TimelineSecond) -> Option<Value>) -> Vec<(f64, Option<Value>)> {
     running.shown().map(|second| (f64::from(second.second) + 0.5, read(second))).collect()
 }
 

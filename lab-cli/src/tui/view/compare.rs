@@ -2,7 +2,7 @@
 
 use analysis::{
     judge::compare::words::{effect, in_words},
-    live::Second,
+    live::TimelineSecond,
     series::value::Value,
     text::{self, scrubbed},
 };
@@ -86,7 +86,8 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{}", text::rate(top), column.unit())])
     };
     let to = |value: f64| if column.is_time() { log(value) } else { value };
-    let point = |second: &Second| (f64::from(second.second) + 0.5, column.at(second).map(|value| value.map(to)));
+    let point =
+        |second: &TimelineSecond| (f64::from(second.second) + 0.5, column.at(second).map(|value| value.map(to)));
     let mut series: Vec<Series> = shown()
         .map(|(n, course)| {
             let (style, mark) = palette.line(n);

@@ -3,7 +3,7 @@
 
 use analysis::{
     report::identical,
-    summary::{Reason, Summary, ThresholdResult},
+    summary::{GateFinding, RunSummary, ThresholdResult},
     text::scrubbed,
 };
 use ratatui::{
@@ -56,13 +56,13 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
 }
 
 /// Beside every verdict: one of a run that was stopped is about a part of what was planned.
-pub(super) fn partial<'a>(summary: &Summary, palette: Palette) -> Span<'a> {
+pub(super) fn partial<'a>(summary: &RunSummary, palette: Palette) -> Span<'a> {
     let words = summary.partial_in_words().map_or_else(String::new, |words| format!("  {words}"));
     Span::styled(words, palette.warn())
 }
 
-fn because<'a>(reason: &Reason, palette: Palette) -> Vec<Line<'a>> {
-    let Reason { code, verdict, arm, value, threshold, message, remedy } = reason;
+fn because<'a>(reason: &GateFinding, palette: Palette) -> Vec<Line<'a>> {
+    let GateFinding { code, verdict, arm, value, threshold, message, remedy } = reason;
     let place = if arm.is_empty() { String::new() } else { format!(" in {}", scrubbed(arm)) };
     vec![
         Line::from(vec![

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::{
-    live::{Group, Second},
+    live::{Group, TimelineSecond},
     text::{self, scrubbed},
 };
 use ratatui::{
@@ -56,7 +56,7 @@ struct Mean {
 
 /// Types in the order of their names, then classes.
 fn groups(running: &Running) -> Vec<(String, Mean)> {
-    let seconds: Vec<&Second> = running.shown().rev().take(SECONDS).collect();
+    let seconds: Vec<&TimelineSecond> = running.shown().rev().take(SECONDS).collect();
     let types = over(seconds.iter().map(|second| &second.by_type), seconds.len());
     let classes = over(seconds.iter().map(|second| &second.by_class), seconds.len());
     let classes = classes.into_iter().map(|(class, mean)| (format!("class {class}"), mean));
@@ -116,9 +116,10 @@ mod tests {
     fn the_last_seconds_are_taken_together_and_times_weigh_by_their_answers() {
         let second = |second, served, mean_ms| {
             let group = Group { planned: 10, served, mean_ms, ..Group::default() };
-            Second { second, by_type: [("login".to_owned(), group)].into(), ..Second::default() }
+            TimelineSecond { second, by_type: [("login".to_owned(), group)].into(), ..TimelineSecond::default() }
         };
-        let mut seconds: std::collections::VecDeque<Second> = (0..10).map(|at| second(at, 100, Some(900.0))).collect();
+        let mut seconds: std::collections::VecDeque<TimelineSecond> =
+            (0..10).map(|at| second(at, 100, Some(900.0))).collect();
         seconds.extend([second(10, 3, Some(10.0)), second(11, 1, Some(50.0))]);
         seconds.extend((12..15).map(|at| second(at, 0, None)));
         let mut running = Running { seconds, ..Running::default() };

@@ -1,6 +1,6 @@
 //! Can the figures be believed so far? The generator's health against its limits, and the target's.
 
-use analysis::{judge::gates::limits, live::Second, text};
+use analysis::{judge::gates::limits, live::TimelineSecond, text};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -57,7 +57,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 
 /// What speaks against the arm so far: in how many of its seconds. The verdict is made of the whole arm, when it is over.
 fn so_far(running: &Running, objective: f64) -> Vec<String> {
-    let seconds = |over: &dyn Fn(&Second) -> bool| running.shown().filter(|second| over(second)).count();
+    let seconds = |over: &dyn Fn(&TimelineSecond) -> bool| running.shown().filter(|second| over(second)).count();
     let found = [
         ("CPU", seconds(&is_busy)),
         ("LAG", seconds(&|second| is_late(second, objective))),
@@ -73,14 +73,14 @@ fn so_far(running: &Running, objective: f64) -> Vec<String> {
     words
 }
 
-fn is_busy(second: &Second) -> bool {
+fn is_busy(second: &TimelineSecond) -> bool {
     second.generator.cpu > limits::CPU
 }
 
-fn is_late(second: &Second, objective: f64) -> bool {
+fn is_late(second: &TimelineSecond, objective: f64) -> bool {
     second.generator.send_lag_p99_ms > limits::lag_ms(objective)
 }
 
-fn has_gap(second: &Second, objective: f64) -> bool {
+fn has_gap(second: &TimelineSecond, objective: f64) -> bool {
     second.generator.loop_gap_ms > limits::hiccup_ms(objective)
 }

@@ -1,6 +1,6 @@
 //! What was not answered in time, over time, as a stack: each kind has a letter of its own, so that nothing hangs on colour.
 
-use analysis::{live::Second, text};
+use analysis::{live::TimelineSecond, text};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -16,7 +16,7 @@ use crate::tui::{
 };
 
 /// Letter, name, how many in a second.
-type Kind = (char, &'static str, fn(&Second) -> u64);
+type Kind = (char, &'static str, fn(&TimelineSecond) -> u64);
 
 /// From below to above.
 const KINDS: [Kind; 5] = [
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn seconds_fall_into_columns_and_unknown_ones_stay_empty() {
-        let second = |second, rejected| Second { second, rejected, ..Second::default() };
+        let second = |second, rejected| TimelineSecond { second, rejected, ..TimelineSecond::default() };
         let seconds = [second(0, 4), second(1, 8), second(2, 2), second(3, 2)].into();
         let running = Running { seconds, ..Running::default() };
         let shed = |width| columns(&running, [0.0, 8.0], width).iter().map(|c| c.map(|c| c[0])).collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use ratatui::{
 use super::{first_shown, part_shown};
 use crate::tui::{
     Palette,
-    app::{Past, PastRun},
+    app::{ListedRun, Past},
 };
 
 /// Lines for the run under the cursor, with their border.
@@ -69,7 +69,7 @@ fn made(past: &Past, palette: Palette) -> Paragraph<'static> {
     Paragraph::new(lines).wrap(Wrap { trim: true }).block(block)
 }
 
-fn row(run: &PastRun, ticked: bool, palette: Palette) -> Row<'static> {
+fn row(run: &ListedRun, ticked: bool, palette: Palette) -> Row<'static> {
     let tick = if ticked { "[x]" } else { "[ ]" };
     let name = run.folder.file_name().map_or_else(String::new, |name| scrubbed(&name.to_string_lossy()));
     match &run.summary {

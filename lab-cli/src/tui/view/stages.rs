@@ -1,7 +1,7 @@
 //! The target's stages with what their policies do, and what the users do.
 
 use analysis::{
-    live::{Second, StageSecond},
+    live::{StageSecond, TimelineSecond},
     text::{self, scrubbed},
 };
 use ratatui::{
@@ -35,7 +35,7 @@ pub(super) fn alone(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
     stages(frame, area, state, latest, palette);
 }
 
-fn stages(frame: &mut Frame<'_>, area: Rect, state: &State, latest: Option<&Second>, palette: Palette) {
+fn stages(frame: &mut Frame<'_>, area: Rect, state: &State, latest: Option<&TimelineSecond>, palette: Palette) {
     let block = Block::new().borders(Borders::TOP).title(" [5] stages of the service ");
     let Some(target) = latest.and_then(|second| second.target.as_ref()) else {
         let text = if latest.is_some() { " the service did not answer in time" } else { "" };
@@ -112,7 +112,7 @@ fn short(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e9 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 
-fn users(frame: &mut Frame<'_>, area: Rect, latest: Option<&Second>, palette: Palette) {
+fn users(frame: &mut Frame<'_>, area: Rect, latest: Option<&TimelineSecond>, palette: Palette) {
     let mut lines = Vec::new();
     if let Some(second) = latest {
         let answered = second.rejected + second.served + second.served_late;

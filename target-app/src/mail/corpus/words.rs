@@ -1,12 +1,12 @@
-//! What generated mail is about. ASCII only: text may be cut anywhere.
+//! The words of generated mail. ASCII only: text may be cut anywhere.
 
 use std::sync::LazyLock;
 
 use controllers::random::{Random, Seeded};
 
-/// A word; the early ones of the list come far more often, as in real text.
+/// A word; those early in the list are far more frequent, as in real text.
 pub(super) fn word(random: &mut Seeded) -> &'static str {
-    // The cube of a uniform draw: the first eighth of the list gives half of the text.
+    // The cube of a uniform draw: the first eighth of the list makes half of the text.
     let u = random.uniform();
     WORDS[(u * u * u * WORDS.len() as f64) as usize]
 }

@@ -1,9 +1,9 @@
-//! Files with messages behind each other, each after a line that starts with "From ".
+//! Files with consecutive messages, each after a line that starts with "From ".
 //!
 //! A message starts at such a line if it is the first of the file or follows an empty line, as writers of the format
-//! take care of, or if the line ends in a date as separators do: some writers forget the empty line. Within a message,
-//! writers put a `>` before lines that start with "From ", and the better ones before those that start with `>From ` too.
-//! Lengths that some writers state in headers instead are not believed: they are wrong as soon as anybody edits the file.
+//! ensure, or if the line ends in a date as separators do: some writers omit the empty line. Within a message, writers
+//! put a `>` before lines that start with "From ", and the better ones before those that start with `>From ` too.
+//! Lengths that some writers state in headers instead are ignored: they are wrong as soon as the file is edited.
 
 use std::{
     fs::File,
@@ -14,28 +14,28 @@ use std::{
 use super::{ImportOptions, ImportProblem, ImportReason, MailPlace, RawMail, names};
 use crate::mail::parse::envelope_date;
 
-/// How lines that would look like a separator are quoted within a message.
+/// The quoting of lines within a message that would look like a separator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quoting {
-    /// One `>` before `>`s and "From " (mboxrd), so that reading takes exactly one away and nothing is ambiguous.
+    /// One `>` before `>`s and "From " (mboxrd), so that reading removes exactly one and nothing is ambiguous.
     #[default]
     Reversible,
-    /// A `>` before "From " only (mboxo): reading takes it from `>From ` and leaves `>>From ` alone.
+    /// A `>` before "From " only (mboxo): reading removes it from `>From ` and leaves `>>From ` unchanged.
     Simple,
-    /// Not at all, as after "Content-Length" headers: nothing is taken away.
+    /// No quoting, as with "Content-Length" headers: nothing is removed.
     None,
 }
 
 /// Longer lines are read in pieces of this many bytes.
 const PIECE: u64 = 8 << 10;
 
-/// The messages of an mbox file, or of anything that reads like one.
+/// The messages of an mbox file, or of any stream in its format.
 pub(super) struct Mbox<R> {
     reader: R,
     options: ImportOptions,
     path: PathBuf,
     folder: String,
-    /// A separator that was read ahead: the message that it starts comes next.
+    /// A separator that was read ahead: the message after it comes next.
     separator: Option<Vec<u8>>,
     number: u64,
     piece: Vec<u8>,
@@ -166,7 +166,7 @@ impl<R: BufRead> Iterator for Mbox<R> {
     }
 }
 
-/// Whether a line starts a message. None is so long that it comes in pieces.
+/// True if a line starts a message. Such a line is never so long that it comes in pieces.
 fn is_separator(line: &[u8], after_blank: bool) -> bool {
     line.starts_with(b"From ")
         && (line.len() as u64) < PIECE
@@ -187,7 +187,7 @@ fn unquoted(line: &[u8], quoting: Quoting) -> &[u8] {
     }
 }
 
-/// The folder that an mbox file is.
+/// The folder of an mbox file.
 pub(super) fn folder_of(path: &Path) -> String {
     names::folder(&path.file_stem().unwrap_or_default().to_string_lossy())
 }

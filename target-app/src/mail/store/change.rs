@@ -1,4 +1,5 @@
-//! Delete, refile, create and delete folders. A change has happened when its method returns `Ok`, and not before.
+//! Deletes and refiles messages, creates and deletes folders. A change has happened when its method returns `Ok`, and
+//! not before.
 
 use sqlx::{query, query_scalar};
 
@@ -7,26 +8,26 @@ use super::{
     statement::{Question as _, Statement as _},
 };
 
-/// What came of making a folder.
+/// The result of creating a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewFolder {
-    /// It is there now.
+    /// The folder exists now.
     Created(FolderId),
-    /// The user has one of that name.
+    /// The user has a folder with this name.
     Exists(FolderId),
-    /// The user has as many as a user may have.
+    /// The user has the largest number of folders.
     TooMany,
 }
 
-/// Most folders of one user: every page with a list offers them all as places to refile into.
+/// The largest number of folders of one user: every page with a list offers all of them as places to refile into.
 pub const MAX_FOLDERS: i64 = 200;
 
 impl Store {
-    /// Deletes these messages and says how many were there: in one folder, or wherever they lie. `None`: the user has no
-    /// such folder.
+    /// Deletes these messages and returns the number of existing ones: in one folder, or in any. `None`: the user has
+    /// no such folder.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing has changed.
+    /// Any error of the database; then nothing has changed.
     pub async fn delete(&self, user: UserId, folder: Scope, entries: &[EntryId]) -> Result<Option<u64>, StoreError> {
         let mut change = self.change().await?;
         if !change.covers(user, folder).await? {
@@ -46,10 +47,10 @@ impl Store {
         Ok(Some(gone))
     }
 
-    /// Moves these messages, from one folder or from wherever they lie, to another, and says how many were moved.
-    /// `None`: the user lacks one of the folders.
+    /// Moves these messages, from one folder or from any, to another, and returns their number. `None`: the user lacks
+    /// one of the folders.
     ///
-    /// # Errors
+    /// Any error of the database; then nothing has changed.
     /// Whatever the database reports; then nothing has changed.
     pub async fn refile(
         &self,
@@ -78,10 +79,10 @@ impl Store {
         Ok(Some(moved))
     }
 
-    /// Makes an empty folder. The caller has checked the name.
+    /// Creates an empty folder. The caller has checked the name.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing has changed.
+    /// Any error of the database; then nothing has changed.
     pub async fn create_folder(&self, user: UserId, name: &str) -> Result<NewFolder, StoreError> {
         let mut change = self.change().await?;
         let there: Option<FolderId> = query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
@@ -104,11 +105,11 @@ impl Store {
         Ok(NewFolder::Created(id))
     }
 
-    /// Deletes a folder with all messages in it and says how many those were. `None`: the user has no such folder, or
-    /// it is the inbox.
+    /// Deletes a folder with all its messages and returns their number. `None`: the user has no such folder, or it is
+    /// the inbox.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing has changed.
+    /// Any error of the database; then nothing has changed.
     pub async fn delete_folder(&self, user: UserId, folder: FolderId) -> Result<Option<u64>, StoreError> {
         let mut change = self.change().await?;
         let there: Option<i64> = query_scalar("SELECT 1 FROM folders WHERE id = ? AND user_id = ? AND inbox = 0")
@@ -138,13 +139,13 @@ impl super::Change<'_> {
         Ok(there.is_some())
     }
 
-    /// Whether the user has as many folders as a user may have.
+    /// True if the user has the largest number of folders.
     pub(super) async fn has_all_folders(&mut self, user: UserId) -> Result<bool, StoreError> {
         let count: i64 = query_scalar("SELECT count(*) FROM folders WHERE user_id = ?").bind(user).value(self).await?;
         Ok(count >= MAX_FOLDERS)
     }
 
-    /// Where this user's entry lies, if it is there and within the scope.
+    /// The folder of this user's entry, if it exists and is within the scope.
     async fn folder_of(&mut self, user: UserId, scope: Scope, entry: EntryId) -> Result<Option<FolderId>, StoreError> {
         let lies: Option<FolderId> = query_scalar(
             "SELECT f.id FROM entries e CROSS JOIN folders f ON f.id = e.folder_id WHERE e.id = ? AND f.user_id = ?",

@@ -1,4 +1,4 @@
-//! Putting mail in, many messages in one transaction.
+//! Adds mail, many messages in one transaction.
 
 use sqlx::{query, query_scalar};
 
@@ -9,28 +9,28 @@ use super::{
 };
 use crate::mail::html;
 
-/// What one message came to.
+/// The result of importing one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filled {
-    /// It is in the folder now.
+    /// It was stored in the folder.
     Stored,
-    /// It had been imported from that source before.
+    /// It had been imported from this source before.
     Known,
 }
 
-/// A transaction that adds accounts, folders and messages. Dropped without [`Fill::commit`] it adds nothing.
+/// A transaction that adds accounts, folders and messages. If it is dropped without [`Fill::commit`], it adds nothing.
 #[derive(Debug)]
 pub struct Fill<'a> {
     change: Change<'a>,
-    /// Number of the next new message: nobody else adds one while this transaction lasts.
+    /// The number of the next new message: no other writer adds one while this transaction lasts.
     next_message: Option<i64>,
 }
 
 impl Store {
-    /// Starts to put mail in.
+    /// Begins a transaction that adds mail.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn fill(&self) -> Result<Fill<'_>, StoreError> {
         Ok(Fill { change: self.change().await?, next_message: None })
     }
@@ -40,7 +40,7 @@ impl Fill<'_> {
     /// Adds an account with its folders; the first is the inbox.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn user(
         &mut self,
         name: &str,
@@ -59,12 +59,12 @@ impl Fill<'_> {
         Ok((user, ids))
     }
 
-    /// The user's folder of that name, made if there is none. `None`: the user has as many as a user may have.
+    /// The user's folder with this name, created if there is none. `None`: the user has the largest number of folders.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn folder(&mut self, user: UserId, name: &str) -> Result<Option<FolderId>, StoreError> {
-        // Looked up first: an insert that does nothing would still use up a number.
+        // Looked up first: an insert without effect would still use up a number.
         let there: Option<FolderId> = query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
             .bind(user)
             .bind(name)
@@ -85,10 +85,10 @@ impl Fill<'_> {
             .await
     }
 
-    /// Stores a message, in no folder yet, and gives its number. One with the same digest is stored once.
+    /// Stores a message, in no folder yet, and returns its number. A message with the same digest is stored once.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn message(&mut self, message: &NewMessage) -> Result<i64, StoreError> {
         let there: Option<i64> = query_scalar("SELECT id FROM messages WHERE digest = ?")
             .bind(&message.digest[..])
@@ -100,10 +100,10 @@ impl Fill<'_> {
         }
     }
 
-    /// As [`Fill::message`], for a message that is known to be new.
+    /// The same as [`Fill::message`], for a message that is known to be new.
     ///
     /// # Errors
-    /// Whatever the database reports, also if it is not new; the whole transaction is then void.
+    /// Any error of the database, also if it is not new; the whole transaction is then void.
     pub async fn new_message(&mut self, message: &NewMessage) -> Result<i64, StoreError> {
         let id = match self.next_message {
             Some(id) => id,
@@ -111,7 +111,7 @@ impl Fill<'_> {
         };
         self.next_message = Some(id + 1);
         let searched = message.headers.to_lowercase();
-        // One call for all of it: the way to the database's thread and back costs as much as an insert.
+        // One call for everything: the way to the database's thread and back costs as much as an insert.
         query(
             "INSERT INTO messages (id, digest, date, author, subject, author_key, subject_key, size, attachments)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
@@ -168,7 +168,7 @@ impl Fill<'_> {
     /// Puts the stored messages numbered `first` to `first + count - 1` into a folder.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn put_range(&mut self, folder: FolderId, first: i64, count: u32) -> Result<(), StoreError> {
         let put = query(
             "INSERT INTO entries (folder_id, message_id, date)
@@ -185,7 +185,7 @@ impl Fill<'_> {
     /// Stores a message and puts it into a folder, unless this user got it from this source before.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn import(
         &mut self,
         user: UserId,
@@ -207,16 +207,16 @@ impl Fill<'_> {
         Ok(Filled::Stored)
     }
 
-    /// Only when this returns `Ok` is the mail there.
+    /// The mail is stored only if this returns `Ok`.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing was added.
+    /// Any error of the database; then nothing was added.
     pub async fn commit(self) -> Result<(), StoreError> {
         self.change.commit().await
     }
 }
 
-/// What lists are sorted by: short, and without regard to case.
+/// The sort key of lists: short, and without regard to case.
 fn sort_key(text: &str) -> String {
     const LENGTH: usize = 40;
     text.trim_start_matches(['"', '\'', ' ', '[', '(']).chars().take(LENGTH).collect::<String>().to_lowercase()

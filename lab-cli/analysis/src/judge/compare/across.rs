@@ -7,7 +7,7 @@ use crate::summary::{Arm, Comparison};
 
 /// One turn of an arm.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn<'a> {
+pub struct ContestTurn<'a> {
     /// What was found.
     pub arm: &'a Arm,
     /// What makes a pair of two turns: the digest of the plan.
@@ -16,11 +16,11 @@ pub struct Turn<'a> {
 
 /// An arm of a run, with all its turns.
 #[derive(Debug, Clone)]
-pub struct Side<'a> {
+pub struct ContestSide<'a> {
     /// Its name in tables.
     pub name: String,
     /// Those that are not INVALID.
-    pub turns: Vec<Turn<'a>>,
+    pub turns: Vec<ContestTurn<'a>>,
     /// It knows what no policy can know.
     pub hindsight: bool,
 }
@@ -29,9 +29,9 @@ pub struct Side<'a> {
 #[derive(Debug, Clone)]
 pub struct Contest<'a> {
     /// Compared.
-    pub ours: Side<'a>,
+    pub ours: ContestSide<'a>,
     /// Compared with.
-    pub theirs: Side<'a>,
+    pub theirs: ContestSide<'a>,
 }
 
 /// One metric of a contest.
@@ -65,7 +65,7 @@ pub fn across(contests: &[Contest<'_>], phase: &str, primary: Metric, margin: Op
             // Nobody knows which is larger.
             let numbers = numbers.unwrap_or_else(|| Comparison {
                 metric: metric.name().to_owned(),
-                verdict: super::Decision::Inconclusive.word().to_owned(),
+                verdict: super::ComparisonVerdict::Inconclusive.word().to_owned(),
                 margin,
                 ..Comparison::default()
             });
@@ -86,9 +86,9 @@ pub fn across(contests: &[Contest<'_>], phase: &str, primary: Metric, margin: Op
 }
 
 /// Turns with the same plan; `None` unless every turn of one side at least has its like on the other.
-fn pairs<'a>(contest: &Contest<'a>) -> Option<Vec<(Turn<'a>, Turn<'a>)>> {
+fn pairs<'a>(contest: &Contest<'a>) -> Option<Vec<(ContestTurn<'a>, ContestTurn<'a>)>> {
     let (ours, theirs) = (&contest.ours.turns, &contest.theirs.turns);
-    let like = |turn: &Turn<'a>| {
+    let like = |turn: &ContestTurn<'a>| {
         let plan = turn.plan?;
         let mut alike = theirs.iter().filter(|other| other.plan == Some(plan));
         let found = alike.next().copied();
@@ -98,14 +98,15 @@ fn pairs<'a>(contest: &Contest<'a>) -> Option<Vec<(Turn<'a>, Turn<'a>)>> {
     (!pairs.is_empty() && pairs.len() == ours.len().min(theirs.len())).then_some(pairs)
 }
 
-fn in_pairs(pairs: &[(Turn<'_>, Turn<'_>)], phase: &str, metric: Metric) -> Option<Met> {
+fn in_pairs(pairs: &[(ContestTurn<'_>, ContestTurn<'_>)], phase: &str, metric: Metric) -> Option<Met> {
     let values = pairs.iter().map(|(ours, theirs)| Some((value(ours, phase, metric)?, value(theirs, phase, metric)?)));
     Met::in_pairs(&values.collect::<Option<Vec<_>>>()?, metric)
 }
 
 fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option<Met> {
-    let values =
-        |side: &Side<'_>| -> Option<Vec<Value>> { side.turns.iter().map(|turn| value(turn, phase, metric)).collect() };
+    let values = |side: &ContestSide<'_>| -> Option<Vec<Value>> {
+        side.turns.iter().map(|turn| value(turn, phase, metric)).collect()
+    };
     let (ours, theirs) = (values(&contest.ours)?, values(&contest.theirs)?);
     let mut bound = false;
     for ours in &ours {
@@ -118,31 +119,32 @@ fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option
     Met::new(Box::new(Unpaired::new(scaled(&ours), scaled(&theirs))?), bound, [&ours, &theirs])
 }
 
-fn value(turn: &Turn<'_>, phase: &str, metric: Metric) -> Option<Value> {
+fn value(turn: &ContestTurn<'_>, phase: &str, metric: Metric) -> Option<Value> {
     metric.read(turn.arm.whole_phase(phase)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Measured, Phase, Times};
+    use crate::summary::{Measured, PhaseSummary, Times};
 
     fn arm(goodput: f64, p90: Option<f64>) -> Arm {
         let response_time_ms = Times { p90, p90_at_least: p90.is_none().then_some(60_000.0), ..Times::default() };
         let measured =
             Measured { planned: 10, sent: 10, goodput_per_s: goodput, response_time_ms, ..Measured::default() };
-        let phases = vec![Phase { name: "spike".to_owned(), seconds: 30.0, measured, ..Phase::default() }];
+        let phases =
+            vec![PhaseSummary { name: "spike".to_owned(), seconds: 30.0, measured, ..PhaseSummary::default() }];
         Arm { policy: "x".to_owned(), phases, ..Arm::default() }
     }
 
     fn contest<'a>(ours: &'a [Arm], theirs: &'a [Arm], plans: &'a [String], same: bool) -> Contest<'a> {
         let turns = |arms: &'a [Arm], plans: &'a [String]| {
-            arms.iter().zip(plans).map(|(arm, plan)| Turn { arm, plan: Some(plan) }).collect()
+            arms.iter().zip(plans).map(|(arm, plan)| ContestTurn { arm, plan: Some(plan) }).collect()
         };
         let their_plans = if same { plans } else { &plans[10..] };
         Contest {
-            ours: Side { name: "new".to_owned(), turns: turns(ours, plans), hindsight: false },
-            theirs: Side { name: "old".to_owned(), turns: turns(theirs, their_plans), hindsight: false },
+            ours: ContestSide { name: "new".to_owned(), turns: turns(ours, plans), hindsight: false },
+            theirs: ContestSide { name: "old".to_owned(), turns: turns(theirs, their_plans), hindsight: false },
         }
     }
 

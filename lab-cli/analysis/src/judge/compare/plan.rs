@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Family, Metric};
+use super::{ComparisonFamily, Metric};
 
 /// How arms are compared. Fixed before the run, in the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,8 +23,15 @@ pub struct Compare {
 impl Compare {
     /// For arms in this order, of which some know what no policy can know. A baseline that was left out of the run gives way to the
     /// first.
-    pub fn family<'a>(&'a self, order: &'a [String], hindsight: &'a [String]) -> Family<'a> {
+    pub fn family<'a>(&'a self, order: &'a [String], hindsight: &'a [String]) -> ComparisonFamily<'a> {
         let baseline = self.baseline.as_deref().filter(|baseline| order.iter().any(|name| name == baseline));
-        Family { order, hindsight, baseline, phase: self.phase.as_deref(), primary: self.metric, margin: self.margin }
+        ComparisonFamily {
+            order,
+            hindsight,
+            baseline,
+            phase: self.phase.as_deref(),
+            primary: self.metric,
+            margin: self.margin,
+        }
     }
 }

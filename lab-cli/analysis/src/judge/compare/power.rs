@@ -3,7 +3,7 @@
 use controllers::{Random as _, random::Seeded};
 
 use super::{
-    Difference, Family, Metric, busiest, difference,
+    ComparisonFamily, Difference, Metric, busiest, difference,
     paired::Paired,
     pairs,
     sample::{LEVEL, Sample as _, variance},
@@ -33,7 +33,7 @@ pub struct Noise {
 
 impl Noise {
     /// Of these two arms, in what decides the run. `None` if that is no ratio, or they share no block.
-    pub fn of(arms: &[Arm], twins: &[String; 2], family: Family<'_>) -> Option<Self> {
+    pub fn of(arms: &[Arm], twins: &[String; 2], family: ComparisonFamily<'_>) -> Option<Self> {
         let [first, again] = twins;
         let metric = family.primary;
         let phase = family.phase.map(str::to_owned).or_else(|| busiest(arms, first))?;
@@ -82,8 +82,8 @@ pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares 
         let p = pairs.p();
         let decision = verdict::decide(&pairs, p, libm::log1p(margin));
         counts[0] += u32::from(p < LEVEL);
-        counts[1] += u32::from(decision == verdict::Decision::Different);
-        counts[2] += u32::from(decision == verdict::Decision::Equivalent);
+        counts[1] += u32::from(decision == verdict::ComparisonVerdict::Different);
+        counts[2] += u32::from(decision == verdict::ComparisonVerdict::Equivalent);
     }
     let [rejected, different, equivalent] = counts.map(|n| f64::from(n) / f64::from(COMPARISONS));
     Shares { rejected, different, equivalent }
@@ -92,7 +92,7 @@ pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Measured, Phase, Verdict};
+    use crate::summary::{Measured, PhaseSummary, Validity};
 
     /// Used where no live A/A run is at hand.
     const NOISE: f64 = 0.10;
@@ -118,7 +118,7 @@ mod tests {
 
     fn arm(name: &str, block: u32, goodput: f64) -> Arm {
         let measured = Measured { planned: 10, sent: 10, goodput_per_s: goodput, ..Measured::default() };
-        let phase = Phase { name: "spike".to_owned(), seconds: 30.0, measured, ..Phase::default() };
+        let phase = PhaseSummary { name: "spike".to_owned(), seconds: 30.0, measured, ..PhaseSummary::default() };
         Arm { name: name.to_owned(), block, phases: vec![phase], ..Arm::default() }
     }
 
@@ -126,7 +126,7 @@ mod tests {
     fn noise_is_what_two_arms_that_are_the_same_differ_by() {
         let twins = ["none".to_owned(), "again".to_owned()];
         let order = twins.to_vec();
-        let family = Family {
+        let family = ComparisonFamily {
             order: &order,
             hindsight: &[],
             baseline: None,
@@ -147,9 +147,9 @@ mod tests {
         // The tables have 0.352 for chi-squared with three degrees of freedom at 5 %: sqrt(3 / 0.352) = 2.92 times as much. The
         // cube errs to the safe side.
         assert!(noise.deviation_at_most().is_some_and(|most| (2.92..3.05).contains(&(most / 0.115_47))), "{noise:?}");
-        let rejects = Family { primary: Metric::RejectFraction, ..family };
+        let rejects = ComparisonFamily { primary: Metric::RejectFraction, ..family };
         assert_eq!(Noise::of(&arms, &twins, rejects), None, "no ratio");
-        arms.iter_mut().for_each(|arm| arm.verdict = Verdict::Invalid);
+        arms.iter_mut().for_each(|arm| arm.verdict = Validity::Invalid);
         assert_eq!(Noise::of(&arms, &twins, family), None);
     }
 }

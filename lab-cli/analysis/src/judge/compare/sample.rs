@@ -4,7 +4,7 @@
 pub const LEVEL: f64 = 0.05;
 
 /// Differences between two arms, on the scale of their metric.
-pub trait Sample {
+pub(super) trait Sample {
     /// How large the difference is, in the middle (Hodges and Lehmann).
     fn effect(&self) -> f64;
 
@@ -80,7 +80,7 @@ pub fn variance(values: &[f64]) -> Option<f64> {
 }
 
 /// The fewest blocks with which the smallest p value, after Holm over so many comparisons, is below the level.
-pub fn least_blocks<S: Sample>(family: usize) -> u32 {
+pub(super) fn least_blocks<S: Sample>(family: usize) -> u32 {
     let family = family.max(1) as f64;
     (1..100).find(|&blocks| family * S::least_p(blocks) < LEVEL).unwrap_or(100)
 }

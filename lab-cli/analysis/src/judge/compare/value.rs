@@ -1,7 +1,7 @@
 //! Figures of single turns, and what two of them differ by.
 
 use super::Metric;
-use crate::summary::{Phase, Times};
+use crate::summary::{PhaseSummary, Times};
 
 /// Fewer requests than these in a phase are nearly nothing: by chance alone twice as many or half may come next, so that no
 /// number says how many times as much another arm had.
@@ -39,7 +39,7 @@ impl Value {
 }
 
 impl Metric {
-    pub(super) fn read(self, phase: &Phase) -> Option<Value> {
+    pub(super) fn read(self, phase: &PhaseSummary) -> Option<Value> {
         let measured = &phase.measured;
         let time = |known: fn(&Times) -> Option<f64>, bound: fn(&Times) -> Option<f64>| {
             let times = &measured.response_time_ms;

@@ -12,7 +12,7 @@ const MOST_BLOCKS: f64 = 10_000.0;
 
 /// What was decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum ComparisonVerdict {
     /// There is a difference, and it is larger than the margin.
     Different,
     /// If there is one, it is smaller than the margin.
@@ -21,7 +21,7 @@ pub enum Decision {
     Inconclusive,
 }
 
-impl Decision {
+impl ComparisonVerdict {
     /// As it is written.
     pub fn word(self) -> &'static str {
         match self {
@@ -33,14 +33,18 @@ impl Decision {
 }
 
 /// A decision on a sample of differences, `adjusted` being their p value after Holm and `margin` what matters in practice.
-pub fn decide(pairs: &dyn Sample, adjusted: f64, margin: f64) -> Decision {
+pub fn decide(pairs: &dyn Sample, adjusted: f64, margin: f64) -> ComparisonVerdict {
     let apart = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
     let within = |[low, high]: [f64; 2]| low >= -margin && high <= margin;
     let effect = pairs.effect().abs();
     if adjusted < LEVEL && effect > margin && pairs.interval(0.95).is_some_and(apart) {
-        return Decision::Different;
+        return ComparisonVerdict::Different;
     }
-    if pairs.interval(0.90).is_some_and(within) { Decision::Equivalent } else { Decision::Inconclusive }
+    if pairs.interval(0.90).is_some_and(within) {
+        ComparisonVerdict::Equivalent
+    } else {
+        ComparisonVerdict::Inconclusive
+    }
 }
 
 /// How many more blocks would probably decide, if what was found is what there is; `None` if that cannot be told, or if no
@@ -68,19 +72,19 @@ mod tests {
     fn small_and_sure_is_equivalent_and_wide_is_neither() {
         let pairs = |d: &[f64]| Paired::new(d.to_vec()).expect("pairs");
         let tight = pairs(&[0.01, -0.01, 0.02, -0.02, 0.0, 0.01, -0.01]);
-        assert_eq!(decide(&tight, tight.p(), 0.05), Decision::Equivalent);
+        assert_eq!(decide(&tight, tight.p(), 0.05), ComparisonVerdict::Equivalent);
         let wide = pairs(&[0.3, -0.2, 0.25, -0.3, 0.1, -0.15, 0.2]);
-        assert_eq!(decide(&wide, wide.p(), 0.05), Decision::Inconclusive);
+        assert_eq!(decide(&wide, wide.p(), 0.05), ComparisonVerdict::Inconclusive);
         // Sure, and too small to matter.
         let sure = pairs(&[0.02, 0.03, 0.025, 0.02, 0.03, 0.025, 0.02]);
         assert!(sure.p() < LEVEL);
-        assert_eq!(decide(&sure, sure.p(), 0.05), Decision::Equivalent);
+        assert_eq!(decide(&sure, sure.p(), 0.05), ComparisonVerdict::Equivalent);
         let large = pairs(&[0.5, 0.6, 0.55, 0.4, 0.7, 0.5, 0.6]);
-        assert_eq!(decide(&large, large.p(), 0.05), Decision::Different);
-        assert_eq!(decide(&large, 0.2, 0.05), Decision::Inconclusive, "not after Holm");
+        assert_eq!(decide(&large, large.p(), 0.05), ComparisonVerdict::Different);
+        assert_eq!(decide(&large, 0.2, 0.05), ComparisonVerdict::Inconclusive, "not after Holm");
         // Five blocks never decide that there is a difference.
         let five = pairs(&[0.5, 0.6, 0.55, 0.4, 0.7]);
-        assert_eq!(decide(&five, five.p(), 0.05), Decision::Inconclusive);
+        assert_eq!(decide(&five, five.p(), 0.05), ComparisonVerdict::Inconclusive);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeSet, num::NonZeroUsize};
 
-use crate::live::Second;
+use crate::live::TimelineSecond;
 
 /// A stretch with less of a core in use says nothing of the machine.
 const LEAST_CPU: f64 = 0.1;
@@ -15,7 +15,7 @@ const LIMITS: (f64, f64) = (0.3, 3.0);
 
 /// A stretch of a live run, and the machine's speed in it: 1 is the plant's.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Speed {
+pub struct ServiceSpeed {
     /// Second of its start, since the arm's.
     pub from: u32,
     /// Its length, seconds.
@@ -27,7 +27,7 @@ pub struct Speed {
 /// The speeds of one arm, from its seconds live and in virtual time, so many seconds together: CPU time is known in ticks of 10 ms,
 /// and work that is done in one second may be counted as completed in the next.
 #[must_use]
-pub fn speeds(live: &[Second], simulated: &[Second], stretch: NonZeroUsize) -> Vec<Speed> {
+pub fn speeds(live: &[TimelineSecond], simulated: &[TimelineSecond], stretch: NonZeroUsize) -> Vec<ServiceSpeed> {
     let stages: BTreeSet<&str> = simulated
         .iter()
         .filter_map(|second| second.target.as_ref())
@@ -36,7 +36,7 @@ pub fn speeds(live: &[Second], simulated: &[Second], stretch: NonZeroUsize) -> V
         .collect();
     let rows: Vec<_> = simulated.iter().filter_map(|second| row(second, &stages)).collect();
     let Some(costs) = least_squares(&rows) else { return Vec::new() };
-    let speed_of = |seconds: &[Second]| {
+    let speed_of = |seconds: &[TimelineSecond]| {
         let (mut wanted, mut taken) = (0.0, 0.0);
         for (work, cpu) in seconds.iter().filter_map(|second| row(second, &stages)) {
             wanted += work.iter().zip(&costs).map(|(amount, cost)| amount * cost).sum::<f64>();
@@ -44,13 +44,13 @@ pub fn speeds(live: &[Second], simulated: &[Second], stretch: NonZeroUsize) -> V
         }
         let from = seconds.first().map_or(0, |second| second.second);
         let speed = if taken < LEAST_CPU * seconds.len() as f64 { 1.0 } else { wanted / taken };
-        Speed { from, lasts: seconds.len() as u32, speed: speed.clamp(LIMITS.0, LIMITS.1) }
+        ServiceSpeed { from, lasts: seconds.len() as u32, speed: speed.clamp(LIMITS.0, LIMITS.1) }
     };
     live.chunks(stretch.get()).map(speed_of).collect()
 }
 
 /// What was completed by stage and refused in all, and the CPU time that it took.
-fn row(second: &Second, stages: &BTreeSet<&str>) -> Option<(Vec<f64>, f64)> {
+fn row(second: &TimelineSecond, stages: &BTreeSet<&str>) -> Option<(Vec<f64>, f64)> {
     let target = second.target.as_ref()?;
     let completed = |name: &&str| {
         target.stages.iter().filter(|stage| stage.name == **name).map(|stage| stage.completed as f64).sum::<f64>()
@@ -98,7 +98,7 @@ mod tests {
     const FIVE: NonZeroUsize = NonZeroUsize::new(5).expect("not 0");
 
     /// Seconds in which two stages complete something, at 2 ms and 8 ms a request, and refuse at 0.1 ms.
-    fn seconds(slower: f64) -> Vec<Second> {
+    fn seconds(slower: f64) -> Vec<TimelineSecond> {
         let second = |n: u32| {
             let (quick, slow, refused) =
                 (u64::from(20 + n * 7 % 13), u64::from(30 + n * 5 % 17), u64::from(n * 3 % 11));
@@ -111,7 +111,7 @@ mod tests {
             let cpu = (quick as f64 * 2.0 + slow as f64 * 8.0 + refused as f64 * 0.1) / 1e3 * slower;
             let stages = vec![stage("quick", quick, refused), stage("slow", slow, 0)];
             let target = Some(TargetSecond { cpu, stages, ..TargetSecond::default() });
-            Second { second: n, target, ..Second::default() }
+            TimelineSecond { second: n, target, ..TimelineSecond::default() }
         };
         (0..40).map(second).collect()
     }

@@ -1,15 +1,15 @@
 //! ARRIVALS: users that were to come independently did.
 
 use super::{
-    Check, Context, Gate, Reasons,
+    Check, Context, Reasons, ValidityGate,
     limits::{ARRIVALS_CHANCE, ARRIVALS_PER_WINDOW, ARRIVALS_WINDOWS},
     reading::greatest,
 };
-use crate::summary::{Arm, Dispersion, Verdict};
+use crate::summary::{Arm, Dispersion, Validity};
 
-pub(super) const ARRIVALS: Gate = Gate {
+pub(super) const ARRIVALS: ValidityGate = ValidityGate {
     code: "ARRIVALS",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "users that were to come independently came too evenly or in bunches (variance over mean in windows of 100 ms)",
     limit: "0.60 to 1.54 for 100 windows; one sound arm in a thousand is outside",
     remedy: "mend LAG or HICCUP if found too; else another seed",

@@ -1,26 +1,26 @@
 //! EMPTY, BOOKS, LITTLE, HDR, PANIC and JOBS: the lab's own figures are there, and agree with each other.
 
-use super::{Check, Context, Gate, Reasons, limits, reading::sum};
+use super::{Check, Context, Reasons, ValidityGate, limits};
 use crate::{
-    summary::{Arm, Measured, Verdict},
+    summary::{Arm, Measured, Validity},
     text::percent,
 };
 
-pub(super) const EMPTY: Gate = Gate {
+pub(super) const EMPTY: ValidityGate = ValidityGate {
     code: "EMPTY",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "nothing was sent: no request was due, or none got a connection",
     limit: "1 request",
     remedy: "see whether the service is up; look for an earlier error; make phases longer",
     checks: &[Check::Arm(empty)],
-    reading: |run| run.least(|arm| Some(sum(arm, |m| m.sent)), |n, _| format!("{n:.0} requests sent")),
+    reading: |run| run.least(|arm| Some(arm.sum(|m| m.sent)), |n, _| format!("{n:.0} requests sent")),
 };
 
 fn empty(arm: &Arm, _: &Context, reasons: &mut Reasons) {
-    if sum(arm, Measured::written) > 0 {
+    if arm.sum(Measured::written) > 0 {
         return;
     }
-    let unconnected = sum(arm, |measured| measured.connect_failed);
+    let unconnected = arm.sum(|measured| measured.connect_failed);
     let (value, remedy) = if unconnected == 0 {
         ("0 requests sent".to_owned(), "look for an earlier error; are the phases long enough for a request?")
     } else {
@@ -32,9 +32,9 @@ fn empty(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     reasons.invalid(value, "at least 1", "nothing was measured", remedy);
 }
 
-pub(super) const BOOKS: Gate = Gate {
+pub(super) const BOOKS: ValidityGate = ValidityGate {
     code: "BOOKS",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "the generator's own counts contradict each other",
     limit: "exactly equal",
     remedy: "report it with the results folder",
@@ -50,9 +50,9 @@ pub(super) const BOOKS: Gate = Gate {
     reading: |run| run.most(|arm| Some(arm.generator.books.len() as f64), |n, _| format!("{n:.0} sums that differ")),
 };
 
-pub(super) const LITTLE: Gate = Gate {
+pub(super) const LITTLE: ValidityGate = ValidityGate {
     code: "LITTLE",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "the mean number in flight is not the rate times the time (Little's law)",
     limit: "5 %",
     remedy: "report it with the results folder",
@@ -69,9 +69,9 @@ pub(super) const LITTLE: Gate = Gate {
     reading: |run| run.most(|arm| Some(arm.generator.little), |share, _| percent(share)),
 };
 
-pub(super) const HDR: Gate = Gate {
+pub(super) const HDR: ValidityGate = ValidityGate {
     code: "HDR",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "times beyond the range of the histograms, which is twice the time-out",
     limit: "0",
     remedy: "see whether the time-out is right",
@@ -88,9 +88,9 @@ pub(super) const HDR: Gate = Gate {
     reading: |run| run.count(|arm| arm.generator.saturated),
 };
 
-pub(super) const PANIC: Gate = Gate {
+pub(super) const PANIC: ValidityGate = ValidityGate {
     code: "PANIC",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "a part of the lab or the service failed",
     limit: "0",
     remedy: "report it with the results folder",
@@ -109,9 +109,9 @@ fn panics(arm: &Arm, _: &Context, reasons: &mut Reasons) {
 }
 
 /// What sites of policies were told must fit what they had admitted: else limits and estimates are about other jobs.
-pub(super) const JOBS: Gate = Gate {
+pub(super) const JOBS: ValidityGate = ValidityGate {
     code: "JOBS",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "a policy's site was told of the start or the end of a job that was not in flight there: told twice, or never admitted",
     limit: "0",
     remedy: "report it with the results folder",

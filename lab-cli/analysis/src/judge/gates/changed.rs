@@ -1,12 +1,12 @@
 //! RENEWAL and TOUCHED: the run went on as its plan says.
 
-use super::{Check, Context, Gate, Reasons};
-use crate::summary::{Arm, Verdict};
+use super::{Check, Context, Reasons, ValidityGate};
+use crate::summary::{Arm, Validity};
 
 /// What such a phase shows is the policy as the phases before it left it, which is another experiment.
-pub(super) const RENEWAL: Gate = Gate {
+pub(super) const RENEWAL: ValidityGate = ValidityGate {
     code: "RENEWAL",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "a phase did not begin with a fresh policy, though it was to",
     limit: "every phase with fresh_policy",
     remedy: "read such phases as one long run",
@@ -23,9 +23,9 @@ pub(super) const RENEWAL: Gate = Gate {
     reading: |run| run.count(|arm| u64::from(arm.renewal_failed.is_some())),
 };
 
-pub(super) const TOUCHED: Gate = Gate {
+pub(super) const TOUCHED: ValidityGate = ValidityGate {
     code: "TOUCHED",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "a person changed the run while it went on: from then on it is another experiment: left out of comparisons and curves; thresholds are judged as they stand",
     limit: "nothing",
     remedy: "run it again without a touch",

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, Context, Gate, Reasons, label, limits};
-use crate::summary::{Arm, Speed, Verdict};
+use super::{Check, Context, Reasons, ValidityGate, label, limits};
+use crate::summary::{Arm, Speed, Validity};
 
-pub(super) const DRIFT: Gate = Gate {
+pub(super) const DRIFT: ValidityGate = ValidityGate {
     code: "DRIFT",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "the service's processor did the same work faster for one arm than for another of its block, or in one half of an arm than in the other",
     limit: "10 %",
     remedy: "more blocks, a quieter machine",
@@ -50,7 +50,7 @@ fn times(speed: Speed) -> f64 {
 fn between_arms(arms: &[Arm], left_out: &BTreeSet<u32>, reasons: &mut Reasons) {
     let usable: Vec<(&Arm, f64)> = arms
         .iter()
-        .filter(|arm| arm.verdict != Verdict::Invalid && !left_out.contains(&arm.block))
+        .filter(|arm| arm.verdict != Validity::Invalid && !left_out.contains(&arm.block))
         .filter_map(|arm| Some((arm, speed(arm)?.median)))
         .collect();
     let mut blocks: Vec<u32> = usable.iter().map(|(arm, _)| arm.block).collect();

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, GAP, Gate, NOISE, Reasons, STEAL, fraction, label, limits};
-use crate::summary::{Arm, Reason, Verdict};
+use super::{Check, GAP, NOISE, Reasons, STEAL, ValidityGate, fraction, label, limits};
+use crate::summary::{Arm, GateFinding, Validity};
 
-pub(super) const EXCLUDED: Gate = Gate {
+pub(super) const EXCLUDED: ValidityGate = ValidityGate {
     code: "EXCLUDED",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "the machine spoiled a block (STEAL, NOISE or GAP made an arm INVALID): it is left out of comparisons, thresholds and curves, and the run stands",
     limit: "20 % of the blocks; with more, or for another reason, the run is INVALID",
     remedy: "a quieter machine",
@@ -22,10 +22,10 @@ pub(super) const EXCLUDED: Gate = Gate {
 };
 
 /// Gates about the machine alone. What a policy may bring about (a busy generator, a crowded processor) is none of them.
-const EXTERNAL: [Gate; 3] = [STEAL, NOISE, GAP];
+const EXTERNAL: [ValidityGate; 3] = [STEAL, NOISE, GAP];
 
 /// A gate about the machine alone gave this reason: no policy can cause it.
-pub fn is_external(reason: &Reason) -> bool {
+pub fn is_external(reason: &GateFinding) -> bool {
     EXTERNAL.iter().any(|gate| gate.code == reason.code)
 }
 
@@ -33,7 +33,7 @@ pub fn is_external(reason: &Reason) -> bool {
 /// many. Else none.
 pub fn excluded(arms: &[Arm]) -> BTreeSet<u32> {
     let blocks: BTreeSet<u32> = arms.iter().map(|arm| arm.block).collect();
-    let void = |arm: &&Arm| arm.verdict == Verdict::Invalid;
+    let void = |arm: &&Arm| arm.verdict == Validity::Invalid;
     let spoiled: BTreeSet<u32> = arms.iter().filter(void).map(|arm| arm.block).collect();
     let external = arms.iter().filter(void).flat_map(void_reasons).all(is_external);
     let few = fraction(spoiled.len() as u64, blocks.len() as u64) <= limits::EXCLUDED;
@@ -46,8 +46,8 @@ pub fn first_kept(arms: &[Arm]) -> u32 {
     arms.iter().map(|arm| arm.block).filter(|block| !left_out.contains(block)).min().unwrap_or(1)
 }
 
-fn void_reasons(arm: &Arm) -> impl Iterator<Item = &Reason> {
-    arm.reasons.iter().filter(|reason| reason.verdict == Verdict::Invalid)
+fn void_reasons(arm: &Arm) -> impl Iterator<Item = &GateFinding> {
+    arm.reasons.iter().filter(|reason| reason.verdict == Validity::Invalid)
 }
 
 /// What spoiled these blocks speaks against the run as a caution, and one more says that they are left out.
@@ -56,9 +56,9 @@ fn check(arms: &[Arm], left_out: &BTreeSet<u32>, reasons: &mut Reasons) {
         return;
     }
     for reason in reasons.list.iter_mut().filter(|reason| is_external(reason)) {
-        reason.verdict = Verdict::Warn;
+        reason.verdict = Validity::Warn;
     }
-    let void = arms.iter().filter(|arm| arm.verdict == Verdict::Invalid);
+    let void = arms.iter().filter(|arm| arm.verdict == Validity::Invalid);
     let why: Vec<String> = void
         .map(|arm| {
             let codes: BTreeSet<&str> = void_reasons(arm).map(|reason| &*reason.code).collect();

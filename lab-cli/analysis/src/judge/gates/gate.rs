@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::{Context, reading::Readings};
-use crate::summary::{Arm, Comparison, Reason, Summary, Verdict};
+use crate::summary::{Arm, Comparison, GateFinding, RunSummary, Validity};
 
 /// One validity gate. Its texts are what reports and the table in `docs/validity.md` say of it.
 #[derive(Debug)]
-pub struct Gate {
+pub struct ValidityGate {
     /// As in `reasons[].code`.
     pub code: &'static str,
     /// The verdicts that it may give.
-    pub verdicts: &'static [Verdict],
+    pub verdicts: &'static [Validity],
     /// What it finds.
     pub finds: &'static str,
     /// The values from which on it finds something.
@@ -22,9 +22,9 @@ pub struct Gate {
     pub(super) reading: fn(&Readings<'_>) -> Option<String>,
 }
 
-impl Gate {
+impl ValidityGate {
     /// What it saw in a run, also where that was no reason to speak. `None`: there was nothing that it could look at.
-    pub fn reading(&self, summary: &Summary) -> Option<String> {
+    pub fn reading(&self, summary: &RunSummary) -> Option<String> {
         (self.reading)(&Readings(summary))
     }
 }
@@ -46,20 +46,20 @@ pub(super) struct Reasons {
     pub code: &'static str,
     /// The label of the arm that is judged; empty for the run as a whole.
     pub arm: String,
-    pub list: Vec<Reason>,
+    pub list: Vec<GateFinding>,
 }
 
 impl Reasons {
     /// A finding: what was measured, what it was held against, what this means, and what to do about it.
     pub fn add(
         &mut self,
-        verdict: Verdict,
+        verdict: Validity,
         value: impl Into<String>,
         threshold: impl Into<String>,
         message: &str,
         remedy: &str,
     ) {
-        self.list.push(Reason {
+        self.list.push(GateFinding {
             code: self.code.to_owned(),
             verdict,
             arm: self.arm.clone(),
@@ -72,12 +72,12 @@ impl Reasons {
 
     /// A finding that makes the arm INVALID.
     pub fn invalid(&mut self, value: impl Into<String>, threshold: impl Into<String>, message: &str, remedy: &str) {
-        self.add(Verdict::Invalid, value, threshold, message, remedy);
+        self.add(Validity::Invalid, value, threshold, message, remedy);
     }
 
     /// A finding that leaves the arm usable with caution.
     pub fn warn(&mut self, value: impl Into<String>, threshold: impl Into<String>, message: &str, remedy: &str) {
-        self.add(Verdict::Warn, value, threshold, message, remedy);
+        self.add(Validity::Warn, value, threshold, message, remedy);
     }
 
     /// The lab's own figures contradict each other.

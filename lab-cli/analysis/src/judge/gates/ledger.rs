@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Check, Context, Gate, Reasons, reading::sum};
-use crate::summary::{Arm, Joined, Measured, Phase, Server, Verdict};
+use super::{Check, Context, Reasons, ValidityGate};
+use crate::summary::{Arm, Joined, Measured, PhaseSummary, Server, Validity};
 
-pub(super) const LEDGER: Gate = Gate {
+pub(super) const LEDGER: ValidityGate = ValidityGate {
     code: "LEDGER",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "a request that is not accounted for exactly once, by the clients, by the service, or between the two",
     limit: "sums exactly equal; both sides to 0.1 %, and to the last request where each was numbered and the kernel may hold some",
     remedy: "report it with the results folder; where something else talks to the service, stop that",
@@ -22,7 +22,7 @@ fn check(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     for phase in &arm.phases {
         client(phase, reasons);
     }
-    let written = sum(arm, Measured::written);
+    let written = arm.sum(Measured::written);
     match &arm.server {
         Some(server) => {
             own_sum(server, reasons);
@@ -40,7 +40,7 @@ fn check(arm: &Arm, context: &Context, reasons: &mut Reasons) {
 }
 
 /// The client's two equations, in all and in every group, and groups that add up to the whole.
-fn client(phase: &Phase, reasons: &mut Reasons) {
+fn client(phase: &PhaseSummary, reasons: &mut Reasons) {
     let mut lost = |value: String| {
         reasons.fault_of_the_lab(value, "sums exactly equal", "the load generator lost count of its own requests");
     };
@@ -128,7 +128,7 @@ fn backlog(arm: &Arm, written: u64, server: &Server, reasons: &mut Reasons) {
     let (holds, wanted) = match &arm.requests {
         Some(joined) => exactly(written, server, joined),
         None => {
-            let unanswered = sum(arm, unanswered);
+            let unanswered = arm.sum(unanswered);
             let bounded = read <= written && written - read <= unanswered;
             (bounded, format!("{read} read and at most {unanswered} unanswered"))
         }
@@ -171,14 +171,14 @@ fn unanswered(measured: &Measured) -> u64 {
 
 /// Written by one side and not read by the other, without those that are known to wait in the kernel.
 fn unexplained(arm: &Arm) -> Option<f64> {
-    let written = sum(arm, Measured::written);
+    let written = arm.sum(Measured::written);
     let waiting = arm.requests.as_ref().map_or(0, Joined::unread);
     Some(written.abs_diff(arm.server.as_ref()?.requests_read + waiting) as f64)
 }
 
-pub(super) const BACKLOG: Gate = Gate {
+pub(super) const BACKLOG: ValidityGate = ValidityGate {
     code: "BACKLOG",
-    verdicts: &[Verdict::Warn, Verdict::Invalid],
+    verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "the kernel dropped connections that the policy was meant to decide about; a caution where its counters cannot be read",
     limit: "0, unless the policy works at accept or the file declares kernel-backlog",
     remedy: "a longer backlog, fewer new connections",

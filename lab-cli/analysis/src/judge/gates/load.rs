@@ -3,18 +3,18 @@
 use measure::least_samples;
 
 use super::{
-    Check, Context, Gate, Reasons, fraction,
+    Check, Context, Reasons, ValidityGate, fraction,
     limits::{self, NULL_SHARE, OVERLOADED},
     reading::greatest,
 };
 use crate::{
-    summary::{Arm, Measured, Phase, Verdict},
+    summary::{Arm, Measured, PhaseSummary, Validity},
     text::{percent, time},
 };
 
-pub(super) const MODEL: Gate = Gate {
+pub(super) const MODEL: ValidityGate = ValidityGate {
     code: "MODEL",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "a closed load under overload: users who wait do not ask",
     limit: "5 % not served in time",
     remedy: "read it as a fixed number of users, or declare closed-overload",
@@ -59,9 +59,9 @@ fn overloaded(measured: &Measured) -> f64 {
 }
 
 /// An open load whose generator has no room for one more user has silently become a closed one.
-pub(super) const CAP: Gate = Gate {
+pub(super) const CAP: ValidityGate = ValidityGate {
     code: "CAP",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "the generator had no room for more users: an open load has become a closed one",
     limit: "not once",
     remedy: "raise the limit on open files, shorten the time-out, lower the load",
@@ -95,9 +95,9 @@ fn occupancy(arm: &Arm) -> Option<f64> {
     (limit > 0).then(|| f64::from(arm.conditions.busy_users_max) / f64::from(limit))
 }
 
-pub(super) const SAMPLES: Gate = Gate {
+pub(super) const SAMPLES: ValidityGate = ValidityGate {
     code: "SAMPLES",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "too few response times in the busiest phase for the percentile that the objective is about",
     limit: "6, 29, 59, 299 and 2995 for the 50th, 90th, 95th, 99th and 99.9th",
     remedy: "a longer phase",
@@ -120,15 +120,15 @@ fn samples(arm: &Arm, context: &Context, reasons: &mut Reasons) {
 }
 
 /// The busiest phase, and the count of its response times.
-fn busiest(arm: &Arm) -> Option<(&Phase, u64)> {
+fn busiest(arm: &Arm) -> Option<(&PhaseSummary, u64)> {
     let busiest = arm.phases.iter().max_by_key(|phase| phase.measured.planned)?;
     let times = &busiest.measured.response_time_ms;
     Some((busiest, times.count + times.censored))
 }
 
-pub(super) const HEADROOM: Gate = Gate {
+pub(super) const HEADROOM: ValidityGate = ValidityGate {
     code: "HEADROOM",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "generator and machine cannot do much more than was asked of them, measured against a service that does nothing",
     limit: "twice the busiest second; p99 a tenth of the objective",
     remedy: "lower the load, a quieter machine",

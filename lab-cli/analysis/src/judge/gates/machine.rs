@@ -1,17 +1,17 @@
 //! STEAL, NOISE, PAGING and CLOCK: what the machine, and others on it, did to the measurement.
 
 use super::{
-    Check, Context, Gate, Reasons,
+    Check, Context, Reasons, ValidityGate,
     limits::{self, CLOCK_DRIFT_PPM, CLOCK_STEP_MS, KERNEL_NOISE},
 };
 use crate::{
-    summary::{Arm, Verdict},
+    summary::{Arm, Validity},
     text::{percent, time},
 };
 
-pub(super) const STEAL: Gate = Gate {
+pub(super) const STEAL: ValidityGate = ValidityGate {
     code: "STEAL",
-    verdicts: &[Verdict::Warn, Verdict::Invalid],
+    verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "the machine's own host took its processors away",
     limit: "0.5 %, void above 2 %",
     remedy: "another time, or a machine of your own",
@@ -19,7 +19,7 @@ pub(super) const STEAL: Gate = Gate {
         let stolen = arm.generator.steal;
         let (doubt, void) = limits::STEAL;
         if stolen > doubt {
-            let verdict = if stolen > void { Verdict::Invalid } else { Verdict::Warn };
+            let verdict = if stolen > void { Validity::Invalid } else { Validity::Warn };
             reasons.add(
                 verdict,
                 format!("{:.1} % of the CPU time was taken away by the machine's host", stolen * 100.0),
@@ -32,9 +32,9 @@ pub(super) const STEAL: Gate = Gate {
     reading: |run| run.live()?.most(|arm| Some(arm.generator.steal), |share, _| percent(share)),
 };
 
-pub(super) const NOISE: Gate = Gate {
+pub(super) const NOISE: ValidityGate = ValidityGate {
     code: "NOISE",
-    verdicts: &[Verdict::Warn, Verdict::Invalid],
+    verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "other programs ran on the processors of generator and service; a caution where it was the kernel's own threads",
     limit: "3 % of one; 5 % by the kernel's",
     remedy: "stop them",
@@ -72,9 +72,9 @@ fn noise(arm: &Arm, _: &Context, reasons: &mut Reasons) {
 
 /// A caution, where the book would have the run void: a page of the program itself is read from disk the first time that it
 /// is needed, which is one short wait. What such waits do to the load is judged by LAG and HICCUP.
-pub(super) const PAGING: Gate = Gate {
+pub(super) const PAGING: ValidityGate = ValidityGate {
     code: "PAGING",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "the generator waited for pages from a disk",
     limit: "0",
     remedy: "free memory",
@@ -92,9 +92,9 @@ pub(super) const PAGING: Gate = Gate {
     reading: |run| run.live()?.count(|arm| arm.generator.major_faults),
 };
 
-pub(super) const CLOCK: Gate = Gate {
+pub(super) const CLOCK: ValidityGate = ValidityGate {
     code: "CLOCK",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "the wall clock was set, clocks ran apart, or the kernel's clock is a slow one or changed",
     limit: "10 ms; 500 millionths",
     remedy: "let the clock be kept by small corrections",

@@ -1,14 +1,14 @@
 //! UNSENT and LAG: the load generator kept to the plan.
 
-use super::{Check, Context, Gate, Reasons, fraction, limits, quieter, reading::sum};
+use super::{Check, Context, Reasons, ValidityGate, fraction, limits, quieter};
 use crate::{
-    summary::{Arm, Verdict},
+    summary::{Arm, Validity},
     text::time,
 };
 
-pub(super) const UNSENT: Gate = Gate {
+pub(super) const UNSENT: ValidityGate = ValidityGate {
     code: "UNSENT",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "planned requests that were never sent",
     limit: "0.1 %",
     remedy: "lower the load; look at CPU and FILES",
@@ -18,8 +18,8 @@ pub(super) const UNSENT: Gate = Gate {
 
 /// Stricter than a bound on the rate that was reached: every request that was planned and not sent is one.
 fn unsent(arm: &Arm, _: &Context, reasons: &mut Reasons) {
-    let planned = sum(arm, |measured| measured.planned);
-    let unsent = sum(arm, |measured| measured.unsent).max(arm.generator.unsent);
+    let planned = arm.sum(|measured| measured.planned);
+    let unsent = arm.sum(|measured| measured.unsent).max(arm.generator.unsent);
     let share = fraction(unsent, planned.max(unsent));
     if share > limits::UNSENT {
         reasons.invalid(
@@ -31,9 +31,9 @@ fn unsent(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     }
 }
 
-pub(super) const LAG: Gate = Gate {
+pub(super) const LAG: ValidityGate = ValidityGate {
     code: "LAG",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "requests left later than planned",
     limit: "p99: 5 % of the objective, at least 2 ms; p99.9: 10 %, at least 4 ms",
     remedy: "fewer users, no other programs, `--no-tui`",

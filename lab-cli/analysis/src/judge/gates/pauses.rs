@@ -1,18 +1,18 @@
 //! GAP and HICCUP: generator, service or machine stood still, and what waited meanwhile looks like a slow service.
 
 use super::{
-    Check, Context, Gate, Reasons,
+    Check, Context, Reasons, ValidityGate,
     limits::{self, GAP_MS, SUSPENDED_MS},
     quieter,
 };
 use crate::{
-    summary::{Arm, Verdict},
+    summary::{Arm, Validity},
     text::time,
 };
 
-pub(super) const HICCUP: Gate = Gate {
+pub(super) const HICCUP: ValidityGate = ValidityGate {
     code: "HICCUP",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "the generator paused",
     limit: "a quarter of the objective, at least 25 ms; one wake-up in a thousand: 5 %, at least 5 ms",
     remedy: "a quieter machine",
@@ -56,9 +56,9 @@ fn hiccup(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     }
 }
 
-pub(super) const GAP: Gate = Gate {
+pub(super) const GAP: ValidityGate = ValidityGate {
     code: "GAP",
-    verdicts: &[Verdict::Warn, Verdict::Invalid],
+    verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "generator or machine stood still; a caution where it is the service's process",
     limit: "1 s; 100 ms of sleep",
     remedy: "a quiet machine that stays awake",

@@ -1,20 +1,20 @@
 //! CPU and CROWDED: the load generator had the processor time that it needed.
 
 use super::{
-    Check, Context, Gate, Reasons,
+    Check, Context, Reasons, ValidityGate,
     limits::{self, CROWDED_EFFECT, RUN_QUEUE, WAKE_UP},
     pace::keeps_to_the_plan,
     quieter,
 };
 use crate::{
-    summary::{Arm, Times, Verdict},
+    summary::{Arm, Times, Validity},
     text::percent,
 };
 
 /// A generator without a pace is as busy as was asked for.
-pub(super) const CPU: Gate = Gate {
+pub(super) const CPU: ValidityGate = ValidityGate {
     code: "CPU",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "the generator nearly filled its processor",
     limit: "70 %",
     remedy: "lower the load, or raise the work a request",
@@ -31,9 +31,9 @@ pub(super) const CPU: Gate = Gate {
     reading: |run| run.live()?.most(|arm| Some(arm.generator.cpu), |share, _| percent(share)),
 };
 
-pub(super) const CROWDED: Gate = Gate {
+pub(super) const CROWDED: ValidityGate = ValidityGate {
     code: "CROWDED",
-    verdicts: &[Verdict::Warn, Verdict::Invalid],
+    verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "the sender was ready and waited for its processor",
     limit: "1 % of the time; INVALID only if it is over 1 % with 25 µs allowed for each wake-up too, and the waits add over 5 % to the median response time or LAG is found",
     remedy: "stop other programs, `--no-tui`",
@@ -60,7 +60,7 @@ fn crowded(arm: &Arm, context: &Context, reasons: &mut Reasons) {
         None => format!("this adds up to {added:.2} ms; nothing was timed"),
     };
     let or_late = if context.flat_out { "" } else { " or requests are sent late (LAG)" };
-    let verdict = if spoils { Verdict::Invalid } else { Verdict::Warn };
+    let verdict = if spoils { Validity::Invalid } else { Validity::Warn };
     reasons.add(
         verdict,
         format!(

@@ -1,10 +1,10 @@
 //! What gates saw, also where that was no reason to speak: the worst of a run's arms, in words.
 
 use super::label;
-use crate::summary::{Arm, Comparison, Measured, Mode, Summary};
+use crate::summary::{Arm, Comparison, Mode, RunSummary};
 
 /// The run that is read.
-pub(super) struct Readings<'a>(pub &'a Summary);
+pub(super) struct Readings<'a>(pub &'a RunSummary);
 
 impl Readings<'_> {
     /// `None` in virtual time, where generator and machine play no part.
@@ -43,9 +43,4 @@ impl Readings<'_> {
 
 pub(super) fn greatest(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.max_by(f64::total_cmp)
-}
-
-/// Over all phases.
-pub(super) fn sum(arm: &Arm, read: fn(&Measured) -> u64) -> u64 {
-    arm.phases.iter().map(|phase| read(&phase.measured)).sum()
 }

@@ -1,11 +1,11 @@
 //! FILES, PORTS and MEMORY: the load generator had the descriptors, ports and memory that it needed.
 
-use super::{Check, Context, Gate, Reasons, limits::SPARE_FILES};
-use crate::summary::{Arm, Verdict};
+use super::{Check, Context, Reasons, ValidityGate, limits::SPARE_FILES};
+use crate::summary::{Arm, Validity};
 
-pub(super) const FILES: Gate = Gate {
+pub(super) const FILES: ValidityGate = ValidityGate {
     code: "FILES",
-    verdicts: &[Verdict::Warn, Verdict::Invalid],
+    verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "the generator ran out of descriptors, or came close",
     limit: "0; 64 spare",
     remedy: "`ulimit -n`, fewer users",
@@ -38,9 +38,9 @@ fn files(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     }
 }
 
-pub(super) const PORTS: Gate = Gate {
+pub(super) const PORTS: ValidityGate = ValidityGate {
     code: "PORTS",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "the generator ran out of local ports",
     limit: "0",
     remedy: "more source addresses (`sources`), kept connections",
@@ -57,9 +57,9 @@ pub(super) const PORTS: Gate = Gate {
     reading: |run| run.live()?.count(|arm| arm.generator.ports_exhausted),
 };
 
-pub(super) const MEMORY: Gate = Gate {
+pub(super) const MEMORY: ValidityGate = ValidityGate {
     code: "MEMORY",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "the generator ran out of memory for answers (256 MiB for all of those under way that users read)",
     limit: "0",
     remedy: "fewer users, smaller answers",

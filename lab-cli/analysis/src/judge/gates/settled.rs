@@ -1,14 +1,14 @@
 //! WARM-UP and UNSTABLE: is what a phase shows the same at its end as at its beginning?
 
-use super::{Check, Context, Gate, Reasons, reading::greatest};
+use super::{Check, Context, Reasons, ValidityGate, reading::greatest};
 use crate::{
-    summary::{Arm, Phase, Steadiness, Verdict},
+    summary::{Arm, PhaseSummary, Steadiness, Validity},
     text::{percent, rate},
 };
 
-pub(super) const WARM_UP: Gate = Gate {
+pub(super) const WARM_UP: ValidityGate = ValidityGate {
     code: "WARM-UP",
-    verdicts: &[Verdict::Warn, Verdict::Invalid],
+    verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "a phase that is read as a steady state begins otherwise than it goes on (MSER), or goes on changing",
     limit: "10 %; void if more than half is warm-up and the file says `steady: true`",
     remedy: "a phase of its own for the warm-up; `steady: false` where that is the subject",
@@ -21,9 +21,9 @@ pub(super) const WARM_UP: Gate = Gate {
     },
 };
 
-pub(super) const UNSTABLE: Gate = Gate {
+pub(super) const UNSTABLE: ValidityGate = ValidityGate {
     code: "UNSTABLE",
-    verdicts: &[Verdict::Unstable],
+    verdicts: &[Validity::Unstable],
     finds: "requests in flight grew all the time: a finding about the service, whose percentiles depend on how long it was watched",
     limit: "1 % of what comes, and no chance (Mann and Kendall, 1 %)",
     remedy: "read growth and goodput",
@@ -41,12 +41,12 @@ pub(super) const UNSTABLE: Gate = Gate {
 const STEADY_S: f64 = 60.0;
 
 /// What is known of a phase that may be asked whether it settled.
-fn asked(phase: &Phase) -> Option<Steadiness> {
+fn asked(phase: &PhaseSummary) -> Option<Steadiness> {
     phase.measures.steadiness.filter(|found| found.declared != Some(false))
 }
 
 /// Phases that are read as a steady state.
-fn read_as_steady(arm: &Arm) -> impl Iterator<Item = (&Phase, Steadiness)> {
+fn read_as_steady(arm: &Arm) -> impl Iterator<Item = (&PhaseSummary, Steadiness)> {
     let asked = arm.phases.iter().filter_map(|phase| Some((phase, asked(phase)?)));
     asked.filter(|(phase, found)| found.declared == Some(true) || (phase.seconds >= STEADY_S && !found.transient))
 }
@@ -57,7 +57,7 @@ fn unstable(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     for (phase, found) in asked.filter(|(_, found)| found.growth_per_s > 0.0) {
         let (growth, goodput) = (rate(found.growth_per_s), rate(phase.measured.goodput_per_s));
         reasons.add(
-            Verdict::Unstable,
+            Validity::Unstable,
             format!("{}: {growth} more requests in flight each second, with {goodput} a second in time", phase.name),
             "1 % of what comes",
             "the service never settled: percentiles of this phase depend on how long it was",
@@ -73,11 +73,11 @@ fn warm_up(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     }
 }
 
-fn phase_warm_up(phase: &Phase, found: Steadiness, reasons: &mut Reasons) {
+fn phase_warm_up(phase: &PhaseSummary, found: Steadiness, reasons: &mut Reasons) {
     let half = found.batch_s * found.batches as f64 / 2.0;
     if found.warm_up_s > half {
         // Where a steady state is what the file promises, there is none.
-        let verdict = if found.declared == Some(true) { Verdict::Invalid } else { Verdict::Warn };
+        let verdict = if found.declared == Some(true) { Validity::Invalid } else { Validity::Warn };
         reasons.add(
             verdict,
             format!("{}: not settled after {:.0} s", phase.name, found.warm_up_s),

@@ -1,13 +1,13 @@
 //! Gates: both ledgers request by request here, the pair of each gate in `faults`.
 
 use super::*;
-use crate::summary::{Joined, Measured, Phase, Server, Times};
+use crate::summary::{Joined, Measured, PhaseSummary, Server, Times};
 
 mod faults;
 
 fn context() -> Context {
     Context {
-        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
         closed: false,
         flat_out: false,
         kernel_backlog_declared: false,
@@ -36,17 +36,23 @@ fn sound() -> Arm {
         policy: "seda".to_owned(),
         block: 1,
         server: Some(server),
-        phases: vec![Phase { name: "spike".to_owned(), seconds: 30.0, users: 100, measured, ..Phase::default() }],
+        phases: vec![PhaseSummary {
+            name: "spike".to_owned(),
+            seconds: 30.0,
+            users: 100,
+            measured,
+            ..PhaseSummary::default()
+        }],
         ..Arm::default()
     }
 }
 
-fn codes(arm: &Arm, context: &Context) -> Vec<(String, Verdict)> {
+fn codes(arm: &Arm, context: &Context) -> Vec<(String, Validity)> {
     judge(arm, context).into_iter().map(|reason| (reason.code, reason.verdict)).collect()
 }
 
 #[track_caller]
-fn finds(arm: &Arm, context: &Context, code: &str, verdict: Verdict) {
+fn finds(arm: &Arm, context: &Context, code: &str, verdict: Validity) {
     assert_eq!(codes(arm, context), [(code.to_owned(), verdict)]);
 }
 
@@ -54,34 +60,34 @@ fn finds(arm: &Arm, context: &Context, code: &str, verdict: Verdict) {
 fn a_sound_arm_is_valid() {
     let mut arm = sound();
     stamp(&mut arm, &context());
-    assert_eq!((arm.verdict, arm.valid, arm.reasons), (Verdict::Valid, true, vec![]));
+    assert_eq!((arm.verdict, arm.valid, arm.reasons), (Validity::Valid, true, vec![]));
 }
 
 #[test]
 fn a_request_lost_by_the_client_is_found_in_the_whole_and_in_groups() {
     let mut arm = sound();
     arm.phases[0].measured.served -= 1;
-    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+    finds(&arm, &context(), "LEDGER", Validity::Invalid);
 
     // The group balances in itself, but there is a request less in the groups than in the whole.
     let mut arm = sound();
     let part = Measured { planned: 9_999, sent: 9_999, served: 9_999, ..Measured::default() };
     arm.phases[0].by_type.insert("login".to_owned(), part);
-    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+    finds(&arm, &context(), "LEDGER", Validity::Invalid);
 }
 
 #[test]
 fn a_service_that_loses_count_is_found() {
     let mut arm = sound();
     arm.server.as_mut().unwrap().client_gone += 1;
-    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+    finds(&arm, &context(), "LEDGER", Validity::Invalid);
 }
 
 #[test]
 fn no_ledger_from_our_own_service_is_invalid_and_from_a_foreign_one_fine() {
     let mut arm = sound();
     arm.server = None;
-    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+    finds(&arm, &context(), "LEDGER", Validity::Invalid);
     assert_eq!(codes(&arm, &Context { own_target: false, ..context() }), []);
 }
 
@@ -96,12 +102,12 @@ fn with_a_declared_backlog_only_what_timed_out_may_be_unread() {
     server.requests_read -= 500;
     server.served -= 500;
     assert_eq!(codes(&arm, &declared), []);
-    finds(&arm, &context(), "LEDGER", Verdict::Invalid);
+    finds(&arm, &context(), "LEDGER", Validity::Invalid);
 
     // More missing than timed out: lost elsewhere.
     arm.phases[0].measured.timed_out = 499;
     arm.phases[0].measured.served += 1;
-    finds(&arm, &declared, "LEDGER", Verdict::Invalid);
+    finds(&arm, &declared, "LEDGER", Validity::Invalid);
 }
 
 /// 500 of 10 000 timed out; 480 of these were never read, 20 were read and answered too late.
@@ -131,16 +137,16 @@ fn with_both_sides_joined_not_one_request_may_be_missing() {
     let mut arm = joined();
     arm.server.as_mut().unwrap().requests_read -= 1;
     arm.server.as_mut().unwrap().client_gone -= 1;
-    finds(&arm, &declared, "LEDGER", Verdict::Invalid);
+    finds(&arm, &declared, "LEDGER", Validity::Invalid);
     let mut arm = joined();
     arm.requests.as_mut().unwrap().unread.insert("timed_out".to_owned(), 479);
-    finds(&arm, &declared, "LEDGER", Verdict::Invalid);
+    finds(&arm, &declared, "LEDGER", Validity::Invalid);
     // The clients wrote one more than they numbered.
     let mut arm = joined();
     arm.phases[0].measured.planned += 1;
     arm.phases[0].measured.sent += 1;
     arm.phases[0].measured.served += 1;
-    finds(&arm, &declared, "LEDGER", Verdict::Invalid);
+    finds(&arm, &declared, "LEDGER", Validity::Invalid);
 }
 
 #[test]
@@ -150,7 +156,7 @@ fn an_answer_to_an_unread_request_has_to_come_from_the_door() {
     let requests = arm.requests.as_mut().unwrap();
     requests.unread.insert("timed_out".to_owned(), 470);
     requests.turned_away = 10;
-    finds(&arm, &declared, "LEDGER", Verdict::Invalid);
+    finds(&arm, &declared, "LEDGER", Validity::Invalid);
     arm.server.as_mut().unwrap().connections_refused = 10;
     assert_eq!(codes(&arm, &declared), []);
 }
@@ -167,7 +173,7 @@ fn a_request_of_somebody_else_is_named_and_a_thousandth_of_them_too_many() {
         arm
     };
     assert_eq!(codes(&strange(10), &declared), []);
-    finds(&strange(11), &declared, "LEDGER", Verdict::Invalid);
+    finds(&strange(11), &declared, "LEDGER", Validity::Invalid);
 }
 
 #[test]
@@ -178,7 +184,7 @@ fn the_worst_reason_comes_first_and_makes_the_verdict() {
     let reasons = judge(&arm, &Context { closed: true, ..context() });
     let found: Vec<_> = reasons.iter().map(|reason| (reason.code.as_str(), reason.arm.as_str())).collect();
     assert_eq!(found, [("CPU", "seda (block 2)"), ("MODEL", "seda (block 2)")]);
-    assert_eq!(verdict(&reasons), Verdict::Invalid);
+    assert_eq!(verdict(&reasons), Validity::Invalid);
 }
 
 #[test]
@@ -186,7 +192,7 @@ fn a_run_that_a_person_changed_says_so_with_the_first_change() {
     let mut arm = sound();
     let touched = |second, what: &str| crate::summary::Touched { second, what: what.to_owned() };
     arm.touches = vec![touched(12.4, "30 more users for 10 s"), touched(20.0, "policy codel")];
-    finds(&arm, &context(), "TOUCHED", Verdict::Warn);
+    finds(&arm, &context(), "TOUCHED", Validity::Warn);
     let reason = &judge(&arm, &context())[0];
     assert_eq!(reason.value, "30 more users for 10 s, and 1 more (at 12 s)");
 }

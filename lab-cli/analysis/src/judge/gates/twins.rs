@@ -1,14 +1,14 @@
 //! A/A and POWER: an arm against itself. What differs there is the noise of the lab.
 
-use super::{Check, Gate, Reasons};
+use super::{Check, Reasons, ValidityGate};
 use crate::{
-    judge::compare::{Decision, words::in_words},
-    summary::{Comparison, Verdict},
+    judge::compare::{ComparisonVerdict, words::in_words},
+    summary::{Comparison, Validity},
 };
 
-pub(super) const A_A: Gate = Gate {
+pub(super) const A_A: ValidityGate = ValidityGate {
     code: "A/A",
-    verdicts: &[Verdict::Invalid],
+    verdicts: &[Validity::Invalid],
     finds: "two arms that are the same came out different",
     limit: "the verdict of the comparison",
     remedy: "repeat on a quiet machine",
@@ -17,7 +17,7 @@ pub(super) const A_A: Gate = Gate {
 };
 
 fn different(twins: &Comparison, reasons: &mut Reasons) {
-    if twins.verdict == Decision::Different.word() {
+    if twins.verdict == ComparisonVerdict::Different.word() {
         reasons.invalid(
             format!("{}: {}", named(twins), in_words(twins)),
             "not different",
@@ -27,9 +27,9 @@ fn different(twins: &Comparison, reasons: &mut Reasons) {
     }
 }
 
-pub(super) const POWER: Gate = Gate {
+pub(super) const POWER: ValidityGate = ValidityGate {
     code: "POWER",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "the noise between two arms that are the same is larger than the margin: nothing can come out equivalent",
     limit: "compare.margin",
     remedy: "more blocks, longer phases, a larger margin",
@@ -38,7 +38,7 @@ pub(super) const POWER: Gate = Gate {
 };
 
 fn noisy(twins: &Comparison, reasons: &mut Reasons) {
-    if twins.verdict == Decision::Different.word() {
+    if twins.verdict == ComparisonVerdict::Different.word() {
         return;
     }
     // On the scale on which the interval is given: a ratio's nothing is 1.

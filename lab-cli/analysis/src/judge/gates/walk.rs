@@ -6,17 +6,17 @@
 use measure::Offered;
 
 use super::{
-    Check, Context, Gate, Reasons, fraction,
+    Check, Context, Reasons, ValidityGate, fraction,
     limits::{NOT_OFFERED, NOT_OFFERED_DRAWS, NOT_OFFERED_RISE},
 };
 use crate::{
-    summary::{Arm, Verdict, WalkCell},
+    summary::{Arm, Validity, WalkCell},
     text::percent,
 };
 
-pub(super) const WALK: Gate = Gate {
+pub(super) const WALK: ValidityGate = ValidityGate {
     code: "WALK",
-    verdicts: &[Verdict::Warn],
+    verdicts: &[Validity::Warn],
     finds: "pages did not offer what users drew from their model: they listed messages instead, and walked another mix; or that grew on the way, as mailboxes ran empty",
     limit: "5 % of what was drawn; 5 points more at the end than at the beginning",
     remedy: "read the mix that was walked (`walk` in `summary.json`); a shorter run, or more mail (`target.mail.inbox`)",

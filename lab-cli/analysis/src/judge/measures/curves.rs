@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::summary::{Arm, Curve, CurvePoint, Phase};
+use crate::summary::{Arm, Curve, CurvePoint, PhaseSummary};
 
 /// Loads from which on a picture is one of a curve.
 const FEWEST: usize = 3;
@@ -21,7 +21,7 @@ pub fn curves(arms: &[Arm]) -> Vec<Curve> {
 
 fn curve(name: &str, arms: &[Arm]) -> Option<Curve> {
     let own: Vec<&Arm> = arms.iter().filter(|arm| arm.shown_name() == name && arm.is_comparable()).collect();
-    let mut phases: Vec<&Phase> =
+    let mut phases: Vec<&PhaseSummary> =
         own.first()?.phases.iter().filter(|phase| phase.measures.load.is_some() && !phase.cut_off).collect();
     let units: BTreeSet<&str> = phases.iter().filter_map(|phase| Some(phase.measures.load?.unit())).collect();
     phases.sort_by(|a, b| planned(a).total_cmp(&planned(b)));
@@ -31,19 +31,19 @@ fn curve(name: &str, arms: &[Arm]) -> Option<Curve> {
         return None;
     }
     let points = phases.into_iter().map(|phase| {
-        let blocks: Vec<&Phase> = own.iter().filter_map(|arm| arm.whole_phase(&phase.name)).collect();
+        let blocks: Vec<&PhaseSummary> = own.iter().filter_map(|arm| arm.whole_phase(&phase.name)).collect();
         point(phase, &blocks)
     });
     Some(Curve { arm: name.to_owned(), points: points.collect() })
 }
 
-fn planned(phase: &Phase) -> f64 {
+fn planned(phase: &PhaseSummary) -> f64 {
     phase.measures.load.map_or(0.0, super::PlannedLoad::amount)
 }
 
 /// The median block of each figure: percentiles are never averaged.
-fn point(phase: &Phase, blocks: &[&Phase]) -> CurvePoint {
-    let all = |read: fn(&Phase) -> f64| {
+fn point(phase: &PhaseSummary, blocks: &[&PhaseSummary]) -> CurvePoint {
+    let all = |read: fn(&PhaseSummary) -> f64| {
         let mut values: Vec<f64> = blocks.iter().map(|phase| read(phase)).collect();
         values.sort_unstable_by(f64::total_cmp);
         values
@@ -65,7 +65,7 @@ fn point(phase: &Phase, blocks: &[&Phase]) -> CurvePoint {
 
 /// Bounds are longer than any number among them that is lower; if one is in the middle, so is the median a bound. Unknown in
 /// one block, it is unknown.
-fn p99(blocks: &[&Phase]) -> (Option<f64>, Option<f64>) {
+fn p99(blocks: &[&PhaseSummary]) -> (Option<f64>, Option<f64>) {
     let mut values = Vec::new();
     for phase in blocks {
         let times = &phase.measured.response_time_ms;

@@ -5,10 +5,10 @@
 //! still below 80 % after it was watched for long is in a bad state that keeps itself alive: metastable (Bronson and others,
 //! "Metastable failures in distributed systems", HotOS'21; Huang and others, OSDI'22). The numbers are ours.
 
-use super::{Plan, PlannedPhase};
+use super::{MeasuresPlan, PlannedPhase};
 use crate::{
-    live::Second,
-    summary::{Objective, PlannedLoad, Recovery},
+    live::TimelineSecond,
+    summary::{LatencyObjective, PlannedLoad, Recovery},
 };
 
 /// Share of the goodput before that counts as well again.
@@ -29,13 +29,13 @@ const BEFORE_S: usize = 3;
 struct Trigger<'a> {
     from: String,
     lasted_s: f64,
-    before: &'a [Second],
-    during: &'a [Second],
-    after: &'a [Second],
+    before: &'a [TimelineSecond],
+    during: &'a [TimelineSecond],
+    after: &'a [TimelineSecond],
 }
 
 /// The recoveries of an arm, each with the phase in which it was watched. Of several in one phase the last one counts.
-pub(super) fn recoveries(seconds: &[Second], plan: &Plan) -> Vec<(String, Recovery)> {
+pub(super) fn recoveries(seconds: &[TimelineSecond], plan: &MeasuresPlan) -> Vec<(String, Recovery)> {
     let spikes = plan.phases.windows(3).filter_map(|around| spike(seconds, around));
     let faults = plan.phases.iter().flat_map(|phase| faults(seconds, phase, &plan.faults));
     let found = spikes.chain(faults);
@@ -43,7 +43,7 @@ pub(super) fn recoveries(seconds: &[Second], plan: &Plan) -> Vec<(String, Recove
 }
 
 /// A phase with more load than before it, and the one after it again with as much as before.
-fn spike<'a>(seconds: &'a [Second], around: &[PlannedPhase]) -> Option<(String, Trigger<'a>)> {
+fn spike<'a>(seconds: &'a [TimelineSecond], around: &[PlannedPhase]) -> Option<(String, Trigger<'a>)> {
     let [before, spike, after] = around else { return None };
     let (low, high) = (before.load?, spike.load?);
     let more = low.unit() == high.unit() && high.amount() > low.amount();
@@ -66,7 +66,7 @@ fn same(a: PlannedLoad, b: PlannedLoad) -> bool {
 }
 
 /// Faults within a phase of one load, each against what was before it in that phase.
-fn faults<'a>(seconds: &'a [Second], phase: &PlannedPhase, all: &[(f64, f64)]) -> Vec<(String, Trigger<'a>)> {
+fn faults<'a>(seconds: &'a [TimelineSecond], phase: &PlannedPhase, all: &[(f64, f64)]) -> Vec<(String, Trigger<'a>)> {
     let own = run_of(seconds, |second| second.phase == phase.name);
     let (Some(first), Some(last), Some(_)) = (own.first(), own.last(), phase.load) else { return Vec::new() };
     let (begins, ends) = (f64::from(first.second), f64::from(last.second) + 1.0);
@@ -93,7 +93,7 @@ fn faults<'a>(seconds: &'a [Second], phase: &PlannedPhase, all: &[(f64, f64)]) -
 }
 
 /// The seconds for which that holds: they follow each other.
-fn run_of(seconds: &[Second], holds: impl Fn(&Second) -> bool) -> &[Second] {
+fn run_of(seconds: &[TimelineSecond], holds: impl Fn(&TimelineSecond) -> bool) -> &[TimelineSecond] {
     let from = seconds.iter().position(&holds).unwrap_or(seconds.len());
     let to = seconds[from..].iter().position(|second| !holds(second)).map_or(seconds.len(), |length| from + length);
     &seconds[from..to]
@@ -101,7 +101,7 @@ fn run_of(seconds: &[Second], holds: impl Fn(&Second) -> bool) -> &[Second] {
 
 impl Trigger<'_> {
     /// `None` where it is not known what was normal, or nothing was watched.
-    fn recovery(&self, objective: Objective) -> Option<Recovery> {
+    fn recovery(&self, objective: LatencyObjective) -> Option<Recovery> {
         // The first half of what was before may be the service's own beginning.
         let before = &self.before[self.before.len() / 2..];
         if self.before.len() < BEFORE_S || self.after.is_empty() {
@@ -112,7 +112,7 @@ impl Trigger<'_> {
             return None;
         }
         let holds = HOLDS_S.min(self.after.len() / 2).max(1);
-        let well = |seconds: &[Second]| goodput(seconds) >= WELL * normal && keeps(seconds, objective);
+        let well = |seconds: &[TimelineSecond]| goodput(seconds) >= WELL * normal && keeps(seconds, objective);
         let after_s = self.after.windows(holds).position(well).map(|at| at as f64);
         let at_end = goodput(&self.after[self.after.len() - holds..]);
         let (watched_s, watch_needed_s) = (self.after.len() as f64, WATCH_S.max(WATCH_TIMES * self.lasted_s));
@@ -136,14 +136,14 @@ impl Trigger<'_> {
     }
 }
 
-fn goodput(seconds: &[Second]) -> f64 {
+fn goodput(seconds: &[TimelineSecond]) -> f64 {
     seconds.iter().map(|second| second.goodput).sum::<u64>() as f64 / seconds.len().max(1) as f64
 }
 
 /// Is the objective kept? Its percentile is in time if that share of what was waited for is: refusals are no waiting, and what
 /// was given up came too late.
-fn keeps(seconds: &[Second], objective: Objective) -> bool {
-    let sum = |read: fn(&Second) -> u64| seconds.iter().map(read).sum::<u64>();
+fn keeps(seconds: &[TimelineSecond], objective: LatencyObjective) -> bool {
+    let sum = |read: fn(&TimelineSecond) -> u64| seconds.iter().map(read).sum::<u64>();
     let in_time = sum(|second| second.served);
     let late = sum(|second| second.served_late + second.timed_out + second.abandoned + second.connect_failed);
     in_time as f64 >= objective.percentile / 100.0 * (in_time + late) as f64

@@ -2,7 +2,7 @@
 
 use crate::{
     judge::steady::median,
-    live::{CoreSpeeds, Second},
+    live::{CoreSpeeds, TimelineSecond},
     summary::Speed,
 };
 
@@ -10,7 +10,7 @@ use crate::{
 const LEAST: usize = 5;
 
 /// Medians of all readings and of both halves. `None` with too few.
-pub fn of(seconds: &[Second], read: fn(&CoreSpeeds) -> Option<f64>) -> Option<Speed> {
+pub fn of(seconds: &[TimelineSecond], read: fn(&CoreSpeeds) -> Option<f64>) -> Option<Speed> {
     let all: Vec<f64> = seconds.iter().filter_map(|second| read(second.speed.as_ref()?)).collect();
     let (first, second) = all.split_at(all.len() / 2);
     (first.len() >= LEAST).then(|| Speed {
@@ -24,10 +24,10 @@ pub fn of(seconds: &[Second], read: fn(&CoreSpeeds) -> Option<f64>) -> Option<Sp
 mod tests {
     use super::*;
 
-    fn seconds(speeds: &[f64]) -> Vec<Second> {
-        let second = |speed: &f64| Second {
+    fn seconds(speeds: &[f64]) -> Vec<TimelineSecond> {
+        let second = |speed: &f64| TimelineSecond {
             speed: Some(CoreSpeeds { generator: Some(*speed), service: None }),
-            ..Second::default()
+            ..TimelineSecond::default()
         };
         speeds.iter().map(second).collect()
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     live::TargetSecond,
-    summary::{Curve, Measured, Objective, Recovery, Server, Times, Verdict},
+    summary::{Curve, LatencyObjective, Measured, Recovery, Server, Times, Validity},
 };
 
-const OBJECTIVE: Objective = Objective { percentile: 90.0, response_time_ms: 1000.0 };
+const OBJECTIVE: LatencyObjective = LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 };
 
 fn planned(name: &str, seconds: u32, per_s: f64) -> PlannedPhase {
     PlannedPhase {
@@ -20,13 +20,13 @@ fn planned(name: &str, seconds: u32, per_s: f64) -> PlannedPhase {
 }
 
 /// 20 s of 50 requests a second, 10 s of 200, and so many of 50.
-fn plan(after: u32) -> Plan {
+fn plan(after: u32) -> MeasuresPlan {
     let phases = vec![planned("before", 20, 50.0), planned("spike", 10, 200.0), planned("after", after, 50.0)];
-    Plan { objective: OBJECTIVE, phases, faults: Vec::new() }
+    MeasuresPlan { objective: OBJECTIVE, phases, faults: Vec::new() }
 }
 
 /// An arm of that plan: in each second so many are in time, and the others of those that come are late.
-fn run(plan: &Plan, in_time: impl Fn(u32) -> u64) -> (Arm, Vec<Second>) {
+fn run(plan: &MeasuresPlan, in_time: impl Fn(u32) -> u64) -> (Arm, Vec<TimelineSecond>) {
     let (mut seconds, mut phases) = (Vec::new(), Vec::new());
     for planned in &plan.phases {
         for _ in 0..planned.seconds as u32 {
@@ -36,7 +36,7 @@ fn run(plan: &Plan, in_time: impl Fn(u32) -> u64) -> (Arm, Vec<Second>) {
             let (served, served_late) = (goodput, offered.saturating_sub(goodput));
             let phase = planned.name.clone();
             let target = TargetSecond { answered: served + served_late, ..TargetSecond::default() };
-            seconds.push(Second {
+            seconds.push(TimelineSecond {
                 second,
                 phase,
                 planned: offered,
@@ -46,15 +46,15 @@ fn run(plan: &Plan, in_time: impl Fn(u32) -> u64) -> (Arm, Vec<Second>) {
                 served,
                 served_late,
                 target: Some(target),
-                ..Second::default()
+                ..TimelineSecond::default()
             });
         }
-        phases.push(Phase { name: planned.name.clone(), seconds: planned.seconds, ..Phase::default() });
+        phases.push(PhaseSummary { name: planned.name.clone(), seconds: planned.seconds, ..PhaseSummary::default() });
     }
     (Arm { policy: "none".to_owned(), phases, ..Arm::default() }, seconds)
 }
 
-fn recovery(plan: &Plan, in_time: impl Fn(u32) -> u64) -> Option<Recovery> {
+fn recovery(plan: &MeasuresPlan, in_time: impl Fn(u32) -> u64) -> Option<Recovery> {
     let (mut arm, seconds) = run(plan, in_time);
     fill_in(&mut arm, &seconds, plan);
     arm.phases.pop()?.measures.recovery
@@ -200,7 +200,7 @@ fn sweep(policy: &str, blocks: u32) -> Vec<Arm> {
             ..Measured::default()
         };
         let measures = Measures { load: Some(PlannedLoad::RequestsPerS(load)), ..Measures::default() };
-        Phase { name: format!("at-{load}"), seconds: 10.0, measured, measures, ..Phase::default() }
+        PhaseSummary { name: format!("at-{load}"), seconds: 10.0, measured, measures, ..PhaseSummary::default() }
     };
     let arm = |block| Arm {
         policy: policy.to_owned(),
@@ -244,7 +244,7 @@ fn what_time_outs_hide_stays_a_bound_in_the_median() {
 #[test]
 fn invalid_blocks_are_left_out_and_two_loads_are_no_curve() {
     let mut arms = sweep("none", 3);
-    arms[1].verdict = Verdict::Invalid;
+    arms[1].verdict = Validity::Invalid;
     assert_eq!(curves(&arms)[0].points[0].blocks, 2);
     let mut two = sweep("none", 1);
     two[0].phases.pop();

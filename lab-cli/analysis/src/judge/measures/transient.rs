@@ -1,9 +1,9 @@
 //! Phases whose subject is a change: a spike, a fault, or what comes after either. Nobody reads them as a steady state, so their
 //! first seconds are no warm-up.
 
-use super::{Plan, PlannedPhase};
+use super::{MeasuresPlan, PlannedPhase};
 
-impl Plan {
+impl MeasuresPlan {
     /// Whether the phase of this number is about a change of load or a fault, by the plan.
     pub(super) fn is_transient(&self, number: usize) -> bool {
         self.has_a_fault(number) || self.is_less_than_before(number) || self.is_a_spike(number)
@@ -38,17 +38,17 @@ fn is_more(phase: &PlannedPhase, than: &PlannedPhase) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Objective, PlannedLoad};
+    use crate::summary::{LatencyObjective, PlannedLoad};
 
-    fn plan(rates: &[f64], faults: &[(f64, f64)]) -> Plan {
+    fn plan(rates: &[f64], faults: &[(f64, f64)]) -> MeasuresPlan {
         let phase = |rate: &f64| PlannedPhase {
             name: rate.to_string(),
             seconds: 60.0,
             load: Some(PlannedLoad::RequestsPerS(*rate)),
             steady: None,
         };
-        let objective = Objective { percentile: 90.0, response_time_ms: 1000.0 };
-        Plan { objective, phases: rates.iter().map(phase).collect(), faults: faults.to_vec() }
+        let objective = LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 };
+        MeasuresPlan { objective, phases: rates.iter().map(phase).collect(), faults: faults.to_vec() }
     }
 
     fn transient(rates: &[f64], faults: &[(f64, f64)]) -> Vec<bool> {

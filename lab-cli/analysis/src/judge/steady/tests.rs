@@ -8,16 +8,16 @@ use super::*;
 fn phase(length: u32, of: impl Fn(u32) -> (f64, f64, f64)) -> Steadiness {
     let mut random = Seeded::new(5);
     let mut noisy = |value: f64| value * (0.9 + 0.2 * random.uniform());
-    let seconds: Vec<Second> = (0..length)
+    let seconds: Vec<TimelineSecond> = (0..length)
         .map(|second| {
             let (goodput, p50, in_flight) = of(second);
-            Second {
+            TimelineSecond {
                 second,
                 planned: 100,
                 goodput: noisy(goodput).round() as u64,
                 p50_ms: Some(noisy(p50)),
                 in_flight: noisy(in_flight).round() as u64,
-                ..Second::default()
+                ..TimelineSecond::default()
             }
         })
         .collect();
@@ -83,8 +83,9 @@ fn a_backlog_that_grows_in_fits_is_found() {
 
 #[test]
 fn a_phase_without_percentiles_is_judged_by_the_rest() {
-    let seconds: Vec<Second> =
-        (0..40).map(|n| Second { planned: 1, goodput: 1, in_flight: n * 3, ..Second::default() }).collect();
+    let seconds: Vec<TimelineSecond> = (0..40)
+        .map(|n| TimelineSecond { planned: 1, goodput: 1, in_flight: n * 3, ..TimelineSecond::default() })
+        .collect();
     let found = judge(&seconds.iter().collect::<Vec<_>>()).expect("long enough");
     assert!((2.9..3.1).contains(&found.growth_per_s), "{found:?}");
 }
@@ -97,6 +98,6 @@ fn what_ends_at_nothing_changes_by_a_number_all_the_same() {
 
 #[test]
 fn nothing_is_said_of_a_short_phase() {
-    let seconds = vec![Second::default(); SHORTEST_S - 1];
+    let seconds = vec![TimelineSecond::default(); SHORTEST_S - 1];
     assert_eq!(judge(&seconds.iter().collect::<Vec<_>>()), None);
 }

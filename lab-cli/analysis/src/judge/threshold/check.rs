@@ -13,7 +13,7 @@ const STEP: f64 = 0.05;
 
 /// What thresholds may name.
 #[derive(Debug, Clone, Default)]
-pub struct Names<'a> {
+pub struct KnownNames<'a> {
     /// Arms, by policy or `as:`.
     pub arms: Vec<&'a str>,
     /// Phases with their length in seconds.
@@ -22,7 +22,7 @@ pub struct Names<'a> {
     pub types: Vec<&'a str>,
 }
 
-pub(super) fn claim(claim: &Claim, names: &Names<'_>) -> Result<(), Vec<ThresholdError>> {
+pub(super) fn claim(claim: &Claim, names: &KnownNames<'_>) -> Result<(), Vec<ThresholdError>> {
     let mut problems = Vec::new();
     for (at, metric) in claim.metrics() {
         names_of(metric, at, names, &mut problems);
@@ -30,7 +30,7 @@ pub(super) fn claim(claim: &Claim, names: &Names<'_>) -> Result<(), Vec<Threshol
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-fn names_of(metric: &Metric, at: usize, names: &Names<'_>, problems: &mut Vec<ThresholdError>) {
+fn names_of(metric: &Metric, at: usize, names: &KnownNames<'_>, problems: &mut Vec<ThresholdError>) {
     let Metric { arm, phase, part, group, .. } = metric;
     if !names.arms.contains(&arm.as_str()) {
         problems.push(error(at, format!("there is no arm {arm}"), suggestion(arm, &names.arms)));

@@ -6,7 +6,7 @@ use super::{
     metric::{Group, Metric, Quantity},
     range::Range,
 };
-use crate::summary::{BlockResult, Measured, Phase, ThresholdResult};
+use crate::summary::{BlockResult, Measured, PhaseSummary, ThresholdResult};
 
 /// Why there is no value.
 enum Missing {
@@ -148,7 +148,7 @@ fn pieces(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Vec<Op
     })
 }
 
-fn phase_of(Metric { arm, phase, .. }: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Phase, Missing> {
+fn phase_of(Metric { arm, phase, .. }: &Metric, block: u32, evidence: &dyn Evidence) -> Result<PhaseSummary, Missing> {
     let found = evidence.phase(arm, block, phase, None);
     let found = found.ok_or_else(|| Missing::End(format!("{arm}.{phase} did not run")))?;
     if found.cut_off {
@@ -187,7 +187,7 @@ fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range
 }
 
 /// A number or a time of a phase, or of a part of one.
-fn read(metric: &Metric, phase_or_part: &Phase) -> Result<Range, String> {
+fn read(metric: &Metric, phase_or_part: &PhaseSummary) -> Result<Range, String> {
     let Metric { arm, phase, group, quantity, .. } = metric;
     let (measured, of) = group_of(phase_or_part, group);
     let of = format!("{arm}.{phase}{of}");
@@ -220,7 +220,7 @@ fn read(metric: &Metric, phase_or_part: &Phase) -> Result<Range, String> {
     }
 }
 
-fn group_of<'a>(phase: &'a Phase, group: &Group) -> (Option<&'a Measured>, String) {
+fn group_of<'a>(phase: &'a PhaseSummary, group: &Group) -> (Option<&'a Measured>, String) {
     match group {
         Group::All => (Some(&phase.measured), String::new()),
         Group::Type(kind) => (phase.by_type.get(kind), format!(", {kind}")),

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, fmt, ops};
 
 use crate::{
-    live::Second,
-    summary::{Arm, Phase},
+    live::TimelineSecond,
+    summary::{Arm, PhaseSummary},
 };
 
 /// What a run found, by arm, block and phase.
@@ -13,7 +13,7 @@ pub trait Evidence {
     fn blocks(&self) -> Vec<u32>;
 
     /// A phase of an arm, or the part of it between two shares of its length.
-    fn phase(&self, arm: &str, block: u32, phase: &str, part: Option<ops::Range<f64>>) -> Option<Phase>;
+    fn phase(&self, arm: &str, block: u32, phase: &str, part: Option<ops::Range<f64>>) -> Option<PhaseSummary>;
 
     /// A gauge or count of a stage, second by second, over a phase or a part of it.
     fn gauge(
@@ -27,7 +27,7 @@ pub trait Evidence {
 }
 
 /// Gives a part of a phase of the arm with this index: its name, and the shares of its length from and to.
-pub type Parts<'a> = &'a dyn Fn(usize, &str, ops::Range<f64>) -> Option<Phase>;
+pub type Parts<'a> = &'a dyn Fn(usize, &str, ops::Range<f64>) -> Option<PhaseSummary>;
 
 /// The evidence of a run: its arms, the timeline of all of them, and parts of phases.
 pub struct RunEvidence<'a> {
@@ -36,7 +36,7 @@ pub struct RunEvidence<'a> {
     /// Blocks that say nothing.
     pub left_out: &'a BTreeSet<u32>,
     /// Every second of every arm.
-    pub timeline: &'a [Second],
+    pub timeline: &'a [TimelineSecond],
     /// Parts of phases, from the histograms that were kept.
     pub parts: Parts<'a>,
 }
@@ -56,7 +56,7 @@ impl Evidence for RunEvidence<'_> {
         blocks
     }
 
-    fn phase(&self, arm: &str, block: u32, phase: &str, part: Option<ops::Range<f64>>) -> Option<Phase> {
+    fn phase(&self, arm: &str, block: u32, phase: &str, part: Option<ops::Range<f64>>) -> Option<PhaseSummary> {
         let index = self.arms.iter().position(|a| a.block == block && a.shown_name() == arm)?;
         match part {
             None => self.arms[index].phases.iter().find(|p| p.name == phase).cloned(),
@@ -72,7 +72,7 @@ impl Evidence for RunEvidence<'_> {
         part: Option<ops::Range<f64>>,
         (stage, name): (&str, &str),
     ) -> Vec<Option<f64>> {
-        let seconds: Vec<&Second> = self
+        let seconds: Vec<&TimelineSecond> = self
             .timeline
             .iter()
             .filter(|second| second.arm == arm && second.block == block && second.phase == phase)

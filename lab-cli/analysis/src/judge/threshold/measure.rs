@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::{
         judge::threshold::{RunEvidence, Threshold},
-        summary::{Arm, Fairness, Measured, Phase, Recovery, Steadiness},
+        summary::{Arm, Fairness, Measured, PhaseSummary, Recovery, Steadiness},
     };
 
     fn arm(name: &str, recovery: Option<Recovery>) -> Arm {
@@ -91,7 +91,8 @@ mod tests {
             ..Measures::default()
         };
         let measured = Measured { planned: 300, retries: 100, ..Measured::default() };
-        let phase = Phase { name: "after".to_owned(), seconds: 60.0, measures, measured, ..Phase::default() };
+        let phase =
+            PhaseSummary { name: "after".to_owned(), seconds: 60.0, measures, measured, ..PhaseSummary::default() };
         Arm { policy: name.to_owned(), block: 1, phases: vec![phase], ..Arm::default() }
     }
 

@@ -2,8 +2,8 @@ use std::ops::Range;
 
 use super::*;
 use crate::{
-    live::{Second, StageSecond, TargetSecond},
-    summary::{Arm, Measured, Phase, Times},
+    live::{StageSecond, TargetSecond, TimelineSecond},
+    summary::{Arm, Measured, PhaseSummary, Times},
 };
 
 fn times(p90: Option<f64>, p90_at_least: Option<f64>, count: u64) -> Times {
@@ -14,9 +14,16 @@ fn arm(name: &str, block: u32, spike: Measured) -> Arm {
     let by_type = [("list messages".to_owned(), spike.clone()), ("login".to_owned(), Measured::default())].into();
     let by_class = [("1".to_owned(), spike.clone())].into();
     let spike_name = "spike".to_owned();
-    let spike =
-        Phase { name: spike_name, seconds: 30.0, users: 1000, measured: spike, by_type, by_class, ..Phase::default() };
-    let idle = Phase { name: "at-4".to_owned(), seconds: 10.0, users: 4, ..Phase::default() };
+    let spike = PhaseSummary {
+        name: spike_name,
+        seconds: 30.0,
+        users: 1000,
+        measured: spike,
+        by_type,
+        by_class,
+        ..PhaseSummary::default()
+    };
+    let idle = PhaseSummary { name: "at-4".to_owned(), seconds: 10.0, users: 4, ..PhaseSummary::default() };
     Arm { policy: name.to_owned(), block, phases: vec![spike, idle], ..Arm::default() }
 }
 
@@ -55,7 +62,7 @@ fn arms() -> Vec<Arm> {
 }
 
 /// The first three twentieths of NONE's spike; the last half of SEDA's spike has a p90 of 900 ms; other parts were not kept.
-fn part(arms: &[Arm], index: usize, phase: &str, part: &Range<f64>) -> Option<Phase> {
+fn part(arms: &[Arm], index: usize, phase: &str, part: &Range<f64>) -> Option<PhaseSummary> {
     if arms[index].policy == "none" {
         let found = match (part.start / 0.05).round() as u32 {
             0 => times(Some(2000.0), None, 40),
@@ -77,8 +84,8 @@ fn part(arms: &[Arm], index: usize, phase: &str, part: &Range<f64>) -> Option<Ph
 
 fn judged(arms: &[Arm], text: &str) -> ThresholdResult {
     // Quality falls from 1.0 by 0.1 a second.
-    let timeline: Vec<Second> = (0_u32..10)
-        .map(|second| Second {
+    let timeline: Vec<TimelineSecond> = (0_u32..10)
+        .map(|second| TimelineSecond {
             arm: "seda".to_owned(),
             block: 1,
             second,
@@ -92,7 +99,7 @@ fn judged(arms: &[Arm], text: &str) -> ThresholdResult {
                 }],
                 ..TargetSecond::default()
             }),
-            ..Second::default()
+            ..TimelineSecond::default()
         })
         .collect();
     let parts = |index: usize, phase: &str, share: Range<f64>| part(arms, index, phase, &share);
@@ -376,7 +383,7 @@ fn hostile_texts_are_refused_without_harm() {
 
 #[test]
 fn names_are_checked_against_the_plan() {
-    let names = Names {
+    let names = KnownNames {
         arms: vec!["none", "seda"],
         phases: vec![("before", 10.0), ("spike", 30.0)],
         types: vec!["login", "list messages"],

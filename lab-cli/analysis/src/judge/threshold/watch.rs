@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Claim, Comparator, Expr, Node, Threshold, metric::Quantity, range::Range};
-use crate::live::Second;
+use crate::live::TimelineSecond;
 
 /// What may be watched, in words.
 const WATCHED: &str =
@@ -21,7 +21,7 @@ const WATCHED: &str =
 pub struct Watch {
     arm: String,
     phase: String,
-    read: fn(&Second) -> Option<f64>,
+    read: fn(&TimelineSecond) -> Option<f64>,
     op: Comparator,
     limit: f64,
     grace: u32,
@@ -74,7 +74,7 @@ impl Watch {
     }
 
     /// Takes a second; what was found if it was one too many.
-    pub fn second(&mut self, second: &Second) -> Option<String> {
+    pub fn second(&mut self, second: &TimelineSecond) -> Option<String> {
         if second.arm != self.arm || second.phase != self.phase {
             return None;
         }
@@ -103,13 +103,16 @@ pub fn watches(thresholds: &[Threshold], aborts: &[AbortRule]) -> Vec<(usize, Wa
 }
 
 /// The first second of a timeline that ends the run. `watches`: each with the number of its threshold.
-pub fn first_abort<'a>(watches: &[(usize, Watch)], timeline: impl IntoIterator<Item = &'a Second>) -> Option<Abort> {
+pub fn first_abort<'a>(
+    watches: &[(usize, Watch)],
+    timeline: impl IntoIterator<Item = &'a TimelineSecond>,
+) -> Option<Abort> {
     let mut watches = watches.to_vec();
     timeline.into_iter().find_map(|second| abort_at(&mut watches, second))
 }
 
 /// Shows a second to all watches.
-pub fn abort_at(watches: &mut [(usize, Watch)], second: &Second) -> Option<Abort> {
+pub fn abort_at(watches: &mut [(usize, Watch)], second: &TimelineSecond) -> Option<Abort> {
     watches.iter_mut().find_map(|(threshold, watch)| {
         let found = watch.second(second)?;
         let (arm, block) = (second.arm.clone(), second.block);
@@ -118,7 +121,7 @@ pub fn abort_at(watches: &mut [(usize, Watch)], second: &Second) -> Option<Abort
 }
 
 /// How the quantity is read from a second.
-fn reader(quantity: &Quantity) -> Option<fn(&Second) -> Option<f64>> {
+fn reader(quantity: &Quantity) -> Option<fn(&TimelineSecond) -> Option<f64>> {
     match quantity {
         Quantity::Times(times, statistic) if times.name == "response_time" => match statistic.name {
             "p50" => Some(|second| second.p50_ms),
@@ -152,14 +155,14 @@ mod tests {
     }
 
     /// 90th percentiles of the seconds of `spike`, in seconds of time.
-    fn timeline(arm: &str, block: u32, p90: &[Option<f64>]) -> Vec<Second> {
-        let second = |(n, p90): (u32, &Option<f64>)| Second {
+    fn timeline(arm: &str, block: u32, p90: &[Option<f64>]) -> Vec<TimelineSecond> {
+        let second = |(n, p90): (u32, &Option<f64>)| TimelineSecond {
             arm: arm.to_owned(),
             block,
             second: n,
             phase: "spike".to_owned(),
             p90_ms: p90.map(|s| s * 1000.0),
-            ..Second::default()
+            ..TimelineSecond::default()
         };
         (0..).zip(p90).map(second).collect()
     }
@@ -185,13 +188,13 @@ mod tests {
 
     #[test]
     fn rates_and_fractions_are_of_the_second() {
-        let second = |served, rejected| Second {
+        let second = |served, rejected| TimelineSecond {
             arm: "a".to_owned(),
             block: 1,
             phase: "x".to_owned(),
             served,
             rejected,
-            ..Second::default()
+            ..TimelineSecond::default()
         };
         let mut goodput = watch("a.x.goodput >= 10", 1).expect("can be watched");
         assert_eq!((goodput.second(&second(10, 0)), goodput.second(&second(9, 0)).is_some()), (None, true));

@@ -7,12 +7,14 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use crate::series::{
-    axis::{Axis, shown as tick},
-    value::{Value, arrows},
+use super::{shown, wide};
+use crate::{
+    series::{
+        axis::{Axis, shown as tick},
+        value::{Value, arrows},
+    },
+    text::table::Table,
 };
-
-use super::shown;
 
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 240.0;
@@ -33,7 +35,7 @@ const LEGEND_COLUMNS: usize = 4;
 
 /// One line.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub(super) struct Line {
     /// Its name.
     pub name: String,
     /// Where there is no value, the line has a gap.
@@ -42,7 +44,7 @@ pub struct Line {
 
 /// A part of what goes to the right: a phase.
 #[derive(Debug, Clone)]
-pub struct Stretch {
+pub(super) struct Stretch {
     /// Its name.
     pub name: String,
     /// Where it begins.
@@ -53,7 +55,7 @@ pub struct Stretch {
 
 /// A figure.
 #[derive(Debug)]
-pub struct Chart<'a> {
+pub(super) struct Chart<'a> {
     /// What is drawn, with its unit.
     pub title: &'a str,
     /// What goes to the right, with its unit.
@@ -110,22 +112,15 @@ impl Chart<'_> {
 
     /// What the lines come to in each stretch.
     fn table(&self) -> Markup {
-        html! {
-            details {
-                summary { "As a table" }
-                div.wide { table {
-                    caption { (self.title) ": the " (self.middle()) " of each phase, and its highest value in parentheses" }
-                    thead { tr {
-                        th scope="col" { "arm" }
-                        @for stretch in &self.stretches { th.n scope="col" { (shown(&stretch.name)) } }
-                    } }
-                    tbody { @for line in &self.lines { tr {
-                        th scope="row" { (shown(&line.name)) }
-                        @for stretch in &self.stretches { td.n { (self.come_to(line, stretch)) } }
-                    } } }
-                } }
-            }
+        let names: Vec<&str> = self.stretches.iter().map(|stretch| stretch.name.as_str()).collect();
+        let mut table = Table::new(&[&["arm"], &names[..]].concat(), 1..);
+        for line in &self.lines {
+            let values = self.stretches.iter().map(|stretch| self.come_to(line, stretch));
+            table.row(std::iter::once(line.name.clone()).chain(values).collect::<Vec<_>>());
         }
+        let middle = self.middle();
+        let caption = format!("{}: the {middle} of each phase, and its highest value in parentheses", self.title);
+        html! { details { summary { "As a table" } (wide(&caption, &table)) } }
     }
 
     /// Percentiles are not averaged; counts that come in waves have no meaning in the middle.

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::shown;
+use super::{head, shown, wide};
 use crate::{
     report::Whole,
-    summary::{Arm, Mode},
+    summary::{Arm, Capacity, Mode},
+    text::table::Table,
 };
 
 /// Every parameter of every arm, as it was in force.
@@ -24,7 +25,7 @@ pub fn parameters(run: &Whole) -> Markup {
             h2 { "Parameters" }
             div.wide { table {
                 caption { "Policies with all their parameters, defaults included" }
-                thead { tr { th scope="col" { "arm" } th scope="col" { "policy" } th scope="col" { "parameters" } } }
+                (head(&Table::new(&["arm", "policy", "parameters"], ..0)))
                 tbody { @for arm in arms {
                     tr {
                         th scope="row" { (shown(arm.shown_name())) }
@@ -62,28 +63,21 @@ pub fn host(run: &Whole) -> Markup {
         .take(20)
         .map(|block| format!("block {} (seed {}): {}", block.block, block.seed, block.order.join(", ")))
         .collect();
+    let mut table = Table::new(&["fact", "value"], ..0);
+    for (name, value) in facts.into_iter().flatten() {
+        table.row([name.replace('_', " "), plain(value)]);
+    }
+    table.row(["seed".to_owned(), seed]);
+    if let Some(Capacity { measured_per_s, wanted_per_s, operations, .. }) = &run.summary.capacity {
+        let capacity = format!(
+            "{measured_per_s:.1}/s measured, {wanted_per_s:.0}/s asked for, with {operations:.1} extra operations a request"
+        );
+        table.row(["capacity".to_owned(), capacity]);
+    }
     html! {
         section id="host" {
             h2 { "Machine and order" }
-            div.wide { table {
-                caption { "Facts about the machine that bear on the figures" }
-                thead { tr { th scope="col" { "fact" } th scope="col" { "value" } } }
-                tbody {
-                    @for (name, value) in facts.into_iter().flatten() {
-                        tr { th scope="row" { (shown(&name.replace('_', " "))) } td { (shown(&plain(value))) } }
-                    }
-                    tr { th scope="row" { "seed" } td { (shown(&seed)) } }
-                    @if let Some(capacity) = &run.summary.capacity {
-                        tr {
-                            th scope="row" { "capacity" }
-                            td {
-                                (format!("{:.1}", capacity.measured_per_s)) "/s measured, " (format!("{:.0}", capacity.wanted_per_s))
-                                "/s asked for, with " (format!("{:.1}", capacity.operations)) " extra operations a request"
-                            }
-                        }
-                    }
-                }
-            } }
+            (wide("Facts about the machine that bear on the figures", &table))
             h3 { "Order of arms" }
             ul { @for block in &blocks { li { (shown(block)) } } }
             @if run.manifest.blocks.len() > blocks.len() { p.small { "manifest.json has the others." } }

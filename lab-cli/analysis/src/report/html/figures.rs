@@ -4,14 +4,14 @@ use maud::{Markup, html};
 
 use super::{
     chart::{Chart, Line, Stretch},
-    shown,
+    wide,
 };
 use crate::{
-    live::Second,
-    report::{Whole, percentile},
+    live::TimelineSecond,
+    report::Whole,
     series::value::Value,
     summary::{Curve, CurvePoint, PlannedLoad},
-    text::{percent, rate, time},
+    text::{known_or_at_least, percent, rate, table::Table, time},
 };
 
 /// Points of a line over time: more of them are joined to one.
@@ -20,7 +20,7 @@ const POINTS: u32 = 600;
 /// One quantity over time: how it is read from a second, and whether the worst or the mean of several stands for them.
 struct Quantity {
     title: &'static str,
-    read: fn(&Second) -> Option<Value>,
+    read: fn(&TimelineSecond) -> Option<Value>,
     worst: bool,
     log: bool,
     value: fn(f64) -> String,
@@ -63,7 +63,7 @@ const QUANTITIES: [Quantity; 4] = [
 /// One block over time.
 pub fn time_lines(run: &Whole) -> Markup {
     let block = run.drawn_block();
-    let first: Vec<&Second> = run.timeline.iter().filter(|second| second.block == block).collect();
+    let first: Vec<&TimelineSecond> = run.timeline.iter().filter(|second| second.block == block).collect();
     let Some(last) = first.iter().map(|second| second.second).max() else { return html! {} };
     let step = last / POINTS + 1;
     let mut begins = 0.0;
@@ -97,7 +97,7 @@ pub fn time_lines(run: &Whole) -> Markup {
     }
 }
 
-fn lines(seconds: &[&Second], quantity: &Quantity, step: u32) -> Vec<Line> {
+fn lines(seconds: &[&TimelineSecond], quantity: &Quantity, step: u32) -> Vec<Line> {
     let mut lines: Vec<(Line, Vec<Value>, u32)> = Vec::new();
     for second in seconds {
         let at = second.second / step;
@@ -174,25 +174,23 @@ pub fn curves(run: &Whole) -> Markup {
 
 /// The same in numbers.
 fn points(curves: &[Curve], unit: &str) -> Markup {
-    html! {
-        div.wide { table {
-            caption { "Over the planned load, medians over blocks; goodput with its lowest and its highest" }
-            thead { tr {
-                th scope="col" { "arm" } th scope="col" { "phase" } th.n scope="col" { (unit) } th.n scope="col" { "offered/s" }
-                th.n scope="col" { "in time/s" } th.n scope="col" { "lowest to highest" } th.n scope="col" { "p99" }
-                th.n scope="col" { "rejected" } th.n scope="col" { "blocks" }
-            } }
-            tbody { @for curve in curves { @for point in &curve.points { tr {
-                th scope="row" { (shown(&curve.arm)) }
-                td { (shown(&point.phase)) }
-                td.n { (rate(point.planned)) }
-                td.n { (rate(point.offered_per_s)) }
-                td.n { (rate(point.goodput_per_s)) }
-                td.n { (rate(point.goodput_range[0])) " to " (rate(point.goodput_range[1])) }
-                td.n { (percentile(point.p99_ms, point.p99_at_least_ms)) }
-                td.n { (percent(point.reject_fraction)) }
-                td.n { (point.blocks) }
-            } } } }
-        } }
+    let figures = ["offered/s", "in time/s", "lowest to highest", "p99", "rejected", "blocks"];
+    let mut table = Table::new(&[&["arm", "phase", unit], &figures[..]].concat(), 2..);
+    for curve in curves {
+        for point in &curve.points {
+            let [lowest, highest] = point.goodput_range.map(rate);
+            table.row([
+                curve.arm.clone(),
+                point.phase.clone(),
+                rate(point.planned),
+                rate(point.offered_per_s),
+                rate(point.goodput_per_s),
+                format!("{lowest} to {highest}"),
+                known_or_at_least(point.p99_ms, point.p99_at_least_ms),
+                percent(point.reject_fraction),
+                point.blocks.to_string(),
+            ]);
+        }
     }
+    wide("Over the planned load, medians over blocks; goodput with its lowest and its highest", &table)
 }

@@ -2,18 +2,18 @@
 
 use maud::{Markup, html};
 
-use super::shown;
+use super::{head, shown, wide};
 use crate::{
-    judge::gates::{GATES, Gate, limits},
+    judge::gates::{GATES, ValidityGate, limits},
     report::Whole,
-    summary::{Mode, Reason},
-    text::{percent, time},
+    summary::{GateFinding, Mode},
+    text::{percent, table::Table, time},
 };
 
 /// The section.
 pub fn section(run: &Whole) -> Markup {
     let reasons = &run.summary.reasons;
-    let (spoke, silent): (Vec<&Gate>, Vec<&Gate>) =
+    let (spoke, silent): (Vec<&ValidityGate>, Vec<&ValidityGate>) =
         GATES.iter().partition(|gate| reasons.iter().any(|reason| reason.code == gate.code));
     html! {
         section id="gates" {
@@ -22,10 +22,7 @@ pub fn section(run: &Whole) -> Markup {
             @if !spoke.is_empty() {
                 div.wide { table {
                     caption { "Gates that found something: what, in which arm, what it is held against, and what to do" }
-                    thead { tr {
-                        th scope="col" { "gate" } th scope="col" { "verdict" } th scope="col" { "looks for" } th scope="col" { "arm" }
-                        th scope="col" { "value" } th scope="col" { "limit" } th scope="col" { "what to do" }
-                    } }
+                    (head(&Table::new(&["gate", "verdict", "looks for", "arm", "value", "limit", "what to do"], ..0)))
                     tbody { @for gate in &spoke { @for reason in reasons.iter().filter(|reason| reason.code == gate.code) {
                         (found(gate, reason))
                     } } }
@@ -33,21 +30,14 @@ pub fn section(run: &Whole) -> Markup {
             }
             details {
                 summary { (silent.len()) " gates found nothing: what each saw, and its limit" }
-                div.wide { table {
-                    caption { "Gates that found nothing: the worst that they saw in any arm, and what it is held against" }
-                    thead { tr {
-                        th scope="col" { "gate" } th scope="col" { "looks for" } th scope="col" { "value" } th scope="col" { "limit" }
-                        th scope="col" { "what to do, were it found" }
-                    } }
-                    tbody { @for gate in &silent { (passed(gate, run)) } }
-                } }
+                (wide("Gates that found nothing: the worst that they saw in any arm, and what it is held against", &passed(&silent, run)))
             }
             (generator(run))
         }
     }
 }
 
-fn found(gate: &Gate, reason: &Reason) -> Markup {
+fn found(gate: &ValidityGate, reason: &GateFinding) -> Markup {
     html! {
         tr {
             th scope="row" { (gate.code) }
@@ -61,21 +51,17 @@ fn found(gate: &Gate, reason: &Reason) -> Markup {
     }
 }
 
-fn passed(gate: &Gate, run: &Whole) -> Markup {
+fn passed(gates: &[&ValidityGate], run: &Whole) -> Table {
     let nothing = match run.summary.mode {
         Mode::Live => "nothing to look at",
         Mode::Virtual => "nothing to look at in virtual time",
     };
-    let saw = gate.reading(&run.summary).unwrap_or_else(|| nothing.to_owned());
-    html! {
-        tr {
-            th scope="row" { (gate.code) }
-            td { (plain(gate.finds)) }
-            td { (shown(&saw)) }
-            td { (plain(gate.limit)) }
-            td { (plain(gate.remedy)) }
-        }
+    let mut table = Table::new(&["gate", "looks for", "value", "limit", "what to do, were it found"], ..0);
+    for gate in gates {
+        let saw = gate.reading(&run.summary).unwrap_or_else(|| nothing.to_owned());
+        table.row([gate.code.to_owned(), plain(gate.finds), saw, plain(gate.limit), plain(gate.remedy)]);
     }
+    table
 }
 
 /// The table of gates is written for Markdown.
@@ -85,34 +71,31 @@ fn plain(text: &str) -> String {
 
 /// How the generator fared against the limits that gates hold it to, turn by turn.
 fn generator(run: &Whole) -> Markup {
-    let objective = run.summary.objective.response_time_ms;
-    html! {
-        div.wide { table {
-            caption { "The load generator of each turn" }
-            thead { tr {
-                th scope="col" { "arm" } th.n scope="col" { "CPU" } th.n scope="col" { "send lag p99" } th.n scope="col" { "waited for its core" }
-                th.n scope="col" { "stood still" } th.n scope="col" { "unsent" } th.n scope="col" { "stolen" } th.n scope="col" { "Little" }
-            } }
-            tbody {
-                tr {
-                    th scope="row" { "limit" } td.n { (percent(limits::CPU)) } td.n { (time(limits::lag_ms(objective))) }
-                    td.n { (percent(limits::RUN_QUEUE)) } td.n { (time(limits::GAP_MS)) } td.n { (percent(limits::UNSENT)) }
-                    td.n { (percent(limits::STEAL.1)) } td.n { (percent(limits::LITTLE)) }
-                }
-                @for arm in run.summary.arms.iter().filter(|arm| !arm.bound) {
-                    @let generator = &arm.generator;
-                    tr {
-                        th scope="row" { (shown(&run.turn(arm))) }
-                        td.n { (percent(generator.cpu)) }
-                        td.n { (time(generator.send_lag_p99_ms)) }
-                        td.n { (percent(generator.run_queue)) }
-                        td.n { (time(generator.loop_gap_max_ms)) }
-                        td.n { (generator.unsent) }
-                        td.n { (percent(generator.steal)) }
-                        td.n { (percent(generator.little)) }
-                    }
-                }
-            }
-        } }
+    let heads = ["arm", "CPU", "send lag p99", "waited for its core", "stood still", "unsent", "stolen", "Little"];
+    let mut table = Table::new(&heads, 1..);
+    let lag = limits::lag_ms(run.summary.objective.response_time_ms);
+    table.row([
+        "limit".to_owned(),
+        percent(limits::CPU),
+        time(lag),
+        percent(limits::RUN_QUEUE),
+        time(limits::GAP_MS),
+        percent(limits::UNSENT),
+        percent(limits::STEAL.1),
+        percent(limits::LITTLE),
+    ]);
+    for arm in run.summary.arms.iter().filter(|arm| !arm.bound) {
+        let generator = &arm.generator;
+        table.row([
+            run.turn(arm),
+            percent(generator.cpu),
+            time(generator.send_lag_p99_ms),
+            percent(generator.run_queue),
+            time(generator.loop_gap_max_ms),
+            generator.unsent.to_string(),
+            percent(generator.steal),
+            percent(generator.little),
+        ]);
     }
+    wide("The load generator of each turn", &table)
 }

@@ -2,46 +2,35 @@
 
 use maud::{Markup, html};
 
-use super::{shown, tables::BLOCKS};
+use super::{tables::BLOCKS, wide};
 use crate::{
     report::{Whole, measures},
-    text::percent,
+    text::{percent, table::Table},
 };
 
 /// Every phase of every turn of which something is known; nothing if there is none.
 pub fn section(run: &Whole) -> Markup {
-    let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
+    let mut table = Table::new(&[&["arm", "phase"], &measures::HEADS[..]].concat(), ..0);
     for arm in run.summary.arms.iter().filter(|arm| !arm.bound && arm.block <= BLOCKS) {
         for phase in &arm.phases {
-            let cells = measures::cells(phase).to_vec();
+            let cells = measures::cells(phase);
             if cells.iter().any(|cell| cell != "-") {
-                rows.push((run.turn(arm), phase.name.clone(), cells));
+                table.row([&[run.turn(arm), phase.name.clone()], &cells[..]].concat());
             }
         }
         if let Some(wasted) = arm.wasted {
             let mut cells = vec!["-".to_owned(); measures::HEADS.len()];
             cells[WASTED] = percent(wasted);
-            rows.push((run.turn(arm), "all, with the drain".to_owned(), cells));
+            table.row([vec![run.turn(arm), "all, with the drain".to_owned()], cells].concat());
         }
     }
-    if rows.is_empty() {
+    if table.rows.is_empty() {
         return html! {};
     }
     html! {
         section id="measures" {
             h2 { "Attempts, waste, fairness, recovery" }
-            div.wide { table {
-                caption { "What phases show beside counts and times; - where it cannot be said" }
-                thead { tr {
-                    th scope="col" { "arm" } th scope="col" { "phase" }
-                    @for head in measures::HEADS { th scope="col" { (head) } }
-                } }
-                tbody { @for (arm, phase, cells) in &rows { tr {
-                    th scope="row" { (shown(arm)) }
-                    td { (shown(phase)) }
-                    @for cell in cells { td { (shown(cell)) } }
-                } } }
-            } }
+            (wide("What phases show beside counts and times; - where it cannot be said", &table))
             ul.small { @for meaning in MEANINGS { li { (meaning) } } }
         }
     }

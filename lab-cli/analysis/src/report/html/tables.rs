@@ -2,16 +2,18 @@
 
 use maud::{Markup, html};
 
-use super::shown;
+use super::{head, shown, wide};
 use crate::{
     judge::compare::words::{chance, in_words},
-    report::{Whole, difference, percentile},
+    report::{Whole, percentiles, read_and_difference},
     summary::{Arm, Measured},
-    text::{percent, rate, time},
+    text::{percent, rate, table::Table, time},
 };
 
 /// Blocks that are listed one by one.
 pub(super) const BLOCKS: u32 = 10;
+
+const HEADS: [&str; 9] = ["metric", "phase", "arm", "against", "result", "verdict", "p", "margin", "blocks"];
 
 /// What was decided.
 pub fn comparison(run: &Whole) -> Markup {
@@ -33,11 +35,7 @@ pub fn comparison(run: &Whole) -> Markup {
                 }
                 div.wide { table {
                     caption { "Each arm against the baseline" }
-                    thead { tr {
-                        th scope="col" { "metric" } th scope="col" { "phase" } th scope="col" { "arm" } th scope="col" { "against" }
-                        th scope="col" { "result" } th scope="col" { "verdict" } th.n scope="col" { "p" } th.n scope="col" { "margin" }
-                        th.n scope="col" { "blocks" }
-                    } }
+                    (head(&Table::new(&HEADS, 6..)))
                     tbody { @for found in verdicts { tr {
                         th scope="row" { (shown(&found.metric)) @if !found.primary { " (to look at)" } }
                         td { (shown(&found.phase)) }
@@ -65,7 +63,7 @@ pub fn thresholds(run: &Whole) -> Markup {
             h2 { "Thresholds" }
             div.wide { table {
                 caption { "What the experiment asked of its result" }
-                thead { tr { th scope="col" { "threshold" } th scope="col" { "held" } th scope="col" { "found" } } }
+                (head(&Table::new(&["threshold", "held", "found"], ..0)))
                 tbody { @for threshold in &run.summary.thresholds { tr {
                     th scope="row" { code { (shown(&threshold.text)) } }
                     @match threshold.word() {
@@ -92,23 +90,22 @@ fn more() -> Markup {
 /// Every phase of every turn.
 pub fn phases(run: &Whole) -> Markup {
     let (turns, others) = listed(run);
+    let mut table = Table::new(&[&["arm", "phase", "users"], &FIGURES[..]].concat(), 2..);
+    for arm in turns {
+        for phase in &arm.phases {
+            let names = [run.turn(arm), phase.shown_name(), phase.users.to_string()];
+            table.row([&names, &figures(&phase.measured)[..]].concat());
+        }
+    }
     html! {
         section id="phases" {
             h2 { "Phases" }
             @if others { (more()) }
-            div.wide { table {
-                caption {
-                    "Response times are of what was served, from the intended start, connecting included. A percentile that time-outs hide is a \
-                     bound; - means too few samples."
-                }
-                (head(&["arm", "phase"], &["users"]))
-                tbody { @for arm in turns { @for phase in &arm.phases { tr {
-                    th scope="row" { (shown(&run.turn(arm))) }
-                    td { (shown(&phase.shown_name())) }
-                    td.n { (phase.users) }
-                    (cells(&phase.measured))
-                } } } }
-            } }
+            (wide(
+                "Response times are of what was served, from the intended start, connecting included. A percentile that time-outs hide is a \
+                 bound; - means too few samples.",
+                &table,
+            ))
         }
     }
 }
@@ -117,28 +114,22 @@ pub fn phases(run: &Whole) -> Markup {
 pub fn types(run: &Whole) -> Markup {
     let Some(name) = run.busiest() else { return html! {} };
     let block = run.drawn_block();
-    let groups = || {
-        run.summary.arms.iter().filter(|arm| arm.block == block).filter_map(|arm| {
-            let phase = arm.phases.iter().find(|phase| phase.name == name)?;
-            Some((arm, &phase.by_type, &phase.by_class))
-        })
-    };
-    let classes = groups().any(|(_, _, classes)| !classes.is_empty());
+    let mut table = Table::new(&[&["arm", "type or class"], &FIGURES[..]].concat(), 2..);
+    let mut any_classes = false;
+    for arm in run.summary.arms.iter().filter(|arm| arm.block == block) {
+        let Some(phase) = arm.phases.iter().find(|phase| phase.name == name) else { continue };
+        any_classes |= !phase.by_class.is_empty();
+        let types = phase.by_type.iter().map(|(kind, measured)| (kind.clone(), measured));
+        let classes = phase.by_class.iter().map(|(class, measured)| (format!("class {class}"), measured));
+        for (group, measured) in types.chain(classes) {
+            table.row([&[arm.shown_name().to_owned(), group], &figures(measured)[..]].concat());
+        }
+    }
+    let of_block = if run.several_blocks() { format!(", block {block}") } else { String::new() };
     html! {
         section id="types" {
-            h2 { "Request types" @if classes { " and classes" } }
-            div.wide { table {
-                caption { "Phase " (shown(name)) @if run.several_blocks() { ", block " (block) } }
-                (head(&["arm", "type or class"], &[]))
-                tbody { @for (arm, types, classes) in groups() {
-                    @for (kind, measured) in types { tr {
-                        th scope="row" { (shown(arm.shown_name())) } td { (shown(kind)) } (cells(measured))
-                    } }
-                    @for (class, measured) in classes { tr {
-                        th scope="row" { (shown(arm.shown_name())) } td { "class " (shown(class)) } (cells(measured))
-                    } }
-                } }
-            } }
+            h2 { "Request types" @if any_classes { " and classes" } }
+            (wide(&format!("Phase {name}{of_block}"), &table))
         }
     }
 }
@@ -146,70 +137,35 @@ pub fn types(run: &Whole) -> Markup {
 const FIGURES: [&str; 10] =
     ["p50", "p90", "p99", "mean", "offered/s", "in time/s", "rejected", "timed out", "no connection", "failed"];
 
-fn head(left: &[&str], right: &[&str]) -> Markup {
-    html! {
-        thead { tr {
-            @for name in left { th scope="col" { (name) } }
-            @for name in right.iter().chain(&FIGURES) { th.n scope="col" { (name) } }
-        } }
-    }
-}
-
-fn cells(measured: &Measured) -> Markup {
+/// In the order of [`FIGURES`].
+fn figures(measured: &Measured) -> [String; FIGURES.len()] {
     let times = &measured.response_time_ms;
+    let [p50, p90, p99] = percentiles(times);
     // Time-outs are longer than what is known: a mean of the known ones would be too small.
     let mean = times.mean.filter(|_| times.censored == 0).map_or_else(|| "-".to_owned(), time);
-    let cells = [
-        percentile(times.p50, times.p50_at_least),
-        percentile(times.p90, times.p90_at_least),
-        percentile(times.p99, times.p99_at_least),
-        mean,
-        rate(measured.offered_per_s),
-        rate(measured.goodput_per_s),
-        percent(measured.reject_fraction),
-        measured.timed_out.to_string(),
-        measured.connect_failed.to_string(),
-        measured.failed.to_string(),
-    ];
-    html! { @for cell in cells { td.n { (cell) } } }
+    let (offered, in_time) = (rate(measured.offered_per_s), rate(measured.goodput_per_s));
+    let [timed_out, no_connection, failed] =
+        [measured.timed_out, measured.connect_failed, measured.failed].map(|count| count.to_string());
+    let rejected = percent(measured.reject_fraction);
+    [p50, p90, p99, mean, offered, in_time, rejected, timed_out, no_connection, failed]
 }
 
 /// Both sides' books.
 pub fn ledgers(run: &Whole) -> Markup {
     let (turns, others) = listed(run);
-    let sum = |arm: &Arm, read: fn(&Measured) -> u64| -> u64 { arm.phases.iter().map(|p| read(&p.measured)).sum() };
+    let heads = ["planned", "unsent", "refused locally", "no connection", "written", "read by the service"];
+    let mut table = Table::new(&[&["arm"], &heads[..], &["difference"]].concat(), 1..=heads.len());
+    for arm in turns.filter(|arm| !arm.bound) {
+        let counts: [fn(&Measured) -> u64; 5] =
+            [|m| m.planned, |m| m.unsent, |m| m.refused_locally, |m| m.connect_failed, Measured::written];
+        let counts = counts.map(|count| arm.sum(count).to_string());
+        table.row([&[run.turn(arm)], &counts[..], &read_and_difference(arm)].concat());
+    }
     html! {
         section id="ledgers" {
             h2 { "Ledgers" }
             @if others { (more()) }
-            div.wide { table {
-                caption { "What users wrote against what the service read" }
-                thead { tr {
-                    th scope="col" { "arm" }
-                    @for name in ["planned", "unsent", "refused locally", "no connection", "written", "read by the service"] {
-                        th.n scope="col" { (name) }
-                    }
-                    th scope="col" { "difference" }
-                } }
-                tbody { @for arm in turns.filter(|arm| !arm.bound) {
-                    @let written = sum(arm, Measured::written);
-                    tr {
-                        th scope="row" { (shown(&run.turn(arm))) }
-                        td.n { (sum(arm, |m| m.planned)) }
-                        td.n { (sum(arm, |m| m.unsent)) }
-                        td.n { (sum(arm, |m| m.refused_locally)) }
-                        td.n { (sum(arm, |m| m.connect_failed)) }
-                        td.n { (written) }
-                        @match &arm.server {
-                            None => { td.n { "-" } td { "-" } }
-                            Some(server) => {
-                                td.n { (server.requests_read) }
-                                td { (difference(written, server.requests_read, arm.requests.as_ref())) }
-                            }
-                        }
-                    }
-                } }
-            } }
+            (wide("What users wrote against what the service read", &table))
         }
     }
 }

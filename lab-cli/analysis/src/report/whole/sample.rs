@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::Whole;
 use crate::{
-    live::{LiveEvent, PhaseShape, Second, Shape},
+    live::{LiveEvent, PhaseShape, Shape, TimelineSecond},
     manifest::Manifest,
     summary::{
-        Arm, BlockResult, Comparison, Measured, Objective, Phase, Reason, SCHEMA, Summary, ThresholdResult, Times,
-        Verdict,
+        Arm, BlockResult, Comparison, GateFinding, LatencyObjective, Measured, PhaseSummary, RunSummary, SCHEMA,
+        ThresholdResult, Times, Validity,
     },
 };
 
@@ -51,13 +51,13 @@ fn named(experiment: &str, arm: &str) -> Whole {
         ..Measured::default()
     };
     let kind = if arm == "seda" { "list messages" } else { arm };
-    let phase = |measured: &Measured| Phase {
+    let phase = |measured: &Measured| PhaseSummary {
         name: "spike".to_owned(),
         seconds: 30.0,
         users: 1000,
         measured: measured.clone(),
         by_type: [(kind.to_owned(), measured.clone())].into(),
-        ..Phase::default()
+        ..PhaseSummary::default()
     };
     let turn = |name: &str, measured: &Measured| Arm {
         name: name.to_owned(),
@@ -65,13 +65,13 @@ fn named(experiment: &str, arm: &str) -> Whole {
         parameters: [("target".to_owned(), json!(name))].into(),
         block: 1,
         valid: true,
-        verdict: Verdict::Warn,
+        verdict: Validity::Warn,
         phases: vec![phase(measured)],
         ..Arm::default()
     };
-    let reason = Reason {
+    let reason = GateFinding {
         code: "STEAL".to_owned(),
-        verdict: Verdict::Warn,
+        verdict: Validity::Warn,
         arm: arm.to_owned(),
         value: "0.6 %".to_owned(),
         threshold: "0.5 %".to_owned(),
@@ -99,20 +99,20 @@ fn named(experiment: &str, arm: &str) -> Whole {
         margin: 0.05,
         ..Comparison::default()
     };
-    let summary = Summary {
+    let summary = RunSummary {
         schema: SCHEMA,
         experiment: experiment.to_owned(),
-        verdict: Verdict::Warn,
+        verdict: Validity::Warn,
         valid: true,
         reasons: vec![reason],
-        objective: Objective { percentile: 90.0, response_time_ms: 1000.0 },
+        objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec![turn("none", &none), turn(arm, &seda)],
         thresholds: vec![
             threshold(&format!("{arm}.spike.response_time.p90 < 2s"), true),
             threshold("none.x > 1", false),
         ],
         comparisons: vec![comparison],
-        ..Summary::default()
+        ..RunSummary::default()
     };
     let whole = json!({
         "lab": "0.1.0", "mode": "live", "capacity": null, "seed": 1,
@@ -125,7 +125,7 @@ fn named(experiment: &str, arm: &str) -> Whole {
         "host": {"cores": 2, "kernel": experiment, "debug_build": false}
     });
     let manifest: Manifest = serde_json::from_value(whole.clone()).expect("a manifest");
-    let second = |name: &str, second: u32| Second {
+    let second = |name: &str, second: u32| TimelineSecond {
         arm: name.to_owned(),
         block: 1,
         second,
@@ -133,7 +133,7 @@ fn named(experiment: &str, arm: &str) -> Whole {
         planned: 10,
         served: u64::from(second),
         p90_ms: (second > 3).then_some(f64::from(second) * 100.0),
-        ..Second::default()
+        ..TimelineSecond::default()
     };
     let shape = Shape {
         experiment: experiment.to_owned(),

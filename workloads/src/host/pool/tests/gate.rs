@@ -1,4 +1,4 @@
-//! Users that ask a policy of their own first, on a plain agenda in place of a network.
+//! Users that first ask a client-side policy, with a plain agenda in place of a network.
 
 mod holding;
 mod told;
@@ -23,10 +23,10 @@ use crate::{
 
 const MS: Duration = Duration::from_millis(1);
 
-/// `users` closed users for 10 s, who think 100 ms, and after trouble wait `wait` and begin anew.
+/// `users` closed users for 10 s, who think 100 ms, and after trouble wait for `wait` and begin a new session.
 fn plan(users: u32, wait: Duration) -> LoadPlan {
     let mut plan = url_plan(&[("all", 10, users)]);
-    let again = OnTrouble::Login { wait };
+    let again = FailureRule::Login { wait };
     behaviour(&mut plan, Behaviour { on_reject: again.clone(), on_failure: again, ..Behaviour::default() });
     plan
 }
@@ -42,7 +42,7 @@ fn client(policy: &str, settings: &[(&str, f64)], scope: ClientScope) -> ClientS
     ClientSpec { policy: policy.to_owned(), settings, scope, objective, renewed_in: Vec::new() }
 }
 
-/// A service that takes so long and answers so.
+/// A service that takes this time and gives this answer.
 type Service<'a> = &'a mut dyn FnMut(&Call, Timestamp) -> (Duration, Answer<'static>);
 
 const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
@@ -83,7 +83,7 @@ fn run(plan: &LoadPlan, pool: UserPool<()>, service: Service<'_>) -> Found {
     run_at(plan, pool, |due| due, service)
 }
 
-/// `at`: when the generator gets to what is due then.
+/// `at`: the time at which the generator reaches the events that are due.
 fn run_at(plan: &LoadPlan, mut pool: UserPool<()>, at: impl Fn(Timestamp) -> Timestamp, service: Service<'_>) -> Found {
     let (mut agenda, mut sequence, mut most_in_flight) = (BTreeMap::new(), 0_u64, 0);
     let mut begin = |mut user: Box<UserTask<()>>, now, pool: &mut UserPool<()>, agenda: &mut BTreeMap<_, _>| {
@@ -152,10 +152,10 @@ fn who_comes_takes_the_place_of_who_left() {
     assert!(found.ledger.refused_locally > 600, "{:?}", found.ledger);
 }
 
-/// How arrivals at 100/s were spread of which a policy of the users' own lets 20 a second go.
+/// The dispersion of arrivals at 100/s, of which a client-side policy releases 20 a second.
 fn spread(at: impl Fn(Timestamp) -> Timestamp) -> crate::measure::Dispersion {
     let mut plan = plan(0, 50 * MS);
-    behaviour(&mut plan, Behaviour { on_reject: OnTrouble::Leave, ..Behaviour::default() });
+    behaviour(&mut plan, Behaviour { on_reject: FailureRule::Leave, ..Behaviour::default() });
     let law = crate::plan::ArrivalLaw::Poisson;
     plan.phases[0].loads = vec![Load::Requests { from_per_s: 100.0, to_per_s: 100.0, law, class: Class(0) }];
     plan.client = Some(client("fixed-rate", &[("rate", 20.0), ("depth", 1.0)], ClientScope::All));
@@ -168,9 +168,9 @@ fn spread(at: impl Fn(Timestamp) -> Timestamp) -> crate::measure::Dispersion {
 #[test]
 fn who_is_refused_at_the_door_has_come_all_the_same() {
     let found = spread(|due| due);
-    // Of 100 windows; those that were let go come evenly, two in each.
+    // The index of 100 windows; the released ones come evenly, two in each.
     assert!((0.60..1.54).contains(&found.index) && (9.0..11.0).contains(&found.per_window), "{found:?}");
-    // A generator that stands still for 2 s lets nobody come, and then everybody.
+    // A generator that stands still for 2 s sends no arrivals, and then all of them.
     let (from, until) = (Timestamp::from_secs(3), Timestamp::from_secs(5));
     let found = spread(|due| if due > from && due < until { until } else { due });
     // One window of 200 among 100 with a mean of 10: 190² over 99 over 10, and the empty ones.
@@ -179,7 +179,7 @@ fn who_is_refused_at_the_door_has_come_all_the_same() {
 
 #[test]
 fn users_that_come_back_at_once_do_not_stop_the_time() {
-    let waits = [OnTrouble::Login { wait: Duration::ZERO }, OnTrouble::RetryNow { attempts: 100 }];
+    let waits = [FailureRule::Login { wait: Duration::ZERO }, FailureRule::RetryNow { attempts: 100 }];
     for on_reject in waits {
         let mut plan = plan(3, Duration::ZERO);
         behaviour(&mut plan, Behaviour { on_reject: on_reject.clone(), ..Behaviour::default() });
@@ -193,11 +193,11 @@ fn users_that_come_back_at_once_do_not_stop_the_time() {
 #[test]
 fn a_local_refusal_is_tried_again_with_its_number_as_the_behaviour_says() {
     let mut plan = plan(1, Duration::ZERO);
-    let on_reject = OnTrouble::Backoff { base: 10 * MS, cap: 100 * MS, attempts: 3 };
+    let on_reject = FailureRule::Backoff { base: 10 * MS, cap: 100 * MS, attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     plan.client = Some(client("fixed-rate", &[("rate", 0.01), ("depth", 1.0)], ClientScope::All));
     let found = go(&plan, &mut |_, _| (10 * MS, OK));
-    // One is let in; then three attempts at 0.11 s and after each 5 s that follow.
+    // One is admitted; then three attempts at 0.11 s and after each 5 s that follow.
     let ledger = found.ledger;
     assert_eq!((ledger.served, ledger.refused_locally, ledger.retries), (1, 6, 4), "{ledger:?}");
 }

@@ -7,15 +7,18 @@ use measure::Offered;
 use super::*;
 use crate::{
     summary::{
-        Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, Speed, Steadiness, Summary, Touched,
-        Verdict::{Invalid, Unstable, Warn},
+        Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, RunSummary, Speed, Steadiness, Touched,
+        Validity::{Invalid, Unstable, Warn},
         WalkCell, WalkRow,
     },
     testing,
 };
 
+mod crowded;
+mod runs;
+
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
-type Limit = (&'static str, Verdict, fn(&mut Arm, &mut Context, f64), f64, f64);
+type Limit = (&'static str, Validity, fn(&mut Arm, &mut Context, f64), f64, f64);
 
 const LIMITS: [Limit; 44] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
@@ -81,7 +84,7 @@ const VOID_FROM: [Void; 5] = [
 type Make = fn(&mut Arm, &mut Context);
 
 /// A code, its verdict, what makes it speak, and what is nearly that and does not.
-type Pair = (&'static str, Verdict, Make, Make);
+type Pair = (&'static str, Validity, Make, Make);
 
 const PAIRS: [Pair; 22] = [
     ("LEDGER", Invalid, |arm, _| arm.phases[0].measured.served -= 1, sound_as_it_is),
@@ -266,71 +269,6 @@ fn crowded_by(arm: &mut Arm, wait_ms: f64, lag_ms: f64) {
     (generator.core_wait_ms, generator.send_lag_p99_ms) = (wait_ms, lag_ms);
 }
 
-#[test]
-fn a_crowded_sender_that_is_late_spoils_the_run_however_long_answers_take() {
-    let judged = |objective_ms: f64, lag_ms: f64| {
-        let (mut arm, mut context) = (sound(), context());
-        crowded_by(&mut arm, 0.1, lag_ms);
-        arm.phases[0].measured.response_time_ms.p50 = Some(10_000.0);
-        context.objective.response_time_ms = objective_ms;
-        codes(&arm, &context)
-    };
-    let of = |code: &str, verdict| (code.to_owned(), verdict);
-    assert_eq!(judged(100.0, 5.1), [of("CROWDED", Invalid), of("LAG", Invalid)]);
-    assert_eq!(judged(100.0, 5.0), [of("CROWDED", Warn)]);
-}
-
-#[test]
-fn where_nothing_was_timed_waits_spoil_nothing() {
-    let mut arm = sound();
-    crowded_by(&mut arm, 5.0, 0.0);
-    arm.phases[0].measured.response_time_ms.p50 = None;
-    assert_eq!(codes(&arm, &context()), [("CROWDED".to_owned(), Warn)]);
-    // Rejects have times, too.
-    arm.phases[0].measured.reject_time_ms.p50 = Some(100.0);
-    assert_eq!(codes(&arm, &context()), [("CROWDED".to_owned(), Invalid)]);
-}
-
-/// No request has a time at which it is to be sent.
-#[test]
-fn a_crowded_sender_of_a_load_without_a_pace_is_judged_by_what_its_waits_add() {
-    let judged = |wait_ms: f64, lag_ms: f64| {
-        let mut arm = sound();
-        crowded_by(&mut arm, wait_ms, lag_ms);
-        arm.generator.cpu = 0.99;
-        codes(&arm, &Context { flat_out: true, ..context() })
-    };
-    let of = |verdict| [("CROWDED".to_owned(), verdict)];
-    for lag_ms in [0.0, 10_000.0] {
-        assert_eq!(judged(2.5, lag_ms), of(Warn), "{lag_ms}");
-        assert_eq!(judged(2.51, lag_ms), of(Invalid), "{lag_ms}");
-    }
-}
-
-#[test]
-fn a_crowded_sender_is_told_in_plain_words() {
-    let mut arm = sound();
-    crowded_by(&mut arm, 2.51, 0.0);
-    (arm.generator.run_queue, arm.generator.crowded) = (0.063, 0.0201);
-    let told = |flat_out| {
-        let reasons = judge(&arm, &Context { flat_out, ..context() });
-        let reason = reasons.into_iter().next().expect("it is found");
-        [reason.value, reason.threshold]
-    };
-    let value = "the sender was ready and waited for its processor for 6.3 % of the time, 2.0 % if 25 µs are allowed for each \
-                 wake-up; this adds up to 5.02 ms to the median of 100.00 ms (5.0 %)";
-    assert_eq!(told(false)[0], value);
-    assert_eq!(
-        told(false)[1],
-        "1 % of the time; INVALID only if it is over 1 % with the allowance too, and over 5 % is added to the median or requests are \
-         sent late (LAG)"
-    );
-    assert_eq!(
-        told(true)[1],
-        "1 % of the time; INVALID only if it is over 1 % with the allowance too, and over 5 % is added to the median"
-    );
-}
-
 fn files(arm: &mut Arm, open: u64) {
     (arm.generator.open_files_max, arm.generator.open_files_limit) = (open, 1024);
 }
@@ -377,166 +315,19 @@ fn every_made_fault_is_found_by_its_gate_alone_and_what_is_just_sound_by_none() 
     }
 }
 
-fn twins(verdict: &str, interval: Option<[f64; 2]>) -> Comparison {
-    Comparison {
-        metric: "goodput_per_s".to_owned(),
-        phase: "spike".to_owned(),
-        baseline: "none".to_owned(),
-        policy: "none-again".to_owned(),
-        verdict: verdict.to_owned(),
-        primary: true,
-        ratio: Some(1.0),
-        interval,
-        margin: 0.05,
-        blocks: 7,
-        ..Comparison::default()
-    }
-}
-
 /// Found by the comparison of an arm with itself, which no single arm can be.
 const OF_TWINS: [&str; 2] = ["A/A", "POWER"];
-
-#[test]
-fn an_arm_that_differs_from_itself_is_found_and_so_is_noise_over_the_margin() {
-    let found = |comparison: Comparison| {
-        let reasons = judge_run(&[], &BTreeSet::new(), &[comparison]);
-        reasons.into_iter().map(|reason| (reason.code, reason.verdict)).collect::<Vec<_>>()
-    };
-    let one = |code: &str, verdict| vec![(code.to_owned(), verdict)];
-    assert_eq!(found(twins("different", Some([1.1, 1.3]))), one("A/A", Verdict::Invalid));
-    assert_eq!(found(twins("inconclusive", Some([0.949, 1.02]))), one("POWER", Verdict::Warn));
-    assert_eq!(found(twins("inconclusive", Some([0.99, 1.051]))), one("POWER", Verdict::Warn));
-    assert_eq!(found(twins("equivalent", Some([0.96, 1.04]))), []);
-    assert_eq!(found(twins("inconclusive", None)), [], "too few blocks for an interval: that is told by the verdict");
-    // Of metrics to look at, one in twenty is different by chance.
-    assert_eq!(found(Comparison { primary: false, ..twins("different", Some([1.1, 1.3])) }), []);
-}
-
-#[test]
-fn fractions_are_as_far_from_nothing_as_they_say() {
-    let comparison =
-        Comparison { ratio: None, difference: Some(0.0), margin: 0.02, ..twins("inconclusive", Some([-0.03, 0.01])) };
-    let reasons = judge_run(&[], &BTreeSet::new(), &[comparison]);
-    assert_eq!(reasons.len(), 1);
-    assert!(reasons[0].value.contains("3.0 %"), "{}", reasons[0].value);
-}
-
-/// An arm whose processors had this speed all the time.
-fn steady_at(policy: &str, block: u32, generator: f64, service: f64) -> Arm {
-    let mut arm = Arm { policy: policy.to_owned(), block, ..sound() };
-    arm.conditions.generator_speed = speed(generator, generator);
-    arm.conditions.service_speed = speed(service, service);
-    arm
-}
-
-#[test]
-fn arms_of_one_block_that_ran_at_two_speeds_are_found_and_blocks_may_differ() {
-    let found = |arms: &[Arm]| judge_run(arms, &BTreeSet::new(), &[]);
-    assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("seda", 1, 150.0, 109.9)]), []);
-    // All arms of a block alike: they are compared within it.
-    assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("none", 2, 200.0, 200.0)]), []);
-    let arms = [
-        steady_at("none", 1, 100.0, 100.0),
-        steady_at("seda", 1, 100.0, 112.0),
-        steady_at("none", 2, 100.0, 125.0),
-        steady_at("seda", 2, 100.0, 100.0),
-    ];
-    let reasons = found(&arms);
-    let [reason] = &reasons[..] else { panic!("{reasons:?}") };
-    assert_eq!((reason.code.as_str(), reason.verdict), ("DRIFT", Verdict::Warn));
-    assert_eq!(
-        reason.value,
-        "the service's processor was 1.25 times as fast for none (block 2) as for seda (block 2); so in 2 blocks"
-    );
-    // An arm that is left out of comparisons spoils none.
-    let mut arms = arms;
-    (arms[1].verdict, arms[2].verdict) = (Verdict::Invalid, Verdict::Invalid);
-    assert_eq!(found(&arms), []);
-}
 
 /// Found by looking at all blocks.
 const OF_BLOCKS: &str = "EXCLUDED";
 
-/// Two arms in five blocks, of which these are INVALID for these reasons.
-fn blocks(void: &[(&str, u32, &'static str)]) -> Vec<Arm> {
-    let mut arms: Vec<Arm> =
-        (1..=5).flat_map(|block| ["none", "seda"].map(|policy| steady_at(policy, block, 100.0, 100.0))).collect();
-    for (policy, block, code) in void {
-        let spoiled = arms.iter_mut().find(|arm| arm.policy == *policy && arm.block == *block).expect("an arm");
-        spoiled.verdict = Invalid;
-        let mut reasons = Reasons { code, arm: String::new(), list: Vec::new() };
-        reasons.invalid("", "", "", "");
-        spoiled.reasons.append(&mut reasons.list);
-    }
-    arms
-}
-
-#[test]
-fn a_block_that_the_machine_spoiled_is_left_out_and_the_run_stands() {
-    let found = |arms: &[Arm]| {
-        let left_out = excluded(arms);
-        let reasons = judge_run(arms, &left_out, &[]);
-        (left_out.into_iter().collect::<Vec<_>>(), verdict(&reasons), reasons)
-    };
-    assert_eq!(found(&blocks(&[])), (vec![], Verdict::Valid, vec![]));
-    // One of five, whichever arms of it.
-    for void in [&[("seda", 2, "NOISE")][..], &[("seda", 2, "STEAL"), ("none", 2, "GAP")]] {
-        let (left_out, verdict, reasons) = found(&blocks(void));
-        assert_eq!((left_out, verdict), (vec![2], Warn));
-        let told = &reasons.last().expect("it is told").value;
-        assert!(
-            told.starts_with("1 of 5 blocks (") && told.contains(&format!("seda (block 2): {}", void[0].2)),
-            "{told}"
-        );
-    }
-    // Two of five are too many; what a policy may have caused is no such reason, alone or beside one.
-    for void in [
-        &[("seda", 2, "NOISE"), ("seda", 4, "NOISE")][..],
-        &[("seda", 2, "LAG")],
-        &[("seda", 2, "NOISE"), ("seda", 2, "CPU")],
-        &[("seda", 2, "NOISE"), ("none", 2, "LEDGER")],
-    ] {
-        let (left_out, verdict, _) = found(&blocks(void));
-        assert_eq!((left_out, verdict), (vec![], Invalid), "{void:?}");
-    }
-    // A single block has nothing beside it.
-    let one: Vec<Arm> = blocks(&[("none", 1, "NOISE")]).into_iter().filter(|arm| arm.block == 1).collect();
-    assert_eq!(found(&one).1, Invalid);
-}
-
-#[test]
-fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
-    let mut arm = steady_at("seda", 1, 100.0, 105.0);
-    arm.conditions.noise = Some(0.01);
-    arm.generator.cpu = 0.31;
-    busy(&mut arm, 10, 1000, 0);
-    files(&mut arm, 100);
-    steady(&mut arm, |_| ());
-    not_offered(&mut arm, 1.0);
-    arm.phases[0].measures.arrivals = Some(Dispersion { windows: 100, per_window: 5.0, index: 1.1 });
-    let bound = Arm { bound: true, ..Arm::default() };
-    let mut summary = Summary {
-        arms: vec![steady_at("none", 1, 1.0, 1.0), arm, bound],
-        headroom: Some(Headroom { ceiling_per_s: 9000.0, ..Headroom::default() }),
-        noise_floor: vec![twins("equivalent", Some([0.99, 1.02]))],
-        ..Summary::default()
-    };
-    for gate in &GATES {
-        assert!(gate.reading(&summary).is_some(), "{} says nothing", gate.code);
-    }
-    assert_eq!(CPU.reading(&summary).as_deref(), Some("31 % (seda)"), "the worst arm");
-    assert_eq!(UNSENT.reading(&summary).as_deref(), Some("0"), "all arms alike");
-    summary.mode = Mode::Virtual;
-    assert_eq!((CPU.reading(&summary), LEDGER.reading(&summary).is_some()), (None, true));
-}
-
 #[test]
 fn every_gate_of_the_table_has_a_pair_for_each_of_its_verdicts() {
-    let mut shown: BTreeSet<(&str, Verdict)> = PAIRS.iter().map(|(code, verdict, ..)| (*code, *verdict)).collect();
+    let mut shown: BTreeSet<(&str, Validity)> = PAIRS.iter().map(|(code, verdict, ..)| (*code, *verdict)).collect();
     shown.extend(LIMITS.iter().map(|(code, verdict, ..)| (*code, *verdict)));
     shown.extend(VOID_FROM.iter().map(|(code, ..)| (*code, Invalid)));
-    shown.extend([(OF_TWINS[0], Verdict::Invalid), (OF_TWINS[1], Verdict::Warn), (OF_BLOCKS, Verdict::Warn)]);
-    let listed: BTreeSet<(&str, Verdict)> =
+    shown.extend([(OF_TWINS[0], Validity::Invalid), (OF_TWINS[1], Validity::Warn), (OF_BLOCKS, Validity::Warn)]);
+    let listed: BTreeSet<(&str, Validity)> =
         GATES.iter().flat_map(|gate| gate.verdicts.iter().map(|verdict| (gate.code, *verdict))).collect();
     assert_eq!(shown, listed, "left: shown to work here; right: listed in the table");
     let codes: BTreeSet<&str> = GATES.iter().map(|gate| gate.code).collect();
@@ -546,7 +337,7 @@ fn every_gate_of_the_table_has_a_pair_for_each_of_its_verdicts() {
 #[test]
 fn the_table_stands_in_the_docs() {
     let mut table = String::new();
-    for Gate { code, verdicts, finds, limit, remedy, .. } in &GATES {
+    for ValidityGate { code, verdicts, finds, limit, remedy, .. } in &GATES {
         let words: Vec<&str> = verdicts.iter().map(|verdict| verdict.word()).collect();
         let _ = writeln!(table, "| `{code}` | {} | {finds} | {limit} | {remedy} |", words.join(", "));
     }

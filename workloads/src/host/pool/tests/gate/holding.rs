@@ -144,7 +144,7 @@ fn a_phase_may_begin_with_a_policy_as_new() {
     for (renewed_in, served) in [(Vec::new(), 1), (vec![1], 2)] {
         let client = client("fixed-rate", &settings, ClientScope::All);
         plan.client = Some(ClientSpec { renewed_in, ..client });
-        let again = OnTrouble::Login { wait: 500 * MS };
+        let again = FailureRule::Login { wait: 500 * MS };
         behaviour(&mut plan, Behaviour { on_reject: again, ..Behaviour::default() });
         assert_eq!(go(&plan, &mut |_, _| (10 * MS, OK)).ledger.served, served);
     }

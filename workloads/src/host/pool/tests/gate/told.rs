@@ -83,7 +83,7 @@ fn a_policy_is_told_who_asks_and_how_it_ended() {
         customer: [(Class(0), 9)].into(),
         class_header: None,
     };
-    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     let mut answers = [BUSY, NEVER, OK].into_iter();
     let mut sent = Vec::new();
@@ -151,7 +151,7 @@ static CREDITS: Entry =
 fn demand_travels_up_with_requests_and_credits_down_with_replies() {
     const TWO: Answer<'static> = Answer { status: 200, headers: &[("X-Note", b"2")], body: b"" };
     let mut plan = plan(1, 50 * MS);
-    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     let mut answers = [TWO, BUSY].into_iter();
     let mut demand = Vec::new();
@@ -168,7 +168,7 @@ fn demand_travels_up_with_requests_and_credits_down_with_replies() {
 #[test]
 fn a_user_that_does_not_heed_tries_again_and_its_policy_is_told() {
     let mut plan = plan(1, 50 * MS);
-    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, heed_dont_retry: false, ..Behaviour::default() });
     let mut answers = [BUSY, NEVER].into_iter();
     let _ = go_with(&SCRIBE, ClientScope::All, &plan, &mut |_, _| (10 * MS, answers.next().unwrap_or(OK)));

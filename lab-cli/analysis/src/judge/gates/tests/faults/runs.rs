@@ -1,0 +1,150 @@
+//! Gates that look at a whole run, and what gates read where they find nothing.
+
+use super::*;
+
+fn twins(verdict: &str, interval: Option<[f64; 2]>) -> Comparison {
+    Comparison {
+        metric: "goodput_per_s".to_owned(),
+        phase: "spike".to_owned(),
+        baseline: "none".to_owned(),
+        policy: "none-again".to_owned(),
+        verdict: verdict.to_owned(),
+        primary: true,
+        ratio: Some(1.0),
+        interval,
+        margin: 0.05,
+        blocks: 7,
+        ..Comparison::default()
+    }
+}
+
+#[test]
+fn an_arm_that_differs_from_itself_is_found_and_so_is_noise_over_the_margin() {
+    let found = |comparison: Comparison| {
+        let reasons = judge_run(&[], &BTreeSet::new(), &[comparison]);
+        reasons.into_iter().map(|reason| (reason.code, reason.verdict)).collect::<Vec<_>>()
+    };
+    let one = |code: &str, verdict| vec![(code.to_owned(), verdict)];
+    assert_eq!(found(twins("different", Some([1.1, 1.3]))), one("A/A", Validity::Invalid));
+    assert_eq!(found(twins("inconclusive", Some([0.949, 1.02]))), one("POWER", Validity::Warn));
+    assert_eq!(found(twins("inconclusive", Some([0.99, 1.051]))), one("POWER", Validity::Warn));
+    assert_eq!(found(twins("equivalent", Some([0.96, 1.04]))), []);
+    assert_eq!(found(twins("inconclusive", None)), [], "too few blocks for an interval: that is told by the verdict");
+    // Of metrics to look at, one in twenty is different by chance.
+    assert_eq!(found(Comparison { primary: false, ..twins("different", Some([1.1, 1.3])) }), []);
+}
+
+#[test]
+fn fractions_are_as_far_from_nothing_as_they_say() {
+    let comparison =
+        Comparison { ratio: None, difference: Some(0.0), margin: 0.02, ..twins("inconclusive", Some([-0.03, 0.01])) };
+    let reasons = judge_run(&[], &BTreeSet::new(), &[comparison]);
+    assert_eq!(reasons.len(), 1);
+    assert!(reasons[0].value.contains("3.0 %"), "{}", reasons[0].value);
+}
+
+/// An arm whose processors had this speed all the time.
+fn steady_at(policy: &str, block: u32, generator: f64, service: f64) -> Arm {
+    let mut arm = Arm { policy: policy.to_owned(), block, ..sound() };
+    arm.conditions.generator_speed = speed(generator, generator);
+    arm.conditions.service_speed = speed(service, service);
+    arm
+}
+
+#[test]
+fn arms_of_one_block_that_ran_at_two_speeds_are_found_and_blocks_may_differ() {
+    let found = |arms: &[Arm]| judge_run(arms, &BTreeSet::new(), &[]);
+    assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("seda", 1, 150.0, 109.9)]), []);
+    // All arms of a block alike: they are compared within it.
+    assert_eq!(found(&[steady_at("none", 1, 100.0, 100.0), steady_at("none", 2, 200.0, 200.0)]), []);
+    let arms = [
+        steady_at("none", 1, 100.0, 100.0),
+        steady_at("seda", 1, 100.0, 112.0),
+        steady_at("none", 2, 100.0, 125.0),
+        steady_at("seda", 2, 100.0, 100.0),
+    ];
+    let reasons = found(&arms);
+    let [reason] = &reasons[..] else { panic!("{reasons:?}") };
+    assert_eq!((reason.code.as_str(), reason.verdict), ("DRIFT", Validity::Warn));
+    assert_eq!(
+        reason.value,
+        "the service's processor was 1.25 times as fast for none (block 2) as for seda (block 2); so in 2 blocks"
+    );
+    // An arm that is left out of comparisons spoils none.
+    let mut arms = arms;
+    (arms[1].verdict, arms[2].verdict) = (Validity::Invalid, Validity::Invalid);
+    assert_eq!(found(&arms), []);
+}
+
+/// Two arms in five blocks, of which these are INVALID for these reasons.
+fn blocks(void: &[(&str, u32, &'static str)]) -> Vec<Arm> {
+    let mut arms: Vec<Arm> =
+        (1..=5).flat_map(|block| ["none", "seda"].map(|policy| steady_at(policy, block, 100.0, 100.0))).collect();
+    for (policy, block, code) in void {
+        let spoiled = arms.iter_mut().find(|arm| arm.policy == *policy && arm.block == *block).expect("an arm");
+        spoiled.verdict = Invalid;
+        let mut reasons = Reasons { code, arm: String::new(), list: Vec::new() };
+        reasons.invalid("", "", "", "");
+        spoiled.reasons.append(&mut reasons.list);
+    }
+    arms
+}
+
+#[test]
+fn a_block_that_the_machine_spoiled_is_left_out_and_the_run_stands() {
+    let found = |arms: &[Arm]| {
+        let left_out = excluded(arms);
+        let reasons = judge_run(arms, &left_out, &[]);
+        (left_out.into_iter().collect::<Vec<_>>(), verdict(&reasons), reasons)
+    };
+    assert_eq!(found(&blocks(&[])), (vec![], Validity::Valid, vec![]));
+    // One of five, whichever arms of it.
+    for void in [&[("seda", 2, "NOISE")][..], &[("seda", 2, "STEAL"), ("none", 2, "GAP")]] {
+        let (left_out, verdict, reasons) = found(&blocks(void));
+        assert_eq!((left_out, verdict), (vec![2], Warn));
+        let told = &reasons.last().expect("it is told").value;
+        assert!(
+            told.starts_with("1 of 5 blocks (") && told.contains(&format!("seda (block 2): {}", void[0].2)),
+            "{told}"
+        );
+    }
+    // Two of five are too many; what a policy may have caused is no such reason, alone or beside one.
+    for void in [
+        &[("seda", 2, "NOISE"), ("seda", 4, "NOISE")][..],
+        &[("seda", 2, "LAG")],
+        &[("seda", 2, "NOISE"), ("seda", 2, "CPU")],
+        &[("seda", 2, "NOISE"), ("none", 2, "LEDGER")],
+    ] {
+        let (left_out, verdict, _) = found(&blocks(void));
+        assert_eq!((left_out, verdict), (vec![], Invalid), "{void:?}");
+    }
+    // A single block has nothing beside it.
+    let one: Vec<Arm> = blocks(&[("none", 1, "NOISE")]).into_iter().filter(|arm| arm.block == 1).collect();
+    assert_eq!(found(&one).1, Invalid);
+}
+
+#[test]
+fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
+    let mut arm = steady_at("seda", 1, 100.0, 105.0);
+    arm.conditions.noise = Some(0.01);
+    arm.generator.cpu = 0.31;
+    busy(&mut arm, 10, 1000, 0);
+    files(&mut arm, 100);
+    steady(&mut arm, |_| ());
+    not_offered(&mut arm, 1.0);
+    arm.phases[0].measures.arrivals = Some(Dispersion { windows: 100, per_window: 5.0, index: 1.1 });
+    let bound = Arm { bound: true, ..Arm::default() };
+    let mut summary = RunSummary {
+        arms: vec![steady_at("none", 1, 1.0, 1.0), arm, bound],
+        headroom: Some(Headroom { ceiling_per_s: 9000.0, ..Headroom::default() }),
+        noise_floor: vec![twins("equivalent", Some([0.99, 1.02]))],
+        ..RunSummary::default()
+    };
+    for gate in &GATES {
+        assert!(gate.reading(&summary).is_some(), "{} says nothing", gate.code);
+    }
+    assert_eq!(CPU.reading(&summary).as_deref(), Some("31 % (seda)"), "the worst arm");
+    assert_eq!(UNSENT.reading(&summary).as_deref(), Some("0"), "all arms alike");
+    summary.mode = Mode::Virtual;
+    assert_eq!((CPU.reading(&summary), LEDGER.reading(&summary).is_some()), (None, true));
+}
