@@ -113,6 +113,25 @@ pub struct Call {
 }
 
 impl Call {
+    /// A first attempt of type 0 to get an answer from this path, on a kept connection, wanted at time 0.
+    #[must_use]
+    pub fn get(class: Class, path: Arc<str>, headers: Arc<str>) -> Self {
+        Self {
+            kind: Kind(0),
+            class,
+            want: Want::Answer,
+            method: Method::Get,
+            path,
+            headers,
+            body: None,
+            wanted_at: Timestamp::ZERO,
+            give_up_after: None,
+            attempt: 0,
+            hop: 0,
+            connection: Connection::Keep,
+        }
+    }
+
     /// The values that the ledgers need.
     #[must_use]
     pub fn intent(&self) -> Intent {

@@ -201,16 +201,17 @@ fn who_is_to_come_back_is_refused_with_the_time_where_nobody_can_wait_outside() 
 
 #[test]
 fn a_machine_that_samples_load_is_told_when_that_is_due() {
+    const STAGE: LoadSample = LoadSample::Stage { queue: 3, workers: 2, idle: 1, completed: 9 };
     let entry = Catalogue::find("thread-pool").expect("it is there");
     let [sampling] = entry.samples else { panic!("one kind of samples") };
-    let mut sampler = sampler::Sampler::all(entry.samples, at(0)).remove(0);
-    let stage = LoadSample::Stage { queue: 3, workers: 2, idle: 1, completed: 9 };
-    assert_eq!(sampler.take(at(0) + sampling.period / 2, stage, 4, &LoadReading::default()), None);
+    let mut samplers = sampler::Samplers::new(entry.samples, at(0));
+    let mut taken = |now| {
+        let mut told = Vec::new();
+        let next = samplers.take(now, STAGE, 4, &LoadReading::default(), |sample| told.push(sample));
+        (told, next)
+    };
+    assert_eq!(taken(at(0) + sampling.period / 2), (vec![], Some(at(0) + sampling.period)));
     let late = at(0) + sampling.period * 5;
-    assert_eq!(sampler.take(late, stage, 4, &LoadReading::default()), Some(stage));
-    assert_eq!(
-        sampler.take(late, stage, 4, &LoadReading::default()),
-        None,
-        "once, not once for each period that was missed"
-    );
+    assert_eq!(taken(late), (vec![STAGE], Some(late + sampling.period)));
+    assert_eq!(taken(late).0, [], "once, not once for each period that was missed");
 }

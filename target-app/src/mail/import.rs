@@ -229,7 +229,7 @@ pub fn open(path: &Path, options: ImportOptions) -> Result<MailSource, OpenError
     if maildir::is_maildir(path) {
         return Ok(MailSource { kind: SourceKind::Maildir, messages: Box::new(maildir::read(path, options)) });
     }
-    Ok(MailSource { kind: SourceKind::Directory, messages: Box::new(directory::read(path, options)) })
+    Ok(MailSource { kind: SourceKind::Directory, messages: directory::read(path, options) })
 }
 
 /// The result of an import.

@@ -73,25 +73,33 @@ impl<R: BufRead> Mbox<R> {
         Ok(self.reader.by_ref().take(PIECE).read_until(b'\n', &mut self.piece)? > 0)
     }
 
-    /// Reads up to the first separator.
-    fn start(&mut self) -> Option<Result<RawMail, ImportProblem>> {
-        self.state = State::Reading;
-        let (mut before, mut blank, mut starts_line) = (0, true, true);
-        loop {
-            match self.next_piece() {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => return self.fail(error),
-            }
+    /// Reads up to the next separator, or to the end. `each` gets every piece before it, and whether a line starts with
+    /// the piece; `blank`: the line before is empty. Says whether the last line is.
+    fn up_to_separator(&mut self, mut blank: bool, mut each: impl FnMut(&[u8], bool)) -> io::Result<bool> {
+        let mut starts_line = true;
+        while self.next_piece()? {
             if starts_line && is_separator(&self.piece, blank) {
                 self.separator = Some(self.piece.clone());
                 break;
             }
-            if !self.piece.iter().all(u8::is_ascii_whitespace) {
-                before += self.piece.len() as u64;
-            }
-            starts_line = self.piece.ends_with(b"\n");
+            each(&self.piece, starts_line);
             blank = starts_line && is_blank(&self.piece);
+            starts_line = self.piece.ends_with(b"\n");
+        }
+        Ok(blank)
+    }
+
+    /// Reads up to the first separator.
+    fn start(&mut self) -> Option<Result<RawMail, ImportProblem>> {
+        self.state = State::Reading;
+        let mut before = 0;
+        let read = self.up_to_separator(true, |piece, _| {
+            if !piece.iter().all(u8::is_ascii_whitespace) {
+                before += piece.len() as u64;
+            }
+        });
+        if let Err(error) = read {
+            return self.fail(error);
         }
         (before > 0).then(|| Err(self.problem(ImportReason::BeforeFirst { bytes: before })))
     }
@@ -99,27 +107,20 @@ impl<R: BufRead> Mbox<R> {
     /// Reads from a separator, which was read already, to the next.
     fn message(&mut self, separator: &[u8]) -> Option<Result<RawMail, ImportProblem>> {
         self.number += 1;
-        let mut raw = Vec::new();
-        let (mut too_long, mut blank, mut starts_line) = (false, false, true);
-        loop {
-            match self.next_piece() {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => return self.fail(error),
-            }
-            if starts_line && is_separator(&self.piece, blank) {
-                self.separator = Some(self.piece.clone());
-                break;
-            }
-            let line = if starts_line { unquoted(&self.piece, self.options.quoting) } else { &self.piece };
+        let (mut raw, mut too_long) = (Vec::new(), false);
+        let ImportOptions { quoting, max_bytes } = self.options;
+        let read = self.up_to_separator(false, |piece, starts_line| {
+            let line = if starts_line { unquoted(piece, quoting) } else { piece };
             // One more for the empty line that follows each message and is not part of it.
-            too_long |= raw.len() + line.len() > self.options.max_bytes.saturating_add(2);
+            too_long |= raw.len() + line.len() > max_bytes.saturating_add(2);
             if !too_long {
                 raw.extend_from_slice(line);
             }
-            blank = starts_line && is_blank(&self.piece);
-            starts_line = self.piece.ends_with(b"\n");
-        }
+        });
+        let blank = match read {
+            Ok(blank) => blank,
+            Err(error) => return self.fail(error),
+        };
         if blank {
             let end = raw.strip_suffix(b"\r\n").or(raw.strip_suffix(b"\n")).map_or(raw.len(), <[u8]>::len);
             raw.truncate(end);

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use controllers::{JobId, Tags, Timestamp, UnixSeconds};
 use workloads::{
-    persona::{Call as Wanted, Connection, Method, Want},
+    persona::Call as Wanted,
     sim::{ConnId, Cx, Response, SimRequest},
 };
 
@@ -147,20 +147,9 @@ impl Cluster {
         let Some(JobCalls { user, .. }) = self.calls.by_job.get(&(*node, *job)) else { return };
         let Caller { machine, pool, .. } = &self.calls.callers[*caller];
         let Tags { attempt, class, kind, .. } = call.tags;
-        let wanted = Wanted {
-            want: Want::Answer,
-            kind,
-            class,
-            method: Method::Get,
-            path: Arc::clone(&self.calls.path),
-            headers: machine.headers(call, cx.now()).into(),
-            body: None,
-            wanted_at: call.entered,
-            give_up_after: None,
-            attempt,
-            hop: 0,
-            connection: Connection::Keep,
-        };
+        let headers = machine.headers(call, cx.now()).into();
+        let wanted = Wanted::get(class, Arc::clone(&self.calls.path), headers);
+        let wanted = Wanted { kind, wanted_at: call.entered, attempt, ..wanted };
         let conn = ConnId { place: u32::MAX, generation: 0 };
         let key = call.attempt_key().unwrap_or_default();
         let asked = SimRequest { conn, user: *user, call: wanted, key, number: None, left: None };
