@@ -98,7 +98,7 @@ pub struct Ctx<'a> {
     /// Jobs that were admitted here and have not ended, and jobs whose release the host has not polled yet.
     pub in_flight: u32,
     /// Jobs held here without a decision.
-    pub parked: u32,
+    pub held: u32,
     /// The only source of randomness.
     pub random: &'a mut dyn Random,
     /// The actions that the machine requests from the host.

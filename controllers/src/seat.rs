@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, SiteId,
-    Timestamp, UnixSeconds, Verdict, gate::JobQueue, policy::Reason,
+    Timestamp, UnixSeconds, Verdict, policy::Reason, primitives::JobQueue,
 };
 
 /// An installed policy.
@@ -33,7 +33,7 @@ pub struct Seat<J = ()> {
     /// Admitted jobs that have not ended.
     in_flight: InFlight,
     /// Held jobs.
-    parked: JobQueue<Waiting<J>>,
+    held: JobQueue<Waiting<J>>,
     effects: Effects,
     /// Held jobs that a replaced policy had released, and whose release the host has not polled yet.
     released_before: BTreeSet<JobId>,
@@ -73,7 +73,7 @@ impl Hasher for Spread {
     }
 }
 
-/// Totals since the creation of the seat: `offered = admitted + refused + sent_back + left + parked`.
+/// Totals since the creation of the seat: `offered = admitted + refused + sent_back + left + held`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Offers.
@@ -169,7 +169,7 @@ impl<J> Seat<J> {
             epoch: 0,
             clock: CallTime::default(),
             in_flight: InFlight::default(),
-            parked: JobQueue::default(),
+            held: JobQueue::default(),
             effects: Effects::default(),
             released_before: BTreeSet::new(),
             quality: FULL_QUALITY,
@@ -187,7 +187,7 @@ impl<J> Seat<J> {
             Verdict::Refuse(refusal) => Decision::Refuse(job, refusal),
             Verdict::ComeBack(wait) => Decision::ComeBack(job, wait),
             Verdict::Hold => {
-                self.parked.push(offer.id, Waiting { job, offer: *offer, offered: now });
+                self.held.push(offer.id, Waiting { job, offer: *offer, offered: now });
                 Decision::Hold
             }
         }
@@ -197,7 +197,7 @@ impl<J> Seat<J> {
     pub fn decide_with(&mut self, now: Timestamp, offer: &Offer, job: impl FnOnce() -> J) -> Verdict {
         let verdict = self.verdict(now, offer);
         if verdict == Verdict::Hold {
-            self.parked.push(offer.id, Waiting { job: job(), offer: *offer, offered: now });
+            self.held.push(offer.id, Waiting { job: job(), offer: *offer, offered: now });
         }
         verdict
     }
@@ -205,7 +205,7 @@ impl<J> Seat<J> {
     /// Removes a held job that left. `None`: the job is not held (decided, or never offered here).
     pub fn leave(&mut self, now: Timestamp, id: JobId) -> Option<Waiting<J>> {
         self.advance(now);
-        let gone = self.parked.remove(id)?;
+        let gone = self.held.remove(id)?;
         self.effects.forget(id);
         self.released_before.remove(&id);
         self.counts.left += 1;
@@ -217,7 +217,7 @@ impl<J> Seat<J> {
     /// True if this job is held.
     #[must_use]
     pub fn holds(&self, id: JobId) -> bool {
-        self.parked.contains(id)
+        self.held.contains(id)
     }
 
     /// Passes one fact to the policy.
@@ -292,7 +292,7 @@ impl<J> Seat<J> {
         }
         self.policy = policy;
         self.epoch = self.epoch.wrapping_add(1);
-        for job in self.parked.iter().map(|waiting| waiting.offer).collect::<Vec<_>>() {
+        for job in self.held.iter().map(|waiting| waiting.offer).collect::<Vec<_>>() {
             if decided.contains(&job.id) {
                 continue;
             }
@@ -327,8 +327,8 @@ impl<J> Seat<J> {
 
     /// Held jobs.
     #[must_use]
-    pub fn parked(&self) -> u32 {
-        self.parked.len()
+    pub fn held(&self) -> u32 {
+        self.held.len()
     }
 
     /// Totals since the creation of the seat.
@@ -374,7 +374,7 @@ impl<J> Seat<J> {
             now: self.clock.now,
             wall: self.clock.wall,
             in_flight: count(self.in_flight.len()) + self.effects.releases(),
-            parked: self.parked.len().saturating_sub(self.effects.decided()),
+            held: self.held.len().saturating_sub(self.effects.decided()),
             random: &mut self.random,
             effects: &mut self.effects,
             observer: &mut *self.observer,
@@ -395,7 +395,7 @@ impl<J> Seat<J> {
     fn settle(&mut self, effect: Effect) -> Option<Next<J>> {
         match effect {
             Effect::Release(id, mut grant) => {
-                let waiting = self.parked.remove(id)?;
+                let waiting = self.held.remove(id)?;
                 // The end of a job that a replaced policy released carries no information for this one.
                 let before = u32::from(self.released_before.remove(&id));
                 grant.epoch = self.epoch.wrapping_sub(before);
@@ -403,7 +403,7 @@ impl<J> Seat<J> {
                 Some(Next::Release(waiting, grant))
             }
             Effect::Refuse(id, refusal) => {
-                let waiting = self.parked.remove(id)?;
+                let waiting = self.held.remove(id)?;
                 self.counts.refused += 1;
                 Some(Next::Refuse(waiting, refusal))
             }
@@ -451,7 +451,7 @@ impl<J> std::fmt::Debug for Seat<J> {
             .field("site", &self.site)
             .field("policy", &self.policy)
             .field("in_flight", &self.in_flight.len())
-            .field("parked", &self.parked.len())
+            .field("held", &self.held.len())
             .field("counts", &self.counts)
             .finish_non_exhaustive()
     }

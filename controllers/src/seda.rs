@@ -39,7 +39,7 @@ mod class_controller;
 mod degrade;
 mod mm1;
 mod params;
-mod percentile;
+mod percentile_param;
 mod pid;
 mod pressure;
 mod quality;

@@ -82,10 +82,10 @@ pub struct AppAnswer {
 }
 
 impl AppAnswer {
-    /// Puts on an answer what its end requires, and what it tells the sender's policy.
+    /// Adds to an answer the headers that its end requires, and the note for the sender's policy.
     fn new(mut response: Response<PageBody>, end: &End, note: Option<Note>) -> Self {
         for (name, value) in request::headers(end, note) {
-            // Only the address of another node could be unfit, and that was checked at the start.
+            // Only the address of another node could be invalid, and that was checked at the start.
             let value = match value {
                 Cow::Borrowed(value) => Some(HeaderValue::from_static(value)),
                 Cow::Owned(value) => HeaderValue::try_from(value).ok(),
@@ -103,7 +103,7 @@ impl AppAnswer {
 }
 
 impl LiveApp {
-    /// A service that is open, with its sites. Needs a runtime.
+    /// The app of an open service, with its sites. Needs a runtime.
     pub(crate) fn new(
         task: &TaskSpec,
         service: Arc<dyn Service>,
@@ -174,7 +174,7 @@ impl LiveApp {
     /// panicked.
     async fn dispatch(self: &Arc<Self>, mut request: Request, offer: Offer) -> Option<JobReply> {
         let branch = request.route.branch.0;
-        // From its stage on the request may carry other tags than the policy at dispatch is told.
+        // From its stage on the request may carry other tags than those for the policy at dispatch.
         let tags = self.sites.stages.get(branch).map_or(offer.tags, |stage| stage.spec().carried(offer.tags));
         request.tags = tags;
         let (sender, reply) = oneshot::channel();
@@ -228,7 +228,7 @@ impl LiveApp {
         self.unserved(&End::Refused(refusal), None)
     }
 
-    /// An answer that no handler made. The page of a refusal is made at the start: only the head is put together here.
+    /// An answer that no handler made. The page of a refusal is made at the start: only the head is composed here.
     fn unserved(&self, end: &End, note: Option<Note>) -> AppAnswer {
         let status = StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         let page = match end {
@@ -255,7 +255,7 @@ impl LiveApp {
     }
 }
 
-/// The gate at dispatch has decided about a job.
+/// Continues a job after the decision of the gate at dispatch.
 fn go_on(job: Option<Job>, decided: AdmissionResult) {
     match (job, decided) {
         (Some(job), Ok(permit)) => job.let_in(permit),
@@ -264,7 +264,7 @@ fn go_on(job: Option<Job>, decided: AdmissionResult) {
     }
 }
 
-/// A job that may be held, or wait for a worker of dispatch: its client may go away meanwhile.
+/// A job that may be held, or wait for a worker of dispatch: removed if its client goes away meanwhile.
 struct MayWait<'a> {
     app: Option<&'a Arc<LiveApp>>,
     id: JobId,

@@ -1,18 +1,18 @@
-//! The value of a `Host` header, read strictly: all of it counts (RFC 9112, section 3.2; RFC 3986, section 3.2.2).
+//! A strict parser of the value of a `Host` header: all of it counts (RFC 9112, section 3.2; RFC 3986, section 3.2.2).
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// A host that a request is meant for.
+/// The host of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Host<'a> {
-    /// An address, which nobody can lead elsewhere.
+    /// An address, which nobody can redirect.
     Address(IpAddr),
     /// A registered name, as written.
     Name(&'a str),
 }
 
 impl<'a> Host<'a> {
-    /// The host of `host [":" port]`; `None` if it is anything else: with a user, a path, white space, no name at all.
+    /// The host of `host [":" port]`; `None` for anything else: with a user, a path, white space, or an empty name.
     pub(crate) fn of(authority: &'a str) -> Option<Self> {
         let (host, rest) = match authority.strip_prefix('[') {
             Some(literal) => {
@@ -45,7 +45,7 @@ impl<'a> Host<'a> {
         (!name.is_empty()).then_some(Self::Name(name))
     }
 
-    /// This machine, by a name or address that leads nowhere else.
+    /// True for this machine, by a name or address that cannot mean another one.
     pub(crate) fn is_loopback(self) -> bool {
         match self {
             Self::Address(address) => address.is_loopback(),

@@ -8,6 +8,7 @@ mod attempt;
 mod caller;
 mod machine;
 mod pool;
+mod retry;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -25,8 +26,7 @@ pub use attempt::CallCounts;
 pub(crate) use caller::Callers;
 pub(crate) use machine::{Call, CallContext, CallMachine, CallStep, RequestCalls};
 pub(crate) use pool::{Pool, Way};
-
-use crate::tree::{CallSpec, WhenRefused};
+use retry::RetryDecision;
 
 /// The key of all draws for a call on behalf of a request with this key. `place`: the index of the called service among all; `number`:
 /// the index of the call among those to this service.
@@ -89,43 +89,6 @@ pub(crate) struct CallsResult {
 impl CallsResult {
     /// The result for a request without calls.
     pub(crate) const NONE: Self = Self { ended: CallsEnded::Answered, note: None };
-}
-
-/// What comes after an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AfterAttempt {
-    /// Another attempt, at once.
-    Again {
-        /// The called service had said `X-Retry: never`.
-        told_not_to: bool,
-    },
-    /// The call has ended.
-    Over(CallsEnded),
-}
-
-impl CallSpec {
-    /// What comes after this attempt (the first is number 0).
-    pub(crate) fn after(&self, reply: AttemptEnd, attempt: u8) -> AfterAttempt {
-        match reply {
-            AttemptEnd::Refused { retry } if attempt + 1 < self.attempts && (retry || !self.heed_dont_retry) => {
-                AfterAttempt::Again { told_not_to: !retry }
-            }
-            AttemptEnd::Refused { .. } => AfterAttempt::Over(self.given_up()),
-            AttemptEnd::Answered => AfterAttempt::Over(CallsEnded::Answered),
-            AttemptEnd::Failed | AttemptEnd::TimedOut | AttemptEnd::Unavailable => {
-                AfterAttempt::Over(CallsEnded::Failed)
-            }
-        }
-    }
-
-    /// The result of a call whose last attempt was refused, by the called service or by the caller's own policy.
-    pub(crate) fn given_up(&self) -> CallsEnded {
-        match self.when_refused {
-            WhenRefused::Overloaded => CallsEnded::Refused(RetryHint::Unsaid),
-            WhenRefused::DontRetry => CallsEnded::Refused(RetryHint::Never),
-            WhenRefused::Degrade => CallsEnded::Answered,
-        }
-    }
 }
 
 /// The header lines that a call takes over from its request: criticality, user, customer, note, the time that is left, and the class where

@@ -37,7 +37,7 @@ impl Classification {
         })
     }
 
-    /// Tags with the class of a request, and with its criticality as it asks to be dispatched; `said`: what it says itself.
+    /// Tags with the class of a request, and with its criticality at dispatch; `said`: its own criticality.
     pub(crate) fn ranked(&self, tags: Tags, said: Option<Criticality>, facts: &RequestFacts<'_>) -> Tags {
         let class = self.classes.class(facts);
         let criticality = said.or_else(|| self.by_class.get(&class).copied()).unwrap_or_default();
@@ -50,7 +50,7 @@ impl Classification {
 pub(crate) struct RequestFacts<'a> {
     pub(crate) head: &'a Parts,
     pub(crate) peer: SocketAddr,
-    /// Of the service, if the request belongs to one.
+    /// The session of the service, if the request belongs to one.
     pub(crate) session: Option<u64>,
 }
 

@@ -1,18 +1,18 @@
-//! The process's clocks. Everything else is told the time.
+//! The process's clocks. All other code is passed the time.
 
 use std::time::Instant;
 
 use controllers::{Timestamp, UnixSeconds};
 use nix::time::{ClockId, clock_gettime};
 
-/// Time since the process began to serve. Copies agree.
+/// Time since the process began to serve. Copies show the same time.
 #[derive(Debug, Clone, Copy)]
 pub struct ServiceClock(Source);
 
 #[derive(Debug, Clone, Copy)]
 enum Source {
     System(Instant),
-    /// Time that a test moves on.
+    /// Time that a test advances.
     #[cfg(test)]
     Manual(&'static manual::ManualClock),
 }
@@ -27,13 +27,13 @@ impl ServiceClock {
         Self(Source::System(Instant::now()))
     }
 
-    /// A clock that shows what this one says.
+    /// A clock that shows the time of `manual`.
     #[cfg(test)]
     pub(crate) fn manual(clock: &'static manual::ManualClock) -> Self {
         Self(Source::Manual(clock))
     }
 
-    /// Now.
+    /// The current time.
     #[must_use]
     pub fn now(self) -> Timestamp {
         match self.0 {
@@ -45,8 +45,8 @@ impl ServiceClock {
         }
     }
 
-    /// The wall clock, as the kernel had it at its last tick (some milliseconds ago): read without a system call, at a
-    /// fraction of what the exact one costs. 0 where there is none.
+    /// The wall clock at the kernel's last tick (some milliseconds ago): read without a system call, at a fraction of
+    /// the cost of the exact one. 0 where there is none.
     #[must_use]
     pub fn wall(self) -> UnixSeconds {
         #[cfg(test)]
@@ -57,14 +57,14 @@ impl ServiceClock {
         UnixSeconds(read.ok().and_then(|time| u64::try_from(time.tv_sec()).ok()).unwrap_or_default())
     }
 
-    /// When the clock shows that time, for a limit that may be a millisecond or two late.
+    /// The instant at which the clock shows this time, for a limit that may be a millisecond or two late.
     #[must_use]
     pub fn instant(self, at: Timestamp) -> tokio::time::Instant {
         tokio::time::Instant::from_std(self.std_instant(at))
     }
 
-    /// Waits until the clock shows that time, to about a tenth of a millisecond. Tokio's own timers count in whole
-    /// milliseconds, rounded up twice: they are 1.2 ms late in the mean.
+    /// Waits until the clock shows this time, to about a tenth of a millisecond. Tokio's own timers count in whole
+    /// milliseconds, rounded up twice: they are 1.2 ms late on average.
     pub async fn sleep_until(self, at: Timestamp) {
         match self.0 {
             Source::System(_) => _ = async_io::Timer::at(self.std_instant(at)).await,
@@ -87,7 +87,7 @@ impl ServiceClock {
         }
     }
 
-    /// At most a day from now: beyond that sums may overflow.
+    /// At most a day from now: larger sums may overflow.
     fn std_instant(self, at: Timestamp) -> Instant {
         let day = Timestamp::from_nanos(self.now().as_nanos().saturating_add(86_400_000_000_000));
         self.zero() + at.min(day).since(Timestamp::ZERO)
@@ -105,7 +105,7 @@ mod tests {
         let clock = ServiceClock::start();
         let mut late = Vec::new();
         for n in 0..40 {
-            // Ends that lie anywhere between two milliseconds.
+            // Ends at various times between two milliseconds.
             let end = clock.now() + Duration::from_micros(1000 + 137 * (n % 8));
             clock.sleep_until(end).await;
             let now = clock.now();
@@ -113,7 +113,7 @@ mod tests {
             late.push(now.since(end));
         }
         late.sort_unstable();
-        // The quarter that the machine disturbed least: a timer of whole milliseconds is late by 0.9 ms there.
+        // The quarter with the least disturbance by the machine: a timer of whole milliseconds is late by 0.9 ms there.
         assert!(late[10] < Duration::from_micros(500), "{late:?}");
     }
 }

@@ -1,6 +1,6 @@
-//! The control port: gauges, the event stream, and changes while running. On a thread and runtime of its own, so that it
-//! answers when the service itself is overloaded, and for those alone who show its token: a port of this machine is open to
-//! every user and every program on it, and what can be asked here stops the service.
+//! The control port: gauges, the event stream, and changes at run time. It has a thread and runtime of its own, so that
+//! it answers when the service itself is overloaded, and requires its token: a port of this machine is open to every
+//! user and every program on it, and requests here can stop the service.
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc};
 
@@ -29,13 +29,14 @@ use wire::Problems;
 
 type Answer = Response<Either<Answered, EventLines>>;
 
-/// True if the control port may listen there.
+/// True if the control port may listen at this address.
 #[must_use]
 pub fn is_private(address: SocketAddr) -> bool {
     address.ip().is_loopback()
 }
 
-/// One request. Only what comes under a loopback name, not from a page in a browser, and with the token, is listened to.
+/// Answers one request. Only a request for a loopback name, not from a page in a browser, and with the token, is
+/// carried out.
 async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> Answer {
     let ambiguous = conn.request_begins();
     let (head, body) = request.into_parts();
@@ -58,7 +59,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
             Err(status) => problem(status, "the body is too large or malformed, or broke off"),
         }
     };
-    // Who is turned away has to come anew: nothing of a body is waited for.
+    // After a refusal the connection closes: no body is waited for.
     let last = told.status.is_client_error();
     let mut response = match told.what {
         What::Page(page) => {
@@ -78,7 +79,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
     response
 }
 
-/// What there is to say to a request that is listened to.
+/// The answer to an authorised request.
 fn told(port: &Port, head: &Parts, body: &[u8]) -> Told {
     let running = &port.running;
     match (head.method.clone(), head.uri.path()) {
@@ -145,7 +146,8 @@ fn change<T: DeserializeOwned>(body: &[u8], apply: impl FnOnce(T) -> Result<(), 
     }
 }
 
-/// A page in a browser could reach a loopback port: it says where it comes from, or was led here under a foreign name.
+/// True if the request does not come from a page in a browser. A page could reach a loopback port: it names its origin,
+/// or uses a foreign name that leads here.
 fn is_ours(head: &Parts) -> bool {
     let mut hosts = head.headers.get_all(header::HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -160,7 +162,7 @@ fn is_allowed(head: &Parts, token: &Token) -> bool {
     shown.and_then(|shown| shown.strip_prefix(b"Bearer ")).is_some_and(|shown| token.is(shown))
 }
 
-/// What is answered.
+/// An answer.
 struct Told {
     status: StatusCode,
     headers: Vec<(header::HeaderName, HeaderValue)>,
@@ -185,14 +187,14 @@ fn problem(status: StatusCode, message: &str) -> Told {
     json(status, &Problems { problems: vec![message.to_owned()] })
 }
 
-/// What is streamed.
+/// The source of a stream.
 enum Source {
     Events(events::EventReader),
     Reports(reports::ReportReader),
 }
 
-/// A stream as a body, a line an event or report. Between them the client is waited for no more than by an answer that is
-/// worked on.
+/// A stream as a body, one event or report per line. Between lines the connection counts as working, so the client has
+/// no deadline.
 struct EventLines {
     next: std::pin::Pin<Box<dyn Future<Output = (Option<Bytes>, Source)> + Send>>,
     conn: Arc<Conn>,
@@ -237,7 +239,7 @@ impl Body for EventLines {
 /// Opens the control port.
 ///
 /// # Errors
-/// The address is not a loopback one, or cannot be had.
+/// If the address is not a loopback one, or cannot be bound.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     if !is_private(address) {
         return Err(io::Error::new(

@@ -1,4 +1,4 @@
-//! The wire: accepts connections, lets hyper read and write HTTP/1.1, and keeps slow and ambiguous senders in bounds.
+//! The listener: accepts connections, lets hyper read and write HTTP/1.1, and bounds slow and ambiguous senders.
 
 use std::{
     convert::Infallible,
@@ -50,9 +50,9 @@ use registry::Source;
 pub(crate) use wire::Wire;
 use wire::given_up;
 
-/// hyper parses up to this many header lines on its stack; only for more it allocates.
+/// hyper parses up to this number of header lines on its stack; for more it allocates.
 const HEADERS_ON_STACK: u32 = 100;
-/// How often deadlines are looked at.
+/// The period of the check of deadlines.
 const TICK: Duration = Duration::from_millis(250);
 
 /// The listening side.
@@ -68,7 +68,7 @@ pub struct Edge {
 /// Opens a listening socket.
 ///
 /// # Errors
-/// The address cannot be had.
+/// If the address cannot be bound.
 pub fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
@@ -82,7 +82,7 @@ impl Edge {
     /// Puts the app behind a listening socket. Needs a runtime.
     ///
     /// # Errors
-    /// The socket cannot be watched.
+    /// If the socket cannot be watched.
     pub fn new(app: Arc<LiveApp>, listener: TcpListener, backlog: u32) -> io::Result<Arc<Self>> {
         let cap = cap(&app.edge);
         #[expect(unsafe_code, reason = "waiting for a connection without taking it has no safe interface")]
@@ -91,13 +91,13 @@ impl Edge {
         Ok(Arc::new(Self { app, listener, registry: Arc::default(), cap, backlog: AtomicU32::new(backlog) }))
     }
 
-    /// Requests that are coming in.
+    /// The number of requests that are being read.
     #[must_use]
     pub fn reading(&self) -> usize {
         self.registry.in_phase(&[Phase::Head, Phase::Body])
     }
 
-    /// Answers that are going out.
+    /// The number of answers that are being written.
     #[must_use]
     pub fn writing(&self) -> usize {
         self.registry.in_phase(&[Phase::Writing])
@@ -106,7 +106,7 @@ impl Edge {
     /// Changes the length of the kernel's queue of connections. Linux allows that on a listening socket.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// If the kernel refuses.
     pub fn set_backlog(&self, backlog: u32) -> io::Result<()> {
         if self.backlog.swap(backlog, Ordering::Relaxed) == backlog {
             return Ok(());
@@ -125,12 +125,12 @@ impl Edge {
             }
             in_a_row += 1;
             if in_a_row.is_multiple_of(16) {
-                tokio::task::yield_now().await; // a flood of connections must not starve those that are open
+                tokio::task::yield_now().await; // a flood of connections must not starve the open ones
             }
         }
     }
 
-    /// Closes what is overdue, for ever.
+    /// Closes overdue connections, for ever.
     pub async fn keep_deadlines(&self) {
         loop {
             tokio::time::sleep(TICK).await;
@@ -139,7 +139,7 @@ impl Edge {
     }
 
     /// Waits until every connection is closed: idle ones at once, the others after their answer, at the latest after
-    /// the drain time. Says how many had to be cut off. New requests on open connections are refused meanwhile.
+    /// the drain time. Returns the number of those cut off. New requests on open connections are refused meanwhile.
     pub async fn drain(&self) -> usize {
         self.app.draining.store(true, Ordering::Relaxed);
         let end = tokio::time::Instant::now() + self.app.edge.drain;
@@ -153,14 +153,14 @@ impl Edge {
         left
     }
 
-    /// Takes the next connection, if the policy at accept lets it in. One that is held stays in the kernel's queue.
+    /// Takes the next connection, if the policy at accept admits it. A held one stays in the kernel's queue.
     async fn accept_one(&self) -> io::Result<Option<((TcpStream, SocketAddr), Option<GatePermit>)>> {
         let mut ready = self.listener.readable().await?;
         let gate = &self.app.sites.accept;
         let mut permit = None;
         if gate.is_watched() {
             if !is_readable(&self.listener)? {
-                ready.clear_ready(); // what was there has been taken: a policy is asked about real connections only
+                ready.clear_ready(); // the queue is empty: a policy is asked about real connections only
                 return Ok(None);
             }
             match gate.enter(self.app.intake.connection(self.app.clock.now())).await {
@@ -180,7 +180,7 @@ impl Edge {
                 Err(error)
             }
             Err(_) => {
-                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored)); // it went away again
+                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored)); // the connection was closed while it was held
                 Ok(None)
             }
         }
@@ -196,7 +196,7 @@ impl Edge {
         }
     }
 
-    /// `peer` as accepting told it: a connection that was given up in the queue cannot be asked any more.
+    /// `peer`: the address that accept returned, since the socket of a connection that was reset in the queue has none.
     fn start(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr, permit: Option<GatePermit>) {
         if !self.has_room(Source::of(peer)) {
             return canned::turn_away(&stream);
@@ -219,7 +219,7 @@ impl Edge {
         });
     }
 
-    /// Sees to it that there is room for one more, at the cost of those who hold it for nothing.
+    /// True if there is room for one more connection, after evictions if need be.
     fn has_room(&self, source: Source) -> bool {
         let most_of_one = usize::try_from(self.app.edge.connections_per_source).unwrap_or(usize::MAX);
         let of_source = most_of_one > 0 && self.registry.len_from(source) >= most_of_one;
@@ -227,7 +227,7 @@ impl Edge {
             return true;
         }
         let evicted = self.registry.evict(self.app.clock.now(), of_source.then_some(source));
-        // Tasks that were told to end need a moment for it, and have their descriptors meanwhile.
+        // Evicted tasks need a moment to end, and have their descriptors until then.
         let room = evicted > 0 && self.registry.all() < self.cap + (self.cap / 8).max(8);
         (0..evicted.max(1)).for_each(|_| self.app.ledgers.users.connection_refused());
         room
@@ -239,8 +239,8 @@ impl Edge {
     }
 }
 
-/// Bounds what a client that does not read holds in the kernel; of what could not even be sent a quarter of that is enough,
-/// and a client that asks on and on without reading soon waits for itself.
+/// Bounds the bytes that a client that does not read holds in the kernel. For unsent bytes a quarter of that is enough,
+/// and a client that sends request after request without reading soon waits for itself.
 fn bounded(stream: &TcpStream, send_buffer: u32) -> io::Result<()> {
     if send_buffer == 0 {
         return Ok(());
@@ -250,7 +250,7 @@ fn bounded(stream: &TcpStream, send_buffer: u32) -> io::Result<()> {
     socket.set_tcp_notsent_lowat((send_buffer / 4).max(1))
 }
 
-/// What ends with a connection, however it ends.
+/// The resources that end with a connection, however it ends.
 struct Open {
     app: Arc<LiveApp>,
     permit: Option<GatePermit>,
@@ -286,10 +286,10 @@ async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn
     let served = loop {
         tokio::select! {
             biased;
-            // First: a request that nobody waits for any more when it would be read is not read.
+            // First: a request is not read if its client has already gone.
             () = given_up(&stream) => return,
             served = &mut serving => break served,
-            // Asked to read once more, the wire answers for itself.
+            // On the next read, the wire sends the answer itself.
             () = conn.called_late() => {}
         }
     };
@@ -300,7 +300,7 @@ async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn
     }
 }
 
-/// One request, from its head to an answer that is ready to go out.
+/// Handles one request, from its head to an answer that is ready to be written.
 async fn answer(app: &Arc<LiveApp>, request: Request<Incoming>, conn: &Arc<Conn>) -> Response<Answered> {
     let mut entered = app.clock.now();
     let ambiguous = conn.request_begins();
@@ -359,21 +359,21 @@ fn finish(
     response.map(|page| Answered::new(page, method, entry, ending, Arc::clone(conn)))
 }
 
-/// The connection ends with this answer.
+/// Makes the connection end with this answer.
 fn close(mut answer: AppAnswer) -> AppAnswer {
     answer.response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     answer
 }
 
-/// Names the service on whose behalf another one's call comes.
+/// The name of the calling service.
 const CALLER: HeaderName = HeaderName::from_static("x-caller");
 
-/// The number that a client of ours gave the request in its own books.
+/// The number that a client of ours gave the request.
 fn number(head: &Parts) -> Option<u64> {
     head.headers.get("x-request-number")?.to_str().ok()?.parse().ok()
 }
 
-/// Most connections at once: as set, or four fifths of the descriptors, at most 4096.
+/// The largest number of connections: as set, or four fifths of the descriptors, at most 4096.
 fn cap(limits: &EdgeSpec) -> usize {
     let set = usize::try_from(limits.connections).unwrap_or(usize::MAX);
     if set > 0 {

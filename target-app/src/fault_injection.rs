@@ -16,21 +16,21 @@ use crate::{
     signals::{Probe as _, ThisProcess},
 };
 
-/// Workers that wait look this often whether they still have to: a new order may be milder. And not more often than this:
-/// looking costs CPU time too, which would be taken from the service.
+/// The period at which waiting workers check whether they may continue: a new order may be milder. Not shorter, since
+/// the check takes CPU time from the service.
 const LOOK: Duration = Duration::from_millis(50);
 const LEAST_WAIT: Duration = Duration::from_millis(10);
-/// Longest time that anything is hindered, and greatest delay, milliseconds.
+/// The longest duration of a fault, and the largest delay, milliseconds.
 const LONGEST_MS: f64 = 3_600_000.0;
 const GREATEST_DELAY_MS: f64 = 60_000.0;
-/// Least share of the capacity beside none at all.
+/// The smallest share of the capacity except 0.
 const LEAST_SHARE: f64 = 0.01;
 
 /// The faults that are active in a service.
 #[derive(Debug)]
 pub struct FaultInjection {
     clock: ServiceClock,
-    /// Whether it is worth taking the lock.
+    /// True if a fault may be active, so that the lock need be taken.
     any: AtomicBool,
     now: Mutex<InTheWay>,
 }
@@ -41,15 +41,15 @@ struct InTheWay {
     delay: Option<Delay>,
 }
 
-/// A share of the capacity is left.
+/// A cut of the capacity.
 #[derive(Debug, Clone, Copy)]
 struct Cut {
     share: f64,
     since: Timestamp,
     until: Timestamp,
-    /// CPU time that the process had used by then.
+    /// The CPU time of the process at its start.
     used: Duration,
-    /// Processors that it may use: asking for them costs as much as a small job.
+    /// The number of processors that the process may use, stored since the query costs as much as a small job.
     cpus: f64,
 }
 
@@ -107,9 +107,9 @@ impl FaultInjection {
         self.clock.sleep_until(self.clock.now() + delay.by).await;
     }
 
-    /// A worker waits here before it begins with a job. `emulated`: its work burns no CPU, and takes longer by itself
-    /// ([`FaultInjection::speed`]); all other work is held back so that the process uses its share of CPU time, over all jobs.
-    /// True if it had to wait.
+    /// Makes a worker wait before it begins a job. `emulated`: the work burns no CPU, and takes longer by itself
+    /// ([`FaultInjection::speed`]); all other work is delayed so that the process uses its share of CPU time, over all
+    /// jobs. True if it had to wait.
     pub async fn may_work(&self, emulated: bool) -> bool {
         let mut waited = false;
         while let Some(cut) = self.look().cut
@@ -121,10 +121,10 @@ impl FaultInjection {
         waited
     }
 
-    /// How fast emulated work goes, over 0, to 1.
+    /// The speed of emulated work, over 0, to 1.
     #[must_use]
     pub fn speed(&self) -> f64 {
-        // Where nobody works at all, nobody asks; but for one who has just begun.
+        // At a share of 0 no job begins, but one that has just begun may still ask.
         self.look().cut.map_or(1.0, |cut| cut.share.max(LEAST_SHARE))
     }
 
@@ -149,7 +149,7 @@ impl FaultInjection {
 }
 
 impl Cut {
-    /// How long a worker has to wait before its next job; `None`: not at all. What was used too much is made up for.
+    /// The time that a worker must wait before its next job; `None`: none. Excess use is compensated.
     fn wait(&self, now: Timestamp, used: Duration, emulated: bool) -> Option<Duration> {
         let left = self.until.since(now);
         if left.is_zero() {

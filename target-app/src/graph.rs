@@ -1,4 +1,4 @@
-//! The stage graph as one value: names, order and links. The live service is built from it, and so can a simulated one be.
+//! The stage graph as one value: names, order and links. Both the live service and the plant are built from it.
 
 use controllers::{Kind, Place, SiteId};
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,13 @@ pub struct Graph {
 pub struct Node {
     /// Its name in files, gauges and settings.
     pub name: String,
-    /// What it does there.
+    /// Its role.
     pub role: Role,
-    /// Where its jobs go next: positions in [`Graph::stages`].
+    /// The stages that its jobs go to next: positions in [`Graph::stages`].
     pub next: Vec<usize>,
 }
 
-/// What a stage is for.
+/// The role of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -31,19 +31,20 @@ pub enum Role {
     Dispatch,
     /// Answers from memory.
     Static,
-    /// Works on requests: the stages that overload control is about.
+    /// Works on requests: the stages that overload control protects.
     Dynamic,
-    /// Works on requests, but is no stage of the paper's graph: no policy sits there unless it is asked for by name.
+    /// Works on requests, but is no stage of the paper's graph: no policy is installed there unless the settings name
+    /// it.
     Aside,
     /// Writes answers.
     Send,
 }
 
-/// One of the stages that a service brings: those between dispatch and send.
+/// The number of a stage of the service itself, between dispatch and send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Branch(pub usize);
 
-/// Stages that the edge brings, before the service's own.
+/// The number of stages of the edge, before the service's own.
 const BEFORE: usize = 2;
 
 impl Graph {
@@ -74,13 +75,13 @@ impl Graph {
         self.stages[BEFORE..last].iter().enumerate().map(|(at, node)| (site(BEFORE + at), node))
     }
 
-    /// Names of the stages that have a queue and workers of their own: reading and sending have not.
+    /// Names of the stages with a queue and workers of their own: all but reading and sending.
     pub fn sized(&self) -> impl Iterator<Item = &str> {
         let sized = self.stages.iter().filter(|node| !matches!(node.role, Role::Read | Role::Send));
         sized.map(|node| node.name.as_str())
     }
 
-    /// Sites where a policy of that place sits by itself.
+    /// The sites where a policy of this place is installed by default.
     pub fn seats(&self, place: Place) -> impl Iterator<Item = SiteId> {
         let dynamic = self.branches().filter(move |(_, node)| place == Place::Stage && node.role == Role::Dynamic);
         let single = match place {
@@ -103,7 +104,7 @@ impl Graph {
         self.kinds.get(usize::from(kind.0)).map_or("unknown", String::as_str)
     }
 
-    /// The site of the stage with that name.
+    /// The site of the stage with this name.
     #[must_use]
     pub fn site(&self, name: &str) -> Option<SiteId> {
         self.stages.iter().position(|node| node.name == name).map(site)

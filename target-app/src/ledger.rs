@@ -16,7 +16,8 @@ mod numbers;
 
 use numbers::Numbers;
 
-/// The ledgers of a service. Users' requests are booked apart from other services' calls, each of which is compared with the sender's.
+/// The ledgers of a service. Users' requests are counted apart from other services' calls; each
+/// ledger is compared with the sender's.
 #[derive(Debug, Default)]
 pub struct Ledgers {
     /// Users' requests.
@@ -55,7 +56,7 @@ impl Ledgers {
     }
 }
 
-/// The books. One lock, so that the equation holds at every moment at which they are read.
+/// The ledger. One lock, so that the equation holds at every moment at which it is read.
 #[derive(Debug, Default)]
 pub struct ServiceLedger(Mutex<Books>);
 
@@ -69,7 +70,7 @@ struct Books {
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestEnding {
-    /// Answered as asked.
+    /// Answered as requested.
     Served,
     /// Refused.
     Refused(Reason),
@@ -78,7 +79,7 @@ pub enum RequestEnding {
 }
 
 impl ServiceLedger {
-    /// A request's head was read whole; it named this number.
+    /// Counts a complete head of a request with this number.
     #[must_use]
     pub fn open(self: &Arc<Self>, number: Option<u64>) -> LedgerEntry {
         let mut books = self.lock();
@@ -89,57 +90,57 @@ impl ServiceLedger {
         LedgerEntry { ledger: Arc::clone(self), closed: false }
     }
 
-    /// A health check was read.
+    /// Counts a health check.
     pub fn checked(&self) {
         self.lock().sums.checks += 1;
     }
 
-    /// An answer says that it is less than was asked for, or older.
+    /// Counts an answer that says that it is less than was requested, or older.
     pub fn degraded(&self) {
         self.lock().sums.degraded += 1;
     }
 
-    /// A head was no acceptable HTTP.
+    /// Counts a head that was no acceptable HTTP.
     pub fn malformed(&self) {
         self.lock().sums.malformed += 1;
     }
 
-    /// A connection was taken.
+    /// Counts an accepted connection.
     pub fn connected(&self) {
         let mut books = self.lock();
         books.sums.connections_accepted += 1;
         books.sums.connections_open += 1;
     }
 
-    /// A connection that was taken belongs to other books.
+    /// Moves an accepted connection to another ledger.
     pub fn was_not_ours(&self) {
         let mut books = self.lock();
         books.sums.connections_accepted -= 1;
         books.sums.connections_open -= 1;
     }
 
-    /// A connection is closed.
+    /// Counts the end of a connection.
     pub fn disconnected(&self) {
         self.lock().sums.connections_open -= 1;
     }
 
-    /// A connection was refused or evicted.
+    /// Counts a connection that was refused or evicted.
     pub fn connection_refused(&self) {
         self.lock().sums.connections_refused += 1;
     }
 
-    /// Accepting failed.
+    /// Counts a failure of accept.
     pub fn accept_failed(&self) {
         self.lock().sums.accept_errors += 1;
     }
 
-    /// The books as they are now.
+    /// The current counts.
     #[must_use]
     pub fn read(&self) -> ServerLedger {
         self.lock().sums()
     }
 
-    /// The books, and by number which requests were read, as of one moment.
+    /// The current counts and the numbers of the requests that were read, as of one moment.
     #[must_use]
     pub fn requests(&self) -> ReadRequests {
         let books = self.lock();
@@ -163,7 +164,7 @@ impl Books {
     }
 }
 
-/// A request that is being worked on. Dropped without an ending, its client had gone.
+/// A request in progress. If it is dropped without an ending, its client was gone.
 #[derive(Debug)]
 pub struct LedgerEntry {
     ledger: Arc<ServiceLedger>,
@@ -171,7 +172,7 @@ pub struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    /// Books how the request ended.
+    /// Records how the request ended.
     pub fn close(mut self, ending: RequestEnding) {
         self.closed = true;
         let mut books = self.ledger.lock();

@@ -1,4 +1,4 @@
-//! What is measured: staged services and their control.
+//! The target of measurements: staged services and their overload control.
 
 pub mod app;
 mod authority;

@@ -75,7 +75,7 @@ impl Timed for Monitors {
                         .filter(|site| to.is_none_or(|to| to == site.id()))
                         .for_each(|site| site.tell(&seen));
                 }
-                // A monitor has no queue, pool or replies of its own; a machine that divides quotas does not start here.
+                // A monitor has no queue, pool or replies of its own; a machine that divides quotas is not among them.
                 Effect::Release(..)
                 | Effect::Refuse(..)
                 | Effect::Quality(_)

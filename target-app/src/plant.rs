@@ -1,7 +1,7 @@
 //! The target in virtual time: the same graph, sites, machines and ledgers as the live service, with numbers in place of work.
 //!
-//! [`Plant`] is a [`workloads::sim::SimServer`]. It takes the very [`TargetSpec`](crate::spec::TargetSpec) that a live target
-//! starts from, and a [`PlantSpec`] that says what things cost (measured by `lab calibrate`, or emulated by design). Stages
+//! [`Plant`] is a [`workloads::sim::SimServer`]. It takes the same [`TargetSpec`](crate::spec::TargetSpec) as a live
+//! target, and a [`PlantSpec`] with the costs of all steps (measured by `lab calibrate`, or emulated by design). Stages
 //! queue, batch and size their pools as the live ones do, by the same site machines; work is done on cores that all running steps
 //! share, and a step that needs the database waits for one of its connections.
 //!

@@ -16,7 +16,7 @@ use crate::{control::events::Events, graph::Graph, spec::PolicySpec};
 pub struct Resolved {
     /// Its entry.
     pub entry: &'static Entry,
-    /// Its checked settings, and what is made from them.
+    /// The checked settings, and the constructor that uses them.
     pub factory: Factory,
     /// The place of its sites.
     pub place: Place,
@@ -25,17 +25,17 @@ pub struct Resolved {
 /// The parameter of policies that can report usage.
 const REPORTS: &str = "report_usage";
 
-/// What is wrong with a choice of policies or machines.
+/// The problems of a choice of policies or machines.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {}", listed(.problems))]
 pub struct Unfit {
     /// The policy's name as it was written.
     pub name: String,
-    /// Everything that is wrong at once.
+    /// All problems at once.
     pub problems: Vec<Problem>,
 }
 
-/// A machine of a target that is none, or does not fit.
+/// A name that is no machine, or a machine that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {
     /// Wrong name or settings.
@@ -46,10 +46,10 @@ pub enum MachineError {
     NotAMachine(String),
 }
 
-/// The machines of a target: monitors of the whole process, and those that sit beside each dynamic stage's seat.
+/// The machines of a target: monitors of the whole process, and those in addition to each dynamic stage's policy.
 ///
 /// # Errors
-/// A machine that is none, or does not fit.
+/// A name that is no machine, or a machine that does not fit.
 pub(crate) fn machines(specs: &[PolicySpec]) -> Result<(Vec<Resolved>, Vec<Resolved>), MachineError> {
     let mut all = Vec::new();
     for machine in specs {
@@ -72,7 +72,8 @@ impl Resolved {
     /// Checks a choice.
     ///
     /// # Errors
-    /// A name that does not exist, settings that are wrong, a place where the policy may not sit or which is not here.
+    /// An unknown name, wrong settings, or a place where the policy cannot be installed or which the target does not
+    /// have.
     pub fn new(spec: &PolicySpec) -> Result<Self, Unfit> {
         let unfit = |problems| Unfit { name: spec.name.clone(), problems };
         let (entry, mut settings) =
@@ -89,8 +90,8 @@ impl Resolved {
         Ok(Self { entry, factory, place })
     }
 
-    /// Checks a choice for a target by itself, live or in virtual time, to which nobody carries usage reports and quotas: a machine or
-    /// policy that waits for them would do nothing, in silence.
+    /// Checks a choice for a target by itself, live or in virtual time, without carriers of usage reports and quotas: a
+    /// machine or policy that waits for them would silently do nothing.
     ///
     /// # Errors
     /// As [`Resolved::new`], and a choice that needs such reports.
@@ -111,8 +112,8 @@ impl Resolved {
         Ok(resolved)
     }
 
-    /// A queue discipline before several stages, which keeps no queue there: it is told of the room of all of them together, lets in what
-    /// then waits behind it for the busiest one, and takes that wait for none.
+    /// The problem of a queue discipline before several stages, which keeps no queue there: it is told the free workers
+    /// of all of them together, admits jobs that then wait behind it for the busiest stage, and does not see that wait.
     #[must_use]
     pub fn before_several(&self, graph: &Graph) -> Option<Problem> {
         let stages = graph.branches().count();
@@ -125,7 +126,8 @@ impl Resolved {
         })
     }
 
-    /// Settings for stages where it does not sit: slips, which would change nothing in silence; and a place where it can do no good.
+    /// The problem of settings for stages without the policy, which would silently have no effect, and of a place where
+    /// it has no effect.
     #[must_use]
     pub fn misplaced(&self, graph: &Graph) -> Vec<Problem> {
         let seats: Vec<&str> = graph.seats(self.place).map(|site| graph.site_name(site)).collect();
@@ -138,7 +140,7 @@ impl Resolved {
         elsewhere.map(problem).chain(wide).collect()
     }
 
-    /// The same entry with no settings: a policy that sits beside others.
+    /// The same entry without settings: a policy in addition to others.
     #[must_use]
     pub fn none() -> Self {
         Self::new(&PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() })
@@ -163,7 +165,7 @@ pub struct Seating {
 pub(crate) type Wrap = fn(SiteId, Box<dyn controllers::Policy>) -> Box<dyn controllers::Policy>;
 
 impl Seating {
-    /// Policies for the sites of this graph.
+    /// The seats of this graph's sites.
     #[must_use]
     pub fn new(graph: Arc<Graph>, objective: Objective, seed: u64, events: Events) -> Self {
         Self {
@@ -176,7 +178,7 @@ impl Seating {
         }
     }
 
-    /// The same, with this wrapper round each policy.
+    /// The same, with this wrapper of each policy.
     #[cfg(test)]
     pub(crate) fn wrapped(self, wrap: Option<Wrap>) -> Self {
         Self { wrap, ..self }
@@ -187,18 +189,18 @@ impl Seating {
         &self.graph
     }
 
-    /// Where policies' events go.
+    /// The receiver of policies' events.
     pub(crate) fn events(&self) -> &Events {
         &self.events
     }
 
-    /// True if a policy of that place sits at that site by itself.
+    /// True if a policy of this place is installed at this site by default.
     #[must_use]
     pub fn sits(&self, place: Place, site: SiteId) -> bool {
         self.graph.seats(place).any(|seat| seat == site)
     }
 
-    /// The policy for a site: the chosen one if it sits there, else `none`.
+    /// The policy for a site: the chosen one if its place includes the site, else `none`.
     #[must_use]
     pub fn policy(&self, chosen: &Resolved, site: SiteId) -> InstalledPolicy {
         if self.sits(chosen.place, site) {
@@ -207,7 +209,7 @@ impl Seating {
         self.forced(&Resolved::none(), site)
     }
 
-    /// The chosen policy for a site, wherever that is.
+    /// The chosen policy for a site, whatever its place.
     #[must_use]
     pub fn forced(&self, chosen: &Resolved, site: SiteId) -> InstalledPolicy {
         let site = self.site(site, chosen.place);
@@ -224,7 +226,7 @@ impl Seating {
         }
     }
 
-    /// A site with that policy and a machine of each entry.
+    /// A site with this policy and a machine of each entry.
     #[must_use]
     pub fn policy_site<J>(&self, chosen: &Resolved, machines: &[Resolved], site: SiteId) -> PolicySite<J> {
         let InstalledPolicy { entry, policy } = self.policy(chosen, site);

@@ -7,24 +7,24 @@ use std::{
     path::Path,
 };
 
-/// What the owner alone may read and write.
+/// The mode of files: only the owner may read and write.
 const FILE: u32 = 0o600;
-/// What the owner alone may look into.
+/// The mode of folders: only the owner may open them.
 const FOLDER: u32 = 0o700;
 
-/// Makes a folder, and those above it that are missing. One that is there stays as it is.
+/// Creates a folder with its parents. An existing one stays unchanged.
 ///
 /// # Errors
-/// Whatever the system reports.
+/// Any error of the system.
 pub fn folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(FOLDER).create(path)
 }
 
-/// Makes an empty file if there is none. One that is there stays as it is. (SQLite gives the files that it keeps beside a database the
-/// permissions of the database.)
+/// Creates an empty file. An existing one stays unchanged. (SQLite gives its additional files the permissions of the
+/// database.)
 ///
 /// # Errors
-/// Whatever the system reports.
+/// Any error of the system.
 pub(crate) fn file(path: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).create_new(true).mode(FILE).open(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -32,12 +32,12 @@ pub(crate) fn file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Copies a file to a new one, which is private whatever the first one is.
+/// Copies a file to a new one, which is private whatever the mode of the first.
 ///
 /// # Errors
-/// Whatever the system reports.
+/// Any error of the system.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     file(to)?;
-    std::fs::copy(from, to)?; // takes the permissions along
+    std::fs::copy(from, to)?; // copies the permissions too
     set_permissions(to, Permissions::from_mode(FILE))
 }

@@ -1,14 +1,14 @@
 //! The life of a request in a service, live and in virtual time: `Entered → Gate → Queued → Working → Calling → Ended`.
 //!
-//! - *Entered*: its head and body were read; [`Intake`] say what is known of it.
-//! - *Gate*: the policy at dispatch lets it in, holds it or refuses it.
+//! - *Entered*: its head and body were read; [`Intake`] assigns its tags.
+//! - *Gate*: the policy at dispatch admits, holds or refuses it.
 //! - *Queued*: dispatch takes it to its stage, which queues or refuses it.
 //! - *Working*: a worker of the stage does the service's own work.
 //! - *Calling*: the worker waits for the calls to other services ([`crate::calls`]).
-//! - *Ended*: an [`End`]; it decides what policies are told, what the ledger books and what the client gets.
+//! - *Ended*: an [`End`]; it determines the outcome for policies, the ledger's count and the client's answer.
 //!
-//! The sites (`controllers::site`) are the machines of the phases before the end. This module holds what the hosts of both worlds
-//! ([`crate::app`], [`crate::plant`]) have to decide alike around them, as pure functions.
+//! The sites (`controllers::site`) are the machines of the phases before the end. This module holds the decisions
+//! around them that the hosts of both worlds ([`crate::app`], [`crate::plant`]) share, as pure functions.
 
 mod intake;
 mod reply;
@@ -40,8 +40,8 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// The end of a request that no stage takes, as the stage upstream chooses (USITS'03, section 2.3). `path`: what the request asks
-    /// for; `degraded`: the status of the cheap answer, if the service has one.
+    /// The end of a request that no stage takes, as the stage upstream chooses (USITS'03, section 2.3). `path`: the
+    /// requested path; `degraded`: the status of the cheap answer, if the service has one.
     pub(crate) fn not_taken(refusal: Refusal, answer: &RefusalAnswer, path: &str, degraded: Option<u16>) -> Self {
         match (answer, degraded) {
             (RefusalAnswer::Redirect(node), _) => {
@@ -52,7 +52,7 @@ impl End {
         }
     }
 
-    /// What policies are told; `gone`: the client went away before the work was done.
+    /// The outcome for policies; `gone`: the client went away before the work was done.
     pub(crate) fn outcome(&self, gone: bool) -> Outcome {
         match *self {
             _ if gone => Outcome::Abandoned,
@@ -63,7 +63,7 @@ impl End {
         }
     }
 
-    /// What the ledger books.
+    /// The ending for the ledger.
     pub(crate) fn ending(&self) -> RequestEnding {
         match *self {
             Self::Answered(500..) | Self::Degraded(500..) => RequestEnding::Failed,
@@ -72,7 +72,8 @@ impl End {
         }
     }
 
-    /// Whether the service spends the cost of a refusal. A refused call comes after the request's own work, and costs nothing more.
+    /// True if the service spends the cost of a refusal. A refused call comes after the request's own work, and costs
+    /// nothing more.
     pub(crate) fn costs_a_refusal(&self) -> bool {
         match self {
             Self::Answered(_) | Self::Degraded(_) => false,
@@ -92,7 +93,7 @@ impl End {
 }
 
 impl CallsEnded {
-    /// The end of the request that the calls were made for; `None`: its own answer stands.
+    /// The end of the request that made the calls; `None`: its own answer stands.
     pub(crate) fn end_of_request(self) -> Option<End> {
         match self {
             Self::Answered => None,
@@ -102,7 +103,7 @@ impl CallsEnded {
     }
 }
 
-/// What a reply tells the sender's policy: of the policies here, the one nearest to the sender has the word.
+/// The note of a reply for the sender's policy: of the policies here, the one nearest to the sender takes precedence.
 pub(crate) fn note_of_reply(at_gate: Option<Note>, at_stage: Option<Note>) -> Option<Note> {
     at_gate.or(at_stage)
 }

@@ -1,10 +1,10 @@
-//! The security headers of every answer, whoever made it: a page, a refusal, the edge itself.
+//! The security headers of every answer, of pages, refusals and the edge itself.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
-/// Nothing runs, nothing is loaded from elsewhere, nobody frames it. `same-origin` and not `no-referrer`: with the latter a
-/// browser would send forms with an `Origin` of "null", which says nothing; and keys in links must not leave the site in a
-/// `Referer`.
+/// No script runs, nothing is loaded from elsewhere, no page frames it. `same-origin` and not `no-referrer`: with the
+/// latter a browser would send forms with an `Origin` of "null", which identifies nothing; and keys in links must not
+/// leave the site in a `Referer`.
 pub(crate) const HEADERS: [(HeaderName, &str); 7] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -18,12 +18,12 @@ pub(crate) const HEADERS: [(HeaderName, &str); 7] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Adds them.
+/// Adds the security headers.
 pub(crate) fn add_to(headers: &mut HeaderMap) {
     headers.extend(HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));
 }
 
-/// The same as lines of a head that is written by hand.
+/// The security headers as lines of a head that is written by hand.
 pub(crate) fn lines() -> String {
     HEADERS.map(|(name, value)| format!("{name}: {value}\r\n")).concat()
 }

@@ -1,4 +1,4 @@
-//! From a spec to a running process, and its end in order.
+//! Runs a service from its spec as a process, and ends it in order.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -20,19 +20,19 @@ mod process;
 pub use error::ServeError;
 use process::{ControlPort, Ends};
 
-/// Longest time for the service to close.
+/// The longest time for the service to close.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Serves until it is told to stop: by SIGTERM, SIGHUP or SIGINT, or over the control port. `on_ready` is called once requests are
-/// taken. Pins the calling process to the processors of the spec, and runs on threads of its own.
+/// Serves until SIGTERM, SIGHUP or SIGINT, or an order on the control port. Calls `on_ready` once requests are
+/// accepted. Pins the calling process to the processors of the spec, and runs on threads of its own.
 ///
 /// # Errors
-/// What kept it from serving. Once it serves, it ends well.
+/// The error that kept it from serving. Once it serves, it ends without an error.
 pub fn serve_blocking(spec: TargetSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
     serve_task(TaskSpec::alone(spec), on_ready)
 }
 
-/// As [`serve_blocking`], for a task of a service among several.
+/// The same as [`serve_blocking`], for a task of a service among several.
 ///
 /// # Errors
 /// As [`serve_blocking`].
@@ -63,7 +63,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
     let edge = Edge::new(Arc::clone(&built.app), listener, backlog)
         .map_err(|source| ServeError::System { what: "cannot watch the listening socket", source })?;
     let running = Running::start(built, Arc::clone(&edge), backlog);
-    // One from a file is known to those who may know it, and not said again.
+    // A token from a file is known to its readers, and not printed again.
     let (token, drawn) = match given {
         Some(token) => (token, None),
         None => {
@@ -88,13 +88,13 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
         () = ends.told() => {}
     }
     accepting.abort();
-    let _ = accepting.await; // cancelled, which is what was asked for
+    let _ = accepting.await; // it ends as cancelled, as ordered
     tokio::select! {
         _ = edge.drain() => {}
-        () = ends.told() => {} // told twice: at once
+        () = ends.told() => {} // the second order ends it at once
     }
     deadlines.abort();
-    // A service that cannot close must not keep the process: what was acknowledged is safe without.
+    // A service that cannot close must not keep the process: acknowledged changes are safe without.
     let _ = tokio::time::timeout(CLOSING, running.app().service.close()).await;
     drop(port);
     Ok(())

@@ -1,7 +1,7 @@
-//! What plugs into the stages: the part of a service that knows what its requests mean.
+//! The interface of services: the part of a target that knows the meaning of its requests.
 //!
-//! The edge reads and parses, stages queue and admit, and a [`Service`] says which stage a request belongs to and does
-//! its work there. Mail, the checksum service and emulated service times are three of them.
+//! The edge reads and parses, stages queue and admit, and a [`Service`] names the stage of a request and does its work
+//! there. Mail, the checksum service and emulated service times are three services.
 
 use std::{fmt, future::Future, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
@@ -24,61 +24,62 @@ pub use cost::StatedCost;
 pub(crate) use later::Later;
 pub use page::{PageBody, Pieces};
 
-/// The key of the draws that belong to a request.
+/// The key of a request's draws.
 const DRAW: HeaderName = HeaderName::from_static("x-draw");
 
 /// A future that a trait object can return.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a handler hands back: an answer, or a refusal of its own (a full queue for password hashing, …), which becomes
-/// the same 503 page as a refusal by a stage and is booked as one.
+/// The result of a handler: an answer, or a refusal of its own (a full queue for password hashing, …), which becomes
+/// the same 503 page as a refusal by a stage and is counted as one.
 pub type Handled = Result<Response<PageBody>, Refusal>;
 
 /// A service behind the stages.
 pub trait Service: fmt::Debug + Send + Sync + 'static {
-    /// Request types and stages. Asked once, at the start.
+    /// Request types and stages. Called once, at the start.
     fn graph(&self) -> Graph;
 
-    /// Which type a request is, and which stage works on it. Runs for every request, before admission: no I/O.
+    /// The type of a request, and the stage that works on it. Called for every request, before admission: no I/O.
     fn route(&self, head: &Parts) -> Route;
 
     /// Works on a request in its stage. May wait; must not block the thread for long (yield between rounds of work).
     /// A panic is caught, counted, and answered with 500.
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled>;
 
-    /// Whether its work is emulated, burns no CPU, and is done at the speed that [`At`] says. Then policies are told the cost that the
-    /// answer states ([`StatedCost`]), else the CPU time of the handler and of other threads that are taken along.
+    /// True if its work is emulated, burns no CPU, and is done at the speed in [`At`]. Then policies are told the cost
+    /// that the answer states ([`StatedCost`]), else the CPU time of the handler and of the other threads that work for
+    /// it.
     fn is_emulated(&self) -> bool {
         false
     }
 
-    /// Where policies' samples of its CPU and memory come from: the process, unless its work is emulated.
+    /// The source of policies' samples of CPU and memory: the process, unless its work is emulated.
     fn probe(&self) -> Arc<dyn Probe> {
         Arc::new(ThisProcess)
     }
 
-    /// Spends emulated time on something beside the work on requests: taking a connection, reading, refusing, where that is to cost
-    /// something. A service that emulates nothing spends none.
+    /// Spends emulated time in addition to the work on requests: accepting a connection, reading, refusing, where these
+    /// have a cost. A service that emulates nothing spends none.
     fn spend(&self, time: Duration) -> Boxed<'_, ()> {
         let _ = time;
         Box::pin(std::future::ready(()))
     }
 
-    /// Whose session a request belongs to, as a number that is no secret: who asks, where no header says so. `None`: it has none, or the
-    /// service knows no sessions.
+    /// The session of a request, as a number that is no secret: the user, where no header names one. `None`: the
+    /// request has no session, or the service has none at all.
     fn session(&self, head: &Parts) -> Option<u64> {
         let _ = head;
         None
     }
 
     /// A cheap answer for a request that its stage refused, where [`crate::spec::OnRefuse::Degrade`] is chosen. `None`:
-    /// there is none, refuse it.
+    /// there is none, and the request is refused.
     fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<PageBody>>> {
         let _ = request;
         Box::pin(std::future::ready(None))
     }
 
-    /// The page of a refusal. Asked once for each reason, at the start.
+    /// The page of a refusal. Called once for each reason, at the start.
     fn refused_page(&self, reason: Reason) -> Bytes {
         let page = format!(
             "<!doctype html><html lang=\"en\"><head><title>Too busy</title></head><body data-page=\"refused\">\
@@ -88,7 +89,7 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
         Bytes::from(page)
     }
 
-    /// The page of an error that did not come from a handler (a panic, a body that is too large, …).
+    /// The page of an error that no handler made (a panic, a body that is too large, …).
     fn error_page(&self, status: StatusCode) -> Bytes {
         let text = status.canonical_reason().unwrap_or("Error");
         let page = format!(
@@ -97,22 +98,22 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
         Bytes::from(page)
     }
 
-    /// Turns the work knob while running.
+    /// Sets the work knob at run time.
     ///
     /// # Errors
-    /// The service has none, or the values make no sense.
+    /// If the service has none, or the values are invalid.
     fn set_work(&self, work: &WorkSpec) -> Result<(), WorkError> {
         let _ = work;
         Err(WorkError::NoKnob)
     }
 
-    /// Releases what has to be released in order, after the last request.
+    /// Releases resources in order, after the last request.
     fn close(&self) -> Boxed<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
 
-/// Where a request goes.
+/// The route of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
     /// Request type: an index into [`Graph::kinds`].
@@ -126,66 +127,66 @@ pub struct Route {
 pub struct Request {
     /// Its identity within this process, in order of arrival.
     pub id: JobId,
-    /// When its head had been read.
+    /// The time at which its head had been read.
     pub entered: Timestamp,
-    /// What is known of it.
+    /// Its tags.
     pub tags: Tags,
-    /// Where it goes.
+    /// Its route.
     pub route: Route,
     /// Method, URI, headers.
     pub head: Parts,
     /// The body; empty if there was none.
     pub body: Bytes,
-    /// Who sent it.
+    /// The sender's address.
     pub peer: SocketAddr,
 }
 
 impl Request {
-    /// The key of the draws that belong to it, which a run of ours gives its requests, and its service the calls for them.
+    /// The key of the request's draws, which a run of ours gives its requests, and its service the calls for them.
     #[must_use]
     pub fn draw(&self) -> Option<u64> {
         self.head.headers.get(DRAW)?.to_str().ok()?.parse().ok()
     }
 }
 
-/// What a handler may know of its stage.
+/// The state of its stage for a handler.
 #[derive(Debug, Clone, Copy)]
 pub struct At<'a> {
     /// The stage's name.
     pub stage: &'a str,
-    /// When the job was let into the stage.
+    /// The time at which the job was admitted to the stage.
     pub offered: Timestamp,
-    /// When work on it began.
+    /// The start of work on it.
     pub started: Timestamp,
     /// Quality of service that the stage's policy asks for, 0 to 1; 1 unless it says otherwise.
     pub quality: f64,
-    /// The stage's 90th percentile of response time as its policy sees it; `None` until it says.
+    /// The stage's 90th percentile of response time as its policy measures it; `None` until the first report.
     pub p90: Option<Duration>,
-    /// How fast emulated work is to be done, over 0; 1 unless a person slows the service down.
+    /// The speed of emulated work, over 0; 1 unless an operator slows the service down.
     pub speed: f64,
 }
 
-/// The work knob cannot be turned so.
+/// An invalid setting of the work knob.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkError {
-    /// Not this service.
+    /// The service has no work knob.
     #[error("this service has no work knob: only mail does extra database operations")]
     NoKnob,
-    /// A number that makes no sense.
+    /// An invalid number.
     #[error("{name}: {value} is not a number of operations: zero or more is")]
     Value {
         /// `operations`, or a request type.
         name: String,
-        /// What was given.
+        /// The value given.
         value: f64,
     },
-    /// A request type that there is not.
+    /// An unknown request type.
     #[error("{name}: no such request type; there are {known}")]
     Kind {
-        /// What was given.
+        /// The name given.
         name: String,
-        /// What would be right.
+        /// The valid names.
         known: String,
     },
 }

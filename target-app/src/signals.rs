@@ -1,4 +1,4 @@
-//! What the system says about this process: CPU, memory, run queue, descriptors. Feeds monitors and gauges.
+//! Measures of this process and its machine: CPU, memory, run queue, descriptors. They feed monitors and gauges.
 
 use std::{fs, time::Duration};
 
@@ -9,13 +9,13 @@ use nix::{
     unistd::{SysconfVar, sysconf},
 };
 
-/// CPU time that this process has used.
+/// The CPU time that this process has used.
 #[must_use]
 pub fn cpu_time() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
-/// This process.
+/// The probe of this process.
 #[derive(Debug, Clone, Copy)]
 pub struct ThisProcess;
 
@@ -34,7 +34,7 @@ impl Probe for ThisProcess {
     }
 }
 
-/// Resident memory, bytes; 0 if procfs does not say.
+/// Resident memory, bytes; 0 if procfs does not tell.
 #[must_use]
 pub fn resident_bytes() -> u64 {
     let page = sysconf(SysconfVar::PAGE_SIZE).ok().flatten().and_then(|size| u64::try_from(size).ok()).unwrap_or(4096);
@@ -42,7 +42,8 @@ pub fn resident_bytes() -> u64 {
     statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).map_or(0, |pages| pages * page)
 }
 
-/// Bytes of memory that this process may use: the limit of its control group if there is one, else the machine's memory.
+/// The memory that this process may use, bytes: the limit of its control group if there is one, else the machine's
+/// memory.
 #[must_use]
 pub fn memory_limit() -> u64 {
     let files = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
@@ -53,26 +54,26 @@ pub fn memory_limit() -> u64 {
     group.unwrap_or(u64::MAX).min(machine)
 }
 
-/// Share of its memory limit that this process uses, 0 to 1.
+/// The share of its memory limit that this process uses, 0 to 1.
 #[must_use]
 pub fn memory_share() -> f64 {
     (resident_bytes() as f64 / memory_limit().max(1) as f64).clamp(0.0, 1.0)
 }
 
-/// Tasks that run or want to, on the whole machine.
+/// The number of running or runnable tasks on the whole machine.
 #[must_use]
 pub fn run_queue() -> u32 {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     stat.lines().find_map(|line| line.strip_prefix("procs_running ")?.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Open descriptors of this process.
+/// The number of open descriptors of this process.
 #[must_use]
 pub fn open_files() -> u32 {
     fs::read_dir("/proc/self/fd").map_or(0, |files| u32::try_from(files.count().saturating_sub(1)).unwrap_or(u32::MAX))
 }
 
-/// Largest resident memory so far, bytes.
+/// The peak of resident memory so far, bytes.
 #[must_use]
 pub fn peak_resident_bytes() -> u64 {
     getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| u64::try_from(usage.max_rss()).unwrap_or(0) * 1024)

@@ -1,4 +1,4 @@
-//! What a target is, as resolved values: `lab` writes this to a starting `lab serve`, and a plant is made of the same.
+//! A target as resolved values: `lab` writes them to a starting `lab serve`, and a plant is built from the same values.
 
 use std::{
     collections::BTreeMap,
@@ -18,53 +18,52 @@ use crate::control::Token;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
-    /// What it serves.
+    /// The service.
     pub app: App,
-    /// Where it listens; port 0 takes a free one, which the ready line names.
+    /// The address of the service; port 0 takes a free one, which the ready line names.
     pub listen: SocketAddr,
-    /// Where its control port listens: loopback only.
+    /// The address of the control port: loopback only.
     pub control: SocketAddr,
-    /// Who decides on admission.
+    /// The policy of admission.
     pub policy: PolicySpec,
     /// Pool sizing, batching and monitors from the catalogue, applied to every dynamic stage (monitors: once).
     pub machines: Vec<PolicySpec>,
-    /// The promise that policies are told.
+    /// The service-level objective that policies are told.
     pub objective: Objective,
     /// Queue, pool and batch of a stage, unless `stages` says otherwise.
     pub stage_defaults: StageSpec,
-    /// By stage name.
+    /// Settings of stages by name.
     pub stages: BTreeMap<String, StageSpec>,
-    /// Limits at the wire.
+    /// The limits of connections and requests.
     pub edge: EdgeSpec,
-    /// Who answers a health check (`GET /health`).
+    /// The place that answers a health check (`GET /health`).
     #[serde(default)]
     pub health: HealthChecks,
-    /// How a request's class is found.
+    /// The rule for a request's class.
     pub class: ClassRule,
-    /// How important requests are that do not say so themselves, by class; those of a class that is not named are
-    /// [`Criticality::Critical`].
+    /// The criticality of requests without one of their own, by class; other classes have [`Criticality::Critical`].
     #[serde(default)]
     pub criticality: BTreeMap<Class, Criticality>,
-    /// What opens the control port; `None`: drawn at the start, and said in the ready line. It is in no file that a spec is
-    /// written to.
+    /// The token of the control port; `None`: drawn at the start, and printed in the ready line. It is never written to
+    /// a file with the spec.
     #[serde(skip)]
     pub control_token: Option<Token>,
-    /// Seed of the target's own draws (random drops, emulated service times).
+    /// The seed of the target's own draws (random drops, emulated service times).
     pub seed: u64,
-    /// Seed of emulated service times where it is not `seed`: tasks of a service have it in common, so that a request costs the
-    /// same at whichever of them it lands.
+    /// The seed of emulated service times where it is not `seed`: tasks of a service share it, so that a request costs
+    /// the same at each of them.
     #[serde(default)]
     pub draws: Option<u64>,
     /// Processors to run on; empty: any.
     pub cpus: Vec<usize>,
-    /// Process id of the parent, where this process is to be killed with it, however it ends. Named, since a parent that has
-    /// ended by the time that this is read has left its place to another one.
+    /// The process id of the parent, if this process is to be killed with it, however it ends. Named, since a parent
+    /// that has ended by the time this is read has been replaced by another one.
     #[serde(default)]
     pub die_with: Option<u32>,
 }
 
 impl TargetSpec {
-    /// A target on free ports of 127.0.0.1, with everything as usual that is not said here.
+    /// A target on free ports of 127.0.0.1, with defaults for everything else.
     #[must_use]
     pub fn new(app: App, policy: PolicySpec, objective: Objective) -> Self {
         let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -89,34 +88,34 @@ impl TargetSpec {
         }
     }
 
-    /// Queue, pool and batch of the stage with that name.
+    /// The queue, pool and batch of the stage with this name.
     #[must_use]
     pub fn stage(&self, name: &str) -> &StageSpec {
         self.stages.get(name).unwrap_or(&self.stage_defaults)
     }
 }
 
-/// What is served.
+/// The kinds of service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "app", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum App {
     /// The web-mail service.
     Arashi {
-        /// The SQLite file. It is changed by the run: give each arm its own copy.
+        /// The SQLite file. The run changes it: give each arm its own copy.
         database: PathBuf,
-        /// Connections to the database.
+        /// The number of connections to the database.
         connections: u32,
-        /// Extra database operations a request: the work knob.
+        /// Extra database operations per request: the work knob.
         work: WorkSpec,
         /// Put the session key into links instead of a cookie, as in the paper.
         session_in_links: bool,
         /// Search by full-text index instead of by substring, as in the paper.
         full_text: bool,
-        /// What an acknowledged change survives.
+        /// The failures that an acknowledged change survives.
         #[serde(default)]
         durability: Durability,
-        /// Oldest copy of a list that is shown where the list itself is refused (`on_refuse: degrade`), or the policy asks for less
-        /// than full quality; zero: none is kept.
+        /// The largest age of a copy of a list that is shown where the list itself is refused (`on_refuse: degrade`),
+        /// or the policy asks for less than full quality; zero: none is kept.
         #[serde(default)]
         stale: Duration,
     },
@@ -126,24 +125,24 @@ pub enum App {
     Emulated(EmulatedSpec),
 }
 
-/// How much a page of the checksum service is.
+/// The work and the size of a page of the checksum service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChecksumSpec {
     /// Rounds at quality 1 (50 in the original code), each of `reads` reads of 100 bytes and a sum for
     /// every second one.
     pub rounds: u32,
-    /// Rounds more, done in full at any quality: what a page costs however poor it is (0: the original code has none).
+    /// Additional rounds, done in full at any quality: the minimum cost of a page (0: the original code has none).
     #[serde(default)]
     pub fixed_rounds: u32,
-    /// Reads a round (100 in the original code).
+    /// Reads per round (100 in the original code).
     pub reads: u32,
     /// Bytes of the answer (8192 in the original code).
     pub answer_bytes: u32,
 }
 
 impl ChecksumSpec {
-    /// Reads of a round at a quality: at least one.
+    /// The number of reads of a round at a quality: at least one.
     #[must_use]
     pub fn reads_at(&self, quality: f64) -> u32 {
         (f64::from(self.reads) * quality.clamp(0.0, 1.0)).round().max(1.0) as u32
@@ -156,31 +155,32 @@ impl ChecksumSpec {
 pub struct EmulatedSpec {
     /// The law of service times.
     pub service: ServiceTime,
-    /// Servers that work side by side.
+    /// The number of parallel servers.
     pub servers: u32,
-    /// In turn, or all at once sharing the servers.
+    /// First come, first served, or all at once sharing the servers.
     pub discipline: Discipline,
     /// Bytes of the answer.
     pub answer_bytes: u32,
-    /// Share of the work that shrinks with quality, 0 to 1: with 0.8, a request at quality 0.5 takes 0.6 of its time.
+    /// The share of the work that shrinks with quality, 0 to 1: with 0.8, a request at quality 0.5 takes 0.6 of its
+    /// time.
     #[serde(default)]
     pub degradable: f64,
-    /// How many times the drawn work a request of a class is, over 0; 1 for a class that is not named. Pairs, since numbers as
-    /// keys are not read back within a tagged [`App`].
+    /// The factor of the drawn work for requests of a class, over 0; 1 for other classes. Pairs, since serde cannot
+    /// read numbers as keys within a tagged [`App`].
     #[serde(default)]
     pub class_work: Vec<(Class, f64)>,
 }
 
 impl EmulatedSpec {
-    /// One server that takes this long for a request, in turn, and answers with nothing.
+    /// One server with this service time, first come, first served, and empty answers.
     #[must_use]
     pub fn one(service: ServiceTime) -> Self {
         let discipline = Discipline::Fifo;
         Self { service, servers: 1, discipline, answer_bytes: 0, degradable: 0.0, class_work: Vec::new() }
     }
 
-    /// Requests a second of the usual work that it can serve with so many workers, who bring the jobs: no more servers are busy
-    /// than there are workers. `None`: any number.
+    /// The capacity, in requests a second with a factor of 1, with this number of workers, which bring the jobs: no
+    /// more servers are busy than there are workers. `None`: any number.
     #[must_use]
     pub fn capacity(&self, workers: u32) -> Option<f64> {
         let mean = self.service.mean().as_secs_f64();
@@ -188,24 +188,25 @@ impl EmulatedSpec {
     }
 }
 
-/// The work knob: extra database operations a request. Fractions are met on average.
+/// The work knob: extra database operations per request. Fractions are met on average.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkSpec {
     /// Operations for a request of weight 1.
     pub operations: f64,
-    /// Weight by request type; a type that is not named has the app's default weight.
+    /// Weights by request type; other types have the app's default weight.
     pub weights: BTreeMap<String, f64>,
 }
 
-/// Who answers a health check. It is in no ledger of requests, and policies are told [`controllers::Outcome::Ignored`].
+/// The place that answers a health check. Checks are in no ledger of requests, and policies are told
+/// [`controllers::Outcome::Ignored`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HealthChecks {
-    /// The edge, whatever the policies say: the process is alive.
+    /// The edge, without asking a policy: the process is alive.
     #[default]
     Outside,
-    /// Dispatch, if the policy there lets it in: the service takes requests.
+    /// Dispatch, if the policy there admits it: the service takes requests.
     Inside,
 }
 
@@ -213,7 +214,7 @@ pub enum HealthChecks {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ServiceTime {
-    /// Always this.
+    /// Constant.
     Constant(#[serde(with = "controllers::millis")] Duration),
     /// Exponential.
     Exponential {
@@ -231,18 +232,18 @@ pub enum ServiceTime {
     },
     /// One of two constants.
     Bimodal {
-        /// The usual one.
+        /// The usual value.
         #[serde(with = "controllers::millis")]
         short: Duration,
-        /// The rare one.
+        /// The rare value.
         #[serde(with = "controllers::millis")]
         long: Duration,
-        /// Share of the rare one, 0 to 1.
+        /// The share of the rare value, 0 to 1.
         long_share: f64,
     },
     /// Pareto.
     Pareto {
-        /// The least.
+        /// The minimum.
         #[serde(with = "controllers::millis")]
         min: Duration,
         /// Tail index, over 1.
@@ -250,19 +251,19 @@ pub enum ServiceTime {
     },
     /// Uniform.
     Uniform {
-        /// The least.
+        /// The minimum.
         #[serde(with = "controllers::millis")]
         min: Duration,
-        /// The most.
+        /// The maximum.
         #[serde(with = "controllers::millis")]
         max: Duration,
     },
-    /// Drawn from these with equal chances.
+    /// Drawn from a list with equal probabilities.
     Empirical(#[serde(with = "controllers::millis::list")] Vec<Duration>),
 }
 
 impl ServiceTime {
-    /// Its mean.
+    /// The mean.
     #[must_use]
     pub fn mean(&self) -> Duration {
         match self {
@@ -277,13 +278,13 @@ impl ServiceTime {
     }
 }
 
-/// How emulated servers are shared.
+/// The service discipline of emulated servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
-    /// In order of arrival.
+    /// First come, first served.
     Fifo,
-    /// All at once, each at its share.
+    /// All at once, each with an equal share.
     ProcessorSharing,
 }
 
@@ -291,27 +292,28 @@ pub enum Discipline {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StageSpec {
-    /// Longest queue. A hard bound for memory, far above what policies work with.
+    /// The longest queue. A hard bound of memory, far above the lengths that policies work with.
     pub queue: u32,
     /// Workers at start.
     pub workers: u32,
-    /// Most jobs that a worker takes at once.
+    /// The largest batch that a worker takes.
     pub batch: u32,
-    /// What the stage upstream does when this one refuses.
+    /// The reaction of the stage upstream to a refusal of this one.
     pub on_refuse: OnRefuse,
-    /// Drop jobs whose client has gone before work on them began. Off in SEDA, and by default: the work is done all the same.
+    /// Drop jobs whose client has gone before work on them began. Off in SEDA, and by default: then the work is done
+    /// all the same.
     #[serde(default)]
     pub drop_abandoned: bool,
     /// Drop jobs whose sender no longer waits (`X-Timeout-Ms`) when their turn comes: they are refused as `waited`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drop_expired: bool,
-    /// How important jobs are from this stage on, whatever they said before (Google SRE, chapter 21: criticality is
+    /// The criticality of jobs from this stage on, whatever it was before (Google SRE, chapter 21: criticality is
     /// overridden "at specific points in the stack").
     #[serde(default)]
     pub criticality: Option<Criticality>,
 }
 
-/// Two workers that take up to eight jobs at once, a long queue, and a 503 for what is refused.
+/// Two workers with batches of up to eight jobs, a long queue, and a 503 for refused requests.
 impl Default for StageSpec {
     fn default() -> Self {
         Self {
@@ -327,54 +329,56 @@ impl Default for StageSpec {
 }
 
 impl StageSpec {
-    /// What a job carries from this stage on.
+    /// The tags that a job carries from this stage on.
     #[must_use]
     pub fn carried(&self, tags: Tags) -> Tags {
         Tags { criticality: self.criticality.unwrap_or(tags.criticality), ..tags }
     }
 }
 
-/// Limits at the wire.
+/// Limits of connections and requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EdgeSpec {
-    /// Most connections at once; 0: four fifths of the descriptor limit, at most 4096.
+    /// The largest number of connections; 0: four fifths of the descriptor limit, at most 4096.
     pub connections: u32,
-    /// Most connections of one address (in IPv6 of one network of 64 bits); 0: any number, since all users of a lab have
-    /// one address.
+    /// The largest number of connections of one address (in IPv6 of one network of 64 bits); 0: no limit, since all
+    /// users of a lab have one address.
     pub connections_per_source: u32,
-    /// Length of the listen queue; with a `connections` policy a small one.
+    /// The length of the listen queue; with a `connections` policy a small one.
     pub backlog: u32,
     /// Time to send the request head.
     pub head_timeout: Duration,
     /// Time to send the body.
     pub body_timeout: Duration,
-    /// Part of it before the least rate counts.
+    /// The part of it before the smallest rate applies.
     pub body_grace: Duration,
-    /// Least rate of a body after that, bytes a second; 0: any.
+    /// The smallest rate of a body after that, bytes a second; 0: any.
     pub body_rate: u32,
-    /// Time in which the answer must make some progress: [`EdgeSpec::write_rate`] times this.
+    /// The time in which the answer must make progress: [`EdgeSpec::write_rate`] times this.
     pub write_timeout: Duration,
-    /// Least rate at which an answer is taken, over that time, bytes a second; 0: any byte is progress.
+    /// The smallest rate at which a client takes an answer, over that time, bytes a second; 0: any byte is progress.
     pub write_rate: u32,
-    /// Most bytes of answers that wait in the kernel for a client to take them (`SO_SNDBUF`); 0: as the kernel likes.
+    /// The largest number of bytes of answers that wait in the kernel for a client (`SO_SNDBUF`); 0: the kernel's
+    /// choice.
     pub send_buffer: u32,
     /// Idle time on a kept connection.
     pub idle_timeout: Duration,
-    /// Most requests of one connection, which closes with the last one's answer (and says so in it); 0: any number.
+    /// The largest number of requests of one connection, which closes with the last one's answer (and announces it
+    /// there); 0: no limit.
     pub connection_requests: u32,
-    /// Most bytes of the head.
+    /// The largest head, bytes.
     pub head_bytes: u32,
-    /// Most header lines.
+    /// The largest number of header lines.
     pub headers: u32,
-    /// Most bytes of a body.
+    /// The largest body, bytes.
     pub body_bytes: u32,
     /// Keep connections open between requests.
     pub keep_alive: bool,
-    /// Names that the service goes by, beside `localhost` and addresses. Requests for other names are refused: a name that
-    /// somebody else leads here would let pages of theirs speak to the service from a browser.
+    /// Names of the service in addition to `localhost` and addresses. Requests for other names are refused: a name that
+    /// a stranger directs here would let the stranger's pages access the service from a browser.
     pub hosts: Vec<String>,
-    /// Longest time to finish what was admitted when told to stop.
+    /// The longest time to finish admitted requests after the order to stop.
     pub drain: Duration,
 }
 

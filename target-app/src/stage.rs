@@ -32,7 +32,7 @@ pub(crate) use shared::{Shared, lock, spawn};
 pub(crate) use timer::{Timed, keep_time};
 pub use work::{RefusedJob, StageWork, Upstream};
 
-/// A stage.
+/// A live stage.
 #[derive(Debug)]
 pub struct LiveStage<W: StageWork> {
     site: SiteId,
@@ -129,7 +129,7 @@ impl<W: StageWork> LiveStage<W> {
         self.with(|stage, now| stage.offer(now, offer, work)).map_err(|(work, away)| RefusedJob { work, away })
     }
 
-    /// Waits for other services on behalf of a job, which counts as neither running nor ready to run meanwhile.
+    /// Waits for other services on behalf of a job, which meanwhile counts as neither running nor runnable.
     pub async fn wait_downstream<T>(&self, wait: impl Future<Output = T>) -> T {
         self.shared.peek(|stage| stage.waits_downstream(1));
         let waits = DownstreamWait(self);
@@ -162,7 +162,7 @@ impl<W: StageWork> LiveStage<W> {
         self.shared.peek(|stage| stage.gauges())
     }
 
-    /// Runs under the lock with the time read inside it, then does what the stage wants.
+    /// Runs under the lock with the time read inside it, then carries out the stage's actions.
     fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut site::Stage<W>, Timestamp) -> T) -> T {
         let (result, wants) = self.shared.with(|stage, now| {
             stage.set_wall(self.shared.clock.wall());
@@ -174,14 +174,14 @@ impl<W: StageWork> LiveStage<W> {
         result
     }
 
-    /// Collects what the stage wants, and when it is to be woken.
+    /// Collects the stage's actions and its next wake-up.
     fn poll(&self, stage: &mut site::Stage<W>, now: Timestamp) -> (Vec<Action<W>>, Option<Timestamp>) {
         let mut wants = Vec::new();
         let wake = loop {
             match stage.poll(now, &*self.probe) {
                 Action::WakeAt(at) => break Some(at),
                 Action::Idle => break None,
-                // No allocation for the one that is common.
+                // No allocation for the most frequent action.
                 Action::Start(jobs) => (0..jobs).for_each(|_| self.work.notify_one()),
                 want => wants.push(want),
             }
@@ -205,7 +205,7 @@ impl<W: StageWork> LiveStage<W> {
                         .for_each(|site| site.tell(&seen));
                 }
                 Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
-                // A stage lets held jobs into its queue by itself; the others are done.
+                // A stage queues released jobs itself; the other actions are carried out above.
                 Action::Admit(..) | Action::Start(_) | Action::WakeAt(_) | Action::Idle => {}
             }
         }
@@ -237,7 +237,7 @@ impl<W: StageWork> LiveStage<W> {
     }
 }
 
-/// A job that waits for other services, however that ends.
+/// The guard of a job that waits for other services, however that ends.
 struct DownstreamWait<'a, W: StageWork>(&'a LiveStage<W>);
 
 impl<W: StageWork> Drop for DownstreamWait<'_, W> {
@@ -264,7 +264,7 @@ impl<W: StageWork> Timed for LiveStage<W> {
     }
 }
 
-/// The size that a spec gives a stage.
+/// The sizes of a stage in a spec.
 pub(crate) fn limits(spec: &StageSpec) -> StageLimits {
     StageLimits { queue: spec.queue, workers: spec.workers, batch: spec.batch, drop_expired: spec.drop_expired }
 }

@@ -1,4 +1,4 @@
-//! Services that are made to be measured: emulated service times, and the checksum service with its quality knob.
+//! Synthetic services for measurements: emulated service times, and the checksum service with its quality knob.
 
 mod checksum;
 mod emulated;

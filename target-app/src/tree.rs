@@ -19,25 +19,25 @@ use crate::{
     spec::{PolicySpec, TargetSpec},
 };
 
-/// Services, and where users come in.
+/// Services, and the entry points of users.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreeSpec {
-    /// Callers before those that they call.
+    /// The services, callers before those that they call.
     pub services: Vec<ServiceSpec>,
-    /// Where users come in; the first that fits counts.
+    /// The entry points of users; the first that matches counts.
     pub entries: Vec<EntrySpec>,
-    /// Machines beside all services, which hear reports from every task (`quota-server`).
+    /// Machines of the whole tree, which receive reports from every task (`quota-server`).
     pub machines: Vec<PolicySpec>,
 }
 
-/// Where users of a class come in.
+/// The entry point of users of a class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EntrySpec {
-    /// `None`: of every class.
+    /// The class; `None`: every class.
     pub class: Option<Class>,
-    /// The service that they ask.
+    /// The service that they call.
     pub service: String,
 }
 
@@ -47,56 +47,56 @@ pub struct EntrySpec {
 pub struct ServiceSpec {
     /// Its name.
     pub name: String,
-    /// Each of its tasks.
+    /// The target that each of its tasks is.
     pub task: TargetSpec,
-    /// What things cost a task in virtual time.
+    /// The costs of a task in virtual time.
     pub costs: PlantSpec,
-    /// What things cost a live task, beside what they really do.
+    /// The emulated costs of a live task, in addition to its real ones.
     pub wire: WireCosts,
-    /// How many tasks, all equal.
+    /// The number of tasks, all equal.
     pub tasks: u32,
-    /// Which task a request goes to.
+    /// The choice of the task for a request.
     pub balancer: Balancer,
-    /// What is balanced.
+    /// The unit of the choice.
     pub per: Per,
     /// Tasks that are slower than the others.
     pub slow: Option<Slow>,
-    /// Most requests under way at a task, 0 for any number: what is beyond, its balancer refuses at once. For `per: request`. Each
-    /// sender counts its own: users together, and every task that calls.
+    /// The largest number of requests under way at a task, 0 for no limit: its balancer refuses further ones at once.
+    /// For `per: request`. Each sender has a count of its own: users together, and every task that calls.
     pub cap: u32,
-    /// What it asks of other services for each request, once its own work is done.
+    /// The calls to other services for each request, made after the service's own work.
     pub calls: Vec<CallSpec>,
     /// All calls at once; else one after the other.
     pub fan_out: bool,
 }
 
-/// What things beside the work on requests cost an emulated task, of the time of its servers.
+/// Costs of an emulated task in addition to the work on requests, in time of its servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WireCosts {
-    /// A new connection, paid before its first request is read.
+    /// A new connection, charged before its first request is read.
     #[serde(with = "controllers::millis")]
     pub accept: Duration,
-    /// To read a request, whatever becomes of it.
+    /// Reading a request, whatever its end.
     #[serde(with = "controllers::millis")]
     pub read: Duration,
-    /// To refuse one that was read.
+    /// Refusing a request that was read.
     #[serde(with = "controllers::millis")]
     pub refuse: Duration,
-    /// To answer a health check, beside reading it.
+    /// Answering a health check, in addition to reading it.
     #[serde(with = "controllers::millis")]
     pub check: Duration,
 }
 
 impl WireCosts {
-    /// The same for a task that works so fast, 1 as usual.
+    /// The same costs for a task of this speed; the usual speed is 1.
     #[must_use]
     pub(crate) fn at_speed(self, speed: f64) -> Self {
         let at = |time: Duration| time.div_f64(speed);
         Self { accept: at(self.accept), read: at(self.read), refuse: at(self.refuse), check: at(self.check) }
     }
 
-    /// What a request costs until it has been read: the `first` of its connection, or a `check` of health.
+    /// The cost of a request until it has been read: the `first` of its connection, or a `check` of health.
     pub(crate) fn reading(&self, first: bool, check: bool) -> Duration {
         let accept = if first { self.accept } else { Duration::ZERO };
         let check = if check { self.check } else { Duration::ZERO };
@@ -108,29 +108,29 @@ impl WireCosts {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slow {
-    /// How many: the first ones.
+    /// Their number: the first tasks of the service.
     pub tasks: u32,
     /// Their speed; that of the others is 1.
     pub speed: f64,
 }
 
-/// A task of a service as a process of its own takes it.
+/// A task of a service, in the form for a process of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskSpec {
-    /// The name of its service, which its calls say; empty for a target that is no part of a tree.
+    /// The name of its service, which its calls carry; empty for a target that is no part of a tree.
     pub name: String,
-    /// What it is.
+    /// The target.
     pub target: TargetSpec,
-    /// What it asks of other services for each request, once its own work is done.
+    /// The calls to other services for each request, made after the service's own work.
     pub calls: Vec<CalleeSpec>,
     /// All calls at once; else one after the other.
     pub fan_out: bool,
-    /// How fast it works, 1 as usual: emulated service times are divided by it.
+    /// Its speed; the usual speed is 1: emulated service times are divided by it.
     pub speed: f64,
-    /// Somebody carries usage reports and quotas to and from it, over its control port.
+    /// True if the lab carries usage reports and quotas to and from it, over its control port.
     pub reports: bool,
-    /// What things cost beside the work on requests: they keep one of the emulated servers busy.
+    /// Costs in addition to the work on requests: they keep one of the emulated servers busy.
     pub wire: WireCosts,
 }
 
@@ -150,19 +150,19 @@ impl TaskSpec {
     }
 }
 
-/// A service that is called, and where its tasks are.
+/// A called service, with the addresses of its tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CalleeSpec {
-    /// How it is called.
+    /// The calls.
     pub call: CallSpec,
     /// Its tasks, at least one.
     pub tasks: Vec<SocketAddr>,
-    /// Which task a call goes to.
+    /// The choice of the task for a call.
     pub balancer: Balancer,
-    /// What is balanced.
+    /// The unit of the choice.
     pub per: Per,
-    /// Most calls of this task under way at one of its tasks, 0 for any number.
+    /// The largest number of calls of this task under way at one of its tasks, 0 for no limit.
     #[serde(default)]
     pub cap: u32,
 }
@@ -171,33 +171,34 @@ pub struct CalleeSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallSpec {
-    /// Whom.
+    /// The called service.
     pub to: String,
     /// Calls for each request.
     pub times: u32,
-    /// Most attempts of a call, the first among them: another one follows a refusal at once.
+    /// The largest number of attempts of a call, with the first: another one follows a refusal at once.
     pub attempts: u8,
     /// "Overloaded; don't retry" ends the attempts.
     pub heed_dont_retry: bool,
-    /// What a request is answered for which a call was refused.
+    /// The answer to a request after a refused call.
     pub when_refused: WhenRefused,
-    /// Longest wait for an answer, all attempts together; less if the request's own sender waits for less.
+    /// The longest wait for an answer, all attempts together; less if the request's own sender waits less long.
     pub timeout: Duration,
-    /// Most connections of a task to the called service, 0 for any number; calls wait for a free one.
+    /// The largest number of connections of a task to the called service, 0 for no limit; calls wait for a free one.
     pub connections: u32,
-    /// Who decides on a task's own side before a call is sent.
+    /// The client-side policy of a task, asked before a call is sent.
     pub client: Option<ClientSpec>,
 }
 
-/// What a service makes of a call that was refused in the end.
+/// The reaction of a service to a call whose last attempt was refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenRefused {
-    /// It refuses the request as it was refused itself, and its sender may try again.
+    /// It refuses the request with the advice of its own refusal, and its sender may retry.
     #[default]
     Overloaded,
-    /// It refuses the request with "don't retry": requests are retried only in the layer right above the one that refuses.
+    /// It refuses the request with "don't retry": requests are retried only in the layer right above the one that
+    /// refuses.
     DontRetry,
-    /// It answers all the same, with less.
+    /// It answers all the same, with less content.
     Degrade,
 }

@@ -13,7 +13,7 @@ use std::{
 use jiff::{SignedDuration, Timestamp};
 use traces::trace::{LEAVE, Reader, split_object};
 
-/// When the log begins: in seconds since 1970, 21 November 2026.
+/// The start of the log: in seconds since 1970, 21 November 2026.
 const BEGAN: i64 = 1_795_219_200;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! Reads a trace, and does nothing with it: how fast, in CPU time of this process.
+//! Reads a trace without further use, and reports the speed in CPU time of this process.
 //!
 //! ```sh
 //! cargo run --release -p traces --example read -- trace.jsonl
@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).ok_or("name a trace")?;
     let mut trace = Reader::open(fs::File::open(name)?)?;
     while trace.next_record()?.is_some() {}
-    // Nanoseconds on a CPU: the first number.
+    // Time on a CPU, nanoseconds: the first number.
     let spent = fs::read_to_string("/proc/self/schedstat")?;
     let seconds = spent.split(' ').next().unwrap_or_default().parse::<f64>()? / 1e9;
     let records = trace.records();

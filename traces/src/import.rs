@@ -1,9 +1,9 @@
 //! Imports logs to a trace: the format of each file is detected.
 //!
-//! Files become entries, which are sorted by time (out of memory if they are many); each session's commands
-//! become actions by their grammar; actions become records under pseudonyms, are sorted again, and are written. Nothing
-//! that a file holds makes this panic or fill memory: lines, names, literals, packets and the number of things that are
-//! followed at a time all have bounds.
+//! Files become entries, which are sorted by time (with temporary files if they are many); each session's commands
+//! become actions by their grammar; actions become records under pseudonyms, are sorted again, and are written. No
+//! content of a file makes this panic or fill memory: lines, names, literals, packets and the number of sessions and
+//! connections followed at a time all have bounds.
 
 mod entry;
 mod grammar;
@@ -61,16 +61,16 @@ use sessions::SessionAssembler;
 /// The options of an import.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The date and zone that the times of logs leave out.
+    /// The date and zone that the times of logs omit.
     pub clock: Clock,
     /// The pseudonyms of users, sessions and folders.
     pub pseudonyms: Pseudonyms,
     /// The rules from requests of web servers to actions.
     pub rules: Rules,
-    /// A pause of a user that ends a session, in sources that have none. Thirty minutes is the custom of web
+    /// The pause of a user that ends a session, in sources without sessions. Thirty minutes is the custom of web
     /// statistics.
     pub gap: Duration,
-    /// Longest pause after which a command still follows a SELECT directly, and is one page with it.
+    /// The longest pause after which a command still follows a SELECT directly, and belongs to the same page.
     pub window: Duration,
     /// The server's port, in packet captures.
     pub port: u16,
@@ -99,7 +99,7 @@ pub type Open<'o> = Box<dyn FnOnce() -> io::Result<Box<dyn Read + Send>> + 'o>;
 
 /// A file to be imported.
 pub struct Input<'o> {
-    /// Its path: rawlogs are paired by it, and it may name a user.
+    /// Its path: rawlogs are paired by it, and it may contain a user's name.
     pub name: String,
     /// Opens it.
     pub open: Open<'o>,
@@ -132,10 +132,10 @@ pub enum ImportError {
     /// A trace.
     #[error("{0}: this is a trace already: `lab trace inspect` and `lab trace fit` read it as it is")]
     Trace(String),
-    /// A file that has nothing in it, and is the only one.
+    /// An empty file, the only one.
     #[error("{0}: it is empty")]
     Empty(String),
-    /// How far stamps without a zone are from those with one.
+    /// The offset of stamps without a zone from those with one is ambiguous.
     #[error("{0}; --zone says how far stamps without a zone are ahead of UTC: --zone +01:00")]
     Zone(String),
     /// No file has actions of users.
@@ -149,12 +149,12 @@ pub enum ImportError {
     Write(io::Error),
 }
 
-/// Imports files into one trace. `out` should be buffered; gives it back with the account of the import.
+/// Imports files into one trace. `out` should be buffered; returns it with the account of the import.
 ///
 /// # Errors
-/// If a file cannot be opened, nothing in the files says what users did, it cannot be told how their clocks differ, or
-/// there is no room. A file that cannot be read to its end is no error: what stands before its break is taken, and the
-/// account says so; nor is one that is empty or of no known format among others, which is passed over.
+/// If a file cannot be opened, the files have no actions of users, the difference of their clocks is ambiguous, or
+/// storage is full. Not an error: a file that cannot be read to its end (the part before its break is imported, and the
+/// account says so), and a file among others that is empty or of no known format (it is skipped).
 pub fn import<W: Write>(
     inputs: Vec<Input<'_>>,
     options: &Options,
@@ -185,11 +185,11 @@ pub fn import<W: Write>(
     write(records, header, options, tally, out)
 }
 
-/// Microseconds by which stamps without a zone are ahead of UTC, beyond the zone that was asked for.
+/// The offset of stamps without a zone from UTC, beyond the zone in the options, microseconds.
 fn zone(entries: &Entries, options: &Options, tally: &mut Tally) -> Result<i64, ImportError> {
     let found = match (entries.clocks.ahead(options.clock.zone.unwrap_or(0)), options.clock.zone) {
         (Ok(found), _) => found,
-        // Who says it knows.
+        // The zone in the options takes precedence.
         (Err(_), Some(_)) => None,
         (Err(problem), None) => return Err(ImportError::Zone(problem)),
     };
@@ -210,7 +210,7 @@ fn write<W: Write>(
 ) -> Result<(W, Tally), ImportError> {
     let mut records = records.sorted().map_err(ImportError::Spool)?.peekable();
     let began = records.peek().and_then(|first| first.as_ref().ok()).map_or(0, |first| first.0.offset);
-    // A timing script has no date: its times begin with 1970.
+    // A timing script has no date: its times count from 1970.
     let dated = i64::try_from(began).ok().filter(|at| *at > YEAR_1980);
     header.began = dated.and_then(timestamps::shown);
     header.names = options.pseudonyms.names();
@@ -226,7 +226,7 @@ fn write<W: Write>(
 
 const YEAR_1980: i64 = 315_532_800_000_000;
 
-/// Files that an error names.
+/// The largest number of files that an error names.
 const SAID: usize = 8;
 
 /// The formats of the files, for an import without records.

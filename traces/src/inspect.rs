@@ -40,7 +40,7 @@ pub struct Inspected {
     pub lengths: Option<Quantiles>,
     /// The middle of each of a hundred parts of them; of fewer than a hundred sessions, all.
     pub lengths_curve: Vec<u64>,
-    /// When sessions began.
+    /// The times at which sessions began.
     pub arrivals: Arrivals,
     /// Requests over time.
     pub requests: Arrivals,
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!((seen.actions[0].count, &seen.actions[0].not_ok), (100, &BTreeMap::new()));
         assert_eq!(seen.actions[0].durations.as_ref().map(|d| d.p50), Some(10_000));
         assert_eq!(seen.lengths.as_ref().map(|lengths| (lengths.min, lengths.max)), Some((2, 2)));
-        // Half of the pauses are two seconds, half are none.
+        // Half of the pauses are two seconds, half are zero.
         assert_eq!(seen.pauses.as_ref().map(|pauses| (pauses.min, pauses.max)), Some((0, 2_000_000)));
         let by: Vec<_> = seen.pauses_by.iter().map(|by| (by.from.as_str(), by.to.as_deref(), by.pauses.p50)).collect();
         let expected = [

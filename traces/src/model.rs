@@ -177,7 +177,7 @@ think_profiles:
         let pause = |from: &str, to: &str| model.pause(from, to).map(|law| law.mean().as_millis());
         assert_eq!((pause("list", "login"), pause("list", "delete")), (Some(5000), Some(20)));
         assert_eq!((pause("delete", "list"), pause("login", "list")), (Some(1000), None));
-        // Whoever asks for other pauses gets no others.
+        // A new pause replaces all pauses of the model.
         let other = model.with_think(&Think::Constant(std::time::Duration::from_millis(7)));
         let slow = model.with_think_profile("slow").expect("there is one");
         let mean = |model: &UserModel| model.pause("list", "login").map(|law| law.mean().as_millis());
@@ -212,7 +212,7 @@ think_profiles:
             ("{list: {login: {list: 1}}}", "leads to `list`"),
             ("{list: {login: {login: 0.5}}}", "`list, reached from login` sum to 0.5"),
             ("{list: {login: {login: 2.0}}}", "`list, reached from login` to `login` is 2"),
-            // Each state has a way to the end, and still nobody comes there.
+            // Each state has a way to the end, and still no user reaches it.
             ("{list: {login: {delete: 1}, delete: {delete: 1}}}", "no session ends from `list, reached from login`"),
         ] {
             let error = with(second).expect_err(second).to_string();
@@ -224,7 +224,7 @@ think_profiles:
     fn versions_are_known_or_refused_by_number() {
         assert_eq!(changed("name: small", "name: small").map(|model| model.version), Ok(1));
         assert_eq!(changed("name: small", "version: 2\nname: small").map(|model| model.version), Ok(2));
-        // Whatever else such a file has.
+        // Whatever else such a file contains.
         assert_eq!(changed("name: small", "version: 3\nname: small\nnew: 7"), Err(ModelError::Version(3)));
         assert_eq!(changed("name: small", "version: 0\nname: small"), Err(ModelError::Version(0)));
     }

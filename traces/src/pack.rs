@@ -68,7 +68,7 @@ pub fn peek(from: &mut impl Read, bytes: usize) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The first bytes of a stream: fewer only if there are fewer, or why no more of them can be read.
+/// The first bytes of a stream, fewer only at its end or before an error, which is returned with them.
 pub fn beginning(from: &mut impl Read, bytes: usize) -> (Vec<u8>, Option<io::Error>) {
     let mut first = Vec::with_capacity(bytes);
     // Bytes that were read before an error are kept.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
-/// Units by name, with their length in nanoseconds; longest first among those that end alike.
+/// Units by name, with their length in nanoseconds; among units with the same end, the longest comes first.
 const UNITS: [(&str, u64); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -21,7 +21,7 @@ const UNITS: [(&str, u64); 8] = [
 /// Reads a duration.
 ///
 /// # Errors
-/// If it is no number with a unit, negative, or longer than can be held: says so in words.
+/// If the text is no number with a unit, is negative, or exceeds the range; the error is a sentence.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if text == "0" {
@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * nanos as f64 / 1e9).map_err(|_| format!("`{text}` is too long"))
 }
 
-/// Writes a duration, exactly, in the largest unit that makes it whole.
+/// Formats a duration exactly, in the largest unit that makes it a whole number.
 #[must_use]
 pub fn format(span: Duration) -> String {
     let nanos = span.as_nanos();

@@ -18,9 +18,9 @@ pub struct Statistics {
 impl Statistics {
     /// The properties of a valid model.
     ///
-    /// The chain over states and, where it matters, the ones that they were reached from, is irreducible: every session
-    /// ends. Its stationary distribution is solved for by elimination, and lengths by carrying the distribution on from
-    /// the start until it has come back.
+    /// The chain over states and, where it matters, the states before them, is irreducible: every session ends. The
+    /// stationary distribution is computed by elimination; the lengths by stepping the distribution from the start
+    /// until it has returned.
     ///
     /// # Errors
     /// If the model fails its [check](UserModel::check).
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_chain_of_second_order_is_solved_by_hand() {
-        // As above, but whoever comes back from a delete leaves: sessions have 2 requests (1/4) or 4 (3/4).
+        // As above, but users leave after the list that follows a delete: sessions have 2 requests (1/4) or 4 (3/4).
         let model = UserModel::from_yaml(
             "{version: 2, name: x, source: y, start: login, transitions: {login: {list: 1}, list: {login: 0.25, delete: 0.75}},
               second: {list: {delete: {login: 1}}}}",

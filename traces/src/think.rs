@@ -37,13 +37,14 @@ pub enum Think {
     Empirical(#[serde(with = "crate::span::list")] Vec<Duration>),
 }
 
-/// No pause is longer than this: a draw from a law with a long tail must not overflow the clock.
+/// The longest pause: a draw from a law with a long tail must not overflow the clock.
 pub const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 impl Think {
-    /// One pause. `uniform` gives uniform draws in [0, 1); a lognormal takes two, a constant none, every other law one.
+    /// Draws one pause. `uniform` returns uniform draws in [0, 1); a lognormal takes two, a constant none, every other
+    /// law one.
     ///
-    /// Logarithms are libm's, so that the same draws give the same pauses on every machine.
+    /// Logarithms are computed by libm, so that the same draws give the same pauses on every machine.
     pub fn sample(&self, mut uniform: impl FnMut() -> f64) -> Duration {
         let pause = match self {
             Self::Constant(pause) => *pause,
@@ -99,7 +100,7 @@ impl Think {
     }
 }
 
-/// A pause times a factor, at most [`LONGEST`]: `mul_f64` panics on what does not fit.
+/// A pause times a factor, at most [`LONGEST`]: `mul_f64` panics on overflow.
 fn scaled(pause: Duration, factor: f64) -> Duration {
     let seconds = pause.as_secs_f64() * factor;
     if seconds >= LONGEST.as_secs_f64() { LONGEST } else { Duration::from_secs_f64(seconds.max(0.0)) }

@@ -1,4 +1,4 @@
-//! When things arrive, as laws of time.
+//! Arrival times of open loads, and the times at which the number of closed users changes.
 
 use std::time::Duration;
 
@@ -6,10 +6,11 @@ use controllers::{Random, Seeded, Timestamp};
 
 use crate::plan::ArrivalLaw;
 
-/// Open arrivals at a rate that changes along a line, within one phase.
+/// Open arrivals within one phase, at a rate that changes linearly.
 ///
-/// Arrival k happens when the cumulated rate reaches a mark: k - 1/2 for even spacing, the sum of k unit exponentials for
-/// a Poisson process (inversion of the cumulated rate; Çinlar, "Introduction to Stochastic Processes", 1975, section 4.7).
+/// Arrival k happens when the cumulative rate reaches a mark: k - 1/2 for even spacing, the sum of k unit exponentials
+/// for a Poisson process (inversion of the cumulative rate; Çinlar, "Introduction to Stochastic Processes", 1975,
+/// section 4.7).
 #[derive(Debug, Clone)]
 pub struct OpenArrivals {
     from_per_s: f64,
@@ -42,8 +43,8 @@ impl OpenArrivals {
         self.next
     }
 
-    /// When the cumulated rate reaches the mark: the smaller root of (b-a)/(2T) t^2 + a t = mark, in the form that does
-    /// not cancel.
+    /// The time at which the cumulative rate reaches the mark: the smaller root of (b-a)/(2T) t^2 + a t = mark, in the
+    /// form without cancellation.
     fn when(&self) -> Option<Timestamp> {
         let lasts = self.lasts.as_secs_f64();
         if lasts <= 0.0 {
@@ -73,7 +74,7 @@ impl Iterator for OpenArrivals {
     }
 }
 
-/// Moments at which the number of closed users changes by one: a jump at the beginning of a phase, then a line.
+/// The times at which the number of closed users changes by one: a jump at the beginning of a phase, then a line.
 #[derive(Debug, Clone)]
 pub struct Crossings {
     jump_down: u64,
@@ -86,7 +87,7 @@ pub struct Crossings {
 }
 
 impl Crossings {
-    /// From `now` users to `from` at once (those who come, [`STEP_GAP`] apart), then to `to` along a line.
+    /// A jump from `now` users to `from` (arrivals [`STEP_GAP`] apart), then a line to `to`.
     #[must_use]
     pub fn new(now: u64, from: u64, to: u64, begins: Timestamp, lasts: Duration) -> Self {
         Self {
@@ -100,13 +101,13 @@ impl Crossings {
         }
     }
 
-    /// Only those at which a user leaves.
+    /// Only the departures.
     #[must_use]
     pub fn leaving(&self) -> Self {
         Self { jump_up: 0, ramp_up: 0, ..self.clone() }
     }
 
-    /// Only those at which a user arrives.
+    /// Only the arrivals.
     #[must_use]
     pub fn arriving(&self) -> Self {
         Self { jump_down: 0, ramp_down: 0, ..self.clone() }
@@ -128,14 +129,15 @@ impl Crossings {
 
     fn step_gap(&self) -> Duration {
         if self.jump_up == 0 {
-            return Duration::ZERO; // who leaves costs nothing, and goes at once
+            return Duration::ZERO; // a departure costs nothing, and happens at once
         }
         STEP_GAP.min(self.lasts / u32::try_from(self.jump_up).unwrap_or(u32::MAX))
     }
 }
 
-/// Between two users of a step upwards: a thousand come within a tenth of a second. No generator can begin a thousand
-/// connections in one moment; planned in one moment, most of them would be late by its own doing and be counted so.
+/// The time between two arrivals of an upward jump: a thousand users arrive within a tenth of a second. No generator
+/// can begin a thousand connections at one moment: planned for one moment, most would be late, and would be counted as
+/// the generator's lateness.
 pub const STEP_GAP: Duration = Duration::from_micros(100);
 
 impl Iterator for Crossings {
@@ -167,10 +169,10 @@ mod tests {
 
     #[test]
     fn a_ramp_reaches_its_marks() {
-        // Rate 2t over 2 s: cumulated t^2 reaches 0.5, 1.5, 2.5, 3.5 at the square roots.
+        // Rate 2t over 2 s: the cumulative rate t^2 reaches 0.5, 1.5, 2.5, 3.5 at the square roots.
         let ramp = millis(open(0.0, 4.0, ArrivalLaw::Constant, 2));
         assert_eq!(ramp, [1707, 2225, 2581, 2871]);
-        // The same line downwards is the mirror image: 2 s less each.
+        // The same line downwards mirrors these times: 2 s minus each.
         let mut mirrored = millis(open(4.0, 0.0, ArrivalLaw::Constant, 2));
         mirrored.reverse();
         let expected: Vec<u64> = ramp.iter().map(|at| 4000 - at).collect();

@@ -1,9 +1,9 @@
 //! The host on tasks (`tokio`, reqwest): TLS, HTTP/2, any URL.
 //!
-//! Same users, same books as the fiber host, at about twice the cost a request, and with two limits that come from the
-//! client library. Its timers are whole milliseconds, so sends are up to 1 ms late (the send lag shows it). And it does
-//! not tell when a request is written: the books have it as sent, from the moment it was begun, once anything but a failed
-//! connection has come of it; until then a window counts it as connecting.
+//! The users and the ledgers are those of the fiber host, at about twice the cost of a request, and with two limits of
+//! the client library. Its timers have a resolution of 1 ms, so sends are up to 1 ms late (the send lag shows it). And
+//! it does not report when a request is written: the ledger counts the request as sent, from the moment it was begun,
+//! once it has had any result but a failed connection; until then a window counts it as connecting.
 
 mod client;
 mod worker;
@@ -28,13 +28,13 @@ use crate::{
 };
 use client::{Client, ClientFactory};
 
-/// What the tasks of one run share, on one thread.
+/// The state that the tasks of one run share, on one thread.
 #[derive(Debug)]
 struct TaskHost {
     clock: RunClock,
     factory: ClientFactory,
     pool: RefCell<UserPool<Client>>,
-    /// A user went to sleep: it may be due before the pacer wakes.
+    /// Notified when a user went to sleep, which may be due before the pacer wakes.
     changed: Notify,
     cut: watch::Receiver<bool>,
     timeout: Duration,
@@ -85,7 +85,7 @@ pub(crate) fn run(
 }
 
 impl TaskHost {
-    /// Makes things happen when they are due.
+    /// The pacer: sends for users that are due, and runs the heartbeat.
     async fn run(
         self: &Rc<Self>,
         mut driver: Driver,

@@ -1,4 +1,5 @@
-//! Background clients: connections that are kept open, connections that open and close, and health checks. Google SRE, chapter 21, "Load from Connections": what they cost a service can exceed what its requests cost.
+//! Background clients: connections that are kept open, connections that open and close, and health checks. Google SRE,
+//! chapter 21, "Load from Connections": what they cost a service can exceed what its requests cost.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,14 +18,14 @@ pub enum BackgroundRole {
     Idle,
     /// Opens a connection and closes it again.
     Churn {
-        /// Checks health in between.
+        /// True to check the service's health before the connection is closed.
         ask: bool,
     },
     /// Checks health periodically.
     Checker {
         /// The period.
         every: Duration,
-        /// On a new connection each time.
+        /// True to open a new connection for each check.
         anew: bool,
     },
 }
@@ -43,7 +44,7 @@ pub struct BackgroundClient {
 }
 
 impl BackgroundClient {
-    /// One that has not arrived yet.
+    /// A client that has not arrived yet.
     #[must_use]
     pub fn new(role: BackgroundRole, class: Class) -> Self {
         let (want, connection) = match role {

@@ -1,15 +1,15 @@
-//! Load balancing: the task that gets a request, or a connection.
+//! Load balancing: the choice of the task for a request, or for a connection.
 
 use controllers::{Random as _, Reason, Seeded};
 use serde::{Deserialize, Serialize};
 
 use crate::persona::Answer;
 
-/// How a task is chosen.
+/// The algorithm that chooses a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Balancer {
-    /// One after the other.
+    /// Round robin.
     #[default]
     RoundRobin,
     /// Uniformly at random.
@@ -18,7 +18,7 @@ pub enum Balancer {
     LeastLoaded,
 }
 
-/// What a balancer distributes.
+/// The unit that a balancer distributes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
@@ -33,7 +33,7 @@ pub enum Per {
 pub const TURNED_BACK: Answer<'static> =
     Answer { status: 503, headers: &[("x-refused", Reason::Concurrency.name().as_bytes())], body: b"" };
 
-/// Chooses tasks, and counts what is under way at each.
+/// Chooses tasks, and counts the requests or connections under way at each.
 #[derive(Debug)]
 pub struct Picker {
     by: Balancer,
@@ -41,24 +41,24 @@ pub struct Picker {
     random: Seeded,
     /// Requests or connections under way, by task.
     busy: Vec<u32>,
-    /// Most under way at a task; 0: any number.
+    /// The largest number under way at a task; 0: no limit.
     cap: u32,
 }
 
 impl Picker {
-    /// For this many tasks, at least one. `seed`: root of random choices.
+    /// A balancer of this many tasks, at least one. `seed`: root of random choices.
     #[must_use]
     pub fn new(by: Balancer, tasks: usize, seed: u64) -> Self {
         Self { by, next: 0, random: Seeded::new(seed), busy: vec![0; tasks.max(1)], cap: 0 }
     }
 
-    /// With at most this many under way at a task; 0: any number.
+    /// Limits the number under way at each task; 0: no limit.
     #[must_use]
     pub fn capped(self, cap: u32) -> Self {
         Self { cap, ..self }
     }
 
-    /// A task. It counts as under way there once it is [`took`](Self::took).
+    /// Chooses a task. The request counts as under way there from the call of [`took`](Self::took).
     pub fn pick(&mut self) -> usize {
         let tasks = self.busy.len();
         match self.by {
@@ -67,7 +67,7 @@ impl Picker {
                 (self.next + tasks - 1) % tasks
             }
             Balancer::Random => ((self.random.uniform() * tasks as f64) as usize).min(tasks - 1),
-            // Of equal ones the next in turn, so that the first is not always asked.
+            // Ties go to the next task in turn, so that the first is not always chosen.
             Balancer::LeastLoaded => {
                 let turn = self.next;
                 self.next = (self.next + 1) % tasks;
@@ -76,16 +76,17 @@ impl Picker {
         }
     }
 
-    /// A task that may have one more: the one whose turn it is, or the next one after it. `None`: none may.
+    /// Chooses among the tasks below the limit: the one whose turn it is, or the next one after it. `None`: all are at
+    /// the limit.
     pub fn pick_with_room(&mut self) -> Option<usize> {
         if self.is_full() {
-            return None; // and the turn does not pass on
+            return None; // the turn stays where it is
         }
         let (first, tasks) = (self.pick(), self.busy.len());
         (0..tasks).map(|n| (first + n) % tasks).find(|task| self.has_room(*task))
     }
 
-    /// True if no task may have one more under way.
+    /// True if every task is at the limit.
     #[must_use]
     pub fn is_full(&self) -> bool {
         (0..self.busy.len()).all(|task| !self.has_room(task))
@@ -95,12 +96,12 @@ impl Picker {
         self.cap == 0 || self.busy[task] < self.cap
     }
 
-    /// One more is under way at that task.
+    /// Counts one more under way at this task.
     pub fn took(&mut self, task: usize) {
         self.busy[task] += 1;
     }
 
-    /// One at that task is over.
+    /// Counts one fewer under way at this task.
     pub fn left(&mut self, task: usize) {
         self.busy[task] = self.busy[task].saturating_sub(1);
     }

@@ -1,24 +1,24 @@
-//! Reactions of users to trouble, and how they follow redirects.
+//! Reactions of users to failed attempts, and redirects that they follow.
 //!
-//! Every kind of user shares this: [`RequestAttempts`] is one request that a user wants answered, with the attempts it takes
-//! and the hops it is sent along. Users differ in what they ask for and in how they judge the answer.
+//! All kinds of users share this: [`RequestAttempts`] is one request that a user wants answered, with its attempts and
+//! its hops. Users differ in what they request and in how they judge the answer.
 
-mod attempts;
-mod follow;
 mod home;
 mod jitter;
+mod redirect;
+mod retry;
 
-pub use attempts::{Reaction, RequestAttempts, Trouble};
-pub use follow::{Onward, onward};
-pub(crate) use follow::{forbids_retry, retry_hint};
 pub use home::Home;
 pub(crate) use jitter::full_jitter;
+pub use redirect::{Onward, onward};
+pub use retry::{AttemptFailure, Reaction, RequestAttempts};
+pub(crate) use retry::{forbids_retry, retry_hint};
 
 use crate::persona::{Connection, Draws, Purpose};
 use crate::plan::ConnectionHabit;
 
 impl ConnectionHabit {
-    /// Which connection this user's requests go on; `new_session` says that a session begins with this one.
+    /// The connection for this user's request; `new_session` says that a session begins with it.
     #[must_use]
     pub fn connection(self, new_session: bool, draws: &Draws) -> Connection {
         match self {
@@ -26,7 +26,7 @@ impl ConnectionHabit {
             Self::PerSession if new_session => Connection::Fresh,
             Self::PerSession => Connection::Keep,
             Self::PerRequest => Connection::Once,
-            // A user's habit is part of its character: drawn once, at step 0, whatever step it is at now.
+            // A user's habit is part of its character: drawn once, at step 0, whatever the current step is.
             Self::Mixed { keep } if draws.character(Purpose::Character) < keep => Connection::Keep,
             Self::Mixed { .. } => Connection::Once,
         }

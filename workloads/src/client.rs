@@ -5,16 +5,17 @@ use controllers::{Note, catalogue::Problem};
 
 use crate::plan::ClientSpec;
 
-/// The header of a [`Note`] on a reply, or on a request: a whole number, which means something to the policies of both sides alone.
+/// The header of a [`Note`] on a request or a reply: a whole number with a meaning for the policies of both sides
+/// alone.
 pub const NOTE: &str = "x-note";
 
-/// The note in such a header; nonsense is none.
+/// The note in the value of this header; `None` if it is invalid.
 #[must_use]
 pub fn note(value: &[u8]) -> Option<Note> {
     std::str::from_utf8(value).ok()?.trim().parse().ok().map(Note)
 }
 
-/// Policies by this choice. `seed`: root of their randomness.
+/// The policies that this spec names. `seed`: root of their randomness.
 ///
 /// # Errors
 /// See [`ClientSpec::resolve`].

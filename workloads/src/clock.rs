@@ -1,4 +1,4 @@
-//! The one place in this crate that reads a clock. Hosts do; users are told.
+//! The one place in this crate that reads a clock. Hosts read it, and pass the time to users.
 
 use std::time::{Duration, Instant};
 
@@ -26,27 +26,28 @@ impl RunClock {
     }
 }
 
-/// What the machine's clocks say at one moment, each since an epoch of its own.
+/// Readings of the machine's clocks at one moment, each since an epoch of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClockReadings {
-    /// The one that runs are timed with: it never goes back, is slewed with the wall clock, and stands still while the
-    /// machine sleeps.
+    /// The clock that times runs: it never goes back, is slewed with the wall clock, and stands still while the machine
+    /// sleeps.
     pub monotonic: Duration,
-    /// The counter below it, as fast as the hardware makes it.
+    /// The raw hardware counter, which is not slewed.
     pub raw: Duration,
-    /// The monotonic one and all the time that the machine slept.
+    /// The monotonic clock plus the time that the machine slept.
     pub boot: Duration,
     /// The wall clock, which may be set at any time.
     pub wall: Duration,
 }
 
 impl ClockReadings {
-    /// Four clocks cannot be read at once: a reading that took longer than this is tried again.
+    /// Four clocks cannot be read at once: a reading that took longer than this is repeated.
     const TIGHT: Duration = Duration::from_micros(20);
-    /// Number of tries. A crowded machine may interrupt each of them; then the tightest reading is taken.
+    /// The number of tries. On a crowded machine each may be interrupted; then the shortest reading is taken.
     const TRIES: usize = 5;
 
-    /// Now. A clock that the kernel does not have reads as zero, always, and so never moves against the others.
+    /// Reads the clocks. A clock that the kernel does not have always reads as zero, and so never moves against the
+    /// others.
     #[must_use]
     pub fn read() -> Self {
         let mut tightest = Self::once();
@@ -62,7 +63,7 @@ impl ClockReadings {
         tightest.1
     }
 
-    /// A reading, and how long it took.
+    /// A reading, and the time that it took.
     fn once() -> (Duration, Self) {
         let at = |clock| clock_gettime(clock).map_or(Duration::ZERO, Duration::from);
         let before = at(ClockId::CLOCK_MONOTONIC);
@@ -74,7 +75,7 @@ impl ClockReadings {
     }
 }
 
-/// The kernel's source of time: `tsc`, `kvm-clock`; empty where it does not say.
+/// The kernel's clock source: `tsc`, `kvm-clock`; empty if the kernel does not tell.
 #[must_use]
 pub fn clock_source() -> String {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";

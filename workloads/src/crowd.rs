@@ -1,4 +1,4 @@
-//! Makes user number n of a plan.
+//! Makes the users of a plan, by number.
 
 mod error;
 
@@ -17,11 +17,11 @@ use crate::{
     url::{UrlCrowd, UrlUser},
 };
 
-/// Makes the users of a plan; holds what they share: model, accounts, behaviour.
+/// Makes the users of a plan, and holds what they share: model, accounts, behaviour.
 #[derive(Debug, Clone)]
 pub struct Crowd {
     seed: u64,
-    /// Requests are recorded ones, so users of one URL have request types too.
+    /// True if requests are recorded ones: then users of one URL have request types too.
     replays: bool,
     shared: Shared,
 }
@@ -35,11 +35,11 @@ enum Shared {
 /// One user. An enum, so that a host can keep users in a vector without a box for each.
 #[derive(Debug)]
 pub enum User {
-    /// Walks the mail service.
+    /// A user of the mail service.
     Mail(MailUser),
-    /// Asks for one URL.
+    /// A user of one URL.
     Url(UrlUser),
-    /// Sends no requests of users.
+    /// A background client, which sends no requests of users.
     Background(BackgroundClient),
 }
 
@@ -47,7 +47,7 @@ impl Crowd {
     /// The crowd of this plan.
     ///
     /// # Errors
-    /// If the plan asks for users that cannot be: see [`CrowdError`].
+    /// If the plan describes users that cannot be made: see [`CrowdError`].
     pub fn new(plan: &LoadPlan) -> Result<Self, CrowdError> {
         plan.check()?;
         let home = Home::of(&plan.target).ok_or_else(|| CrowdError::Unsendable {
@@ -100,7 +100,7 @@ impl Crowd {
         }
     }
 
-    /// Transitions that Markov users have made so far; empty for other users.
+    /// Counts of the transitions that Markov users have made so far; empty for other users.
     #[must_use]
     pub fn transitions(&self) -> Vec<TransitionCount> {
         match &self.shared {
@@ -109,7 +109,7 @@ impl Crowd {
         }
     }
 
-    /// How often pages offered what Markov users drew, by minutes of the run; empty for other users.
+    /// How often pages offered the state that a Markov user drew, by minutes of the run; empty for other users.
     #[must_use]
     pub fn offered(&self) -> Vec<Offered> {
         match &self.shared {

@@ -1,11 +1,11 @@
 //! The host on fibers (`may`): many users, little memory, plain HTTP/1.1.
 //!
-//! A user that thinks or waits is an entry in a heap; a fiber is borrowed from a pool for as long as a user has requests
-//! to send. So users are bounded by memory for data, and stacks by requests in flight.
+//! A user that thinks or waits is an entry in a heap; it occupies a fiber of a pool only while it has requests to send.
+//! So the number of users is bounded by memory for data, and the number of stacks by requests in flight.
 //!
-//! Everything runs on one worker thread: the *pacer* (a fiber woken by a timer of the kernel, see `watch`), which lets due
-//! things happen, keeps deadlines, closes windows and watches for gaps; and the workers, a fiber each. The calling thread
-//! only passes windows on. Hazards of `may`, and how they are met, are listed in `runtime`.
+//! Everything runs on one worker thread: the *pacer* (a fiber woken by a kernel timer, see `watch`), which starts users
+//! that are due, enforces deadlines, closes windows and watches for gaps; and the workers, a fiber each. The calling
+//! thread only passes windows on. The hazards of `may`, and the rules that avoid them, are listed in `runtime`.
 
 mod connection;
 mod deadline;
@@ -38,11 +38,11 @@ use pool::FiberPool;
 use routes::Routes;
 use watch::Watch;
 
-/// What the pacer tells the thread that called [`run`].
+/// A message of the pacer to the thread that called [`run`].
 #[derive(Debug)]
 enum News {
     Window(Window),
-    /// What only the worker thread can know of itself.
+    /// The health of the worker thread, which only that thread can measure.
     Done(Health),
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn run(
         .map_err(|cause| RunError::Setup { what: "a fiber", cause })?;
 
     let mut sender = Health::default();
-    // Ends when the pacer has: its sender goes with it.
+    // Ends with the pacer, which owns the sender.
     for news in news {
         match news {
             News::Window(window) => on_window(window),

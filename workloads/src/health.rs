@@ -1,6 +1,6 @@
-//! The generator's own condition: a run whose generator was the bottleneck measured the generator.
+//! The generator's own condition: if the generator was the bottleneck, the run measured the generator.
 //!
-//! Figures alone. Limits belong to the validity gates of a run.
+//! Figures alone; the validity gates of a run set the limits.
 
 mod clocks;
 mod descriptors;

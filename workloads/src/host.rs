@@ -1,22 +1,24 @@
-//! Hosts: what makes user machines meet a real service.
+//! Hosts: they run user machines against a real service.
 //!
-//! [`run`] is the way in. The fiber host speaks plain HTTP/1.1 at little cost; the async host speaks everything that
-//! reqwest does. Both keep the same books of the same users.
+//! [`run`] is the entry point. The fiber host speaks plain HTTP/1.1 at little cost; the async host speaks everything
+//! that reqwest does. Both keep the same ledgers of the same users.
 
 mod commands;
+mod deadline;
 mod drive;
 mod end;
-mod limits;
 mod options;
 mod pool;
+mod resource_limits;
 
 pub use commands::{UserCommand, UserCommandError, UserCommands};
+pub(crate) use deadline::RequestDeadline;
 pub(crate) use drive::Driver;
-pub(crate) use end::{End, Limit, Outcome};
-pub(crate) use limits::{Allowance, MEMORY_FOR_ANSWERS, check};
+pub(crate) use end::{End, Outcome};
 pub(crate) use options::Cut;
 pub use options::{HostChoice, RunError, RunOptions, StopFlag};
 pub(crate) use pool::{UserPool, UserTask};
+pub(crate) use resource_limits::{Allowance, MEMORY_FOR_ANSWERS, check};
 
 use crate::{
     asynchronous, fiber,
@@ -24,13 +26,13 @@ use crate::{
     plan::LoadPlan,
 };
 
-/// Runs a plan to its end and says what came of it.
+/// Runs a plan to its end and returns the report.
 ///
-/// Blocks the calling thread. `on_window` is called on it with each second as it ends. The threads that send inherit the
-/// caller's CPU affinity when the first run of the process begins.
+/// Blocks the calling thread, and calls `on_window` on it with each second as it ends. The threads that send inherit
+/// the caller's CPU affinity when the first run of the process begins.
 ///
 /// # Errors
-/// If the plan cannot be run at all: see [`RunError`]. Everything that goes wrong later is in the report.
+/// If the plan cannot be run at all: see [`RunError`]. The report has everything that goes wrong later.
 pub fn run(
     plan: &LoadPlan,
     options: &RunOptions,
@@ -39,7 +41,7 @@ pub fn run(
 ) -> Result<Report, RunError> {
     let plain = plan.target.url.starts_with("http://");
     match options.host {
-        // The client library has one address for a host.
+        // The client library resolves a host to one address.
         HostChoice::Async if !plan.target.entries.is_empty() => Err(RunError::Entries),
         HostChoice::Auto if !plain && !plan.target.entries.is_empty() => Err(RunError::Entries),
         HostChoice::Fiber if !plain => Err(RunError::NotPlain { url: plan.target.url.clone() }),

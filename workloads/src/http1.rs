@@ -1,8 +1,8 @@
-//! HTTP/1.1 as a client speaks it, without a socket: requests out ([`Outgoing`]), responses in ([`Inbox`]).
+//! HTTP/1.1 on the client's side, without a socket: requests out ([`Outgoing`]), responses in ([`Inbox`]).
 //!
-//! A host owns the bytes' way; this module owns their meaning: framing by `Content-Length`, by chunks or by the end of the
-//! connection (RFC 9112, section 6.3), interim (1xx) answers, and whether the connection may be used again (section 9.3).
-//! Both ends reuse their buffer: a request on a kept connection allocates nothing.
+//! A host moves the bytes; this module interprets them: framing by `Content-Length`, by chunks or by the end of the
+//! connection (RFC 9112, section 6.3), interim (1xx) answers, and whether the connection may be used again (section
+//! 9.3). Both directions reuse their buffers: a request on a kept connection allocates nothing.
 
 mod budget;
 mod chunked;
@@ -15,7 +15,7 @@ pub use inbox::{HEADERS_MAX, HeaderSpace, Inbox, Limits, Progress, ReceivedRespo
 pub(crate) use outgoing::{FORM, Given};
 pub use outgoing::{Known, Outgoing};
 
-/// What came is not an answer that a client can use.
+/// A response that a client cannot use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Http1Error {
     /// Not HTTP/1.
@@ -27,7 +27,7 @@ pub enum Http1Error {
     /// Interim answers of more than [`Limits::head`] in all.
     #[error("there are over {0} bytes of interim (1xx) responses")]
     Interim(usize),
-    /// The memory that all answers share is used up.
+    /// The memory that all answers share is exhausted.
     #[error("the answers under way hold all of the {} MB that the generator has for them", .0 / 1_000_000)]
     Memory(usize),
     /// A body over [`Limits::body`].
@@ -42,7 +42,7 @@ pub enum Http1Error {
     /// The connection ended before the response did.
     #[error("the connection ended before the response did")]
     CutShort,
-    /// 101: the server speaks another protocol from here on, which nobody asked for.
+    /// 101: the server switches to another protocol, which nobody asked for.
     #[error("the server switched protocols, which nobody asked for")]
     Switched,
 }

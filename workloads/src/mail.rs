@@ -2,29 +2,33 @@
 //! (see [`crate::page`]). The model is that of Welsh's thesis, figure 46; see `models/arashi.yaml`.
 //!
 //! How the walk meets the pages:
-//! - A user draws its next state when a page has arrived, takes the link or form it needs from that page, thinks, and sends.
-//! - Where the model has a row of second order (`second`) for a page and the one before it, the next state is drawn from that. Both
-//!   are pages that the user was shown: what was drawn and not offered, and what had failed, is no page before.
-//! - The pause is that of the way that is taken, where the model has one for it (`think_to`); else that of the page.
-//! - States without a row (*delete*, *refile*) lead back to the page before: to that very page, though it may show a mail
-//!   that is gone (its 404 then counts as served), or to the list it was in ([`PreviousPage`](crate::plan::PreviousPage)).
+//! - A user draws its next state when a page has arrived, takes the link or form for it from that page, thinks, and
+//!   sends.
+//! - Where the model has a row of second order (`second`) for a page and the one before it, the next state is drawn
+//!   from that row. Both are pages that the user was shown: a state that the page did not offer, or whose request
+//!   failed, does not count as the page before.
+//! - The pause is that of the transition, where the model has one for it (`think_to`); else that of the page.
+//! - States without a row (*delete*, *refile*) lead back to the page before: literally, even to a mail that is gone
+//!   (its 404 then counts as served), or to the list that had it ([`PreviousPage`](crate::plan::PreviousPage)).
 //! - A state that the page does not offer becomes *list messages*, and is counted ([`TransitionCount`]).
-//! - Going to the start state ends a session and begins the next. A user opens the first folder, its inbox: the paper's
-//!   users have one.
-//! - A sign-in page in place of what was asked for means that the session is lost: that request has failed, and the user
-//!   signs in again after its think time, whatever its behaviour on failures is.
+//! - The start state ends a session and begins the next. A user opens the first folder, its inbox: the paper's users
+//!   have one.
+//! - A sign-in page in place of the requested page means that the session is lost: that request has failed, and the
+//!   user signs in again after its think time, whatever its behaviour on failures is.
 //!
-//! With a [`Script`](crate::replay::Script) the next state is read in place of being drawn, and so is its time:
-//! - A user signs in first, whether or not its script begins with that. What web-mail users do not know is passed over.
-//! - A step names its folder by a number ([`Object`](crate::replay::Object)): that folder's list is opened, and before a step in
-//!   another folder than the user is in it is opened first (from the folders, if they are not known yet). A step without a
-//!   folder stays in the one that is open.
-//! - Which message or word is the step's number modulo what the page offers. Where a message is refiled to is chosen by that
-//!   number as well: recordings do not say it.
-//! - After a delete or refile the message of the page before may be asked for again, as without a script.
-//! - A state that the page does not offer is looked for on a list (from the folders, if need be); if it is not there either,
-//!   it is passed over.
-//! - After trouble that ends the session the user signs in again and goes on with the step after; the one that failed is lost.
+//! With a [`Script`](crate::replay::Script) the next state and its time are read instead of drawn:
+//! - A user signs in first, whether or not its script begins with that. Steps that web-mail users do not know are
+//!   skipped.
+//! - A step names its folder by a number ([`Object`](crate::replay::Object)) and opens that folder's list. Before a
+//!   step in another folder than the open one, the user opens that folder (through the page of folders, if they are not
+//!   known yet). A step without a folder stays in the open one.
+//! - The message or word is the step's number modulo what the page offers. The same number chooses the folder that a
+//!   message is refiled to: recordings do not name it.
+//! - After a delete or refile the user may request the message of the page before again, as without a script.
+//! - A state that the page does not offer is looked for on a list (through the page of folders, if need be); if the
+//!   list does not offer it either, the step is skipped.
+//! - After trouble that ends the session the user signs in again and goes on with the next step; the failed step is
+//!   lost.
 
 mod ask;
 mod course;
@@ -72,7 +76,7 @@ pub fn users_make(kind: Kind) -> bool {
     State::of(kind).is_some()
 }
 
-/// Shared by all mail users.
+/// The state that all mail users share.
 #[derive(Debug, Clone)]
 pub struct MailCrowd(Arc<Shared>);
 
@@ -81,7 +85,7 @@ struct Shared {
     users: MailUsers,
     home: Home,
     walk: Walk,
-    /// The form that signs in, by account.
+    /// The body of the sign-in form, by account.
     logins: Vec<Arc<str>>,
     login_path: Arc<str>,
     nothing: Arc<str>,
@@ -94,10 +98,10 @@ struct Shared {
 /// The model of the Arashi service, `models/arashi.yaml`: Welsh's thesis, figure 46.
 pub const ARASHI: &str = include_str!("../models/arashi.yaml");
 
-/// [`ARASHI`], read.
+/// [`ARASHI`], parsed.
 ///
 /// # Panics
-/// Never: a test reads it.
+/// Never: a test parses it.
 #[must_use]
 pub fn arashi() -> traces::UserModel {
     traces::UserModel::from_yaml(ARASHI).expect("the shipped model is sound")
@@ -106,13 +110,13 @@ pub fn arashi() -> traces::UserModel {
 /// Whether web-mail users can walk this model.
 ///
 /// # Errors
-/// What they do not have, in words that go on from the model's name.
+/// The states that they do not have, as the rest of a sentence that begins with the model's name.
 pub fn check_model(model: &traces::UserModel) -> Result<(), String> {
     Walk::new(model).map(|_| ())
 }
 
 impl MailCrowd {
-    /// Users of this model, of the service at `home`.
+    /// Mail users of this model, of the service at `home`.
     ///
     /// # Errors
     /// If there are no accounts, or the model has states that web-mail users do not have.
@@ -147,7 +151,7 @@ impl MailCrowd {
         self.0.counts.seen()
     }
 
-    /// How often pages offered what was drawn, by minutes of the run.
+    /// How often pages offered the drawn state, by minutes of the run.
     #[must_use]
     pub fn offered(&self) -> Vec<Offered> {
         self.0.counts.offered()

@@ -49,7 +49,7 @@ pub enum PageKind {
     Unknown,
 }
 
-/// A page, and where its marks are.
+/// A page, and the positions of its marks.
 #[derive(Debug)]
 pub struct ScannedPage<'a> {
     body: &'a [u8],
@@ -63,7 +63,7 @@ pub struct ScannedPage<'a> {
     refile: Option<usize>,
 }
 
-/// Where the links to messages are; beyond this many they are not told apart (pages list ten).
+/// The positions of the links to messages; further links than these are not stored (pages list ten).
 #[derive(Debug)]
 struct Shows {
     at: [u32; 50],
@@ -73,7 +73,7 @@ struct Shows {
 const MARK: &[u8] = b"data-do=\"";
 
 impl<'a> ScannedPage<'a> {
-    /// Finds the marks.
+    /// Scans a page for its marks.
     #[must_use]
     pub fn read(body: &'a [u8]) -> Self {
         let (kind, from) = kind(body);
@@ -94,10 +94,10 @@ impl<'a> ScannedPage<'a> {
         page
     }
 
-    /// Notes the mark whose value begins here.
+    /// Notes the mark whose value begins at `at`.
     fn note(&mut self, at: usize) {
         let value = &self.body[at..];
-        // By the first letters: they differ but for "search" and "show".
+        // By the first letters: all differ but those of "search" and "show".
         let (word, place) = match value {
             [b's', b'h', ..] => {
                 if value.starts_with(b"show\"") && self.shows.count < self.shows.at.len() {
@@ -119,7 +119,7 @@ impl<'a> ScannedPage<'a> {
         }
     }
 
-    /// Its kind.
+    /// The kind of page.
     #[must_use]
     pub fn kind(&self) -> PageKind {
         self.kind
@@ -131,19 +131,20 @@ impl<'a> ScannedPage<'a> {
         self.link(self.folders?)
     }
 
-    /// The first link to a list: of the folders the first, of a message its own.
+    /// The first link to a list: on the page of folders that of the first folder, on a message's page that of its
+    /// folder.
     #[must_use]
     pub fn list(&self) -> Option<String> {
         self.link(self.list?)
     }
 
-    /// All links to lists, in their order: of the folders one each. It goes through the page again.
+    /// All links to lists, in their order: on the page of folders one for each. Scans the page again.
     pub fn lists(&self) -> impl Iterator<Item = String> {
         let marks = memmem::find_iter(self.body, b"data-do=\"list\"");
         marks.filter_map(|at| self.link(at + MARK.len()))
     }
 
-    /// How many links to messages there are.
+    /// The number of links to messages.
     #[must_use]
     pub fn shows(&self) -> usize {
         self.shows.count
@@ -174,31 +175,31 @@ impl<'a> ScannedPage<'a> {
         Form::read(self.body, self.search_form?)
     }
 
-    /// Whether there is a link to the folders.
+    /// True if there is a link to the folders.
     #[must_use]
     pub fn offers_folders(&self) -> bool {
         self.folders.is_some()
     }
 
-    /// Whether there is a link to a list.
+    /// True if there is a link to a list.
     #[must_use]
     pub fn offers_list(&self) -> bool {
         self.list.is_some()
     }
 
-    /// Whether messages can be deleted.
+    /// True if messages can be deleted.
     #[must_use]
     pub fn offers_delete(&self) -> bool {
         self.messages_form.is_some() && self.delete.is_some()
     }
 
-    /// Whether messages can be refiled.
+    /// True if messages can be refiled.
     #[must_use]
     pub fn offers_refile(&self) -> bool {
         self.messages_form.is_some() && self.refile.is_some()
     }
 
-    /// Whether mail can be searched for.
+    /// True if mail can be searched.
     #[must_use]
     pub fn offers_search(&self) -> bool {
         self.search_form.is_some()
@@ -210,19 +211,19 @@ impl<'a> ScannedPage<'a> {
         attribute(self.body, b"<article data-message=\"")
     }
 
-    /// Which change was made.
+    /// The change that was made.
     #[must_use]
     pub fn done(&self) -> Option<&'a [u8]> {
         attribute(self.body, b"<p data-done=\"")
     }
 
-    /// Whether it shows a folder.
+    /// True if the page shows a folder.
     #[must_use]
     pub fn has_folder_table(&self) -> bool {
         memmem::find(self.body, b"<table data-folder=\"").is_some()
     }
 
-    /// Whether it shows what was found, be it nothing.
+    /// True if the page shows search results, even an empty list of them.
     #[must_use]
     pub fn has_search_table(&self) -> bool {
         memmem::find(self.body, b"<table data-search").is_some()
@@ -237,7 +238,7 @@ impl<'a> ScannedPage<'a> {
     }
 }
 
-/// The place that an attribute value, which begins here, names, if a user of this host can go there.
+/// The path that an attribute value, which begins here, names, if it is a path on this host.
 fn place(value: &[u8]) -> Option<String> {
     let end = memchr::memchr(b'"', value)?;
     let place = unescape(&value[..end])?;
@@ -245,7 +246,7 @@ fn place(value: &[u8]) -> Option<String> {
     goes.then_some(place)
 }
 
-/// What kind of page this is, and where its body begins.
+/// The kind of the page, and where its body begins.
 fn kind(body: &[u8]) -> (PageKind, usize) {
     const BODY: &[u8] = b"<body data-page=\"";
     let Some(at) = memmem::find(body, BODY) else {

@@ -1,8 +1,8 @@
 //! The contract between hosts and user machines: *a user is a machine*.
 //!
-//! A [`Persona`] is told what came back and what time it is, and says what it does next. It reads no clock, opens no
-//! socket, and draws randomness only from [`Draws`], so one and the same user runs on a fiber against a real server or on
-//! an event heap against a simulated one.
+//! A [`Persona`] is told the reply and the time, and returns its next move. It reads no clock, opens no socket, and
+//! draws randomness only from [`Draws`], so one and the same user runs on a fiber against a real server or on an event
+//! heap against a simulated one.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -11,14 +11,14 @@ use measure::Intent;
 
 /// An emulated user.
 pub trait Persona: fmt::Debug + Send {
-    /// Judges the last reply, and says what the user does next. After [`Move::Think`], `now` is the *intended* wake-up:
-    /// lateness is the host's to measure, never hidden in the plan (coordinated omission).
+    /// Judges the last reply, and returns the user's next move. After [`Move::Think`], `now` is the *intended* wake-up:
+    /// the host measures its own lateness, and the plan never hides it (coordinated omission).
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn;
 
-    /// The request that the user wants to send is in the ledger: it has not come too late.
+    /// Called when the request that the user wants to send has entered the ledger: it has not come too late.
     fn begins(&mut self) {}
 
-    /// True if each request is due at a fixed time, which not even a failed connection of the one before puts off.
+    /// True if each request is due at a fixed time, which not even a failed connection of the previous request delays.
     fn keeps_times(&self) -> bool {
         false
     }
@@ -27,30 +27,30 @@ pub trait Persona: fmt::Debug + Send {
 /// The user's answer to one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
-    /// The user's judgement on a [`Reply::Answer`]. For every other reply the host knows the end itself, and this is
-    /// [`Ending::Unasked`].
+    /// The user's judgement on a [`Reply::Answer`]. After any other reply the host itself knows how the request ended,
+    /// and this is [`Ending::Unasked`].
     pub ending: Ending,
     /// The user's next move.
     pub then: Move,
 }
 
-/// A user's judgement on an answer. Only the user knows what it asked for: a 200 without the mail asked for has failed,
+/// A user's judgement on an answer. Only the user knows what it requested: a 200 without the requested mail has failed,
 /// a 404 for a message that it has just deleted has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ending {
     /// There was no answer to judge.
     Unasked,
-    /// Answered as asked.
+    /// Answered as requested.
     Served,
     /// Refused because of load (503, 429).
     Rejected,
-    /// Answered with something else than what was asked for.
+    /// Answered with something other than what was requested.
     Failed,
-    /// Failed: sent to another host, where users do not go.
+    /// Failed: redirected to another host, where users do not go.
     Elsewhere,
-    /// Sent on (a redirect, a `Refresh`): the same request goes on with the next [`Move::Send`], whose
+    /// Redirected (a redirect, a `Refresh`): the same request goes on with the next [`Move::Send`], whose
     /// [`hop`](Call::hop) is not 0. The host keeps the ticket of the request open until its last hop has ended, so the
-    /// response time holds every hop and every wait.
+    /// response time includes every hop and every wait.
     Continued,
 }
 
@@ -63,11 +63,11 @@ pub enum Move {
     Until(Timestamp, Pause),
     /// Sends a request.
     Send(Call),
-    /// Goes away for good.
+    /// Leaves for good.
     Leave,
 }
 
-/// Why a user is quiet: the live view counts users by it.
+/// Why a user is quiet: the live view counts users by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pause {
     /// Reads, or thinks.
@@ -78,9 +78,9 @@ pub enum Pause {
     BackingOff,
 }
 
-/// One request, as the user wants it sent. The target's address is the host's, and so are the header lines `Host`,
+/// One request, as the user wants it sent. The host adds the target's address and the header lines `Host`,
 /// `Content-Length`, `Content-Type: application/x-www-form-urlencoded` (where there is a body), `Connection`, and
-/// `X-Attempt: N` where `attempt` is not 0. `Host`, `Content-Type` and `Connection` of the user's own stand in their place.
+/// `X-Attempt: N` where `attempt` is not 0. The user's own `Host`, `Content-Type` and `Connection` replace the host's.
 ///
 /// Texts are shared: cloning a call allocates nothing.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,7 +95,8 @@ pub struct Call {
     pub method: Method,
     /// Path and query, as found in the page.
     pub path: Arc<str>,
-    /// Header lines in addition to the host's own: whole lines, each ending in CR LF; empty if none. Rendered once a session.
+    /// Header lines in addition to the host's own: whole lines, each ending in CR LF; empty if none. Rendered once a
+    /// session.
     pub headers: Arc<str>,
     /// Body of a POST, form-encoded.
     pub body: Option<Arc<str>>,
@@ -112,7 +113,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// What the ledgers must know of it.
+    /// The values that the ledgers need.
     #[must_use]
     pub fn intent(&self) -> Intent {
         Intent { kind: self.kind, class: self.class, wanted_at: self.wanted_at, attempt: self.attempt }
@@ -122,12 +123,12 @@ impl Call {
 /// What a user wants of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Want {
-    /// An answer: a request, as all books have them.
+    /// An answer: a request, as all ledgers count them.
     #[default]
     Answer,
-    /// Whether it is there: a health check, which is in no ledger and no goodput.
+    /// A health check, which counts in no ledger and no goodput.
     Check,
-    /// A connection, and no more: [`Reply::Connected`].
+    /// A connection alone: [`Reply::Connected`].
     Connection,
 }
 
@@ -140,14 +141,14 @@ pub enum Method {
     Post,
 }
 
-/// Which connection a request goes on.
+/// The connection that a request goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Connection {
-    /// The user's open one if there is one, else a new one, kept afterwards.
+    /// The user's open connection if there is one, else a new one, kept afterwards.
     Keep,
-    /// A new one (an open one is closed first), kept afterwards: a new session.
+    /// A new connection (an open one is closed first), kept afterwards: a new session.
     Fresh,
-    /// A new one, closed after the reply.
+    /// A new connection, closed after the reply.
     Once,
 }
 
@@ -160,21 +161,21 @@ pub enum Reply<'a> {
     Woke,
     /// The service answered, with any status.
     Answer(Answer<'a>),
-    /// The connection is there, and nothing else was wanted.
+    /// The connection is established, and nothing else was wanted.
     Connected,
-    /// No connection came about within the connect time-out, or it was refused.
+    /// No connection was established within the connect time-out, or it was refused.
     ConnectFailed,
     /// No answer within the time-out.
     TimedOut,
     /// The user's own patience ended first.
     GaveUp,
-    /// The connection broke, or what came was no HTTP.
+    /// The connection broke, or the response was not HTTP.
     Broken,
-    /// A client-side policy refused before anything was sent, and says this on trying again.
+    /// A client-side policy refused the request before anything was sent, with this advice on retrying.
     RefusedLocally(RetryHint),
 }
 
-/// An answer, borrowed from the connection's buffer: a user that wants to remember something copies it.
+/// An answer, borrowed from the connection's buffer: a user copies what it wants to remember.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer<'a> {
     /// HTTP status.
@@ -197,7 +198,7 @@ pub enum Stay {
 }
 
 impl<'a> Answer<'a> {
-    /// The first header of that name (in lower case), if it is text.
+    /// The first header with this name (in lower case), if its value is text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&'a str> {
         let (_, value) = self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name))?;
@@ -220,24 +221,24 @@ impl Draws {
         Self { user: mix(seed ^ mix(user.wrapping_add(0x9E37_79B9_7F4A_7C15))), step: 0 }
     }
 
-    /// Says at which step the user is: steps count the user's own decisions (requests of its walk), not its attempts.
+    /// Sets the user's step: steps count the user's own decisions (requests of its walk), not its attempts.
     pub fn at_step(&mut self, step: u64) {
         self.step = step;
     }
 
-    /// A generator for this purpose at this step. Asked twice it gives the same draws.
+    /// A generator for this purpose at this step. A second call returns the same draws.
     #[must_use]
     pub fn of(&self, purpose: Purpose) -> Seeded {
         Seeded::new(mix(mix(self.user ^ mix(self.step)) ^ (purpose as u64)))
     }
 
-    /// The key of what belongs to one request of this user (its service time, its way there): the same for the same request
-    /// and attempt, whatever else happened.
+    /// The key of the draws of one request of this user (its service time, its delay on the link): the same for the
+    /// same request and attempt, whatever else happened.
     pub(crate) fn key_of_request(&self, ordinal: u64, attempt: u8) -> u64 {
         mix(mix(self.user ^ mix(ordinal)) ^ (OF_REQUESTS + u64::from(attempt)))
     }
 
-    /// A pause by this law, for this purpose at this step.
+    /// A pause drawn from this distribution, for this purpose at this step.
     #[must_use]
     pub fn pause(&self, law: &traces::Think, purpose: Purpose) -> Duration {
         let mut random = self.of(purpose);
@@ -257,7 +258,7 @@ impl Draws {
     }
 }
 
-/// Apart from every [`Purpose`].
+/// Distinct from every [`Purpose`].
 const OF_REQUESTS: u64 = 1 << 32;
 
 /// The purpose of a draw.

@@ -25,7 +25,7 @@ use crate::{
 pub struct LoadPlan {
     /// Root seed; sub-seeds are derived from it by name.
     pub seed: u64,
-    /// Where to.
+    /// The target of the load.
     pub target: Target,
     /// The users.
     pub users: Users,
@@ -35,11 +35,11 @@ pub struct LoadPlan {
     pub phases: Vec<Phase>,
     /// Longest wait for an answer, from the intended start.
     pub timeout: Duration,
-    /// Longest wait for a connection.
+    /// The longest wait for a connection.
     pub connect_timeout: Duration,
-    /// Served later than this is late.
+    /// The objective: answers that take longer are late.
     pub objective: Duration,
-    /// Longest time after the last phase to wait for what is in flight.
+    /// The longest time after the last phase to wait for requests in flight.
     pub drain: Duration,
     /// Source addresses are spread over this many of 127.0.0.0/8 (loopback targets only); 1: no spreading.
     pub sources: u32,
@@ -48,8 +48,8 @@ pub struct LoadPlan {
 }
 
 impl LoadPlan {
-    /// These users go there in these phases, with everything as usual: answers are waited for up to a minute, connections for
-    /// 10 s, and so is what is in flight at the end; answers are late after a second.
+    /// A plan with these users, target and phases, and defaults for the rest: time-out 60 s, connect time-out 10 s,
+    /// drain time 10 s, objective 1 s.
     #[must_use]
     pub fn new(target: Target, users: Users, phases: Vec<Phase>) -> Self {
         Self {
@@ -67,30 +67,31 @@ impl LoadPlan {
         }
     }
 
-    /// Some of the load is recorded.
+    /// True if a part of the load is recorded.
     #[must_use]
     pub fn replays(&self) -> bool {
         self.phases.iter().flat_map(|phase| &phase.loads).any(|load| matches!(load, Load::Replay { .. }))
     }
 }
 
-/// Marks on requests, by their user's class. Requests of a class that is not named have none.
+/// Marks on requests, by their user's class. Requests of other classes have none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
-    /// How important they are, sent as `X-Criticality`.
+    /// The criticality of the class's requests, sent as `X-Criticality`.
     pub criticality: BTreeMap<Class, Criticality>,
     /// The paying customer: a number, sent as `X-Customer`.
     pub customer: BTreeMap<Class, u32>,
-    /// The header that says the class; `None`: [`CLASS_HEADER`].
+    /// The header that carries the class; `None`: [`CLASS_HEADER`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_header: Option<String>,
 }
 
-/// The header in which users say their class, unless the service reads another.
+/// The header that carries a user's class, unless the service reads another.
 pub const CLASS_HEADER: &str = "User-Class";
 
 impl Marks {
-    /// All header lines, each whole, that say what a user of a class is: the class itself too, unless it is 0. By class, 0 to 255.
+    /// All header lines, each whole, that mark a user of a class: the class itself too, unless it is 0. By class, 0 to
+    /// 255.
     pub(crate) fn lines(&self) -> Vec<String> {
         let class_header = self.class_header.as_deref().unwrap_or(CLASS_HEADER);
         let of = |class: Class| {
@@ -113,54 +114,55 @@ impl Marks {
 /// The service to load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// As given: scheme, host and port.
+    /// Scheme, host and port, as given.
     pub url: String,
-    /// Where that is.
+    /// The address of the service.
     pub address: SocketAddr,
     /// The `Host` header.
     pub host: String,
-    /// Where users of a class go, if the service is several tasks or services; the first that fits counts. Empty: all go to
-    /// `address`. For the fiber host alone.
+    /// The routes of user classes, if the target is several tasks or services; the first that matches counts. Empty:
+    /// all requests go to `address`. For the fiber host alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<EntryPoint>,
 }
 
 impl Target {
-    /// All users go to this address, by plain HTTP.
+    /// A target at this address, by plain HTTP, for all users.
     #[must_use]
     pub fn at(address: SocketAddr) -> Self {
         Self { url: format!("http://{address}"), address, host: address.to_string(), entries: Vec::new() }
     }
 }
 
-/// Where users of a class go.
+/// The route of the users of a class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryPoint {
-    /// The service of these tasks, for the ledgers.
+    /// The name of the service of these tasks, for the ledgers.
     #[serde(default)]
     pub service: String,
-    /// `None`: of every class.
+    /// The class; `None`: every class.
     pub class: Option<Class>,
     /// Equal tasks, at least one.
     pub tasks: Vec<SocketAddr>,
-    /// Which task is chosen.
+    /// The choice of the task.
     pub balancer: Balancer,
-    /// For what: a user keeps its connection to a task, or uses it again only if that task is chosen again.
+    /// The unit of the choice. If each request is balanced, a user uses a kept connection again only if the same task
+    /// is chosen again.
     pub per: Per,
-    /// Most requests of users under way at a task, where each request is balanced; 0: any number. With all tasks at it, a request
-    /// is answered [`TURNED_BACK`](crate::balance::TURNED_BACK).
+    /// The largest number of users' requests under way at a task, where each request is balanced; 0: no limit. While
+    /// all tasks are at the limit, a request is answered [`TURNED_BACK`](crate::balance::TURNED_BACK).
     #[serde(default)]
     pub cap: u32,
 }
 
-/// A stretch of time with one kind of load.
+/// A stretch of time with the same loads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// Its name in every table.
     pub name: String,
-    /// How long.
+    /// Its length.
     pub duration: Duration,
-    /// The loads; several for several classes.
+    /// The loads; different classes have loads of their own.
     pub loads: Vec<Load>,
 }
 
@@ -168,8 +170,8 @@ pub struct Phase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// Closed: this many users are there, each beginning a new session when one ends. A change from one phase to the next
-    /// happens at once, or along a line if `from` differs from `to`.
+    /// Closed: a number of users, each of which begins a new session when one ends. The number changes from one phase
+    /// to the next at once, or along a line if `from` differs from `to`.
     Users {
         /// At the start of the phase.
         from: u32,
@@ -184,32 +186,34 @@ pub enum Load {
         from_per_s: f64,
         /// And at the end.
         to_per_s: f64,
-        /// How they are spaced.
+        /// The distribution of their gaps.
         law: ArrivalLaw,
         /// Their class.
         class: Class,
     },
-    /// Open: single requests arrive, each from a user that comes, asks once (and retries, if its behaviour says so) and goes.
+    /// Open: single requests arrive, each from a user that sends one request (and retries, if its behaviour says so)
+    /// and leaves.
     Requests {
         /// Requests a second at the start.
         from_per_s: f64,
         /// And at the end.
         to_per_s: f64,
-        /// How they are spaced.
+        /// The distribution of their gaps.
         law: ArrivalLaw,
         /// Their class.
         class: Class,
     },
-    /// Recorded sessions come as they came once. They bring their own classes.
+    /// Recorded sessions, at their recorded starts. They bring their own classes.
     Replay {
         /// The sessions that start within the phase; times count from the run's start.
         sessions: ReplaySessions,
         /// When their steps are due.
         pace: Pace,
-        /// Classes that occur in them.
+        /// The classes that occur in them.
         classes: Vec<Class>,
     },
-    /// This many who are there without asking for anything: they keep idle connections, or check the service's health.
+    /// A number of background clients that send no requests of users: they keep idle connections, or check the
+    /// service's health.
     Present {
         /// At the start of the phase.
         from: u32,
@@ -220,15 +224,15 @@ pub enum Load {
         /// Their class.
         class: Class,
     },
-    /// Connections that come and go.
+    /// Connections that open and close.
     Churn {
         /// Connections a second at the start.
         from_per_s: f64,
         /// And at the end.
         to_per_s: f64,
-        /// How they are spaced.
+        /// The distribution of their gaps.
         law: ArrivalLaw,
-        /// Each asks for health before it goes.
+        /// True if each checks the service's health before it closes.
         ask: bool,
         /// Their class.
         class: Class,
@@ -236,7 +240,7 @@ pub enum Load {
 }
 
 impl Load {
-    /// This many users, from beginning to end.
+    /// This number of users, throughout the phase.
     #[must_use]
     pub fn users(number: u32) -> Self {
         Self::Users { from: number, to: number, class: Class::default() }
@@ -255,7 +259,7 @@ impl Load {
         }
     }
 
-    /// Connections that it keeps open, at most; of users, if each keeps one.
+    /// The largest number of connections that the load keeps open; for users, if each keeps one.
     #[must_use]
     pub fn most_at_once(&self) -> u64 {
         match *self {
@@ -267,7 +271,7 @@ impl Load {
     }
 }
 
-/// How arrivals are spaced.
+/// The distribution of gaps between arrivals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalLaw {
@@ -296,15 +300,15 @@ pub struct MailUsers {
     pub previous_page: PreviousPage,
     /// Accounts: user n signs in as account n modulo their number.
     pub accounts: Vec<Account>,
-    /// Reactions of a user to trouble.
+    /// Reactions of a user to failed attempts.
     pub behaviour: Behaviour,
-    /// Which connections users use.
+    /// The connections that users use.
     pub connections: ConnectionHabit,
 }
 
 impl MailUsers {
-    /// They walk this model, retry and wait as users do, each on a connection that it keeps; the previous page is the literal one
-    /// (see [`PreviousPage`]).
+    /// Users that walk this model with the default behaviour, each on a connection that it keeps; the previous page is
+    /// the literal one (see [`PreviousPage`]).
     #[must_use]
     pub fn new(model: traces::UserModel, accounts: Vec<Account>) -> Self {
         Self {
@@ -330,14 +334,14 @@ pub struct UrlUsers {
     pub body: Option<String>,
     /// Pause between an answer and the next request.
     pub think: traces::Think,
-    /// Reactions of a user to trouble.
+    /// Reactions of a user to failed attempts.
     pub behaviour: Behaviour,
-    /// Which connections users use.
+    /// The connections that users use.
     pub connections: ConnectionHabit,
 }
 
 impl UrlUsers {
-    /// They get this path, again at once after each answer, each on a connection that it keeps.
+    /// Users that get this path, again at once after each answer, each on a connection that it keeps.
     #[must_use]
     pub fn new(path: impl Into<String>) -> Self {
         Self {
@@ -361,34 +365,34 @@ pub struct Account {
     pub password: String,
 }
 
-/// Reactions of a user to trouble.
+/// Reactions of a user to failed attempts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Behaviour {
     /// After a reject.
-    pub on_reject: OnTrouble,
+    pub on_reject: FailureRule,
     /// After a time-out, a failed connection or a failure.
-    pub on_failure: OnTrouble,
-    /// How long users wait before they give up, if they do.
+    pub on_failure: FailureRule,
+    /// How long users wait before they give up; `None`: they do not.
     pub patience: Option<Patience>,
-    /// Most redirects in a row that are followed.
+    /// The largest number of redirects in a row that are followed.
     pub redirects: u32,
     /// Follow `Refresh` headers and meta refresh after their wait.
     pub refresh: bool,
-    /// Wait as long as `Retry-After` says, up to this; `None`: it is ignored.
+    /// Wait as long as `Retry-After` says, up to this time; `None`: the header is ignored.
     #[serde(with = "controllers::millis::option")]
     pub retry_after_at_most: Option<Duration>,
-    /// After an answer with `X-Retry: never` users do not try the same again ("overloaded; don't retry", Google SRE, chapter
-    /// 21).
+    /// After an answer with `X-Retry: never` users do not retry the request ("overloaded; don't retry", Google SRE,
+    /// chapter 21).
     pub heed_dont_retry: bool,
     /// A user may retry while retries are under this share of its requests; `None`: no budget.
     pub retry_budget: Option<f64>,
 }
 
-/// The papers' users: wait 5 s and log in again after any trouble (Welsh, USITS'03, section 4.1), follow up to 10
+/// The papers' users: wait 5 s and log in again after any failed attempt (Welsh, USITS'03, section 4.1), follow up to 10
 /// redirects in a row and every `Refresh`, ignore `Retry-After`, heed `X-Retry: never`, and have all the patience in the world.
 impl Default for Behaviour {
     fn default() -> Self {
-        let login = OnTrouble::Login { wait: Duration::from_secs(5) };
+        let login = FailureRule::Login { wait: Duration::from_secs(5) };
         Self {
             on_reject: login.clone(),
             on_failure: login,
@@ -403,29 +407,29 @@ impl Default for Behaviour {
 }
 
 impl Behaviour {
-    /// The same after a reject and after a failure; for the rest as usual.
+    /// The same reaction after a reject and after a failure; the other settings are the defaults.
     #[must_use]
-    pub fn in_trouble(reaction: OnTrouble) -> Self {
+    pub fn on_any_failure(reaction: FailureRule) -> Self {
         Self { on_reject: reaction.clone(), on_failure: reaction, ..Self::default() }
     }
 }
 
-/// A reaction to trouble.
+/// A reaction to a failed attempt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum OnTrouble {
+pub enum FailureRule {
     /// Waits, then starts a new session with a login (the papers' users: 5 s).
     Login {
         /// The wait.
         #[serde(with = "controllers::millis")]
         wait: Duration,
     },
-    /// Tries the same request again at once, up to this many attempts in all; then as `Login` with a wait of 5 s.
+    /// Retries the request at once, up to this many attempts in all; then as `Login` with a wait of 5 s.
     RetryNow {
         /// Attempts in all.
         attempts: u8,
     },
-    /// Tries again after a pause drawn uniformly from 0 to min(cap, base·2^n) ("full jitter"); then as `Login`.
+    /// Retries after a pause drawn uniformly from 0 to min(cap, base·2^n) ("full jitter"); then as `Login`.
     Backoff {
         /// Base.
         #[serde(with = "controllers::millis")]
@@ -436,32 +440,33 @@ pub enum OnTrouble {
         /// Attempts in all.
         attempts: u8,
     },
-    /// Goes away for good.
+    /// Leaves for good.
     Leave,
 }
 
 /// Impatience while a request is open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Patience {
-    /// How long it lasts.
+    /// The time until the user gives up.
     pub lasts: traces::Think,
-    /// After it the user reloads the page (a new attempt on a new connection) instead of leaving.
+    /// True if the user then reloads the page (a new attempt on a new connection) instead of leaving.
     pub reload: bool,
 }
 
-/// Which connections users use.
+/// The connections that users use.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionHabit {
-    /// A connection for each user, kept while the user is there (Arashi's own client).
+    /// A connection for each user, kept as long as the user is there (Arashi's own client).
     PerUser,
     /// A connection for each session.
     PerSession,
     /// A connection for each request.
     PerRequest,
-    /// A seeded share of the users keep theirs, the rest open a new connection for each request: many thinking users on few descriptors.
+    /// A seeded share of the users keep their connections, the rest open a new one for each request: many thinking
+    /// users on few descriptors.
     Mixed {
-        /// Share that keeps, 0 to 1.
+        /// The share of users that keep their connection, 0 to 1.
         keep: f64,
     },
 }

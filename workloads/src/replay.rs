@@ -1,7 +1,7 @@
-//! Sessions that were walked once, and are walked again: what a recorded trace asks for.
+//! Recorded sessions, and their replay.
 //!
-//! Users are the same machines as those of a Markov model ([`crate::mail`], [`crate::url`]); only what comes next is read from a
-//! [`Script`] in place of being drawn.
+//! Users are the same machines as those of a Markov model ([`crate::mail`], [`crate::url`]); only the next step is read
+//! from a [`Script`] instead of drawn.
 
 mod course;
 mod object;
@@ -20,10 +20,10 @@ pub(crate) use steps::Steps;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// At the recorded times: the load is open but for this, that a user waits for its page before it asks for the next. A
-    /// step that is overdue is asked for at once, and goodput still counts from its recorded time.
+    /// At the recorded times. The load is open except that a user waits for its page before it requests the next. An
+    /// overdue step is requested at once, and goodput still counts from its recorded time.
     Clock,
-    /// After the recorded pauses: the rest follows the service, as users do (closed).
+    /// After the recorded pauses: the times follow the service's answers, as users do (closed).
     Sessions,
 }
 
@@ -32,28 +32,29 @@ pub enum Pace {
 pub struct ReplayStep {
     /// The request type: an index into the crowd's.
     pub kind: Kind,
-    /// Since the session's start.
+    /// Time since the session's start.
     pub at: Duration,
-    /// Since the end of the answer before.
+    /// Time since the end of the previous answer.
     pub pause: Duration,
     /// The object of the request.
     pub object: Object,
-    /// The same in the recording's words, where the target needs them.
+    /// The same step in the recording's words, where the target needs them.
     pub texts: Texts,
 }
 
-/// A session, whole.
+/// A complete session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplaySession {
-    /// Its start, since the run's.
+    /// Its start, since the start of the run.
     pub at: Duration,
-    /// The user: it signs in with this account, modulo the number of accounts. Users of different numbers have draws of their own.
+    /// The user: it signs in with this account, modulo the number of accounts. Users with different numbers have draws
+    /// of their own.
     pub user: u32,
-    /// The same in the recording's words, where the target needs them; else empty.
+    /// The user's name in the recording, where the target needs it; else empty.
     pub name: Arc<str>,
     /// Class.
     pub class: Class,
-    /// In order of time.
+    /// Its steps in order of time.
     pub steps: Arc<[ReplayStep]>,
 }
 
@@ -62,28 +63,29 @@ pub struct ReplaySession {
 pub struct Script {
     /// [`ReplaySession::name`].
     pub name: Arc<str>,
-    /// In order of time.
+    /// The steps in order of time.
     pub steps: Arc<[ReplayStep]>,
-    /// When.
+    /// When the steps are due.
     pub pace: Pace,
 }
 
-/// Sessions as they come, each or why the rest cannot be had.
+/// A stream of sessions, which ends with an error if the rest cannot be read.
 pub type Coming = Box<dyn Iterator<Item = Result<ReplaySession, String>> + Send>;
 
-/// The source of recorded sessions. Opened once for each run; two openings give the same sessions.
+/// The source of recorded sessions. Each run opens it once; two openings give the same sessions.
 pub trait ReplaySource: Send + Sync {
-    /// Names what comes out, to the last step (file digests and parameters): plans with one name send the same.
+    /// Identifies the sessions down to the last step (file digests and parameters): plans with the same name send the
+    /// same.
     fn name(&self) -> &str;
 
     /// The sessions, in order of their start.
     ///
     /// # Errors
-    /// If it cannot be opened: what and why.
+    /// If the source cannot be opened: what and why.
     fn open(&self) -> Result<Coming, String>;
 }
 
-/// Recorded sessions, shared. In a written plan there is their name alone, so such a plan cannot be read back.
+/// Recorded sessions, shared. A written plan contains their name alone, so such a plan cannot be read back.
 #[derive(Clone)]
 pub struct ReplaySessions(Arc<dyn ReplaySource>);
 
@@ -94,7 +96,7 @@ impl ReplaySessions {
         Self(Arc::new(source))
     }
 
-    /// These sessions, in order of their start: small ones, in memory.
+    /// These sessions, in order of their start, held in memory: for small recordings.
     #[must_use]
     pub fn listed(name: &str, mut sessions: Vec<ReplaySession>) -> Self {
         sessions.sort_by_key(|session| session.at);
@@ -110,7 +112,7 @@ impl ReplaySessions {
     /// See [`ReplaySource::open`].
     ///
     /// # Errors
-    /// If it cannot be opened.
+    /// If the source cannot be opened.
     pub fn open(&self) -> Result<Coming, String> {
         self.0.open()
     }

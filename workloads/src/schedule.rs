@@ -19,7 +19,7 @@ use recorded::Recorded;
 /// One planned event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScheduledEvent {
-    /// When.
+    /// The time of the event.
     pub at: Timestamp,
     /// The event.
     pub what: ScheduleChange,
@@ -32,9 +32,9 @@ pub enum ScheduleChange {
     Phase(usize),
     /// A user arrives, and starts at once.
     Arrive(Arrival),
-    /// The user with this number is let go after the request it is at, if it is still there.
+    /// The user with this number, if it is still there, leaves after its current request.
     Depart(u64),
-    /// The rest of a recording cannot be had: why. Whatever was measured is of a part of it.
+    /// The rest of a recording cannot be read, for this reason. The run has measured only a part of it.
     Broken(String),
     /// The last phase is over: no request begins any more.
     End,
@@ -45,12 +45,12 @@ pub enum ScheduleChange {
 pub struct Arrival {
     /// Its number in order of arrival, from 0. Never used twice in a run.
     pub user: u64,
-    /// The key of its draws ([`crate::Crowd::draws`]): by its class or stream and its number within, so that one more
-    /// class does not shift another's draws.
+    /// The key of its draws ([`crate::Crowd::draws`]): derived from its class or stream and its number within, so that
+    /// an additional class does not shift another's draws.
     pub key: u64,
-    /// Its account. A closed user takes the lowest one that is free, so that users on one account are rare.
+    /// Its account. A closed user takes the lowest free one, so that users rarely share an account.
     pub slot: u32,
-    /// Its class.
+    /// The user's class.
     pub class: Class,
     /// How long it stays.
     pub stay: Stay,
@@ -60,7 +60,7 @@ pub struct Arrival {
     pub script: Option<Script>,
 }
 
-/// A schedule whose next event can be looked at, and which numbers users that are not in the plan.
+/// A schedule with a look-ahead of one event, which also numbers users that are not in the plan.
 #[derive(Debug)]
 pub(crate) struct Ahead {
     schedule: Schedule,
@@ -74,7 +74,7 @@ impl Ahead {
         Self { next: schedule.next(), schedule }
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     pub(crate) fn next_due(&self) -> Option<Timestamp> {
         self.next.as_ref().map(|event| event.at)
     }
@@ -95,12 +95,12 @@ impl Ahead {
 /// A group whose size the plan gives: users of a class, or background clients of one role and class.
 type Of = (Option<BackgroundRole>, Class);
 
-/// The planned events of a run in order of time, made one at a time: memory is bounded by the closed users that are there
-/// at once. Two schedules of one plan are equal.
+/// The planned events of a run in order of time, made one at a time: memory is bounded by the number of closed users
+/// present at once. Two schedules of one plan are equal.
 ///
-/// Closed users of a class are added and taken away as the sum of that class's loads asks, last in, first out. Within a
-/// phase, changes along a line happen when the line passes a half: a ramp from 0 to 2 users in 4 s has arrivals at 1 s and
-/// 3 s.
+/// Closed users of a class arrive and leave as the sum of that class's loads demands, last in, first out. Within a
+/// phase, changes along a line happen when the line passes a half: a ramp from 0 to 2 users in 4 s has arrivals at 1 s
+/// and 3 s.
 #[derive(Debug)]
 pub struct Schedule {
     seed: u64,
@@ -198,7 +198,7 @@ impl Schedule {
                 }
             }
         }
-        // At one moment, those that leave go before those that arrive, over all classes: their accounts are free again.
+        // At one moment, departures come before arrivals, over all classes: their accounts are free again.
         let mut kinds = Vec::new();
         let mut arriving = Vec::new();
         for (of, (from, to)) in closed {
@@ -321,8 +321,8 @@ impl Iterator for Schedule {
     }
 }
 
-/// A digest of a plan and of every event of its schedule, in hexadecimal: two runs with one digest were meant to send the
-/// same. SHA-256 of the plan as JSON (which is as its fields are declared) and of the events.
+/// A digest of a plan and of every event of its schedule, in hexadecimal: two runs with the same digest were meant to
+/// send the same. SHA-256 of the plan as JSON (fields in the order of their declaration) and of the events.
 ///
 /// # Errors
 /// If the plan cannot be written as JSON.

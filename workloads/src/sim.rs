@@ -1,5 +1,5 @@
-//! The host in virtual time: the same users, plan and books as a live run, an event heap in place of the clock, and a
-//! [`SimServer`] in place of the network and the service.
+//! The host in virtual time: the users, the plan and the ledgers of a live run, with an event heap in place of the
+//! clock, and a [`SimServer`] in place of the network and the service.
 //!
 //! Nothing here reads a clock or draws randomness of its own: a run is a function of plan, world and seed. Events are
 //! ordered by (time, sequence), so two runs agree in every event. Draws are keyed: request *k* of user *u* meets the same

@@ -1,4 +1,4 @@
-//! Users of one URL: they ask for it again and again.
+//! Users that request one URL again and again.
 
 mod template;
 
@@ -8,7 +8,7 @@ use controllers::{Class, Kind, Timestamp};
 use measure::Replayed;
 
 use crate::{
-    behaviour::{Home, Onward, Reaction, RequestAttempts, Trouble, onward, retry_hint},
+    behaviour::{AttemptFailure, Home, Onward, Reaction, RequestAttempts, onward, retry_hint},
     crowd::CrowdError,
     persona::{
         Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn, Want,
@@ -19,7 +19,7 @@ use crate::{
 pub use template::PLACES;
 use template::{Template, Who};
 
-/// Shared by all users of one URL.
+/// The state that all users of one URL share.
 #[derive(Debug, Clone)]
 pub struct UrlCrowd(Arc<Shared>);
 
@@ -29,9 +29,9 @@ struct Shared {
     home: Home,
     method: Method,
     path: Arc<str>,
-    /// The same for recorded steps.
+    /// The path template for recorded steps.
     template: Template,
-    /// By class.
+    /// Header lines by class.
     headers: Vec<Arc<str>>,
     body: Option<Arc<str>>,
     steps: Steps,
@@ -44,7 +44,7 @@ impl Shared {
 }
 
 impl UrlCrowd {
-    /// Users of this URL, of the service at `home`.
+    /// Users of this URL, on the service at `home`.
     ///
     /// # Errors
     /// If the method is neither GET nor POST, or the path or a header line cannot be sent.
@@ -112,7 +112,7 @@ fn unsendable(what: &str, problem: &str) -> CrowdError {
     CrowdError::Unsendable { what: what.into(), problem: problem.into() }
 }
 
-/// A user of one URL. A request of its own is a session of its own.
+/// A user of one URL. Each new request is a session of its own.
 #[derive(Debug)]
 pub struct UrlUser {
     shared: UrlCrowd,
@@ -130,7 +130,7 @@ pub struct UrlUser {
 struct Recorded {
     course: Course,
     user: Who,
-    /// The step that is to be asked for, and since when.
+    /// The current step, and since when its request is wanted.
     now: Option<(ReplayStep, Timestamp)>,
 }
 
@@ -169,7 +169,8 @@ impl UrlUser {
         }
     }
 
-    /// The same user, number `user` of a recording, with this to do. Placeholders in the path are filled in for each step.
+    /// Makes this user number `user` of a recording, with this script. Placeholders in the path are filled in for each
+    /// step.
     #[must_use]
     pub fn with_script(self, script: Script, user: u32) -> Self {
         let user = Who { number: user, name: script.name.clone() };
@@ -177,7 +178,7 @@ impl UrlUser {
         Self { recorded: Some(Box::new(Recorded { course, user, now: None })), ..self }
     }
 
-    /// The next step of the script, not before `floor`.
+    /// Schedules the next step of the script, not before `floor`.
     fn follow(&mut self, floor: Timestamp, why: Pause, now: Timestamp, draws: &mut Draws) -> Move {
         let Some(recorded) = &mut self.recorded else { return Move::Leave };
         let Some(step) = recorded.course.ahead() else { return Move::Leave };
@@ -214,10 +215,10 @@ impl UrlUser {
         self.attempts.begin(call, wanted_at, &shared.users.behaviour, draws)
     }
 
-    /// The request is over, for good or ill; the next one comes after this pause.
+    /// Ends a request, whatever its result; the next one comes after this pause.
     fn over(&mut self, pause: Duration, why: Pause, now: Timestamp, draws: &mut Draws) -> Move {
         if self.recorded.is_some() {
-            // Pauses after answers are the script's.
+            // The script sets the pauses after answers.
             let floor = if why == Pause::BackingOff { now + pause } else { now };
             return self.follow(floor, why, now, draws);
         }
@@ -245,8 +246,8 @@ impl UrlUser {
                 self.attempts.follow(*call);
                 return Turn { ending: Ending::Continued, then: self.resume(wait, Pause::Waiting) };
             }
-            Onward::Elsewhere => return self.troubled(Ending::Elsewhere, Trouble::Failed, now, draws),
-            Onward::Astray => return self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            Onward::Elsewhere => return self.after_failure(Ending::Elsewhere, AttemptFailure::Failed, now, draws),
+            Onward::Astray => return self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
             Onward::Here => {}
         }
         match answer.status {
@@ -254,18 +255,18 @@ impl UrlUser {
                 let think = draws.pause(&self.shared.0.users.think, Purpose::Think);
                 Turn { ending: Ending::Served, then: self.over(think, Pause::Thinking, now, draws) }
             }
-            429 | 503 => self.troubled(
+            429 | 503 => self.after_failure(
                 Ending::Rejected,
-                Trouble::Rejected(retry_hint(answer, &self.shared.0.users.behaviour)),
+                AttemptFailure::Rejected(retry_hint(answer, &self.shared.0.users.behaviour)),
                 now,
                 draws,
             ),
-            _ => self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            _ => self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
         }
     }
 
-    fn troubled(&mut self, ending: Ending, trouble: Trouble, now: Timestamp, draws: &mut Draws) -> Turn {
-        let then = match self.attempts.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
+    fn after_failure(&mut self, ending: Ending, failure: AttemptFailure, now: Timestamp, draws: &mut Draws) -> Turn {
+        let then = match self.attempts.react(failure, self.stay, &self.shared.0.users.behaviour, draws) {
             Reaction::Again(wait) => self.resume(wait, Pause::BackingOff),
             Reaction::NewSession(wait) => self.over(wait, Pause::BackingOff, now, draws),
             Reaction::Leave => Move::Leave,
@@ -289,11 +290,11 @@ impl Persona for UrlUser {
             Reply::Woke => self.request(now, draws),
             Reply::Answer(answer) => return self.answered(&answer, now, draws),
             Reply::RefusedLocally(hint) => {
-                return self.troubled(Ending::Unasked, Trouble::Rejected(hint), now, draws);
+                return self.after_failure(Ending::Unasked, AttemptFailure::Rejected(hint), now, draws);
             }
-            Reply::GaveUp => return self.troubled(Ending::Unasked, Trouble::GaveUp, now, draws),
+            Reply::GaveUp => return self.after_failure(Ending::Unasked, AttemptFailure::GaveUp, now, draws),
             Reply::Connected | Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => {
-                return self.troubled(Ending::Unasked, Trouble::Failed, now, draws);
+                return self.after_failure(Ending::Unasked, AttemptFailure::Failed, now, draws);
             }
         };
         Turn { ending: Ending::Unasked, then }

@@ -12,7 +12,7 @@ use workloads::{
     RunError, RunOptions, StopFlag, UserCommand, UserCommands,
     balance::{Balancer, Per},
     measure::{Fate, Report},
-    plan::{ClientScope, ClientSpec, ConnectionHabit, EntryPoint, Load, LoadPlan, OnTrouble, Patience},
+    plan::{ClientScope, ClientSpec, ConnectionHabit, EntryPoint, FailureRule, Load, LoadPlan, Patience},
     run,
 };
 
@@ -50,7 +50,7 @@ fn kept_connections_are_used_again_and_the_ledgers_agree() {
 #[test]
 fn beyond_their_balancers_cap_users_are_refused_at_once_and_the_run_goes_on() {
     let server = Server::start();
-    let at_once = OnTrouble::Login { wait: Duration::ZERO };
+    let at_once = FailureRule::Login { wait: Duration::ZERO };
     let mut plan = with_users(plan(server.address, "/slow?20", 4, SHORT), |u| u.behaviour.on_reject = at_once);
     plan.target.entries = vec![EntryPoint {
         service: "front".to_owned(),
@@ -158,7 +158,7 @@ fn users_that_begin_anew_at_once_back_off_from_nobody_and_the_run_ends() {
 fn who_retries_at_once_backs_off_from_nobody_too() {
     // A hundred attempts without a pause of their own.
     let plan = with_users(plan(nobody(), "/ok", 4, SHORT), |users| {
-        users.behaviour.on_failure = OnTrouble::RetryNow { attempts: 100 };
+        users.behaviour.on_failure = FailureRule::RetryNow { attempts: 100 };
     });
     let report = go(&plan);
     let ledger = report.total.ledger;
@@ -429,7 +429,7 @@ fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
         renewed_in: Vec::new(),
     });
     let plan =
-        with_users(plan, |users| users.behaviour.on_reject = OnTrouble::Login { wait: Duration::from_millis(1) });
+        with_users(plan, |users| users.behaviour.on_reject = FailureRule::Login { wait: Duration::from_millis(1) });
     let ledger = go(&plan).total.ledger;
     assert!(ledger.refused_locally > ledger.rejected, "{ledger:?}");
     assert_eq!(ledger.rejected, ledger.sent, "{ledger:?}");

@@ -3,7 +3,7 @@
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,
     entry::{EntryKind, Source, count, number, params},
-    gate::{TokenBucket, TokenClock},
+    primitives::{TokenBucket, TokenClock},
 };
 
 params! {

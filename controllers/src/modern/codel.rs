@@ -12,7 +12,7 @@ use super::discipline::{self, Head, MAX};
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
     entry::{EntryKind, Given, Preset, Problem, Source, choice, ms, params, s, time, us},
-    gate::JobQueue,
+    primitives::JobQueue,
 };
 
 /// Holds every job, and releases the oldest as workers become free.

@@ -1,10 +1,10 @@
 //! DAGOR: while jobs wait too long, jobs of low priority are refused, and replies tell callers the admitted levels.
 
-mod levels;
+mod cursor;
 
 use std::time::Duration;
 
-use levels::Levels;
+use cursor::LevelCursor;
 
 use crate::{
     Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Offer, Outcome, Place, Policy, Reason,
@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug)]
 struct Dagor {
     params: DagorParams,
-    levels: Levels,
+    levels: LevelCursor,
     service: ServiceTime,
     /// The start of the window: the first job after the previous one.
     began: Option<Timestamp>,
@@ -293,7 +293,7 @@ pub(crate) const DAGOR: Entry = Entry {
         reader.make(|params: &DagorParams, site| {
             let sends = site.place == Place::Client;
             Box::new(Dagor {
-                levels: Levels::new(params.levels(), params.alpha, params.beta),
+                levels: LevelCursor::new(params.levels(), params.alpha, params.beta),
                 service: ServiceTime::default(),
                 began: None,
                 waited: Duration::ZERO,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{
     JobId, Place, Reason, Refusal, Verdict,
     entry::{Count, Declared, count},
-    gate::JobQueue,
+    primitives::JobQueue,
 };
 
 /// The job at the head of the queue.

@@ -6,7 +6,7 @@ use super::discipline::{self, MAX};
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
     entry::{Declared, EntryKind, Given, Preset, Problem, Source, Time, count, flag, ms, params, s, time},
-    gate::JobQueue,
+    primitives::JobQueue,
 };
 
 /// Holds every job, and releases the newest, or the oldest while the queue is short or does not stand.

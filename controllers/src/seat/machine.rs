@@ -76,7 +76,7 @@ impl MachineSeat {
             now: self.now,
             wall: self.wall,
             in_flight: 0,
-            parked: 0,
+            held: 0,
             random: &mut self.random,
             effects: &mut self.effects,
             observer: &mut *self.observer,

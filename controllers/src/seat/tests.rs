@@ -53,7 +53,7 @@ impl Machine for Scripted {
 
 impl Policy for Scripted {
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
-        self.note(format!("offered {} with {} in flight and {} held", job.id.0, cx.in_flight, cx.parked));
+        self.note(format!("offered {} with {} in flight and {} held", job.id.0, cx.in_flight, cx.held));
         self.script.pop_front().unwrap_or(Verdict::Hold)
     }
 }
@@ -110,7 +110,7 @@ fn every_answer_is_counted_once() {
         let _ = seat.offer(at(id), &offer(id));
     }
     let counts = Counts { offered: 4, admitted: 1, refused: 1, sent_back: 1, ..Counts::default() };
-    assert_eq!((seat.counts(), seat.in_flight(), seat.parked()), (counts, 1, 1));
+    assert_eq!((seat.counts(), seat.in_flight(), seat.held()), (counts, 1, 1));
 }
 
 #[test]
@@ -131,10 +131,10 @@ fn held_jobs_are_released_and_refused_in_the_order_that_the_policy_says() {
     assert!(matches!(seat.poll(at(1)).effect(), Some(Effect::Release(JobId(2), grant)) if grant.cookie == 5));
     assert_eq!(seat.poll(at(1)), Next::Do(Effect::Quality(0.5)));
     assert_eq!(seat.poll(at(1)).effect(), Some(Effect::Refuse(JobId(1), NO)));
-    assert_eq!((seat.in_flight(), seat.parked()), (1, 1), "the third is held until the host is told");
+    assert_eq!((seat.in_flight(), seat.held()), (1, 1), "the third is held until the host is told");
     assert!(matches!(seat.poll(at(1)).effect(), Some(Effect::Release(JobId(3), _))));
     assert_eq!(seat.poll(at(1)), Next::Idle);
-    assert_eq!((seat.in_flight(), seat.parked(), seat.counts().refused), (2, 0, 1));
+    assert_eq!((seat.in_flight(), seat.held(), seat.counts().refused), (2, 0, 1));
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_job_that_left_is_not_released() {
     seat.observe(at(1), &BATCH);
     seat.observe(at(1), &Seen::Left(JobId(1)));
     assert_eq!(seat.poll(at(1)), Next::Idle);
-    assert_eq!((seat.in_flight(), seat.parked(), seat.counts().left), (0, 0, 1));
+    assert_eq!((seat.in_flight(), seat.held(), seat.counts().left), (0, 0, 1));
     // Told twice, it counts once.
     seat.observe(at(2), &Seen::Left(JobId(1)));
     assert_eq!(seat.counts().left, 1);
@@ -185,7 +185,7 @@ fn a_new_policy_is_offered_what_is_held_and_learns_nothing_of_older_jobs() {
     let come_back = Refusal { reason: Reason::Rate, retry: wait };
     assert_eq!(seat.poll(at(1)).effect(), Some(Effect::Refuse(JobId(3), come_back)));
     assert_eq!(seat.poll(at(1)), Next::Idle);
-    assert_eq!((seat.in_flight(), seat.parked()), (2, 1));
+    assert_eq!((seat.in_flight(), seat.held()), (2, 1));
 
     seat.observe(at(2), &ended(1, old));
     seat.observe(at(2), &ended(2, new));
@@ -282,7 +282,7 @@ fn starts_and_ends_of_unknown_jobs_are_counted_and_not_told() {
         let started = Seen::Started { id: JobId(id), waited: Duration::ZERO };
         contradict(&mut seat, |seat| seat.observe(at(1), &started));
     }
-    assert_eq!((seat.in_flight(), seat.parked(), seat.counts().ended), (0, 1, 0));
+    assert_eq!((seat.in_flight(), seat.held(), seat.counts().ended), (0, 1, 0));
     assert_eq!(take(&told).len(), 0);
 }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 use crate::{
     Class, Ctx, Timestamp,
     estimate::{Ewma, PercentileOfN},
-    gate::TokenBucket,
+    primitives::TokenBucket,
 };
 
-use super::percentile;
+use super::percentile_param;
 
 /// Estimator, admission rate and bucket of one class (USITS'03, section 3.3: "a separate instance for each class").
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl ClassController {
 
     /// The name of the percentile's gauge.
     pub(super) fn gauge(&self) -> &'static str {
-        percentile::gauge(self.samples.percent())
+        percentile_param::gauge(self.samples.percent())
     }
 
     /// The target, seconds.

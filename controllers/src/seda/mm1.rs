@@ -8,7 +8,7 @@ use crate::{
     Seen, Timestamp, Verdict,
     entry::{EntryKind, SampleKind, Sampling, Source, count, ms, number, params, s, time},
     estimate::{Ewma, PercentileOfN},
-    gate::{TokenBucket, TokenClock},
+    primitives::{TokenBucket, TokenClock},
 };
 
 use super::params::{TargetParams, coded_tokens, depth, rate_min};

@@ -16,13 +16,13 @@ use crate::{
         count, flag, ms, number, params, s, time, time_or,
     },
     estimate::{Ewma, PercentileOfN},
-    gate::{TokenBucket, TokenClock},
     law::{Aimd, Increase},
+    primitives::{TokenBucket, TokenClock},
 };
 
 use super::{
     class_controller::ClassController,
-    percentile::PERCENTILE,
+    percentile_param::PERCENTILE,
     pressure::Pressure,
     response_time::{Decide, Multiclass, ResponseTime, Signal},
 };

@@ -7,8 +7,8 @@ use crate::{
     Timestamp, Verdict,
     entry::{EntryKind, Source, choice, count, ms, number, params, s, time},
     estimate::PercentileOfN,
-    gate::{TokenBucket, TokenClock},
     law,
+    primitives::{TokenBucket, TokenClock},
 };
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     params::{
         MakeAverage, TargetParams, coded_tokens, depth, estimate_from, rate_clashes, rate_initial, rate_max, rate_min,
     },
-    percentile::PERCENTILE,
+    percentile_param::PERCENTILE,
     response_time::Decide,
 };
 

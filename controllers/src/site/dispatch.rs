@@ -9,7 +9,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{TurnedAway, gauges::count};
-use crate::{JobId, Outcome, Refusal, RetryHint, Timestamp, gate::JobQueue, policy::Reason};
+use crate::{JobId, Outcome, Refusal, RetryHint, Timestamp, policy::Reason, primitives::JobQueue};
 
 /// The answer of a stage to a refusal by the next stage (USITS'03, section 2.3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

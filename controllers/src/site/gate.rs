@@ -147,7 +147,7 @@ impl<J> Gate<J> {
         let counts = self.site.seat().counts();
         StageGauges {
             name: self.name.clone(),
-            queue: self.site.seat().parked(),
+            queue: self.site.seat().held(),
             offered: counts.offered + self.unwatched,
             admitted: counts.admitted + self.unwatched,
             refused: counts.refused + counts.sent_back,
@@ -171,7 +171,7 @@ impl<J> Gate<J> {
     /// Collects the effects of policy and machines.
     fn turn(&mut self, now: Timestamp, probe: &dyn Probe) {
         let sample = LoadSample::Stage {
-            queue: self.site.seat().parked(),
+            queue: self.site.seat().held(),
             workers: self.capacity,
             idle: self.free(),
             completed: self.completed,

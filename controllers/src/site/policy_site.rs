@@ -227,7 +227,7 @@ impl<J> PolicySite<J> {
 
     /// Reports free workers to policy and machines, if jobs are held.
     pub(super) fn tell_room(&mut self, now: Timestamp, free: u32) {
-        if free > 0 && self.seat.parked() > 0 {
+        if free > 0 && self.seat.held() > 0 {
             self.observe(now, &Seen::Room(free));
         }
     }
@@ -242,7 +242,7 @@ impl<J> PolicySite<J> {
         wants: &mut Vec<Next<J>>,
     ) -> Option<Timestamp> {
         let Self { seat, samplers, machines, downstream, notes, .. } = self;
-        let ready = (seat.in_flight() + seat.parked()).saturating_sub(*downstream);
+        let ready = (seat.in_flight() + seat.held()).saturating_sub(*downstream);
         for sampler in &mut *samplers {
             if let Some(sample) = sampler.take(now, stage, ready, probe) {
                 seat.observe(now, &Seen::Load(sample));

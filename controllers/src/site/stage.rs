@@ -259,7 +259,7 @@ impl<J> Stage<J> {
 
     /// Queued and held jobs.
     fn waiting(&self) -> usize {
-        self.queue.len() + usize::try_from(self.site.seat().parked()).unwrap_or(usize::MAX)
+        self.queue.len() + usize::try_from(self.site.seat().held()).unwrap_or(usize::MAX)
     }
 
     /// Reports free workers, for which queue disciplines release jobs.

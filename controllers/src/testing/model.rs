@@ -310,16 +310,16 @@ impl<'a> Host<'a> {
 
     fn check_invariants(&self) {
         let counts = self.seat.counts();
-        let parked = u64::from(self.seat.parked());
+        let held = u64::from(self.seat.held());
         assert_eq!(
             counts.offered,
-            counts.admitted + counts.refused + counts.sent_back + counts.left + parked,
+            counts.admitted + counts.refused + counts.sent_back + counts.left + held,
             "{}: {counts:?}",
             self.entry.name
         );
         assert_eq!(counts.admitted - counts.ended, u64::from(self.seat.in_flight()));
         assert_eq!(self.seat.in_flight() as usize, self.waiting.len() + self.running.len());
-        assert_eq!(parked as usize, self.held.len());
+        assert_eq!(held as usize, self.held.len());
         let in_flight = self.waiting.len() + self.running.len();
         let limited = match self.entry.name {
             "concurrency" | "connections" => Some((in_flight, "max")),

@@ -314,7 +314,7 @@ impl<'a> Run<'a> {
     /// Reports free workers to a policy that holds jobs, as a stage does.
     fn tell_room(&mut self) {
         let free = self.pool.workers.saturating_sub(self.pool.busy).saturating_sub(self.pool.queue.len() as u32);
-        if free > 0 && self.seat.parked() > 0 {
+        if free > 0 && self.seat.held() > 0 {
             self.seat.observe(self.now, &Seen::Room(free));
         }
     }

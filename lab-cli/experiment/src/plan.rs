@@ -24,7 +24,7 @@ use analysis::{
     text::counted,
 };
 use serde::{Deserialize, Serialize};
-use workloads::plan::OnTrouble;
+use workloads::plan::FailureRule;
 
 use arm::steers_by;
 
@@ -80,7 +80,7 @@ impl Experiment {
         let users = &self.users;
         let open = users.phases.iter().flat_map(|phase| &phase.loads).all(|load| matches!(load, Load::Requests { .. }));
         // Who comes for one request and is told to log in again, leaves.
-        let gives_in = |trouble: &OnTrouble| matches!(trouble, OnTrouble::Login { .. } | OnTrouble::Leave);
+        let gives_in = |trouble: &FailureRule| matches!(trouble, FailureRule::Login { .. } | FailureRule::Leave);
         let behaviour = &users.behaviour;
         open && gives_in(&behaviour.on_reject)
             && gives_in(&behaviour.on_failure)

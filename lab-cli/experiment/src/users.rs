@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use traces::Think;
 use workloads::{
     background::BackgroundRole,
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, OnTrouble, Patience, PreviousPage},
+    plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage},
 };
 
 use super::{
@@ -38,8 +38,8 @@ table! {
         timeout: Duration = time(TIMES).or(Duration::from_secs(60)), "Longest wait for an answer";
         connect_timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for a connection";
         drain: Duration = time(PAUSES).or(Duration::from_secs(10)), "Longest wait after the last phase for what is in flight";
-        on_reject: OnTrouble = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does that is refused. Whatever is written here, a user whose connection is refused or lost backs off, up to 1 s: [validity.md](validity.md#a-service-that-is-down)";
-        on_failure: OnTrouble = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does whose request fails";
+        on_reject: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does that is refused. Whatever is written here, a user whose connection is refused or lost backs off, up to 1 s: [validity.md](validity.md#a-service-that-is-down)";
+        on_failure: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does whose request fails";
         patience: Option<Patience> = by::<PatienceKeys, _>(patience).otherwise("without end"), "How long a user waits, and what comes then";
         redirects: u32 = count(0..=50).or(Behaviour::default().redirects), "Most redirects in a row that are followed";
         refresh: bool = flag().or(true), "Follow `Refresh`";
@@ -261,14 +261,14 @@ fn law(fields: &Fields<'_>, key: &str) -> Option<Think> {
     }
 }
 
-fn trouble(fields: &Fields<'_>, key: &str) -> OnTrouble {
+fn trouble(fields: &Fields<'_>, key: &str) -> FailureRule {
     let read = |TroubleKeys { then, wait, attempts, base, cap }| match then? {
-        Then::Login => Some(OnTrouble::Login { wait }),
-        Then::Retry => Some(OnTrouble::RetryNow { attempts }),
-        Then::Backoff => Some(OnTrouble::Backoff { base, cap, attempts }),
-        Then::Leave => Some(OnTrouble::Leave),
+        Then::Login => Some(FailureRule::Login { wait }),
+        Then::Retry => Some(FailureRule::RetryNow { attempts }),
+        Then::Backoff => Some(FailureRule::Backoff { base, cap, attempts }),
+        Then::Leave => Some(FailureRule::Leave),
     };
-    fields.table(key).and_then(read).unwrap_or(OnTrouble::Login { wait: Duration::from_secs(5) })
+    fields.table(key).and_then(read).unwrap_or(FailureRule::Login { wait: Duration::from_secs(5) })
 }
 
 fn patience(fields: &Fields<'_>, key: &str) -> Option<Patience> {

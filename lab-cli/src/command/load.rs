@@ -19,7 +19,7 @@ use reqwest::Url;
 use serde::Serialize;
 use workloads::{
     RunError, RunOptions,
-    plan::{ArrivalLaw, Behaviour, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{ArrivalLaw, Behaviour, FailureRule, Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
 use self::silence::Silence;
@@ -211,7 +211,7 @@ fn plan(args: &args::LoadArgs, (url, target): (Url, Target)) -> Result<LoadPlan,
             (args.duration.or(by_count).unwrap_or(DEFAULT_TIME), vec![load])
         }
     };
-    let asks_again = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    let asks_again = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     let users = Users::Url(UrlUsers {
         method: args.method.clone(),
         headers,

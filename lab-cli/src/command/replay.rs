@@ -9,7 +9,7 @@ use experiment::{
 };
 use workloads::{
     RunOptions,
-    plan::{Behaviour, LoadPlan, OnTrouble, Phase, UrlUsers, Users},
+    plan::{Behaviour, FailureRule, LoadPlan, Phase, UrlUsers, Users},
     replay::Pace,
     url::PLACES,
 };
@@ -120,7 +120,7 @@ fn plan(args: &args::ReplayArgs, url: &str, recording: &Recording) -> Result<Loa
     let users = Users::Url(UrlUsers {
         headers: args.headers.iter().map(|line| header(line)).collect::<Result<_, _>>()?,
         // What fails is lost; the recording goes on.
-        behaviour: Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO }),
+        behaviour: Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO }),
         ..UrlUsers::new(path)
     });
     let loads = vec![recording.load(recording.played().with_texts())];

@@ -25,25 +25,26 @@ use crate::{
 pub struct Dispatchers {
     stages: Vec<Arc<LiveStage<Job>>>,
     shared: Shared<Dispatch<Job>>,
-    /// Jobs that wait for their stages. A copy, so that a stage that makes room looks here without the lock.
+    /// The number of jobs that wait for their stages. A copy, so that a stage that makes room can check it without the
+    /// lock.
     blocked: AtomicU32,
 }
 
 impl Dispatchers {
-    /// This many workers, and a queue of that length, for these stages.
+    /// Dispatch with this number of workers and this length of its queue, for these stages.
     #[must_use]
     pub fn new(workers: u32, queue: u32, stages: Vec<Arc<LiveStage<Job>>>, clock: ServiceClock) -> Arc<Self> {
         let shared = Shared::new(Dispatch::new(workers, queue), clock);
         Arc::new(Self { stages, shared, blocked: AtomicU32::new(0) })
     }
 
-    /// Jobs that wait for a worker.
+    /// The number of jobs that wait for a worker.
     #[must_use]
     pub fn waiting(&self) -> u32 {
         self.shared.peek(|dispatch| dispatch.waiting())
     }
 
-    /// Workers that are free.
+    /// The number of free workers.
     #[must_use]
     pub fn idle(&self) -> u32 {
         self.shared.peek(|dispatch| dispatch.idle())
@@ -66,7 +67,7 @@ impl Dispatchers {
 
     /// Removes a job whose client has gone, if it waits here.
     pub(super) fn leave(&self, id: JobId) {
-        // Its end is told to other sites: outside the lock.
+        // Its end is reported to other sites: outside the lock.
         let gone = self.shared.peek(|dispatch| dispatch.leave(id));
         if gone.is_some() {
             drop(gone);
@@ -82,13 +83,13 @@ impl Dispatchers {
         }
     }
 
-    /// Runs under the lock, then does what dispatch wants.
+    /// Runs under the lock, then carries out the requests of dispatch.
     fn with(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) {
         let step = self.step(act);
         self.carry_out(step);
     }
 
-    /// Does what dispatch wants, until it wants nothing more now.
+    /// Carries out the requests of dispatch until it has none.
     fn carry_out(&self, mut step: DispatchStep<Job>) {
         loop {
             step = match step {
@@ -102,7 +103,7 @@ impl Dispatchers {
         }
     }
 
-    /// Runs under the lock: what dispatch wants next.
+    /// Runs under the lock; returns the next request of dispatch.
     fn step(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) -> DispatchStep<Job> {
         self.shared.with(|dispatch, now| {
             act(dispatch, now);

@@ -18,7 +18,7 @@ use crate::{
 
 const ORDERS: usize = 500;
 
-/// A service that answers at once, but for what other tasks do meanwhile.
+/// A service that answers at once, except for what other tasks do meanwhile.
 #[derive(Debug)]
 struct Quick;
 
@@ -41,7 +41,7 @@ impl Service for Quick {
     }
 }
 
-/// One worker at dispatch, and one job in the queue of the stage: whoever comes next waits at dispatch.
+/// One worker at dispatch, and one job in the queue of the stage: further requests wait at dispatch.
 fn app(clock: ServiceClock) -> Arc<LiveApp> {
     let none = PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() };
     let mut target: TargetSpec = crate::plant::emulated_target(none);
@@ -55,7 +55,7 @@ fn app(clock: ServiceClock) -> Arc<LiveApp> {
     built.app
 }
 
-/// A request by a task of its own.
+/// Sends a request in a task of its own.
 fn ask(app: &Arc<LiveApp>, answers: &Arc<Mutex<Vec<StatusCode>>>) -> shuttle::future::JoinHandle<()> {
     let (app, answers) = (Arc::clone(app), Arc::clone(answers));
     shuttle::future::spawn(async move {
@@ -65,7 +65,7 @@ fn ask(app: &Arc<LiveApp>, answers: &Arc<Mutex<Vec<StatusCode>>>) -> shuttle::fu
     })
 }
 
-/// Lets time go on, so that blocked jobs are tried again, until nothing waits in the app any more.
+/// Advances the clock, so that blocked jobs are tried again, until no request waits in the app.
 async fn settle(app: &LiveApp, clock: &ManualClock, idle: impl Fn() -> bool) {
     let at_rest = || app.sites.dispatchers.counts() == [0, 1, 0, 0] && app.sites.stages[0].gauges().queue == 0;
     while !idle() || !at_rest() {

@@ -17,10 +17,10 @@ use crate::{
     stage::{GatePermit, StageWork},
 };
 
-/// What became of a job.
+/// The result of a job.
 #[derive(Debug)]
 pub(super) enum JobReply {
-    /// A stage worked on it, or held it and refused it. `note`: what the policies here tell that of the sender.
+    /// A stage worked on it, or held it and refused it. `note`: from the policies here to the sender's policy.
     Handled { handled: Handled, note: Option<Note> },
     /// No stage took it.
     NotTaken(Box<NotTaken>),
@@ -46,7 +46,7 @@ pub struct Job {
     told: Option<Note>,
     reply: oneshot::Sender<JobReply>,
     permit: GatePermit,
-    /// Its stage's place among the branches.
+    /// The index of its stage among the branches.
     branch: usize,
 }
 
@@ -66,7 +66,7 @@ impl StageWork for Job {
             let draw = request.draw();
             let service = &self.app.service;
             if self.app.fault_injection.may_work(service.is_emulated()).await {
-                // Emulated servers keep books in ideal time: they stood still too.
+                // Emulated servers compute in ideal time: the fault stops them too.
                 (at.offered, at.started) = (self.app.clock.now(), self.app.clock.now());
             }
             at.quality = at.quality.min(self.app.sites.dispatch.quality());
@@ -110,13 +110,13 @@ impl StageWork for Job {
         let note = request::note_of_reply(permit.end_served(end.outcome(reply.is_closed()), cost, told), note);
         let Some(mut handled) = answer else { return };
         let Some(rest) = Later::of(&mut handled) else {
-            let _ = reply.send(JobReply::Handled { handled, note }); // the client may have gone this very moment: the ledger sees it
+            let _ = reply.send(JobReply::Handled { handled, note }); // the client may have gone this very moment: the ledger counts that
             return;
         };
         tokio::spawn(async move {
             tokio::select! {
                 handled = rest => drop(reply.send(JobReply::Handled { handled, note })),
-                () = reply.closed() => {} // nobody waits for it
+                () = reply.closed() => {} // no receiver
             }
         });
     }
@@ -129,7 +129,7 @@ impl StageWork for Job {
 }
 
 impl Job {
-    /// A request for the stage with this place among the branches. Its answer goes to `reply`.
+    /// A request for the stage with this index among the branches. Its answer goes to `reply`.
     pub(super) fn new(
         app: &Arc<LiveApp>,
         request: Request,
@@ -141,19 +141,19 @@ impl Job {
         Self { app, offer, request, answer: None, cost: None, told: None, reply, permit, branch }
     }
 
-    /// The gate at dispatch lets it in.
+    /// Notes that the gate at dispatch has admitted it.
     pub(super) fn let_in(mut self, permit: GatePermit) {
         self.permit = permit;
         let app = Arc::clone(&self.app);
         app.sites.dispatchers.offer(self);
     }
 
-    /// Its stage's place among the branches.
+    /// The index of its stage among the branches.
     pub(super) fn branch(&self) -> usize {
         self.branch
     }
 
-    /// No stage takes it: whoever waits for its reply answers.
+    /// Tells the waiting task that no stage takes the job; that task answers.
     pub(super) fn not_taken(self, away: TurnedAway, answer: RefusalAnswer) {
         let Self { request, permit, reply, .. } = self;
         let _ = reply.send(JobReply::NotTaken(Box::new(NotTaken { request, permit, away, answer })));

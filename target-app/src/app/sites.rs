@@ -22,7 +22,7 @@ pub struct Sites {
     pub accept: Arc<AdmissionGate>,
     /// The gate at dispatch.
     pub dispatch: Arc<AdmissionGate>,
-    /// The workers of dispatch, of which back-pressure holds some.
+    /// The workers of dispatch, some of which back-pressure may block.
     pub dispatchers: Arc<Dispatchers>,
     /// The service's own stages, in the order of the graph's branches.
     pub stages: Vec<Arc<LiveStage<Job>>>,

@@ -1,4 +1,4 @@
-//! Attempts of calls: how one ends, and how many ended so.
+//! Attempts of calls: their ends, and counts by how they ended.
 
 use controllers::Outcome;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub(crate) enum AttemptEnd {
     },
     Failed,
     TimedOut,
-    /// No connection came about, or it broke before the answer.
+    /// No connection was established, or it broke before the answer.
     Unavailable,
 }
 
@@ -65,20 +65,20 @@ impl CallCounts {
         self.attempts == self.refused_locally + self.refused + self.answered + self.failed + self.open
     }
 
-    /// An attempt is wanted: the first of a call is number 0.
+    /// Counts an attempt: the first of a call is number 0.
     pub(crate) fn begins(&mut self, attempt: u8) {
         self.attempts += 1;
         self.open += 1;
         self.retries += u64::from(attempt > 0);
     }
 
-    /// The caller's own policy refused the attempt.
+    /// Counts a refusal by the caller's own policy.
     pub(crate) fn refused_at_home(&mut self) {
         self.open -= 1;
         self.refused_locally += 1;
     }
 
-    /// The attempt has ended.
+    /// Counts the end of an attempt.
     pub(crate) fn ended(&mut self, reply: AttemptEnd) {
         self.open -= 1;
         *match reply {

@@ -35,9 +35,9 @@ pub(crate) struct Callers {
 /// A task's side of the calls to one service.
 #[derive(Debug)]
 struct Caller {
-    /// The service of the task that calls.
+    /// The name of the calling task's service.
     name: String,
-    /// Calls on behalf of each request.
+    /// The number of calls for each request.
     times: u32,
     tasks: Vec<SocketAddr>,
     shared: Shared<State>,
@@ -46,11 +46,11 @@ struct Caller {
 #[derive(Debug)]
 struct State {
     machine: CallMachine<oneshot::Sender<Option<Pass>>>,
-    /// A call that waits in the pool is given a place, or hears that it is refused.
+    /// A call that waits in the pool gets a lease, or learns that it is refused.
     pool: Pool<Wire, oneshot::Sender<Option<Lease>>>,
 }
 
-/// A place in the pool, given back when it is dropped.
+/// A lease of a place in the pool, returned when it is dropped.
 #[derive(Debug)]
 struct Lease {
     of: Arc<Caller>,
@@ -59,7 +59,7 @@ struct Lease {
 }
 
 impl Callers {
-    /// Those of a task; `None` if it makes no calls. Needs a runtime.
+    /// The calls of a task; `None` if it makes none. Needs a runtime.
     pub(crate) fn of(task: &TaskSpec, clock: ServiceClock) -> Result<Option<Self>, Vec<Problem>> {
         let one = |(place, callee): (usize, &CalleeSpec)| {
             let CalleeSpec { call, tasks, balancer, per, cap } = callee;
@@ -87,8 +87,8 @@ impl Callers {
 
     /// Makes all calls on behalf of a request.
     ///
-    /// `draw`: the key of the request's draws, if it has one. What is called draws as it does in virtual time. `brought`: what came with the
-    /// request.
+    /// `draw`: the key of the request's draws, if it has one; called services then draw as in virtual time. `brought`:
+    /// the note of the request.
     pub(crate) async fn make(&self, tags: Tags, draw: Option<u64>, brought: Option<Note>) -> CallsResult {
         let context = CallContext { tags, key: draw, note: brought };
         let mut calls = RequestCalls::new(self.callers.iter().map(|caller| caller.times), self.fan_out);
@@ -112,7 +112,7 @@ impl Callers {
         self.callers.iter().for_each(|caller| caller.with(CallMachine::renew));
     }
 
-    /// What became of the calls so far.
+    /// Counts of the calls so far.
     pub(crate) fn counts(&self) -> Vec<MadeCalls> {
         let made = |caller: &Arc<Caller>| caller.shared.peek(|state| state.machine.made(&state.pool));
         self.callers.iter().map(made).collect()
@@ -120,7 +120,8 @@ impl Callers {
 }
 
 impl Caller {
-    /// Makes call number `number` to the called service at `place`: how it ended, and the note of its last reply.
+    /// Makes call number `number` to the called service at index `place`; returns its end and the note of its last
+    /// reply.
     async fn call(self: Arc<Self>, context: CallContext, place: usize, number: u32) -> (CallsEnded, Option<Note>) {
         let clock = self.shared.clock;
         let mut call = self.shared.with(|state, now| (state.machine.begin(&context, place, number, now), None));
@@ -148,7 +149,7 @@ impl Caller {
                     Ok(decided) => self.with(|machine, _| machine.resume(&mut call, decided.ok().flatten())),
                     Err(_) => {
                         waits.close();
-                        // It may have been let go this very moment.
+                        // The policy may have released it this very moment.
                         let pass = waits.try_recv().ok().flatten();
                         self.with(|machine, now| {
                             let _ = pass.map(|pass| machine.resume(&mut call, Some(pass)));
@@ -167,7 +168,7 @@ impl Caller {
         }
     }
 
-    /// Runs under the lock with the time read inside it, then hands out what the policy has decided about held calls.
+    /// Runs under the lock with the time read inside it, then passes on the policy's decisions about held calls.
     fn with<T>(&self, act: impl FnOnce(&mut CallMachine<oneshot::Sender<Option<Pass>>>, Timestamp) -> T) -> T {
         self.shared.with(|State { machine, .. }, now| {
             let result = act(machine, now);
@@ -182,7 +183,7 @@ impl Caller {
         };
         let to = self.tasks[lease.task];
         let host = to.to_string();
-        // A kept connection may have been closed meanwhile.
+        // The service may have closed a kept connection meanwhile.
         let mut kept = lease.wire.take().filter(|wire| !wire.is_stale());
         loop {
             let was_kept = kept.is_some();
@@ -211,14 +212,14 @@ impl Caller {
                     lease.wire = Some(wire).filter(Wire::is_reusable);
                     return told;
                 }
-                // It was closed just as it was used again: once more on a new one (RFC 9112, section 9.3.1).
+                // The service closed it at the moment of its reuse: once more on a new one (RFC 9112, section 9.3.1).
                 Err(Broken { nothing_came: true }) if was_kept => {}
                 Err(_) => return AttemptEnd::Unavailable.into(),
             }
         }
     }
 
-    /// A place in the pool; waits for one. `None`: every task of the called service has as many calls as it may.
+    /// Waits for a lease of a place in the pool. `None`: every task of the called service is at its limit of calls.
     async fn lease(self: Arc<Self>) -> Option<Lease> {
         let waits = self.shared.peek(|State { pool, .. }| {
             if pool.refuses() {
@@ -238,24 +239,24 @@ impl Caller {
             Ok((task, wire)) => return Some(Lease { of: self, task, wire }),
             Err(waits) => waits,
         };
-        // Whoever gives a place back while others wait hands it on; the pool outlives them.
+        // A returned place goes to the next waiting call; the pool outlives them.
         match waits.await {
             Ok(lease) => lease,
             Err(_) => std::future::pending().await,
         }
     }
 
-    /// Hands places on to those that wait longest.
+    /// Gives free places to the calls that wait longest.
     fn next_in_line(self: &Arc<Self>) {
         loop {
             let Some((free, place)) = self.shared.peek(|State { pool, .. }| next_place(pool)) else { return };
-            // Outside the lock: a lease that nobody takes any more gives itself back.
+            // Outside the lock: a lease without a receiver returns itself.
             let _ = free.send(place.map(|(task, wire)| Lease { of: Arc::clone(self), task, wire }));
         }
     }
 }
 
-/// A call that waits in the pool, and its way; without one it is refused.
+/// A call that waits in the pool, and its way; without a way it is refused.
 type Place = (oneshot::Sender<Option<Lease>>, Option<(usize, Option<Wire>)>);
 
 /// The call that waits longest, if there is a place for it or none can come.
@@ -264,7 +265,7 @@ fn next_place(pool: &mut Pool<Wire, oneshot::Sender<Option<Lease>>>) -> Option<P
         pool.waiting.pop_front();
     }
     let free = pool.waiting.pop_front()?;
-    // As in virtual time, one whose turn has come is sent as if it came now.
+    // As in virtual time, a call is sent at its turn as if it came now.
     if pool.refuses() {
         return Some((free, None));
     }
@@ -278,7 +279,7 @@ fn next_place(pool: &mut Pool<Wire, oneshot::Sender<Option<Lease>>>) -> Option<P
     }
 }
 
-/// Hands out what the policy has decided about held calls: when it is to be woken.
+/// Passes on the policy's decisions about held calls; returns its next wake-up.
 fn hand_out(machine: &mut CallMachine<oneshot::Sender<Option<Pass>>>, now: Timestamp) -> Option<Timestamp> {
     while let Some((waits, pass)) = machine.decided(now) {
         machine.unused(waits.send(pass).err().flatten(), now);

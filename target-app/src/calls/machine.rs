@@ -1,5 +1,6 @@
-//! Calls as a machine: which call begins next, what the task's own policy says, what comes after an attempt. It reads no clock and
-//! sends nothing: a host says what time it is, sends attempts, waits, and says what came of it.
+//! Calls as a machine: it decides which call begins next, asks the task's own policy, and decides what follows an
+//! attempt. It reads no clock and sends nothing: a host passes the time, sends attempts, waits, and reports the
+//! results.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -7,19 +8,19 @@ use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds,
 use workloads::client::{Asked, Clients, Decided, Member, Pass, clients};
 
 use super::{
-    AfterAttempt, AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, carried, key_of_attempt,
+    AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, RetryDecision, carried, key_of_attempt,
     key_of_call,
 };
 use crate::{control::wire::MadeCalls, tree::CallSpec};
 
-/// What the calls on behalf of a request carry on.
+/// The values of a request that its calls carry on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallContext {
     /// The request's tags, from its stage on.
     pub(crate) tags: Tags,
     /// The key of the request's draws, if it has one.
     pub(crate) key: Option<u64>,
-    /// What came with the request.
+    /// The note of the request.
     pub(crate) note: Option<Note>,
 }
 
@@ -27,14 +28,14 @@ pub(crate) struct CallContext {
 #[derive(Debug)]
 pub(crate) struct RequestCalls {
     fan_out: bool,
-    /// Calls that have not begun: the place of the called service, and the call's number among those to it.
+    /// Calls that have not begun: the index of the called service, and the call's number among those to it.
     left: VecDeque<(usize, u32)>,
     under_way: u32,
     result: CallsResult,
 }
 
 impl RequestCalls {
-    /// `times`: how many calls go to each called service.
+    /// `times`: the number of calls to each called service.
     pub(crate) fn new(times: impl IntoIterator<Item = u32>, fan_out: bool) -> Self {
         let each = times.into_iter().enumerate();
         let left = each.flat_map(|(place, times)| (0..times).map(move |number| (place, number))).collect();
@@ -51,12 +52,12 @@ impl RequestCalls {
         Some(next)
     }
 
-    /// A reply carried this note: the last one counts.
+    /// Takes the note of a reply: the last one counts.
     pub(crate) fn replied(&mut self, note: Option<Note>) {
         self.result.note = note.or(self.result.note);
     }
 
-    /// A call has ended. After one that was not answered no more begin.
+    /// Takes the end of a call. After a call without an answer no more begin.
     pub(crate) fn call_ended(&mut self, ended: CallsEnded) {
         self.under_way -= 1;
         if ended != CallsEnded::Answered {
@@ -65,7 +66,7 @@ impl RequestCalls {
         }
     }
 
-    /// How the calls ended, once all are over.
+    /// The result of all calls, once all have ended.
     pub(crate) fn result(&self) -> Option<CallsResult> {
         (self.under_way == 0 && self.left.is_empty()).then_some(self.result)
     }
@@ -77,7 +78,7 @@ pub(crate) struct Call {
     pub(crate) tags: Tags,
     /// The key of the call's draws.
     key: Option<u64>,
-    /// What came with the request.
+    /// The note of the request.
     brought: Option<Note>,
     pub(crate) entered: Timestamp,
     pub(crate) deadline: Timestamp,
@@ -92,13 +93,14 @@ impl Call {
     }
 }
 
-/// What the host does next with a call.
+/// The host's next step with a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[must_use]
 pub(crate) enum CallStep {
     /// Begin the next attempt: [`CallMachine::attempt`].
     Attempt,
-    /// Send the attempt, and report what came of it: [`CallMachine::replied`], or [`CallMachine::timed_out`] at the call's deadline.
+    /// Send the attempt, and report the result: [`CallMachine::replied`], or [`CallMachine::timed_out`] at the call's
+    /// deadline.
     Send,
     /// Ask the policy again after this wait: [`CallMachine::ask`].
     AskAgain(Duration),
@@ -108,11 +110,11 @@ pub(crate) enum CallStep {
     Over(CallsEnded),
 }
 
-/// A task's side of the calls to one service. `H`: what a host keeps of a call that the task's own policy holds.
+/// A task's side of the calls to one service. `H`: the host's handle of a call that the task's own policy holds.
 #[derive(Debug)]
 pub(crate) struct CallMachine<H> {
     pub(crate) spec: CallSpec,
-    /// How requests say their class.
+    /// The rule for the class of requests.
     class: ClassRule,
     policy: Option<(Clients<H>, Member)>,
     counts: CallCounts,
@@ -129,7 +131,7 @@ impl<H> CallMachine<H> {
         Ok(Self { spec: spec.clone(), class: class.clone(), policy, counts: CallCounts::default() })
     }
 
-    /// A call on behalf of a request begins: call number `number` to the called service at `place`.
+    /// Begins a call on behalf of a request: call number `number` to the called service at index `place`.
     pub(crate) fn begin(&self, context: &CallContext, place: usize, number: u32, now: Timestamp) -> Call {
         let by_timeout = now + self.spec.timeout;
         let deadline = context.tags.deadline.map_or(by_timeout, |deadline| deadline.min(by_timeout));
@@ -144,7 +146,8 @@ impl<H> CallMachine<H> {
         }
     }
 
-    /// Begins an attempt: counts it, and asks the policy. `handle` makes what the host keeps of the call if the policy holds it.
+    /// Begins an attempt: counts it, and asks the policy. `handle` makes the host's handle of the call if the policy
+    /// holds it.
     pub(crate) fn attempt(
         &mut self,
         call: &mut Call,
@@ -177,8 +180,8 @@ impl<H> CallMachine<H> {
         }
     }
 
-    /// The next call that the policy held and has decided about, with a pass if it may be sent. To be asked after every other method
-    /// but those that take `&self`.
+    /// The next held call that the policy has decided about, with a pass if it may be sent. The host must poll it after
+    /// every other method except those that take `&self`.
     pub(crate) fn decided(&mut self, now: Timestamp) -> Option<(H, Option<Pass>)> {
         let (clients, _) = self.policy.as_mut()?;
         clients.poll(now).map(|decided| match decided {
@@ -187,7 +190,7 @@ impl<H> CallMachine<H> {
         })
     }
 
-    /// Goes on with a call about which the policy has decided; without a pass it is refused.
+    /// Continues a call after the policy's decision; without a pass the call is refused.
     pub(crate) fn resume(&mut self, call: &mut Call, pass: Option<Pass>) -> CallStep {
         call.held = None;
         call.pass = pass;
@@ -204,22 +207,22 @@ impl<H> CallMachine<H> {
         carried(&call.tags, call.deadline.since(now), &self.class, note)
     }
 
-    /// The attempt under way has ended.
+    /// Ends the current attempt with this reply.
     pub(crate) fn replied(&mut self, call: &mut Call, told: CallReply, now: Timestamp) -> CallStep {
         let CallReply { reply, note } = told;
         self.counts.ended(reply);
         self.tell_end(call.pass.take(), reply.outcome(), note, now);
-        match self.spec.after(reply, call.tags.attempt) {
-            AfterAttempt::Again { told_not_to } => {
+        match self.spec.retry_decision(reply, call.tags.attempt) {
+            RetryDecision::Again { told_not_to } => {
                 call.tags.attempt += 1;
                 call.tags.told_not_to_retry = told_not_to;
                 CallStep::Attempt
             }
-            AfterAttempt::Over(ended) => CallStep::Over(ended),
+            RetryDecision::Over(ended) => CallStep::Over(ended),
         }
     }
 
-    /// The call has reached its deadline.
+    /// Ends the call at its deadline.
     pub(crate) fn timed_out(&mut self, call: &mut Call, now: Timestamp) -> CallStep {
         if let (Some(job), Some((clients, member))) = (call.held.take(), &mut self.policy) {
             drop(clients.left(*member, job, now));
@@ -227,22 +230,22 @@ impl<H> CallMachine<H> {
         self.replied(call, AttemptEnd::TimedOut.into(), now)
     }
 
-    /// Nobody uses the pass of a call that was held.
+    /// Returns the unused pass of a held call.
     pub(crate) fn unused(&mut self, pass: Option<Pass>, now: Timestamp) {
         self.tell_end(pass, Outcome::Abandoned, None, now);
     }
 
-    /// When the policy is due.
+    /// The time at which the policy is due.
     pub(crate) fn next_wake(&self) -> Option<Timestamp> {
         self.policy.as_ref().and_then(|(clients, _)| clients.next_wake())
     }
 
-    /// Puts a new policy in place of the one that has learnt.
+    /// Replaces the policy by a new one of the same kind.
     pub(crate) fn renew(&mut self, now: Timestamp) {
         self.policy.iter_mut().for_each(|(clients, _)| clients.renew(now));
     }
 
-    /// What became of the calls so far, which go through this pool.
+    /// Counts of the calls so far, which use this pool.
     pub(crate) fn made<C, W>(&self, pool: &Pool<C, W>) -> MadeCalls {
         let client = self.policy.as_ref().map(|(clients, _)| clients.gauges().policy).unwrap_or_default();
         let Pool { written, refused: turned_back, .. } = *pool;
@@ -281,7 +284,7 @@ mod tests {
         CallMachine::new(&spec, &ClassRule::None, 1).unwrap()
     }
 
-    /// Refuses what is beyond one call in flight.
+    /// Refuses more than one call in flight.
     fn one_at_a_time() -> Option<ClientSpec> {
         let settings = [("max".to_owned(), 1_u32.into())].into();
         let objective = controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) };

@@ -11,25 +11,25 @@ pub(crate) struct Pool<C, W> {
     picker: Picker,
     /// Kept connections without a request, by task.
     idle: Vec<Vec<C>>,
-    /// Connections that are there, and the most that may be; 0: any number.
+    /// The number of connections, and its limit; 0: no limit.
     open: u32,
     most: u32,
-    /// Requests that were refused since every task had as many.
+    /// The number of requests refused because every task was at its limit.
     pub(crate) refused: u64,
-    /// Requests for which there is no connection yet.
+    /// Requests that wait for a connection.
     pub(crate) waiting: VecDeque<W>,
-    /// Requests that were written.
+    /// The number of written requests.
     pub(crate) written: u64,
 }
 
-/// How a request gets to its task.
+/// The way of a request to its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way<C> {
-    /// On this connection, to that task.
+    /// On this connection, to this task.
     Kept(usize, C),
-    /// On a new one to this task.
+    /// On a new connection to this task.
     New(usize),
-    /// As soon as there is one.
+    /// The request waits for a connection.
     Wait,
 }
 
@@ -47,21 +47,21 @@ impl<C, W> Pool<C, W> {
         }
     }
 
-    /// The same, with so many requests under way at a task at most; 0: any number.
+    /// Limits the number of requests under way at a task; 0: no limit.
     pub(crate) fn capped(self, cap: u32) -> Self {
         Self { picker: self.picker.capped(cap), ..self }
     }
 
-    /// True if every task has as many requests under way as it may: one more is refused, and counted.
+    /// True if every task is at its limit: then the next request is refused, and counted.
     pub(crate) fn refuses(&mut self) -> bool {
         let full = self.picker.is_full();
         self.refused += u64::from(full);
         full
     }
 
-    /// The way of a request, which counts as under way from now on unless it waits.
+    /// The way of the next request, which counts as under way from now on unless it waits.
     pub(crate) fn way(&mut self) -> Way<C> {
-        // A request gets a task even if all are full: refusing it is up to `refuses`.
+        // A request gets a task even if all are at their limit: refusing it is the part of `refuses`.
         let with_room = self.picker.pick_with_room();
         let task = with_room.unwrap_or_else(|| self.picker.pick());
         let kept = match self.per {
@@ -77,7 +77,7 @@ impl<C, W> Pool<C, W> {
             self.picker.took(task);
             return Way::New(task);
         }
-        // No room for another connection: any that is there will do.
+        // No room for another connection: any idle one will do.
         match self.any_idle() {
             Some((task, conn)) => {
                 self.picker.took(task);
@@ -87,24 +87,24 @@ impl<C, W> Pool<C, W> {
         }
     }
 
-    /// A task for a connection of a user, who keeps it: the request does not go through a pool.
+    /// Chooses a task for a user's own connection, whose requests do not go through a pool.
     pub(crate) fn pick(&mut self) -> usize {
         let task = self.picker.pick();
         self.picker.took(task);
         task
     }
 
-    /// A request to that task is over.
+    /// Notes that a request to this task has ended.
     pub(crate) fn left(&mut self, task: usize) {
         self.picker.left(task);
     }
 
-    /// A connection has no request any more.
+    /// Takes back a connection without a request.
     pub(crate) fn keep(&mut self, task: usize, conn: C) {
         self.idle[task].push(conn);
     }
 
-    /// A connection is gone that was not idle.
+    /// Notes that a connection that was not idle is gone.
     pub(crate) fn gone(&mut self) {
         self.open = self.open.saturating_sub(1);
     }
@@ -116,7 +116,7 @@ impl<C, W> Pool<C, W> {
 }
 
 impl<C: PartialEq, W> Pool<C, W> {
-    /// A connection is gone, idle or not.
+    /// Notes that a connection is gone, idle or not.
     pub(crate) fn remove(&mut self, task: usize, conn: &C) {
         self.gone();
         self.idle[task].retain(|idle| idle != conn);
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(pool.way(), Way::Wait);
         pool.left(0);
         pool.keep(0, 7);
-        // It would be another task's turn, to which there is no connection.
+        // By turn the other task would be next, but there is no connection to it.
         assert_eq!(pool.way(), Way::Kept(0, 7));
         assert_eq!(pool.way(), Way::Wait);
         pool.remove(1, &8);

@@ -14,7 +14,7 @@ use super::*;
 use crate::{
     clock::ServiceClock,
     spec::PolicySpec,
-    tree::{CalleeSpec, TaskSpec},
+    tree::{CallSpec, CalleeSpec, TaskSpec, WhenRefused},
 };
 
 fn call() -> CallSpec {
@@ -34,15 +34,15 @@ fn call() -> CallSpec {
 fn a_refused_call_is_tried_again_as_often_as_it_may() {
     let spec = call();
     let refused = AttemptEnd::Refused { retry: true };
-    assert_eq!(spec.after(refused, 0), AfterAttempt::Again { told_not_to: false });
-    assert_eq!(spec.after(refused, 1), AfterAttempt::Again { told_not_to: false });
-    assert_eq!(spec.after(refused, 2), AfterAttempt::Over(CallsEnded::Refused(RetryHint::Never)));
-    assert_eq!(spec.after(AttemptEnd::Answered, 0), AfterAttempt::Over(CallsEnded::Answered));
-    assert_eq!(spec.after(AttemptEnd::TimedOut, 0), AfterAttempt::Over(CallsEnded::Failed));
+    assert_eq!(spec.retry_decision(refused, 0), RetryDecision::Again { told_not_to: false });
+    assert_eq!(spec.retry_decision(refused, 1), RetryDecision::Again { told_not_to: false });
+    assert_eq!(spec.retry_decision(refused, 2), RetryDecision::Over(CallsEnded::Refused(RetryHint::Never)));
+    assert_eq!(spec.retry_decision(AttemptEnd::Answered, 0), RetryDecision::Over(CallsEnded::Answered));
+    assert_eq!(spec.retry_decision(AttemptEnd::TimedOut, 0), RetryDecision::Over(CallsEnded::Failed));
     let never = AttemptEnd::Refused { retry: false };
-    assert_eq!(spec.after(never, 0), AfterAttempt::Over(CallsEnded::Refused(RetryHint::Never)));
+    assert_eq!(spec.retry_decision(never, 0), RetryDecision::Over(CallsEnded::Refused(RetryHint::Never)));
     let deaf = CallSpec { heed_dont_retry: false, ..call() };
-    assert_eq!(deaf.after(never, 0), AfterAttempt::Again { told_not_to: true });
+    assert_eq!(deaf.retry_decision(never, 0), RetryDecision::Again { told_not_to: true });
 }
 
 #[test]

@@ -15,20 +15,20 @@ use workloads::http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress};
 
 use super::CallReply;
 
-/// The connection.
+/// A connection to a task.
 #[derive(Debug)]
 pub(super) struct Wire {
     stream: TcpStream,
     inbox: Inbox,
     out: Vec<u8>,
-    /// A call is under way.
+    /// True while a call is under way.
     asking: bool,
 }
 
-/// No answer came.
+/// The connection broke before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Broken {
-    /// Not a byte of one.
+    /// True if not a byte of an answer came.
     pub(super) nothing_came: bool,
 }
 
@@ -39,17 +39,17 @@ impl Wire {
         Ok(Self { stream, inbox: Inbox::new(Limits::default()), out: Vec::new(), asking: false })
     }
 
-    /// The service has closed it meanwhile, or said something unasked.
+    /// True if the service has closed it meanwhile, or sent unrequested bytes.
     pub(super) fn is_stale(&self) -> bool {
         !self.stream.try_read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
     }
 
-    /// True if another call may follow on it.
+    /// True if another call may follow.
     pub(super) fn is_reusable(&self) -> bool {
         self.inbox.reusable()
     }
 
-    /// Sends a request and receives the answer. Dropped before it is done, the connection is of no use any more.
+    /// Sends a request and receives the answer. If the future is dropped before its end, the connection is unusable.
     pub(super) async fn ask(&mut self, request: &Outgoing<'_>) -> Result<CallReply, Broken> {
         self.inbox.clear();
         self.out.clear();
@@ -83,7 +83,8 @@ impl Wire {
 }
 
 impl Drop for Wire {
-    /// Whoever does not wait for the answer any more says so: an ordinary close would only mean that no more is asked.
+    /// A reset tells the service that the answer is not wanted any more: an ordinary close would only mean that no more
+    /// requests follow.
     fn drop(&mut self) {
         if self.asking {
             let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));

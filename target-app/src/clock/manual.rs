@@ -1,4 +1,4 @@
-//! A clock that a test moves on, from one sleeper's end to the next.
+//! A clock that a test advances from one sleeper's end to the next.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 
 use controllers::Timestamp;
 
-/// The clock. Sleepers wake in order of their ends; those with one end, in the order in which they lay down.
+/// The clock. Sleepers wake in order of their ends; those with the same end, in the order in which they began.
 #[derive(Debug, Default)]
 pub(crate) struct ManualClock(Mutex<State>);
 
@@ -29,7 +29,7 @@ impl ManualClock {
         self.lock().now
     }
 
-    /// Moves on to that time at most, and wakes the first sleeper whose end has come. False if none has.
+    /// Advances to `until` at most, and wakes the first sleeper whose end has come. False if none has.
     pub(crate) fn advance(&self, until: Timestamp) -> bool {
         let mut state = self.lock();
         let first = state.sleepers.first_entry().filter(|first| first.key().0 <= until);

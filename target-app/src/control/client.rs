@@ -17,7 +17,7 @@ use super::{
 };
 use crate::spec::WorkSpec;
 
-/// Talks to a target's control port.
+/// A client of a target's control port.
 #[derive(Debug, Clone)]
 pub struct ControlClient {
     address: SocketAddr,
@@ -25,11 +25,11 @@ pub struct ControlClient {
     timeout: Duration,
 }
 
-/// Why a call came to nothing.
+/// The error of a call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// Not the address of a control port.
+    /// The text is not the address of a control port.
     #[error("{0:?} is not the address of a control port; http://127.0.0.1:8080 is one")]
     Address(String),
     /// The service was given its token in a file.
@@ -38,7 +38,7 @@ pub enum ControlError {
     /// The target does not answer.
     #[error("the target's control port does not answer: {0}")]
     Io(#[from] io::Error),
-    /// It answered, but not as a control port does.
+    /// The target answered, but not as a control port does.
     #[error("the target's control port answered strangely: {0}")]
     Strange(String),
     /// It refused the change.
@@ -50,30 +50,30 @@ impl ControlClient {
     /// A client for `http://address`, as the ready line names it, with the token that opens it.
     ///
     /// # Errors
-    /// It is no such address.
+    /// If `url` is no such address.
     pub fn new(url: &str, token: Token) -> Result<Self, ControlError> {
         let address = url.trim_start_matches("http://").trim_end_matches('/');
         let address = address.parse().map_err(|_| ControlError::Address(url.to_owned()))?;
         Ok(Self { address, token, timeout: Duration::from_secs(5) })
     }
 
-    /// A client for the service that said this.
+    /// A client for the service with this ready line.
     ///
     /// # Errors
-    /// There is no address in it, or no token.
+    /// If the line has no address or no token.
     pub fn of(ready: &Ready) -> Result<Self, ControlError> {
         Self::new(&ready.control, ready.token.clone().ok_or(ControlError::NoToken)?)
     }
 
-    /// Everything that can be read now.
+    /// The current gauges.
     ///
     /// # Errors
-    /// See [`ControlError`]; so for all calls.
+    /// See [`ControlError`]; the same for all calls.
     pub fn gauges(&self) -> Result<Gauges, ControlError> {
         self.call("GET", "/gauges", &())
     }
 
-    /// Which requests were read, by number.
+    /// The numbers of the requests that were read.
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -81,7 +81,7 @@ impl ControlClient {
         self.call("GET", "/requests", &())
     }
 
-    /// Which policies sit where, and which there are.
+    /// The policy at each site, and the names of all policies.
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -97,7 +97,7 @@ impl ControlClient {
         self.call::<_, serde_json::Value>("PUT", "/policy", change).map(drop)
     }
 
-    /// The policies before the target's own calls begin anew.
+    /// Replaces the policies of the target's own calls by new ones of the same kind.
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -113,7 +113,7 @@ impl ControlClient {
         self.call::<_, serde_json::Value>("PUT", "/work", work).map(drop)
     }
 
-    /// Puts something in the service's way for a while.
+    /// Injects a fault for a limited time.
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -121,7 +121,7 @@ impl ControlClient {
         self.call::<_, serde_json::Value>("PUT", "/hinder", hinder).map(drop)
     }
 
-    /// Has new requests refused while those that were admitted are finished.
+    /// Makes the target refuse new requests while admitted ones are finished.
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -129,7 +129,7 @@ impl ControlClient {
         self.call::<_, serde_json::Value>("POST", "/drain", &()).map(drop)
     }
 
-    /// Has the target finish and exit.
+    /// Makes the target finish and exit.
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -137,7 +137,7 @@ impl ControlClient {
         self.call::<_, serde_json::Value>("POST", "/stop", &()).map(drop)
     }
 
-    /// Events from now on. The iterator blocks for the next, and ends with the target.
+    /// The stream of events from now on. The iterator blocks for the next, and ends with the target.
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -145,15 +145,15 @@ impl ControlClient {
         self.stream("/events")
     }
 
-    /// Reports to other tasks from now on, as [`Self::events`].
+    /// The stream of reports to other tasks from now on, as [`Self::events`].
     ///
     /// # Errors
-    /// See [`ControlError`]; also a target to which nobody carries reports.
+    /// See [`ControlError`]; also for a target whose reports nobody carries.
     pub fn reports(&self) -> Result<JsonLines<PeerReport>, ControlError> {
         self.stream("/reports")
     }
 
-    /// Tells one of its sites a report.
+    /// Delivers a report to one of its sites.
     ///
     /// # Errors
     /// See [`ControlError`].
@@ -185,7 +185,7 @@ impl ControlClient {
         }
     }
 
-    /// Sends a request on a new connection; the reader stands at the body.
+    /// Sends a request on a new connection; the returned reader is at the body.
     fn send(&self, method: &str, path: &str, body: &[u8]) -> Result<(u16, BufReader<TcpStream>), ControlError> {
         let mut stream = TcpStream::connect_timeout(&self.address, self.timeout)?;
         stream.set_read_timeout(Some(self.timeout))?;
@@ -210,7 +210,7 @@ impl ControlClient {
     }
 }
 
-/// Events or reports as they come in.
+/// The stream of events or reports.
 #[derive(Debug)]
 pub struct JsonLines<T> {
     chunks: Chunks,
@@ -230,7 +230,7 @@ impl<T: DeserializeOwned> Iterator for JsonLines<T> {
     }
 }
 
-/// Undoes the chunked transfer coding.
+/// Decodes the chunked transfer coding.
 #[derive(Debug)]
 struct Chunks {
     reader: BufReader<TcpStream>,

@@ -1,4 +1,4 @@
-//! The stream of what policies and machines do.
+//! The stream of events of policies and machines.
 
 use std::sync::{
     Arc,
@@ -11,10 +11,10 @@ use tokio::sync::broadcast;
 use super::wire::StreamedEvent;
 use crate::graph::Graph;
 
-/// Events that wait for a slow reader; older ones are dropped and counted.
+/// The number of events that wait for a slow reader; older ones are dropped and counted.
 const BUFFER: usize = 4096;
 
-/// Where events go. Without a reader they cost nothing.
+/// The destination of events. Without a reader they cost nothing.
 #[derive(Debug, Clone)]
 pub struct Events {
     sender: broadcast::Sender<Arc<StreamedEvent>>,
@@ -34,13 +34,13 @@ impl Events {
         Box::new(Stream { graph: Arc::clone(graph), sender: self.sender.clone() })
     }
 
-    /// A reader, from now on.
+    /// A reader of events from now on.
     #[must_use]
     pub fn subscribe(&self) -> EventReader {
         EventReader { receiver: self.sender.subscribe(), dropped: Arc::clone(&self.dropped) }
     }
 
-    /// Events that readers were too slow for.
+    /// The number of events that readers were too slow for.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
@@ -59,11 +59,11 @@ impl Observer for Stream {
         }
         let stage = self.graph.site_name(site).to_owned();
         let event = StreamedEvent { at_ms: at.as_secs_f64() * 1e3, stage, event: event.clone() };
-        let _ = self.sender.send(Arc::new(event)); // the reader may have gone this very moment
+        let _ = self.sender.send(Arc::new(event)); // the last reader may have gone this very moment
     }
 }
 
-/// Reads events.
+/// A reader of events.
 #[derive(Debug)]
 pub struct EventReader {
     receiver: broadcast::Receiver<Arc<StreamedEvent>>,
@@ -71,7 +71,7 @@ pub struct EventReader {
 }
 
 impl EventReader {
-    /// What has come in so far, without waiting.
+    /// The events received so far, without waiting.
     pub fn drain(&mut self) -> Vec<Arc<StreamedEvent>> {
         use broadcast::error::TryRecvError;
         let mut all = Vec::new();
@@ -84,7 +84,7 @@ impl EventReader {
         }
     }
 
-    /// The next event; `None` once there will be none.
+    /// The next event; `None` after the last.
     pub async fn next(&mut self) -> Option<Arc<StreamedEvent>> {
         loop {
             match self.receiver.recv().await {

@@ -1,5 +1,5 @@
-//! The control port's connections: few, each within limits of its own, so that they cannot take descriptors that the service
-//! needs, nor keep others from the port.
+//! The control port's connections: few, each with limits of its own, so that they neither take descriptors that the
+//! service needs, nor block the port for others.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -15,10 +15,10 @@ use crate::{
     spec::EdgeSpec,
 };
 
-/// How often deadlines are looked at.
+/// The period of the check of deadlines.
 const TICK: Duration = Duration::from_millis(250);
 
-/// What the tasks of all connections have in common.
+/// The state that the tasks of all connections share.
 #[derive(Debug)]
 pub(super) struct Port {
     pub(super) running: Arc<Running>,
@@ -40,11 +40,11 @@ async fn accept(port: &Arc<Port>, listener: &tokio::net::TcpListener) {
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
             port.registry.evict(port.clock.now(), None);
-            tokio::time::sleep(Duration::from_millis(20)).await; // out of descriptors: some will come back
+            tokio::time::sleep(Duration::from_millis(20)).await; // out of descriptors: some will be freed
             continue;
         };
         if port.registry.len() >= most && port.registry.evict(port.clock.now(), None) == 0 {
-            continue; // all are streams of those who have the token
+            continue; // all are streams of authorised readers
         }
         let conn = Arc::new(Conn::new(peer, port.clock, &port.limits));
         let (open, about) = (Arc::clone(port), Arc::clone(&conn));
@@ -56,7 +56,7 @@ async fn accept(port: &Arc<Port>, listener: &tokio::net::TcpListener) {
             .abort_handle()
         });
         while port.registry.all() > 2 * most {
-            port.registry.changed().await; // those that are to end have descriptors until they do
+            port.registry.changed().await; // evicted connections keep their descriptors until their tasks end
         }
     }
 }
@@ -75,18 +75,18 @@ async fn serve_one(port: Arc<Port>, stream: tokio::net::TcpStream, conn: Arc<Con
     });
     let wire = TokioIo::new(Wire::new(Arc::new(stream), Arc::clone(&conn)));
     let mut http = http1::Builder::new();
-    http.header_read_timeout(None); // the connection keeps the time of its head
+    http.header_read_timeout(None); // the connection enforces the time limit of its head
     let mut serving = std::pin::pin!(http.serve_connection(wire, service));
     let _ = tokio::select! {
         biased;
-        served = &mut serving => served, // a broken connection is the client's loss
+        served = &mut serving => served, // a broken connection concerns its client only
         () = conn.called_late() => serving.await,
     };
 }
 
 fn limits() -> EdgeSpec {
     let (descriptors, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
-    // The service takes four fifths, and the rest is also for its files.
+    // The service takes four fifths of the descriptors, and its files need a part of the rest.
     let connections = u32::try_from(descriptors / 16).unwrap_or(u32::MAX).clamp(8, 64);
     EdgeSpec { connections, body_bytes: 256 * 1024, ..EdgeSpec::default() }
 }

@@ -1,13 +1,13 @@
-//! Reports of usage, quotas and pressure between the tasks of several services and whoever divides quotas: out of a task as a
-//! stream, into it one by one. The lab carries them.
+//! Reports of usage, quotas and pressure between the tasks of several services and the machine that divides quotas: out
+//! of a task as a stream, into it one by one. The lab carries them.
 
 use controllers::PeerReport;
 use tokio::sync::broadcast;
 
-/// Reports that wait for a slow reader; older ones are lost, and are made anew within a period.
+/// The number of reports that wait for a slow reader; older ones are lost, and replaced within a period.
 const BUFFER: usize = 4096;
 
-/// Where a task's reports go.
+/// The destination of a task's reports.
 #[derive(Debug, Clone)]
 pub struct Reports(broadcast::Sender<PeerReport>);
 
@@ -18,7 +18,7 @@ impl Default for Reports {
 }
 
 impl Reports {
-    /// Tells whoever reads. Nobody may.
+    /// Sends a report to the readers, if there are any.
     pub(crate) fn tell(&self, report: PeerReport) {
         let _ = self.0.send(report);
     }
@@ -30,12 +30,12 @@ impl Reports {
     }
 }
 
-/// Reads reports.
+/// A reader of reports.
 #[derive(Debug)]
 pub struct ReportReader(broadcast::Receiver<PeerReport>);
 
 impl ReportReader {
-    /// The next report; `None` once there will be none.
+    /// The next report; `None` after the last.
     pub async fn next(&mut self) -> Option<PeerReport> {
         loop {
             match self.0.recv().await {

@@ -1,4 +1,4 @@
-//! What opens the control port.
+//! The token of the control port.
 
 use std::{
     fmt,
@@ -11,37 +11,37 @@ use std::{
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
-/// A secret that whoever asks the control port for something shows. It has no other form than in a ready line, and in the
-/// head of a request: printed for debugging it does not show.
+/// A secret that authorises requests to the control port. It is written only to a ready line, and to the head of a
+/// request: its debug form does not show it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Token(String);
 
-/// Bytes of a token that is drawn.
+/// The bytes of a random token.
 const DRAWN: usize = 32;
-/// Shortest token that is taken from a file: as base64, 22 characters are 128 bits.
+/// The shortest token from a file: 22 characters of base64 are 128 bits.
 const SHORTEST: usize = 22;
-/// Largest file that is looked at.
+/// The largest file, bytes.
 const LARGEST: u64 = 1024;
 
 impl Token {
-    /// A new one, of 256 bits.
+    /// A new random token of 256 bits.
     ///
     /// # Errors
-    /// The system gives no random numbers.
+    /// If the system has no random numbers.
     pub fn draw() -> io::Result<Self> {
         let mut bytes = [0; DRAWN];
         getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// The one in a file that nobody but its owner can read.
+    /// Reads the token from a file that only its owner can read.
     ///
     /// # Errors
     /// See [`TokenError`].
     pub fn read(path: &Path) -> Result<Self, TokenError> {
         let unread = |source| TokenError::Unread { path: path.to_owned(), source };
-        // Without waiting: a pipe with nobody at its other end would hold the service up.
+        // Without waiting: a pipe without a writer would block the service.
         let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
         let file = File::options().read(true).custom_flags(flags).open(path).map_err(unread)?;
         let about = file.metadata().map_err(unread)?;
@@ -62,18 +62,18 @@ impl Token {
         Ok(Self(token.to_owned()))
     }
 
-    /// True for the same token. The time it takes says nothing of where two differ.
+    /// True for the same token. The time of the comparison is independent of where two tokens differ.
     #[must_use]
     pub fn is(&self, shown: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(shown).into()
     }
 
-    /// As the head of a request shows it.
+    /// The value of the header of a request.
     pub(super) fn shown(&self) -> String {
         format!("Bearer {}", self.0)
     }
 
-    /// As a person is told it.
+    /// The token as text for a person.
     #[must_use]
     pub fn in_full(&self) -> &str {
         &self.0
@@ -92,30 +92,30 @@ impl PartialEq for Token {
     }
 }
 
-/// Why a file has no token in it.
+/// The reason that a file has no token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{}: {source}", .path.display())]
     Unread {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A folder, a pipe, a device.
+    /// It is a folder, a pipe or a device.
     #[error("{}: not a file", .0.display())]
     NoFile(PathBuf),
-    /// Others may read or change it.
+    /// Other users may read or change it.
     #[error("{}: its mode is {mode:04o}{}, and a token must be its owner's alone: chmod 600 {}", .path.display(),
             if *.owned { "" } else { ", and it belongs to somebody else" }, .path.display())]
     Open {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// How.
+        /// Its mode.
         mode: u32,
-        /// It belongs to the user of this process.
+        /// True if it belongs to the user of this process.
         owned: bool,
     },
     /// Too short to be a secret, or with characters that a header cannot have.

@@ -1,4 +1,4 @@
-//! What goes over the control port, as JSON. Times in milliseconds, rates per second, fractions 0 to 1.
+//! The values on the control port, as JSON. Times in milliseconds, rates per second, fractions 0 to 1.
 
 pub use controllers::site::StageGauges;
 use std::collections::BTreeMap;
@@ -16,14 +16,14 @@ pub struct Ready {
     pub pid: u32,
     /// `http://127.0.0.1:port` of the service.
     pub url: String,
-    /// The same of the control port.
+    /// `http://127.0.0.1:port` of the control port.
     pub control: String,
-    /// What opens it, unless it was given in a file.
+    /// The token of the control port, unless it was given in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Token>,
 }
 
-/// Everything that can be read at one moment (`GET /gauges`).
+/// All gauges of one moment (`GET /gauges`).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gauges {
     /// Milliseconds since the target started.
@@ -32,7 +32,7 @@ pub struct Gauges {
     pub policy: String,
     /// The service's own ledger.
     pub ledger: ServerLedger,
-    /// In the order of the stage graph.
+    /// The gauges of the stages, in the order of the stage graph.
     pub stages: Vec<StageGauges>,
     /// CPU seconds used by the process.
     pub cpu_s: f64,
@@ -45,7 +45,7 @@ pub struct Gauges {
     /// Events that readers of the stream were too slow for.
     #[serde(default)]
     pub events_dropped: u64,
-    /// Of a task of several services.
+    /// The calls of a task, if the target is one of several services.
     #[serde(default)]
     pub calls: CallBooks,
 }
@@ -53,33 +53,33 @@ pub struct Gauges {
 /// Calls that a task has read and made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallBooks {
-    /// Other services' calls: they are not in the task's ledger, which is about users' requests.
+    /// The ledger of other services' calls, which are not in the task's ledger of users' requests.
     pub read: ServerLedger,
-    /// Its own, in the order of its service's.
+    /// The task's own calls, in the order of its service's.
     pub made: Vec<MadeCalls>,
 }
 
 /// Calls of a task to one service.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MadeCalls {
-    /// Whom.
+    /// The called service.
     pub to: String,
-    /// What became of them.
+    /// Counts of attempts by how they ended.
     pub counts: CallCounts,
     /// Attempts that were written to a connection.
     pub written: u64,
-    /// Attempts that were refused here, since each of its tasks had as many of them under way as it may.
+    /// Attempts that were refused here, since each task of the called service was at its limit of calls.
     #[serde(default)]
     pub turned_back: u64,
-    /// What the policy on the caller's side shows.
+    /// The gauges of the client-side policy.
     #[serde(default)]
     pub client: BTreeMap<String, f64>,
 }
 
-/// What the service saw: `requests_read = served + refused + errors + client_gone + in_flight`.
+/// The service's ledger: `requests_read = served + refused + errors + client_gone + in_flight`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerLedger {
-    /// Connections taken.
+    /// Connections accepted.
     pub connections_accepted: u64,
     /// Connections refused or evicted by a limit.
     pub connections_refused: u64,
@@ -91,31 +91,31 @@ pub struct ServerLedger {
     pub requests_read: u64,
     /// Heads that were no acceptable HTTP: answered 4xx and closed; not in `requests_read`.
     pub malformed: u64,
-    /// Answered as asked (any status that is not a refusal or a failure of the service).
+    /// Answered as requested (any status that is not a refusal or a failure of the service).
     pub served: u64,
     /// Refused, by reason (`controllers::Reason`).
     pub refused: BTreeMap<String, u64>,
     /// Failed: 5xx that is not a refusal.
     pub errors: u64,
-    /// The client had gone before the answer was ready or taken.
+    /// The client was gone before the answer was ready or taken.
     pub client_gone: u64,
-    /// Being worked on.
+    /// In progress.
     pub in_flight: u64,
     /// Health checks that were read: none of them is in `requests_read`.
     #[serde(default)]
     pub checks: u64,
-    /// Answers that say themselves that they are less than was asked for, or older (`X-Degraded`): part of those served.
+    /// Answers that say that they are less than was requested, or older (`X-Degraded`): part of those served.
     #[serde(default)]
     pub degraded: u64,
 }
 
-/// Which requests the service has read, by the number that the client gave each (`GET /requests`). Books and numbers are
-/// of one moment: `requests_read` is the numbers that were read, `again` and `unnumbered` together.
+/// The numbers of the requests that the service has read, as the client gave them (`GET /requests`). Ledger and numbers
+/// are of one moment: `requests_read` is the sum of the numbers that were read, `again` and `unnumbered`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadRequests {
     /// The service's own ledger.
     pub ledger: ServerLedger,
-    /// First and last of each run of numbers that were read, in order.
+    /// First and last of each run of numbers, in order.
     pub read: Vec<[u64; 2]>,
     /// Requests whose number had been read before.
     pub again: u64,
@@ -124,7 +124,7 @@ pub struct ReadRequests {
 }
 
 impl ServerLedger {
-    /// True if every request that was read is in exactly one place.
+    /// True if every request that was read is counted exactly once.
     #[must_use]
     pub fn balances(&self) -> bool {
         let refused: u64 = self.refused.values().sum();
@@ -135,7 +135,7 @@ impl ServerLedger {
 /// The catalogue as the control port shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policies {
-    /// By site: the policy that sits there.
+    /// The policy at each site, by the site's name.
     pub sites: BTreeMap<String, String>,
     /// Names that `PUT /policy` takes.
     pub names: Vec<String>,
@@ -145,30 +145,30 @@ pub struct Policies {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetPolicy {
-    /// Stage name; `None`: wherever the policy sits.
+    /// Stage name; `None`: all sites of the policy.
     #[serde(default)]
     pub stage: Option<String>,
     /// The new policy with its settings.
     pub policy: crate::spec::PolicySpec,
 }
 
-/// What is put in the service's way for a while (`PUT /hinder`), in place of what of its kind is in the way already.
+/// A fault for a limited time (`PUT /hinder`), which replaces the active fault of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum InjectFault {
-    /// Its workers do a part alone of what they could: emulated work takes longer, all other work is held back so that the
-    /// process keeps to that part of its processors' time.
+    /// Its workers do only a share of the work that they could do: emulated work takes longer, all other work is
+    /// delayed so that the process keeps to that share of its processors' time.
     Capacity {
-        /// 0 (they stand still), or 0.01 to 1 (as usual).
+        /// 0 (they stand still), or 0.01 to 1 (full capacity).
         share: f64,
-        /// For so long, milliseconds: over 0, to an hour.
+        /// Duration, milliseconds: over 0, to an hour.
         for_ms: f64,
     },
-    /// Every request is taken in so much later.
+    /// Every request is read this much later.
     Delay {
-        /// Milliseconds, 0 (as usual) to a minute.
+        /// Milliseconds, 0 (no delay) to a minute.
         by_ms: f64,
-        /// For so long, milliseconds: over 0, to an hour.
+        /// Duration, milliseconds: over 0, to an hour.
         for_ms: f64,
     },
 }
@@ -178,16 +178,16 @@ pub enum InjectFault {
 pub struct StreamedEvent {
     /// Milliseconds since the target started.
     pub at_ms: f64,
-    /// Where.
+    /// The name of the stage.
     pub stage: String,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub event: PolicyEvent,
 }
 
-/// Everything that is wrong with a request to the control port.
+/// All problems of a request to the control port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problems {
-    /// Each with the key that it is about.
+    /// The problems, each with its key.
     pub problems: Vec<String>,
 }

@@ -1,17 +1,17 @@
-//! What is wrong with a head that the parser let through.
+//! Checks of a head that the parser accepted.
 
 use http::{Method, StatusCode, Version, header, request::Parts};
 
 use crate::{authority::Host, spec::EdgeSpec};
 
-/// Longest path and query. hyper's own limit is 64 KiB.
+/// The longest path and query, bytes. hyper's own limit is 64 KiB.
 const URI_BYTES: usize = 8 * 1024;
 
-/// How such a request is answered.
+/// The answer to an unacceptable request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) status: StatusCode,
-    /// The answer is to say which methods there are.
+    /// True if the answer must list the methods.
     pub(super) allow: bool,
 }
 
@@ -21,12 +21,12 @@ impl From<StatusCode> for Fault {
     }
 }
 
-/// The first thing that is wrong, if anything is. `ambiguous`: the framing leaves a doubt.
+/// The first fault, if there is one. `ambiguous`: the framing is ambiguous.
 pub(super) fn fault(head: &Parts, ambiguous: bool, limits: &EdgeSpec) -> Option<Fault> {
     if ambiguous || !is_target(head) {
         return Some(StatusCode::BAD_REQUEST.into());
     }
-    // Gateways take an underscore for a hyphen: a header could mean one thing to them and another here.
+    // Gateways replace underscores by hyphens: a header could mean one thing to them and another here.
     if head.headers.keys().any(|name| name.as_str().contains('_')) {
         return Some(StatusCode::BAD_REQUEST.into());
     }
@@ -34,7 +34,7 @@ pub(super) fn fault(head: &Parts, ambiguous: bool, limits: &EdgeSpec) -> Option<
         Ok(host) => host,
         Err(status) => return Some(status.into()),
     };
-    // This is no proxy: whose tunnel it would be does not matter.
+    // This is no proxy, whatever the target of the tunnel.
     if head.method == Method::CONNECT {
         return Some(Fault { status: StatusCode::METHOD_NOT_ALLOWED, allow: true });
     }
@@ -53,13 +53,13 @@ pub(super) fn fault(head: &Parts, ambiguous: bool, limits: &EdgeSpec) -> Option<
     (path > URI_BYTES).then_some(StatusCode::URI_TOO_LONG.into())
 }
 
-/// The target has a form that its method may have, and no byte that must be percent-encoded.
+/// True if the target has a form that its method allows, and no byte that must be percent-encoded.
 fn is_target(head: &Parts) -> bool {
     let path = head.uri.path_and_query().map_or("", http::uri::PathAndQuery::as_str);
     path.is_ascii() && (path != "*" || head.method == Method::OPTIONS)
 }
 
-/// The one host that is named; nobody has to name one before HTTP/1.1.
+/// The only host; `None` before HTTP/1.1 if there is none.
 fn host(head: &Parts) -> Result<Option<Host<'_>>, StatusCode> {
     let mut hosts = head.headers.get_all(header::HOST).iter();
     let host = match (hosts.next(), hosts.next()) {
@@ -72,8 +72,7 @@ fn host(head: &Parts) -> Result<Option<Host<'_>>, StatusCode> {
     read.map(Some).ok_or(StatusCode::BAD_REQUEST)
 }
 
-/// Whether a host is this service: by an address, which nobody can lead elsewhere, as `localhost`, or by a name that it was
-/// given.
+/// True if the host is this service: an address, which nobody can redirect, `localhost`, or a name in the settings.
 fn is_ours(host: Host<'_>, limits: &EdgeSpec) -> bool {
     match host {
         Host::Address(_) => true,

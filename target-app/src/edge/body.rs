@@ -1,4 +1,5 @@
-//! Bodies: a request's, read whole within limits; an answer's, which closes its entry in the books when it is taken.
+//! Bodies: a request's, read whole within limits; an answer's, which closes its entry in the ledger when the writer has
+//! it.
 
 use std::{
     io,
@@ -38,10 +39,10 @@ pub(crate) async fn read(body: Incoming, limits: &EdgeSpec, conn: &Conn) -> Resu
     read
 }
 
-/// Reads frames until the last, or until too few bytes have come: after the grace each second costs as many as the least
-/// rate says. (A limit on each frame alone would let a byte now and then hold a connection for ever.)
+/// Reads frames until the last, or until too few bytes have come: after the grace period each second requires the bytes
+/// of the smallest rate. (A limit on each frame alone would let a byte now and then hold a connection for ever.)
 ///
-/// Bytes are copied together as they come: a frame of one byte keeps the whole buffer that it was read into.
+/// Bytes are copied together on arrival: a frame of one byte keeps the whole buffer that it was read into.
 async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec, conn: &Conn) -> Result<Bytes, StatusCode> {
     let began = Instant::now();
     let mut come: Vec<u8> = Vec::new();
@@ -54,13 +55,13 @@ async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec, conn: &Conn) ->
         match timeout_at(deadline, body.frame()).await {
             Err(_) => return Err(StatusCode::REQUEST_TIMEOUT),
             Ok(Some(Ok(frame))) => {
-                // Trailers say nothing that is wanted here.
+                // Trailers are ignored here.
                 let Ok(data) = frame.into_data() else { continue };
                 come.extend_from_slice(&data);
             }
             Ok(Some(Err(error))) if error.is::<LengthLimitError>() => return Err(StatusCode::PAYLOAD_TOO_LARGE),
             Ok(Some(Err(_))) => return Err(StatusCode::BAD_REQUEST),
-            // hyper is more lenient with chunks than the grammar.
+            // hyper accepts chunks that the grammar does not allow.
             Ok(None) if conn.is_at_fault() => return Err(StatusCode::BAD_REQUEST),
             Ok(None) => break,
         }
@@ -68,20 +69,20 @@ async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec, conn: &Conn) ->
     Ok(come.into())
 }
 
-/// An answer's body.
+/// The body of an answer.
 pub(crate) struct Answered {
     left: Left,
     open: Option<(LedgerEntry, RequestEnding)>,
     conn: Arc<Conn>,
 }
 
-/// What is not handed to the writer yet.
+/// The part that the writer does not have yet.
 enum Left {
     Whole(Bytes),
     Drawn { length: u64, drawing: Drawing },
 }
 
-/// The next piece, and where the one after it comes from.
+/// The next piece, and the source of the following ones.
 type Drawing = Pin<Box<dyn Future<Output = (io::Result<Option<Bytes>>, Box<dyn Pieces>)> + Send>>;
 
 async fn drawn(mut pieces: Box<dyn Pieces>) -> (io::Result<Option<Bytes>>, Box<dyn Pieces>) {
@@ -90,8 +91,8 @@ async fn drawn(mut pieces: Box<dyn Pieces>) -> (io::Result<Option<Bytes>>, Box<d
 }
 
 impl Answered {
-    /// A body for an answer to a request with that method. Where nothing is to be written but a head, the entry is
-    /// closed now; else when the writer takes the last of the page, and dropped before it says that the client had gone.
+    /// A body for an answer to a request with this method. If only a head is written, the entry is closed now; else
+    /// when the writer takes the last of the page. A body dropped before that records that the client was gone.
     pub(crate) fn new(
         page: PageBody,
         method: &Method,
@@ -139,7 +140,7 @@ impl Body for Answered {
             Left::Whole(bytes) => std::mem::take(bytes),
             Left::Drawn { length, drawing } => {
                 let Poll::Ready((piece, pieces)) = drawing.as_mut().poll(cx) else {
-                    body.conn.enter(Phase::Working); // it is not the client that is waited for
+                    body.conn.enter(Phase::Working); // the service does not wait for the client
                     return Poll::Pending;
                 };
                 body.conn.enter(Phase::Writing);

@@ -1,12 +1,12 @@
-//! Answers that the edge gives without the service, and without hyper.
+//! Answers of the edge itself, without the service and without hyper.
 
 use std::{io::Write as _, net::Shutdown, net::TcpStream, sync::LazyLock};
 
 use crate::security_headers;
 
-/// To a head that takes too long.
+/// The answer to a head that takes too long.
 pub(super) static LATE: LazyLock<String> = LazyLock::new(|| whole("408 Request Timeout", ""));
-/// To a connection that cannot be taken.
+/// The answer to a connection that is refused.
 static CROWDED: LazyLock<String> = LazyLock::new(|| whole("503 Service Unavailable", "X-Refused: connections\r\n"));
 
 static SECURITY_HEADERS: LazyLock<String> = LazyLock::new(security_headers::lines);
@@ -15,13 +15,13 @@ fn whole(status: &str, more: &str) -> String {
     format!("HTTP/1.1 {status}\r\n{more}{}Connection: close\r\nContent-Length: 0\r\n\r\n", *SECURITY_HEADERS)
 }
 
-/// An answer of hyper's own (to a head that it cannot parse) with the headers that all others have.
+/// hyper's own answer (to a head that it cannot parse), with the headers that all others have.
 pub(super) fn completed(answer: &[u8]) -> Vec<u8> {
     let line = memchr::memchr(b'\n', answer).map_or(0, |end| end + 1);
     [&answer[..line], SECURITY_HEADERS.as_bytes(), &answer[line..]].concat()
 }
 
-/// Says why in the one write that fits, and hangs up.
+/// Sends the reason in the one write that fits, and closes.
 pub(super) fn turn_away(mut stream: &TcpStream) {
     let _ = stream.set_nonblocking(true);
     let _ = stream.write(CROWDED.as_bytes());

@@ -1,4 +1,4 @@
-//! What one connection is doing, and since when. Looked at by one reaper, so that a request costs no timer.
+//! The phase of one connection, and its start. One reaper checks all connections, so that a request needs no timer.
 //!
 //! hyper's own header timer is not used: it starts when the connection begins to wait, so it would also close idle kept
 //! connections after the head's few seconds. Here the time of a head counts from its first byte.
@@ -24,12 +24,12 @@ pub(crate) struct Conn {
     pub(crate) peer: SocketAddr,
     clock: ServiceClock,
     doing: Mutex<Doing>,
-    /// The head has taken too long: whoever reads next says so and hangs up.
+    /// The head has taken too long: the next read answers that and closes.
     late: AtomicBool,
     tell_late: Notify,
-    /// Heads that were read whole.
+    /// The number of complete heads.
     requests: AtomicU32,
-    /// Another service calls on it.
+    /// True if another service calls on it.
     of_caller: AtomicBool,
 }
 
@@ -37,35 +37,35 @@ pub(crate) struct Conn {
 struct Doing {
     phase: Phase,
     since: Timestamp,
-    /// The answer's last byte has been handed to the writer.
+    /// True if the writer has the answer's last byte.
     taken: bool,
     framing: Framing,
     owed: Owed,
-    /// Chosen to make room: its task is about to end.
+    /// True if it was chosen to make room: its task is about to end.
     evicted: bool,
 }
 
-/// What a connection is doing.
+/// The phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nothing: between requests.
+    /// Between requests.
     Idle,
-    /// A head has begun to come in.
+    /// A head is arriving.
     Head,
-    /// A body is coming in.
+    /// A body is arriving.
     Body,
-    /// The service has the request.
+    /// The service works on the request.
     Working,
-    /// The answer goes out.
+    /// The answer is being written.
     Writing,
-    /// No more will be said; what the client may still be sending is taken off the wire, so that the last answer is not
-    /// lost to a reset.
+    /// Nothing more is sent; bytes that the client still sends are read, so that the last answer is not lost to a
+    /// reset.
     Closing,
 }
 
-/// What the reaper gives a body beyond the time that its reader keeps.
+/// The reaper's tolerance beyond the time limit that the body's reader keeps.
 const BODY_SPARE: Duration = Duration::from_secs(1);
-/// Longest time to wait for the client's end of a connection that is closed on this side.
+/// The longest wait for the client's end of a connection that is closed on this side.
 const CLOSING: Duration = Duration::from_secs(2);
 
 impl Conn {
@@ -88,7 +88,7 @@ impl Conn {
         }
     }
 
-    /// What it is doing.
+    /// The current phase.
     pub(crate) fn phase(&self) -> Phase {
         self.lock().phase
     }
@@ -111,7 +111,8 @@ impl Conn {
         (doing.phase, doing.since) = (phase, now);
     }
 
-    /// A request's head was read whole. True if it, or what came of its body already, leaves a doubt about where it ends.
+    /// Notes that a request's head was read whole. True if the head, or the part of its body that has arrived, makes
+    /// the end of the request ambiguous.
     pub(crate) fn request_begins(&self) -> bool {
         let mut doing = self.lock();
         doing.taken = false;
@@ -121,12 +122,12 @@ impl Conn {
         doing.framing.is_at_fault(number)
     }
 
-    /// True if what has come of the body of the request under way is malformed.
+    /// True if the arrived part of the current request's body is malformed.
     pub(crate) fn is_at_fault(&self) -> bool {
         self.lock().framing.is_at_fault(self.requests.load(Ordering::Relaxed))
     }
 
-    /// Another service calls on it, as its first request says: it is moved to those books.
+    /// Notes that another service calls on it, as its first request says: the connection moves to the ledger of calls.
     pub(crate) fn is_callers(&self, app: &LiveApp) {
         if !self.of_caller.swap(true, Ordering::Relaxed) {
             app.ledgers.users.was_not_ours();
@@ -134,23 +135,23 @@ impl Conn {
         }
     }
 
-    /// The books that it is in.
+    /// The ledger of the connection.
     pub(crate) fn ledger<'a>(&self, app: &'a LiveApp) -> &'a ServiceLedger {
         app.ledgers.of(self.of_caller.load(Ordering::Relaxed))
     }
 
-    /// The request under way is the first one.
+    /// True if the current request is the first one.
     pub(crate) fn is_new(&self) -> bool {
         self.requests.load(Ordering::Relaxed) == 1
     }
 
-    /// The request under way is the last one that this connection may bring.
+    /// True if the current request is the last one that this connection may bring.
     pub(crate) fn is_used_up(&self, limits: &EdgeSpec) -> bool {
         let most = limits.connection_requests;
         most > 0 && self.requests.load(Ordering::Relaxed) >= most
     }
 
-    /// Bytes came in.
+    /// Takes in received bytes.
     pub(crate) fn received(&self, bytes: &[u8]) {
         let mut doing = self.lock();
         if doing.phase == Phase::Idle {
@@ -160,7 +161,7 @@ impl Conn {
         self.moves(&mut doing, bytes.len());
     }
 
-    /// Bytes went out.
+    /// Takes in sent bytes.
     pub(crate) fn sent(&self, bytes: usize) {
         let mut doing = self.lock();
         self.moves(&mut doing, bytes);
@@ -171,12 +172,12 @@ impl Conn {
         doing.owed.moved(bytes, waited);
     }
 
-    /// The writer has all of the answer.
+    /// Notes that the writer has all of the answer.
     pub(crate) fn taken(&self) {
         self.lock().taken = true;
     }
 
-    /// Everything that the writer had has gone to the kernel.
+    /// Notes that the kernel has all bytes of the writer.
     pub(crate) fn flushed(&self) {
         let mut doing = self.lock();
         if doing.phase == Phase::Writing && doing.taken {
@@ -185,13 +186,14 @@ impl Conn {
         }
     }
 
-    /// Every byte that came in belongs to a request that was read.
+    /// True if every received byte belongs to a request that was read.
     pub(crate) fn is_read_out(&self) -> bool {
         let doing = self.lock();
         !doing.framing.is_ahead(self.requests.load(Ordering::Relaxed)) && doing.framing.is_between()
     }
 
-    /// Has the connection's task say that the head has taken too long. False if it was told before, and did not.
+    /// Makes the connection's task answer that the head has taken too long. False if it was told before, and has not
+    /// done so.
     pub(crate) fn call_late(&self) -> bool {
         let first = !self.late.swap(true, Ordering::Relaxed);
         self.tell_late.notify_one();
@@ -203,19 +205,19 @@ impl Conn {
         self.tell_late.notified().await;
     }
 
-    /// True if the head that is coming in has taken too long: nothing of an answer is under way then.
+    /// True if the arriving head has taken too long: no answer is under way then.
     pub(crate) fn is_late(&self) -> bool {
         self.late.load(Ordering::Relaxed) && self.phase() == Phase::Head
     }
 
-    /// What it has taken longer over than it may, if it has.
+    /// The phase in which it exceeds its limit, if it does.
     pub(crate) fn overdue(&self, now: Timestamp, limits: &EdgeSpec) -> Option<Phase> {
         let doing = self.lock();
         let over = |limit: Duration| now.since(doing.since) > limit;
         let is_over = match doing.phase {
             Phase::Idle => over(limits.idle_timeout),
             Phase::Head => over(limits.head_timeout),
-            // Whoever reads the body keeps its time, and can answer; this is for a task that does not run.
+            // The body's reader keeps the time, and can answer; this is for a task that does not run.
             Phase::Body => over(limits.body_timeout + BODY_SPARE),
             Phase::Working => false,
             Phase::Writing => doing.owed.is_stuck(self.waited(&doing, now), limits.write_timeout),
@@ -224,11 +226,11 @@ impl Conn {
         is_over.then_some(doing.phase)
     }
 
-    /// How much it is worth to close it, in seconds for which its place was held for nothing: the highest score is evicted
-    /// first. `None` if it is not to be closed.
+    /// The value of closing it, in seconds for which its place was wasted: the highest score is evicted first. `None`
+    /// if it must not be closed.
     ///
-    /// A client is waited for while it sends, while it takes its answer, and until its first request. One that has been
-    /// served before is between requests as it may be, and the more it has used its place the longer.
+    /// The service waits for a client while it sends, while it takes its answer, and until its first request. A client
+    /// that has been served before may be between requests, for longer the more it has used its place.
     pub(crate) fn eviction_score(&self, now: Timestamp) -> Option<f64> {
         let doing = self.lock();
         if doing.evicted || doing.phase == Phase::Working {
@@ -242,12 +244,12 @@ impl Conn {
         })
     }
 
-    /// Chosen to make room: not to be chosen again before its task ends.
+    /// Marks it as chosen to make room: it is not chosen again before its task ends.
     pub(crate) fn mark_evicted(&self) {
         self.lock().evicted = true;
     }
 
-    /// How long its client has been waited for since it was last between requests.
+    /// The time waited for its client since it was last between requests.
     fn waited(&self, doing: &Doing, now: Timestamp) -> Duration {
         let now = if self.is_waited_for(doing.phase) { now.since(doing.since) } else { Duration::ZERO };
         doing.owed.time() + now
@@ -266,7 +268,7 @@ impl Conn {
     }
 }
 
-/// A second between requests counts for so much less than one in which the client is waited for.
+/// The factor by which a second between requests counts less than one of waiting for the client.
 const IDLE_DISCOUNT: f64 = 16.0;
 
 #[cfg(test)]

@@ -1,31 +1,31 @@
-//! Where requests end in the bytes of a connection, and which of them are framed ambiguously: read beside the parser.
+//! Finds the ends of requests in the bytes of a connection, and requests with ambiguous framing, beside the parser.
 //!
-//! A head with both `Content-Length` and `Transfer-Encoding` is how requests are smuggled. hyper follows the RFC's second
-//! choice (the encoding wins, the length is removed, the connection closes after the answer); this service takes the
-//! first, a refusal, and hyper removes the evidence before a service sees it. Nor does hyper look at what chunk extensions
-//! say. So the bytes are looked at as they come in, those of pipelined requests too.
+//! A head with both `Content-Length` and `Transfer-Encoding` is a means to smuggle requests. hyper follows the RFC's
+//! second option (the encoding wins, the length is removed, the connection closes after the answer); this service takes
+//! the first, a refusal, but hyper removes the evidence before a service sees it. Nor does hyper check the content of
+//! chunk extensions. So the bytes are scanned on arrival, those of pipelined requests too.
 //!
-//! hyper decides about requests; this only finds faults. What it does not understand it calls a fault, so that the two
-//! never go on with different ideas of where the next request begins.
+//! hyper decides about requests; this module only finds faults. Anything that it does not understand counts as a fault,
+//! so that the two never disagree about where the next request begins.
 
 mod chunks;
 
 use chunks::{Chunks, Progress};
 
-/// Looks at all the bytes that come in on a connection.
+/// Scans all bytes that arrive on a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Framing {
     at: At,
-    /// Heads that were seen whole.
+    /// The number of complete heads.
     heads: u32,
-    /// Number of the request that is at fault, counted from 1.
+    /// The number of the faulty request, counted from 1.
     fault: Option<u32>,
 }
 
 #[derive(Debug)]
 enum At {
     Head(Head),
-    /// So many bytes of a body are still to come.
+    /// The number of bytes of a body that are still to come.
     Body(u64),
     Chunked(Chunks),
     /// After a fault: the connection ends with that request.
@@ -39,22 +39,22 @@ impl Default for At {
 }
 
 impl Framing {
-    /// True if the request with that number, counted from 1, is at fault as far as it has come in.
+    /// True if the request with this number, counted from 1, is faulty as far as it has arrived.
     pub(crate) fn is_at_fault(&self, request: u32) -> bool {
         self.fault == Some(request)
     }
 
-    /// True if more has come in than so many requests.
+    /// True if bytes beyond this number of requests have arrived.
     pub(crate) fn is_ahead(&self, requests: u32) -> bool {
         self.heads > requests || matches!(&self.at, At::Head(head) if head.begun || head.length > 0)
     }
 
-    /// True if nothing of a request is under way.
+    /// True if no request is in part.
     pub(crate) fn is_between(&self) -> bool {
         matches!(&self.at, At::Head(head) if !head.begun && head.length == 0)
     }
 
-    /// Takes in the next bytes.
+    /// Scans the next bytes.
     pub(crate) fn scan(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             bytes = match &mut self.at {
@@ -104,7 +104,7 @@ impl Framing {
     }
 }
 
-/// How a body is framed.
+/// The framing of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Body {
     Length(u64),
@@ -113,27 +113,27 @@ enum Body {
 
 const CONTENT_LENGTH: &[u8] = b"content-length:";
 const TRANSFER_ENCODING: &[u8] = b"transfer-encoding:";
-/// Room for either with its value. One that is longer has a value that no client writes.
+/// Room for either name with its value. A longer line has a value that no client writes.
 const LONGEST: usize = 64;
 
-/// A head, of which only the beginning of the line under way is kept.
+/// A head, of which only the beginning of the current line is kept.
 #[derive(Debug)]
 struct Head {
     line: [u8; LONGEST],
-    /// Length of the line under way.
+    /// The length of the current line.
     length: usize,
-    /// A line has come: empty ones before the first are skipped, as the parser does.
+    /// True after the first line: empty ones before it are skipped, as the parser does.
     begun: bool,
     lengths: Field<u64>,
     encodings: Field<()>,
 }
 
-/// What a head has said in the lines of one name.
+/// The content of a head's lines with one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field<T> {
     Absent,
     Once(T),
-    /// Twice, or with a value that is not understood.
+    /// Two lines, or a value that is not understood.
     Unclear,
 }
 
@@ -144,7 +144,7 @@ impl Default for Head {
 }
 
 impl Head {
-    /// The rest, and whether the head has ended before it.
+    /// Scans a head. Returns the rest, and whether the head has ended before it.
     fn scan<'a>(&mut self, mut bytes: &'a [u8]) -> (&'a [u8], bool) {
         loop {
             let Some(end) = memchr::memchr(b'\n', bytes) else {
@@ -159,7 +159,7 @@ impl Head {
         }
     }
 
-    /// How the body is framed; `None` if that is not clear.
+    /// The framing of the body; `None` if it is ambiguous.
     fn body(&self) -> Option<Body> {
         match (self.lengths, self.encodings) {
             (Field::Absent, Field::Absent) => Some(Body::Length(0)),
@@ -176,7 +176,7 @@ impl Head {
         self.length = self.length.saturating_add(part.len());
     }
 
-    /// True if it was the last one.
+    /// Ends a line; true if it was the last one.
     fn line_ends(&mut self) -> bool {
         let whole = self.length <= LONGEST;
         let line = &self.line[..self.length.min(LONGEST)];

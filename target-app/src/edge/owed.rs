@@ -1,23 +1,24 @@
-//! How a client keeps the service waiting: for how long, and what has moved meanwhile.
+//! The account of a client that keeps the service waiting: for how long, and how many bytes it moved meanwhile.
 
 use std::time::Duration;
 
 use crate::spec::EdgeSpec;
 
 /// The account of one exchange: from the first byte of a request, or from the beginning of the connection, until the
-/// client is between requests. Requests that are sent without waiting for answers belong to one exchange, so that nobody
-/// gets new time with each of them.
+/// client is between requests. Pipelined requests belong to one exchange, so that a client does not get new time with
+/// each of them.
 #[derive(Debug)]
 pub(super) struct Owed {
-    /// For which the client was waited for, less the phase under way.
+    /// The time waited for the client, without the current phase.
     time: Duration,
     /// Bytes in either direction.
     moved: u64,
-    /// Time and bytes as of when the answer last made progress.
+    /// Time and bytes at the last progress of the answer.
     progress: Option<(Duration, u64)>,
-    /// Bytes that are progress.
+    /// The number of bytes that count as progress.
     step: u64,
-    /// Bytes that a connection is believed to be about to move: what fits into the kernel says nothing of the client.
+    /// The number of bytes that a connection gets as credit: bytes that fit into the kernel's buffer say nothing of the
+    /// client.
     credit: f64,
 }
 
@@ -28,17 +29,17 @@ impl Owed {
         Self { time: Duration::ZERO, moved: 0, progress: None, step: (step as u64).max(1), credit }
     }
 
-    /// The time, less the phase under way.
+    /// The time waited, without the current phase.
     pub(super) fn time(&self) -> Duration {
         self.time
     }
 
-    /// The client was waited for.
+    /// Adds time waited for the client.
     pub(super) fn waited(&mut self, time: Duration) {
         self.time += time;
     }
 
-    /// Bytes went in or out, after so much waiting.
+    /// Adds bytes in either direction; `waited`: the time waited by then.
     pub(super) fn moved(&mut self, bytes: usize, waited: Duration) {
         self.moved += bytes as u64;
         if let Some((at, before)) = &mut self.progress
@@ -48,28 +49,29 @@ impl Owed {
         }
     }
 
-    /// The client has to take an answer from now on.
+    /// Notes that the client must take an answer from now on.
     pub(super) fn begins_to_take(&mut self) {
         self.progress.get_or_insert((self.time, self.moved));
     }
 
-    /// Nothing is owed any more.
+    /// Closes the account.
     pub(super) fn settle(&mut self) {
         (self.time, self.moved, self.progress) = (Duration::ZERO, 0, None);
     }
 
-    /// True if the answer has not moved by a step for longer than that.
+    /// True if the answer has not moved by a step for longer than `limit`.
     pub(super) fn is_stuck(&self, waited: Duration, limit: Duration) -> bool {
         self.progress.is_some_and(|(at, _)| waited.saturating_sub(at) > limit)
     }
 
-    /// The time waited, less for those who move much in it: one that moves its credit again and again scores low.
+    /// The time waited, reduced for clients that move many bytes in it: one that moves its credit again and again
+    /// scores low.
     pub(super) fn eviction_score(&self, waited: Duration) -> f64 {
         waited.as_secs_f64() * self.credit / (self.credit + self.moved as f64)
     }
 }
 
-/// Where the send buffer is left to the kernel.
+/// The credit where the kernel sets the send buffer.
 const LEAST_CREDIT: u32 = 16 * 1024;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! All open connections: who is overdue, who makes room.
+//! All open connections: which are overdue, and which make room.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
@@ -23,16 +23,16 @@ pub(crate) struct Registry {
 struct Open {
     next: u64,
     slots: BTreeMap<u64, Slot>,
-    /// How many of them have been chosen to make room, and are about to end.
+    /// The number of connections that were chosen to make room, and are about to end.
     evicted: usize,
-    /// How many of the others come from where.
+    /// The number of the others by source.
     sources: HashMap<Source, usize>,
 }
 
-/// One connection in so many makes room at a time.
+/// The divisor of the number of connections that make room at a time.
 const AT_ONCE: usize = 64;
 
-/// Who connects: an address, or the network that one household has in IPv6.
+/// The source of a connection: an address, or in IPv6 the network of a household.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Source(IpAddr);
 
@@ -64,28 +64,28 @@ struct Slot {
 }
 
 impl Registry {
-    /// How many are open, less those that were chosen to make room.
+    /// The number of open connections, without those chosen to make room.
     pub(crate) fn len(&self) -> usize {
         let open = self.lock();
         open.slots.len() - open.evicted
     }
 
-    /// How many are open, with those whose tasks have been told to end and have not yet.
+    /// The number of open connections, with those whose tasks have been told to end and have not yet.
     pub(crate) fn all(&self) -> usize {
         self.lock().slots.len()
     }
 
-    /// How many of [`Registry::len`] come from there.
+    /// The number of connections in [`Registry::len`] from this source.
     pub(crate) fn len_from(&self, source: Source) -> usize {
         self.lock().sources.get(&source).copied().unwrap_or(0)
     }
 
-    /// How many are doing that.
+    /// The number of connections in these phases.
     pub(crate) fn in_phase(&self, phases: &[Phase]) -> usize {
         self.lock().slots.values().filter(|slot| phases.contains(&slot.conn.phase())).count()
     }
 
-    /// Adds a connection. `start` starts its task, which is given the guard that removes it again.
+    /// Adds a connection. `start` starts its task, with the guard that removes the connection again.
     pub(crate) fn add(self: &Arc<Self>, conn: Arc<Conn>, start: impl FnOnce(Member) -> AbortHandle) {
         let mut open = self.lock();
         let id = open.next;
@@ -95,8 +95,9 @@ impl Registry {
         open.slots.insert(id, Slot { conn, task, evicted: false });
     }
 
-    /// Closes the connections with the highest scores ([`Conn::eviction_score`]), those of one source if one is named, and says how many. Some at
-    /// once: looking at all of them for each new one would be work that a flood of connections asks for.
+    /// Closes the connections with the highest scores ([`Conn::eviction_score`]), those of one source if one is named,
+    /// and returns their number. Several at once: a search through all connections for each new one would be work that
+    /// a flood of connections causes.
     pub(crate) fn evict(&self, now: Timestamp, of: Option<Source>) -> usize {
         let mut guard = self.lock();
         let open = &mut *guard;
@@ -119,8 +120,8 @@ impl Registry {
         wanted
     }
 
-    /// Closes what is overdue. Senders of slow heads are told first: their own task does that, and is given until the next
-    /// look for it.
+    /// Closes overdue connections. Senders of slow heads are told first: the connection's own task does that, and has
+    /// time until the next check.
     pub(crate) fn reap(&self, now: Timestamp, limits: &EdgeSpec) {
         self.close_if(|conn| match conn.overdue(now, limits) {
             None => false,
@@ -129,12 +130,12 @@ impl Registry {
         });
     }
 
-    /// Closes what is between requests.
+    /// Closes connections between requests.
     pub(crate) fn close_idle(&self) {
         self.close_if(|conn| conn.phase() == Phase::Idle);
     }
 
-    /// Closes everything.
+    /// Closes all connections.
     pub(crate) fn close_all(&self) {
         self.close_if(|_| true);
     }
@@ -153,7 +154,7 @@ impl Registry {
     }
 }
 
-/// Held by a connection's task: however that ends, the connection is off the list.
+/// Held by a connection's task: whichever way that ends, the connection is removed from the list.
 #[derive(Debug)]
 pub(crate) struct Member {
     registry: Arc<Registry>,

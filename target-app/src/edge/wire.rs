@@ -1,4 +1,4 @@
-//! A socket that tells its [`Conn`] what passes through it.
+//! A socket that reports all bytes to its [`Conn`].
 
 use std::{
     io::{self, IoSlice},
@@ -19,16 +19,16 @@ use super::{
     conn::{Conn, Phase},
 };
 
-/// What is read and thrown away at most from a client that still sends when all is said.
+/// The largest number of bytes read and discarded from a client that still sends after the end.
 const LEFT_OVER: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Wire {
     stream: Arc<TcpStream>,
     conn: Arc<Conn>,
-    /// Of an answer that was written here and not by hyper: what did not fit at once.
+    /// The rest of an answer that was written here and not by hyper.
     rest: Vec<u8>,
-    /// Bytes that came after the end; `None` before it.
+    /// The number of bytes that came after the end; `None` before it.
     left_over: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Wire {
         Self { stream, conn, rest: Vec::new(), left_over: None }
     }
 
-    /// Writes what `write` writes, once there is room.
+    /// Calls `write` once there is room.
     fn poll_with(
         &self,
         cx: &mut Context<'_>,
@@ -64,7 +64,7 @@ impl Wire {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads into `room`, once there is something.
+    /// Reads into `room` once there are bytes.
     fn poll_bytes(&self, cx: &mut Context<'_>, room: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.stream.poll_read_ready(cx))?;
@@ -76,13 +76,13 @@ impl Wire {
     }
 }
 
-/// Waits until the client has given the connection up (a reset). One that has only ended its side is still there.
+/// Waits until the client resets the connection. A client that has only ended its side is still there.
 pub(crate) async fn given_up(stream: &TcpStream) {
     loop {
         match stream.ready(Interest::ERROR).await {
             Ok(ready) if ready.is_error() => return,
-            Ok(_) => {}                                   // woken for nothing
-            Err(_) => std::future::pending::<()>().await, // the runtime is at its end
+            Ok(_) => {}                                   // a spurious wake-up
+            Err(_) => std::future::pending::<()>().await, // the runtime ends
         }
     }
 }
@@ -90,7 +90,7 @@ pub(crate) async fn given_up(stream: &TcpStream) {
 impl AsyncRead for Wire {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.conn.is_late() {
-            let _ = self.stream.try_write(canned::LATE.as_bytes()); // what fits; a sender that is gone will not miss it
+            let _ = self.stream.try_write(canned::LATE.as_bytes()); // as much as fits; if the sender is gone, nothing is lost
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         let room = into.initialize_unfilled();
@@ -115,10 +115,10 @@ impl AsyncWrite for Wire {
     ) -> Poll<io::Result<usize>> {
         ready!(self.poll_rest(cx))?;
         if self.conn.phase() == Phase::Head {
-            // No request is under way: hyper itself answers a head that it cannot parse.
+            // No request is under way: this is hyper's own answer to a head that it cannot parse.
             let own: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
             self.rest = canned::completed(&own);
-            let _ = self.poll_rest(cx)?; // flushing sees to what is left
+            let _ = self.poll_rest(cx)?; // flushing writes the rest
             return Poll::Ready(Ok(own.len()));
         }
         self.poll_with(cx, |stream| stream.try_write_vectored(slices))
@@ -128,15 +128,15 @@ impl AsyncWrite for Wire {
         true
     }
 
-    /// hyper flushes once everything that it had is written.
+    /// hyper flushes once everything is written.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_rest(cx))?;
         self.conn.flushed();
         Poll::Ready(Ok(()))
     }
 
-    /// Ends this side, and reads on to the end of the other where something may still come: a socket that is closed with
-    /// unread bytes in it sends a reset, and the client may lose the answer to that.
+    /// Ends this side, and reads on to the end of the other where bytes may still come: a socket closed with unread
+    /// bytes sends a reset, and the client may then lose the answer.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_rest(cx))?;
         if self.left_over.is_none() {

@@ -1,6 +1,6 @@
-//! Which requests were read, by the number that a client of ours gave them. A bit each.
+//! The numbers of the requests that were read, as a client of ours gave them. One bit each.
 
-/// Numbers from here on are not written down: 8 MiB are enough to remember them by.
+/// Larger numbers are not stored, which bounds memory to 8 MiB.
 const END: u64 = 1 << 26;
 
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// A request with that number was read.
+    /// Notes that a request with this number was read.
     pub(super) fn read(&mut self, number: Option<u64>) {
         let Some(number) = number.filter(|&number| number < END) else {
             self.unnumbered += 1;
@@ -25,12 +25,12 @@ impl Numbers {
         self.words[word] |= bit;
     }
 
-    /// Requests whose number had been read before.
+    /// The count of requests whose number had been read before.
     pub(super) fn again(&self) -> u64 {
         self.again
     }
 
-    /// Requests without a number, or with one that is too large.
+    /// The count of requests without a number, or with one that is too large.
     pub(super) fn unnumbered(&self) -> u64 {
         self.unnumbered
     }

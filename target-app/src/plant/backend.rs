@@ -1,4 +1,4 @@
-//! What a service knows of its requests, in a plant: where they go, what they cost, how they are answered.
+//! A service in a plant: the routes, the costs and the answers of its requests.
 
 use std::{fmt, time::Duration};
 
@@ -14,11 +14,11 @@ use crate::{
     spec::WorkSpec,
 };
 
-/// The work on a request whose answer is less than was asked for, or older.
+/// The work on a request whose answer is less than was requested, or older.
 #[derive(Debug, PartialEq)]
 pub(super) struct Less {
     pub(super) steps: Vec<Step>,
-    /// In which way: what `X-Degraded` says.
+    /// The value of `X-Degraded`.
     pub(super) how: String,
 }
 
@@ -30,24 +30,25 @@ pub(super) trait Backend: fmt::Debug + Send {
     /// Sizes of the pools that steps name.
     fn pools(&self) -> Vec<u32>;
 
-    /// How much longer work takes with one connection of the first pool in use, two, …; the last holds for more.
+    /// The factor by which work takes longer with one connection of the first pool in use, two, …; the last holds for
+    /// more.
     fn slowdown(&self) -> Vec<f64> {
         Vec::new()
     }
 
-    /// Where a request goes.
+    /// The route of a request.
     fn route(&self, head: &Parts) -> Route;
 
     /// The work on a request whose draws have this key, at a quality from 0 to 1.
     fn steps(&mut self, kind: Kind, class: Class, key: u64, quality: f64) -> Vec<Step>;
 
-    /// The same at a quality under 1, where the answer then says that it is less. `None`: it does not.
+    /// The work at a quality under 1, if the answer then says that it is less. `None`: it does not.
     fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<Less> {
         let _ = (kind, call, key, quality, now);
         None
     }
 
-    /// The answer, once the work is done; `less`: in which way it is less than was asked for, if it is.
+    /// The answer, once the work is done; `less`: the value of `X-Degraded`, if it is less than was requested.
     fn answer(&mut self, call: &Call, less: Option<&str>, now: Timestamp) -> Response;
 
     /// The cheap answer to a request that its stage refused, and its cost, if there is one.

@@ -58,7 +58,7 @@ impl Plant {
     /// A plant of this target.
     ///
     /// # Errors
-    /// Whatever makes no sense in the spec or in the costs, and faults of a service among several.
+    /// Any invalid value in the spec or in the costs, and faults of a service among several.
     pub fn new(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
         if let Some(name) = plan.faults.iter().find_map(|fault| fault.service.as_ref()) {
             return Err(PlantError::Tree(format!("a fault is to hit {name}, and there is one service alone")));
@@ -66,7 +66,7 @@ impl Plant {
         Self::with(spec, plan, Resolved::live(&spec.policy)?)
     }
 
-    /// A plant among others, between which reports are carried.
+    /// A plant among others, with reports carried between them.
     pub(super) fn in_cluster(spec: &TargetSpec, plan: &PlantPlan) -> Result<Self, PlantError> {
         Self::with(spec, plan, Resolved::new(&spec.policy)?)
     }
@@ -82,7 +82,7 @@ impl Plant {
         Self::of_service(spec, plan, chosen, backend, cores, seating)
     }
 
-    /// A plant of this service on so many cores.
+    /// A plant of this service on this number of cores.
     pub(super) fn of_service(
         spec: &TargetSpec,
         plan: &PlantPlan,
@@ -96,7 +96,8 @@ impl Plant {
         let backlog = running::backlog(&chosen, spec.edge.backlog);
         let mut sites = PlantSites::new(spec, chosen, seating)?;
         if plan.oracle {
-            // Where work takes longer while few connections are in use, as many as there are; else nobody shares a server.
+            // If work takes longer while few connections are in use, as many jobs as there are connections; else no two
+            // jobs share a server.
             let best = if backend.slowdown().is_empty() { None } else { backend.pools().first().copied() };
             let workers = sites.workers();
             let at_once = if plan.waits { workers } else { best.unwrap_or(cores).min(workers) };
@@ -159,7 +160,7 @@ impl PlantSites {
         })
     }
 
-    /// Workers of all stages.
+    /// The number of workers of all stages.
     pub(super) fn workers(&self) -> u32 {
         self.stages.iter().map(|stage| stage.spec.workers).sum()
     }
@@ -172,8 +173,8 @@ impl PlantSites {
     }
 }
 
-/// What reading and refusing cost. The time of an emulated server is no CPU time, and none of it goes into reading, unless the
-/// plan says that it does.
+/// The costs of reading and refusing. The time of an emulated server is no CPU time, and reading takes none of it,
+/// unless the plan says otherwise.
 fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
     match spec.app {
         App::Emulated(_) if !plan.wire => PlantSpec {
@@ -188,7 +189,7 @@ fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
     }
 }
 
-/// The service, and the cores that it runs on.
+/// The service, and its cores.
 fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32), PlantError> {
     let seed = seed_for(spec.draws.unwrap_or(spec.seed), "service");
     let costs = &plan.costs;

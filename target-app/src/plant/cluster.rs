@@ -5,7 +5,8 @@
 //! customer, what is left of the time that its sender waits, the number of the attempt, and the key of all draws. Between
 //! services messages take as long as between users and service; nothing is lost there.
 //!
-//! Users' requests and calls are counted in separate ledgers, so that the users' counts and those of the services that they ask agree.
+//! Users' requests and calls are counted in separate ledgers, so that users' counts agree with those of the services
+//! that they call.
 
 mod build;
 mod calls;
@@ -39,7 +40,7 @@ use calls::Calls;
 use connections::{InnerConnection, InnerConnections, Sender};
 use node::{Deferred, Node, NodeContext};
 
-/// Services in virtual time.
+/// Several services in virtual time.
 #[derive(Debug)]
 pub struct Cluster {
     services: Vec<Service>,
@@ -58,7 +59,7 @@ pub struct Cluster {
     deferred: VecDeque<Deferred>,
 }
 
-/// A service.
+/// A service of the cluster.
 #[derive(Debug)]
 struct Service {
     name: String,
@@ -109,7 +110,7 @@ pub enum ClusterEvent {
     Closed(ConnId),
     /// A task learns that the sender has closed it.
     HungUp(usize, ConnId),
-    /// A call has taken as long as it may.
+    /// A call has reached its time limit.
     CallLimit(u64),
     /// A call asks its caller's policy again.
     AskAgain(u64),
@@ -154,12 +155,12 @@ fn said(report: PeerReport) -> [u64; 5] {
     }
 }
 
-/// The first repetition of a SYN, after which the wait doubles.
+/// The wait before the first repetition of a SYN; it then doubles.
 const SYN_AGAIN: Duration = Duration::from_secs(1);
 const SYN_RETRIES: u32 = 6;
 
 impl Cluster {
-    /// Lets a node do something.
+    /// Calls a node with its context.
     fn at<R>(
         &mut self,
         node: usize,
@@ -171,7 +172,7 @@ impl Cluster {
         what(&mut self.nodes[node].plant, &mut inside)
     }
 
-    /// Does what is left to do now.
+    /// Does all pending work of the current moment.
     fn settle(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         while let Some(deferred) = self.deferred.pop_front() {
             match deferred {
@@ -183,7 +184,7 @@ impl Cluster {
         }
     }
 
-    /// Sends a request on its way.
+    /// Sends a request.
     fn send(&mut self, pool: usize, owner: Sender, mut asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         let of = &mut self.pools[pool];
         if of.pool.refuses() {
@@ -225,7 +226,7 @@ impl Cluster {
         }
     }
 
-    /// Every task has as many requests under way as it may.
+    /// Refuses a request because every task is at its limit.
     fn refuse_at_balancer(&mut self, service: usize, owner: Sender, asked: &SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
         let response = refused(Reason::Concurrency);
         match owner {
@@ -263,7 +264,7 @@ impl Cluster {
     }
 
     fn asked(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
-        // Its sender may have gone meanwhile, and its number have gone to another.
+        // Its sender may be gone meanwhile, and its number be that of another.
         let Some(node) = self.inner.get(asked.conn).map(|connection| connection.node) else { return };
         self.at(node, cx, |plant, context| plant.on_request(asked, context));
     }
@@ -294,14 +295,14 @@ impl Cluster {
         self.next_in_line(pool, cx);
     }
 
-    /// A connection has become free, or there is room for another one.
+    /// Sends waiting requests after a connection has become free, or there is room for another one.
     fn next_in_line(&mut self, pool: usize, cx: &mut Cx<'_, ClusterEvent>) {
         if let Some((owner, asked)) = self.pools[pool].pool.waiting.pop_front() {
             self.send(pool, owner, asked, cx);
         }
     }
 
-    /// A task has closed a connection. If it was just used again, the request goes on another one.
+    /// Takes a connection that a task has closed. If it was just used again, the request goes on another one.
     fn closed(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(connection) = self.inner.remove(conn) else { return };
         let task = connection.node - self.services[self.pools[connection.pool].service].first;
@@ -315,7 +316,7 @@ impl Cluster {
         self.next_in_line(connection.pool, cx);
     }
 
-    /// Nobody waits any more for an answer on this connection: it is closed.
+    /// Closes a connection whose answer nobody waits for any more.
     fn abandon(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(connection) = self.inner.remove(conn) else { return };
         let task = connection.node - self.services[self.pools[connection.pool].service].first;

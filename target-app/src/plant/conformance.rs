@@ -1,5 +1,6 @@
-//! One list of operations through a live service under a clock that the test moves on, and through a plant: what policies are told
-//! and want, what clients get, and what can be seen of each site have to be the same, at the same times.
+//! Runs one list of operations through a live service, under a clock that the test advances, and through a plant: the
+//! calls and effects of policies, the answers to clients, and the gauges of each site must be the same, at the same
+//! times.
 
 mod live;
 mod recording;
@@ -14,14 +15,14 @@ use proptest::prelude::*;
 use crate::spec::{App, EmulatedSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec};
 use recording::Difference;
 
-/// Something that happens to the service.
+/// An event of the service.
 #[derive(Debug, Clone, PartialEq)]
 enum Operation {
-    /// A request comes in, on a connection of its own.
+    /// A request arrives, on a connection of its own.
     Arrive(Arrival),
     /// The client of the n-th request (of those so far, modulo) goes away, if it has no answer yet.
     Leave(usize),
-    /// All policies begin anew.
+    /// New policies replace all policies.
     Renew,
 }
 
@@ -33,23 +34,23 @@ struct Arrival {
     attempt: u8,
     criticality: Criticality,
     customer: u32,
-    /// What its sender's policy put on it.
+    /// The note of its sender's policy.
     note: Option<u64>,
-    /// For so many milliseconds its sender waits.
+    /// The time that its sender waits, milliseconds.
     left_ms: Option<u16>,
 }
 
-/// After so long, this.
+/// An operation, and the time since the previous one.
 type Timed = (Duration, Operation);
 
-/// What became of a list of operations.
+/// The result of a list of operations.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
-    /// By site: each call of its policy, with the time, what it was told or asked, and what it answered and wanted.
+    /// By site: each call of its policy, with the time, the arguments, the answer and the effects.
     calls: BTreeMap<SiteId, Vec<String>>,
-    /// By request: the answer, and when it came.
+    /// By request: the answer and its time.
     replies: BTreeMap<usize, (Timestamp, Reply)>,
-    /// After each operation: all sites with policies, and dispatch's own workers.
+    /// After each operation: the gauges of all sites with policies, and of dispatch's own workers.
     gauges: Vec<(Vec<StageGauges>, [u64; 4])>,
 }
 
@@ -60,13 +61,13 @@ struct Reply {
     headers: Vec<(&'static str, String)>,
 }
 
-/// Headers that sites decide about.
+/// Headers that sites determine.
 const HEADERS: [&str; 6] = ["x-refused", "retry-after", "x-retry", "x-note", "location", "x-degraded"];
 
-/// How long is waited after the last operation, so that all that was let in ends.
+/// The wait after the last operation, so that all admitted requests end.
 const AFTERWARDS: Duration = Duration::from_secs(4);
 
-/// A service of two stages, each with two workers and little room.
+/// A service of two stages, each with two workers and a short queue.
 fn target(policy: &str, place: Option<Place>, on_refuse: OnRefuse) -> TargetSpec {
     let time = ServiceTime::Constant(Duration::from_millis(1));
     let settings = controllers::Settings::new();
@@ -83,7 +84,7 @@ fn both(target: &TargetSpec, operations: &[Timed]) -> (Outcome, Outcome) {
     (live::run(target, operations, None), virtual_time::run(target, operations))
 }
 
-/// The first thing in which two outcomes differ.
+/// The first difference between two outcomes.
 fn difference(live: &Outcome, plant: &Outcome) -> Option<String> {
     for site in live.calls.keys().chain(plant.calls.keys()) {
         let none = Vec::new();
@@ -110,10 +111,10 @@ fn difference(live: &Outcome, plant: &Outcome) -> Option<String> {
 fn operations() -> impl Strategy<Value = Vec<Timed>> {
     let criticality = proptest::sample::select(&Criticality::ALL[..]);
     let note = proptest::option::weighted(0.2, any::<u64>());
-    // At least 1 ms: what has expired as it arrives is over in the same instant, for which a plant takes an event.
+    // At least 1 ms: a request that has expired on arrival ends in the same instant, for which a plant takes an event.
     let left = proptest::option::weighted(0.3, 1..300_u16);
     let arrival = (any::<bool>(), 1..60_000_u64, 0..3_u8, criticality, 0..4_u32, note, left);
-    // Odd numbers of nanoseconds: nothing else happens at the same time by chance.
+    // Odd numbers of nanoseconds, so that no other event has the same time by chance.
     let arrival = arrival.prop_map(|(slow, micros, attempt, criticality, customer, note, left_ms)| {
         let work = Duration::from_nanos(micros * 1000 + 1 + 2 * u64::from(customer));
         Operation::Arrive(Arrival { slow, work, attempt, criticality, customer, note, left_ms })
@@ -128,7 +129,7 @@ fn operations() -> impl Strategy<Value = Vec<Timed>> {
     proptest::collection::vec((gap, operation), 1..80)
 }
 
-/// Every policy of the catalogue, in each place in a service where it may sit.
+/// Every policy of the catalogue, in each place of a service where it can be installed.
 fn seats() -> Vec<(&'static str, Place)> {
     let places = |entry: &'static controllers::Entry| {
         let inside = |place: &&Place| matches!(place, Place::Single | Place::Stage);
@@ -158,7 +159,7 @@ proptest! {
     }
 }
 
-/// So many requests at once that each stage is full, then a few more.
+/// As many requests at once as fill each stage, then a few more.
 fn rush() -> Vec<Timed> {
     let arrival = |n: u64| {
         let slow = !n.is_multiple_of(3);

@@ -1,4 +1,4 @@
-//! Connections: taken from the kernel's queue, read from, answered on, closed.
+//! Connections: accepted from the kernel's queue, read from, answered on, closed.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::{
 use crate::{ledger::ServiceLedger, request::DEGRADED};
 
 impl Plant {
-    /// Takes connections from the kernel's queue, as far as the policy at accept lets them in.
+    /// Accepts connections from the kernel's queue, as far as the policy at accept admits them.
     pub(super) fn take_connections(&mut self, cx: &mut dyn PlantContext) {
         while self.listener.pending.is_none() && !self.listener.kernel.is_empty() {
             let offer = self.intake.connection(cx.now());
@@ -56,7 +56,8 @@ impl Plant {
         self.close_if_dead(conn, cx);
     }
 
-    /// Nobody asks on this connection for now. One on which somebody does is paid for with the first request.
+    /// Handles an accepted connection without a request yet. A connection with a request is charged with the first
+    /// request.
     fn look_after(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         let demand = ms(self.costs.accept_ms);
         if !demand.is_zero() {
@@ -68,7 +69,7 @@ impl Plant {
         }
     }
 
-    /// Pays for another second of all open connections.
+    /// Charges another second of all open connections.
     pub(super) fn keep_up(&mut self, cx: &mut dyn PlantContext) {
         let demand = ms(self.costs.idle_ms * self.listener.conns.len() as f64);
         if !demand.is_zero() {
@@ -116,7 +117,7 @@ impl Plant {
         }
     }
 
-    /// A request has come in on a connection.
+    /// Takes a request that has arrived on a connection.
     pub(super) fn arrives(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
         let Some(conn) = self.listener.conns.get_mut(&asked.conn) else { return };
         match conn.state {
@@ -135,7 +136,7 @@ impl Plant {
         }
         if let Some(conn) = self.listener.conns.get_mut(&asked.conn) {
             conn.requests += 1;
-            // Busy from now on, under an identity that the request gets once it is read.
+            // Busy from now on, under a provisional identity until the request is read.
             conn.busy = Some(JobId(u64::MAX));
         }
         if demand.is_zero() {
@@ -145,7 +146,7 @@ impl Plant {
         }
     }
 
-    /// Users' requests are booked apart from other services' calls.
+    /// The ledger of a connection: users' requests are counted apart from other services' calls.
     pub(super) fn books(&self, conn: ConnId) -> &Arc<ServiceLedger> {
         self.ledgers.of(is_call(conn))
     }
@@ -182,7 +183,7 @@ impl Plant {
         self.close(conn, cx);
     }
 
-    /// The client has closed a connection.
+    /// Takes the end of a connection that its client has closed.
     pub(super) fn client_goes(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         open.dead = true;
@@ -190,7 +191,7 @@ impl Plant {
         if let Some(request) = busy.and_then(|id| self.requests.in_flight.get_mut(&id)) {
             let id = request.offer.id;
             request.gone = true;
-            request.entry = None; // dropped: the books say that the client had gone
+            request.entry = None; // dropped: the ledger records that the client was gone
             if self.sites.dispatch.holds(id) {
                 self.sites.dispatch.leave(cx.now(), id);
                 self.requests.in_flight.remove(&id);
@@ -204,7 +205,7 @@ impl Plant {
         self.close_if_dead(conn, cx);
     }
 
-    /// A connection whose client has gone is closed once the kernel does not keep it any more; work on its request goes on.
+    /// Closes a connection whose client is gone once the kernel does not keep it any more; work on its request goes on.
     fn close_if_dead(&mut self, conn: ConnId, cx: &mut dyn PlantContext) {
         let dead = self.listener.conns.get(&conn).is_some_and(|c| c.dead && !matches!(c.state, State::Queued));
         if dead {

@@ -1,49 +1,49 @@
-//! What things cost in a plant: the contents of a plant file.
+//! The costs of a plant: the contents of a plant file.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use workloads::sim::LinkSpec;
 
-/// What things cost: times in milliseconds of a whole core.
+/// The costs of a plant: times in milliseconds of a whole core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlantSpec {
-    /// Where the numbers come from: machine, date, command.
+    /// The source of the numbers: machine, date, command.
     pub measured: String,
-    /// Cores that everything shares.
+    /// The number of cores that all work shares.
     pub cores: u32,
-    /// One way between users and service, milliseconds.
+    /// The one-way delay between users and service, milliseconds.
     pub link_ms: f64,
-    /// To take a connection.
+    /// Accepting a connection.
     pub accept_ms: f64,
-    /// To read a request, whatever becomes of it.
+    /// Reading a request, whatever its end.
     pub read_ms: f64,
-    /// To refuse one that was read.
+    /// Refusing a request that was read.
     pub refuse_ms: f64,
-    /// To answer a health check, beside reading it.
+    /// Answering a health check, in addition to reading it.
     pub check_ms: f64,
-    /// To have a connection open, for each second.
+    /// An open connection, for each second.
     pub idle_ms: f64,
-    /// Memory of an open connection, thousands of bytes.
+    /// The memory of an open connection, thousands of bytes.
     pub connection_kb: f64,
-    /// Memory that there is, millions of bytes; 0: nobody asks how much of it is in use.
+    /// The memory of the machine, millions of bytes; 0: not emulated.
     pub memory_mb: f64,
     /// One extra database operation (Arashi's work knob).
     pub operation_ms: f64,
     /// One read of the checksum service.
     pub checksum_read_ms: f64,
-    /// Connections for changes: SQLite has one writer.
+    /// The number of connections for changes: SQLite has one writer.
     pub writers: u32,
-    /// How much longer everything takes while one connection for reading is in use, two, …; the last holds for more, and an
-    /// empty list means no difference. Arashi's threads hand each operation over and back; the more of them are busy, the
-    /// fewer of these hand-overs put one to sleep and wake another.
+    /// The factor by which all work takes longer while one connection for reading is in use, two, …; the last holds for
+    /// more, and an empty list means no difference. Arashi's threads hand each operation over and back; the more of
+    /// them are busy, the fewer of these hand-overs put one to sleep and wake another.
     pub slowdown: Vec<f64>,
-    /// By request type.
+    /// Costs by request type.
     pub types: BTreeMap<String, TypeCost>,
 }
 
-/// What a request of one type costs beside being read, without extra operations.
+/// The cost of a request of one type in addition to reading it, without extra operations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TypeCost {
@@ -53,19 +53,19 @@ pub struct TypeCost {
     pub read_ms: f64,
     /// Work on the connection for changes.
     pub write_ms: f64,
-    /// Spread: standard deviation of the logarithm, 0 for none. The mean stays.
+    /// The spread: standard deviation of the logarithm, 0 for none. It leaves the mean unchanged.
     pub spread: f64,
 }
 
-/// A plant cannot be made of this.
+/// The reason that no plant can be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PlantError {
-    /// A number that makes no sense.
+    /// An invalid number.
     #[error("plant: {what} must be {wanted}")]
     Number {
-        /// Which.
+        /// Its key.
         what: String,
-        /// What would be right.
+        /// Its valid range.
         wanted: &'static str,
     },
     /// Services that do not fit together.
@@ -77,22 +77,22 @@ pub enum PlantError {
     /// Not a policy.
     #[error("{0} decides about no requests: it is no policy but a machine")]
     NotAPolicy(String),
-    /// A machine that is none, or does not fit.
+    /// A name that is no machine, or a machine that does not fit.
     #[error(transparent)]
     Machine(#[from] crate::policies::MachineError),
-    /// Emulated service times that make no sense.
+    /// An invalid law of emulated service times.
     #[error(transparent)]
     Law(#[from] crate::synthetic::LawError),
-    /// A rule for classes that makes no sense.
+    /// An invalid rule for classes.
     #[error("class: {0}")]
     Class(String),
-    /// The work knob cannot be turned so.
+    /// An invalid setting of the work knob.
     #[error(transparent)]
     Work(#[from] crate::service::WorkError),
 }
 
 impl Default for PlantSpec {
-    /// An empty plant with one core, where nothing costs anything.
+    /// An empty plant with one core and without costs.
     fn default() -> Self {
         Self {
             measured: String::new(),
@@ -115,7 +115,7 @@ impl Default for PlantSpec {
 }
 
 impl PlantSpec {
-    /// The way between users and service.
+    /// The link between users and service.
     #[must_use]
     pub fn link(&self) -> LinkSpec {
         LinkSpec { delay: ms(self.link_ms), ..LinkSpec::default() }
@@ -124,7 +124,7 @@ impl PlantSpec {
     /// Checks the numbers.
     ///
     /// # Errors
-    /// The first that makes no sense.
+    /// The first invalid number.
     pub fn check(&self) -> Result<(), PlantError> {
         let times = [
             ("link_ms", self.link_ms),
@@ -162,7 +162,7 @@ impl PlantSpec {
     }
 }
 
-/// A time in milliseconds that was checked.
+/// A checked time in milliseconds as a duration.
 pub(super) fn ms(time: f64) -> Duration {
     Duration::from_nanos((time * 1e6).round() as u64)
 }

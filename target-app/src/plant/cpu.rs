@@ -1,4 +1,4 @@
-//! What work is done on: cores that all running work shares, and connections to a database that it waits for.
+//! The resources of a plant: cores that all running work shares, and connections to a database that work waits for.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -11,22 +11,22 @@ use crate::synthetic::server_model::ProcessorSharing;
 /// A part of the work on a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Which connections it needs one of; `None`: none.
+    /// The pool of which the step needs a connection; `None`: none.
     pub(super) pool: Option<usize>,
-    /// Time on a core of its own.
+    /// The time on a core of its own.
     pub(super) demand: Duration,
 }
 
-/// What the cores work on.
+/// A task of the cores.
 #[derive(Debug)]
 pub(super) enum Task {
     /// A step of a job.
     Job(JobId),
-    /// Reading a request (and taking its connection, if it is the first).
+    /// Reading a request (and accepting its connection, if it is the first).
     Read(Box<SimRequest>),
-    /// Telling a client that its request is refused.
+    /// Refusing a request.
     Refusal(Box<PendingRefusal>),
-    /// Connections as such.
+    /// The upkeep of connections.
     Upkeep,
 }
 
@@ -36,17 +36,18 @@ pub(super) struct CpuModel {
     cores: ProcessorSharing<Task>,
     count: u32,
     pools: Vec<Pool>,
-    /// How much longer work takes with one connection of the first pool in use, two, …; the last holds for more.
+    /// The factor by which work takes longer with one connection of the first pool in use, two, …; the last holds for
+    /// more.
     slowdown: Vec<f64>,
-    /// Speed of the cores without faults, 1 as usual.
+    /// The speed of the cores without faults; the usual speed is 1.
     usual_speed: f64,
-    /// Speed of the cores now, but for the slowdown.
+    /// The current speed of the cores, without the slowdown.
     speed: f64,
     /// CPU time used.
     used: Duration,
-    /// When the next end of work is planned for.
+    /// The time for which the next end of work is scheduled.
     planned: Option<Timestamp>,
-    /// How many plans for the next end have been made: an older one means nothing.
+    /// The number of schedulings of the next end: an older one is void.
     plans: u64,
 }
 
@@ -58,7 +59,8 @@ struct Pool {
 }
 
 impl CpuModel {
-    /// So many cores of this speed, and pools of these sizes; `slowdown` by the connections of the first pool that are in use, none: never.
+    /// Cores of this number and speed, and pools of these sizes; `slowdown`: by the number of the first pool's
+    /// connections in use; empty: none.
     pub(super) fn new(count: u32, speed: f64, pools: &[u32], slowdown: &[f64]) -> Self {
         let pool = |&size: &u32| Pool { size: size.max(1), free: size.max(1), waiting: VecDeque::new() };
         let mut model = Self {
@@ -76,7 +78,7 @@ impl CpuModel {
         model
     }
 
-    /// How many cores there are.
+    /// The number of cores.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
@@ -91,7 +93,7 @@ impl CpuModel {
         work.div_f64(self.usual_speed)
     }
 
-    /// The next end of work and the number of the plan for it, unless it is planned already.
+    /// The next end of work and the number of its scheduling, unless it is scheduled already.
     pub(super) fn plan(&mut self) -> Option<(Timestamp, u64)> {
         let at = self.cores.next_done().filter(|at| self.planned.is_none_or(|planned| *at < planned))?;
         self.planned = Some(at);
@@ -99,7 +101,7 @@ impl CpuModel {
         Some((at, self.plans))
     }
 
-    /// The time of the plan with this number has come.
+    /// Notes that the scheduled time with this number has come.
     pub(super) fn plan_is_due(&mut self, plan: u64) {
         if plan == self.plans {
             self.planned = None;
@@ -124,7 +126,7 @@ impl CpuModel {
         self.run(now, Task::Job(job), step.demand);
     }
 
-    /// A step of a job is over: its connection goes to the next who waits.
+    /// Ends a step of a job: its connection goes to the next job that waits.
     pub(super) fn release(&mut self, now: Timestamp, step: Step) {
         let Some(pool) = step.pool.and_then(|pool| self.pools.get_mut(pool)) else { return };
         match pool.waiting.pop_front() {
@@ -142,26 +144,26 @@ impl CpuModel {
         self.cores.arrive(now, demand, task);
     }
 
-    /// The next task that is done by now.
+    /// Removes the next task that has ended by now.
     pub(super) fn done(&mut self, now: Timestamp) -> Option<Task> {
         self.cores.leave(now)
     }
 
-    /// Faults leave this share of the usual speed from now on.
+    /// Sets the share of the usual speed that faults leave.
     pub(super) fn set_share(&mut self, now: Timestamp, share: f64) {
         self.speed = self.usual_speed * share;
         self.planned = None;
         self.adapt(now);
     }
 
-    /// How much longer work takes now.
+    /// The factor by which work takes longer now.
     fn factor(&self) -> f64 {
         let in_use = self.pools.first().map_or(0, |pool| pool.size - pool.free);
         let at = usize::try_from(in_use.max(1)).unwrap_or(usize::MAX) - 1;
         self.slowdown.get(at).or(self.slowdown.last()).copied().unwrap_or(1.0)
     }
 
-    /// The speed goes with what is in use.
+    /// Adapts the speed to the connections in use.
     fn adapt(&mut self, now: Timestamp) {
         self.cores.set_speed(now, self.speed / self.factor());
     }
@@ -178,7 +180,7 @@ mod tests {
         let mut cpu = CpuModel::new(1, 1.0, &[4], &[1.5, 1.0]);
         cpu.start(Timestamp::ZERO, JobId(1), WORK);
         assert_eq!(cpu.cores.next_done(), Some(Timestamp::from_millis(15)));
-        // After 3 ms, 2 ms of its work are done. Two share the core from then on: 8 ms more are 16 ms.
+        // After 3 ms, 2 ms of its work are done. Two share the core from then on: 8 ms more take 16 ms.
         cpu.start(Timestamp::from_millis(3), JobId(2), WORK);
         assert_eq!(cpu.cores.next_done(), Some(Timestamp::from_millis(19)));
         assert!(matches!(cpu.done(Timestamp::from_millis(19)), Some(Task::Job(JobId(1)))));

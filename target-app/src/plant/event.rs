@@ -6,13 +6,13 @@ use workloads::sim::{ConnId, Identity, identity_of};
 /// A scheduled event of a plant.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
-    /// Some work may be done.
+    /// Some work may have ended.
     Cores(u64),
-    /// A site asked to be woken.
+    /// The wake-up of a site is due.
     Wake(TimerSite),
     /// Blocked jobs are tried again.
     Retry,
-    /// A request has waited as long as a fault makes it.
+    /// The delay of a request by a fault has ended.
     Waited(JobId),
     /// A connection may have been idle for too long.
     Idle(ConnId),
@@ -20,7 +20,7 @@ pub enum Event {
     Fault(usize, bool),
     /// A new policy of the same kind replaces the policy.
     Renew,
-    /// Another second of all open connections is to be paid.
+    /// Another second of all open connections is charged.
     Upkeep,
 }
 

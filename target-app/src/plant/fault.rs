@@ -1,32 +1,32 @@
-//! Things that go wrong at set times.
+//! Faults at set times.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Something goes wrong for a while.
+/// A fault for a limited time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fault {
-    /// When it begins, from the start of the run.
+    /// Its start, from the start of the run.
     pub at: Duration,
-    /// How long it lasts.
+    /// Its duration.
     pub lasts: Duration,
-    /// What.
+    /// Its kind.
     pub kind: FaultKind,
-    /// The only service of a tree that it hits; `None`: all that there are.
+    /// The only service of a tree that it affects; `None`: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
 }
 
 impl Fault {
-    /// Whether it hits this service of a tree.
+    /// True if it affects this service of a tree.
     #[must_use]
     pub fn hits(&self, service: &str) -> bool {
         self.service.as_deref().is_none_or(|only| only == service)
     }
 }
 
-/// What goes wrong.
+/// The kinds of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
@@ -36,7 +36,7 @@ pub enum FaultKind {
     Latency(Duration),
 }
 
-/// The faults of a run, and which of them are under way.
+/// The faults of a run, and their states.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     all: Vec<Fault>,
@@ -48,7 +48,7 @@ impl Faults {
         Self { all: all.to_vec(), under_way: Vec::new() }
     }
 
-    /// When which fault begins (true) or ends.
+    /// The start (true) and the end of each fault.
     pub(super) fn times(&self) -> impl Iterator<Item = (Duration, usize, bool)> + '_ {
         let both =
             |(number, fault): (usize, &Fault)| [(fault.at, number, true), (fault.at + fault.lasts, number, false)];
@@ -62,7 +62,7 @@ impl Faults {
         }
     }
 
-    /// Speed of the cores now.
+    /// The current speed of the cores.
     pub(super) fn speed(&self) -> f64 {
         let shares = self.under_way.iter().map(|&number| match self.all[number].kind {
             FaultKind::Capacity(share) => share,
@@ -71,7 +71,7 @@ impl Faults {
         shares.product()
     }
 
-    /// What every request takes longer now.
+    /// The current additional time of every request.
     pub(super) fn latency(&self) -> Duration {
         let waits = self.under_way.iter().map(|&number| match self.all[number].kind {
             FaultKind::Latency(wait) => wait,

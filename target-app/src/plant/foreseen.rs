@@ -1,4 +1,5 @@
-//! What an offline bound may ask of a plant, and nothing that decides: what requests will cost, and how fast the servers are.
+//! The knowledge of a plant that an offline bound may use, and no policy: the cost of requests, and the speed of the
+//! servers.
 
 use std::time::Duration;
 
@@ -11,21 +12,21 @@ use super::{
 };
 use crate::class::RequestFacts;
 
-/// Work for a request at one service.
+/// The work for a request at one service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Foreseen {
-    /// All of it.
+    /// All work.
     pub total: Duration,
-    /// The longest part that one server has to do by itself.
+    /// The longest part that one server must do alone.
     pub longest: Duration,
 }
 
-/// The servers of a service, those of all its tasks together.
+/// The servers of a service, of all its tasks together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Servers {
-    /// The work that they do in a second, in seconds: their number, if each has the usual speed.
+    /// Their work per second, in seconds: their number, if each has the usual speed.
     pub speed: f64,
-    /// The speed of the fastest one, 1 as usual.
+    /// The speed of the fastest one; the usual speed is 1.
     pub fastest: f64,
 }
 
@@ -60,7 +61,7 @@ impl Plant {
         self.backend.steps(kind, class, key, 1.0).iter().map(|step| step.demand).sum()
     }
 
-    /// Its servers, as fast as they are without faults.
+    /// The service's servers, at their speed without faults.
     #[must_use]
     pub fn servers(&self) -> Servers {
         let fastest = self.cpu.usual_speed();

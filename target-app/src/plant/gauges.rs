@@ -1,4 +1,4 @@
-//! What can be seen of a plant: the same gauges as of a live target.
+//! The gauges of a plant, the same as of a live target.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Plant {
-    /// Everything that can be seen now.
+    /// The current gauges.
     #[must_use]
     pub fn gauges(&self, now: Timestamp) -> Gauges {
         let books = self.ledgers.read();
@@ -34,13 +34,13 @@ impl Plant {
         }
     }
 
-    /// Which requests were read, by number.
+    /// The numbers of the requests that were read.
     #[must_use]
     pub fn requests(&self) -> ReadRequests {
         self.ledgers.users.requests()
     }
 
-    /// The books of other services' calls.
+    /// The ledger of other services' calls.
     #[must_use]
     pub fn calls(&self) -> ServerLedger {
         self.ledgers.calls.read()

@@ -25,7 +25,7 @@ use crate::{calls::CallsResult, ledger, service::Route};
 pub(super) struct Requests {
     pub(super) in_flight: BTreeMap<JobId, InFlight>,
     pub(super) workers: Vec<Option<Worker>>,
-    /// Stages whose workers have work to begin with.
+    /// Stages whose workers have jobs to begin.
     pub(super) woken_stages: VecDeque<usize>,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Worker {
 }
 
 impl Requests {
-    /// Gives a batch to a worker: its number.
+    /// Gives a batch to a worker; returns its number.
     pub(super) fn hire(&mut self, worker: Worker) -> usize {
         let number = self.workers.iter().position(Option::is_none).unwrap_or(self.workers.len());
         if number == self.workers.len() {
@@ -57,44 +57,44 @@ pub(super) struct InFlight {
     pub(super) asked: SimRequest,
     pub(super) offer: Offer,
     pub(super) route: Route,
-    /// Its line in the service's books; dropped, the client had gone.
+    /// Its entry in the service's ledger; dropping it records that the client was gone.
     pub(super) entry: Option<ledger::LedgerEntry>,
-    /// Of the gate at dispatch.
+    /// The permit of the gate at dispatch.
     pub(super) permit: Option<Permit>,
-    /// What is still to be done, the first being under way.
+    /// The remaining steps; the first one is under way.
     pub(super) steps: VecDeque<Step>,
-    /// Work that was done for it.
+    /// The work done for it so far.
     pub(super) cost: Duration,
     pub(super) answer: PlannedAnswer,
-    /// Its client has gone.
+    /// True if its client is gone.
     pub(super) gone: bool,
-    /// It asks for health, goes no further than dispatch, and is in no books.
+    /// True for a health check, which goes no further than dispatch, and is in no ledger of requests.
     pub(super) check: bool,
-    /// Which worker works on it, and since when.
+    /// The worker that works on it, and the start of the work.
     pub(super) worker: Option<(usize, Timestamp)>,
     /// How the calls on its behalf have ended.
     pub(super) calls: CallsResult,
 }
 
-/// The answer that a request will get, calls aside.
+/// The answer that a request will get, apart from its calls.
 #[derive(Debug)]
 pub(super) enum PlannedAnswer {
-    /// What was asked for.
+    /// The full answer.
     Full,
-    /// Less than was asked for, or older; in which way.
+    /// Less than was requested, or older; the value of `X-Degraded`.
     Less(String),
     /// A refusal, since its sender no longer waited when its turn came.
     Refused(Refusal),
 }
 
 impl PlannedAnswer {
-    /// In which way it is less than was asked for, or older.
+    /// The value of `X-Degraded`, if the answer is less than was requested, or older.
     pub(super) fn less(&self) -> Option<&str> {
         if let Self::Less(how) = self { Some(how) } else { None }
     }
 }
 
-/// The head as the live service would see it.
+/// The head in the form that the live service would get.
 pub(super) fn head_of(call: &Call, left: Option<Duration>) -> Parts {
     let method = if call.method == Method::Post { http::Method::POST } else { http::Method::GET };
     let mut head = Request::new(()).into_parts().0;
@@ -116,7 +116,7 @@ pub(super) fn head_of(call: &Call, left: Option<Duration>) -> Parts {
     head
 }
 
-/// Whether it asks for health.
+/// True for a health check.
 pub(super) fn is_check(call: &Call) -> bool {
     call.path.split('?').next() == Some(HEALTH)
 }

@@ -1,4 +1,4 @@
-//! Connections as the service sees them, and those that the kernel keeps for it.
+//! Connections of the service, and those in the kernel's queue.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,40 +14,40 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Conn {
     pub(super) state: State,
-    /// What has come in and was not read, since the connection has not been taken.
+    /// A request that has arrived and is unread, since the connection has not been accepted.
     pub(super) unread: Option<Box<SimRequest>>,
-    /// The request that is being answered.
+    /// The request in progress.
     pub(super) busy: Option<JobId>,
-    /// Requests read.
+    /// The number of requests read.
     pub(super) requests: u32,
-    /// No request was to follow: to take it was paid for by itself.
+    /// No request follows: accepting the connection was charged by itself.
     pub(super) silent: bool,
     pub(super) idle_since: Timestamp,
     pub(super) idle_planned: bool,
-    /// Its client has gone; the kernel keeps it until somebody takes it.
+    /// Its client is gone; the kernel keeps it until it is accepted.
     pub(super) dead: bool,
 }
 
-/// Connections of other services' calls have places from here on, those of users below.
+/// The first place of connections of other services' calls; those of users are below.
 pub(super) const CALLS: u32 = 1 << 31;
 
-/// Whether another service calls on this connection.
+/// True if another service calls on this connection.
 pub(super) fn is_call(conn: ConnId) -> bool {
     conn.place >= CALLS
 }
 
-/// Where a connection is.
+/// The state of a connection.
 #[derive(Debug)]
 pub(super) enum State {
     /// In the kernel's queue.
     Queued,
-    /// Taken, with the pass of the policy at accept.
+    /// Accepted, with the permit of the policy at accept.
     Open(Option<Permit>),
     /// Refused by the policy at accept.
     TurnedAway,
 }
 
-/// A refusal on its way out.
+/// A refusal that is being sent.
 #[derive(Debug)]
 pub(super) struct PendingRefusal {
     pub(super) conn: ConnId,
@@ -63,7 +63,7 @@ pub(super) struct Listener {
     pub(super) kernel: VecDeque<ConnId>,
     pub(super) backlog: u32,
     pub(super) edge: EdgeSpec,
-    /// The policy at accept holds the next connection under this identity: nothing is taken meanwhile.
+    /// The next connection, which the policy at accept holds under this identity: none is accepted meanwhile.
     pub(super) pending: Option<Offer>,
 }
 
@@ -72,7 +72,7 @@ impl Listener {
         Self { conns: BTreeMap::new(), kernel: VecDeque::new(), backlog, edge, pending: None }
     }
 
-    /// True if the kernel has no room for another connection. Linux: full is more than the backlog.
+    /// True if the kernel has no room for another connection. In Linux, the queue is full above the backlog.
     pub(super) fn is_full(&self) -> bool {
         self.kernel.len() > usize::try_from(self.backlog).unwrap_or(usize::MAX)
     }

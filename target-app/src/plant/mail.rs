@@ -1,4 +1,4 @@
-//! Arashi in a plant.
+//! Arashi in virtual time.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -22,10 +22,10 @@ use crate::{
     spec::WorkSpec,
 };
 
-/// The pool of connections for reading, and that for changes.
+/// The index of the pool of connections for reading, and of that for changes.
 const READERS: usize = 0;
 const WRITERS: usize = 1;
-/// What tells the draw of extra operations from the draws of the rest.
+/// Separates the draw of extra operations from the other draws.
 const OF_WORK: u64 = 4;
 
 /// The web-mail service: pages from mailboxes in memory, costs from a plant file, and the live service's own work knob.
@@ -37,9 +37,9 @@ pub(super) struct PlantMail {
     pools: [u32; 2],
     slowdown: Vec<f64>,
     boxes: Mailboxes,
-    /// Oldest copy of a list that is shown; zero: none is kept.
+    /// The largest age of a copy of a list that is shown; zero: none is kept.
     stale: Duration,
-    /// When lists were last read, by what their session asked for.
+    /// The times at which lists were last read, by session and request.
     copies: BTreeMap<(Arc<str>, Arc<str>), Timestamp>,
 }
 
@@ -71,7 +71,7 @@ impl PlantMail {
         self.costs.get(usize::from(kind.0)).copied().unwrap_or_default()
     }
 
-    /// There is a copy of this list that is not too old.
+    /// True if there is a copy of this list that is not too old.
     fn has_copy(&self, call: &Call, now: Timestamp) -> bool {
         self.copies.get(&copy_of(call)).is_some_and(|made| now.since(*made) <= self.stale)
     }
@@ -99,7 +99,7 @@ impl Backend for PlantMail {
         let varies = |time: f64, purpose: u64| ms(time * spread(cost.spread, mix(key ^ purpose)));
         let due = u32::try_from(self.work.due_by(usize::from(kind.0), key ^ OF_WORK)).unwrap_or(u32::MAX);
         let mut operations = self.operation.saturating_mul(due);
-        // Each turn at a connection is waited for anew. What has no turn of its own comes with the operations.
+        // Each use of a connection waits for one. Work without a use of its own is part of the operations.
         let (turns, reading) = (Arashi::turns_of(kind), varies(cost.read_ms, 1));
         if turns == 0 {
             operations += reading;
@@ -115,8 +115,8 @@ impl Backend for PlantMail {
         steps.filter(|step| !step.demand.is_zero()).collect()
     }
 
-    /// As the live service: a search through the newest part of the mail, in proportion of what the database would have to do;
-    /// a list as it was, for what is not the database's work.
+    /// As the live service: a search through the newest part of the mail, in proportion to the database's work; a copy
+    /// of a list, at the cost of the work outside of the database.
     fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<Less> {
         match Arashi::stage_graph().kind_name(kind) {
             "search" => {
@@ -150,7 +150,8 @@ impl Backend for PlantMail {
         response
     }
 
-    /// As the live service: a list as it was, for what is not the database's work, or a list or a message without extra work.
+    /// As the live service: a copy of a list, at the cost of the work outside of the database, or a list or a message
+    /// without extra work.
     fn degrade(&mut self, kind: Kind, call: &Call, key: u64, now: Timestamp) -> Option<(Duration, Response)> {
         let route = Arashi::route_of(call.path.split('?').next().unwrap_or("/"));
         let name = Arashi::stage_graph();
@@ -168,10 +169,10 @@ impl Backend for PlantMail {
     }
 }
 
-/// How a list says that it is a copy.
+/// The value of the degraded mark of a copied list.
 const STALE: &str = "stale";
 
-/// Old copies are forgotten whenever there are so many.
+/// Old copies are dropped when there are this many.
 const MOST_COPIES: usize = 10_000;
 
 fn is_list(call: &Call) -> bool {
@@ -179,7 +180,7 @@ fn is_list(call: &Call) -> bool {
     Arashi::stage_graph().kind_name(route.kind) == "list messages"
 }
 
-/// What a copy is kept under: the session's headers, and what it asked for.
+/// The key of a copy: the session's headers, and the request.
 fn copy_of(call: &Call) -> (Arc<str>, Arc<str>) {
     (Arc::clone(&call.headers), Arc::clone(&call.path))
 }
@@ -226,14 +227,14 @@ mod tests {
             let less = mail.less(kind, &call(path), 1, 0.25, Timestamp::from_secs(at))?;
             Some((less.steps.iter().map(|step| step.demand.as_micros()).collect::<Vec<_>>(), less.how))
         };
-        // A quarter of 10 ms and of two turns of 2 ms, and 1 ms outside of the database.
+        // A quarter of 10 ms and of two uses of 2 ms, and 1 ms outside of the database.
         let part = Some((vec![2500, 500, 500, 1000], "newest 25%".to_owned()));
         assert_eq!(less(&mut mail, search, "/search?q=a", 0), part);
         assert_eq!(less(&mut mail, list, "/list?folderid=1", 0), None, "there is no copy");
         mail.answer(&call("/list?folderid=1"), None, Timestamp::from_secs(1));
         let copy = Some((vec![1000], "stale".to_owned()));
         assert_eq!(less(&mut mail, list, "/list?folderid=1", 31), copy);
-        // A copy that was shown is no newer for it.
+        // Showing a copy does not renew it.
         let shown = mail.answer(&call("/list?folderid=1"), Some("stale"), Timestamp::from_secs(31));
         assert_eq!(shown.headers.last().expect("a mark").1, "stale");
         assert_eq!(less(&mut mail, list, "/list?folderid=1", 32), None, "too old");

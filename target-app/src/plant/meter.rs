@@ -1,4 +1,4 @@
-//! What sites are shown of their plant: its load, and the wall clock.
+//! The measures that a plant shows to its sites: its load, and the wall clock.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use controllers::{Timestamp, UnixSeconds};
 
 use crate::signals::Probe;
 
-/// The plant as load samples see it.
+/// The source of load samples of a plant.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Meter {
     pub(super) used: Duration,
@@ -23,13 +23,13 @@ impl Probe for Meter {
         self.cpus
     }
 
-    /// Nothing but connections takes memory in a plant.
+    /// In a plant, only connections take memory.
     fn memory_share(&self) -> f64 {
         self.memory
     }
 }
 
-/// Wall time begins with the run: nothing outside of it is to agree with.
+/// The wall clock begins with the run: it need not agree with any other.
 pub(super) fn wall(now: Timestamp) -> UnixSeconds {
     UnixSeconds(now.as_nanos() / 1_000_000_000)
 }

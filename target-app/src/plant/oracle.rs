@@ -1,11 +1,11 @@
-//! A policy that knows what each request will cost: what a policy would have to guess, it is told by the plant.
+//! A policy that knows what each request will cost: the plant tells it what other policies must estimate.
 //!
-//! It is no policy of the catalogue, and no live host can have it: only a plant knows the draws of what is offered. Of what is
-//! to come it knows nothing, so that in an open loop it is not the bound; that is computed offline. It holds what it can
-//! still finish within the objective; whenever that is too much, it gives up the longest job of those that are due before the
-//! first one that would be late (Moore and Hodgson: for one server and what is there now, no choice finishes more in time), and
-//! lets the rest in by due time, as many at once as serve best. Refusing costs the service something too, and
-//! requests are older than the plant knows: a share of the objective is kept as a margin.
+//! It is not in the catalogue, and no live host can have it: only a plant knows the draws of offered requests. It does
+//! not know future arrivals, so in an open loop it is not the bound; that is computed offline. It holds as many jobs as
+//! it can still finish within the objective. If that is too much, it gives up the longest of the jobs that are due
+//! before the first one that would be late (Moore and Hodgson: for one server and the present jobs, no choice finishes
+//! more in time), and admits the rest in the order of due times, as many at once as serve best. Refusing also costs the
+//! service time, and requests are older than the plant knows: a share of the objective is kept as a margin.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,10 +20,10 @@ use controllers::{
     site::InstalledPolicy,
 };
 
-/// The share of the objective that is planned with.
+/// The share of the objective that is used for planning.
 const PLANNED: f64 = 0.9;
 
-/// What requests that were read will cost, until the oracle has been asked about them.
+/// The costs of requests that were read, until the oracle has been asked about them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Foresight(Arc<Mutex<BTreeMap<JobId, Duration>>>);
 
@@ -37,7 +37,7 @@ impl Foresight {
     }
 }
 
-/// Its line in books and gauges. Not in the catalogue: nobody but a plant can make one.
+/// Its entry in ledgers and gauges. Not in the catalogue: only a plant can make one.
 static ENTRY: Entry = Entry {
     name: "oracle",
     about: "knows the cost of every request that is offered, and finishes as many as it can in time",
@@ -50,7 +50,7 @@ static ENTRY: Entry = Entry {
     places: &[Place::Single],
     presets: &[],
     samples: &[],
-    // Without foresight there is nothing that could decide; the plant puts its own in place.
+    // Without foresight no decision is possible; the plant installs its own instance.
     kind: EntryKind::Policy(|reader| {
         reader.make(|(): &(), site| {
             let none = Catalogue::find("none").and_then(|none| none.check(&Settings::new()).ok()?.policy(site));
@@ -59,7 +59,8 @@ static ENTRY: Entry = Entry {
     }),
 };
 
-/// The oracle for a plant with so many servers, which does best with so many jobs at once, and this objective.
+/// The oracle for a plant with this number of servers, which serves best with this number of jobs at once, and this
+/// objective.
 pub(super) fn chosen(foresight: &Foresight, servers: u32, at_once: u32, objective: Duration) -> InstalledPolicy {
     let oracle = Oracle {
         foresight: foresight.clone(),
@@ -81,18 +82,18 @@ struct Oracle {
     servers: u32,
     at_once: u32,
     patience: Duration,
-    /// By due time, with the work.
+    /// Held jobs by due time, with their work.
     held: BTreeMap<(Timestamp, JobId), Duration>,
     due: BTreeMap<JobId, Timestamp>,
-    /// Those let in.
+    /// Admitted jobs.
     busy: BTreeSet<JobId>,
-    /// The work that was still to be done on them then, if nothing holds the servers up.
+    /// The remaining work of admitted jobs at that time, if nothing delays the servers.
     owed: Duration,
     owed_at: Timestamp,
 }
 
 impl Oracle {
-    /// The work that is still to be done on those let in.
+    /// The remaining work of admitted jobs.
     fn owed(&mut self, now: Timestamp) -> Duration {
         let done = now.since(self.owed_at) * self.servers;
         self.owed = if self.busy.is_empty() { Duration::ZERO } else { self.owed.saturating_sub(done) };
@@ -100,7 +101,7 @@ impl Oracle {
         self.owed
     }
 
-    /// Gives up what cannot be finished in time.
+    /// Gives up jobs that cannot be finished in time.
     fn choose(&mut self, cx: &mut Ctx<'_>) {
         let mut free_at = cx.now + self.owed(cx.now) / self.servers;
         let mut kept = BTreeSet::new();
@@ -108,7 +109,7 @@ impl Oracle {
         for (&(due, id), &work) in &self.held {
             kept.insert((work, id));
             free_at = free_at + work / self.servers;
-            // Alone on one server it takes its whole work, however many there are.
+            // A single job takes its whole work on one server, however many there are.
             let alone = cx.now + work > due;
             if alone {
                 kept.remove(&(work, id));
@@ -171,7 +172,7 @@ impl Machine for Oracle {
 
 impl Policy for Oracle {
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
-        // Of a job that it was told nothing of (held before it began) it thinks that it costs nothing.
+        // A job whose cost it does not know (held before it began) counts as without cost.
         let work = self.foresight.take(job.id).unwrap_or_default();
         let due = job.entered + self.patience;
         if cx.now + work > due {

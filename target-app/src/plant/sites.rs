@@ -1,4 +1,4 @@
-//! The sites of a plant, and when each is due.
+//! The sites of a plant, and their wake-ups.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -19,30 +19,30 @@ use crate::{
     spec::StageSpec,
 };
 
-/// The sites of a plant, and what they are made by.
+/// The sites of a plant, and the makers of their policies.
 #[derive(Debug)]
 pub(super) struct PlantSites {
     pub(super) accept: Gate<JobId>,
     pub(super) dispatch: Gate<JobId>,
-    /// The workers of dispatch, of which back-pressure holds some.
+    /// The workers of dispatch, some of which back-pressure may block.
     pub(super) dispatchers: Dispatch<JobId>,
     pub(super) stages: Vec<PlantStage>,
     pub(super) monitors: Vec<SiteMachine>,
     pub(super) chosen: Resolved,
     pub(super) seating: Seating,
-    /// What the oracle is told, if there is one.
+    /// The oracle's knowledge, if there is an oracle.
     pub(super) foresight: Option<Foresight>,
-    /// When each site is to be woken.
+    /// The wake-up of each site.
     pub(super) armed: BTreeMap<TimerSite, Timestamp>,
-    /// When blocked jobs are to be tried again.
+    /// The time at which blocked jobs are tried again.
     pub(super) retry_planned: Option<Timestamp>,
-    /// The wall clock that policies were shown last.
+    /// The wall clock that policies were last shown.
     pub(super) wall: UnixSeconds,
-    /// For what sites want, kept to be used again.
+    /// Buffers for sites' actions, kept for reuse.
     pub(super) buffers: Vec<Vec<Action<JobId>>>,
 }
 
-/// A stage, and what its host does for it.
+/// A stage, and its host's state.
 #[derive(Debug)]
 pub(super) struct PlantStage {
     pub(super) site: Stage<JobId>,
@@ -65,7 +65,7 @@ impl PlantSites {
         }
     }
 
-    /// Plans to wake a site, unless it is woken before.
+    /// Schedules the wake-up of a site, unless an earlier one is scheduled.
     fn arm(&mut self, place: TimerSite, wake: Option<Timestamp>, cx: &mut dyn PlantContext) {
         let Some(at) = wake.map(|at| at.max(cx.now())) else { return };
         if self.armed.get(&place).is_none_or(|&armed| at < armed) {
@@ -74,7 +74,7 @@ impl PlantSites {
         }
     }
 
-    /// Collects what a site wants, in order, and plans its next wake-up. The buffer is to be given back.
+    /// Collects a site's actions, in order, and schedules its next wake-up. The caller returns the buffer.
     pub(super) fn collect(&mut self, place: TimerSite, meter: &Meter, cx: &mut dyn PlantContext) -> Vec<Action<JobId>> {
         let now = cx.now();
         let mut wants = self.buffers.pop().unwrap_or_default();
@@ -95,7 +95,7 @@ impl PlantSites {
         wants
     }
 
-    /// Collects what the monitors of the whole process want, and plans their next wake-up.
+    /// Collects the actions of the monitors of the whole process, and schedules their next wake-up.
     pub(super) fn collect_of_monitors(&mut self, meter: &Meter, cx: &mut dyn PlantContext) -> Vec<Effect> {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let (now, mut wants) = (cx.now(), Vec::new());
@@ -114,11 +114,11 @@ impl PlantSites {
         }
     }
 
-    /// Puts new policies in place of those that have learnt.
+    /// Replaces all policies by new ones of the same kind.
     pub(super) fn renew(&mut self, now: Timestamp) {
         let Self { chosen, seating, .. } = self;
         self.accept.replace(now, seating.policy(chosen, seating.graph().accept()));
-        // The oracle has learnt nothing that it could forget.
+        // The oracle learns nothing, and is kept.
         if self.foresight.is_none() {
             self.dispatch.replace(now, seating.policy(chosen, seating.graph().dispatch()));
         }

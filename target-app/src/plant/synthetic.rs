@@ -35,7 +35,7 @@ impl Backend for PlantEmulated {
         Emulated::stage_graph()
     }
 
-    /// In turn: whoever works holds a server.
+    /// First come, first served: a job in progress holds a server.
     fn pools(&self) -> Vec<u32> {
         match self.discipline {
             Discipline::Fifo => vec![self.servers],
@@ -62,7 +62,7 @@ impl Backend for PlantEmulated {
     }
 }
 
-/// The checksum service: reads that cost the same each.
+/// The checksum service: each read has the same cost.
 #[derive(Debug)]
 pub(super) struct PlantChecksum {
     spec: ChecksumSpec,

@@ -1,4 +1,4 @@
-//! What a plant does when one of its sites is due.
+//! The reactions of a plant to due sites.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Plant {
         }
     }
 
-    /// Monitors of the whole process signal every dynamic stage and dispatch, as the live ones do.
+    /// Lets monitors of the whole process signal every dynamic stage and dispatch, as the live ones do.
     fn turn_monitors(&mut self, cx: &mut dyn PlantContext) {
         let meter = self.meter();
         for want in self.sites.collect_of_monitors(&meter, cx) {
@@ -44,7 +44,7 @@ impl Plant {
         }
     }
 
-    /// A word from another plant, to the site with this number here.
+    /// Takes a report from another plant, for the site with this number here.
     pub(super) fn on_report(&mut self, site: SiteId, seen: &Seen, cx: &mut dyn PlantContext) {
         if let Some(place) = self.sites.place(site) {
             self.tell(place, seen, cx);

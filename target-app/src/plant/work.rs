@@ -1,4 +1,4 @@
-//! A request's way through a plant: taken, read, dispatched, queued, worked on, answered. The live way is in
+//! The way of a request through a plant: accepted, read, dispatched, queued, worked on, answered. The live way is in
 //! [`crate::app`] and [`crate::stage`].
 
 use std::{collections::VecDeque, time::Duration};
@@ -26,14 +26,14 @@ use crate::{
 };
 
 impl Plant {
-    /// What calls on behalf of a job carry on, and the number of the user who sent the request.
+    /// The values that calls on behalf of a job carry on, and the number of the user who sent the request.
     pub(super) fn call_context(&self, id: JobId) -> Option<(CallContext, u64)> {
         let request = self.requests.in_flight.get(&id)?;
         let tags = self.sites.stages[request.route.branch.0].spec.carried(request.offer.tags);
         Some((CallContext { tags, key: Some(request.asked.key), note: request.offer.note }, request.asked.user))
     }
 
-    /// A request has been read whole.
+    /// Takes a request that has been read whole.
     pub(super) fn read(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
         let check = is_check(&asked.call);
         if check {
@@ -85,12 +85,12 @@ impl Plant {
         }
     }
 
-    /// With an oracle, the work is drawn before it is asked: nobody else may know it before it begins.
+    /// With an oracle, draws the work before the gate is asked: no other policy may know it before it begins.
     fn foreseen(&mut self, offer: &Offer, kind: Kind, key: u64) -> VecDeque<Step> {
         let Some(foresight) = &self.sites.foresight else { return VecDeque::new() };
         let steps = self.backend.steps(kind, offer.tags.class, key, 1.0);
         let work: Duration = steps.iter().map(|step| step.demand).sum();
-        // On its own servers, which may be slower than others.
+        // On the plant's own servers, which may be slower than others.
         foresight.tell(offer.id, self.cpu.time(work));
         steps.into()
     }
@@ -120,7 +120,7 @@ impl Plant {
         }
     }
 
-    /// The workers of dispatch take jobs to their stages.
+    /// Lets the workers of dispatch take jobs to their stages.
     pub(super) fn turn_dispatchers(&mut self, cx: &mut dyn PlantContext) {
         loop {
             match self.sites.dispatchers.poll() {
@@ -149,7 +149,7 @@ impl Plant {
                 self.sites.dispatchers.refused(now, id, id, stage, away, on_refuse);
             }
         }
-        // What became of this job comes before what its stage does next.
+        // The answer to a job comes before its stage's next actions.
         while let Some((id, away, answer)) = self.sites.dispatchers.poll_answer() {
             self.answer_refused(id, away, &answer, cx);
         }
@@ -172,14 +172,14 @@ impl Plant {
         self.turn_back(id, reply_to(response, &end, note), &end, cost, cx);
     }
 
-    /// Blocked jobs are due to be tried again.
+    /// Tries blocked jobs again when that is due.
     pub(super) fn retry_blocked(&mut self, cx: &mut dyn PlantContext) {
         self.sites.retry_planned = None;
         self.sites.dispatchers.retry(cx.now());
         self.turn_dispatchers(cx);
     }
 
-    /// Sends an answer; `cost`: what it takes beyond the work on it, if it is no refusal.
+    /// Sends an answer; `cost`: its cost in addition to the work, if it is no refusal.
     fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.remove(&id) else { return };
         let cost = if end.costs_a_refusal() { ms(self.costs.refuse_ms) } else { cost };
@@ -198,7 +198,7 @@ impl Plant {
         self.reply(refused.conn, refused.response, cx);
     }
 
-    /// A job leaves the seat at dispatch, if it had been let in there. Says what its reply is to tell beside the answer.
+    /// Removes a job from the gate at dispatch, if it was admitted there. Returns the note for its reply.
     pub(super) fn leave_dispatch(
         &mut self,
         id: JobId,
@@ -218,10 +218,10 @@ impl Plant {
         for want in wants.drain(..) {
             match want {
                 Action::Refuse(id, away) => self.answer_refused(id, away, &RefusalAnswer::Reject, cx),
-                // Workers run once whoever woke them is done, as tasks do.
+                // Workers run once the task that woke them has finished, as live tasks do.
                 Action::Start(_) => self.requests.woken_stages.push_back(stage),
                 Action::Shed(to, level) if to.is_none_or(|to| to == self.sites.graph().dispatch()) => {
-                    // Upstream of a stage lies dispatch.
+                    // Dispatch is upstream of a stage.
                     let from = self.sites.stages[stage].site.id();
                     self.tell(TimerSite::Dispatch, &Seen::Peer(PeerReport::Pressure { from, level }), cx);
                 }
@@ -233,14 +233,14 @@ impl Plant {
         self.turn_dispatchers(cx);
     }
 
-    /// Idle workers of stages where there is work take it.
+    /// Lets idle workers take jobs in stages with a queue.
     pub(super) fn start_workers(&mut self, cx: &mut dyn PlantContext) {
         while let Some(stage) = self.requests.woken_stages.pop_front() {
             while self.start_worker(stage, cx) {}
         }
     }
 
-    /// An idle worker takes a batch. False if there is none, or no worker.
+    /// Lets an idle worker take a batch. False if there is no job or no worker.
     fn start_worker(&mut self, stage: usize, cx: &mut dyn PlantContext) -> bool {
         let WorkerStep::Batch(batch) = self.sites.stages[stage].site.take() else { return false };
         let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
@@ -252,7 +252,7 @@ impl Plant {
         true
     }
 
-    /// A worker begins with the next job of its batch, or with the next batch.
+    /// Lets a worker begin with the next job of its batch, or with the next batch.
     fn work_on_next(&mut self, number: usize, cx: &mut dyn PlantContext) {
         let now = cx.now();
         let Some(worker) = self.requests.workers[number].as_mut() else { return };
@@ -294,7 +294,7 @@ impl Plant {
         self.cpu.start(now, id, request.steps[0]);
     }
 
-    /// The cores are done with a task.
+    /// Takes a task that the cores have finished.
     pub(super) fn done(&mut self, task: Task, cx: &mut dyn PlantContext) {
         match task {
             Task::Read(asked) => self.read(*asked, cx),
@@ -307,7 +307,7 @@ impl Plant {
     fn step_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
         let Some(step) = request.steps.pop_front() else { return };
-        // The time of its own servers, which may be slower than others.
+        // In the time of the plant's own servers, which may be slower than others.
         request.cost += self.cpu.time(step.demand);
         let next = request.steps.front().copied();
         self.cpu.release(cx.now(), step);
@@ -319,7 +319,7 @@ impl Plant {
         }
     }
 
-    /// What the service does itself for a job is done. Calls to other services come next; its worker waits for them.
+    /// Ends the service's own work on a job. Calls to other services come next; its worker waits for them.
     pub(super) fn worked(&mut self, id: JobId, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get(&id) else { return };
         let (stage, gone) = (request.route.branch.0, request.gone);
@@ -332,7 +332,7 @@ impl Plant {
         self.job_done(id, cx);
     }
 
-    /// The calls that a job waited for have ended so.
+    /// Takes the end of the calls that a job waited for.
     pub(super) fn calls_ended(&mut self, id: JobId, calls: CallsResult, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
         request.calls = calls;
@@ -342,7 +342,7 @@ impl Plant {
         self.settle(cx);
     }
 
-    /// All work on a job is done: booked first, answered second, as in the live stage.
+    /// Ends all work on a job: counted first, answered second, as in the live stage.
     pub(super) fn job_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get(&id) else { return };
         let Some((number, started)) = request.worker else { return };

@@ -1,4 +1,4 @@
-//! A plant, and what happens to it.
+//! A plant, and its reactions to events.
 
 use std::time::Duration;
 
@@ -37,9 +37,9 @@ pub struct Plant {
 /// Health checks.
 #[derive(Debug)]
 pub(super) struct Checks {
-    /// The place that answers them.
+    /// The place that answers health checks.
     pub(super) answered: HealthChecks,
-    /// Work on them.
+    /// The time spent on them.
     pub(super) spent: Duration,
 }
 
@@ -47,7 +47,7 @@ impl Plant {
     /// Turns the work knob.
     ///
     /// # Errors
-    /// The service has none, or the values make no sense.
+    /// If the service has no work knob, or the values are invalid.
     pub fn set_work(&mut self, work: &crate::spec::WorkSpec) -> Result<(), crate::service::WorkError> {
         self.backend.set_work(work)
     }
@@ -60,7 +60,7 @@ impl Plant {
         Meter { used: self.cpu.used(), cpus: f64::from(self.cpu.count()) * self.cpu.usual_speed(), memory }
     }
 
-    /// What a call has caused is done: woken workers begin, and the next end of their work is planned.
+    /// Does all pending work after an event: woken workers begin, and the next end of their work is scheduled.
     pub(super) fn settle(&mut self, cx: &mut dyn PlantContext) {
         self.start_workers(cx);
         if let Some((at, plan)) = self.cpu.plan() {
@@ -83,7 +83,7 @@ impl Plant {
         self.settle(cx);
     }
 
-    /// `silent`: no request is to follow.
+    /// `silent`: no request follows.
     pub(super) fn on_connect(&mut self, conn: ConnId, silent: bool, cx: &mut dyn PlantContext) -> SynResult {
         self.sites.show_wall(cx.now());
         if self.listener.is_full() {
@@ -155,15 +155,15 @@ impl SimServer for Plant {
     }
 }
 
-/// Open connections are paid for so often.
+/// The period in which open connections are charged.
 pub(super) const UPKEEP: Duration = Duration::from_secs(1);
 
-/// An answer of nothing but a status.
+/// An answer with a status alone.
 pub(super) fn bare(status: u16) -> Response {
     Response { status, ..Response::default() }
 }
 
-/// The answer with the header lines that its end requires; `note`: what it tells the sender's policy.
+/// The answer with the header lines that its end requires; `note`: for the sender's policy.
 pub(super) fn reply_to(mut response: Response, end: &End, note: Option<Note>) -> Response {
     response.headers.extend(request::headers(end, note).map(|(name, value)| (name, value.into_owned())));
     response

@@ -12,34 +12,34 @@ use crate::class::{Classification, RequestFacts};
 pub struct Intake {
     classification: Classification,
     next_id: AtomicU64,
-    /// First attempts, second ones, third ones, and all later ones.
+    /// The numbers of first, second, third and all later attempts.
     attempts: [AtomicU64; 4],
 }
 
 impl Intake {
-    /// `classification`: which class a request is in, and how important it is.
+    /// `classification`: the rules for the class and the criticality of a request.
     pub(crate) fn new(classification: Classification) -> Self {
         Self { classification, ..Self::default() }
     }
 
-    /// A request of this type.
+    /// The offer of a request of this type.
     pub(crate) fn request(&self, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Offer {
         let offer = self.check(facts, kind, entered);
         self.attempts[usize::from(offer.tags.attempt.min(3))].fetch_add(1, Ordering::Relaxed);
         Offer { note: note(facts.head), ..offer }
     }
 
-    /// A health check, which is no request: it is not counted, and carries no note.
+    /// The offer of a health check, which is not counted as a request and carries no note.
     pub(crate) fn check(&self, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Offer {
         self.offer(self.tags(facts, kind, entered), entered)
     }
 
-    /// A connection, of which nothing is known.
+    /// The offer of a connection, without any tags.
     pub(crate) fn connection(&self, entered: Timestamp) -> Offer {
         self.offer(Tags::default(), entered)
     }
 
-    /// What is known of a request of this type.
+    /// The tags of a request of this type.
     pub(crate) fn tags(&self, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Tags {
         tags(&self.classification, facts, kind, entered)
     }

@@ -1,4 +1,4 @@
-//! The header lines by which a reply says how overload control has dealt with its request.
+//! The header lines of a reply that overload control sets.
 
 use std::borrow::Cow;
 
@@ -9,12 +9,12 @@ use super::End;
 
 /// The reason of a refusal.
 const REFUSED: &str = "x-refused";
-/// `never` with a refusal that is not to be retried: "overloaded; don't retry" (Google SRE, chapter 21).
+/// `never` on a refusal that advises against a retry: "overloaded; don't retry" (Google SRE, chapter 21).
 const RETRY: &str = "x-retry";
-/// The answer is less than was asked for (`reduced`, `newest 25%`), or older (`stale`).
+/// The answer is less than was requested (`reduced`, `newest 25%`), or older (`stale`).
 pub(crate) const DEGRADED: &str = "x-degraded";
 
-/// The header lines of a reply; `note`: what it tells the sender's policy.
+/// The header lines of a reply; `note`: the note for the sender's policy.
 pub(crate) fn headers(end: &End, note: Option<Note>) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
     let (location, reason, retry) = match end {
         End::Answered(_) | End::Degraded(_) => (None, None, RetryHint::Unsaid),

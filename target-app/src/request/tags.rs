@@ -1,4 +1,4 @@
-//! What a request's head says of the request: a header that is missing or malformed means the default.
+//! The tags in a request's head: a missing or malformed header means the default.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use workloads::client::NOTE;
 
 use crate::class::{Classification, RequestFacts};
 
-/// The number of the attempt; the first one is 0 and may be left out.
+/// The number of the attempt; a first attempt is 0 and may omit it.
 pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
-/// For how many milliseconds from now on the sender waits.
+/// The time that the sender still waits, milliseconds.
 pub(crate) static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
 /// One of the names of [`Criticality`].
 static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
-/// Who asks, a number.
+/// The number of the user.
 static USER: HeaderName = HeaderName::from_static("x-user");
-/// Who pays, a number.
+/// The number of the paying customer.
 static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
 
-/// What is known of a request of this type when it arrives.
+/// The tags of a request of this type on arrival.
 pub(super) fn tags(classification: &Classification, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Tags {
     let head = facts.head;
     let timeout = number(head, &TIMEOUT).map(Duration::from_millis);
@@ -34,7 +34,7 @@ pub(super) fn tags(classification: &Classification, facts: &RequestFacts<'_>, ki
     classification.ranked(tags, text(head, &CRITICALITY).and_then(Criticality::named), facts)
 }
 
-/// What the sender's policy put on a request.
+/// The note of the sender's policy on a request.
 pub(super) fn note(head: &Parts) -> Option<Note> {
     workloads::client::note(head.headers.get(NOTE)?.as_bytes())
 }

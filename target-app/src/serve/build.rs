@@ -1,4 +1,4 @@
-//! Puts a service together: the app from its spec, stages from the graph, seats from the catalogue.
+//! Builds a service: the app from its spec, stages from the graph, seats from the catalogue.
 
 use std::sync::{Arc, Mutex};
 
@@ -26,7 +26,7 @@ use crate::{
 /// hyper's smallest buffer.
 const LEAST_HEAD_BYTES: u32 = 8192;
 
-/// A service that is put together, and does not run yet.
+/// A built service that does not run yet.
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) app: Arc<LiveApp>,
@@ -37,14 +37,14 @@ pub(crate) struct Built {
     pub(crate) policy: Mutex<String>,
 }
 
-/// The policy of a spec, checked.
+/// The checked policy of a spec.
 pub(super) fn policy(task: &TaskSpec) -> Result<Resolved, ServeError> {
     let spec = &task.target.policy;
     let chosen = if task.reports { Resolved::new(spec) } else { Resolved::live(spec) }?;
     if chosen.entry.is_policy() { Ok(chosen) } else { Err(ServeError::NotAPolicy(spec.name.clone())) }
 }
 
-/// Puts the service together. Needs a runtime.
+/// Opens a service and builds its app. Needs a runtime.
 pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, ServeError> {
     let spec = &task.target;
     if spec.edge.head_bytes < LEAST_HEAD_BYTES {
@@ -57,7 +57,7 @@ pub(super) async fn build(task: TaskSpec, chosen: Resolved) -> Result<Built, Ser
     assemble(&task, &chosen, service, &seating, clock)
 }
 
-/// Puts a service together that is open.
+/// Builds the app of an open service.
 pub(crate) fn assemble(
     task: &TaskSpec,
     chosen: &Resolved,
@@ -113,7 +113,7 @@ impl Built {
     }
 }
 
-/// Opens what is served.
+/// Opens the service of the spec.
 async fn open(app: &spec::App, speed: f64, seed: u64, clock: ServiceClock) -> Result<Arc<dyn Service>, ServeError> {
     let seed = seed_for(seed, "service");
     match app {
@@ -139,7 +139,7 @@ async fn open(app: &spec::App, speed: f64, seed: u64, clock: ServiceClock) -> Re
     }
 }
 
-/// Settings for stages that do not exist are slips.
+/// Rejects settings for stages that do not exist: they are typing errors.
 fn check_stages(spec: &TargetSpec, graph: &Graph) -> Result<(), ServeError> {
     if let Some(name) = spec.stages.keys().find(|name| graph.sized().all(|stage| stage != **name)) {
         let known = graph.sized().collect::<Vec<_>>().join(", ");

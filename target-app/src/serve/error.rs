@@ -1,4 +1,4 @@
-//! Everything that keeps a target from serving.
+//! The errors that keep a target from serving.
 
 use std::{io, net::SocketAddr};
 
@@ -9,7 +9,7 @@ use crate::{
     synthetic::{ChecksumError, LawError},
 };
 
-/// Why a target could not serve.
+/// The reason that a target cannot serve.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -19,27 +19,27 @@ pub enum ServeError {
     /// A machine named as the policy.
     #[error("{0} decides about no requests: name it under machines")]
     NotAPolicy(String),
-    /// A machine that is none, or does not fit.
+    /// A name that is no machine, or a machine that does not fit.
     #[error(transparent)]
     Machine(#[from] MachineError),
-    /// A rule for classes that makes no sense.
+    /// An invalid rule for classes.
     #[error("class: {}", listed(.0))]
     Class(Vec<Problem>),
-    /// A policy before the service's own calls that cannot be.
+    /// An invalid policy for the service's own calls.
     #[error("calls: {}", listed(.0))]
     Calls(Vec<Problem>),
-    /// A law of service times that makes no sense.
+    /// An invalid law of service times.
     #[error(transparent)]
     Law(#[from] LawError),
     /// A stage that the service does not have.
     #[error("stages: there is no stage {name:?}; there are: {known}")]
     Stage {
-        /// What was named.
+        /// The name given.
         name: String,
-        /// What would be right.
+        /// The valid names.
         known: String,
     },
-    /// A node to send refused clients to that is no URL.
+    /// A node for refused clients whose name is no URL.
     #[error("on_refuse: {0:?} is not a node to redirect to; http://127.0.0.1:8081 is one")]
     Node(String),
     /// A limit that the parser cannot keep.
@@ -48,31 +48,31 @@ pub enum ServeError {
     /// The service could not be opened.
     #[error("cannot open the service: {0}")]
     Service(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// An address that cannot be had.
+    /// An address that cannot be bound.
     #[error("cannot listen on {address}: {source}; a port of 0 takes a free one")]
     Listen {
-        /// Which.
+        /// The address.
         address: SocketAddr,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// A processor that this process may not use.
     #[error("cannot run on processors {cpus:?}: {source}")]
     Cpus {
-        /// Which.
+        /// The processors.
         cpus: Vec<usize>,
-        /// Why not.
+        /// The cause.
         source: nix::Error,
     },
     /// The parent ended before this process could be tied to it.
     #[error("the process that started this one has ended")]
     Orphaned,
-    /// The system refused something basic.
+    /// The system refused a basic request.
     #[error("{what}: {source}")]
     System {
-        /// What was wanted.
+        /// The request.
         what: &'static str,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }

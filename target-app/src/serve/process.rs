@@ -1,4 +1,4 @@
-//! What concerns the process: processors, its parent, signals, and the thread of the control port.
+//! The process: processors, its parent, signals, and the thread of the control port.
 
 use std::{io, sync::Arc, thread};
 
@@ -16,15 +16,15 @@ use tokio::{
 use super::ServeError;
 use crate::{control, running::Running};
 
-/// Has the kernel kill this process when its parent ends, however that ends.
+/// Makes the kernel kill this process when its parent ends, however that ends.
 pub(super) fn die_with(parent: u32) -> Result<(), ServeError> {
     let system = |errno: nix::Error| ServeError::System { what: "cannot be tied to the parent", source: errno.into() };
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(system)?;
-    // The parent may have ended before the kernel was asked, even before this process ran at all.
+    // The parent may have ended before this call, even before this process ran at all.
     if u32::try_from(getppid().as_raw()) == Ok(parent) { Ok(()) } else { Err(ServeError::Orphaned) }
 }
 
-/// Pins this thread, and with it every thread that it starts. Nothing if no processors are named.
+/// Pins this thread, and with it every thread that it starts. No effect if no processors are named.
 pub(super) fn pin(cpus: &[usize]) -> Result<(), ServeError> {
     if cpus.is_empty() {
         return Ok(());
@@ -34,8 +34,8 @@ pub(super) fn pin(cpus: &[usize]) -> Result<(), ServeError> {
     pinned.map_err(|source| ServeError::Cpus { cpus: cpus.to_vec(), source })
 }
 
-/// A runtime for the processors that this thread may use. On one processor threads would only take turns, so there the
-/// service runs on this thread alone; the database has threads of its own.
+/// A runtime for the processors of this thread. On one processor threads would only take turns, so there the service
+/// runs on this thread alone; the database has threads of its own.
 pub(super) fn runtime() -> Result<Runtime, ServeError> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut builder = if processors == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
@@ -46,12 +46,12 @@ pub(super) fn runtime() -> Result<Runtime, ServeError> {
     built.map_err(|source| ServeError::System { what: "cannot start the runtime", source })
 }
 
-/// The ways in which a process is told to end.
+/// The signals that end a process.
 #[derive(Debug)]
 pub(super) struct Ends {
     terminate: unix::Signal,
     interrupt: unix::Signal,
-    /// `None`: it is ignored, as `nohup` has it.
+    /// `None`: it is ignored, as `nohup` requires.
     hang_up: Option<unix::Signal>,
 }
 
@@ -79,14 +79,14 @@ impl Ends {
     }
 }
 
-/// Whether this process was started with that signal ignored. To listen for it would end that.
+/// True if this process was started with the signal ignored. Listening for it would undo that.
 fn ignores(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
     ignored.is_some_and(|mask| mask & 1 << (signal as i32 - 1) != 0)
 }
 
-/// The control port's thread. It ends when this is dropped.
+/// The thread of the control port. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct ControlPort {
     end: Option<oneshot::Sender<()>>,

@@ -1,7 +1,7 @@
-//! What work on a request costs: CPU time, measured where it is spent.
+//! The cost of work on a request: CPU time, measured where it is spent.
 //!
-//! The work on a request is a span (as `tracing` has them), and whoever is in it pays with its thread's CPU clock: the handler,
-//! poll by poll; and SQLite's threads, into which `sqlx` takes the span of whoever asks, statement by statement.
+//! The work on a request is a span (as in `tracing`), charged with the CPU clock of each thread inside it: the handler,
+//! poll by poll; and SQLite's threads, into which `sqlx` carries the caller's span, statement by statement.
 
 mod accounts;
 
@@ -18,12 +18,11 @@ use tracing::{Dispatch, Level, Span, dispatcher::with_default, span};
 use super::{Boxed, Handled};
 use accounts::Accounts;
 
-/// The cost of a request as its handler states it, put on the answer: emulated work, which no clock sees.
+/// The cost of a request as its handler states it, attached to the answer: emulated work, which no clock measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatedCost(pub Duration);
 
-/// A handler's work with the CPU time of all threads that do it. What it waits for is not in it, nor is what is done after its
-/// answer is there.
+/// A handler's work with the CPU time of all threads that do it. Waits are not included, nor is work after the answer.
 pub(crate) struct Metered<'a> {
     work: Boxed<'a, Handled>,
     span: Span,
@@ -32,7 +31,7 @@ pub(crate) struct Metered<'a> {
 /// The accounts of all requests of this process.
 struct Meter {
     accounts: Arc<Accounts>,
-    /// The way to them that spans take. It is nobody's default beyond the polls of handlers.
+    /// The dispatcher by which spans reach the accounts. It is the default only during the polls of handlers.
     dispatch: Dispatch,
 }
 
@@ -71,7 +70,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Keeps this thread's processor busy for so long.
+    /// Keeps this thread's processor busy for this time.
     fn compute(time: Duration) {
         let own = || Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock"));
         let until = own() + time;
@@ -89,7 +88,7 @@ mod tests {
         spent
     }
 
-    /// Computes for so long, then waits for so long, twice.
+    /// Computes for `time`, then waits for `wait`, twice.
     async fn twice(time: Duration, wait: Duration) {
         for _ in 0..2 {
             compute(time);
@@ -104,7 +103,7 @@ mod tests {
         assert!((ms(20)..ms(26)).contains(&other), "{other:?}, 2 times 10 ms");
     }
 
-    /// Work for another thread, on the account of the request that asks for it: as `sqlx` takes it along.
+    /// Makes work for another thread that is charged to the calling request, as `sqlx` does.
     fn carry<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
         let span = Span::current();
         move || span.in_scope(work)
@@ -133,7 +132,7 @@ mod tests {
             std::thread::spawn(carry(move || {
                 compute(ms(10));
                 answer.send(()).expect("somebody waits");
-                let _ = stay.recv(); // until the test is over
+                let _ = stay.recv(); // until the test ends
             }));
             answered.await.expect("it answers");
         });

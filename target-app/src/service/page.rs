@@ -4,28 +4,29 @@ use std::{fmt, io};
 
 use super::{Boxed, Bytes};
 
-/// What an answer says.
+/// The content of an answer.
 #[derive(Debug)]
 pub enum PageBody {
     /// In memory.
     Whole(Bytes),
-    /// Too large for that: drawn a piece at a time, as the client takes it.
+    /// Too large for memory: drawn a piece at a time, as the client takes it.
     Drawn {
-        /// Bytes of all pieces.
+        /// The number of bytes of all pieces.
         length: u64,
-        /// Where they come from.
+        /// The source of the pieces.
         pieces: Box<dyn Pieces>,
     },
 }
 
-/// Where the pieces of a large answer come from, after the stage is done with the request.
+/// The source of the pieces of a large answer, used after the stage is done with the request.
 pub trait Pieces: fmt::Debug + Send + Sync {
-    /// The next one; `None` after the last. An error ends the connection: the client sees that its answer is not whole.
+    /// The next piece; `None` after the last. An error ends the connection: the client sees that its answer is
+    /// incomplete.
     fn next(&mut self) -> Boxed<'_, io::Result<Option<Bytes>>>;
 }
 
 impl PageBody {
-    /// Bytes.
+    /// The number of bytes.
     #[must_use]
     pub fn length(&self) -> u64 {
         match self {

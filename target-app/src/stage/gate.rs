@@ -91,7 +91,7 @@ impl AdmissionGate {
         let decided = self.offer(offer, || {
             let (sender, receiver) = oneshot::channel();
             waiting = Some(receiver);
-            // A permit that nobody waits for any more ends as it is dropped.
+            // A permit without a receiver ends when it is dropped.
             Box::new(|decided| drop(sender.send(decided)))
         });
         match (decided, waiting) {
@@ -141,7 +141,7 @@ impl AdmissionGate {
         gauges
     }
 
-    /// Runs under the lock with the time read inside it, then does what the gate wants.
+    /// Runs under the lock with the time read inside it, then carries out the gate's actions.
     fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut Gate<Continuation>, Timestamp) -> T) -> T {
         let (result, decided) = self.shared.with(|gate, now| {
             gate.set_wall(self.shared.clock.wall());
@@ -153,7 +153,7 @@ impl AdmissionGate {
         result
     }
 
-    /// Collects what was decided about held jobs, and when the gate is to be woken.
+    /// Collects the decisions about held jobs, and the gate's next wake-up.
     fn poll(self: &Arc<Self>, gate: &mut Gate<Continuation>, now: Timestamp) -> (Vec<Answered>, Option<Timestamp>) {
         let mut decided = Vec::new();
         let wake = loop {
@@ -163,7 +163,7 @@ impl AdmissionGate {
                 Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
                 Action::WakeAt(at) => break Some(at),
                 Action::Idle => break None,
-                // A gate has no workers, and nothing lies before it.
+                // A gate has no workers, and no site upstream.
                 Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) => {}
             }
         };
@@ -175,7 +175,7 @@ impl AdmissionGate {
 /// A held job about which the gate has decided.
 type Answered = (Continuation, AdmissionResult);
 
-/// Goes on with what was decided, outside the lock.
+/// Passes on the decisions, outside the lock.
 fn post(decided: Vec<Answered>) {
     for (held, decided) in decided {
         held(decided);

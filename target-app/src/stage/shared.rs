@@ -1,6 +1,6 @@
-//! What is used to share a site between tasks. Everything else about a site is a machine that one task drives at a time.
+//! The sharing of a site between tasks. Apart from this, a site is a machine that one task drives at a time.
 //!
-//! In tests `shuttle` may switch tasks wherever a lock is about to be taken (`stage/tests/interleavings`).
+//! In tests `shuttle` may switch tasks before each lock (`stage/tests/interleavings`).
 
 use std::{
     fmt,
@@ -19,7 +19,7 @@ use crate::clock::ServiceClock;
 pub(crate) struct Shared<M> {
     pub(crate) clock: ServiceClock,
     state: Mutex<State<M>>,
-    /// Rings when the timer waits for too late a time.
+    /// Rings when the timer sleeps too long.
     pub(crate) alarm: Notify,
 }
 
@@ -40,12 +40,12 @@ impl<M> Shared<M> {
         Self { clock, state: Mutex::new(State { machine, armed: None }), alarm: Notify::new() }
     }
 
-    /// Runs under the lock. Not for what may change when the machine is to be woken.
+    /// Runs under the lock. Not for actions that may change the machine's next wake-up.
     pub(crate) fn peek<T>(&self, act: impl FnOnce(&mut M) -> T) -> T {
         act(&mut lock(&self.state).machine)
     }
 
-    /// Runs under the lock, with the time. `act` also says when the machine is to be woken.
+    /// Runs under the lock, with the time. `act` also returns the machine's next wake-up.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut M, Timestamp) -> (T, Option<Timestamp>)) -> T {
         let mut state = lock(&self.state);
         let now = self.clock.now();
@@ -58,12 +58,13 @@ impl<M> Shared<M> {
         result
     }
 
-    /// What the timer waits for, and the clock of its wake-ups.
+    /// The alarm of the timer, and the clock of its wake-ups.
     pub(crate) fn timer(&self) -> (&Notify, ServiceClock) {
         (&self.alarm, self.clock)
     }
 
-    /// The same as [`Shared::with`] for the timer, which is awake and need not be told: the result, and when to come again.
+    /// The same as [`Shared::with`] for the timer, which is awake and needs no alarm: returns the result, and the next
+    /// wake-up.
     pub(crate) fn on_timer<T>(
         &self,
         act: impl FnOnce(&mut M, Timestamp) -> (T, Option<Timestamp>),
@@ -76,7 +77,7 @@ impl<M> Shared<M> {
     }
 }
 
-/// Notes a wake-up that was asked for; true if the timer has to be told, as it would sleep too long.
+/// Notes the next wake-up; true if the timer must be told, as it would sleep too long.
 fn rearm(armed: &mut Option<Timestamp>, wake: Option<Timestamp>) -> bool {
     let earlier = wake.is_some_and(|at| armed.is_none_or(|armed| at < armed));
     if earlier {
@@ -85,7 +86,7 @@ fn rearm(armed: &mut Option<Timestamp>, wake: Option<Timestamp>) -> bool {
     earlier
 }
 
-/// Locks. Policies do not panic under the lock; if one did, its numbers are still numbers.
+/// Locks. Policies do not panic under the lock; even after a panic their numbers are valid.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     #[cfg(test)]
     interleaved::switch();
@@ -101,7 +102,7 @@ pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     drop(tokio::spawn(task));
 }
 
-/// Many orders of the same tasks, one after the other on one thread.
+/// Runs the same tasks in many orders, one order after the other on one thread.
 #[cfg(test)]
 pub(crate) mod interleaved {
     use std::cell::Cell;
@@ -113,19 +114,20 @@ pub(crate) mod interleaved {
         static ON: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Whether the scheduler of [`explore`] runs this task.
+    /// True if the scheduler of [`explore`] runs this task.
     pub(crate) fn is_on() -> bool {
         ON.get()
     }
 
-    /// Lets another task run, or not.
+    /// A point at which the scheduler may let another task run.
     pub(crate) fn switch() {
         if is_on() {
             shuttle::sync::atomic::AtomicBool::new(false).load(std::sync::atomic::Ordering::SeqCst);
         }
     }
 
-    /// Runs a test in that many random orders of its tasks. It fails if tasks that the test waits for cannot go on.
+    /// Runs a test in this number of random orders of its tasks. It fails if tasks that the test waits for cannot
+    /// continue.
     pub(crate) fn explore<T: Future<Output = ()> + Send + 'static>(orders: usize, test: fn() -> T) {
         struct Off;
         impl Drop for Off {

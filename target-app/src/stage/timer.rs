@@ -1,4 +1,4 @@
-//! One timer task a site: sleeps until the earliest wake-up that anybody there asked for.
+//! One timer task per site: it sleeps until the earliest wake-up that the site has requested.
 
 use std::sync::{Arc, Weak};
 
@@ -7,19 +7,19 @@ use tokio::sync::Notify;
 
 use crate::clock::ServiceClock;
 
-/// A site that wants to be woken.
+/// A site with a timer.
 pub(crate) trait Timed: Send + Sync + 'static {
-    /// Does what is due, and says when to come again. Called late, it does it once.
+    /// Performs the work that is due, and returns the next wake-up. A late call performs it once.
     fn turn(self: &Arc<Self>) -> Option<Timestamp>;
 
-    /// Rings when the next wake-up has moved forward; and the clock of the wake-ups.
+    /// The notifier that rings when the next wake-up has become earlier, and the clock of the wake-ups.
     fn timer(&self) -> (&Notify, ServiceClock);
 }
 
 /// Wakes the site in time for as long as it lives.
 pub(crate) async fn keep_time<T: Timed>(site: Weak<T>) {
     while let Some(site) = site.upgrade() {
-        // Listen before looking: an alarm between the two must not be missed.
+        // Listen before the check: an alarm between the two must not be missed.
         let (alarm, clock) = site.timer();
         let alarm = alarm.notified();
         match site.turn() {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::{clock::manual::ManualClock, stage::Shared};
 
-    /// Counts its turns, and wants another one at 5 ms.
+    /// Counts its turns, and requests another one at 5 ms.
     struct Turns(Shared<u32>);
 
     impl Timed for Turns {

@@ -8,7 +8,7 @@ use crate::service::{At, Boxed};
 
 /// A job that a stage can work on.
 pub trait StageWork: Send + 'static {
-    /// What the policy is told of the job.
+    /// The offer to the policy.
     fn offer(&self) -> Offer;
 
     /// True once the client has gone.
@@ -17,7 +17,7 @@ pub trait StageWork: Send + 'static {
     /// Does the work, and keeps the result.
     fn run<'a>(&'a mut self, at: At<'a>) -> Boxed<'a, Outcome>;
 
-    /// Takes a refusal for the result, without work.
+    /// Takes a refusal as the result, without work.
     fn expire(&mut self, refusal: Refusal) -> Outcome;
 
     /// The CPU time of the work, where it is known.

@@ -16,7 +16,7 @@ use controllers::{
 
 use super::{LiveStage, StageWork};
 
-/// The life of a worker, which is idle at first.
+/// The main function of a worker, which is idle at first.
 pub(super) async fn work<W: StageWork>(stage: Arc<LiveStage<W>>) {
     while let Some(batch) = stage.next_batch().await {
         let began = stage.shared.clock.now();
@@ -32,11 +32,11 @@ pub(super) async fn work<W: StageWork>(stage: Arc<LiveStage<W>>) {
 }
 
 impl<W: StageWork> LiveStage<W> {
-    /// Waits for a batch. `None`: the worker leaves.
+    /// Waits for a batch. `None`: the worker ends.
     async fn next_batch(self: &Arc<Self>) -> Option<VecDeque<Queued<W>>> {
         loop {
             let mut called = pin!(self.work.notified());
-            // Listen before looking: a job queued between the two must not be missed.
+            // Listen before the check: a job queued between the two must not be missed.
             called.as_mut().enable();
             let found = self.shared.peek(site::Stage::take);
             match found {
@@ -66,7 +66,7 @@ impl<W: StageWork> LiveStage<W> {
         let outcome = if work.gone() { Outcome::Abandoned } else { outcome };
         let (cost, told) = (work.cost(), work.told());
         let note = self.with(|stage, now| stage.ended(now, &queued, started, outcome, cost, told));
-        // Booked first, answered second: whoever gets the answer finds the room that it left.
+        // Counted first, answered second: a client with its answer finds the slot free.
         work.deliver(note);
     }
 

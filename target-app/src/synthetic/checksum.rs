@@ -1,10 +1,10 @@
 //! A service that reads a file and computes checksums, at a quality between 0 and 1 (USITS'03, section 4.5).
 //!
 //! Work is done in rounds, each of a number of short reads and a sum for every second of them (in the original code 50
-//! rounds of 100 reads and 50 sums); quality scales the number of reads and sums of a round. Deviations: the sum is FNV-1a
-//! over the bytes read (the paper does not name one); the file is private to the process, in memory as soon as it was read
-//! once; and fixed rounds, done in full at any quality, stand for what a page costs however poor it is: the paper's server
-//! was overloaded at its lowest quality too, and one of today is not.
+//! rounds of 100 reads and 50 sums); quality scales the number of reads and sums of a round. Deviations: the sum is
+//! FNV-1a over the bytes read (the paper does not name one); the file is private to the process, and in memory after
+//! the first read; and fixed rounds, done in full at any quality, stand for the minimum cost of a page: the paper's
+//! server was overloaded at its lowest quality too, and a server of today is not.
 
 use std::{
     fs::File,
@@ -25,12 +25,12 @@ use crate::{
     spec::ChecksumSpec,
 };
 
-/// Bytes of one read, as in the original code.
+/// The bytes of one read, as in the original code.
 const READ_BYTES: usize = 100;
-/// Bytes of the file that is read.
+/// The size of the file in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// The service. It has one stage, `checksum`.
+/// The checksum service. It has one stage, `checksum`.
 #[derive(Debug)]
 pub struct Checksum {
     file: File,
@@ -39,14 +39,14 @@ pub struct Checksum {
     page: Bytes,
 }
 
-/// What a round computed.
+/// The result of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sums {
     number: u32,
     of_all: u64,
 }
 
-/// The file could not be made.
+/// The file could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the file to checksum, {path}: {source}")]
 pub struct ChecksumError {
@@ -55,24 +55,24 @@ pub struct ChecksumError {
 }
 
 impl Checksum {
-    /// Its request type and stage.
+    /// The graph of its request type and stage.
     #[must_use]
     pub fn stage_graph() -> Graph {
         Graph::new(&["request"], &[("checksum", Role::Dynamic)])
     }
 
-    /// The service, with a file of its own in the folder for temporary files.
+    /// A service with a file of its own in the folder for temporary files.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn new(spec: &ChecksumSpec, seed: u64) -> Result<Arc<Self>, ChecksumError> {
         let path = std::env::temp_dir().join(format!("lab-checksum-{}-{seed:016x}", std::process::id()));
         let file = write(&path, seed).map_err(|source| ChecksumError { path: path.clone(), source })?;
         Ok(Arc::new(Self { file, spec: spec.clone(), seed, page: page(spec.answer_bytes) }))
     }
 
-    /// One round at that quality: `reads` reads at quality 1, at least one, and a sum for every second one, from the first.
-    /// None if the file cannot be read.
+    /// One round at this quality: `reads` reads at quality 1, at least one, and a sum for every second one, from the
+    /// first. `None` if the file cannot be read.
     fn round(&self, quality: f64, random: &mut Seeded) -> Option<Sums> {
         let mut bytes = [0; READ_BYTES];
         let mut sums = Sums { number: 0, of_all: 0 };
@@ -107,7 +107,8 @@ impl Service for Checksum {
                     *failed.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
                     return Ok(failed);
                 }
-                // One request may take tens of milliseconds of CPU: others, and refusals, go on between its rounds.
+                // One request may take tens of milliseconds of CPU: other requests, and refusals, run between its
+                // rounds.
                 tokio::task::yield_now().await;
             }
             Ok(answer(self.page.clone()))

@@ -1,4 +1,4 @@
-//! A service that takes emulated time: any law, any number of servers, in turn or shared. It burns no CPU.
+//! A service with emulated service times: any law, any number of servers, FIFO or shared. It burns no CPU.
 
 use std::{
     sync::{Arc, Mutex},
@@ -23,13 +23,13 @@ use crate::{
     stage::{Timed, keep_time, lock, spawn},
 };
 
-/// How an emulated service marks the cheapest answer that it can give.
+/// The value of the degraded mark for the cheapest answer that an emulated service can give.
 pub(crate) const CHEAPEST: &str = "1";
 
-/// The service. It has one stage, `work`.
+/// The emulated service. It has one stage, `work`.
 ///
-/// The stage's pool bounds how many jobs the servers see at once: with fewer workers than servers the workers are the
-/// limit, and for processor sharing the number of workers is the multiprogramming level.
+/// The size of the stage's pool bounds the number of jobs at the servers: with fewer workers than servers the workers
+/// are the limit, and for processor sharing the number of workers is the multiprogramming level.
 #[derive(Debug)]
 pub struct Emulated {
     law: Law,
@@ -40,7 +40,8 @@ pub struct Emulated {
     page: Bytes,
 }
 
-/// What its servers do, as the CPU time of a machine with so many processors: the process sleeps meanwhile, and uses none.
+/// The servers' work, reported as the CPU time of a machine with this number of processors: the process itself sleeps
+/// meanwhile.
 #[derive(Debug)]
 struct Used {
     servers: u32,
@@ -62,7 +63,7 @@ struct Shared {
 }
 
 impl Emulated {
-    /// Its request type and stage.
+    /// The graph of its request type and stage.
     #[must_use]
     pub fn stage_graph() -> Graph {
         Graph::new(&["request"], &[("work", Role::Dynamic)])
@@ -106,7 +107,7 @@ impl Service for Emulated {
 
     fn handle<'a>(&'a self, request: Request, at: At<'a>) -> Boxed<'a, Handled> {
         let drawn = self.law.draw_at(self.seed, key(&request), request.tags.class, at.quality);
-        // As drawn where nothing slows it down, to the nanosecond.
+        // Exactly the drawn time if nothing slows the servers down.
         let work = if at.speed < 1.0 { drawn.div_f64(at.speed) } else { drawn };
         Box::pin(async move {
             match &self.servers {
@@ -127,7 +128,7 @@ impl Service for Emulated {
         })
     }
 
-    /// On whichever server is free first, before its jobs or among them.
+    /// Spends the time on the server that is free first, before its jobs or among them.
     fn spend(&self, time: Duration) -> Boxed<'_, ()> {
         Box::pin(async move {
             self.used.begin(self.clock.now(), time);
@@ -149,7 +150,7 @@ impl Service for Emulated {
         Arc::<Used>::clone(&self.used)
     }
 
-    /// The page at once, marked: the cheapest that an emulated service can do.
+    /// Returns the page at once, marked: the cheapest answer of an emulated service.
     fn degrade<'a>(&'a self, _: &'a Request) -> Boxed<'a, Option<Response<PageBody>>> {
         let mut degraded = answer(self.page.clone());
         degraded.headers_mut().insert(DEGRADED, HeaderValue::from_static(CHEAPEST));
@@ -158,8 +159,8 @@ impl Service for Emulated {
 }
 
 impl Used {
-    /// A server begins then with so much work, as it would be without anything in its way: a cut of the capacity leaves less use of
-    /// the servers, as it does of processors.
+    /// Records that a server begins this amount of work at `then`, at full speed: a cut of the capacity reduces the use
+    /// of the servers, as it does for processors.
     fn begin(&self, then: Timestamp, work: Duration) {
         lock(&self.begun).book(self.clock.now(), then, work);
     }
@@ -180,13 +181,13 @@ impl Probe for Used {
     }
 }
 
-/// By what a request's service time is drawn: the key that a run of ours gives it, else its place in the order of arrival.
+/// The key of a request's service time: the key that a run of ours gives it, else its number in the order of arrival.
 fn key(request: &Request) -> JobId {
     request.draw().map_or(request.id, JobId)
 }
 
 impl Shared {
-    /// Waits until so much work is done among all the others.
+    /// Waits until this amount of work is done, among all other jobs.
     async fn serve(&self, work: Duration) {
         let (sender, done) = oneshot::channel();
         lock(&self.servers).arrive(self.clock.now(), work, sender);
@@ -210,7 +211,7 @@ impl Timed for Shared {
     }
 }
 
-/// A page of that many bytes.
+/// A page of this number of bytes.
 pub(super) fn page(bytes: u32) -> Bytes {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let mut page = b"<!doctype html><html lang=\"en\"><head><title>Done</title></head><body data-page=\"done\"><p>Done.</p></body></html>\n".to_vec();
@@ -251,7 +252,7 @@ mod tests {
     fn a_request_keeps_its_service_time_whenever_it_comes() {
         assert_eq!(key(&request(1, Some("42"))), key(&request(7, Some("42"))));
         assert_ne!(key(&request(1, Some("42"))), key(&request(1, Some("43"))));
-        // From elsewhere, or nonsense: by the order of arrival.
+        // From another sender, or invalid: by the order of arrival.
         assert_eq!(key(&request(7, None)), JobId(7));
         assert_eq!(key(&request(7, Some("-1"))), JobId(7));
     }
@@ -272,7 +273,7 @@ mod tests {
             let jobs = [1, 2, 3].map(|id| service.handle(request(id, None), at(1.0)));
             let [one, two, three] = jobs;
             let (_, _, _, used) = tokio::join!(one, two, three, async { probe.cpu_time() });
-            // The third waits for a server, where they are not shared.
+            // The third waits for a server, if the servers are not shared.
             let begun = if discipline == Discipline::Fifo { 40 } else { 60 };
             assert_eq!(used, Duration::from_millis(begun), "{discipline:?}");
             assert_eq!(probe.cpu_time(), Duration::from_millis(60));
@@ -282,10 +283,10 @@ mod tests {
                 Duration::from_millis(63),
                 "reading and refusing count, where they cost something"
             );
-            // Somebody has cut the capacity: it takes twice as long, and is no more work.
+            // The capacity is cut: the job takes twice as long, and is no more work.
             let _ = service.handle(request(4, None), at(0.5)).await;
             assert_eq!(probe.cpu_time(), Duration::from_millis(83));
-            // A slow task's servers are busy for as long as they take.
+            // The servers of a slow task are busy for the whole of their longer service times.
             let service = Emulated::new(slow.clone(), 1, discipline, 100, 1, clock);
             let _ = service.handle(request(5, None), at(1.0)).await;
             assert_eq!(service.probe().cpu_time(), Duration::from_millis(40));

@@ -10,21 +10,21 @@ use crate::spec::{EmulatedSpec, ServiceTime};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Law {
     law: ServiceTime,
-    /// Share that shrinks with quality.
+    /// The share of the work that shrinks with quality.
     degradable: f64,
-    /// What the draws of a class are multiplied with.
+    /// The factors of the draws of classes.
     class_work: Vec<(Class, f64)>,
-    /// What every draw is divided by.
+    /// The divisor of every draw.
     speed: f64,
 }
 
-/// A law that makes no sense.
+/// An invalid law.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("service: {0}")]
 pub struct LawError(String);
 
 impl Law {
-    /// That of an emulated service.
+    /// The law of an emulated service.
     ///
     /// # Errors
     /// Parameters out of their range.
@@ -55,10 +55,10 @@ impl Law {
         }
     }
 
-    /// The same law, this share of whose work (0 to 1) shrinks with quality.
+    /// The same law, with this share (0 to 1) of the work shrinking with quality.
     ///
     /// # Errors
-    /// No such share.
+    /// A share out of its range.
     pub fn degradable(self, share: f64) -> Result<Self, LawError> {
         if !(0.0..=1.0).contains(&share) {
             return Err(LawError("degradable must lie between 0 and 1".to_owned()));
@@ -66,10 +66,10 @@ impl Law {
         Ok(Self { degradable: share, ..self })
     }
 
-    /// The same law, with so many times the work for requests of a class.
+    /// The same law, with these factors of the work for requests of classes.
     ///
     /// # Errors
-    /// A number of 0 or less.
+    /// A factor of 0 or less.
     pub fn class_work(self, times: &[(Class, f64)]) -> Result<Self, LawError> {
         if times.iter().any(|(_, times)| !(*times > 0.0 && times.is_finite())) {
             return Err(LawError("class_work: a number over 0 for each class".to_owned()));
@@ -77,7 +77,7 @@ impl Law {
         Ok(Self { class_work: times.to_vec(), ..self })
     }
 
-    /// The same law on a server of this speed, 1 as usual.
+    /// The same law on a server of this speed; the usual speed is 1.
     ///
     /// # Errors
     /// A speed of 0 or less.
@@ -95,7 +95,7 @@ impl Law {
         let times = self.class_work.iter().find(|(of, _)| *of == class);
         let drawn = times.map_or(drawn, |(_, times)| seconds(drawn.as_secs_f64() * times));
         let work = drawn.mul_f64(1.0 - self.degradable * (1.0 - quality.clamp(0.0, 1.0)));
-        // As drawn where nothing changes it, to the nanosecond.
+        // Exactly the drawn time if nothing changes it.
         if (self.speed - 1.0).abs() < f64::EPSILON { work } else { seconds(work.as_secs_f64() / self.speed) }
     }
 
@@ -129,7 +129,7 @@ impl Law {
     }
 }
 
-/// An hour is longer than any run: a bound, so that no draw of a heavy tail overflows.
+/// At most an hour, which is longer than any run, so that no draw of a heavy tail overflows.
 fn seconds(time: f64) -> Duration {
     Duration::from_secs_f64(if time.is_finite() { time.clamp(0.0, 3600.0) } else { 3600.0 })
 }
@@ -160,7 +160,7 @@ mod tests {
         assert!(none.unwrap_err().to_string().contains("class_work"));
     }
 
-    /// Bounds are five standard errors of the mean wide or more: σ/√N with N = 20 000, √N = 141.
+    /// Bounds are at least five standard errors of the mean wide: σ/√N with N = 20 000, √N = 141.
     #[test]
     fn means_are_those_of_the_laws() {
         let ms = Duration::from_millis;

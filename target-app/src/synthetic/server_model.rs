@@ -1,7 +1,7 @@
-//! Emulated servers: when work that comes in at a time, and takes a time, is done.
+//! Emulated servers: the completion times of jobs, from their arrival times and their work.
 //!
-//! Both models keep books in ideal time. Timers are late, by a tenth of a millisecond or, on a busy machine, by more; here
-//! lateness delays an answer, but never the work that comes after it, so their capacity is exact.
+//! Both models compute in ideal time. Timers are late, by a tenth of a millisecond or, on a busy machine, by more; here
+//! lateness delays an answer, but never the work that comes after it, so the capacity is exact.
 
 use std::{
     cmp::Reverse,
@@ -11,30 +11,30 @@ use std::{
 
 use controllers::Timestamp;
 
-/// A server: the one that is free first is the least.
+/// A server: the minimum is the one that is free first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Server {
     free_at: Timestamp,
-    /// Until then it is at work that came before jobs.
+    /// The end of interrupts, which precede jobs.
     interrupted_until: Timestamp,
 }
 
-/// Work that servers have begun with. As in a plant, all of a job's work counts as it begins.
+/// Work that servers have begun. As in a plant, all of a job's work counts when it begins.
 #[derive(Debug, Default)]
 pub(super) struct Begun {
     by_now: Duration,
-    /// What begins later, soonest first.
+    /// Work that begins later, soonest first.
     to_come: BinaryHeap<Reverse<(Timestamp, Duration)>>,
 }
 
 impl Begun {
-    /// So much work begins then.
+    /// Records an amount of work that begins at `begins`.
     pub(super) fn book(&mut self, now: Timestamp, begins: Timestamp, work: Duration) {
         self.to_come.push(Reverse((begins, work)));
         self.by(now);
     }
 
-    /// All that has begun by now.
+    /// The sum of the work that has begun by now.
     pub(super) fn by(&mut self, now: Timestamp) -> Duration {
         while let Some(Reverse((_, work))) = self.to_come.peek().filter(|Reverse((begins, _))| *begins <= now) {
             self.by_now += *work;
@@ -46,12 +46,12 @@ impl Begun {
 
 /// Servers that take jobs in order of arrival.
 ///
-/// Jobs are brought by workers, one at a time each. A worker that comes straight from its last job comes late by as much as
-/// the timer that ended it was; it counts as having come when that job was ideally done.
+/// Workers bring jobs, one at a time each. A worker that comes straight from its last job is late by as much as the
+/// timer that ended that job; it counts as having come at the job's ideal end.
 #[derive(Debug)]
 pub(super) struct Fifo {
     servers: Vec<Server>,
-    /// When jobs that have left were ideally done: their workers are free since then.
+    /// The ideal ends of jobs that have left: their workers are free since then.
     left: Vec<Timestamp>,
 }
 
@@ -60,10 +60,10 @@ impl Fifo {
         Self { servers: vec![Server::default(); usize::try_from(servers.max(1)).unwrap_or(1)], left: Vec::new() }
     }
 
-    /// When a job will be done that takes `work`, was `offered` to the stage then and is brought by a worker `now`: it is
-    /// served by the server that is free first.
+    /// The end of a job that takes `work`, was `offered` to the stage, and is brought by a worker `now`: the server
+    /// that is free first serves it.
     pub(super) fn arrive(&mut self, offered: Timestamp, now: Timestamp, work: Duration) -> Timestamp {
-        // The worker that left last is the one that comes back at once; one that has never been here was free all along.
+        // The worker that left last is the one that comes back at once; a new worker was free all along.
         let worker = self.left.pop().unwrap_or(now);
         let arrived = offered.max(worker.min(now));
         let Some(server) = self.servers.iter_mut().min() else { return arrived + work };
@@ -71,9 +71,8 @@ impl Fifo {
         server.free_at
     }
 
-    /// Work that no worker brings, and that comes before jobs (reading a request, refusing one): when it will be done on the
-    /// server that is free first. A job that is under way there keeps its time, which it has been promised, and the next one
-    /// begins later.
+    /// Work that no worker brings, and that precedes jobs (reading a request, refusing one): its end on the server that
+    /// is free first. A job under way there keeps its end, which is already promised, and the next one begins later.
     pub(super) fn interrupt(&mut self, now: Timestamp, work: Duration) -> Timestamp {
         let Some(server) = self.servers.iter_mut().min() else { return now + work };
         server.free_at = now.max(server.free_at) + work;
@@ -81,7 +80,7 @@ impl Fifo {
         server.interrupted_until
     }
 
-    /// The job that was ideally done then has left.
+    /// Records that the job with this ideal end has left.
     pub(super) fn leave(&mut self, done: Timestamp) {
         self.left.push(done);
     }
@@ -89,16 +88,16 @@ impl Fifo {
 
 /// Servers shared by all jobs at once: with k jobs and n servers each job is worked on at the rate min(1, n/k).
 ///
-/// `served` is the work that a job present from the beginning would have got; a job is done when it has grown by the job's
-/// own work since its arrival.
+/// `served` is the work that a job present from the beginning would have got; a job is done when `served` has grown by
+/// the job's own work since its arrival.
 #[derive(Debug)]
 pub(crate) struct ProcessorSharing<J> {
     servers: f64,
-    /// How fast they are, 1 unless something slows them down.
+    /// Their speed, 1 unless something slows them down.
     speed: f64,
     served: f64,
     at: Timestamp,
-    /// Ordered by the value of `served` (in nanoseconds) at which they are done.
+    /// Ordered by the value of `served` (in nanoseconds) at their end.
     jobs: BTreeMap<(u64, u64), J>,
     next: u64,
 }
@@ -115,7 +114,7 @@ impl<J> ProcessorSharing<J> {
         }
     }
 
-    /// A job comes in.
+    /// Adds a job.
     pub(crate) fn arrive(&mut self, now: Timestamp, work: Duration, job: J) {
         self.advance(now);
         let done = self.served + work.as_nanos() as f64;
@@ -123,9 +122,9 @@ impl<J> ProcessorSharing<J> {
         self.next += 1;
     }
 
-    /// The next job that is done by now.
+    /// Removes the next job that is done by now.
     pub(crate) fn leave(&mut self, now: Timestamp) -> Option<J> {
-        // Departures before `now` change the rate in between: go from one to the next.
+        // Departures before `now` change the rate in between: step from one to the next.
         let next = self.next_done()?;
         if next > now {
             self.advance(now);
@@ -136,14 +135,14 @@ impl<J> ProcessorSharing<J> {
         Some(job)
     }
 
-    /// When the next job will be done if no other comes in.
+    /// The end of the next job if no other arrives.
     pub(crate) fn next_done(&self) -> Option<Timestamp> {
         let (&(done, _), _) = self.jobs.first_key_value().filter(|_| self.speed > 0.0)?;
         let missing = (done as f64 - self.served).max(0.0);
         Some(self.at + Duration::from_nanos((missing / self.rate()).ceil() as u64))
     }
 
-    /// From now on the servers work at this speed; 0: not at all.
+    /// Sets the servers' speed from now on; 0: they stand still.
     pub(crate) fn set_speed(&mut self, now: Timestamp, speed: f64) {
         self.advance(now);
         self.speed = speed.max(0.0);
@@ -176,10 +175,10 @@ mod tests {
         let mut servers = Fifo::new(1);
         assert_eq!(servers.arrive(ms(0), ms(0), work(10)), ms(10));
         servers.leave(ms(10));
-        // Came at 2 and waited for the worker, whose timer was 3 late: begins at 10 all the same.
+        // Arrived at 2 and waited for the worker, whose timer was 3 late: begins at 10 all the same.
         assert_eq!(servers.arrive(ms(2), ms(13), work(10)), ms(20));
         servers.leave(ms(20));
-        // Came after a pause: begins when it came.
+        // Arrived after a pause: begins on arrival.
         assert_eq!(servers.arrive(ms(50), ms(50), work(5)), ms(55));
     }
 
@@ -191,7 +190,7 @@ mod tests {
         begun.book(ms(2), ms(10), work(5));
         assert_eq!(begun.by(ms(9)), work(10));
         assert_eq!(begun.by(ms(10)), work(15));
-        // Booking counts too: what nobody asks for does not pile up.
+        // Booking also counts the work that has begun, so that it does not pile up between queries.
         begun.book(ms(30), ms(30), work(1));
         assert!(begun.to_come.is_empty());
         assert_eq!(begun.by(ms(30)), work(23));
@@ -209,7 +208,7 @@ mod tests {
         let mut servers = Fifo::new(1);
         assert_eq!(servers.interrupt(ms(0), work(4)), ms(4));
         assert_eq!(servers.arrive(ms(1), ms(1), work(10)), ms(14));
-        // It does not wait for the job, and two of its kind wait for each other.
+        // An interrupt does not wait for the job, and two interrupts wait for each other.
         assert_eq!(servers.interrupt(ms(5), work(2)), ms(7));
         assert_eq!(servers.interrupt(ms(6), work(2)), ms(9));
         servers.leave(ms(14));
@@ -234,7 +233,7 @@ mod tests {
         assert_eq!(servers.next_done(), Some(ms(16)));
         assert_eq!(servers.leave(ms(15)), None);
         assert_eq!(servers.leave(ms(16)), Some('a'));
-        // The second has had 6 of 10 by then, and is alone: done at 20. Asked only at 30, that changes nothing.
+        // By then the second has had 6 of 10, and is alone: done at 20. A query at 30 changes nothing.
         assert_eq!(servers.next_done(), Some(ms(20)));
         assert_eq!(servers.leave(ms(30)), Some('b'));
         assert_eq!(servers.leave(ms(30)), None);

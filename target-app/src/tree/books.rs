@@ -1,4 +1,4 @@
-//! What several services show together: gauges by service and by task, and the books of each. The same for both worlds.
+//! Gauges and ledgers of several services together: by service and by task. The same in both worlds.
 
 use std::collections::BTreeMap;
 
@@ -7,26 +7,26 @@ use crate::{
     control::wire::{Gauges, ReadRequests, ServerLedger, StageGauges},
 };
 
-/// The books of one service.
+/// The ledgers of one service.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServiceBooks {
     /// Its name.
     pub name: String,
-    /// Of users' requests, all tasks together.
+    /// The ledger of users' requests, all tasks together.
     pub users: ServerLedger,
-    /// Of other services' calls.
+    /// The ledger of other services' calls.
     pub calls: ServerLedger,
-    /// Requests of both kinds that each task has read.
+    /// The number of requests of both kinds that each task has read.
     pub read_by_task: Vec<u64>,
-    /// What became of its own calls, by the service called.
+    /// Counts of its own calls, by the service called.
     pub made: BTreeMap<String, CallCounts>,
-    /// Calls that its tasks wrote to a connection, by the service called.
+    /// The number of calls that its tasks wrote to a connection, by the service called.
     pub written: BTreeMap<String, u64>,
 }
 
-/// The gauges of all services together, from those of each one's tasks. Stages are named `service/stage`, those of single
-/// tasks `service.task/stage`; the row `service/calls other` has a service's own calls: wanted, sent, refused by its own
-/// policy, and ended. The time is that of the first task.
+/// The gauges of all services together, from those of their tasks. Stages are named `service/stage`, those of single
+/// tasks `service.task/stage`; the row `service/calls other` has a service's own calls: wanted, sent, refused by its
+/// own policy, and ended. The time is that of the first task.
 #[must_use]
 pub fn gauges_of(services: &[(&str, Vec<Gauges>)]) -> Gauges {
     let mut all = Gauges::default();
@@ -55,7 +55,7 @@ fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
         rows.push(together(format!("{name}/{}", stage.name), &stages));
         if tasks.len() > 1 && stage.workers > 0 {
             for (task, stage) in stages.into_iter().enumerate() {
-                // Counts are in the row of all tasks: sums over rows have them once.
+                // The row of all tasks has the counts, so that a sum over rows has them once.
                 let (name, counts) = (format!("{name}.{task}/{}", stage.name), BTreeMap::new());
                 rows.push(StageGauges { name, counts, ..stage.clone() });
             }
@@ -89,8 +89,8 @@ fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
     }
 }
 
-/// The balancer before a service with a cap: what it refused, `of_users` of their requests and checks, and of the calls of all
-/// services.
+/// The row of the balancer of a service with a cap: its refusals, `of_users` of users' requests and checks, and of the
+/// calls of all services.
 #[must_use]
 pub fn balancer_of(service: &str, of_users: u64, services: &[(&str, Vec<Gauges>)]) -> StageGauges {
     let calls = services.iter().flat_map(|(_, tasks)| tasks).flat_map(|task| &task.calls.made);
@@ -98,7 +98,7 @@ pub fn balancer_of(service: &str, of_users: u64, services: &[(&str, Vec<Gauges>)
     StageGauges { name: format!("{service}/balancer"), refused: of_users + of_calls, ..StageGauges::default() }
 }
 
-/// The books of one service, from the gauges of its tasks.
+/// The ledgers of one service, from the gauges of its tasks.
 #[must_use]
 pub fn books_of(name: &str, tasks: &[Gauges]) -> ServiceBooks {
     let mut books = ServiceBooks { name: name.to_owned(), ..ServiceBooks::default() };
@@ -115,7 +115,7 @@ pub fn books_of(name: &str, tasks: &[Gauges]) -> ServiceBooks {
     books
 }
 
-/// Which of the users' requests were read by any task, by number, and the users' books.
+/// The numbers of users' requests that any task has read, with the users' ledger.
 #[must_use]
 pub fn requests_of(tasks: impl IntoIterator<Item = ReadRequests>) -> ReadRequests {
     let mut all = ReadRequests::default();
@@ -131,7 +131,7 @@ pub fn requests_of(tasks: impl IntoIterator<Item = ReadRequests>) -> ReadRequest
     all
 }
 
-/// Equal stages of several tasks as one: counts are added, gauges averaged.
+/// Merges equal stages of several tasks: counts are added, gauges averaged.
 fn together(name: String, stages: &[&StageGauges]) -> StageGauges {
     let mut all = StageGauges { name, ..StageGauges::default() };
     for stage in stages {
@@ -173,7 +173,7 @@ pub(crate) fn add(all: &mut ServerLedger, one: &ServerLedger) {
     }
 }
 
-/// Numbers that are in two runs.
+/// The number of numbers that are in two runs.
 fn overlaps(runs: &[[u64; 2]]) -> u64 {
     let mut end = None::<u64>;
     let mut twice = 0;
@@ -186,7 +186,7 @@ fn overlaps(runs: &[[u64; 2]]) -> u64 {
     twice
 }
 
-/// Runs in order, next to each other made one.
+/// Merges adjacent runs in order.
 fn joined(runs: &[[u64; 2]]) -> Vec<[u64; 2]> {
     let mut all: Vec<[u64; 2]> = Vec::new();
     for &[first, last] in runs {

@@ -14,12 +14,12 @@ use crate::{
     tree::TreeSpec,
 };
 
-/// Sites of a task: one task's numbers end where the next one's begin.
+/// The number of site numbers of a task: one task's numbers end where the next one's begin.
 const SITES: u16 = 64;
-/// Most tasks, by the numbers of their sites.
+/// The largest number of tasks, by the numbers of their sites.
 pub const MOST_TASKS: usize = (u16::MAX / SITES) as usize;
 
-/// The machines.
+/// The machines of a tree.
 #[derive(Debug)]
 pub struct TreeMachines {
     machines: Vec<SiteMachine>,
@@ -29,7 +29,7 @@ impl TreeMachines {
     /// The machines of a tree.
     ///
     /// # Errors
-    /// Machines that are none, or with wrong settings.
+    /// Names that are no machines, or wrong settings.
     pub fn new(spec: &TreeSpec) -> Result<Self, MachineError> {
         let Some(first) = spec.services.first() else { return Ok(Self { machines: Vec::new() }) };
         let graph = Arc::new(crate::synthetic::Emulated::stage_graph());
@@ -88,7 +88,7 @@ impl Probe for Nobody {
     }
 }
 
-/// A task's report, with its site as it is among those of all tasks.
+/// A task's report, with its site in the numbering of all tasks.
 #[must_use]
 pub fn global(task: usize, report: PeerReport) -> PeerReport {
     let task = u16::try_from(task).unwrap_or(u16::MAX);
@@ -102,7 +102,7 @@ pub fn global(task: usize, report: PeerReport) -> PeerReport {
     }
 }
 
-/// Which task a site is at that is numbered among those of all, and its number there.
+/// The task of a site in the numbering of all tasks, and the site's number in the task.
 #[must_use]
 pub fn local(site: SiteId) -> (usize, SiteId) {
     (usize::from(site.0 / SITES), SiteId(site.0 % SITES))

@@ -1,4 +1,4 @@
-//! Rawlogs: what came in, a NUL byte, and what went out. Lines of IMAP with times, and literals.
+//! Rawlogs: the client's side, a NUL byte, and the server's side. Lines of IMAP with times, and literals.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! What the fuzz targets share. Run one with `cargo +nightly fuzz run mail_log` in the folder `traces`.
+//! Functions that the fuzz targets share. Run one with `cargo +nightly fuzz run mail_log` in the folder `traces`.
 
 use std::{
     io::{Cursor, Read},
@@ -11,11 +11,11 @@ use traces::{
     trace::{Header, Names, Reader},
 };
 
-/// A few entries at a time are sorted in memory, so that the rest goes through files: put TMPDIR into memory. Made once: patterns are
-/// compiled for it.
+/// A few entries at a time are sorted in memory, so that the rest goes through files: set TMPDIR to a file system in
+/// memory. Made once, since patterns are compiled for it.
 static OPTIONS: LazyLock<Options> = LazyLock::new(|| Options { part: 50, ..Options::new(Pseudonyms::none(), 2026) });
 
-/// Imports a file of these bytes. Nothing may panic, and what comes of it must be a trace.
+/// Imports a file of these bytes. Nothing may panic, and the result must be a trace.
 pub fn import(name: &str, beginning: &[u8], bytes: &[u8]) {
     import_all([(name, [beginning, bytes].concat())]);
 }

@@ -1,6 +1,6 @@
 //! Packet captures, pcap and pcapng: sessions of IMAP that are not encrypted.
 //!
-//! Files are read by `pcap-parser`, packets by `etherparse`; [`super::flow`] puts TCP's segments in order.
+//! `pcap-parser` reads files, `etherparse` packets; [`super::flow`] puts TCP's segments in order.
 
 use std::{
     collections::BTreeMap,
@@ -17,17 +17,18 @@ use super::{
     sink::{Heard, Sink, Stop},
 };
 
-/// Room for one block of a capture. Packets are far smaller.
+/// The buffer size for one block of a capture. Packets are far smaller.
 const BLOCK: usize = 1 << 20;
 
-/// Most connections that are followed at a time; beyond, the one that has been silent longest is given up.
+/// The largest number of connections followed at a time; beyond it, the connection with the longest silence is given
+/// up.
 const FLOWS: usize = 10_000;
 
-/// Most bytes that all connections together keep waiting, for segments before them and for answers; beyond, too, those
-/// that have been silent longest are given up. One connection keeps far less.
+/// The largest number of bytes that all connections together hold, for earlier segments and for answers; beyond it,
+/// too, the connections with the longest silence are given up. One connection holds far less.
 const HELD: usize = 64 << 20;
 
-/// Most interfaces of a pcapng file that are known; packets of later ones are not understood.
+/// The largest number of interfaces of a pcapng file; packets of later ones are not understood.
 const INTERFACES: usize = 10_000;
 
 /// Address and port.
@@ -43,14 +44,14 @@ pub fn read<R: Read + Send>(from: R, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let broken = broken.lock().ok().and_then(|mut error| error.take());
     match (broken, read) {
         (_, Err(Stop::Spool(error))) => Err(Stop::Spool(error)),
-        // What the parser makes of the missing rest is no cause.
+        // The parser's own error about the missing rest is no cause.
         (Some(error), _) => Err(Stop::Source(format!("after packet {packets}"), error)),
         (None, read) => read,
     }
 }
 
-/// Ends where its source cannot be read on, and keeps why: the parser of captures would lose what it holds, and the
-/// cause.
+/// A source that ends at its first error, and keeps the error: the parser of captures would lose its buffered bytes and
+/// the cause.
 struct UntilBroken<R> {
     from: R,
     error: Arc<Mutex<Option<io::Error>>>,
@@ -97,7 +98,7 @@ fn blocks<R: Read + Send>(from: R, packets: &mut u64, sink: &mut Sink<'_>) -> Re
                     break;
                 }
                 if !refilled || reader.data().len() <= before {
-                    // What was seen of open sessions stands.
+                    // The commands seen in open sessions are kept.
                     capture.finish(sink)?;
                     return Err(broken(*packets, "the capture ends within a block, or has one over 1 MiB"));
                 }
@@ -112,7 +113,7 @@ fn blocks<R: Read + Send>(from: R, packets: &mut u64, sink: &mut Sink<'_>) -> Re
     Ok(())
 }
 
-/// A packet: when, how its bytes begin, and they.
+/// A packet: its time, its link type, and its bytes.
 struct Packet<'a> {
     at: i64,
     link: Linktype,
@@ -120,12 +121,12 @@ struct Packet<'a> {
 }
 
 struct Capture {
-    /// Of a pcap file.
+    /// The header of a pcap file.
     header: Option<PcapHeader>,
-    /// Of a pcapng file: link type, units a second, offset in seconds.
+    /// The interfaces of a pcapng file: link type, units a second, offset in seconds.
     interfaces: Vec<(Linktype, u64, i64)>,
     flows: BTreeMap<Ends, Flow>,
-    /// Bytes that they keep waiting, and how many these may be.
+    /// The bytes that connections hold, and the limit.
     held: usize,
     most: usize,
 }
@@ -137,7 +138,7 @@ impl Default for Capture {
 }
 
 impl Capture {
-    /// The packet of a block, or what is wrong with it; `None`: the block is none.
+    /// The packet of a block, or the problem with it; `None`: the block has no packet.
     fn packet<'a>(&mut self, block: &'a PcapBlockOwned<'a>) -> Option<Result<Packet<'a>, &'static str>> {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
@@ -218,13 +219,13 @@ impl Capture {
         flow.finish(sink)
     }
 
-    /// The capture is over: connections that are still open were cut by it.
+    /// Ends the capture: connections that are still open were cut by it.
     fn finish(&mut self, sink: &mut Sink<'_>) -> io::Result<()> {
         std::mem::take(&mut self.flows).into_values().try_for_each(|flow| flow.finish(sink))
     }
 }
 
-/// Both ends and the segment, if the packet is one of TCP.
+/// Both ends and the segment, for a TCP packet.
 fn segment(link: Linktype, bytes: &[u8]) -> Option<(End, End, Segment<'_>)> {
     let after = |header: usize| bytes.get(header..).and_then(|bytes| LaxSlicedPacket::from_ip(bytes).ok());
     let packet = match link.0 {
@@ -274,8 +275,8 @@ mod tests {
     }
 
     proptest! {
-        /// Holes, lines without an end, literals without one, commands without answers: whatever is said on however
-        /// many connections.
+        /// Holes, lines without an end, literals without one, commands without answers: memory is bounded for any
+        /// number of connections.
         #[test]
         fn what_waits_is_counted_and_bounded_over_all_connections(
             packets in prop::collection::vec(

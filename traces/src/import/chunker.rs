@@ -1,44 +1,44 @@
 //! Lines of IMAP with their literals: `A1 LOGIN {3}`, then three bytes, then the rest of the line.
 
-/// Longest text of a line that is kept; the rest is counted only. Commands that matter are far shorter.
+/// The longest stored text of a line, bytes; the rest is only counted. Relevant commands are far shorter.
 const KEPT: usize = 8 << 10;
 
-/// Longest literal that is kept as text, as a quoted string: the name of a user or folder may come as one.
+/// The longest literal stored as text, as a quoted string: the name of a user or folder may come as one.
 const KEPT_LITERAL: u64 = 512;
 
 /// A line with its literals.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Piece {
-    /// As text. Long literals are left out.
+    /// The line as text, without long literals.
     pub text: String,
-    /// All of its bytes.
+    /// The number of its bytes.
     pub bytes: u64,
 }
 
-/// Cuts a stream of bytes into lines, however it is cut into packets.
+/// Splits a stream of bytes into lines, however it is cut into packets.
 #[derive(Debug, Default)]
 pub struct Chunker {
     line: Vec<u8>,
-    /// Where the text after the last literal begins.
+    /// The start of the text after the last literal.
     tail: usize,
     bytes: u64,
-    /// What is left of a literal, and whether it is kept.
+    /// The remaining bytes of a literal, and whether it is stored.
     literal: u64,
     kept: bool,
 }
 
 impl Chunker {
-    /// No line has begun.
+    /// True if no line has begun.
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
     }
 
-    /// Bytes that are kept of a line that is not whole.
+    /// The number of stored bytes of an incomplete line.
     pub fn held(&self) -> usize {
         self.line.len()
     }
 
-    /// Takes the next bytes; gives the lines that are whole.
+    /// Takes the next bytes; emits the complete lines.
     pub fn take(&mut self, mut bytes: &[u8], give: &mut impl FnMut(Piece)) {
         while !bytes.is_empty() {
             if self.literal > 0 {

@@ -1,8 +1,8 @@
-//! How far lines without a zone are ahead of UTC, by the sessions that are in lines of both kinds.
+//! The offset of lines without a zone from UTC, found from the sessions in lines of both kinds.
 //!
 //! Dovecot stamps its log in local time and its events in UTC. A session's login line and its first event are written
-//! at nearly the same moment, so what lies between the two stamps is the zone. Where a log holds events, each of these
-//! lines has both stamps.
+//! at nearly the same moment, so the difference of the two stamps is the zone. In a log that contains events, each of
+//! these lines has both stamps.
 
 use std::{
     collections::BTreeMap,
@@ -12,16 +12,16 @@ use std::{
 
 use super::timestamps::zone_name;
 
-/// Sessions that are compared: those with the smallest hashes, so that both kinds of lines keep the same ones.
+/// The number of compared sessions: those with the smallest hashes, so that both kinds of lines keep the same ones.
 const SESSIONS: usize = 4096;
 
 /// Zones are whole quarters of an hour.
 const QUARTER: i64 = 15 * 60 * 1_000_000;
 
-/// Farthest from UTC that a zone is: 14 hours.
+/// The largest offset of a zone from UTC: 14 hours, in quarters of an hour.
 const FARTHEST: i64 = 14 * 4;
 
-/// Whole hours that zones are ahead of UTC.
+/// The offsets of zones in whole hours.
 const HOURS: RangeInclusive<i32> = -12..=14;
 
 /// Zones between whole hours that are in use, with those of summer time (IANA's time zone database).
@@ -30,71 +30,71 @@ const BETWEEN_HOURS: [&str; 13] = [
     "+12:45", "+13:45",
 ];
 
-/// Fewest sessions that decide a zone of quarters of an hour. Nine of ten must agree, so with fewer than ten none may
-/// be at odds, and nothing shows how the clients of this log behave: a few that are silent for ten minutes after their
-/// logins make +08:45 of Japan's +09:00. To make another zone of whole or half hours they would have to be silent for
-/// over 22 minutes.
+/// The smallest number of sessions that decide a zone of quarters of an hour. Nine of ten must agree, so with fewer
+/// than ten all must, and nothing shows how the clients of this log behave: a few that are silent for ten minutes after
+/// their logins turn Japan's +09:00 into +08:45. To turn it into another zone of whole or half hours they would have to
+/// be silent for over 22 minutes.
 const FEWEST_FOR_QUARTERS: u64 = 10;
 
-/// Share of the sessions that must agree. A client that stays silent for long after its login is no evidence.
+/// The share of sessions that must agree. A client with a long silence after its login is no evidence.
 const AGREE: f64 = 0.9;
 
 /// Compares the stamps of sessions.
 #[derive(Debug, Default)]
 pub struct Clocks {
     sessions: BTreeMap<u64, Seen>,
-    /// Lines with both stamps, by quarters of an hour between these.
+    /// Lines with both stamps, by the difference of the stamps in quarters of an hour.
     lines: BTreeMap<i64, u64>,
-    /// The first file with a stamp that says no zone and tells of a user, and the first with a time that is known.
+    /// The first file with a stamp without a zone for a user's event, and the first with a known time.
     files: [Option<String>; 2],
 }
 
-/// What is known of a time.
+/// The kind of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StampZone {
-    /// Its stamp says no zone.
+    /// Its stamp has no zone.
     Local,
-    /// It is that of UTC: the stamp says its zone, or counts from 1970.
+    /// It is UTC: the stamp has a zone, or counts from 1970.
     Zoned,
 }
 
-/// When a session began.
+/// The start of a session.
 #[derive(Debug, Default)]
 struct Seen {
-    /// By a stamp without a zone, as if that were UTC.
+    /// By a stamp without a zone, read as UTC.
     local: Option<i64>,
-    /// By one that says its zone.
+    /// By a stamp with a zone.
     zoned: Option<i64>,
 }
 
-/// What was found.
+/// The result of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ahead {
-    /// Seconds that stamps without a zone are ahead.
+    /// The offset of stamps without a zone, seconds.
     pub seconds: i32,
-    /// Sessions (or lines) that say so.
+    /// Sessions (or lines) that agree with it.
     pub agree: u64,
-    /// Those that were compared.
+    /// Sessions (or lines) that were compared.
     pub of: u64,
 }
 
 impl Clocks {
-    /// A file has times of this kind.
+    /// Notes that a file has times of this kind.
     pub fn file(&mut self, kind: StampZone, name: &str) {
         self.files[kind as usize].get_or_insert_with(|| name.to_owned());
     }
 
-    /// A session's login, by a stamp without a zone.
+    /// Notes a session's login, by a stamp without a zone.
     pub fn local(&mut self, session: &str, at: i64) {
         self.seen(session, |seen| seen.local = Some(seen.local.map_or(at, |before| before.min(at))));
     }
 
-    /// Something of a session, by a stamp with a zone.
+    /// Notes an event of a session, by a stamp with a zone.
     pub fn zoned(&mut self, session: &str, at: i64) {
         self.seen(session, |seen| seen.zoned = Some(seen.zoned.map_or(at, |before| before.min(at))));
     }
 
-    /// A line that has both stamps.
+    /// Notes a line that has both stamps.
     pub fn line(&mut self, local: i64, zoned: i64) {
         *self.lines.entry(quarters(local - zoned)).or_default() += 1;
     }
@@ -113,11 +113,11 @@ impl Clocks {
         }
     }
 
-    /// How far stamps without a zone are ahead, beyond the seconds of a zone that they were read with; `None`: there is
+    /// The offset of stamps without a zone, beyond the seconds of the zone that they were read with; `None`: there is
     /// nothing to compare.
     ///
     /// # Errors
-    /// If it cannot be told, with the reason.
+    /// If the offset is ambiguous, with the reason.
     pub fn ahead(&self, read_with: i32) -> Result<Option<Ahead>, String> {
         let mut votes = BTreeMap::new();
         for seen in self.sessions.values() {
@@ -125,7 +125,7 @@ impl Clocks {
                 *votes.entry(quarters(local - zoned)).or_insert(0) += 1;
             }
         }
-        // Only a line in local time needs its zone to be known, and only if another clock is there.
+        // The zone matters only for lines in local time, and only if there is another clock.
         let [Some(local), Some(zoned)] = &self.files else { return Ok(None) };
         let (votes, what) = if votes.is_empty() { (&self.lines, "lines") } else { (&votes, "sessions") };
         let of: u64 = votes.values().sum();
@@ -175,7 +175,7 @@ impl Clocks {
     }
 }
 
-/// True if the clocks of some place are so many seconds ahead of UTC.
+/// True if some place has this offset from UTC, seconds.
 fn is_zone(seconds: i32) -> bool {
     let whole_hours = seconds % 3600 == 0 && HOURS.contains(&(seconds / 3600));
     whole_hours || BETWEEN_HOURS.contains(&zone_name(seconds).as_str())
@@ -190,7 +190,7 @@ fn seconds(quarters: i64) -> i32 {
     i32::try_from(quarters * 900).unwrap_or(0)
 }
 
-/// A zone, or what is too far away to be one.
+/// A zone as text, or a difference too large for one.
 fn shown(quarters: i64) -> String {
     if quarters.abs() > FARTHEST { format!("{} h", quarters / 4) } else { zone_name(seconds(quarters)) }
 }
@@ -208,7 +208,7 @@ mod tests {
         clocks
     }
 
-    /// Sessions a minute apart, whose login lines are that far ahead.
+    /// Sessions a minute apart, whose login lines have these offsets.
     fn sessions(ahead: impl Fn(i64) -> i64) -> Clocks {
         so_many_sessions(100, ahead)
     }
@@ -218,7 +218,7 @@ mod tests {
         for number in 0..count {
             let (name, at) = (format!("S{number}"), number * 60_000_000);
             clocks.local(&name, at + ahead(number));
-            // The first command comes a little later; the next ones say nothing more.
+            // The first command comes a little later; the next ones add no information.
             clocks.zoned(&name, at + 300_000);
             clocks.zoned(&name, at + 2 * HOUR);
         }
@@ -232,7 +232,7 @@ mod tests {
             let expected = Ahead { seconds: (ahead / 1_000_000) as i32, agree: 100, of: 100 };
             assert_eq!(found, Ok(Some(expected)));
         }
-        // A few clients that stay silent for long do not hide it.
+        // A few clients with a long silence do not hide it.
         let found = sessions(|number| if number % 20 == 0 { HOUR / 2 } else { HOUR }).ahead(0).expect("an hour");
         assert_eq!(found, Some(Ahead { seconds: 3600, agree: 95, of: 100 }));
     }
@@ -267,10 +267,10 @@ mod tests {
         let mut expected: Vec<i64> = whole.chain(between).collect();
         expected.sort_unstable();
         assert_eq!(zones, expected);
-        // All clients of a log that are silent for a quarter of an hour make no zone.
+        // A log whose clients are all silent for a quarter of an hour gives no zone.
         let silent = sessions(|_| HOUR - QUARTER).ahead(0).expect_err("no zone");
         assert!(silent.contains("+00:45 ahead of UTC, which is no zone of any place"), "{silent}");
-        // What was read with a zone is that much further.
+        // For stamps read with a zone the offset is in addition to it.
         let quarter = sessions(|_| QUARTER);
         assert!(quarter.ahead(0).is_err());
         assert_eq!(quarter.ahead(5 * 3600 + 1800).map(|found| found.map(|ahead| ahead.seconds)), Ok(Some(900)));
@@ -289,7 +289,7 @@ mod tests {
             assert!(few.starts_with("by 9 sessions") && few.contains("fewer than 10 sessions"), "{few}");
             assert!(ahead(10, zone).is_ok(), "{zone}");
         }
-        // A line that has both stamps is written at one moment: one is enough.
+        // A line with both stamps is written at one moment: one is enough.
         let mut lines = of_two_files();
         lines.line(5 * HOUR + 3 * QUARTER, 3);
         assert_eq!(lines.ahead(0), Ok(Some(Ahead { seconds: 20_700, agree: 1, of: 1 })));

@@ -1,4 +1,5 @@
-//! A session of IMAP as bytes both ways, with times: rawlogs, telemetry, packet captures. Gives its commands.
+//! An IMAP session as bytes in both directions, with times (rawlogs, telemetry, packet captures), and the commands in
+//! it.
 
 use std::{collections::VecDeque, io};
 
@@ -11,38 +12,38 @@ use super::{
 };
 use crate::trace::{RecordOutcome, Totals};
 
-/// Most commands that wait for their answers; a sound client waits long before.
+/// The largest number of commands without an answer; a correct client waits long before.
 const WAITING: usize = 1000;
 
-/// A session. Commands are told when they are answered, or when the session is over.
+/// A session. A command becomes an entry when it is answered, or when the session is over.
 #[derive(Debug)]
 pub struct Conversation {
     session: String,
     user: String,
     client: Chunker,
     server: Chunker,
-    /// When the client began the line that is not whole yet.
+    /// The time at which the client began the current, incomplete line.
     asked: i64,
     waiting: VecDeque<Waiting>,
-    /// Bytes that they take up, about.
+    /// The approximate size of these in bytes.
     waiting_bytes: usize,
     source: ConversationSource,
-    /// The folder that is selected.
+    /// The selected folder.
     folder: String,
-    /// Bytes from the server that no command was charged with yet.
+    /// Bytes from the server that are not yet attributed to a command.
     received: u64,
-    /// Nothing can be read any more: it goes on encrypted or compressed.
+    /// True once the session goes on encrypted or compressed, so that nothing can be read any more.
     closed_to_us: bool,
-    /// Somebody logged in, or the source begins after the login.
+    /// True once a user has logged in, or if the source begins after the login.
     logged_in: bool,
 }
 
-/// What the source of a conversation is like.
+/// The properties of a conversation's source.
 #[derive(Debug, Default)]
 struct ConversationSource {
-    /// Its times are whole seconds.
+    /// True if its times are whole seconds.
     coarse: bool,
-    /// The session is named after a file.
+    /// True if the session is named after a file.
     by_file: bool,
     /// The prefix of tags, which each connection of a session numbers from the start.
     connection: String,
@@ -50,16 +51,16 @@ struct ConversationSource {
     one_of_many: Option<Logins>,
 }
 
-/// Logins of a session that has many connections.
+/// The logins of a session with many connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Logins {
-    /// The first connection: its login is the session's.
+    /// The first connection: its login is the session's login.
     First,
-    /// A later one.
+    /// A later connection.
     Again,
 }
 
-/// A command that waits for its answer.
+/// A command without an answer yet.
 #[derive(Debug)]
 struct Waiting {
     at: i64,
@@ -67,14 +68,15 @@ struct Waiting {
     name: String,
     meaning: Meaning,
     sent: u64,
-    /// Who logs in with it.
+    /// The user that logs in with it.
     user: String,
-    /// Bytes that it takes up, about.
+    /// Its approximate size in bytes.
     size: usize,
 }
 
 impl Conversation {
-    /// A session of this name. `logged_in`: the source begins after the login; `user` is empty if it does not say who.
+    /// A session with this name. `logged_in`: the source begins after the login; `user` is empty if the source does not
+    /// name the user.
     pub fn new(session: String, user: String, logged_in: bool) -> Self {
         let (client, server) = (Chunker::default(), Chunker::default());
         Self {
@@ -93,26 +95,26 @@ impl Conversation {
         }
     }
 
-    /// The same, named after its file: the server knows it by another name.
+    /// Marks the session as named after its file: the server knows it by another name.
     pub fn named_by_file(mut self) -> Self {
         self.source.by_file = true;
         self
     }
 
-    /// The same, as one connection of a session that has many.
+    /// Marks the conversation as one of the many connections of a session.
     pub fn one_of_many(mut self, connection: &str, logins: Logins) -> Self {
         self.source.one_of_many = Some(logins);
         self.source.connection = format!("{connection} ");
         self
     }
 
-    /// The same, from a source whose times are whole seconds.
+    /// Marks the times as whole seconds.
     pub fn in_whole_seconds(mut self) -> Self {
         self.source.coarse = true;
         self
     }
 
-    /// Bytes from the client.
+    /// Takes bytes from the client.
     pub fn client(&mut self, at: i64, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
         self.written(at, sink);
         if self.closed_to_us {
@@ -124,14 +126,14 @@ impl Conversation {
         let mut pieces = Vec::new();
         self.client.take(bytes, &mut |piece| pieces.push(piece));
         for piece in pieces {
-            // A command with literals was begun before they came.
+            // A command with literals began before they came.
             let begun = std::mem::replace(&mut self.asked, at);
             self.command(begun, &piece, sink)?;
         }
         Ok(())
     }
 
-    /// Bytes from the server.
+    /// Takes bytes from the server.
     pub fn server(&mut self, at: i64, bytes: &[u8], sink: &mut Sink<'_>) -> io::Result<()> {
         self.written(at, sink);
         self.received += bytes.len() as u64;
@@ -143,20 +145,21 @@ impl Conversation {
         pieces.into_iter().try_for_each(|piece| self.answer(at, &piece.text, sink))
     }
 
-    /// A line that a log has by itself, of so many bytes with its literals, which it may have cut.
+    /// Takes a client's line from a log that splits lines itself. `bytes`: its length with its literals, which the log
+    /// may have cut.
     pub fn client_line(&mut self, at: i64, text: &str, bytes: u64, sink: &mut Sink<'_>) -> io::Result<()> {
         self.written(at, sink);
         self.command(at, &Piece { text: text.to_owned(), bytes }, sink)
     }
 
-    /// The same of the server.
+    /// Takes a server's line from such a log.
     pub fn server_line(&mut self, at: i64, text: &str, bytes: u64, sink: &mut Sink<'_>) -> io::Result<()> {
         self.written(at, sink);
         self.received += bytes;
         self.answer(at, text, sink)
     }
 
-    /// More bytes of what was said last.
+    /// Counts further bytes of the last line.
     pub fn more(&mut self, client: bool, bytes: u64) {
         match self.waiting.back_mut() {
             Some(command) if client => command.sent += bytes,
@@ -165,12 +168,12 @@ impl Conversation {
         }
     }
 
-    /// Bytes that are kept: lines that are not whole, commands without answers, names.
+    /// Bytes held in memory: incomplete lines, commands without answers, names.
     pub fn held(&self) -> usize {
         self.client.held() + self.server.held() + self.waiting_bytes + self.folder.len() + self.user.len()
     }
 
-    /// The session is over. `ended`: it really ended then; else the source does not say.
+    /// Ends the session. `ended`: it really ended then; else the source does not tell.
     pub fn finish(mut self, at: i64, ended: bool, sink: &mut Sink<'_>) -> io::Result<()> {
         while let Some(command) = self.waiting.pop_front() {
             self.tell(command, None, RecordOutcome::Unanswered, sink)?;
@@ -187,7 +190,7 @@ impl Conversation {
         sink.written(if self.source.coarse { within_second(at) } else { at..=at });
     }
 
-    /// A line of the client: a command, or what goes on with one (DONE, the words of AUTHENTICATE).
+    /// Takes a client's line: a command, or the continuation of one (DONE, the words of AUTHENTICATE).
     fn command(&mut self, at: i64, piece: &Piece, sink: &mut Sink<'_>) -> io::Result<()> {
         let mut words = piece.text.splitn(3, ' ');
         let (Some(tag), Some(name)) = (words.next(), words.next()) else { return Ok(()) };
@@ -204,14 +207,14 @@ impl Conversation {
             name = format!("UID {}", of.chars().take(32).collect::<String>().to_ascii_uppercase());
             args = rest;
         }
-        // Some logs leave names out: `LOGIN ****** [13]`.
+        // Some logs omit names: `LOGIN ****** [13]`.
         let user = if name == "LOGIN" { first_word(args) } else { String::new() };
         let user = if user.bytes().all(|c| c == b'*') { String::new() } else { user };
         let meaning = match (meaning(&name, args), self.source.one_of_many) {
             (Meaning::Logout, Some(_)) | (Meaning::Login, Some(Logins::Again)) => Meaning::Aside,
             (meaning, _) => meaning,
         };
-        // Its words are kept once, and those of its meaning once more at most.
+        // Its words are stored once, and those of its meaning at most once more.
         let size = size_of::<Waiting>() + 2 * piece.text.len();
         self.waiting_bytes += size;
         self.waiting.push_back(Waiting { at, tag: tag.to_owned(), name, meaning, sent: piece.bytes, user, size });
@@ -224,7 +227,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// A line of the server: an answer if it begins with a tag that waits.
+    /// Takes a server's line: an answer if it begins with the tag of a waiting command.
     fn answer(&mut self, at: i64, line: &str, sink: &mut Sink<'_>) -> io::Result<()> {
         let Some((tag, rest)) = line.split_once(' ') else { return Ok(()) };
         if tag == "*" {
@@ -262,7 +265,7 @@ impl Conversation {
         outcome: RecordOutcome,
         sink: &mut Sink<'_>,
     ) -> io::Result<()> {
-        // What is said before the login (CAPABILITY, a wrong password) belongs to no session yet.
+        // Commands before the login (CAPABILITY, a wrong password) belong to no session yet.
         if !self.logged_in {
             sink.dropped(&command.name);
             return Ok(());

@@ -1,42 +1,42 @@
-//! Lines of access logs that two files have, a log and its copy, are taken once.
+//! Takes lines of access logs that two files have, a log and its copy, once.
 //!
-//! Requests have no tags, and a user may ask for the same twice within the second of a stamp. So equal lines are
-//! counted in each file: what one of them has most often is how often it was asked. Entries come in the order of time,
-//! and at equal times file by file, so the lines of one moment are all that is kept.
+//! Requests have no tags, and a user may send the same request twice within the second of a stamp. So equal lines are
+//! counted in each file: the largest count of a file is the number of requests. Entries come in the order of time, and
+//! at equal times file by file, so only the lines of one moment are kept.
 
 use std::collections::HashMap;
 
 use super::entry::{LogEntry, LogLine, What};
 
-/// Most different lines of one moment that are kept. What is doubled beyond these is not noticed.
+/// The largest number of different lines of one moment that are kept. Duplicates of further lines are not detected.
 const LINES: usize = 250_000;
 
-/// Room of the table that is kept from one moment to the next.
+/// The capacity of the table that is kept from one moment to the next.
 const ROOM: usize = 4096;
 
-/// Looks for copies among entries, which come in the order of time.
+/// Detects copies among entries, which come in the order of time.
 #[derive(Debug, Default)]
 pub struct Copies {
     at: i64,
-    /// Lines of this moment.
+    /// The lines of this moment.
     seen: HashMap<u64, Seen>,
-    /// Lines that are copies.
+    /// The number of copies.
     pub found: u64,
 }
 
-/// How often a line was there.
+/// Counts of a line.
 #[derive(Debug)]
 struct Seen {
-    /// In the file that had it most often, so far.
+    /// The largest count in a file so far.
     most: u32,
-    /// The file that had it last.
+    /// The last file that had it.
     file: u32,
-    /// In that one.
+    /// The count in that file.
     here: u32,
 }
 
 impl Copies {
-    /// True if another file has this line as often as this one has it so far.
+    /// True if another file has this line at least as often as this file so far.
     pub fn has(&mut self, entry: &LogEntry) -> bool {
         let What::Page(page) = &entry.what else { return false };
         let Some(LogLine { file, id }) = page.line else { return false };
@@ -71,7 +71,7 @@ mod tests {
         LogEntry { at, session: String::new(), user: "joe".into(), what: What::Page(page) }
     }
 
-    /// Which of these lines are taken.
+    /// The lines that are taken.
     fn taken(lines: &[(i64, u32, u64)]) -> Vec<usize> {
         let mut copies = Copies::default();
         let taken = lines.iter().enumerate().filter(|(_, (at, file, id))| !copies.has(&line(*at, *file, *id)));
@@ -94,7 +94,7 @@ mod tests {
         let all = LINES as u64 + 1000;
         assert_eq!((0..all).filter(|id| copies.has(&line(1, 0, *id))).count(), 0);
         assert_eq!(copies.seen.len(), LINES);
-        // What is kept is still known, and what is not is taken for new.
+        // Stored lines are still recognised, and the others count as new.
         assert_eq!((0..all).filter(|id| copies.has(&line(1, 1, *id))).count(), LINES);
         copies.has(&line(2, 1, 1));
         assert!(copies.seen.capacity() < 4 * ROOM, "{}", copies.seen.capacity());

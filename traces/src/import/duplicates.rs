@@ -1,9 +1,9 @@
-//! Commands that come from two sources are taken once: the same log twice, a copy of it, or rawlogs beside events.
+//! Takes commands that come from two sources once: the same log twice, a copy of it, or rawlogs in addition to events.
 //!
-//! A command of the same session, name, tag and time is the same command. A rawlog does not know its session's name:
-//! there it is the same user, tag and name at nearly the same time, and from then on the two sessions are one. Entries
-//! are held for as long as sources may differ, so that whichever comes first, nothing of a session goes out under
-//! another name.
+//! A command with the same session, name, tag and time is the same command. A rawlog does not contain its session's
+//! name: there the user, tag and name must be the same and the times nearly equal, and from then on the two sessions
+//! are one. Entries are held for as long as the times of two sources may differ, so that, whichever source comes first,
+//! no entry of a session is emitted under another name.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,37 +12,37 @@ use std::{
 
 use super::entry::{Command, LogEntry, What};
 
-/// So far apart may two sources put a command: microseconds. A rawlog says when its line was read, an event when it was
-/// begun.
+/// The largest difference between the times of one command in two sources, microseconds. A rawlog has the time at which
+/// the line was read, an event the time at which the command began.
 const APART: i64 = 50_000;
 
-/// Most entries that are held. Beyond, the earliest go out; what is doubled across so many is not noticed.
+/// The largest number of held entries. Beyond it the earliest are emitted; duplicates across so many are not detected.
 const HELD: usize = 100_000;
 
-/// Holds entries, which come in the order of time, and gives them out once.
+/// Holds entries, which come in the order of time, and emits each command once.
 #[derive(Debug, Default)]
 pub struct Duplicates {
     held: VecDeque<Held>,
-    /// Entries that went out before the first of those that are held.
+    /// The number of entries emitted before the first of those that are held.
     gone: u64,
-    /// The commands among them, by what they have in common with their doubles: numbers of entries.
+    /// The commands among the held entries, by their key of comparison: numbers of entries.
     commands: HashMap<Same, Vec<u64>>,
-    /// Names of sessions that a rawlog calls otherwise. They are forgotten when the rawlog ends.
+    /// The server's names of sessions, by their name in a rawlog. Each is dropped at the end of the rawlog.
     names: HashMap<String, String>,
-    /// Commands that were left out.
+    /// The number of duplicates dropped.
     pub found: u64,
 }
 
 #[derive(Debug)]
 struct Held {
     entry: LogEntry,
-    /// A rawlog's command and the server's own word of it were found to be one.
+    /// A rawlog's command and the server's own report of it were found to be one.
     paired: bool,
-    /// It is left out, as the other one stays.
+    /// The entry is dropped, as the other one stays.
     out: bool,
 }
 
-/// What a command and its double have in common.
+/// The key by which a command and its duplicate are compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Same {
     user: String,
@@ -53,7 +53,7 @@ struct Same {
 impl Same {
     fn of(entry: &LogEntry) -> Option<Self> {
         let What::Command(command) = &entry.what else { return None };
-        // Within a second there is time for many commands alike, unless they are numbered.
+        // Within a second there is time for many equal commands, unless they are numbered.
         if command.coarse && command.tag.is_empty() {
             return None;
         }
@@ -62,10 +62,10 @@ impl Same {
 }
 
 impl Duplicates {
-    /// Takes the next entry; gives those out that nothing later can be a double of.
+    /// Takes the next entry; emits the entries of which no later one can be a duplicate.
     ///
     /// # Errors
-    /// Those of `give`.
+    /// Errors of `give`.
     pub fn take(&mut self, entry: LogEntry, mut give: impl FnMut(LogEntry) -> io::Result<()>) -> io::Result<()> {
         let now = entry.at;
         while self.held.len() >= HELD || self.held.front().is_some_and(|first| now - first.entry.at > APART) {
@@ -82,7 +82,7 @@ impl Duplicates {
         Ok(())
     }
 
-    /// True if the entry has a double that stays in its place. A double of a rawlog gives way to it.
+    /// True if the entry has a duplicate that stays. A duplicate from a rawlog is dropped in favour of the entry.
     fn is_double(&mut self, same: &Same, entry: &LogEntry) -> bool {
         let Some(like) = self.commands.get(same) else { return false };
         let place = |number: &u64| usize::try_from(*number - self.gone).unwrap_or(usize::MAX);
@@ -111,10 +111,10 @@ impl Duplicates {
         false
     }
 
-    /// Nothing more comes.
+    /// Ends the input.
     ///
     /// # Errors
-    /// Those of `give`.
+    /// Errors of `give`.
     pub fn finish(&mut self, mut give: impl FnMut(LogEntry) -> io::Result<()>) -> io::Result<()> {
         while !self.held.is_empty() {
             self.release(&mut give)?;
@@ -122,7 +122,7 @@ impl Duplicates {
         Ok(())
     }
 
-    /// Gives out the earliest.
+    /// Emits the earliest entry.
     fn release(&mut self, give: &mut impl FnMut(LogEntry) -> io::Result<()>) -> io::Result<()> {
         let Some(Held { mut entry, out, .. }) = self.held.pop_front() else { return Ok(()) };
         if let Some(same) = Same::of(&entry)
@@ -151,16 +151,16 @@ impl Duplicates {
     }
 }
 
-/// Names that a session may have: two rawlogs of it, and the server's own.
+/// The largest number of names of a session: two rawlogs of it, and the server's own.
 const MOST_NAMES: usize = 3;
 
-/// The same command from a copy of its source.
+/// True for the same command from a copy of its source.
 fn equal(one: &LogEntry, other: &LogEntry) -> bool {
     let copies_of_a_file = by_file(one) && by_file(other) && !coarse(other);
     one.at == other.at && (one.session == other.session || copies_of_a_file)
 }
 
-/// A rawlog's command, and the server's own word of it.
+/// True for a rawlog's command and the server's own report of it.
 fn told_otherwise(one: &LogEntry, other: &LogEntry) -> bool {
     by_file(one) != by_file(other) && !coarse(one) && !coarse(other) && (other.at - one.at).abs() <= APART
 }
@@ -199,7 +199,7 @@ mod tests {
         LogEntry { at, session: session.into(), user: "joe".into(), what: What::End(Totals::default()) }
     }
 
-    /// What comes out, as times and sessions, and how many were left out.
+    /// The emitted entries, as times and sessions, and the number of dropped ones.
     fn once(mut entries: Vec<LogEntry>) -> (Vec<(i64, String)>, u64) {
         entries.sort_by_key(|entry| entry.at);
         let mut doubles = Duplicates::default();
@@ -227,7 +227,7 @@ mod tests {
         let thrice = [log(), log(), log()].concat();
         assert_eq!(once(thrice), (gone_out(&[(0, "S1"), (0, "S2"), (9, "S1"), (70_000, "S1")]), 8));
         assert_eq!(once(log()).1, 0);
-        // The same tag again at another time is another command.
+        // The same tag at another time is another command.
         assert_eq!(once(vec![command(0, "S1", "a"), command(1, "S1", "a")]).1, 0);
     }
 
@@ -237,7 +237,7 @@ mod tests {
             once(vec![
                 command(1000 + offset, "/raw/joe/1", "1"),
                 command(1000, "S1", "1"),
-                // Only one of the two has these.
+                // Only one of the two sources has these.
                 command(900_000 + offset, "/raw/joe/1", "2"),
                 command(1_000_000, "S1", "3"),
                 end(2_000_000, "/raw/joe/1"),

@@ -1,4 +1,4 @@
-//! From the actions of sessions to records, under pseudonyms.
+//! Converts the actions of sessions to records under pseudonyms.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use crate::{
     trace::{LEAVE, LOGIN, Record, Totals, split_object},
 };
 
-/// A record that waits to be sorted.
+/// A record before it is sorted.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct Emitted(pub Record<'static>);
@@ -33,19 +33,19 @@ impl Sorted for Emitted {
     }
 }
 
-/// Takes actions, and keeps the account of what the trace will have. Offsets are still microseconds since 1970.
+/// Takes actions, and keeps the account of the trace. Offsets are still microseconds since 1970.
 #[derive(Debug)]
 pub struct Emit<'a> {
-    /// How names are replaced.
+    /// The replacement of names.
     pub names: &'a Pseudonyms,
     /// The account.
     pub tally: &'a mut Tally,
-    /// Where records go.
+    /// The destination of records.
     pub out: &'a mut Spool<Emitted>,
 }
 
 impl Emit<'_> {
-    /// An action of a session, if one is complete.
+    /// Takes an action of a session, if one is complete.
     pub fn some(&mut self, session: &mut OpenSession, complete: Option<OpenPage>) -> io::Result<()> {
         let Some(page) = complete else { return Ok(()) };
         if !session.shown && page.action != LOGIN {
@@ -57,13 +57,13 @@ impl Emit<'_> {
         self.action(session, page.at, page.action, object, &cost)
     }
 
-    /// A whole page of a web server. Such sessions need no login: a cookie may be older than the log.
+    /// Takes a complete page of a web server. Such sessions need no login: a cookie may be older than the log.
     pub fn whole(&mut self, session: &mut OpenSession, at: i64, page: &Page) -> io::Result<()> {
         let (folder, messages) = split_object(&page.object);
         self.action(session, at, &page.action, self.names.of_object(folder, messages), &page.cost)
     }
 
-    /// The end of a session: nothing more of it comes.
+    /// Takes the end of a session: it has no further actions.
     pub fn end(&mut self, session: &OpenSession) -> io::Result<()> {
         if !session.shown {
             return Ok(());
@@ -104,7 +104,7 @@ impl Emit<'_> {
 
     fn record(&self, session: &OpenSession, at: i64, action: &str) -> Record<'static> {
         let name = self.names.of(Of::Session, &session.name);
-        // Who it was is not known: then each session is a user of its own.
+        // If the user is not known, each session is a user of its own.
         let user = if session.user.is_empty() { name.clone() } else { self.names.of(Of::User, &session.user) };
         Record {
             offset: u64::try_from(at).unwrap_or(0),

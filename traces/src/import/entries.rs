@@ -1,29 +1,29 @@
-//! All entries of an import, in the order of time once the clock of each is known.
+//! All entries of an import, sorted by time once the clock of each is known.
 
 use std::{io, iter::Peekable};
 
 use super::{clocks::Clocks, entry::LogEntry, timestamps::TIMES};
 use crate::spool::{Merge, Sorted as _, Spool};
 
-/// What all files say.
+/// The entries of all files.
 #[derive(Debug)]
 pub struct Entries {
-    /// At times that are known.
+    /// Entries at known times.
     pub zoned: Spool<LogEntry>,
-    /// At times by stamps without a zone, as if that were UTC.
+    /// Entries at times by stamps without a zone, read as UTC.
     pub local: Spool<LogEntry>,
-    /// What becomes of these.
+    /// The comparison of clocks, which decides about the latter.
     pub clocks: Clocks,
 }
 
 impl Entries {
     /// Sorts `part` entries at a time in memory.
     pub fn new(part: usize) -> Self {
-        // Lines without a zone are few beside others: what sessions did stands in those.
+        // Lines without a zone are few compared with others: these have the actions of sessions.
         Self { zoned: Spool::new(part), local: Spool::new(part / 4), clocks: Clocks::default() }
     }
 
-    /// All of them. `ahead`: microseconds that stamps without a zone are ahead of UTC.
+    /// All entries, sorted. `ahead`: the offset of stamps without a zone from UTC, microseconds.
     pub fn sorted(self, ahead: i64) -> io::Result<InOrder> {
         Ok(InOrder { zoned: self.zoned.sorted()?.peekable(), local: self.local.sorted()?.peekable(), ahead })
     }
@@ -43,7 +43,7 @@ impl Iterator for InOrder {
         let key =
             |entry: Option<&io::Result<LogEntry>>| entry.map(|entry| entry.as_ref().map_or(i64::MIN, LogEntry::key));
         let local_first = match (key(self.zoned.peek()), key(self.local.peek())) {
-            // A login stands before what follows it in the same moment.
+            // A login comes before other entries of the same moment.
             (Some(zoned), Some(local)) => local.saturating_sub(self.ahead) <= zoned,
             (None, _) => true,
             (_, None) => false,

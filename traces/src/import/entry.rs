@@ -1,4 +1,4 @@
-//! What an importer says: one thing that happened, with the names of its source.
+//! The output of an importer: one event, with the names of its source.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,19 +7,19 @@ use crate::{
     trace::{RecordOutcome, Totals},
 };
 
-/// Something that a source has. Names are those of the source; pseudonyms come later.
+/// An event in a source. Names are those of the source; pseudonyms come later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
-    /// Microseconds since 1970.
+    /// The time, microseconds since 1970.
     #[serde(rename = "t")]
     pub at: i64,
-    /// The source's name of the session. Empty: sessions are made from a user's pauses.
+    /// The source's name of the session. Empty: sessions are derived from a user's pauses.
     #[serde(rename = "s")]
     pub session: String,
-    /// Empty: the source does not say.
+    /// The user. Empty: the source does not name it.
     #[serde(rename = "u", default, skip_serializing_if = "String::is_empty")]
     pub user: String,
-    /// What happened.
+    /// The kind of event.
     #[serde(rename = "w")]
     pub what: What,
 }
@@ -30,12 +30,12 @@ impl Sorted for LogEntry {
     }
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum What {
     /// A session began.
     Login {
-        /// The source's time is a whole second.
+        /// True if the source's time is a whole second.
         coarse: bool,
     },
     /// A command of IMAP.
@@ -52,23 +52,23 @@ pub struct Command {
     /// Its name, for the tally: `UID FETCH`.
     #[serde(rename = "c")]
     pub name: String,
-    /// What it means.
+    /// The command's meaning.
     #[serde(rename = "m")]
     pub meaning: Meaning,
-    /// The selected folder, where the source says it.
+    /// The selected folder, where the source names it.
     #[serde(rename = "f", default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
-    /// The source's times are whole seconds.
+    /// True if the source's times are whole seconds.
     #[serde(rename = "w", default, skip_serializing_if = "std::ops::Not::not")]
     pub coarse: bool,
-    /// The client's mark of it; empty if the source does not say. With many connections in a session, that of the
-    /// connection too.
+    /// The client's tag of the command; empty if the source does not have it. With many connections in a session, the
+    /// connection's tag too.
     #[serde(rename = "g", default, skip_serializing_if = "String::is_empty")]
     pub tag: String,
-    /// Its session is named after a file (rawlogs): other sources know it by another name.
+    /// True if its session is named after a file (rawlogs): other sources know the session by another name.
     #[serde(rename = "b", default, skip_serializing_if = "std::ops::Not::not")]
     pub by_file: bool,
-    /// How it went.
+    /// Its duration, size and outcome.
     #[serde(flatten)]
     pub cost: Cost,
 }
@@ -76,14 +76,14 @@ pub struct Command {
 /// An action that needs no merging.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
-    /// Which.
+    /// The action.
     pub action: String,
-    /// What it was about.
+    /// The object of the action.
     pub object: String,
-    /// The line of a log that it stands in, which may have a copy in another file.
+    /// The log line that contains the action, and which may have a copy in another file.
     #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
     pub line: Option<LogLine>,
-    /// How it went.
+    /// Its duration, size and outcome.
     #[serde(flatten)]
     pub cost: Cost,
 }
@@ -91,15 +91,15 @@ pub struct Page {
 /// A line of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLine {
-    /// Number of its file in the import.
+    /// The number of its file in the import.
     #[serde(rename = "f")]
     pub file: u32,
-    /// The same for equal lines.
+    /// A hash that equal lines share.
     #[serde(rename = "i")]
     pub id: u64,
 }
 
-/// How a request went.
+/// The duration, the size and the outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cost {
     /// Microseconds until the answer was complete.
@@ -111,32 +111,32 @@ pub struct Cost {
     /// Bytes from the service.
     #[serde(rename = "out", default, skip_serializing_if = "Option::is_none")]
     pub received: Option<u64>,
-    /// What became of it.
+    /// The outcome.
     #[serde(rename = "r", default)]
     pub outcome: RecordOutcome,
 }
 
-/// What a command means for the page that a web mail would show. It holds no search words and no flags' names.
+/// The meaning of a command for the page that a web mail would show. It contains no search words and no flags' names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Meaning {
     /// LOGIN, AUTHENTICATE.
     Login,
-    /// LIST and its kind; the number tells one such question from another.
+    /// LIST and the like; the number identifies the question.
     Folders(u64),
     /// SELECT, EXAMINE.
     Select(String),
     /// FETCH of headers, flags or sizes.
     Headers {
-        /// Of these messages.
+        /// The messages.
         set: Set,
-        /// It asks for flags or numbers alone, as clients do to keep up to date.
+        /// True if only flags or numbers are requested, as clients do to keep up to date.
         only_flags: bool,
     },
     /// FETCH of a body, or a part of one.
     Body {
-        /// Of these messages.
+        /// The messages.
         set: Set,
-        /// Tells one such question from another.
+        /// Identifies the question.
         item: u64,
     },
     /// STORE that marks messages as deleted.
@@ -147,14 +147,14 @@ pub enum Meaning {
     Expunge,
     /// COPY, MOVE.
     Copy {
-        /// Of these messages.
+        /// The messages.
         set: Set,
-        /// To the trash.
+        /// True if the destination is the trash.
         trash: bool,
-        /// MOVE: the messages are gone from here.
+        /// True for MOVE: the messages are gone from the folder.
         moved: bool,
     },
-    /// SEARCH, SORT or THREAD with words or dates to look for.
+    /// SEARCH, SORT or THREAD with words or dates.
     Search,
     /// SEARCH, SORT or THREAD of everything, or by flags: a list in some order.
     Order,
@@ -164,29 +164,29 @@ pub enum Meaning {
     DeleteFolder(String),
     /// APPEND.
     Append,
-    /// CLOSE: expunges, silently.
+    /// CLOSE: expunges without a report.
     Close,
     /// LOGOUT.
     Logout,
-    /// NOOP and its kind: nothing that a page shows.
+    /// NOOP and the like: no page shows them.
     Aside,
-    /// No command that we know.
+    /// An unknown command.
     Unknown,
 }
 
-/// Messages that a command is about.
+/// The messages that a command is about.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Set {
     /// As written: `12`, `1:10`, `3,5,9`. At most 64 bytes.
     #[serde(rename = "m")]
     pub messages: String,
-    /// By unique id, not by number.
+    /// True if messages are named by unique id, not by number.
     #[serde(rename = "u", default)]
     pub uid: bool,
 }
 
 impl Set {
-    /// It names one message.
+    /// True if the set names one message.
     #[must_use]
     pub fn one(&self) -> bool {
         !self.messages.is_empty() && self.messages.bytes().all(|c| c.is_ascii_digit())

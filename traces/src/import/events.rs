@@ -1,7 +1,7 @@
-//! Dovecot's event export: a JSON object a line, with the names of 2.3 and of 2.4.
+//! Dovecot's event export: one JSON object per line, with the names of 2.3 and of 2.4.
 //!
-//! `imap_command_finished` tells of a command, `mail_user_session_finished` of a session. Lines come in the order of
-//! their ends. Source: Dovecot's documentation, "Event export" and "Events"; checked on a recording of 2.3.19.
+//! `imap_command_finished` reports a command, `mail_user_session_finished` a session. Lines come in the order of their
+//! ends. Source: Dovecot's documentation, "Event export" and "Events"; checked on a recording of 2.3.19.
 
 use std::{borrow::Cow, io};
 
@@ -48,7 +48,7 @@ struct Fields<'a> {
     net_out_bytes: Option<u64>,
 }
 
-/// Hears one object. `stamp`: that of the log line that it stands in, if it does.
+/// Takes one object. `stamp`: the stamp of the log line that contains it, if there is one.
 pub fn hear(line: &str, stamp: Option<Stamp>, sink: &mut Sink<'_>) -> io::Result<Heard> {
     let event: Event<'_> = match serde_json::from_str(line) {
         Ok(event) => event,
@@ -59,7 +59,7 @@ pub fn hear(line: &str, stamp: Option<Stamp>, sink: &mut Sink<'_>) -> io::Result
     };
     let Event { event, start_time: When(start), end_time: When(end), fields } = event;
     let session = &fields.session;
-    // A line tells of what is over: it is written at its end.
+    // An event is written at its end.
     sink.written(end..=end);
     if let Some(stamp) = stamp.filter(|stamp| stamp.local) {
         sink.both_stamps(stamp.at, end);

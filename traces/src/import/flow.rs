@@ -1,27 +1,27 @@
-//! A TCP connection: its segments put in order, both ways, for a [`Conversation`].
+//! A TCP connection: its segments in order, in both directions, for a [`Conversation`].
 
 use std::{collections::BTreeMap, io};
 
 use super::{conversation::Conversation, sink::Sink};
 
-/// Most bytes that wait for a segment before them; then that one is taken for lost.
+/// The largest number of bytes that wait for an earlier segment; beyond it the missing one counts as lost.
 const WAITING: usize = 1 << 20;
 
-/// Most segments that wait.
+/// The largest number of segments that wait.
 const SEGMENTS: usize = 1024;
 
-/// What a packet says of its connection.
+/// A packet's part of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Segment<'a> {
-    /// Number of its first byte.
+    /// The sequence number of its first byte.
     pub sequence: u32,
-    /// It opens the connection.
+    /// True if it opens the connection.
     pub syn: bool,
-    /// Its sender has nothing more to say.
+    /// True if its sender sends nothing more.
     pub fin: bool,
-    /// The connection is broken off.
+    /// True if it resets the connection.
     pub reset: bool,
-    /// What it carries.
+    /// The payload.
     pub bytes: &'a [u8],
 }
 
@@ -42,27 +42,27 @@ impl Flow {
         Self { session, client: Order::default(), server: Order::default(), last: 0, reset: false }
     }
 
-    /// Somebody said something on it.
+    /// True if any bytes were sent on it.
     pub fn spoken(&self) -> bool {
         self.client.given + self.server.given > 0
     }
 
-    /// Bytes that are kept: for segments before them, for the rest of their line, and for answers.
+    /// The number of bytes held: for earlier segments, for the rest of a line, and for answers.
     pub fn held(&self) -> usize {
         self.client.waiting + self.server.waiting + self.session.held()
     }
 
-    /// When it was last heard of.
+    /// The time of its last packet.
     pub fn last(&self) -> i64 {
         self.last
     }
 
-    /// Nothing more will be said on it.
+    /// True if no more bytes follow.
     pub fn over(&self) -> bool {
         self.reset || (self.client.ended() && self.server.ended())
     }
 
-    /// Takes a segment of either side.
+    /// Takes a segment from either side.
     pub fn take(&mut self, at: i64, from_client: bool, segment: &Segment<'_>, sink: &mut Sink<'_>) -> io::Result<()> {
         self.last = self.last.max(at);
         self.reset |= segment.reset;
@@ -77,23 +77,23 @@ impl Flow {
         Ok(())
     }
 
-    /// It is over, or the capture is.
+    /// Ends the connection, or the capture.
     pub fn finish(self, sink: &mut Sink<'_>) -> io::Result<()> {
-        // Who is still connected when the capture ends has not left. One side's last word is enough to know that it
-        // ended.
+        // A client still connected at the end of the capture has not left. The end of one side is enough for the end of
+        // the connection.
         let ended = self.reset || self.client.ended() || self.server.ended();
         self.session.finish(self.last, ended, sink)
     }
 }
 
-/// One side's bytes in their order. Distances are counted from the next byte, so that numbers may turn over.
+/// The bytes of one side in order. Positions are relative to the first byte, so that sequence numbers may wrap round.
 #[derive(Debug, Default)]
 struct Order {
     next: Option<u32>,
     /// Segments that came too early, by their distance from the first byte of the connection that was seen.
     early: BTreeMap<u64, Vec<u8>>,
     waiting: usize,
-    /// Bytes given out, and passed over as lost.
+    /// The number of bytes emitted, and skipped as lost.
     given: u64,
     end: Option<u64>,
 }
@@ -103,7 +103,7 @@ impl Order {
         self.end.is_some_and(|end| self.given >= end)
     }
 
-    /// Takes a segment; gives what is in order now.
+    /// Takes a segment; returns the bytes that are now in order.
     fn take(&mut self, segment: &Segment<'_>) -> Vec<Vec<u8>> {
         let first = segment.sequence.wrapping_add(u32::from(segment.syn));
         let next = *self.next.get_or_insert(first);
@@ -115,7 +115,7 @@ impl Order {
         }
         let (place, bytes) = match place {
             Some(place) if place >= self.given => (place, segment.bytes),
-            // Sent again: its first part, or all of it, is known.
+            // A retransmission: its first part, or all of it, is known.
             _ => {
                 let known = usize::try_from(-i64::from(ahead)).unwrap_or(usize::MAX);
                 (self.given, segment.bytes.get(known..).unwrap_or_default())
@@ -156,7 +156,7 @@ impl Order {
         found
     }
 
-    /// The next byte is this one.
+    /// Sets the position of the next byte.
     fn go_on(&mut self, place: u64) {
         let step = place - self.given;
         self.given = place;
@@ -179,7 +179,7 @@ mod tests {
         let mut order = Order::default();
         assert!(order.take(&Segment { syn: true, ..segment(u32::MAX - 1, b"") }).is_empty());
         assert_eq!(order.take(&segment(u32::MAX, b"ab")), [b"ab"]);
-        // The numbers have turned over: 1 is next.
+        // The numbers have wrapped round: 1 is next.
         assert!(order.take(&segment(3, b"ef")).is_empty());
         assert_eq!(order.take(&segment(0, b"bcd")), [b"cd".to_vec(), b"ef".to_vec()]);
         assert!(order.take(&segment(0, b"bcd")).is_empty());

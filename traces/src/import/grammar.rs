@@ -1,4 +1,4 @@
-//! From commands to actions, by what commands mean and never by time alone: traces may be compressed in time.
+//! Maps commands to actions, by the meaning of commands and never by time alone: traces may be compressed in time.
 //!
 //! | commands | action |
 //! |---|---|
@@ -13,49 +13,48 @@
 //! | NOOP, IDLE, CAPABILITY …, flags alone, APPEND | none: dropped |
 //!
 //! A SELECT alone is a list; directly before a FETCH of a body, a SEARCH, a STORE or a COPY it belongs to these, as
-//! with backends that connect anew for each page. "Directly" is one place where time is asked as well: within a window
-//! that is printed. The other is a search, one message's headers, and its body: the headers belong to what they are
-//! nearer to, as a search may find nothing.
+//! with backends that connect anew for each page. "Directly" is one of two places where time counts: within a window
+//! that the account states. The other is a search, one message's headers, and its body: the headers belong to the
+//! nearer of the two, as a search may find nothing.
 //!
-//! A question that was asked already is asked anew by a new page. Here is one session; [`super::sessions`] has all of
-//! them.
+//! A repeated question begins a new page. This module handles one session; [`super::sessions`] handles all of them.
 
 use super::{
     entry::{Command, Cost, Meaning, Set},
     page::{ActionProgress, Glimpse, OpenPage},
 };
 
-/// What a command did.
+/// The effect of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Did {
     /// It began an action.
     Began,
-    /// It belongs to the action that is open, or to the one before.
+    /// It joined the open action, or the one before.
     Merged,
     /// No page shows it.
     Dropped,
-    /// Nobody knows it.
+    /// It is not known.
     Unknown,
     /// It ends the session.
     Ended,
 }
 
-/// The action of a session that may go on.
+/// The open action of a session, and its state.
 #[derive(Debug, Default)]
 pub struct Grammar {
     page: Option<OpenPage>,
-    /// When the last login was.
+    /// The time of the last login.
     login: Option<i64>,
-    /// The folder that is selected, as far as commands told.
+    /// The selected folder, as far as commands tell.
     folder: String,
 }
 
-/// In sources whose times are whole seconds, what follows directly may stand in the next one.
+/// In sources whose times are whole seconds, a command that follows directly may have the next second.
 const WHOLE_SECOND: i64 = 1_000_000;
 
 impl Grammar {
-    /// Takes a command; gives the action that is complete with it, if one is. `window`: the longest pause, in
-    /// microseconds, after which a command still follows a SELECT directly.
+    /// Takes a command; returns the action that it completes, if any. `window`: the longest pause, in microseconds,
+    /// after which a command still follows a SELECT directly.
     pub fn take(&mut self, at: i64, window: i64, command: Command) -> (Did, Option<OpenPage>) {
         let Command { meaning, folder, coarse, cost, .. } = command;
         let window = if coarse { window.max(WHOLE_SECOND) } else { window };
@@ -84,9 +83,9 @@ impl Grammar {
         }
     }
 
-    /// A login that the source tells of in its own way. `coarse`: at some moment of the second that begins then.
+    /// Takes a login that the source reports by itself. `coarse`: its time is anywhere in the second that begins then.
     pub fn login(&mut self, at: i64, coarse: bool) -> Option<OpenPage> {
-        // The log's line and the session's own event tell of one login; so does the command before them.
+        // The log's line and the session's own event report one login; so does the command before them.
         if let Some(page) = &mut self.page
             && let ActionProgress::Login { coarse: known_coarsely } = &mut page.stage
         {
@@ -96,7 +95,7 @@ impl Grammar {
             }
             return None;
         }
-        // A line in whole seconds may come behind the first commands.
+        // A line in whole seconds may come after the first commands.
         if coarse && self.login.is_some_and(|login| at - login <= WHOLE_SECOND) {
             return None;
         }
@@ -105,15 +104,15 @@ impl Grammar {
         self.page.replace(OpenPage::new(at, "login", ActionProgress::Login { coarse }, Cost::default()))
     }
 
-    /// The action that is open is complete: nothing more comes.
+    /// Completes the open action: the session has no more commands.
     pub fn close(&mut self) -> Option<OpenPage> {
         self.settle(None);
         self.page.take()
     }
 
-    /// One message's headers were asked for after a search. If its body comes next, and the headers are nearer to that
-    /// than to the search, they belong to a message that is shown: then the search is complete, and given. Else they
-    /// are what was found.
+    /// Decides about one message's headers that were requested after a search. If its body comes next, and the headers
+    /// are nearer to that than to the search, they belong to a message that is shown: then the search is complete, and
+    /// returned. Else they are the search's result.
     fn settle(&mut self, next: Option<(i64, &Meaning)>) -> Option<OpenPage> {
         if let Some((_, Meaning::Aside | Meaning::Mark(_))) = next {
             return None;
@@ -136,7 +135,7 @@ impl Grammar {
         None
     }
 
-    /// What a command begins that joins nothing.
+    /// The action that a command begins if it joins none.
     fn begin(&mut self, at: i64, meaning: Meaning, cost: Cost) -> Option<Begun> {
         let page = |action, stage| Some(Begun::Page(Box::new(OpenPage::new(at, action, stage, cost))));
         let about = |begun: Option<Begun>, folder: &str, set: &Set| match begun {
@@ -154,7 +153,7 @@ impl Grammar {
                 about(page("list messages", ActionProgress::Selected), &folder, &Set::default())
             }
             Meaning::Order => about(page("list messages", ActionProgress::Selected), &self.folder, &Set::default()),
-            // To keep up to date, outside of any list: what NOOP is for others.
+            // A refresh outside of any list: the equivalent of NOOP in other clients.
             Meaning::Headers { only_flags: true, .. } => None,
             Meaning::Headers { set, .. } if set.one() => {
                 about(page("list messages", ActionProgress::Glimpsed(set.clone())), &self.folder, &set)
@@ -197,20 +196,20 @@ impl Grammar {
     }
 }
 
-/// What a command that joins nothing came to.
+/// The result of a command that joins no action.
 enum Begun {
     Page(Box<OpenPage>),
     Did(Did),
 }
 
-/// Most different questions that one page may ask: beyond, it is taken for a new one.
+/// The largest number of different questions of one page: a further one begins a new page.
 const QUESTIONS: usize = 4096;
 
-/// True if the command belongs to the page that is open; then the page's stage goes on.
+/// True if the command joins the open page; then the page's progress is updated.
 fn joins(page: &mut OpenPage, meaning: &Meaning, directly: bool) -> bool {
     let OpenPage { action, stage, messages, .. } = page;
     match (&mut *stage, meaning) {
-        // A second try at logging in, or the command beside the log's line.
+        // A second attempt to log in, or the command in addition to the log's line.
         (ActionProgress::Login { .. }, Meaning::Login) => true,
         (ActionProgress::Folders(asked), Meaning::Folders(question)) => ask(asked, *question),
         // The list of a folder: its order, flags to be up to date, and once its headers.
@@ -229,7 +228,7 @@ fn joins(page: &mut OpenPage, meaning: &Meaning, directly: bool) -> bool {
             ActionProgress::Listed | ActionProgress::Searched { .. },
             Meaning::Headers { only_flags: true, .. } | Meaning::Order,
         ) => true,
-        // The folder was only selected for what follows, as backends do that connect anew for each page.
+        // The folder was only selected for the next command, as by backends that connect anew for each page.
         (ActionProgress::Selected, Meaning::Body { set, item }) if directly && set.one() => {
             *action = "show message";
             messages.clone_from(&set.messages);
@@ -253,7 +252,7 @@ fn joins(page: &mut OpenPage, meaning: &Meaning, directly: bool) -> bool {
             *stage = ActionProgress::Gone { set: set.clone(), expunged: *moved };
             true
         }
-        // A look at one message's headers or structure, and then at its body.
+        // One message's headers or structure, and then its body.
         (ActionProgress::Glimpsed(seen), Meaning::Body { set, item }) if seen == set => {
             *action = "show message";
             *stage = ActionProgress::Shown { set: set.clone(), items: vec![*item] };
@@ -273,7 +272,7 @@ fn joins(page: &mut OpenPage, meaning: &Meaning, directly: bool) -> bool {
     }
 }
 
-/// True if this was not asked yet.
+/// True if this question is new.
 fn ask(asked: &mut Vec<u64>, question: u64) -> bool {
     let new = asked.len() < QUESTIONS && !asked.contains(&question);
     if new {

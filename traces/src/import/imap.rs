@@ -1,13 +1,14 @@
-//! What commands of IMAP (RFC 3501, 9051 and their extensions) mean for a web mail.
+//! The meaning of IMAP commands (RFC 3501, 9051 and their extensions) for a web mail.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::entry::{Meaning, Set};
 
-/// Longest set of messages that is kept.
+/// The longest stored set of messages, bytes.
 const LONGEST_SET: usize = 64;
 
-/// Words of a search that look for something. Without one it is a list in some order, or a client keeping up to date.
+/// Words with which a SEARCH looks for something. Without one it is a list in some order, or a client that keeps up to
+/// date.
 const LOOKS_FOR: [&str; 20] = [
     "SUBJECT",
     "FROM",
@@ -31,11 +32,11 @@ const LOOKS_FOR: [&str; 20] = [
     "X-GM-RAW",
 ];
 
-/// Last parts of the names of folders that stand for deleting.
+/// Last parts of folder names that mean trash.
 const TRASH: [&str; 9] =
     ["trash", "deleted items", "deleted messages", "deleted", "bin", "papierkorb", "gelöscht", "corbeille", "papelera"];
 
-/// What a command means. `name` may have `UID` before it; `args` is what follows, with literals as they come.
+/// The meaning of a command. `name` may begin with `UID`; `args` is the rest, with literals as they come.
 #[must_use]
 pub fn meaning(name: &str, args: &str) -> Meaning {
     let name = name.to_ascii_uppercase();
@@ -105,12 +106,12 @@ fn asks_for_body(items: &str) -> bool {
 fn store(args: &str, uid: bool) -> Meaning {
     let (set, rest) = set(args, uid);
     let rest = rest.trim_start().to_ascii_uppercase();
-    // `+FLAGS` and plain `FLAGS` set; `-FLAGS` takes away. A condition (UNCHANGEDSINCE …) may stand before them.
+    // `+FLAGS` and plain `FLAGS` set; `-FLAGS` removes. A condition (UNCHANGEDSINCE …) may precede them.
     let takes_away = rest.split_whitespace().any(|word| word.starts_with("-FLAGS"));
     if rest.contains("\\DELETED") && !takes_away { Meaning::MarkDeleted(set) } else { Meaning::Mark(set) }
 }
 
-/// The set that a command begins with, and what follows it.
+/// The set at the beginning of a command, and the rest.
 fn set(args: &str, uid: bool) -> (Set, &str) {
     let args = args.trim_start();
     let end = args.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(args.len());
@@ -156,7 +157,7 @@ fn is_trash(folder: &str) -> bool {
     TRASH.contains(&last)
 }
 
-/// A number that differs where questions differ. It is never written down.
+/// A hash that distinguishes questions. It is never written to a file.
 fn told_apart(name: &str, args: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     (name, args).hash(&mut hasher);

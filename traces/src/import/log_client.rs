@@ -12,9 +12,9 @@ pub struct LogClient<'a> {
 }
 
 impl<'a> LogClient<'a> {
-    /// `192.0.2.1 - joe`; with the virtual host before it (Apache's `vhost_combined`), or the addresses that a proxy
-    /// puts into `X-Forwarded-For` in place of the first: `203.0.113.5, 10.0.0.7 - joe`, of which the first is the
-    /// client's. Clients may be names (`HostnameLookups On`), as hosts are.
+    /// Parses `192.0.2.1 - joe`; with the virtual host before it (Apache's `vhost_combined`), or with the addresses
+    /// that a proxy puts into `X-Forwarded-For` in place of the first: `203.0.113.5, 10.0.0.7 - joe`, of which the
+    /// first is the client's. Clients may be names (`HostnameLookups On`), as hosts are.
     pub fn of(text: &'a str) -> Option<Self> {
         let words: Vec<&str> = text.split(' ').filter(|word| !word.is_empty()).collect();
         let mut words = if begins_with_host(&words) { &words[1..] } else { &words[..] }.iter().copied();
@@ -30,7 +30,7 @@ impl<'a> LogClient<'a> {
 }
 
 /// True if the first of these words is the virtual host, and the second the client: `host client ident user`. A user's
-/// name may have spaces, so the number of words alone does not say it.
+/// name may have spaces, so the number of words alone does not decide.
 fn begins_with_host(words: &[&str]) -> bool {
     let &[first, second, third, _, ..] = words else { return false };
     let is_client = |word: &str| address(word).is_some();
@@ -54,7 +54,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// An address, the first of a list, without port and quotes; `None`: this is none.
+/// The first address of a list, without port and quotes; `None`: it is not an address.
 pub fn address(list: &str) -> Option<&str> {
     let word = list.split(',').next()?.trim().trim_matches('"');
     if word.parse::<IpAddr>().is_ok() {

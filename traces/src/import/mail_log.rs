@@ -6,7 +6,7 @@
 //! … imapd: LOGIN, user=joe, ip=[::ffff:192.0.2.1], port=[4711], protocol=IMAP
 //! … imapd: LOGOUT, user=joe, ip=[::ffff:192.0.2.1], port=[4711], headers=0, body=0, rcvd=61, sent=2048, time=12
 //! ```
-//! Dovecot 2.4 says "Logged in" for "Login". The stamp is Dovecot's own, or syslog's without a year.
+//! Dovecot 2.4 writes "Logged in" for "Login". The stamp is Dovecot's own, or syslog's without a year.
 
 use std::io::{self, Read};
 
@@ -41,7 +41,7 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     })
 }
 
-/// What a line says.
+/// The content of a line.
 enum Says<'a> {
     Login { user: &'a str, session: String },
     Logout { user: &'a str, session: String, totals: Totals },
@@ -50,7 +50,7 @@ enum Says<'a> {
 }
 
 impl<'a> Says<'a> {
-    /// What a line says after its stamp; `None`: nothing of what users do.
+    /// The content of a line after its stamp; `None`: nothing about users' actions.
     fn of(line: &'a str) -> Option<Self> {
         let after = |mark: &str| line.find(mark).map(|at| &line[at + mark.len()..]);
         if let Some(rest) = after("imap-login: ") {
@@ -82,7 +82,7 @@ impl<'a> Says<'a> {
             return None;
         }
         let session = mark.rsplit('<').next().and_then(|last| last.strip_suffix('>')).filter(|last| !last.is_empty());
-        // The first pair of brackets is the process's number: without a second there is no session.
+        // The first pair of brackets contains the process id: without a second there is no session.
         let Some(session) = session.filter(|session| !session.bytes().all(|c| c.is_ascii_digit())) else {
             return Some(Self::NoSession);
         };
@@ -99,7 +99,7 @@ impl<'a> Says<'a> {
         let (what, fields) = line.split_once(", ")?;
         let field = |name: &str| fields.split(", ").find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
         let user = field("user").unwrap_or_default();
-        // Courier names no session: an address and a port are one, until they come again.
+        // Courier has no session names: an address and a port name one until they are used again.
         let session = || format!("{user}|{}|{}", field("ip").unwrap_or_default(), field("port").unwrap_or_default());
         match what {
             "LOGIN" if field("protocol").is_none_or(|protocol| protocol == "IMAP") => {
@@ -122,7 +122,7 @@ impl<'a> Says<'a> {
                 let login = What::Login { coarse: stamp.whole_second };
                 sink.by_stamp(stamp, stamp.at, &session, user, login)?;
             }
-            // What was done in that second was done before it ended.
+            // Events of that second happened before its end.
             Self::Logout { user, session, totals } => {
                 sink.by_stamp(stamp, stamp.latest(), &session, user, What::End(totals))?;
             }

@@ -1,62 +1,62 @@
-//! An action that may still go on.
+//! An action that further commands may join.
 
 use super::entry::{Cost, Meaning, Set};
 use crate::trace::RecordOutcome;
 
-/// An action, and the commands that belong to it so far.
+/// An action, with the commands that belong to it so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenPage {
     /// Its name.
     pub action: &'static str,
-    /// What may join it.
+    /// Its progress, which determines the commands that may join it.
     pub stage: ActionProgress,
-    /// When its first command was given: microseconds since 1970.
+    /// The time of its first command, microseconds since 1970.
     pub at: i64,
-    /// When the last answer was complete; `None`: no command has an answer yet.
+    /// The end of the last answer; `None`: no command has an answer yet.
     pub done: Option<i64>,
-    /// The folder that it is about.
+    /// The folder of the action.
     pub folder: String,
-    /// The messages that it is about, as the source numbers them.
+    /// The messages of the action, in the source's numbers.
     pub messages: String,
-    /// Bytes, both ways, and the worst of the outcomes.
+    /// The sum of bytes in both directions, and the worst outcome.
     pub cost: Cost,
 }
 
-/// Headers of one message.
+/// A command for the headers of one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glimpse {
-    /// When they were asked for.
+    /// The time of the command.
     pub at: i64,
     /// The message.
     pub set: Set,
-    /// How that went.
+    /// Its duration, size and outcome.
     pub cost: Cost,
 }
 
-/// How far an action has come: what may join it.
+/// The progress of an action, which determines the commands that may join it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActionProgress {
-    /// Someone is logging in.
+    /// A login.
     Login {
-        /// At some moment of a second: nothing says it more precisely yet.
+        /// True if its time is known to the second only.
         coarse: bool,
     },
-    /// Folders are being listed: these questions were asked.
+    /// A list of folders, with the questions asked so far.
     Folders(Vec<u64>),
-    /// A folder was selected or put in order, and nothing asked of it.
+    /// A folder was selected or put in order, and nothing requested from it.
     Selected,
-    /// One message's headers were asked for: it may be shown, or be a list.
+    /// One message's headers were requested: the message may be shown, or be a list.
     Glimpsed(Set),
     /// Headers were listed.
     Listed,
-    /// A search; its finds may have been listed.
+    /// A search, whose results may have been listed.
     Searched {
-        /// They were.
+        /// True if the results were listed.
         listed: bool,
-        /// Headers of one message, of which nobody knows yet whether they belong to the search.
+        /// Headers of one message, which may belong to the search or to the next action.
         one: Option<Glimpse>,
     },
-    /// A message is shown: these questions were asked of it.
+    /// A message is shown, with the questions asked so far.
     Shown {
         /// The message.
         set: Set,
@@ -65,17 +65,17 @@ pub enum ActionProgress {
     },
     /// Messages are deleted or refiled.
     Gone {
-        /// These.
+        /// The messages.
         set: Set,
-        /// They are gone for good: nothing more is to come.
+        /// True if the messages are expunged: nothing more follows.
         expunged: bool,
     },
-    /// Nothing may join.
+    /// No command may join.
     Done,
 }
 
 impl OpenPage {
-    /// An action that begins with a command.
+    /// An action with this first command.
     #[must_use]
     pub fn new(at: i64, action: &'static str, stage: ActionProgress, cost: Cost) -> Self {
         let (folder, messages) = (String::new(), String::new());
@@ -84,7 +84,7 @@ impl OpenPage {
         page
     }
 
-    /// The same, about these messages of this folder.
+    /// Sets the folder and the messages of the action.
     #[must_use]
     pub fn about(mut self, folder: &str, messages: &str) -> Self {
         folder.clone_into(&mut self.folder);
@@ -92,8 +92,8 @@ impl OpenPage {
         self
     }
 
-    /// Keeps the headers of one message after a search, as what follows tells whose they are. False: this is something
-    /// else.
+    /// Keeps the headers of one message after a search, since the next command decides which action they belong to.
+    /// False: the command is something else.
     pub fn glimpse(&mut self, at: i64, meaning: &Meaning, cost: &Cost) -> bool {
         let ActionProgress::Searched { listed: false, one } = &mut self.stage else { return false };
         let Meaning::Headers { set, only_flags: false } = meaning else { return false };
@@ -103,7 +103,7 @@ impl OpenPage {
         set.one()
     }
 
-    /// One more command belongs to it.
+    /// Adds a command to the action.
     pub fn add(&mut self, at: i64, cost: &Cost) {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
@@ -115,7 +115,7 @@ impl OpenPage {
         self.done_at(at, cost);
     }
 
-    /// Microseconds from the first command to the last answer, if that is known.
+    /// The time from the first command to the last answer, microseconds, if known.
     #[must_use]
     pub fn lasted(&self) -> Option<u64> {
         self.done.map(|done| done.abs_diff(self.at))

@@ -1,7 +1,7 @@
 //! Dovecot's rawlogs: for each session two files, `*.in` from the client and `*.out` to it; lines `1700000000.123456
 //! text`.
 //!
-//! A rawlog begins after the login. It does not say who: the name of the folder it lies in does, if it has one.
+//! A rawlog begins after the login, and does not name the user: the folder that it lies in does, if it has a name.
 
 use std::{
     io::{self, Read},
@@ -15,17 +15,17 @@ use super::{
 };
 use crate::lines::{Line, Lines};
 
-/// What a pair of rawlogs is called, and which side a file has.
+/// The common name of a pair of rawlogs, and the side of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Side {
-    /// The path without ending: the same for both.
+    /// The path without extension: the same for both sides.
     pub stem: String,
-    /// From the client.
+    /// True for the client's side.
     pub client: bool,
 }
 
 impl Side {
-    /// By the name of the file: `…/joe/20261121-013932-8716.in`, maybe packed.
+    /// By the name of the file: `…/joe/20261121-013932-8716.in`, perhaps compressed.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         let plain = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
@@ -54,7 +54,7 @@ pub fn read<R: Read>(stem: &str, client: Option<R>, server: Option<R>, sink: &mu
             (None, None) => break,
             (Some(_), None) => true,
             (None, Some(_)) => false,
-            // A question comes before its answer.
+            // A command comes before its answer.
             (Some(asked), Some(answered)) => asked <= answered,
         };
         let half = if from_client { &mut client } else { &mut server };
@@ -67,12 +67,12 @@ pub fn read<R: Read>(stem: &str, client: Option<R>, server: Option<R>, sink: &mu
         }
         broken.after(half.advance(sink))?;
     }
-    // A rawlog ends with its connection, unless it breaks off before.
+    // A rawlog ends with its connection, unless it is cut before.
     session.finish(last, broken.0.is_none(), sink)?;
     broken.0.map_or(Ok(()), Err)
 }
 
-/// Where a side breaks off first: the other one is read on.
+/// The position at which a side is cut first; the other side is read on.
 #[derive(Default)]
 struct Broken(Option<Stop>);
 
@@ -88,7 +88,7 @@ impl Broken {
     }
 }
 
-/// One side: its next line.
+/// One side, with its next line.
 struct Half<R> {
     lines: Option<Lines<R>>,
     at: Option<i64>,
@@ -100,7 +100,7 @@ impl<R: Read> Half<R> {
         Ok(Self { lines: from.map(|from| Lines::new(from, LONGEST_LINE)), at: None, text: Vec::new() })
     }
 
-    /// Goes to the next line that has a time.
+    /// Goes to the next line with a time.
     fn advance(&mut self, sink: &mut Sink<'_>) -> Result<(), Stop> {
         self.at = None;
         let Some(lines) = &mut self.lines else { return Ok(()) };

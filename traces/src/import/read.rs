@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{pack, trace::LONGEST_NAME};
 
-/// Bytes of a file that are looked at to tell its format.
+/// The number of bytes of a file from which its format is detected.
 const FIRST: usize = 64 << 10;
 
 type Stream = Box<dyn Read + Send>;
@@ -23,7 +23,7 @@ type Stream = Box<dyn Read + Send>;
 /// Reads all files into `entries`, and keeps their accounts.
 ///
 /// # Errors
-/// If a file cannot be opened, the only one says nothing, or there is no room.
+/// If a file cannot be opened, a single file has no content, or storage is full.
 pub fn all(
     inputs: Vec<Input<'_>>,
     options: &Options,
@@ -58,11 +58,11 @@ pub fn all(
     Ok(())
 }
 
-/// Files that are read together: both sides of a rawlog, by their names. All others are read alone. None is opened
-/// before its turn, so that thousands of sessions need no more descriptors than one.
+/// Groups files that are read together: the two sides of a rawlog, by their names. All others are read alone. A file is
+/// opened only when it is read, so that thousands of sessions need no more descriptors than one.
 fn together(inputs: Vec<Input<'_>>) -> Vec<(Input<'_>, Option<Input<'_>>)> {
     let mut together: Vec<(Input<'_>, Option<Input<'_>>)> = Vec::with_capacity(inputs.len());
-    // Those whose other side has not come yet, by what that is. A side may be there twice, packed and not.
+    // Files whose other side has not come yet, by stem and side. A side may occur twice, compressed and not.
     let mut waiting: BTreeMap<(String, bool), VecDeque<usize>> = BTreeMap::new();
     for input in inputs {
         if let Some(rawlog::Side { stem, client }) = rawlog::Side::of(&input.name) {
@@ -78,7 +78,7 @@ fn together(inputs: Vec<Input<'_>>) -> Vec<(Input<'_>, Option<Input<'_>>)> {
     together
 }
 
-/// Opens a file, and finds out its format; `None`: it is passed over, and the account says why.
+/// Opens a file and detects its format; `None`: the file is skipped, and the account says why.
 fn opened(name: &str, open: Open<'_>, alone: bool, tally: &mut Tally) -> Result<Option<(Format, Stream)>, ImportError> {
     let failed = |error| ImportError::Open { name: name.to_owned(), error };
     let (first, rest) = begun(open().map_err(failed)?);
@@ -99,7 +99,7 @@ fn opened(name: &str, open: Open<'_>, alone: bool, tally: &mut Tally) -> Result<
     Ok(Some((format.unwrap_or(Format::MailLog), Box::new(io::Cursor::new(first).chain(rest)))))
 }
 
-/// The first bytes of a file, unpacked, and what follows them or why nothing does.
+/// The first bytes of a file, unpacked, and the rest of the stream or the reason that there is none.
 fn begun(file: Box<dyn Read + Send>) -> (Vec<u8>, io::Result<Stream>) {
     let mut stream = match pack::unpack(file) {
         Ok((stream, _)) => stream,
@@ -111,7 +111,7 @@ fn begun(file: Box<dyn Read + Send>) -> (Vec<u8>, io::Result<Stream>) {
     }
 }
 
-/// What follows where a file breaks off: why it does.
+/// A stream that is cut: it returns the error.
 pub(super) struct Broken(pub(super) Option<io::Error>);
 
 impl Read for Broken {
@@ -120,7 +120,7 @@ impl Read for Broken {
     }
 }
 
-/// Why a file is passed over whose first bytes cannot be unpacked.
+/// The reason for skipping a file whose first bytes cannot be unpacked.
 const BROKEN: &str = "it breaks off before anything of it can be read";
 
 fn read(format: Format, name: &str, from: Stream, sink: &mut Sink<'_>) -> Result<(), Stop> {
@@ -156,19 +156,20 @@ fn one(
     Ok(())
 }
 
-/// The account of a file of which nothing was read yet.
+/// The account of a file before it is read.
 fn file(name: &str, format: &str) -> FileTally {
     let plain = Path::new(name).file_name().map_or(name.into(), |name| name.to_string_lossy());
     let name = plain.chars().filter(|c| !c.is_control()).take(LONGEST_NAME / 4).collect();
     FileTally { name, format: format.to_owned(), ..FileTally::default() }
 }
 
-/// The account of a file that is passed over.
+/// The account of a skipped file.
 fn skipped(name: &str, reason: String) -> FileTally {
     FileTally { skipped: Some(reason), ..file(name, "") }
 }
 
-/// Why a file is passed over, if it is: a log that was just rotated, a note, the trace of an earlier import.
+/// The reason for skipping a file, if there is one: a log that was just rotated, a note, the trace of an earlier
+/// import.
 fn nothing_in(first: &[u8], format: Option<Format>) -> Option<&'static str> {
     match format {
         _ if first.iter().all(u8::is_ascii_whitespace) => Some("it is empty"),

@@ -1,11 +1,11 @@
 //! Roundcube's imap log: `[21-Nov-2026 01:39:32 +0000]: <session> [1A2B] C: A0003 SELECT INBOX`.
 //!
-//! A literal stands in it as it is, on lines of its own without a stamp; what is longer than 4 kB is cut, and the log
-//! says by how much (`... [truncated 1234 bytes]`). So bytes of literals are never counted off: a line with a stamp is
-//! a line, and others go on with it. Names and passwords are left out (`LOGIN ****** [13]`): then each session is a
-//! user of its own. Source: `debug`, `putLine` and `readLine` of `rcube_imap_generic.php`.
-//!
+//! A literal appears verbatim, on lines of its own without a stamp; one over 4 kB is cut, and the log states the length
+//! of the rest (`... [truncated 1234 bytes]`). So bytes of literals are never counted off: a line with a stamp begins a
+//! line, and lines without one continue it. Names and passwords are omitted (`LOGIN ****** [13]`): then each session is
+//! a user of its own. Source: `debug`, `putLine` and `readLine` of `rcube_imap_generic.php`.
 //! Each page of a web mail makes a connection of its own, which logs in and out: a session's first login counts, and
+//! only silence ends it. Times are whole seconds.
 //! only silence ends it. Times are whole seconds.
 
 use std::{
@@ -19,7 +19,7 @@ use super::{
     timestamps::with_month_name,
 };
 
-/// Most connections that are followed at a time, and most sessions that are known to have logged in.
+/// The largest number of connections followed at a time, and of sessions known to have logged in.
 const CONNECTIONS: usize = 10_000;
 const SESSIONS: usize = 200_000;
 
@@ -27,7 +27,7 @@ const SESSIONS: usize = 200_000;
 pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let mut open: BTreeMap<(String, String), (i64, Conversation)> = BTreeMap::new();
     let mut known: BTreeSet<String> = BTreeSet::new();
-    // Who spoke last: what has no stamp goes on with that.
+    // The last speaker: a line without a stamp continues its line.
     let mut speaker: Option<((String, String), bool)> = None;
     let read = sink.lines(from, |line, sink| {
         let Some(rest) = stamped(line) else {
@@ -39,7 +39,7 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
             }
             return Ok(Heard::Understood);
         };
-        // What it says of itself: that it connects, that a connection was closed.
+        // A line of Roundcube about itself: that it connects, that a connection was closed.
         let Some(said) = Said::of(rest) else {
             speaker = None;
             return Ok(Heard::Beside);
@@ -72,14 +72,14 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
         }
         Ok(Heard::Understood)
     });
-    // Where the log breaks off, what was asked before stands.
+    // Where the log is cut, the earlier commands are kept.
     for (last, conversation) in open.into_values() {
         conversation.finish(last, false, sink)?;
     }
     read
 }
 
-/// What a line says.
+/// The content of a line.
 struct Said<'a> {
     at: i64,
     session: &'a str,
@@ -88,19 +88,19 @@ struct Said<'a> {
     text: &'a str,
 }
 
-/// When a line was written, and what follows its stamp; `None`: it has no stamp.
+/// The time of a line, and the text after its stamp; `None`: it has no stamp.
 fn stamped(line: &str) -> Option<(i64, &str)> {
     let (stamp, rest) = line.strip_prefix('[')?.split_once("]: ")?;
     let at = with_month_name(stamp.split('.').next()?).or_else(|| with_month_name(stamp))?;
     Some((at, rest))
 }
 
-/// `A0003`: a command begins. Without it a line goes on with one, after a literal.
+/// True for the tag of a command, such as `A0003`. A line without it continues a command after a literal.
 fn numbered(tag: &str) -> bool {
     tag.strip_prefix('A').is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// Bytes of a line as they were sent: with its end, and with what the log has cut.
+/// The number of bytes of a line as sent: with its end, and with the part that the log has cut.
 fn bytes(text: &str) -> u64 {
     let cut = text.rsplit_once("... [truncated ").and_then(|(kept, rest)| {
         let cut: u64 = rest.strip_suffix(" bytes]")?.parse().ok()?;
@@ -111,7 +111,7 @@ fn bytes(text: &str) -> u64 {
 
 impl<'a> Said<'a> {
     fn of((at, rest): (i64, &'a str)) -> Option<Self> {
-        // Before 1.2 there is no session: a connection is one.
+        // Before 1.2 there are no sessions: a connection is one.
         let (session, rest) = match rest.strip_prefix('<') {
             Some(rest) => rest.split_once("> ")?,
             None => ("", rest),

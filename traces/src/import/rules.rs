@@ -1,4 +1,4 @@
-//! Rules from requests of a web server to actions.
+//! Rules that map requests of a web server to actions.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// The rules of the Arashi service.
 const ARASHI: &str = include_str!("../../rules/arashi.yaml");
 
-/// Rules in their order: the first that fits decides.
+/// Rules in their order: the first match decides.
 #[derive(Debug, Clone)]
 pub struct Rules(Vec<Rule>);
 
@@ -26,14 +26,14 @@ enum Then {
     Action { action: String, object: String },
 }
 
-/// What the rules make of a request.
+/// The result of the rules for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found<'r> {
-    /// This action, about this object.
+    /// This action, on this object.
     Action(&'r str, String),
-    /// It is left out.
+    /// The request is dropped.
     Drop,
-    /// No rule knows it.
+    /// No rule matches.
     Unknown,
 }
 
@@ -58,10 +58,10 @@ struct Written {
 }
 
 impl Rules {
-    /// Reads a table of rules: see `traces/rules/arashi.yaml` for the form.
+    /// Parses a table of rules: see `traces/rules/arashi.yaml` for the form.
     ///
     /// # Errors
-    /// If it is no such table; says which rule is wrong, and how.
+    /// If the text is no such table; names the wrong rule and its error.
     pub fn from_yaml(text: &str) -> Result<Self, String> {
         let file: File = serde_yaml::from_str(text)
             .map_err(|error| format!("the rules cannot be read: {}", error.without_snippet()))?;
@@ -79,13 +79,13 @@ impl Rules {
     /// The rules of the Arashi service.
     ///
     /// # Panics
-    /// Never: a test reads them.
+    /// Never: a test parses them.
     #[must_use]
     pub fn arashi() -> Self {
         Self::from_yaml(ARASHI).expect("the shipped rules are sound")
     }
 
-    /// What becomes of a request. `url`: path and query. An object is text: what is percent-encoded in the URL is
+    /// The result for a request. `url`: path and query. An object is text: percent-encoded characters of the URL are
     /// decoded.
     #[must_use]
     pub fn find(&self, method: &str, url: &str) -> Found<'_> {
@@ -116,7 +116,7 @@ fn with_plain_spaces(url: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text that is encoded. What is not UTF-8 then stays as it is.
+/// Decodes percent-encoded text. If the result is not UTF-8, the text stays encoded.
 fn decoded(text: String) -> String {
     match percent_decode_str(&text).decode_utf8() {
         Ok(Cow::Owned(plain)) => plain,

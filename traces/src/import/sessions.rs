@@ -1,4 +1,4 @@
-//! From entries of all sessions, in the order of time, to records: each session has its own grammar.
+//! Converts the entries of all sessions, in the order of time, to records: each session has its own grammar.
 
 use std::{collections::BTreeMap, io};
 
@@ -11,25 +11,25 @@ use super::{
 };
 use crate::trace::{LOGIN, Totals};
 
-/// A session that has been silent so long is over: microseconds. Mail servers close idle connections after half an hour
-/// (RFC 9051, section 5.4), but a client in IDLE stays.
+/// The silence after which a session is over, microseconds. Mail servers close idle connections after half an hour (RFC
+/// 9051, section 5.4), but a client in IDLE stays.
 const SILENT: i64 = 24 * 3600 * 1_000_000;
 
-/// After a logout the log's own line about the session still follows: a minute later at most.
+/// The longest time between a logout and the log's own line about the session, microseconds.
 const AFTER_END: i64 = 60 * 1_000_000;
 
-/// Fewest sessions at which those that are over are looked for.
+/// The smallest number of sessions at which finished ones are searched.
 const LEAST_SWEEP: usize = 1024;
 
-/// Makes records of entries.
+/// Converts entries to records.
 #[derive(Debug)]
 pub struct SessionAssembler<'a> {
     open: BTreeMap<String, OpenSession>,
-    /// In sources without sessions, a pause of more than this ends one: microseconds.
+    /// In sources without sessions, a longer pause ends one: microseconds.
     gap: i64,
-    /// Longest pause after which a command follows a SELECT directly: microseconds.
+    /// The longest pause after which a command follows a SELECT directly: microseconds.
     window: i64,
-    /// How many are open when those that are over are looked for next.
+    /// The number of open sessions at which finished ones are searched next.
     sweep_at: usize,
     now: i64,
     emit: Emit<'a>,
@@ -62,7 +62,7 @@ impl<'a> SessionAssembler<'a> {
         }
     }
 
-    /// All entries were taken: what is open is closed.
+    /// Ends the input, and closes the open sessions.
     ///
     /// # Errors
     /// If a temporary file cannot be written.
@@ -74,7 +74,7 @@ impl<'a> SessionAssembler<'a> {
     }
 
     fn login(&mut self, at: i64, key: String, user: String, coarse: bool) -> io::Result<()> {
-        // Some sources name sessions by address and port, which come again.
+        // Some sources name sessions by address and port, which are used again.
         if self.open.get(&key).is_some_and(|session| session.left.is_some())
             && let Some(before) = self.open.remove(&key)
         {
@@ -124,7 +124,7 @@ impl<'a> SessionAssembler<'a> {
     }
 
     fn end(&mut self, at: i64, key: &str, totals: &Totals) {
-        // The end of a session of which nothing was seen says nothing.
+        // The end of a session without any entry carries no information.
         let Some(session) = self.open.get_mut(key) else { return };
         session.left = session.left.or(Some(at));
         session.last = session.last.max(at);
@@ -134,7 +134,7 @@ impl<'a> SessionAssembler<'a> {
         session.totals.lasted = session.totals.lasted.or(*lasted);
     }
 
-    /// Closes sessions that are over, so that memory holds only those that may go on.
+    /// Closes finished sessions, so that memory holds only those that may go on.
     fn sweep(&mut self) -> io::Result<()> {
         let now = self.now;
         let gap = self.gap;
@@ -153,7 +153,7 @@ impl<'a> SessionAssembler<'a> {
         Ok(())
     }
 
-    /// Writes what is left of a session.
+    /// Writes the rest of a session.
     fn forget(&mut self, mut session: OpenSession) -> io::Result<()> {
         if session.by_pause && session.left.is_none() && self.now - session.last > self.gap {
             session.left = Some(session.last);

@@ -1,4 +1,4 @@
-//! Where importers put what they read, and how they tell of what they cannot read.
+//! The destination of importers: it takes entries, and reports of what could not be read.
 
 use std::{
     fmt::Display,
@@ -16,36 +16,36 @@ use super::{
 };
 use crate::lines::{Line, Lines};
 
-/// Longest line of a log, in bytes. A longer one is passed over and counted.
+/// The longest line of a log, bytes. A longer one is skipped and counted.
 pub const LONGEST_LINE: usize = 1 << 20;
 
-/// Longest name of a user or session that a source may have, in bytes: a hostile log must not fill memory with them.
+/// The longest name of a user or session in a source, bytes: a hostile log must not fill memory with names.
 const LONGEST_NAME: usize = 512;
 
-/// Takes entries, and keeps the account of the file that they come from.
+/// Takes the entries of one file, and keeps its account.
 #[derive(Debug)]
 pub struct Sink<'a> {
-    /// What was asked for.
+    /// The options of the import.
     pub options: &'a Options,
     /// The account of this file.
     pub file: FileTally,
     /// The number of this file in the import.
     pub number: u32,
-    /// Its times are those of a calendar, and not counted from its own beginning.
+    /// True if its times are dates, and not offsets from its own beginning.
     pub dated: bool,
-    /// The earliest moment at which the line before can have been written: of lines that say their zone, and of those
-    /// that do not.
+    /// The earliest moment at which the previous line can have been written: of lines with a zone, and of lines
+    /// without.
     before: [i64; 2],
     tally: &'a mut Tally,
     entries: &'a mut Entries,
 }
 
-/// Why a file is not read on.
+/// The reason that a file is not read on.
 #[derive(Debug)]
 pub enum Stop {
-    /// It cannot be, and where: what was read stands.
+    /// The source failed, at this position: entries before it are kept.
     Source(String, io::Error),
-    /// There is no room for what is read.
+    /// Storage for entries failed.
     Spool(io::Error),
 }
 
@@ -55,25 +55,25 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// What a line came to.
+/// The result of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// It said something.
+    /// It was understood.
     Understood,
-    /// It is of a kind that says nothing of what users do.
+    /// It is of a kind that carries nothing about users' actions.
     Beside,
-    /// It should have said something, and this is wrong with it.
+    /// It should have been understood, and has this problem.
     Not(&'static str),
 }
 
 impl<'a> Sink<'a> {
-    /// For one file.
+    /// A sink for one file.
     pub fn new(options: &'a Options, tally: &'a mut Tally, entries: &'a mut Entries) -> Self {
         let number = tally.count_files();
         Self { options, file: FileTally::default(), number, dated: true, before: [i64::MIN; 2], tally, entries }
     }
 
-    /// One more entry.
+    /// Takes an entry.
     ///
     /// # Errors
     /// If a temporary file cannot be written.
@@ -84,12 +84,13 @@ impl<'a> Sink<'a> {
         self.entries.zoned.push(entry(at, session, user, what))
     }
 
-    /// One more entry, at a time that a stamp says. If that names no zone, the time is told once all files are read.
+    /// Takes an entry at the time of a stamp. If the stamp has no zone, the time is determined after all files are
+    /// read.
     ///
     /// # Errors
     /// If a temporary file cannot be written.
     pub fn by_stamp(&mut self, stamp: &Stamp, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
-        // Sources that make up their names of sessions share them with no other.
+        // Sources that invent their session names share them with no other.
         let shared = matches!(what, What::Login { .. }) && !session.contains('|');
         if !stamp.local {
             if shared {
@@ -104,24 +105,24 @@ impl<'a> Sink<'a> {
         self.entries.local.push(entry(at, session, user, what))
     }
 
-    /// A session's own name, and when something of it began, by a clock that says its zone.
+    /// Notes a session's own name, and the start of one of its events by a clock with a zone.
     pub fn named(&mut self, session: &str, at: i64) {
         self.entries.clocks.zoned(session, at);
     }
 
-    /// A line that was written at one moment by two clocks: one that says no zone, and one that does.
+    /// Notes a line that two clocks stamped at one moment: one without a zone, and one with.
     pub fn both_stamps(&mut self, local: i64, zoned: i64) {
         self.entries.clocks.line(local, zoned);
     }
 
-    /// A line, packet or entry was written at a moment in here: a stamp of whole seconds leaves a second open, and a
-    /// line that tells of something long is written when that is over. One that must be older than the one before it
-    /// stands out of order.
+    /// Notes the interval in which a line, packet or entry was written: a stamp in whole seconds leaves a second open,
+    /// and a line about a long event is written when that is over. A line that must be older than the previous one is
+    /// out of order.
     pub fn written(&mut self, at: RangeInclusive<i64>) {
         self.in_order(0, at);
     }
 
-    /// The same for a line with such a stamp. Two clocks are not compared.
+    /// Notes a line with such a stamp. Times of two clocks are not compared.
     pub fn stamped(&mut self, stamp: &Stamp) {
         self.in_order(usize::from(stamp.local), stamp.span());
     }
@@ -131,17 +132,17 @@ impl<'a> Sink<'a> {
         self.before[clock] = *at.start();
     }
 
-    /// A connection on which nobody logged in.
+    /// Counts a connection without a login.
     pub fn nobody(&mut self) {
         self.tally.without_user += 1;
     }
 
-    /// A page that the rules leave out.
+    /// Counts a page that the rules drop.
     pub fn dropped(&mut self, name: &str) {
         count(&mut self.tally.dropped, name);
     }
 
-    /// A page that no rule knows.
+    /// Counts a page that no rule matches.
     pub fn unknown(&mut self, name: &str) {
         count(&mut self.tally.unknown, name);
     }
@@ -156,10 +157,10 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Reads lines to the end. Empty ones say nothing; bytes that are no UTF-8 are replaced.
+    /// Reads lines to the end. Empty ones are ignored; bytes that are not UTF-8 are replaced.
     ///
     /// # Errors
-    /// If the source cannot be read on, or there is no room.
+    /// If the source cannot be read on, or storage is full.
     pub fn lines<R: Read>(
         &mut self,
         from: R,
@@ -185,7 +186,7 @@ fn entry(at: i64, session: &str, user: &str, what: What) -> LogEntry {
     LogEntry { at: at.clamp(*TIMES.start(), *TIMES.end()), session: cut(session), user: cut(user), what }
 }
 
-/// At most as long as a name may be.
+/// Cuts a name to the longest length.
 fn cut(name: &str) -> String {
     let mut end = name.len().min(LONGEST_NAME);
     while !name.is_char_boundary(end) {

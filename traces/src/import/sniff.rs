@@ -1,15 +1,15 @@
-//! Which format a file has, by its first bytes.
+//! Detects the format of a file by its first bytes.
 
 /// A format that can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Format {
-    /// Packets.
+    /// A packet capture.
     Capture,
     /// Lines of Dovecot and Courier, and Dovecot's events.
     MailLog,
-    /// One side of a session of Dovecot.
+    /// One side of a Dovecot session.
     Rawlog,
-    /// A session of Cyrus.
+    /// A Cyrus session.
     Telemetry,
     /// Roundcube's imap log.
     Roundcube,
@@ -24,7 +24,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// For people.
+    /// The format's name for people.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Format {
         }
     }
 
-    /// By the beginning of a file, unpacked. Of several formats that lines may have, that of most lines.
+    /// The format of a file, by its unpacked beginning. If lines match several formats, the format of most lines.
     #[must_use]
     pub fn of(first: &[u8]) -> Option<Self> {
         const MAGIC: [[u8; 4]; 6] = [
@@ -79,7 +79,7 @@ impl Format {
     }
 }
 
-/// Lines that are looked at.
+/// The number of lines that are checked.
 const LINES: usize = 500;
 
 fn of_line(line: &str) -> Option<Format> {

@@ -1,62 +1,62 @@
-//! What an import read, kept, merged, dropped and did not understand.
+//! The account of an import: what was read, kept, merged, dropped and not understood.
 
 use std::{collections::BTreeMap, fmt::Display};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most names that are counted apart; the others are counted together.
+/// The largest number of names that are counted separately; the others are counted together.
 const NAMES: usize = 64;
 
-/// Files that have a row of their own: the account is one line of a trace, which has a bound.
+/// The largest number of files with a row of their own: the account is one line of a trace, whose length is bounded.
 const FILES: usize = 32;
 
-/// Places that are named; the others are only counted.
+/// The largest number of positions that are named; further ones are only counted.
 const EXAMPLES: usize = 5;
 
 /// The account of an import. It is written into the last line of the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tally {
-    /// A row for each file; of many, for the first ones and those that something is wrong with.
+    /// A row for each file; if there are many, for the first ones and those with a problem.
     pub files: Vec<FileTally>,
-    /// The other files, taken together.
+    /// The sum of the other files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<MoreFiles>,
     /// Actions in the trace, without `leave`.
     pub actions: u64,
     /// Sessions in the trace.
     pub sessions: u64,
-    /// Sessions whose end the source does not have: the log was cut, or does not say.
+    /// Sessions without an end in the source: the log was cut, or does not report it.
     pub without_end: u64,
-    /// Sessions whose login the source does not have: one was put before their first action.
+    /// Sessions without a login in the source: one was inserted before their first action.
     pub without_login: u64,
-    /// Connections on which nobody logged in. They are no sessions.
+    /// Connections without a login. They are no sessions.
     pub without_user: u64,
-    /// Lines and packets that were written before the ones that they stand after. All were sorted. What a line tells of
-    /// may be older than the line: that is no disorder.
+    /// Lines and packets that were written before the ones that precede them. All were sorted. A line may report an
+    /// event older than the line: that counts as in order.
     pub out_of_order: u64,
-    /// How far stamps without a zone were ahead of UTC, if lines that say their zone showed it.
+    /// The offset of stamps without a zone from UTC, if lines with a zone showed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zone: Option<ZoneTally>,
     /// Logins whose time is known to the second only.
     #[serde(skip_serializing_if = "is_zero")]
     pub coarse_logins: u64,
-    /// Commands that another source had too: they count once.
+    /// Commands that another source also had: they count once.
     #[serde(skip_serializing_if = "is_zero")]
     pub doubled: u64,
-    /// Requests of access logs whose line another file had too: they count once.
+    /// Requests of access logs whose line another file also had: they count once.
     #[serde(skip_serializing_if = "is_zero")]
     pub doubled_requests: u64,
-    /// Longest pause after which a command followed a SELECT directly: microseconds.
+    /// The longest pause after which a command followed a SELECT directly: microseconds.
     pub window_us: u64,
     /// Commands that began an action, by name.
     pub began: BTreeMap<String, u64>,
-    /// Commands that belong to an action which another began, by name.
+    /// Commands that joined an action begun by another command, by name.
     pub merged: BTreeMap<String, u64>,
     /// Commands and pages that no page of a web mail shows, by name.
     pub dropped: BTreeMap<String, u64>,
-    /// Commands and pages that nobody knows, by name.
+    /// Unknown commands and pages, by name.
     pub unknown: BTreeMap<String, u64>,
 }
 
@@ -64,34 +64,34 @@ pub struct Tally {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MoreFiles {
-    /// How many.
+    /// Their number.
     pub files: u64,
-    /// Of these: passed over, as they are empty, of no known format, or cannot be unpacked.
+    /// Of these: skipped, as they are empty, of no known format, or cannot be unpacked.
     pub skipped: u64,
     /// Of these: could not be read to their end.
     pub cut: u64,
     /// Lines, packets or entries in them.
     pub units: u64,
-    /// Those that said something.
+    /// Those that were understood.
     pub understood: u64,
-    /// Those of kinds that say nothing of what users do.
+    /// Those of kinds that carry nothing about users' actions.
     pub beside: u64,
-    /// Those that should have said something, and did not.
+    /// Those that should have been understood, and were not.
     pub not_understood: u64,
 }
 
-/// How far stamps without a zone are ahead of UTC.
+/// The offset of stamps without a zone from UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ZoneTally {
-    /// By what was compared: `+01:00`.
+    /// The offset found by comparison: `+01:00`.
     pub found: String,
-    /// By whom it was asked for, which holds.
+    /// The offset given as an option, which takes precedence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// Sessions (or lines) that say so.
+    /// Sessions (or lines) that agree with it.
     pub agree: u64,
-    /// Those that were compared.
+    /// Sessions (or lines) that were compared.
     pub of: u64,
 }
 
@@ -101,37 +101,37 @@ pub struct ZoneTally {
 pub struct FileTally {
     /// Its name, without folders.
     pub name: String,
-    /// What it was taken for.
+    /// The detected format.
     pub format: String,
     /// Lines, packets or entries in it.
     pub units: u64,
-    /// Those that said something.
+    /// Those that were understood.
     pub understood: u64,
-    /// Those of kinds that say nothing of what users do: other programs' lines, packets of other ports.
+    /// Those of kinds that carry nothing about users' actions: other programs' lines, packets of other ports.
     #[serde(skip_serializing_if = "is_zero")]
     pub beside: u64,
-    /// Those that should have said something, and did not.
+    /// Those that should have been understood, and were not.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_understood: u64,
-    /// The first of these: where, and what was wrong.
+    /// The first of these, with position and problem.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
-    /// Why nothing of it was read: it is empty, of no known format, or cannot be unpacked.
+    /// The reason that nothing of it was read: it is empty, of no known format, or cannot be unpacked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
-    /// Why it could not be read to its end, and where. What stands before was taken.
+    /// The reason that it could not be read to its end, with the position. The part before was imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<String>,
 }
 
 impl Tally {
-    /// Files whose accounts are kept.
+    /// The number of files with accounts.
     pub(super) fn count_files(&self) -> u32 {
         let more = self.more.map_or(0, |more| more.files);
         u32::try_from(more).unwrap_or(u32::MAX).saturating_add(u32::try_from(self.files.len()).unwrap_or(u32::MAX))
     }
 
-    /// Keeps the account of a file.
+    /// Adds the account of a file.
     pub(super) fn add(&mut self, file: FileTally) {
         let over = if self.files.len() < FILES {
             self.files.push(file);
@@ -153,13 +153,13 @@ impl Tally {
         more.not_understood += over.not_understood;
     }
 
-    /// Commands that were read.
+    /// The number of commands that were read.
     #[must_use]
     pub fn commands(&self) -> u64 {
         [&self.began, &self.merged, &self.dropped, &self.unknown].into_iter().flat_map(BTreeMap::values).sum()
     }
 
-    /// Without names of files, and of commands that may be words of users.
+    /// The account without names of files, and without names of commands that may be words of users.
     #[must_use]
     pub fn without_names(mut self) -> Self {
         for file in &mut self.files {
@@ -175,12 +175,12 @@ impl Tally {
 }
 
 impl FileTally {
-    /// It was read to its end, and understood.
+    /// True if the file was read to its end, and understood.
     fn is_sound(&self) -> bool {
         self.skipped.is_none() && self.cut.is_none() && self.not_understood == 0
     }
 
-    /// Counts a unit that should have said something.
+    /// Counts a unit that should have been understood.
     pub(super) fn complain(&mut self, place: &dyn Display, problem: &str) {
         self.not_understood += 1;
         if self.examples.len() < EXAMPLES {
@@ -189,7 +189,8 @@ impl FileTally {
     }
 }
 
-/// Counts a name, as one of the others if there are too many already. Names are cut to 32 characters that can be shown.
+/// Counts a name, or adds it to the others if there are too many already. Names are cut to 32 characters, with
+/// `?` for control characters.
 pub(super) fn count(names: &mut BTreeMap<String, u64>, name: &str) {
     if let Some(count) = names.get_mut(name) {
         *count += 1;
@@ -230,7 +231,7 @@ mod tests {
         let more = tally.more.expect("a sum");
         assert_eq!((tally.files.len(), more.files, more.units, more.cut), (FILES, 19_968, 3 * 19_968, 0));
         assert!(tally.files.iter().any(|file| file.cut.is_some()));
-        // However many are wrong.
+        // For any number of errors.
         for number in 0..1000 {
             let skipped = Some("it is empty".to_owned());
             tally.add(FileTally { name: number.to_string(), skipped, ..FileTally::default() });

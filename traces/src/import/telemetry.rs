@@ -1,8 +1,8 @@
-//! Cyrus' telemetry logs: a file a session in the folder of its user, with `<seconds<` before what the client said and
-//! `>seconds>` before what the server did.
+//! Cyrus' telemetry logs: one file per session in the folder of its user, with `<seconds<` before the client's bytes
+//! and `>seconds>` before the server's.
 //!
-//! A mark is looked for where a line begins: what follows one in the middle of a line is taken for the other side's
-//! words. Times are whole seconds.
+//! A mark is recognised at the beginning of a line only: a mark in the middle of a line counts as text of the current
+//! speaker. Times are whole seconds.
 
 use std::{io::Read, path::Path};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::lines::{Line, Lines};
 
-/// Who speaks.
+/// The speaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     Client,
@@ -55,7 +55,7 @@ pub fn read(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop
         };
         let ended = [text, b"\r\n"].concat();
         match speaker {
-            // The mark's own line may be empty: the words follow on the next.
+            // The mark's own line may be empty: the text follows on the next.
             _ if marked && text.is_empty() => {}
             Speaker::Client => session.client(at, &ended, sink)?,
             Speaker::Server => session.server(at, &ended, sink)?,

@@ -14,7 +14,7 @@ mod rawlogs;
 mod sites;
 mod zones;
 
-/// Options for tests: names stay as they are.
+/// Options for tests: names are kept.
 fn options() -> Options {
     Options::new(Pseudonyms::none(), 2026)
 }
@@ -34,13 +34,13 @@ fn import_all(files: &[(&str, Vec<u8>)], options: &Options) -> Result<(String, T
     Ok((String::from_utf8(bytes).expect("text"), tally))
 }
 
-/// What comes of texts.
+/// The actions of an import of texts.
 fn actions(files: &[(&str, &str)], options: &Options) -> (Vec<String>, Tally) {
     let files: Vec<(&str, Vec<u8>)> = files.iter().map(|(name, text)| (*name, text.as_bytes().to_vec())).collect();
     shown(&files, options)
 }
 
-/// Records as `milliseconds user action object`, with `?` after what was inferred, and the account.
+/// Records as `milliseconds user action object`, with `?` after inferred ones, and the account.
 fn shown(files: &[(&str, Vec<u8>)], options: &Options) -> (Vec<String>, Tally) {
     let (text, tally) = import_all(files, options).unwrap_or_else(|error| panic!("{error}"));
     let mut reader = Reader::new(text.as_bytes()).expect("a trace");
@@ -64,7 +64,7 @@ fn event(second: &str, lasted_ms: u32, session: &str, command: &str, args: &str)
     )
 }
 
-/// That a session is over.
+/// The event of the end of a session.
 fn session_over(session: &str, from: &str, to: &str) -> String {
     format!(
         "{{\"event\":\"mail_user_session_finished\",\"start_time\":\"2026-11-21T01:39:{from}Z\",\
@@ -129,14 +129,14 @@ fn a_line_about_what_began_long_ago_is_in_order_and_one_that_was_written_before_
     let stamp = "2026-11-21 01:39:12 imap-login: Info: Login: user=<ann>, rip=192.0.2.1, session=<S3>\n".to_owned();
     let log = [
         event("10.200", 3, "S1", "LIST", "\"\" \"*\""),
-        // Both began before the line above, and are told of when they are over.
+        // Both began before the line above, and are reported at their ends.
         event("10.100", 800, "S2", "LIST", "\"\" \"*\""),
         session_over("S1", "09.000", "12.700"),
-        // Somewhere in second 12.
+        // At some time in second 12.
         stamp,
         event("12.750", 3, "S2", "SELECT", "INBOX"),
     ];
-    // Its line about a session that is in no event: nothing else says its zone.
+    // The log line of a session without events: no other line shows its zone.
     let mut utc = options();
     utc.clock.zone = Some(0);
     let count = |log: &[String]| actions(&[("a", &log.concat())], &utc).1.out_of_order;

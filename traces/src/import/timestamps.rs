@@ -1,4 +1,4 @@
-//! Times as logs write them, in microseconds since 1970.
+//! Times in logs, in microseconds since 1970.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ use jiff::{
     tz::Offset,
 };
 
-/// Times that a log of ours can have: 1970 to 2100. Anything else is a slip of the source.
+/// The valid times of a log: 1970 to 2100. Any other is an error of the source.
 pub const TIMES: RangeInclusive<i64> = 0..=4_102_444_800_000_000;
 
 const SECOND: i64 = 1_000_000;
@@ -19,18 +19,18 @@ pub fn within_second(at: i64) -> RangeInclusive<i64> {
     at..=at + SECOND - 1
 }
 
-/// What the lines of a log leave out.
+/// The parts of a date that the lines of a log omit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
-    /// Seconds that the log's local time is ahead of UTC; `None`: it is found out where the log allows it, and else it
-    /// is UTC.
+    /// The offset of the log's local time from UTC, seconds; `None`: it is found from the log where possible, and else
+    /// is 0.
     pub zone: Option<i32>,
-    /// Year of lines that have none. A log that goes from December to January goes on into the next year.
+    /// The year of lines without one. A log that continues from December to January continues in the next year.
     pub year: i16,
 }
 
 impl Clock {
-    /// UTC, in the year of this moment (seconds since 1970): that of the newest log, or of now.
+    /// UTC, in the year of this moment (seconds since 1970): that of the newest log, or the current one.
     #[must_use]
     pub fn of(seconds: i64) -> Self {
         let year = Timestamp::from_second(seconds).map_or(1970, |at| Offset::UTC.to_datetime(at).year());
@@ -43,11 +43,11 @@ impl Clock {
 pub struct Stamp {
     /// Microseconds since 1970.
     pub at: i64,
-    /// It has no fraction: the moment lies anywhere in the second that begins there.
+    /// True if it has no fraction: the moment lies anywhere in the second that begins there.
     pub whole_second: bool,
-    /// It says no zone.
+    /// True if it has no zone.
     pub local: bool,
-    /// Bytes of the line that it takes.
+    /// The number of bytes of the line that it takes.
     pub length: usize,
 }
 
@@ -58,7 +58,7 @@ impl Stamp {
         if self.whole_second { within_second(self.at) } else { self.at..=self.at }
     }
 
-    /// The last moment that it can mean. For ends: what happened before one is then before it.
+    /// The last moment that it can mean. Used for ends: events before an end are then earlier.
     #[must_use]
     pub fn latest(&self) -> i64 {
         *self.span().end()
@@ -113,7 +113,7 @@ impl Stamps {
 
     fn numeric(&self, line: &str) -> Option<Stamp> {
         let bytes = line.as_bytes();
-        // Date, one sign, time; then a fraction, then a zone.
+        // Date, one character, time; then a fraction, then a zone.
         let mut length = 19;
         let whole_second = bytes.get(length) != Some(&b'.');
         let digits_from = |from: usize| bytes.iter().skip(from).take_while(|c| c.is_ascii_digit()).count();
@@ -141,7 +141,7 @@ impl Stamps {
         let text = line.get(..LENGTH)?;
         let parsed = strtime::parse("%b %e %H:%M:%S", text).ok()?;
         let (month, day) = (parsed.month()?, parsed.day()?);
-        // A line of January after one of December: the next year. Lines a little out of order must not count years up.
+        // A line of January after one of December: the next year. Lines slightly out of order must not count years up.
         if month == 1 && self.month == 12 {
             self.clock.year += 1;
         }
@@ -161,7 +161,7 @@ impl Stamps {
     }
 }
 
-/// `+01:00` in seconds.
+/// Parses `+01:00` to seconds.
 pub fn zone_seconds(text: &str) -> Option<i32> {
     let (sign, rest) = match text.split_at_checked(1)? {
         ("+", rest) => (1, rest),
@@ -176,7 +176,7 @@ pub fn zone_seconds(text: &str) -> Option<i32> {
     Some(sign * (number(hours, 24)? * 3600 + number(minutes, 60)? * 60))
 }
 
-/// `+01:00`.
+/// Formats seconds as `+01:00`.
 #[must_use]
 pub fn zone_name(seconds: i32) -> String {
     let minutes = seconds.unsigned_abs() / 60;
@@ -184,7 +184,7 @@ pub fn zone_name(seconds: i32) -> String {
     format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
-/// RFC 3339, for the header of a trace.
+/// Formats a time as RFC 3339, for the header of a trace.
 pub fn shown(at: i64) -> Option<String> {
     Timestamp::from_microsecond(at).ok().map(|at| at.to_string())
 }

@@ -4,9 +4,9 @@
 //! 192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] "GET /list?folderid=3 HTTP/1.1" 200 2326 "http://…" "Mozilla/5.0 …" 0.012
 //! ```
 //!
-//! The last number belongs to neither form, but is often added: seconds with a decimal point (nginx), or whole
-//! microseconds (Apache's `%D`). A user is the name, or address and browser without a name. A virtual host can precede the
-//! address, and a list of forwarded addresses can stand in its place, or at the end of the line.
+//! The last number belongs to neither format, but is often added: seconds with a decimal point (nginx), or whole
+//! microseconds (Apache's `%D`). The user is the name, or address and browser without a name. A virtual host can
+//! precede the address, and a list of forwarded addresses can stand in its place, or at the end of the line.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -24,8 +24,8 @@ use super::{
 };
 use crate::trace::RecordOutcome;
 
-/// So long web servers usually let a request take, microseconds: 60 s in nginx and Apache. For logs that do not say how
-/// long it took.
+/// The usual time limit of a request in web servers, microseconds: 60 s in nginx and Apache. For logs without
+/// durations.
 const LONGEST: i64 = 60_000_000;
 
 /// Reads an access log to its end.
@@ -35,8 +35,8 @@ pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
             return Ok(Heard::Not("this is no line of the Common or Combined log format"));
         };
         let Some(at) = with_month_name(request.stamp) else { return Ok(Heard::Not("its time cannot be read")) };
-        // Some servers stamp a line with when they write it, which is when they have answered, others with when they
-        // were asked.
+        // Some servers stamp a line with the time of writing, which is that of the answer, others with the time of the
+        // request.
         let longest = request.cost.lasted.map_or(LONGEST, |lasted| i64::try_from(lasted).unwrap_or(LONGEST));
         sink.written(at..=within_second(at).end() + longest);
         let line = Some(LogLine { file: sink.number, id: request.id() });
@@ -80,7 +80,7 @@ pub fn har(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop>
     }
 }
 
-/// A request, as a source has it.
+/// A request in a source.
 struct Asked<'a> {
     user: &'a str,
     method: &'a str,
@@ -89,11 +89,11 @@ struct Asked<'a> {
     line: Option<LogLine>,
 }
 
-/// A request becomes an action, if a rule knows it.
+/// Converts a request to an action, if a rule matches.
 fn page(at: i64, session: &str, asked: &Asked<'_>, sink: &mut Sink<'_>) -> io::Result<Heard> {
     let &Asked { user, method, url, cost, line } = asked;
     let options = sink.options;
-    // The first part of the path, without anything that may be somebody's name or secret.
+    // The first part of the path, without parts that may contain names or secrets.
     let named = || {
         let first = url.split(['?', '#']).next().unwrap_or_default().split('/').nth(1).unwrap_or_default();
         format!("{method} /{first}")
@@ -112,7 +112,7 @@ fn page(at: i64, session: &str, asked: &Asked<'_>, sink: &mut Sink<'_>) -> io::R
 struct Request<'a> {
     user: String,
     stamp: &'a str,
-    /// All that was asked: method, URL and protocol.
+    /// The request line: method, URL and protocol.
     request: &'a str,
     method: &'a str,
     url: &'a str,
@@ -133,7 +133,7 @@ impl<'a> Request<'a> {
         let more = after.next().unwrap_or_default();
         let agent = more.split('"').nth(3).unwrap_or_default();
         let LogClient { client, name } = LogClient::of(who)?;
-        // Behind a proxy the address is the proxy's, and many servers put the client's after the browser's name.
+        // Behind a proxy the address is the proxy's, and many servers add the client's after the browser's name.
         let client = more.split('"').nth(5).and_then(address).unwrap_or(client);
         let user = if name == "-" { format!("{client} {agent}") } else { name };
         let last = more.rsplit(['"', ' ']).next().unwrap_or_default();
@@ -145,7 +145,7 @@ impl<'a> Request<'a> {
         Some(Self { user, stamp, request, method, url, status, cost })
     }
 
-    /// What it has in common with its copy in another file, but for the time.
+    /// A hash that the line shares with its copy in another file, computed without the time.
     fn id(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         (&self.user, self.request, self.status, self.cost.received, self.cost.lasted).hash(&mut hasher);
@@ -153,7 +153,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Up to the closing quote, which a backslash may hide; and what follows.
+/// The text up to the closing quote, which a backslash may escape; and the rest.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -184,15 +184,15 @@ fn path_of(url: &str) -> &str {
     }
 }
 
-/// `{"log": {"entries": […]}}`, as far as it matters.
+/// `{"log": {"entries": […]}}`; other keys are ignored.
 struct Har<V>(V);
 
 struct Entries<'s, 'a> {
     name: &'s str,
     sink: &'s mut Sink<'a>,
-    /// Why an entry could not be kept: no fault of the file.
+    /// The reason that an entry could not be stored: no fault of the file.
     full: &'s mut Option<io::Error>,
-    /// The map that is read is that of `log`.
+    /// True while the map of `log` is read.
     inside: bool,
 }
 

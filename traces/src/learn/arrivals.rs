@@ -61,8 +61,8 @@ impl Bins {
     }
 }
 
-/// Variance over mean, and the chance of one at least as far from 1 if counts are Poisson's (Fisher's test of
-/// dispersion).
+/// The variance over the mean, and the probability of one at least as far from 1 if counts have a Poisson distribution
+/// (Fisher's test of dispersion).
 fn dispersion(bins: &[u64]) -> Option<(f64, f64)> {
     let n = bins.len() as f64;
     let mean = bins.iter().sum::<u64>() as f64 / n;
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!((arrivals.bins.len(), arrivals.bin.as_secs()), (157, 64));
         assert_eq!(arrivals.bins.iter().sum::<u64>(), 10_000);
         assert!((arrivals.per_second - 1.0).abs() < 1e-9);
-        // One a second exactly is far too even for Poisson.
+        // Exactly one a second is far too even for a Poisson process.
         assert!(arrivals.dispersion < Some(0.01) && arrivals.p < Some(1e-9), "{arrivals:?}");
     }
 

@@ -28,12 +28,12 @@ pub struct Fitted {
     /// Requests in a session, of sessions that ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lengths: Option<Lengths>,
-    /// When sessions began.
+    /// The times at which sessions began.
     pub arrivals: Arrivals,
     /// Bytes of answers, by action.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sizes: BTreeMap<String, Quantiles>,
-    /// Messages in a folder: the highest number that anyone named. A lower bound.
+    /// Messages in a folder: the highest message number of any record, a lower bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folders: Option<Quantiles>,
     /// Records outside the model, by action: actions that web-mail users do not have, and states that no session
@@ -75,7 +75,7 @@ pub struct Cell {
     pub share: f64,
     /// The lower bound of the share (Clopper and Pearson, Biometrika 26, 1934).
     pub low: f64,
-    /// Greatest.
+    /// The upper bound of the share.
     pub high: f64,
     /// Pauses between these two pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,23 +102,24 @@ pub struct Pauses {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Family {
-    /// Its name: constant, exponential, lognormal, uniform.
+    /// The family: constant, exponential, lognormal, uniform.
     pub name: String,
-    /// Chance of pauses that lie at least as far from it, if it is the law: chi-square over cells of equal chance. A
-    /// little too low where the law's numbers come from the same pauses. `None`: too few pauses to test.
+    /// The probability of pauses at least as far from the law, if it is true: chi-square over cells of equal
+    /// probability. Slightly too low where the law's parameters are estimated from the same pauses. `None`: too few
+    /// pauses to test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
 }
 
-/// A state after which users go back.
+/// A state after which users return to the previous page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Back {
     /// The state.
     pub state: String,
-    /// Times that it was left for a page.
+    /// The number of transitions from it.
     pub seen: u64,
-    /// Times that this was the page before.
+    /// The number of returns to the previous page.
     pub returned: u64,
 }
 
@@ -126,13 +127,13 @@ pub struct Back {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// In words.
+    /// The verdict in words.
     pub verdict: String,
     /// A test for each state that was reached from more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<OrderTest>,
-    /// Counts of three pages in a row, where a second-order model is worth it: what the model's rows of second order
-    /// come from.
+    /// Counts of three consecutive pages, where a second-order model is worth it: the source of the model's rows of
+    /// second order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub second: Vec<Second>,
 }
@@ -143,21 +144,21 @@ pub struct Order {
 pub struct OrderTest {
     /// The state.
     pub state: String,
-    /// Transitions with a page before.
+    /// Transitions with a known previous page.
     pub seen: u64,
     /// Twice the logarithm of the ratio.
     pub statistic: f64,
     /// Degrees of freedom.
     pub degrees: u32,
-    /// Chance of a statistic at least as large, if the page before does not matter.
+    /// The probability of a statistic at least as large, if the previous page does not matter.
     pub p: f64,
-    /// How far the rows lie from the common one: mean total variation distance, 0 to 1.
+    /// The distance of the rows from the common row: mean total variation distance, 0 to 1.
     pub distance: f64,
-    /// The Bayesian criterion (Schwarz 1978) is for the second order.
+    /// True if the Bayesian criterion (Schwarz 1978) prefers the second order.
     pub worth: bool,
 }
 
-/// Three pages in a row.
+/// Three consecutive pages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Second {
@@ -175,16 +176,17 @@ pub struct Second {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lengths {
-    /// As seen.
+    /// The observed numbers.
     pub seen: Quantiles,
-    /// Mean that follows from the matrix.
+    /// The mean that follows from the matrix.
     pub model_mean: f64,
-    /// Chance of lengths at least as far from those that follow from the matrix: chi-square. `None`: too few sessions.
+    /// The probability of lengths at least as far from those that follow from the matrix: chi-square. `None`: too few
+    /// sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
 }
 
-/// When sessions began.
+/// The times at which sessions began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arrivals {
@@ -198,7 +200,7 @@ pub struct Arrivals {
     /// Variance of the bins over their mean: 1 for a Poisson process of constant rate. `None`: fewer than two bins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispersion: Option<f64>,
-    /// Chance of a dispersion at least as far from 1 in such a process.
+    /// The probability of a dispersion at least as far from 1 in such a process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
 }
@@ -211,7 +213,7 @@ pub struct Quantiles {
     pub count: u64,
     /// Mean.
     pub mean: f64,
-    /// Least.
+    /// The smallest value.
     pub min: u64,
     /// Median.
     pub p50: u64,
@@ -219,6 +221,6 @@ pub struct Quantiles {
     pub p90: u64,
     /// 99 % are at most this.
     pub p99: u64,
-    /// Greatest.
+    /// The largest value.
     pub max: u64,
 }

@@ -2,8 +2,8 @@
 
 use statrs::function::beta::beta_reg;
 
-/// The interval of a share that holds it with chance 1 - `alpha`, from `count` of `all` (Clopper and Pearson,
-/// Biometrika 26, 1934). `count` must not be over `all`.
+/// The interval that contains a share with probability 1 - `alpha`, from `count` of `all` (Clopper and Pearson,
+/// Biometrika 26, 1934). `count` must not exceed `all`.
 #[must_use]
 pub fn share(count: u64, all: u64, alpha: f64) -> (f64, f64) {
     let (n, k) = (all as f64, count as f64);
@@ -12,7 +12,7 @@ pub fn share(count: u64, all: u64, alpha: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// Where the beta distribution reaches this chance: by halving, to the last bit that matters.
+/// The value at which the beta distribution function reaches this probability, by bisection to the last relevant bit.
 fn quantile(a: f64, b: f64, chance: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {

@@ -8,16 +8,16 @@ use super::{
 };
 use crate::{Think, fit::pearson};
 
-/// Fewest pauses that a family is tested on, and that a transition has a law of its own for: ten cells of five.
+/// The smallest number of pauses for the test of a family, and for a transition's own law: ten cells of five.
 pub const LEAST: usize = 50;
 
-/// Fewest pauses that are taken for a constant because they are all alike.
+/// The smallest number of equal pauses that count as a constant.
 const LEAST_CONSTANT: usize = 10;
 
-/// A family that fits worse than this is not used.
+/// The smallest p-value of a family that is used.
 const LEAST_P: f64 = 0.01;
 
-/// The law of these pauses, in microseconds; `None` if there are none.
+/// The law of these pauses, in microseconds; `None` without pauses.
 #[must_use]
 pub fn of(sample: &Sample) -> Option<Pauses> {
     let sorted = sample.sorted();
@@ -38,17 +38,17 @@ pub fn of(sample: &Sample) -> Option<Pauses> {
     pauses(law, Some(Family { name: best.name.into(), p: Some(p) }))
 }
 
-/// The middle of each of a hundred parts of the sample; all of a smaller one.
+/// The medians of a hundred equal parts of the sample; all values of a smaller one.
 fn empirical(sorted: &[u64]) -> Think {
     Think::Empirical(middles(sorted).into_iter().map(Duration::from_micros).collect())
 }
 
-/// A family with its numbers, which are those of the greatest likelihood.
+/// A family with its parameters of maximum likelihood.
 #[derive(Debug)]
 struct Candidate {
     name: &'static str,
     shape: Shape,
-    /// Akaike's: twice the number of its numbers, less twice the log likelihood.
+    /// Akaike's criterion: twice the number of parameters, less twice the log likelihood.
     criterion: f64,
 }
 
@@ -58,15 +58,15 @@ enum Shape {
     Exponential(f64),
     /// Mean and standard deviation of the logarithm.
     Lognormal(f64, f64),
-    /// Least and greatest.
+    /// The smallest and the largest pause.
     Uniform(f64, f64),
 }
 
 impl Candidate {
-    /// All families, for pauses in microseconds that are not all alike.
+    /// All families, for pauses in microseconds that are not all equal.
     fn all(sorted: &[u64]) -> Vec<Self> {
         let n = sorted.len() as f64;
-        // A pause of nothing has no logarithm: clocks of logs have microseconds.
+        // A pause of 0 has no logarithm: log clocks have a resolution of 1 us.
         let pauses: Vec<f64> = sorted.iter().map(|&pause| pause.max(1) as f64).collect();
         let mean = pauses.iter().sum::<f64>() / n;
         let logs: Vec<f64> = pauses.iter().map(|&pause| libm::log(pause)).collect();
@@ -89,7 +89,7 @@ impl Candidate {
         ]
     }
 
-    /// Chance of a pause up to this one.
+    /// The probability of a pause up to this one.
     fn chance(&self, pause: f64) -> f64 {
         match self.shape {
             Shape::Exponential(mean) => -libm::expm1(-pause / mean),
@@ -100,7 +100,7 @@ impl Candidate {
         }
     }
 
-    /// Pearson's test over cells of equal chance, ten pauses or more in each, at most fifty.
+    /// Pearson's test over at most fifty cells of equal probability, with ten pauses or more in each.
     fn p(&self, sorted: &[u64]) -> f64 {
         let cells = (sorted.len() / 10).clamp(5, 50);
         let mut seen = vec![0_u64; cells];

@@ -1,4 +1,4 @@
-//! Does the next page depend on the last one alone?
+//! Tests whether the next page depends on the last one alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use super::{
     walks::{COUNT, STATES},
 };
 
-/// Rows and columns with fewer transitions are taken together: below it chi-square is no good approximation.
+/// Rows and columns with fewer transitions are merged: with fewer, chi-square is a bad approximation.
 const LEAST: u64 = 20;
 
-/// A test that is worse than this, shared among all, speaks against the first order.
+/// A p-value below this, divided among all tests, speaks against the first order.
 const LEAST_P: f64 = 0.01;
 
-/// Tests every state but those after which users go back: these are of second order by their rule. Gives the states for
-/// which the second order is worth its numbers as well.
+/// Tests every state except those after which users return: these are of second order by their rule. Returns the states
+/// for which the second order is also worth its parameters.
 #[must_use]
 pub fn of(triples: &Triples, back: &[usize]) -> (Order, Vec<usize>) {
     let states = (0..COUNT).filter(|state| !back.contains(state));
@@ -40,8 +40,8 @@ pub fn of(triples: &Triples, back: &[usize]) -> (Order, Vec<usize>) {
     (Order { verdict, tests: tests.into_iter().map(|(_, test)| test).collect(), second }, worth)
 }
 
-/// Fewest times that a state must be left after the same state before, so that the two have a row of their own. A share
-/// of 50 is known to 0.14 or better (two standard errors); a rarer pair has the row of the first order.
+/// The smallest number of transitions from a state after the same previous state for a row of their own. A share of 50
+/// is known to 0.14 or better (two standard errors); a rarer pair has the row of the first order.
 const LEAST_PAIR: u64 = 50;
 
 /// Rows of second order of these states: state, state before, next state, share.
@@ -63,7 +63,7 @@ pub fn rows(triples: &Triples, worth: &[usize], states: &BTreeSet<usize>) -> BTr
 
 type Triples = [[[u64; COUNT]; COUNT]; COUNT];
 
-/// By the state before.
+/// By the previous state.
 type Rows = BTreeMap<String, BTreeMap<String, f64>>;
 
 fn test(at: usize, triples: &Triples) -> Option<OrderTest> {
@@ -92,7 +92,7 @@ fn test(at: usize, triples: &Triples) -> Option<OrderTest> {
     Some(OrderTest { state: STATES[at].into(), seen: total, statistic, degrees, p, distance, worth })
 }
 
-/// Rows with too few transitions become one; rows with none go.
+/// Merges rows with too few transitions; drops empty rows.
 fn pooled(rows: &[Vec<u64>]) -> Vec<Vec<u64>> {
     let sum = |row: &Vec<u64>| row.iter().sum::<u64>();
     let (mut kept, few): (Vec<_>, Vec<_>) =

@@ -6,7 +6,7 @@ use super::fitted::Quantiles;
 const KEPT: usize = 4096;
 
 /// A uniform sample of a stream of values (Vitter's algorithm R, ACM TOMS 11, 1985), with exact count, sum and
-/// extremes. Of fewer than 4096 values all are kept. The same values in the same order give the same sample.
+/// extremes. Fewer than 4096 values are all kept. The same values in the same order give the same sample.
 #[derive(Debug, Clone)]
 pub struct Sample {
     kept: Vec<u64>,
@@ -60,7 +60,7 @@ impl Sample {
         sorted
     }
 
-    /// The middle of each of a hundred parts of those that were kept; of fewer than a hundred, all of them.
+    /// The medians of a hundred equal parts of the stored values; of fewer than a hundred, all of them.
     #[must_use]
     pub fn curve(&self) -> Vec<u64> {
         middles(&self.sorted())
@@ -77,10 +77,10 @@ impl Sample {
     }
 }
 
-/// Values that represent a sample.
+/// The number of values that represent a sample.
 const PARTS: usize = 100;
 
-/// The middle of each of a hundred parts of a sorted sample; all of a smaller one.
+/// The medians of a hundred equal parts of a sorted sample; all values of a smaller one.
 #[must_use]
 pub fn middles(sorted: &[u64]) -> Vec<u64> {
     let parts = sorted.len().min(PARTS);

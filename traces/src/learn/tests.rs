@@ -29,7 +29,7 @@ fn generated(model: &UserModel, sessions: u64, previous_page: PreviousPage) -> V
     generate(model, &plan, Vec::new()).expect("memory")
 }
 
-/// Sessions of actions, a second apart; each of a user of its own. `!` at the end: it was cut.
+/// Sessions of actions, a second apart, each of a user of its own. A `!` at the end: the session is cut.
 fn sessions(of: &[&str]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &Header::new("test", "made up", Names::Generated)).expect("memory");
     let mut offset = 0;
@@ -52,7 +52,7 @@ fn sessions(of: &[&str]) -> Vec<u8> {
     writer.finish(Footer::default()).expect("memory")
 }
 
-/// Every cell of the model was found, and every cell that was found holds the model's, which may be 0.
+/// Every cell of the model was found, and the interval of every found cell contains the model's share, which may be 0.
 fn holds_every_cell(model: &UserModel, fitted: &Fitted) {
     let found: BTreeMap<_, _> =
         fitted.cells.iter().map(|cell| ((cell.from.as_str(), cell.to.as_str()), cell)).collect();
@@ -90,13 +90,14 @@ fn a_generated_trace_gives_its_model_back_cell_by_cell() {
         assert!(matches!(found.think["list messages"], crate::Think::Exponential { .. }), "{:?}", found.think);
         assert!(matches!(found.think["show message"], crate::Think::Lognormal { .. }), "{:?}", found.think);
         assert_eq!((fitted.read.sessions, fitted.read.cut, fitted.read.users), (3000, 0, 300));
-        // Generated again from what was fitted, the cells still hold: the intervals are those of the fitted shares.
+        // In a trace generated from the fitted model, the cells still hold: the intervals are those of the fitted
+        // shares.
         let again = fit(&generated(&found, 3000, reading)).expect("a model");
         holds_every_cell(&found, again.fitted.as_deref().expect("fitted"));
     }
 }
 
-/// The thesis' users, who pause in their own way before each of these pages.
+/// The thesis' users, with a different pause before each of these pages.
 const WAYS: &str = "think_to:
   list messages: {login: {constant: 5s}, show message: {exponential: {mean: 300ms}}}
   show message: {list messages: {lognormal: {median: 600ms, sigma: 0.5}}, delete: {uniform: {min: 100ms, max: 200ms}}}
@@ -108,7 +109,7 @@ fn the_pause_of_each_transition_comes_back_and_rare_ones_have_that_of_their_page
     use crate::Think;
     let model = UserModel::from_yaml(&format!("{THESIS}{WAYS}")).expect("sound");
     let first = fit(&generated(&model, 3000, PreviousPage::Literal)).expect("a model");
-    // What was fitted gives them once more.
+    // A fit of the fitted model gives the same laws again.
     let again = fit(&generated(&first, 3000, PreviousPage::Literal)).expect("a model");
     for found in [first, again] {
         let law = |from: &str, to: &str| found.pause(from, to).expect("a law");
@@ -130,7 +131,7 @@ fn the_pause_of_each_transition_comes_back_and_rare_ones_have_that_of_their_page
     assert_eq!(few.pause("list messages", "search"), few.think.get("list messages"));
 }
 
-/// Users who leave a list that they came back to, and who read on after a search.
+/// Users who leave a list that they returned to, and who read on after a search.
 const SECOND: &str = "
 version: 2
 name: second
@@ -154,7 +155,7 @@ second:
 fn a_model_of_second_order_comes_back_pair_by_pair() {
     let model = UserModel::from_yaml(SECOND).expect("sound");
     let mut truth = model.clone();
-    // All intervals of a model hold with 99 %, so that one of ten may fail (that more do: 0.4 %).
+    // All intervals of a model hold with a probability of 99 %, so one of ten models may fail (more fail with 0.4 %).
     let mut failed = Vec::new();
     for seed in 1..=10 {
         let plan = Plan { seed, ..Plan::of(&truth, 3000) };
@@ -167,7 +168,7 @@ fn a_model_of_second_order_comes_back_pair_by_pair() {
         );
         assert_eq!(found.second.keys().collect::<Vec<_>>(), ["list messages", "show message"]);
         assert_eq!(found.second["list messages"].keys().collect::<Vec<_>>(), ["list folders", "show message"]);
-        // Every cell of every pair holds what was walked, within intervals that hold together with 99 %.
+        // The interval of every cell of every pair contains the model's share; they hold together with 99 %.
         let counts = &fitted.order.second;
         for cell in counts {
             let all = counts.iter().filter(|other| (&other.before, &other.from) == (&cell.before, &cell.from));
@@ -180,11 +181,11 @@ fn a_model_of_second_order_comes_back_pair_by_pair() {
             let share = found.row(&cell.before, &cell.from).and_then(|row| row.get(&cell.to));
             assert!(share.is_some_and(|share| (share - cell.count as f64 / all as f64).abs() < 1e-9), "{cell:?}");
         }
-        // With the second order lengths follow; with the first alone they do not.
+        // With the second order lengths agree; with the first alone they do not.
         let lengths = fitted.lengths.as_ref().expect("sessions ended");
         assert!(lengths.p.is_some_and(|p| p > 0.001), "{lengths:?}");
         let first = UserModel { second: BTreeMap::new(), ..found.clone() };
-        // Who lists messages once and leaves: a tenth, which the first order takes for a third.
+        // Sessions with one list: a tenth, where the first order predicts a third.
         let shortest = |model: &UserModel| Statistics::of(model, PreviousPage::Literal).expect("sound").lengths[2];
         assert!(
             (shortest(&found) - 0.1).abs() < 0.02 && shortest(&first) > 0.25,
@@ -192,7 +193,7 @@ fn a_model_of_second_order_comes_back_pair_by_pair() {
             shortest(&found),
             shortest(&first)
         );
-        // Then what was fitted is walked itself.
+        // Next, the fitted model is simulated itself.
         truth = if seed % 2 == 1 { found } else { model.clone() };
     }
     let seeds: BTreeSet<u64> = failed.iter().map(|(seed, _)| *seed).collect();
@@ -254,7 +255,7 @@ fn what_users_cannot_walk_is_left_out_and_counted() {
     let model = fit(&sessions(&of)).expect("a model");
     let fitted = model.fitted.expect("fitted");
     let left_out: Vec<(&str, u64)> = fitted.left_out.iter().map(|(action, count)| (action.as_str(), *count)).collect();
-    // Nobody was seen to leave the search.
+    // No user was seen to leave the search.
     assert_eq!(left_out, [("compose", 1), ("create folder", 1), ("search", 1)]);
     assert_eq!((fitted.read.sessions, fitted.read.without_login), (3, 1));
     assert_eq!(model.transitions.keys().collect::<Vec<_>>(), ["list folders", "login"]);

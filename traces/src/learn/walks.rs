@@ -34,7 +34,7 @@ pub struct Walks {
     pub pauses: PauseSamples,
     /// Requests in sessions that ended.
     pub lengths: Sample,
-    /// When sessions began.
+    /// The times at which sessions began.
     pub arrivals: Bins,
     /// Bytes of answers, by action.
     pub sizes: BTreeMap<String, Sample>,
@@ -75,7 +75,7 @@ pub struct SessionCounts {
     pub by_length: Vec<u64>,
 }
 
-/// Longest session that is counted apart.
+/// The longest session with a count of its own.
 const LONGEST: usize = 10_000;
 
 #[derive(Debug)]
@@ -245,7 +245,7 @@ fn hashed(name: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// States that lie on a way from the first to itself: the others cannot be walked.
+/// States that lie on a cycle through the first state: users cannot visit the others.
 #[must_use]
 pub fn walkable(pairs: &[[u64; COUNT]; COUNT]) -> BTreeSet<usize> {
     let reach = |forward: bool| {

@@ -1,4 +1,4 @@
-//! Parts of sessions that wait outside of memory: in temporary files, each in the order of sessions' keys.
+//! Parts of sessions in temporary files, each in the order of sessions' keys.
 
 use std::{fmt, io};
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::{Key, Session};
 use crate::spool::{Packed, next_of, opened, written};
 
-/// Steps of a session that follow each other.
+/// Consecutive steps of a session.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Part {
     pub(super) key: Key,
     pub(super) session: Session,
 }
 
-/// Files, in the order in which they were written: of one session an earlier file has earlier steps.
+/// Files in the order of writing: an earlier file has the earlier steps of a session.
 #[derive(Default)]
 pub(super) struct Overflow {
     files: Vec<Open>,
@@ -23,11 +23,11 @@ pub(super) struct Overflow {
 
 struct Open {
     file: Packed,
-    /// What it has next.
+    /// The next part in the file.
     next: Part,
 }
 
-/// Files that are open at a time: more become one.
+/// The largest number of open files: beyond it they are merged into one.
 const FILES: usize = 32;
 
 impl Overflow {
@@ -50,12 +50,12 @@ impl Overflow {
         Ok(())
     }
 
-    /// The first session of which there is something.
+    /// The key of the first session with a part in the files.
     pub(super) fn first(&self) -> Option<Key> {
         self.files.iter().map(|open| open.next.key).min()
     }
 
-    /// All that there is of this session, which must be the first.
+    /// All parts of this session, which must be the first.
     pub(super) fn take(&mut self, key: Key) -> io::Result<Option<Part>> {
         let mut whole: Option<Part> = None;
         let mut nth = 0;
@@ -64,7 +64,7 @@ impl Overflow {
                 nth += 1;
                 continue;
             }
-            // A file has a session once.
+            // A file has at most one part of a session.
             let part = match next_of(&mut open.file, &mut self.line)? {
                 Some(next) => {
                     nth += 1;

@@ -27,7 +27,7 @@ fn sessions(records: &[(u64, &str, &str, &str)]) -> Vec<Session> {
 }
 
 proptest! {
-    /// Whatever the room, sessions are the same, and no more steps are held than there is room for.
+    /// Sessions are the same for any limit, and no more steps than the limit are held.
     #[test]
     fn what_does_not_fit_into_memory_comes_as_if_it_did(
         some in prop::collection::vec((0_u64..400, 0_usize..3, 0_usize..4, 0_usize..6), 1..200),
@@ -54,7 +54,7 @@ proptest! {
 
 #[test]
 fn many_sessions_behind_one_that_goes_on_are_not_held() {
-    // One asks for something every quarter of an hour; meanwhile 20 000 others of two steps come and go.
+    // One user sends a request every quarter of an hour; meanwhile 20 000 sessions of two steps begin and end.
     let names: Vec<String> = (0..20_000).map(|n| format!("u{n}")).collect();
     let mut records = vec![(0, "first", "1", "login")];
     for (n, name) in (0..).zip(names.iter().map(String::as_str)) {

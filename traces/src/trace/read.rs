@@ -109,7 +109,7 @@ impl<R: Read> Reader<R> {
     /// The next record; `None` at the end of a whole trace.
     ///
     /// # Errors
-    /// If a line is no record, goes back in time, or the last line is missing or counts otherwise.
+    /// If a line is no record, goes back in time, or the last line is missing or has another count of records.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, TraceError> {
         if self.footer.is_some() {
             return Ok(None);

@@ -15,7 +15,7 @@ fn written(records: &[Record<'_>]) -> String {
     String::from_utf8(writer.finish(Footer::default()).expect("memory")).expect("text")
 }
 
-/// All records, or the first complaint.
+/// All records, or the first error.
 fn read(text: &[u8]) -> Result<Vec<Record<'static>>, String> {
     let mut reader = Reader::open(text).map_err(|error| error.to_string())?;
     let mut records = Vec::new();

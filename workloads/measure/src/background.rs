@@ -1,4 +1,4 @@
-//! The books of those who are there without asking for anything: no ledger has them, and no goodput.
+//! The ledger of background activity, which counts in no ledger of requests and no goodput.
 
 use std::ops::AddAssign;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Fate;
 
-/// Connections that were opened for their own sake or for health checks, and these checks: in no ledger of requests, and no
-/// goodput. Whatever began in a phase is counted there.
+/// Counts of connections that were opened for their own sake or for health checks, and of these checks: they count in
+/// no ledger of requests and no goodput. An activity belongs to the phase in which it began.
 ///
 /// ```text
 /// checks = answered + refused + failed + in_flight
@@ -19,24 +19,24 @@ use super::Fate;
 pub struct BackgroundLedger {
     /// Connections made.
     pub connections: u64,
-    /// Connections that were not made: refused, or not within the connect time-out.
+    /// Connections that failed: refused, or not established within the connect time-out.
     pub connect_failed: u64,
     /// Health checks begun.
     pub checks: u64,
-    /// Answered as asked.
+    /// Answered as requested.
     pub answered: u64,
     /// Refused because of load (503, 429).
     pub refused: u64,
-    /// Answered otherwise, or not at all: without a connection, within the time-out, or the connection broke.
+    /// Answered otherwise, or not at all: no connection, no answer within the time-out, or a broken connection.
     pub failed: u64,
-    /// Open as the run ended.
+    /// Open at the end of the run.
     pub in_flight: u64,
 }
 
-/// What came of a health check.
+/// The result of a health check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CheckResult {
-    /// Answered as asked.
+    /// Answered as requested.
     Answered,
     /// Refused because of load (503, 429).
     Refused,
@@ -45,7 +45,7 @@ pub enum CheckResult {
 }
 
 impl BackgroundLedger {
-    /// True if nothing went on.
+    /// True if there was no background activity.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
@@ -69,7 +69,7 @@ impl BackgroundLedger {
         }
     }
 
-    /// With what has begun and not ended as in flight.
+    /// Counts activities that have begun and not ended as in flight.
     #[must_use]
     pub fn closed(self) -> Self {
         Self { in_flight: self.checks - self.answered - self.refused - self.failed, ..self }

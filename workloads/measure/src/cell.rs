@@ -4,31 +4,31 @@ use std::time::Duration;
 
 use super::{Distribution, Ledger};
 
-/// Which times.
+/// The families of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimeFamily {
-    /// Response time of what was answered as asked: from the planned start, or the intended end of the think time, to the
-    /// whole answer, connecting included. What timed out or was given up is in it as censored.
+    /// Response time of requests answered as requested: from the planned start, or the intended end of the think time,
+    /// to the complete answer, connecting included. Time-outs and abandoned requests are in it as censored times.
     Response,
-    /// Service time of the same: from the actual send.
+    /// Service time of the same requests: from the actual send.
     Service,
-    /// Response time of what the service refused.
+    /// Response time of requests that the service refused.
     Reject,
-    /// Time to connect, where a connection was made; connect time-outs are in it as censored.
+    /// Time to connect, where a connection was established; connect time-outs are in it as censored times.
     Connect,
-    /// How late the generator began: from the intended start to the first act (connect or write).
+    /// Lateness of the generator: from the intended start to the first act (connect or write).
     SendLag,
-    /// In replays: how long after its recorded time a request was begun to be wanted of the service, because its user was still
-    /// at the one before. Of first attempts; the generator's own lateness is not in it.
+    /// In replays: the delay of first attempts behind their recorded times, because their users still waited for an
+    /// earlier answer. The generator's own lateness is not included.
     Behind,
 }
 
 impl TimeFamily {
-    /// All of them.
+    /// All families.
     pub const ALL: [Self; 6] =
         [Self::Response, Self::Service, Self::Reject, Self::Connect, Self::SendLag, Self::Behind];
 
-    /// Its name in file names.
+    /// The family's name in file names.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl TimeFamily {
     }
 }
 
-/// One cell. Distributions are made with their first sample.
+/// One cell. A distribution is created with its first sample.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Cell {
     pub(super) ledger: Ledger,
@@ -50,7 +50,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Without times.
+    /// A cell with this ledger and without times.
     pub(super) fn with(ledger: Ledger) -> Self {
         Self { ledger, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Times in a histogram of fixed precision, and percentiles that neither invent nor hide.
+//! Times in a histogram of fixed precision, and percentiles with the bounds that censored times leave.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use hdrhistogram::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Times of one kind: whole microseconds, three significant digits, from 1 us to a bound. What is over the bound is
-/// kept as the bound and counted in [`saturated`](Self::saturated).
+/// Times of one kind: whole microseconds, three significant digits, from 1 us to a bound. A longer time is stored as
+/// the bound and counted in [`saturated`](Self::saturated).
 ///
-/// Times that are only known to be longer than something (time-outs, requests given up) are *right-censored*: they are
-/// kept apart, each at the time it had waited. A percentile is a number only if no censored time lies under it; else it
-/// is known to be at least that number. Treating a censored time as an answer at that time gives exactly this bound.
+/// Times of which only a lower bound is known (time-outs, abandoned requests) are *right-censored*: they are stored
+/// separately, each as the time waited. A percentile is a number only if no censored time lies below it; else that
+/// number is a lower bound. Treating a censored time as an answer at that time gives exactly this bound.
 #[derive(Debug, Clone)]
 pub struct Distribution {
     known: Histogram<u32>,
@@ -41,13 +41,13 @@ impl Distribution {
         record(&mut self.known, time);
     }
 
-    /// Adds a time that is longer than `waited`.
+    /// Adds a censored time, which is longer than `waited`.
     pub fn record_censored(&mut self, waited: Duration) {
         let waited = self.bounded(waited);
         record(self.censored.get_or_insert_with(histogram), waited);
     }
 
-    /// Adds all of another's.
+    /// Adds all times of another distribution.
     pub fn add(&mut self, other: &Self) {
         self.most = self.most.max(other.most);
         self.total_us += other.total_us;
@@ -59,7 +59,7 @@ impl Distribution {
         }
     }
 
-    /// Takes every sample out, keeping the memory.
+    /// Removes all samples and keeps the memory.
     pub fn clear(&mut self) {
         self.known.reset();
         if let Some(censored) = &mut self.censored {
@@ -70,19 +70,19 @@ impl Distribution {
         self.saturated = 0;
     }
 
-    /// Known times.
+    /// The number of known times.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.known.len()
     }
 
-    /// Times that are only known to be longer than something.
+    /// The number of censored times, of which only a lower bound is known.
     #[must_use]
     pub fn censored(&self) -> u64 {
         self.censored.as_ref().map_or(0, Histogram::len)
     }
 
-    /// Times over the bound: a run with any is not to be believed.
+    /// The number of times over the bound: a run with any is invalid.
     #[must_use]
     pub fn saturated(&self) -> u64 {
         self.saturated
@@ -170,7 +170,8 @@ impl Distribution {
         self.censored.as_ref().filter(|h| !h.is_empty()).map(as_v2).transpose()
     }
 
-    /// The known and the censored times: each bucket's least microsecond, and how many lie in it.
+    /// The buckets of the known and of the censored times: the smallest microsecond of each, and the number of times in
+    /// it.
     pub(super) fn buckets(&self) -> [Vec<[u64; 2]>; 2] {
         let of = |histogram: &Histogram<u32>| {
             let recorded = histogram.iter_recorded();
@@ -181,7 +182,7 @@ impl Distribution {
         [of(&self.known), self.censored.as_ref().map(of).unwrap_or_default()]
     }
 
-    /// The other way; `None` if a bucket holds more than can be counted.
+    /// The distribution with these buckets; `None` if a bucket has a larger count than it can hold.
     pub(super) fn of_buckets(most: u64, [known, censored]: [&[[u64; 2]]; 2]) -> Option<Self> {
         let filled = |buckets: &[[u64; 2]]| {
             let mut histogram = histogram();
@@ -206,11 +207,11 @@ impl Distribution {
 /// One percentile in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Percentile {
-    /// Too few samples to say.
+    /// Too few samples for a figure.
     Unknown,
-    /// This.
+    /// The value.
     At(f64),
-    /// At least this: it lies among times that are only known to be longer than something.
+    /// A lower bound: the percentile lies among censored times.
     AtLeast(f64),
 }
 
@@ -224,7 +225,8 @@ impl Percentile {
     }
 }
 
-/// Percentiles of a set of times, in milliseconds. One that has too few samples is `None`; one that time-outs hide has a bound instead.
+/// Percentiles of a set of times, in milliseconds. A percentile with too few samples is `None`; one that time-outs hide
+/// has a lower bound instead.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Times {
@@ -238,42 +240,43 @@ pub struct Times {
     pub p99: Option<f64>,
     /// 99.9th percentile.
     pub p999: Option<f64>,
-    /// Longest of the known ones.
+    /// The longest known time.
     pub max: Option<f64>,
-    /// Mean of the known ones.
+    /// The mean of the known times.
     pub mean: Option<f64>,
-    /// How many are known.
+    /// The number of known times.
     pub count: u64,
-    /// How many are only known to be longer than something (time-outs, requests given up): they hide `max` and `mean`.
+    /// The number of censored times (time-outs, abandoned requests): they are not part of `max` and `mean`.
     pub censored: u64,
-    /// The median is hidden by time-outs and is at least this.
+    /// A lower bound of the median, if time-outs hide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_at_least: Option<f64>,
-    /// The same for the 90th percentile.
+    /// A lower bound of the 90th percentile, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p90_at_least: Option<f64>,
-    /// The same for the 95th percentile.
+    /// A lower bound of the 95th percentile, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_at_least: Option<f64>,
-    /// The same for the 99th percentile.
+    /// A lower bound of the 99th percentile, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_at_least: Option<f64>,
-    /// The same for the 99.9th percentile.
+    /// A lower bound of the 99.9th percentile, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p999_at_least: Option<f64>,
 }
 
 impl Times {
-    /// Nothing was timed.
+    /// True if there are no times.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0 && self.censored == 0
     }
 }
 
-/// Fewest samples for which the percentile `p` (of 100) can have a two-sided 95 % interval at all, that is, for which it
-/// lies between the least and the greatest sample with that chance: 1 - p^n - (1-p)^n >= 0.95. That is 6, 29, 59, 299 and
-/// 2995 for p50, p90, p95, p99 and p99.9 (order statistics; Le Boudec, "Performance Evaluation", chapter 2).
+/// The smallest number of samples for which the percentile `p` (of 100) has a two-sided 95 % interval, that is, for
+/// which it lies between the smallest and the largest sample with that probability: 1 - p^n - (1-p)^n >= 0.95. That is
+/// 6, 29, 59, 299 and 2995 for p50, p90, p95, p99 and p99.9 (order statistics; Le Boudec, "Performance Evaluation",
+/// chapter 2).
 #[must_use]
 pub fn least_samples(p: f64) -> u64 {
     let tail = (1.0 - p / 100.0).min(p / 100.0);
@@ -281,7 +284,8 @@ pub fn least_samples(p: f64) -> u64 {
         return 1;
     }
     let n = (libm::log(0.05) / libm::log(1.0 - tail)).ceil() as u64;
-    // Away from the median the smaller of the two powers is nothing; at the median they are equal, and 6 are needed.
+    // Away from the median the smaller of the two powers is negligible; at the median they are equal, and 6 samples are
+    // needed.
     n.max(6)
 }
 

@@ -6,21 +6,21 @@ use controllers::Class;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What happened to the requests of one type, or of one class, in a second.
+/// Counts of the requests of one type, or of one class, in a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Group {
     /// Intended starts, retries included.
     pub planned: u64,
-    /// Answered as asked within the objective.
+    /// Answered as requested within the objective.
     pub served: u64,
-    /// Answered as asked, late.
+    /// Answered as requested, late.
     pub late: u64,
-    /// Refused, by the service or on the users' own side.
+    /// Refused, by the service or by a client-side policy.
     pub rejected: u64,
-    /// Without an answer as asked: timed out, given up, failed, or without a connection.
+    /// Without the requested answer: timed out, abandoned, failed, or without a connection.
     pub lost: u64,
-    /// Mean response time of what was answered as asked, milliseconds.
+    /// Mean response time of the requests answered as requested, milliseconds.
     pub mean_ms: Option<f64>,
 }
 
@@ -43,7 +43,7 @@ struct Sums {
     response: Duration,
 }
 
-/// How a request ended, as far as groups tell it apart.
+/// How a request ended, as far as groups distinguish it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ended {
     Served { late: bool, response: Duration },
@@ -71,7 +71,7 @@ impl Groups {
         });
     }
 
-    /// The second is over: types that had anything, and classes if there are several.
+    /// Ends the second: the types that had any requests, and the classes if there are several.
     pub(super) fn close(
         &mut self,
         kinds: &[String],
@@ -82,7 +82,7 @@ impl Groups {
         (by_type, if classes.len() > 1 { by_class } else { BTreeMap::new() })
     }
 
-    /// Cells go by phase, part, type and class, the last fastest.
+    /// Cells are ordered by phase, part, type and class, the last fastest.
     fn both(&mut self, cell: u32, mut change: impl FnMut(&mut Sums)) {
         let (cell, classes, kinds) = (cell as usize, self.classes.len(), self.kinds.len());
         change(&mut self.classes[cell % classes]);
@@ -121,7 +121,7 @@ mod tests {
         let a = Group { planned: 1, rejected: 1, lost: 1, ..Group::default() };
         assert_eq!(by_type, [("a".to_owned(), a), ("b".to_owned(), b)].into(), "and nothing of c");
         assert_eq!(by_class, [("0".to_owned(), a), ("4".to_owned(), b)].into());
-        // The next second begins with nothing, and one class alone is no group.
+        // The next second begins empty, and a single class is no group.
         assert_eq!(groups.close(&kinds, &[Class(0), Class(4)]), (BTreeMap::new(), BTreeMap::new()));
         let mut alone = Groups::new(1, 1);
         alone.planned(0);

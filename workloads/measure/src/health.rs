@@ -1,4 +1,4 @@
-//! The generator's own state: numbers only. What is too much is judged where runs are judged.
+//! The generator's own state: figures only. The validity gates of a run set the limits.
 
 use std::time::Duration;
 
@@ -9,100 +9,101 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Health {
-    /// How long it was watched.
+    /// The time that it was measured for.
     pub wall: Duration,
     /// CPU time of the whole process, user and system.
     pub process_cpu: Duration,
     /// CPU time of the thread that sends.
     pub sender_cpu: Duration,
-    /// How long that thread was ready to run and waited for its core (field 2 of `schedstat`).
+    /// The time that this thread was ready to run and waited for its core (field 2 of `schedstat`).
     pub run_queue_delay: Duration,
-    /// How often it was given its core: each time it waits for some microseconds, however quiet the machine.
+    /// The number of times that this thread was given its core: each time it waits for some microseconds, however quiet
+    /// the machine.
     pub sender_turns: u64,
-    /// Share of the machine's CPU time that its own host took away, 0 to 1.
+    /// The share of the machine's CPU time that its own host stole, 0 to 1.
     pub steal: f64,
-    /// Longest time that the sender's loop was late for a wake-up of its own.
+    /// The longest time by which the sender's loop was late for a wake-up.
     pub largest_gap: Duration,
-    /// 999 of 1000 of its wake-ups came no later than this; `None` with too few of them (2995).
+    /// The 99.9th percentile of the lateness of its wake-ups; `None` with fewer than 2995 of them.
     pub gap_p999: Option<Duration>,
-    /// Loop gaps that were long enough to be stalls, the first ones in order.
+    /// Gaps of the loop that were long enough to be stalls, the first ones in order.
     pub stalls: Vec<Stall>,
-    /// Further stalls, counted only.
+    /// The number of further stalls.
     pub more_stalls: u64,
-    /// Most file descriptors open at once, and how many the process may have.
+    /// The largest number of file descriptors open at once.
     pub descriptors_peak: u64,
-    /// Soft `RLIMIT_NOFILE`.
+    /// The number of file descriptors that the process may have (soft `RLIMIT_NOFILE`).
     pub descriptors_limit: u64,
     /// Connections that could not be made because the process had no descriptor left (EMFILE, ENFILE).
     pub out_of_descriptors: u64,
-    /// Answers that were given up because the memory for all answers under way was used up.
+    /// Answers that were abandoned because the memory for all answers under way was exhausted.
     pub out_of_memory: u64,
     /// Connections that could not be made because no local port was left (EADDRNOTAVAIL).
     pub out_of_ports: u64,
-    /// Most requests in flight at once.
+    /// The largest number of requests in flight.
     pub in_flight_peak: u32,
-    /// Most requests that the host would hold in flight.
+    /// The host's limit of requests in flight.
     pub in_flight_limit: u32,
-    /// Requests that waited because so many were in flight: the wait is in their send lag.
+    /// Requests that waited because the limit in flight was reached: the wait is in their send lag.
     pub waited_for_fiber: u64,
-    /// Users that died of a panic: a bug, and the run is void.
+    /// Users lost to a panic: a bug, and the run is void.
     pub fiber_panics: u64,
     /// Kept connections that the service had closed by the time of the next request; a new one was opened.
     pub stale_connections: u64,
-    /// Most memory that the process had resident, in bytes.
+    /// The peak of the process's resident memory, in bytes.
     pub resident_peak: u64,
     /// Page faults that had to wait for a disk.
     pub major_faults: u64,
-    /// What the machine's clocks did.
+    /// The deviations of the machine's clocks.
     pub clocks: ClockReport,
 }
 
-/// One time that the sender's loop came late to its own wake-up.
+/// One late wake-up of the sender's loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {
     /// When the wake-up was due.
     pub due: Timestamp,
-    /// How late it came.
+    /// The lateness.
     pub late: Duration,
-    /// CPU time that the sender used between its last look and this one.
+    /// CPU time that the sender used between the previous reading and this one.
     pub on_cpu: Duration,
-    /// How much of that time it waited for its core.
+    /// The part of that time in which it waited for its core.
     pub waited_for_core: Duration,
-    /// How much CPU time, on any core, the machine's own host took away meanwhile (since a second before at most; the
-    /// kernel counts it in ticks of 10 ms).
+    /// CPU time, on any core, that the machine's own host stole meanwhile (since at most a second before; the kernel
+    /// counts it in ticks of 10 ms).
     pub stolen: Duration,
-    /// Most likely cause.
+    /// The most likely cause.
     pub cause: StallCause,
 }
 
-/// Why the sender's loop came late.
+/// The cause of a late wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StallCause {
-    /// It was at work: more to do than time to do it in.
+    /// The sender was busy: more work than time to do it in.
     Busy,
-    /// It was ready, and another process had its core.
+    /// The sender was ready, and another process had its core.
     Crowded,
     /// The machine's own host had taken its processors away (steal).
     Stolen,
-    /// It neither worked nor waited for a core: the machine itself stood still, or the wake-up came late.
+    /// The sender neither worked nor waited for a core: the machine itself stood still, or the wake-up came late.
     Asleep,
 }
 
-/// What the clocks did.
+/// Deviations of the machine's clocks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClockReport {
-    /// By how much the wall clock or the hardware's own counter ran faster or slower than the clock that the run was timed
-    /// with, whichever is more: millionths.
+    /// The rate by which the wall clock or the raw hardware counter ran faster or slower than the clock that timed the
+    /// run, whichever is larger: parts per million.
     pub drift_ppm: f64,
-    /// The most that the wall clock was set by, between two looks.
+    /// The largest step of the wall clock between two readings.
     pub step: Duration,
-    /// How long the machine slept.
+    /// The time that the machine slept.
     pub suspended: Duration,
 }
 
 impl ClockReport {
-    /// The clocks are read one after the other: what is less than this between two looks may be that.
+    /// The clocks are read one after the other: smaller differences between two readings may be due to that.
     pub const STEP: Duration = Duration::from_millis(10);
 }

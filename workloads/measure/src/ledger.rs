@@ -4,10 +4,10 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// How a request ended, as its host knows it (the judgement on an answer is the user's).
+/// How a request ended, as its host knows it (the user judges answers).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Fate {
-    /// Answered as asked. Late if its response time is over the objective: the recorder sees to that.
+    /// Answered as requested. The recorder decides whether its response time is over the objective.
     Served,
     /// Refused by the service.
     Rejected,
@@ -15,9 +15,9 @@ pub enum Fate {
     TimedOut,
     /// Answered wrongly, or the connection broke.
     Failed,
-    /// Failed: sent to another host, where users do not go.
+    /// Failed: redirected to another host, where users do not go.
     Elsewhere,
-    /// The user gave up, or was let go with the request open.
+    /// The user gave up, or left with the request open.
     Abandoned,
     /// Still open when the run ended.
     InFlight,
@@ -25,22 +25,22 @@ pub enum Fate {
     ConnectTimedOut,
     /// The connection was refused or reset, or no descriptor or port was left for it.
     ConnectFailed,
-    /// A client-side policy refused it, or kept it back until its user gave up.
+    /// A client-side policy refused it, or held it until its user gave up.
     RefusedLocally,
     /// Never begun: the generator could not keep up, or the run ended first.
     Unsent,
 }
 
 impl Fate {
-    /// Whether a request that ended so has been written to the service.
+    /// True if a request with this fate has been written to the service.
     #[must_use]
     pub fn implies_sent(self) -> bool {
         matches!(self, Self::Served | Self::Rejected | Self::Failed | Self::Elsewhere)
     }
 }
 
-/// Counts of requests by how they ended. An attempt is an entry of its own; a redirect or refresh that is followed is
-/// not (see [`hops`](Self::hops)).
+/// Counts of requests by how they ended. Each attempt is an entry; a redirect or refresh that is followed is not (see
+/// [`hops`](Self::hops)).
 ///
 /// ```text
 /// planned = unsent + refused_locally + connect_failed + sent
@@ -48,19 +48,19 @@ impl Fate {
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Whose intended start came.
+    /// Requests whose intended start has come.
     pub planned: u64,
     /// Never begun.
     pub unsent: u64,
-    /// Refused by a client-side policy, or kept back by it until its user had given up or the run was over.
+    /// Refused by a client-side policy, or held by it until the user had given up or the run was over.
     pub refused_locally: u64,
     /// Without a connection.
     pub connect_failed: u64,
     /// Written to the service.
     pub sent: u64,
-    /// Answered as asked, within the objective.
+    /// Answered as requested, within the objective.
     pub served: u64,
-    /// Answered as asked, but late.
+    /// Answered as requested, but late.
     pub served_late: u64,
     /// Refused by the service.
     pub rejected: u64,
@@ -77,17 +77,18 @@ pub struct Ledger {
     pub retries: u64,
     /// Of `connect_failed`: those that timed out.
     pub connect_timed_out: u64,
-    /// Of `failed`: sent to another host, where users do not go.
+    /// Of `failed`: redirected to another host, where users do not go.
     pub elsewhere: u64,
-    /// Requests written beside `sent`: redirects and refreshes that were followed. The service reads `sent + hops`.
+    /// Redirects and refreshes that were followed: requests written in addition to `sent`. The service reads `sent +
+    /// hops`.
     pub hops: u64,
-    /// Wanted by a user, and answered as asked within the objective, counted from when the user first wanted it and over
-    /// all its attempts: the numerator of goodput.
+    /// Requests of users that were answered as requested within the objective, counted from the intended start of the
+    /// first attempt and over all attempts: the numerator of goodput.
     pub served_intents: u64,
 }
 
 impl Ledger {
-    /// Which of the two equations does not hold, if one does not.
+    /// The equation that does not hold, if one does not.
     #[must_use]
     pub fn imbalance(&self) -> Option<String> {
         let planned = self.unsent + self.refused_locally + self.connect_failed + self.sent;
@@ -116,19 +117,20 @@ impl Ledger {
         self.planned - self.retries
     }
 
-    /// Attempts per request wanted; 1 without retries.
+    /// The mean number of attempts for a request of a user; 1 without retries.
     #[must_use]
     pub fn amplification(&self) -> Option<f64> {
         (self.first_attempts() > 0).then(|| self.planned as f64 / self.first_attempts() as f64)
     }
 
-    /// Share of what was sent that the service refused; 0 if nothing was sent.
+    /// The share of sent requests that the service refused; 0 if none was sent.
     #[must_use]
     pub fn reject_fraction(&self) -> f64 {
         if self.sent == 0 { 0.0 } else { self.rejected as f64 / self.sent as f64 }
     }
 
-    /// Counts what has begun and not ended as unsent or in flight: for an account at any moment, and at the end.
+    /// Counts requests that have begun and not ended as unsent or in flight: for a balance at any moment, and at the
+    /// end.
     #[must_use]
     pub fn closed(mut self) -> Self {
         self.in_flight = self.sent - self.ended();

@@ -1,10 +1,10 @@
 //! Ledgers and distributions of all requests, in fixed memory.
 //!
-//! A host drives a [`Recorder`]: it [plans](Recorder::plan) each request at its intended start, and hands the [`Ticket`]
-//! back when the request has ended. The recorder keeps a ledger in which every planned request ends exactly once, and
-//! histograms from which percentiles are read that do not hide what timed out. Memory is bounded by phases, types and
-//! classes, never by requests; only [`Numbers`] of requests without an answer are kept one by one, and what each user got
-//! ([`Fairness`]), both up to a limit.
+//! A host drives a [`Recorder`]: it [plans](Recorder::plan) each request at its intended start, and returns the
+//! [`Ticket`] when the request has ended. The recorder keeps a ledger in which every planned request ends exactly once,
+//! and histograms with percentiles that do not hide time-outs. Memory is bounded by phases, types and classes, never by
+//! requests; only [`Numbers`] of requests without an answer and the counts of each user ([`Fairness`]) are kept one by
+//! one, both up to a limit.
 //!
 //! The crate knows neither hosts nor load plans, so that a [`Report`] can be computed from its [`ReportRecord`] without them.
 #![warn(missing_docs)]

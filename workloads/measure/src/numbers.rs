@@ -1,17 +1,17 @@
-//! Requests by number, so that those which the service never read can be told from those which it read and left
-//! unanswered: a client alone cannot know.
+//! Requests by number, so that requests that the service never read can be distinguished from those that it read and
+//! left unanswered: a client alone cannot know.
 
 use super::Fate;
 
-/// Most requests without an answer that are remembered: 8 MiB.
+/// The largest number of requests without an answer that are remembered: 8 MiB.
 const MOST: usize = 1 << 20;
 
-/// How a request without an answer ended; its place is what is stored of it.
+/// The fates of a request without an answer; the index is stored.
 const FATES: [Fate; 4] = [Fate::TimedOut, Fate::Abandoned, Fate::Failed, Fate::InFlight];
 const BITS: u32 = 2;
 
-/// The numbers of a run's requests: 0, 1, 2 and so on, hops included. One whose request got no connection is void. Only those
-/// without an answer are remembered, and of those at most a million.
+/// The numbers of a run's requests: 0, 1, 2 and so on, hops included. A number whose request got no connection is void.
+/// Only those without an answer are remembered, and of those at most a million.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Numbers {
     given: u64,
@@ -21,43 +21,43 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// A number for the next request.
+    /// Gives the next request its number.
     #[must_use]
     pub fn give(&mut self) -> u64 {
         self.given += 1;
         self.given - 1
     }
 
-    /// A request that has a number was written.
+    /// Counts a written request with a number.
     pub fn wrote(&mut self) {
         self.written += 1;
     }
 
-    /// That request was written, and has ended without an answer.
+    /// Notes that the request with this number was written, and has ended without an answer.
     pub fn unanswered(&mut self, number: u64, fate: Fate) {
         if self.unanswered.len() >= MOST {
             self.forgotten = true;
             return;
         }
-        // Whatever else kept the answer from coming has failed the request, as in the ledger.
+        // Any other reason for a missing answer counts as failed, as in the ledger.
         let place = FATES.iter().position(|&other| other == fate).unwrap_or(2);
         self.unanswered.push(number << BITS | place as u64);
     }
 
-    /// How many were given: the numbers below this one.
+    /// The count of numbers given: all numbers below this one.
     #[must_use]
     pub fn given(&self) -> u64 {
         self.given
     }
 
-    /// How many of their requests were written.
+    /// The count of numbered requests that were written.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Those without an answer, and how each ended: timed out, abandoned, failed or in flight. `None` if there were too
-    /// many to remember.
+    /// The requests without an answer, and how each ended: timed out, abandoned, failed or in flight. `None` if there
+    /// were too many to remember.
     #[must_use]
     pub fn without_answer(&self) -> Option<impl Iterator<Item = (u64, Fate)> + '_> {
         let places = (1 << BITS) - 1;

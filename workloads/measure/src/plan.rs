@@ -1,45 +1,45 @@
-//! What a recorder must know of a load plan, and of each request.
+//! The parts of a load plan and of a request that a recorder needs.
 
 use std::time::Duration;
 
 use controllers::{Class, Kind, Timestamp};
 
-/// What a recorder must know of a load plan.
+/// The part of a load plan that a recorder needs.
 #[derive(Debug, Clone)]
 pub struct RecorderPlan {
     /// One after another, from time zero.
     pub phases: Vec<RecorderPhase>,
     /// Classes of users, in order, each once.
     pub classes: Vec<Class>,
-    /// Longest wait for an answer or a connection. Histograms hold times up to twice this.
+    /// The longest wait for an answer or a connection. Histograms hold times up to twice this.
     pub timeout: Duration,
-    /// An answer later than this is late.
+    /// The objective: later answers are late.
     pub objective: Duration,
-    /// Some of the load is recorded.
+    /// True if a part of the load is recorded.
     pub replays: bool,
 }
 
-/// What a recorder must know of a phase.
+/// The part of a phase that a recorder needs.
 #[derive(Debug, Clone)]
 pub struct RecorderPhase {
     /// Its name in every table.
     pub name: String,
-    /// How long it lasts.
+    /// Its length.
     pub duration: Duration,
-    /// Most users of closed loads at once; `None` where users come and go (open loads).
+    /// The largest number of users of closed loads at once; `None` where users come and go (open loads).
     pub users: Option<u64>,
-    /// All arrivals are independent and at one rate, so that their spread can be judged.
+    /// True if all arrivals are independent and at one rate, so that their spread can be judged.
     pub independent: bool,
 }
 
-/// A request that a user means to send.
+/// A request that a user intends to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Intent {
     /// Its type.
     pub kind: Kind,
     /// The class of its user.
     pub class: Class,
-    /// When the user wanted it first: for a retry, when the first attempt was wanted.
+    /// The intended start of the first attempt.
     pub wanted_at: Timestamp,
     /// 0 for the first attempt, 1 for the first retry.
     pub attempt: u8,

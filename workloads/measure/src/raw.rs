@@ -9,7 +9,8 @@ use super::{
     spread::Spread, user_set::UserSet,
 };
 
-/// Phases are counted in this many equal parts, so that "the last half of the spike" can be read afterwards.
+/// The number of equal parts of a phase that are counted separately, so that "the last half of the spike" can be
+/// computed afterwards.
 pub(super) const PARTS: usize = 20;
 
 /// Every count, as recorded.
@@ -22,9 +23,9 @@ pub(super) struct Raw {
     pub(super) cells: Vec<Option<Box<Cell>>>,
     pub(super) most: Duration,
     pub(super) objective: Duration,
-    /// Some of the load is recorded.
+    /// True if a part of the load is recorded.
     pub(super) replays: bool,
-    /// Time that requests spent between being written and their end.
+    /// The sum of the times from the write of requests to their end.
     pub(super) sojourn: Duration,
 }
 
@@ -33,17 +34,17 @@ pub(super) struct RawPhase {
     pub(super) name: String,
     pub(super) begins: Timestamp,
     pub(super) lasts: Duration,
-    /// It was to last longer.
+    /// True if the run was stopped before the end of the phase.
     pub(super) cut_off: bool,
     pub(super) users: Option<u64>,
     pub(super) seen: UserSet,
     pub(super) connect_timed_out: UserSet,
     pub(super) shares: Shares,
-    /// `None`: nothing is to be expected of it.
+    /// `None`: no spread is expected of it.
     pub(super) spread: Option<Spread>,
     pub(super) beside: BackgroundLedger,
     pub(super) replies: Replies,
-    /// Its twentieths are apart; else all of it is in the first.
+    /// True if its twentieths have cells of their own; else all of its counts are in the first.
     pub(super) in_parts: bool,
 }
 
@@ -94,7 +95,8 @@ impl Raw {
         (at < phase.begins + phase.lasts).then_some(last_begun)
     }
 
-    /// Where an intended start falls. One after the last phase (a user that went on for a moment) belongs to its end.
+    /// The phase and part of an intended start. One after the last phase (of a user that went on for a moment) belongs
+    /// to its end.
     pub(super) fn phase_and_part(&self, intended: Timestamp) -> (usize, usize) {
         let Some(index) = self.phases.iter().rposition(|phase| phase.begins <= intended) else {
             return (0, 0);
@@ -115,26 +117,26 @@ impl Raw {
         self.phases.get_mut(phase).map(|phase| &mut phase.beside)
     }
 
-    /// True for the first request of a user: one that neither this phase nor the one before has seen.
+    /// Notes the user; true for its first request, if neither this phase nor the previous one has seen it.
     pub(super) fn users_seen(&mut self, intended: Timestamp, user: u64) -> bool {
         let (phase, _) = self.phase_and_part(intended);
         let before = phase.checked_sub(1).is_some_and(|before| self.phases[before].seen.contains(user));
         self.phases.get_mut(phase).is_some_and(|phase| phase.seen.insert(user)) && !before
     }
 
-    /// A user wants something for the first time.
+    /// Counts a new request of a user.
     pub(super) fn wants(&mut self, intended: Timestamp, user: u64) {
         let (phase, _) = self.phase_and_part(intended);
         self.phases.get_mut(phase).into_iter().for_each(|phase| phase.shares.wants(user));
     }
 
-    /// A user was given in time what it wanted.
+    /// Counts a request that was answered in time.
     pub(super) fn gets(&mut self, intended: Timestamp, user: u64) {
         let (phase, _) = self.phase_and_part(intended);
         self.phases.get_mut(phase).into_iter().for_each(|phase| phase.shares.gets(user));
     }
 
-    /// The generator has let a user come, so much later than planned.
+    /// Counts an arrival of a user, this much later than planned.
     pub(super) fn arrived(&mut self, intended: Timestamp, late: Duration) {
         let (phase, _) = self.phase_and_part(intended);
         let Some(phase) = self.phases.get_mut(phase) else { return };
@@ -149,7 +151,7 @@ impl Raw {
         }
     }
 
-    /// Arrivals ended at this moment, and not with the plan: what is over it was cut off, and is measured by what it lasted.
+    /// Ends arrivals before the end of the plan: the current phase is cut off, and counts with its actual length.
     pub(super) fn cut(&mut self, at: Timestamp) {
         for phase in self.phases.iter_mut().filter(|phase| at < phase.begins + phase.lasts) {
             phase.lasts = at.since(phase.begins);
@@ -165,7 +167,7 @@ impl Raw {
         total
     }
 
-    /// The sum of the cells of these phases, of this part of each, that `wanted` (by type and class) picks.
+    /// The sum of the cells of these phases, of this part of each, that `wanted` (by type and class) selects.
     pub(super) fn gather(
         &self,
         phases: Range<usize>,
@@ -191,7 +193,7 @@ impl Raw {
         sum
     }
 
-    /// Which cell a request belongs to.
+    /// The cell of a request.
     pub(super) fn cell_index(&self, intended: Timestamp, kind: Kind, class: Class) -> u32 {
         let (phase, part) = self.phase_and_part(intended);
         let kind = usize::from(kind.0).min(self.kinds.len() - 1);

@@ -1,7 +1,6 @@
-//! All that a [`Report`] is made from, to be kept in a file: the same report comes out of it again, bit for bit.
-//!
-//! Times are whole microseconds. A histogram is a list of its buckets, each with its least value, so that a record can be read
-//! without a library.
+//! The data of a [`Report`] in the form of a file: the same report is computed from it again, bit for bit.
+//! Times are whole microseconds. A histogram is a list of its buckets, each with its smallest value, so that a record
+//! can be read without a library.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,30 +16,30 @@ use super::{
     user_set::UserSet,
 };
 
-/// Most users, phases, types and classes that are believed of a file: it may have been changed.
+/// The largest number of users, phases, types and classes accepted from a file: it may have been changed.
 const MOST_USERS: u64 = 1 << 28;
 const MOST_CELLS: usize = 1 << 22;
-/// Most requests of a cell.
+/// The largest number of requests of a cell.
 const MOST_REQUESTS: u64 = 1 << 48;
-/// Longest time that is believed: a histogram grows with its longest value.
+/// The longest time accepted: a histogram grows with its longest value.
 const MOST_MICROS: u64 = 1 << 40;
 
-/// All that a report is made from.
+/// The data from which a report is computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportRecord {
-    /// In order.
+    /// The phases in order.
     pub phases: Vec<PhaseRecord>,
     /// Request types.
     pub types: Vec<String>,
     /// Classes of users.
     pub classes: Vec<Class>,
-    /// Answers that took longer were late.
+    /// The objective: answers that took longer were late.
     pub objective_us: u64,
     /// The largest time that histograms hold.
     pub most_us: u64,
-    /// Time that requests spent between being written and their end, nanoseconds.
+    /// The sum of the times from the write of requests to their end, nanoseconds.
     pub sojourn_ns: u64,
-    /// How long the run took, with its drain, in seconds.
+    /// The length of the run, with its drain, in seconds.
     pub seconds: f64,
     /// Time average of the number in flight.
     pub mean_in_flight: f64,
@@ -51,16 +50,16 @@ pub struct ReportRecord {
     /// Transitions that users of a Markov model made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transitions: Vec<TransitionCount>,
-    /// How often pages offered what they drew, by minutes.
+    /// How often pages offered the state that these users drew, by minutes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<Offered>,
     /// Counts of recorded requests, if a recording was replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Replayed>,
-    /// Why the numbers did not add up, if they did not.
+    /// The reasons why the figures do not add up; empty if they do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
-    /// The cells that are not empty.
+    /// All cells but the empty ones.
     pub cells: Vec<CellRecord>,
 }
 
@@ -71,21 +70,22 @@ pub struct PhaseRecord {
     pub name: String,
     /// Its beginning, nanoseconds.
     pub begins_ns: u64,
-    /// Its length, nanoseconds: how long it lasted, if it was cut off.
+    /// Its length, nanoseconds; its actual length, if it was cut off.
     pub lasts_ns: u64,
-    /// The run was stopped before its end.
+    /// True if the run was stopped before the end of the phase.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_off: bool,
-    /// Most users of closed loads at once.
+    /// The largest number of users of closed loads at once.
     pub users: Option<u64>,
     /// Users that planned a request in it: first and last of each run of numbers.
     pub seen: Vec<[u64; 2]>,
-    /// Of these, those with a connect time-out.
+    /// Of these, the users with a connect time-out.
     pub connect_timed_out: Vec<[u64; 2]>,
-    /// How many users wanted so much, and were given so much of it in time: wanted, given, users.
+    /// Counts of users by the number of requests that they wanted and the number of those that were answered in time:
+    /// wanted, given, users.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<[u64; 3]>,
-    /// Arrivals in each tenth of a second, where they were to be independent and at one rate.
+    /// Arrivals in each tenth of a second, where the plan had independent arrivals at one rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Vec<u32>>,
     /// Background activity.
@@ -93,23 +93,23 @@ pub struct PhaseRecord {
     /// Answers by status, and errors by their text.
     #[serde(default, skip_serializing_if = "Replies::is_empty")]
     pub replies: Replies,
-    /// Its twentieths are apart in `cells`; else all of it is in part 0.
+    /// True if its twentieths have cells of their own in `cells`; else all its counts are in part 0.
     pub in_parts: bool,
 }
 
 /// Counts of one type and class in a phase, or a twentieth of one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
-    /// Which phase, from 0.
+    /// The index of the phase, from 0.
     pub phase: usize,
-    /// Which twentieth of it, from 0.
+    /// The index of the twentieth, from 0.
     pub part: usize,
-    /// Which type, from 0.
+    /// The index of the type, from 0.
     #[serde(rename = "type")]
     pub kind: usize,
-    /// Which class, from 0.
+    /// The index of the class, from 0.
     pub class: usize,
-    /// Where its requests went.
+    /// The counts of its requests.
     pub ledger: Ledger,
     /// Its times by family.
     pub times: BTreeMap<String, TimesRecord>,
@@ -118,27 +118,27 @@ pub struct CellRecord {
 /// A histogram.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TimesRecord {
-    /// Known times: the least microsecond of a bucket of three digits, and how many lie in it.
+    /// Known times: the smallest microsecond of a bucket of three digits, and the number of times in it.
     pub known: Vec<[u64; 2]>,
-    /// Times that are known to be longer than these.
+    /// Censored times, which are known to be longer than these values, in the same form.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub censored: Vec<[u64; 2]>,
-    /// Sum of the known ones.
+    /// The sum of the known times.
     pub total_us: u64,
-    /// The longest known one.
+    /// The longest known time.
     pub longest_us: u64,
-    /// Times over the bound.
+    /// The number of times over the bound.
     #[serde(default)]
     pub saturated: u64,
 }
 
-/// Why a record makes no report.
+/// Why no report can be computed from a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the record makes no sense: {0}")]
 pub struct RecordError(String);
 
 impl Report {
-    /// All that it was made from. `in_parts` says of which phases the twentieths are to be kept apart.
+    /// The record of a run. `in_parts` selects the phases whose twentieths are kept separate.
     #[must_use]
     pub fn record(&self, in_parts: impl Fn(&str) -> bool) -> ReportRecord {
         let raw = &self.raw;
@@ -179,10 +179,11 @@ impl Report {
 }
 
 impl ReportRecord {
-    /// The report, made again. It has no numbers of requests: what was joined by them is kept by whoever joined it.
+    /// Computes the report again. It has no request numbers: the party that joined them with the service's keeps the
+    /// result.
     ///
     /// # Errors
-    /// If the record names what is not there, or claims what cannot be.
+    /// If the record refers to missing parts, or has impossible values.
     pub fn report(&self) -> Result<Report, RecordError> {
         let phases = self.phases.iter().map(raw_phase).collect::<Result<Vec<_>, _>>()?;
         let (kinds, classes) = (self.types.len(), self.classes.len());
@@ -258,7 +259,7 @@ fn phase_record(phase: &RawPhase, in_parts: bool) -> PhaseRecord {
     }
 }
 
-/// Counts that can be added up and subtracted.
+/// Checks that counts can be added and subtracted without overflow.
 fn believable(ledger: Ledger) -> Result<Ledger, RecordError> {
     let Ledger { planned, unsent, refused_locally, connect_failed, sent, served_intents, retries, .. } = ledger;
     let Ledger { served, served_late, rejected, timed_out, failed, abandoned, in_flight, hops, .. } = ledger;

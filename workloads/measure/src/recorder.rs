@@ -12,21 +12,21 @@ use super::{
     raw::Raw,
 };
 
-/// One planned request, from its intended start until it has ended. Not `Clone`: handing it back is what ends it, so a
-/// request cannot end twice; one that is dropped shows up as in flight.
+/// One planned request, from its intended start until it has ended. Not `Clone`: a request ends when its ticket is
+/// returned, so it cannot end twice; a dropped ticket shows as in flight.
 #[derive(Debug)]
 #[must_use = "a ticket that is not handed back leaves its request open"]
 pub struct Ticket {
     cell: u32,
     user: u64,
     intended: Timestamp,
-    /// Since when the host could send it.
+    /// The time from which the host could send it.
     free: Timestamp,
     wanted_at: Timestamp,
-    /// When a policy of the user's own was first asked about it.
+    /// The time at which a client-side policy was first asked about it.
     asked: Option<Timestamp>,
     begun: bool,
-    /// The first request of its user.
+    /// True for the first request of its user.
     arrival: bool,
     sent: Option<Timestamp>,
 }
@@ -38,14 +38,14 @@ impl Ticket {
         self.intended
     }
 
-    /// When it was written, if it was.
+    /// The time at which it was written, if it was.
     #[must_use]
     pub fn sent(&self) -> Option<Timestamp> {
         self.sent
     }
 }
 
-/// Counts and times everything, in memory bounded by phases, types and classes.
+/// Counts all requests and records their times, in memory bounded by phases, types and classes.
 #[derive(Debug)]
 pub struct Recorder {
     raw: Raw,
@@ -53,14 +53,14 @@ pub struct Recorder {
     groups: Groups,
     window_response: Distribution,
     window_lag: Distribution,
-    /// Times of rejections in this second; `None`: seconds' times are not asked for.
+    /// Times of rejections in this second; `None`: no times by second are wanted.
     window_reject: Option<Distribution>,
     closed_windows: VecDeque<Window>,
     in_flight: u64,
-    /// Requests in flight times how long, in nanoseconds, up to `area_until`.
+    /// The integral of the number of requests in flight over time, in nanoseconds, up to `area_until`.
     area: u128,
     area_until: Timestamp,
-    /// Arrivals were ended before the plan was over.
+    /// The end of arrivals, if that came before the end of the plan.
     stopped: Option<Timestamp>,
 }
 
@@ -85,15 +85,15 @@ impl Recorder {
         }
     }
 
-    /// From now on windows have their times ([`Window::times`]).
+    /// Gives windows their times ([`Window::times`]) from now on.
     #[must_use]
     pub fn keeping_times(mut self) -> Self {
         self.window_reject = Some(Distribution::new(self.raw.most));
         self
     }
 
-    /// Enters a request into the plan at its intended start, before anything is done about it. Only for
-    /// the first hop: a later one goes on with the ticket of its request ([`Recorder::hop`]).
+    /// Enters a planned request at its intended start, before anything else happens to it. Only for the first hop: a
+    /// later one uses the ticket of its request ([`Recorder::hop`]).
     pub fn plan(&mut self, user: u64, intent: Intent, intended: Timestamp) -> Ticket {
         let cell = self.raw.cell_index(intended, intent.kind, intent.class);
         let ledger = &mut self.raw.cell(cell).ledger;
@@ -116,35 +116,35 @@ impl Recorder {
         Ticket { cell, user, intended, free, wanted_at, asked: None, begun: false, arrival, sent: None }
     }
 
-    /// Background activity begins, with a health check or without: the phase in whose ledger it is.
+    /// Begins a background activity, with a health check or without; returns the phase in whose ledger it is.
     pub fn begin_background(&mut self, intended: Timestamp, check: bool) -> usize {
         let (phase, _) = self.raw.phase_and_part(intended);
         self.raw.beside(phase).into_iter().for_each(|books| books.begin(check));
         phase
     }
 
-    /// A connection was made for background activity.
+    /// Counts a connection for background activity.
     pub fn connected_background(&mut self, phase: usize) {
         self.raw.beside(phase).into_iter().for_each(BackgroundLedger::connected);
     }
 
-    /// Background activity has ended with this fate; `check`: the result of its health check, if it had one.
+    /// Ends a background activity with this fate; `check`: the result of its health check, if it had one.
     pub fn end_background(&mut self, phase: usize, fate: Fate, check: Option<CheckResult>) {
         self.raw.beside(phase).into_iter().for_each(|books| books.end(fate, check));
     }
 
-    /// A client-side policy is asked about the request: from here on its lateness is not the generator's.
+    /// Notes that a client-side policy is asked about the request: from here on its lateness is not the generator's.
     pub fn asked(&mut self, ticket: &mut Ticket, now: Timestamp) {
         ticket.asked.get_or_insert(now);
     }
 
-    /// A client-side policy has kept the request back until now. That time is part of its response time, and no lateness of the
-    /// generator's.
+    /// Notes that a client-side policy has held the request until now. That time is part of its response time, and not
+    /// of the generator's lateness.
     pub fn let_go(&mut self, ticket: &mut Ticket, now: Timestamp) {
         ticket.free = ticket.free.max(now);
     }
 
-    /// The host begins with the request (connects, or writes): the time since it was due is the generator's lateness.
+    /// Begins the request (connects, or writes): the time since it was due is the generator's lateness.
     pub fn begin(&mut self, ticket: &mut Ticket, now: Timestamp) {
         if std::mem::replace(&mut ticket.begun, true) {
             return;
@@ -153,18 +153,18 @@ impl Recorder {
         self.raw.time(ticket.cell, TimeFamily::SendLag).record(lag);
         self.window_lag.record(lag);
         if ticket.arrival {
-            // What a policy of the user's own took is not the generator's.
+            // The time that a client-side policy took does not count as the generator's.
             self.raw.arrived(ticket.intended, lag);
         }
     }
 
-    /// A connection was made for the request, in this time.
+    /// Records that a connection was established for the request, in this time.
     pub fn connected(&mut self, ticket: &Ticket, took: Duration) {
         self.raw.time(ticket.cell, TimeFamily::Connect).record(took);
     }
 
-    /// The request is written to the service. Of a kept connection that turns out to be closed and of a new one in its place,
-    /// only the first write counts: the time in flight and the service time begin with it.
+    /// Notes that the request is written to the service. If a kept connection turns out to be closed and a new one
+    /// replaces it, only the first write counts: the time in flight and the service time begin with it.
     pub fn sent(&mut self, ticket: &mut Ticket, now: Timestamp) {
         self.begin(ticket, now);
         if ticket.sent.is_some() {
@@ -175,30 +175,30 @@ impl Recorder {
         self.window.sent += 1;
         self.advance(now);
         self.in_flight += 1;
-        // A host that learns of a write only later says so later: the time since then belongs to it.
+        // A host that learns of a write later reports it later: the time since the write is added here.
         self.area += self.area_until.since(now).as_nanos();
     }
 
-    /// The service has answered it, or a hop of it, with this status.
+    /// Counts an answer with this status to the request, or to a hop of it.
     pub fn answered(&mut self, ticket: &Ticket, status: u16) {
         self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.answered(status));
     }
 
-    /// The request has ended without an answer, for this reason.
+    /// Counts the error of a request without an answer.
     pub fn went_wrong(&mut self, ticket: &Ticket, error: &str) {
         self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.went_wrong(error));
     }
 
-    /// A redirect or refresh of it is written to the service.
+    /// Counts a redirect or refresh of the request that is written to the service.
     pub fn hop(&mut self, ticket: &Ticket) {
         self.raw.cell(ticket.cell).ledger.hops += 1;
     }
 
-    /// The request has ended so, now. One that was never written cannot have been abandoned, timed out or in flight at
-    /// the service: it counts as without a connection if it was begun, and as unsent if not.
+    /// Ends the request with this fate, now. A request that was never written cannot have been abandoned, timed out or
+    /// in flight at the service: it counts as without a connection if it was begun, and as unsent if not.
     pub fn end(&mut self, mut ticket: Ticket, fate: Fate, now: Timestamp) {
         if fate.implies_sent() && ticket.sent.is_none() {
-            // An answer without a request: the host forgot to say that it sent it.
+            // An answer to a request that was never reported as sent: a bug of the host.
             debug_assert!(false, "{fate:?} before it was sent");
             self.sent(&mut ticket, now);
         }
@@ -213,7 +213,7 @@ impl Recorder {
         let objective = self.raw.objective;
         let late = response > objective;
         let in_time_since_wanted = now.since(ticket.wanted_at) <= objective;
-        // What is still open at the end of the run stays in flight.
+        // A request still open at the end of the run stays in flight.
         self.advance(now);
         self.in_flight -= u64::from(!matches!(fate, Fate::InFlight | Fate::Unsent));
         self.raw.sojourn += now.since(sent);
@@ -258,9 +258,9 @@ impl Recorder {
                 self.window.abandoned += 1;
                 self.groups.ended(ticket.cell, Ended::Lost);
             }
-            // Left open: the end of the run counts what was sent and has not ended.
+            // Left open: the end of the run counts requests that were sent and have not ended.
             Fate::InFlight | Fate::Unsent => {}
-            // A later hop found no connection, or was refused by the client: the request as a whole has failed.
+            // A later hop found no connection, or the client refused it: the request as a whole has failed.
             Fate::Failed | Fate::Elsewhere | Fate::ConnectTimedOut | Fate::ConnectFailed | Fate::RefusedLocally => {
                 ledger.failed += 1;
                 ledger.elsewhere += u64::from(fate == Fate::Elsewhere);
@@ -279,7 +279,7 @@ impl Recorder {
         if fate == Fate::RefusedLocally {
             ledger.refused_locally += 1;
             if let (true, Some(asked)) = (ticket.arrival && !ticket.begun, ticket.asked) {
-                // It came as planned, and was sent away by the user's own policy.
+                // The user arrived as planned, and its client-side policy refused the request.
                 self.raw.arrived(ticket.intended, asked.since(ticket.intended));
             }
             self.window.refused_locally += 1;
@@ -287,7 +287,7 @@ impl Recorder {
             return;
         }
         if !ticket.begun || matches!(fate, Fate::Unsent | Fate::InFlight) {
-            // The end of the run counts what was planned and never sent.
+            // The end of the run counts requests that were planned and never sent.
             return;
         }
         ledger.connect_failed += 1;
@@ -302,31 +302,31 @@ impl Recorder {
         self.raw.connect_timed_out(ticket.intended, ticket.user);
         let waited = now.since(ticket.intended);
         self.raw.time(ticket.cell, TimeFamily::Connect).record_censored(waited);
-        // A user that got no connection has waited for an answer all the same.
+        // A user without a connection has waited for an answer all the same.
         self.raw.time(ticket.cell, TimeFamily::Response).record_censored(waited);
         self.window_response.record_censored(waited);
     }
 
-    /// Carries the area under the number in flight on to `now`.
+    /// Extends the integral of the number in flight to `now`.
     fn advance(&mut self, now: Timestamp) {
         self.area += u128::from(self.in_flight) * now.since(self.area_until).as_nanos();
         self.area_until = self.area_until.max(now);
     }
 
-    /// Requests written and not ended.
+    /// The number of requests that were written and have not ended.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
-    /// The ledger of the whole run as it stands.
+    /// The current ledger of the whole run.
     #[must_use]
     pub fn ledger(&self) -> Ledger {
         self.raw.total().closed()
     }
 
-    /// The next second that is over by `now`; call it until it says `None`, at least once a second. `users` is what users
-    /// are doing now.
+    /// The next second that has ended by `now`; to be called until it returns `None`, at least once a second. `users`:
+    /// the current activities of users.
     pub fn next_window(&mut self, now: Timestamp, users: UserStates) -> Option<Window> {
         let second = now.as_nanos() / 1_000_000_000;
         if self.window.second < second {
@@ -364,13 +364,13 @@ impl Recorder {
         self.closed_windows.push_back(closed);
     }
 
-    /// Arrivals end here, whatever the plan says.
+    /// Ends arrivals here, whatever the plan says.
     pub fn stop(&mut self, now: Timestamp) {
         self.stopped.get_or_insert(now);
     }
 
-    /// Ends the run. Requests whose tickets were not handed back count as in flight if they were sent, else as unsent;
-    /// hand them back as [`Fate::InFlight`], so that the times they waited are known as well.
+    /// Ends the run. Requests whose tickets were not returned count as in flight if they were sent, else as unsent; a
+    /// ticket returned as [`Fate::InFlight`] also records the time that its request waited.
     #[must_use]
     pub fn finish(mut self, now: Timestamp, health: Health) -> Report {
         self.advance(now);

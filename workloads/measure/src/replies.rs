@@ -1,12 +1,12 @@
-//! What the service said, by status, and what went wrong where it said nothing.
+//! Answers by status, and errors by text.
 
 use std::{collections::BTreeMap, ops::AddAssign};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Counts of answers by HTTP status, and of requests without an answer by what went wrong. BackgroundLedger the ledger, and no part of
-/// its sums: a redirect that was followed is an answer, too, and a time-out is in the ledger alone.
+/// Counts of answers by HTTP status, and of requests without an answer by error. They stand beside the ledger and are
+/// no part of its sums: a redirect that was followed is an answer, too, and a time-out is in the ledger alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Replies {
@@ -19,11 +19,11 @@ pub struct Replies {
     pub errors: BTreeMap<String, u64>,
 }
 
-/// Most different texts: a service must not fill the generator's memory, or a reader's screen.
+/// The largest number of different texts: a service must not fill the generator's memory, or a reader's screen.
 const MOST_TEXTS: usize = 16;
-/// Where further ones are counted.
+/// The text under which further errors are counted.
 const OTHER: &str = "other errors";
-/// Longest text, in characters.
+/// The longest text, in characters.
 const LONGEST: usize = 160;
 /// A status has three digits.
 const STATUSES: std::ops::Range<u16> = 0..1000;
@@ -52,7 +52,7 @@ impl Replies {
         *self.errors.entry(if known { text } else { OTHER.to_owned() }).or_default() += count;
     }
 
-    /// Whether it can have been counted, and added up: a file may have been changed.
+    /// True if the counts are possible, and can be added up: a file may have been changed.
     pub(super) fn is_believable(&self, most: u64) -> bool {
         let counts = self.statuses.values().chain(self.errors.values());
         self.errors.len() <= MOST_TEXTS + 1
@@ -73,12 +73,12 @@ impl AddAssign<&Self> for Replies {
     }
 }
 
-/// In one line of bounded length: a text may have come from the service (a name in its certificate, say).
+/// The text in one line of bounded length: it may have come from the service (a name in its certificate, say).
 fn readable(error: &str) -> String {
     error.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// Keys of JSON are texts, and where a structure is read through another one nobody turns them back into numbers.
+/// Keys of JSON objects are texts, and serde does not turn them back into numbers within a flattened structure.
 mod by_status {
     use std::collections::BTreeMap;
 

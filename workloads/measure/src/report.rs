@@ -13,36 +13,36 @@ use super::{
     user_set::UserSet,
 };
 
-/// What a run measured. Serialises without the raw counts; write those out first if they are to be kept
+/// The results of a run. They serialise without the raw counts, which must be written separately if they are to be kept
 /// ([`Report::distribution`]).
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// In the order of the plan.
+    /// The phases in the order of the plan.
     pub phases: Vec<PhaseReport>,
     /// The whole run as one phase.
     pub total: PhaseReport,
-    /// How long the run took, with its drain, in seconds.
+    /// The length of the run, with its drain, in seconds.
     pub seconds: f64,
     /// The generator's own state.
     pub generator: GeneratorReport,
-    /// Two ways to the mean number in flight, which must agree.
+    /// Two measures of the mean number in flight, which must agree.
     pub little: Little,
     /// Transitions that Markov users made, filled in by the host; empty for other users.
     pub transitions: Vec<TransitionCount>,
-    /// How often pages offered what these users drew, by minutes; filled in by the host.
+    /// How often pages offered the state that these users drew, by minutes; filled in by the host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<Offered>,
-    /// What became of recorded requests; filled in by the host. `None`: nothing was replayed.
+    /// Results of recorded requests; filled in by the host. `None`: nothing was replayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Replayed>,
-    /// What balancers before services have refused, where they have a cap; filled in by the host. To users that was sent, and
-    /// answered 503; no service has read it.
+    /// Refusals by balancers in front of services, where they have a cap; filled in by the host. Users count them as
+    /// sent and answered with 503; no service has read them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub turned_back: BTreeMap<String, TurnedBack>,
     /// The requests by number, if they were numbered; filled in by the host.
     #[serde(skip)]
     pub numbers: Option<Numbers>,
-    /// Why the numbers do not add up, if they do not; a run with any is not to be believed.
+    /// The reasons why the figures do not add up; a run with any is invalid.
     pub faults: Vec<String>,
     /// Requests in flight at the end, by count.
     #[serde(skip)]
@@ -71,21 +71,21 @@ pub struct GeneratorReport {
     pub health: Health,
 }
 
-/// Little's law over the whole run, drain included: the mean number in flight is the rate of requests times the mean time
-/// each was in flight. The host's clock readings go into the one by way of the number in flight, into the other by way of
-/// each request; where they differ, requests were lost or times are wrong.
+/// Little's law over the whole run, drain included: the mean number in flight is the rate of requests times the mean
+/// time that each was in flight. The first is computed from the number in flight over time, the second from the times
+/// of each request; if they differ, requests were lost or times are wrong.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Little {
     /// Time average of the number in flight.
     pub mean_in_flight: f64,
     /// Requests written a second.
     pub sent_per_s: f64,
-    /// Mean time from the write to the end, in milliseconds, however it ended.
+    /// Mean time from the write to the end, however the request ended, in milliseconds.
     pub mean_time_ms: f64,
 }
 
 impl Little {
-    /// By how much of the mean number in flight the two ways differ; 0 if nothing was in flight.
+    /// The relative difference between the two measures of the mean number in flight; 0 if nothing was in flight.
     #[must_use]
     pub fn difference(&self) -> f64 {
         let by_law = self.sent_per_s * self.mean_time_ms / 1000.0;
@@ -98,50 +98,52 @@ impl Little {
 pub struct PhaseReport {
     /// Name of the phase, type or class.
     pub name: String,
-    /// Its length: how long it lasted, if it was cut off.
+    /// Its length in seconds; its actual length, if it was cut off.
     pub seconds: f64,
-    /// The run was stopped before its end.
+    /// True if the run was stopped before its end.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub cut_off: bool,
-    /// Most users of closed loads at once, by the plan; `None` where users come and go (open loads).
+    /// The largest number of users of closed loads at once, by the plan; `None` where users come and go (open loads).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub users: Option<u64>,
-    /// Where every request went.
+    /// The counts of its requests.
     #[serde(flatten)]
     pub ledger: Ledger,
     /// First attempts a second.
     pub offered_per_s: f64,
-    /// Unique wants answered as asked within the objective, a second.
+    /// Requests of users, each counted once over its attempts, that were answered as requested within the objective, a
+    /// second.
     pub goodput_per_s: f64,
-    /// Share of what was sent that the service refused.
+    /// The share of sent requests that the service refused.
     pub reject_fraction: f64,
-    /// Attempts per request wanted.
+    /// The mean number of attempts for a request of a user.
     pub amplification: Option<f64>,
-    /// Of what was answered as asked, connecting included; time-outs are censored.
+    /// Response times of requests answered as requested, connecting included; time-outs are censored.
     pub response_time_ms: Times,
-    /// Of the same, from the actual send.
+    /// The times of the same requests from the actual send.
     pub service_time_ms: Times,
-    /// Response time of rejects.
+    /// Response times of rejects.
     pub reject_time_ms: Times,
-    /// Of connections made; connect time-outs are censored.
+    /// The times to establish connections; connect time-outs are censored.
     pub connect_time_ms: Times,
-    /// In replays: how far behind their recorded times first attempts were, because their users were still at something else.
+    /// In replays: the delay of first attempts behind their recorded times, because their users still waited for an
+    /// earlier answer.
     #[serde(skip_serializing_if = "Times::is_empty", default)]
     pub behind_ms: Times,
-    /// Different users that planned a request in it.
+    /// The number of different users that planned a request in it.
     pub clients: u64,
     /// Of these: users with at least one connect time-out.
     pub clients_connect_timed_out: u64,
-    /// What went on beside requests.
+    /// Background activity.
     #[serde(skip_serializing_if = "BackgroundLedger::is_nothing", default)]
     pub beside: BackgroundLedger,
     /// Answers by status, and errors by their text; of whole phases.
     #[serde(flatten)]
     pub replies: Replies,
-    /// How evenly users were served; of whole phases.
+    /// The evenness of service to users; of whole phases.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fairness: Option<Fairness>,
-    /// How arrivals were spread, where they were to be independent and at one rate; of whole phases.
+    /// The spread of arrivals, where the plan had independent arrivals at one rate; of whole phases.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub arrivals: Option<Dispersion>,
     /// The same by request type, for types that occurred.
@@ -162,7 +164,7 @@ impl Report {
         Self::of(raw, seconds, health, in_flight, mean_in_flight)
     }
 
-    /// From closed books.
+    /// The report of closed ledgers.
     pub(super) fn of(raw: Raw, seconds: f64, health: Health, in_flight: u64, mean_in_flight: f64) -> Self {
         let whole = raw.gather(0..raw.phases.len(), 0.0..1.0, |_, _| true);
         let lag = whole.of(TimeFamily::SendLag);
@@ -211,8 +213,8 @@ impl Report {
         }
     }
 
-    /// A part of a phase, from and to as shares of its length (0.5..1.0: the last half), in steps of a twentieth. `None`
-    /// if there is no such phase, or its parts were not kept ([`ReportRecord`](super::ReportRecord)).
+    /// A part of a phase, from and to as shares of its length (0.5..1.0: the last half), in steps of a twentieth.
+    /// `None` if there is no such phase, or its parts were not kept ([`ReportRecord`](super::ReportRecord)).
     #[must_use]
     pub fn part(&self, phase: &str, share: Range<f64>) -> Option<PhaseReport> {
         let phase = self.raw.phases.iter().position(|p| p.name == phase && (p.in_parts || share == (0.0..1.0)))?;

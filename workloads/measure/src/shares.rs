@@ -1,26 +1,28 @@
-//! What each user got of what it wanted.
+//! The share of each user's requests that was answered in time.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most users of a phase that are told apart: 8 MiB.
+/// The largest number of users of a phase that are counted separately: 8 MiB.
 const MOST: usize = 1 << 20;
-/// Users are numbered as they come. What a phase sees of them begins near the first that it sees.
+/// Users are numbered in order of arrival, so the users of a phase begin near the first that it sees. The table begins
+/// at a multiple of this.
 const BLOCK: u64 = 1024;
 
-/// Most that a user of a record can have wanted.
+/// The largest number of requests that a user of a record can have wanted.
 const MOST_WANTED: u64 = u32::MAX as u64;
 
-/// Counts for each user of one phase: what it wanted, and what of that it was given within the objective.
+/// Counts for each user of one phase: the requests that it wanted, and those of them that were answered within the
+/// objective.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shares {
-    /// Number of the first that there is room for.
+    /// The number of the first user in the table.
     first: u64,
     users: Vec<Share>,
     too_many: bool,
-    /// Users of a record, of whom nobody knows the number.
+    /// Users of a record, whose numbers are unknown.
     tallied: BTreeMap<Share, u64>,
 }
 
@@ -30,27 +32,27 @@ struct Share {
     met: u32,
 }
 
-/// How evenly users were served.
+/// The evenness of service to users.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fairness {
-    /// Users that wanted something.
+    /// The number of users that wanted a request.
     pub users: u64,
-    /// Jain's index of the share that each was given, within the objective, of what it wanted: 1 if all were given the same share, 1/n if one was
-    /// given everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    /// Jain's index of each user's share of requests that were answered within the objective: 1 if all users got the
+    /// same share, 1/n if one user got everything (Jain, Chiu and Hawe, DEC-TR-301, 1984).
     pub jain: f64,
-    /// That share, on average over the tenth of the users that were given the least (at least one).
+    /// The mean of that share over the tenth of the users with the smallest shares (at least one user).
     pub worst_tenth: f64,
 }
 
 impl Shares {
-    /// The user wants something new.
+    /// Counts a new request of a user.
     pub(super) fn wants(&mut self, user: u64) {
         if let Some(share) = self.of(user) {
             share.wanted = share.wanted.saturating_add(1);
         }
     }
 
-    /// The user was given something in time. What it had wanted in the phase before does not count here.
+    /// Counts a request that was answered in time. One that the user wanted in the previous phase does not count here.
     pub(super) fn gets(&mut self, user: u64) {
         if let Some(share) = self.of(user) {
             share.met = share.met.saturating_add(1).min(share.wanted);
@@ -62,7 +64,7 @@ impl Shares {
             self.first = user / BLOCK * BLOCK;
         }
         if user < self.first {
-            // A user that was there before those that came first here.
+            // A user with a smaller number than those seen first.
             let first = user / BLOCK * BLOCK;
             let more = usize::try_from(self.first - first).unwrap_or(usize::MAX);
             if more > MOST || self.users.len() + more > MOST {
@@ -83,13 +85,13 @@ impl Shares {
         self.users.get_mut(place)
     }
 
-    /// How many users wanted so much and were given so much of it: wanted, given, users. Fairness is a matter of these alone.
-    /// Nothing if there were too many users to be told apart.
+    /// Counts of users by the number of requests that they wanted and the number answered in time: wanted, given,
+    /// users. Fairness is a function of these alone. Empty if there were too many users to count separately.
     pub(super) fn tally(&self) -> Vec<[u64; 3]> {
         self.tallied().into_iter().map(|(share, users)| [share.wanted.into(), share.met.into(), users]).collect()
     }
 
-    /// From such a list; `None` if a user was given more than it wanted, or somebody is there who wanted nothing.
+    /// The shares of such a list; `None` if a user was given more than it wanted, or wanted nothing.
     pub(super) fn of_tally(tally: &[[u64; 3]]) -> Option<Self> {
         let mut tallied = BTreeMap::new();
         for &[wanted, met, users] in tally {
@@ -113,10 +115,10 @@ impl Shares {
         tallied
     }
 
-    /// `None` for fewer than two users, if none was given anything (nobody was preferred), and if there were too many to be
-    /// told apart.
+    /// `None` for fewer than two users, if no request was answered in time (then no user was preferred), and if there
+    /// were too many users to count separately.
     pub(super) fn fairness(&self) -> Option<Fairness> {
-        // From the tally, so that the same users in another order give the same number to the last bit.
+        // From the tally, so that the same users in another order give the same figure to the last bit.
         let mut given: Vec<(f64, u64)> = self
             .tallied()
             .into_iter()
@@ -156,7 +158,7 @@ pub fn jain(given: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Users from this number on, each with what it wanted and got.
+    /// Users from this number on, each with its wanted and its answered requests.
     fn shares(from: u64, users: &[(u32, u32)]) -> Shares {
         let mut shares = Shares::default();
         for (user, &(wanted, met)) in (from..).zip(users) {

@@ -1,45 +1,45 @@
-//! Did arrivals come as independently as they were planned?
+//! The spread of arrivals: whether they were as independent as planned.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Arrivals as the generator let them come, also those that a policy of their own then refused, in windows of a tenth of a second. Memory grows with the time of a phase, not
-/// with what comes in it.
+/// Arrivals as the generator let them come, also those that a client-side policy then refused, in windows of a tenth of
+/// a second. Memory grows with the length of a phase, not with the number of arrivals.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Spread(Vec<u32>);
 
-/// How independently users came in a phase where they were to come independently, at one rate: how much the number of arrivals
-/// varied from window to window.
+/// The independence of arrivals in a phase that was planned with independent arrivals at one rate: the variation of
+/// their number from window to window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dispersion {
-    /// Windows of a tenth of a second.
+    /// The number of windows of a tenth of a second.
     pub windows: u64,
-    /// Arrivals in each on average.
+    /// The mean number of arrivals in a window.
     pub per_window: f64,
-    /// Variance of their number over its mean: 1 for independent arrivals, less for even ones, more for bunches.
+    /// The variance of that number over its mean: 1 for independent arrivals, less for even ones, more for bunches.
     #[serde(rename = "dispersion")]
     pub index: f64,
 }
 
 impl Spread {
-    /// Length of a window. Long against what a sender may be late, short against what a user would notice.
+    /// The length of a window: long compared with a sender's lateness, short compared with what a user would notice.
     const WINDOW: Duration = Duration::from_millis(100);
-    /// A plan that is longer than this is not followed to its end: about eleven days.
+    /// The largest number of windows, about eleven days: later arrivals of a longer phase are not counted.
     const MOST: usize = 10_000_000;
 
-    /// What was counted.
+    /// The counts by window.
     pub(super) fn counts(&self) -> &[u32] {
         &self.0
     }
 
-    /// From what was counted.
+    /// A spread with these counts.
     pub(super) fn of_counts(counts: Vec<u32>) -> Self {
         Self(counts)
     }
 
-    /// One came, so far into its phase.
+    /// Counts an arrival, this long after the start of its phase.
     pub(super) fn add(&mut self, into: Duration) {
         let window = usize::try_from(into.as_nanos() / Self::WINDOW.as_nanos()).unwrap_or(usize::MAX);
         if window >= Self::MOST {
@@ -51,8 +51,8 @@ impl Spread {
         self.0[window] += 1;
     }
 
-    /// Over the whole windows of a phase of this length. One that was stopped ends with its last arrival. `None` for fewer
-    /// than two windows, or without any arrival.
+    /// The dispersion over the whole windows of a phase of this length. A phase that was stopped ends with its last
+    /// arrival. `None` for fewer than two windows, or without any arrival.
     pub(super) fn dispersion(&self, lasts: Duration) -> Option<Dispersion> {
         let whole = usize::try_from(lasts.as_nanos() / Self::WINDOW.as_nanos()).unwrap_or(usize::MAX);
         let counts = &self.0[..whole.min(self.0.len())];

@@ -41,7 +41,7 @@ fn recorder() -> Recorder {
     Recorder::new(plan(), &["read", "write"])
 }
 
-/// A request of user `user` that is begun and written at once, and ends so after this long.
+/// A request of user `user` that is begun and written at once, and ends with this fate after this time.
 fn request(recorder: &mut Recorder, user: u64, kind: u16, start: Timestamp, fate: Fate, took: Duration) {
     let mut ticket = recorder.plan(user, intent(kind, 0, start, 0), start);
     recorder.begin(&mut ticket, start);
@@ -111,7 +111,7 @@ fn every_fate_has_its_line() {
 fn a_retry_counts_from_when_it_was_wanted_and_is_no_offered_load() {
     let mut recorder = recorder();
     request(&mut recorder, 0, 0, at(0), Fate::Rejected, ms(10));
-    // Wanted at 0, retried at 600: served in 500, so in time by itself, and late for the user that wanted it at 0.
+    // Wanted at 0, retried at 600, served in 500: in time for the attempt, and late for the user that wanted it at 0.
     for wanted in [0, 600] {
         let mut ticket = recorder.plan(0, intent(0, 0, at(wanted), 1), at(600));
         recorder.sent(&mut ticket, at(600));
@@ -155,7 +155,7 @@ fn a_phase_owns_what_was_meant_to_start_in_it() {
     let mut recorder = recorder();
     request(&mut recorder, 0, 1, at(9999), Fate::Served, ms(5000));
     request(&mut recorder, 1, 0, at(10_000), Fate::Served, ms(1));
-    // A user that goes on for a moment after the end: the end of the last phase owns it.
+    // A user goes on for a moment after the end: the end of the last phase counts it.
     request(&mut recorder, 1, 0, at(20_001), Fate::Served, ms(1));
     let report = finish(recorder);
     assert_eq!(report.phases.iter().map(|p| p.ledger.planned).collect::<Vec<_>>(), [1, 2]);
@@ -179,7 +179,7 @@ fn a_phase_that_is_cut_off_is_measured_by_what_it_lasted() {
     assert!((report.phases[1].goodput_per_s - 1.0).abs() < 1e-9, "4 in 4 s: {}", report.phases[1].goodput_per_s);
     let again = report.record(|_| false).report().expect("it makes sense");
     assert_eq!(lasted(&again), lasted(&report));
-    // What had not begun lasts no time.
+    // A request that had not begun took no time.
     let mut early = self::recorder();
     early.stop(at(3000));
     assert_eq!(lasted(&finish(early)), [(3.0, true), (0.0, true)]);
@@ -253,7 +253,7 @@ fn windows_hold_what_happened_in_their_second() {
     assert_eq!((first.second, first.offered, first.served, first.in_flight, first.users), (0, 2, 1, 1, users));
     assert_eq!((first.p50_ms, first.send_lag_p99_ms), (None, Some(0.001)), "too few for a median");
     recorder.end(open, Fate::Rejected, at(1500));
-    // The host was late: three seconds close at once, and the first of them has what happened.
+    // The host was late: three seconds close at once, and the first of them has all counts.
     let late: Vec<Window> = std::iter::from_fn(|| recorder.next_window(at(4200), users)).collect();
     assert_eq!(late.iter().map(|w| (w.second, w.rejected)).collect::<Vec<_>>(), [(1, 1), (2, 0), (3, 0)]);
 }
@@ -278,7 +278,7 @@ fn littles_law_holds_for_a_host_that_learns_late_of_its_writes() {
         recorder.sent(&mut ticket, at(100));
         recorder.end(ticket, Fate::Served, at(1100));
     }
-    // Both were in flight for the same second, but the second was told of when the first had ended.
+    // Both were in flight for the same second, but the second was reported after the end of the first.
     let report = finish(recorder);
     assert!((report.little.mean_in_flight - 2.0 / 30.0).abs() < 1e-9, "{:?}", report.little);
     assert!(report.little.difference() < 1e-9);

@@ -1,11 +1,11 @@
-//! Which users were seen.
+//! A set of users.
 
 /// A set of user numbers, a bit each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct UserSet(Vec<u64>);
 
 impl UserSet {
-    /// True if it was not in it.
+    /// Adds a user; true if it was not in the set.
     pub(super) fn insert(&mut self, user: u64) -> bool {
         let Ok(word) = usize::try_from(user / 64) else { return false };
         if self.0.len() <= word {
@@ -34,7 +34,7 @@ impl UserSet {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Its runs: first and last of each.
+    /// The runs of the set: first and last number of each.
     pub(super) fn runs(&self) -> Vec<[u64; 2]> {
         let mut runs: Vec<[u64; 2]> = Vec::new();
         let bits =
@@ -50,7 +50,7 @@ impl UserSet {
         runs
     }
 
-    /// From runs that are in order, with no user above `most`; `None` if they are not.
+    /// The set of these runs, which must be in order, with no user above `most`; else `None`.
     pub(super) fn of_runs(runs: &[[u64; 2]], most: u64) -> Option<Self> {
         let mut set = Self::default();
         let mut next = 0;

@@ -1,64 +1,67 @@
-//! What users did beside sending: how they walked their model, and what became of recorded requests. Filled in by hosts.
+//! Figures of users beside their requests: transitions of their model, and results of recorded requests. Hosts fill
+//! them in.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How often users went from one state to another by the model's rows.
+/// Counts of a transition between two states, drawn from the model's rows.
 ///
-/// `made` is what is to be held against the model: whether a page offers every state of a row is known before the draw, so
-/// these draws are as the model says if the walk is right. The rest tells how often pages stood in the way.
+/// `made` is the count to compare with the model: whether a page offers every state of a row is known before the draw,
+/// so these draws follow the model if the walk is right. The other counts tell how often pages did not offer every
+/// state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransitionCount {
-    /// State that they came there from, if the model has a row of second order for the two.
+    /// The state before `from`, if the model has a row of second order for the two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// State they were in.
+    /// The state that users were in.
     pub from: String,
-    /// State they drew.
+    /// The state that they drew.
     pub to: String,
-    /// Times it was drawn on a page that offered every state of the row, and therefore made.
+    /// The number of draws on a page that offered every state of the row; users made each of these transitions.
     pub made: u64,
-    /// Times it was drawn on a page that did not offer every state of the row, but did offer this one.
+    /// The number of draws on a page that did not offer every state of the row, but did offer this one.
     pub made_elsewhere: u64,
-    /// Times it was drawn where the page did not offer it: the user listed messages instead.
+    /// The number of draws where the page did not offer the state: the user listed messages instead.
     pub substituted: u64,
-    /// Of `substituted`: on the page in place of a message that the user itself had deleted or refiled, to which the model led it
-    /// back (the literal reading of "the previous page").
+    /// Of `substituted`: draws on the page in place of a message that the user itself had deleted or refiled, to which
+    /// the model led it back (the literal reading of "the previous page").
     #[serde(default, skip_serializing_if = "is_zero")]
     pub gone: u64,
 }
 
-/// By reference, as serde asks.
+/// By reference, as serde requires.
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// How often pages offered what users drew, in one minute of the run.
+/// How often pages offered the state that users drew, in one minute of the run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Offered {
-    /// Times that a next page was drawn.
+    /// The number of draws of a next page.
     pub drawn: u64,
-    /// Of these: times that the page did not offer it, so that the user listed messages instead; without those on the page of a
-    /// message that the user knew to be gone.
+    /// Of these, draws that the page did not offer, so that the user listed messages instead; without those on the page
+    /// of a message that the user knew to be gone.
     pub not_offered: u64,
 }
 
-/// What became of recorded requests: `recorded = asked + passed_over + cut_off`. A host knows of those whose sessions began, and whoever
+/// Results of recorded requests: `recorded = asked + passed_over + cut_off`. A host counts those of sessions that
+/// began; the owner of the recording adds the others ([`Replayed::of`]).
 /// has the recording of the others ([`Replayed::of`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replayed {
-    /// Requests that the recording has.
+    /// Requests in the recording.
     pub recorded: u64,
-    /// Of these: asked for, once or with retries.
+    /// Of these: requested, once or with retries.
     pub asked: u64,
-    /// Of these: not asked for, as no page offered them or users do not make such requests.
+    /// Of these: skipped, since no page offered them or users do not make such requests.
     pub passed_over: u64,
-    /// Of these: never come to, as the time was over first, or the user had given up.
+    /// Of these: not reached, since the time was over first, or the user had given up.
     pub cut_off: u64,
 }
 
 impl Replayed {
-    /// The same of so many requests, those of sessions that never began among them.
+    /// The same counts for this number of recorded requests, with those of sessions that never began.
     #[must_use]
     pub fn of(self, recorded: u64) -> Self {
         let recorded = recorded.max(self.recorded);

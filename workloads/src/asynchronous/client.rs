@@ -21,12 +21,12 @@ pub(super) struct ClientFactory {
     plan: LoadPlan,
     base: Url,
     insecure: bool,
-    /// A `Host` of the users' own. HTTP/2 has none, but the URL's.
+    /// True if the users have a `Host` of their own. HTTP/2 has none but the URL's.
     host_given: bool,
     memory: Budget,
 }
 
-/// An answer, whole.
+/// A complete answer.
 #[derive(Debug)]
 pub(super) struct Received {
     pub(super) status: u16,
@@ -34,7 +34,7 @@ pub(super) struct Received {
     pub(super) body: Body,
 }
 
-/// A body, as far as it is looked at.
+/// A body, as far as users read it.
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
@@ -43,7 +43,7 @@ pub(super) struct Body {
     memory: Budget,
 }
 
-/// An exchange without an answer: how it ended, and why; without words where there is nothing to add.
+/// An exchange without an answer: how it ended, and why; without a text where there is nothing to add.
 #[derive(Debug)]
 pub(super) struct Lost {
     pub(super) end: End,
@@ -57,7 +57,7 @@ impl From<End> for Lost {
 }
 
 impl Body {
-    /// A piece more of it.
+    /// Appends a piece of the body.
     fn push(&mut self, piece: &[u8]) -> Result<(), Http1Error> {
         self.length += piece.len();
         if self.length > self.limits.body {
@@ -80,7 +80,7 @@ impl Drop for Body {
 
 impl ClientFactory {
     pub(super) fn new(plan: &LoadPlan, options: &RunOptions) -> Result<Self, RunError> {
-        // One crypto provider a process; whoever installed one before chose well.
+        // A process has one crypto provider; one that is already installed stays.
         PROVIDER.call_once(|| _ = rustls::crypto::ring::default_provider().install_default());
         let base = Url::parse(&plan.target.url).map_err(|error| RunError::Client(error.to_string()))?;
         let host_given = match &plan.users {
@@ -89,7 +89,7 @@ impl ClientFactory {
         };
         let memory = Budget::of(MEMORY_FOR_ANSWERS);
         let factory = Self { plan: plan.clone(), base, insecure: options.insecure, host_given, memory };
-        // Whatever is wrong with the set-up shows with the first client, before the first user arrives.
+        // A wrong set-up fails with the first client, before the first user arrives.
         factory.build(Connection::Keep).map_err(|error| RunError::Client(told(&error)))?;
         Ok(factory)
     }
@@ -149,7 +149,7 @@ fn lost(error: &reqwest::Error) -> Lost {
     Lost { end: failure(error), why: root_cause(error) }
 }
 
-/// What the innermost cause says: those around it name the URL, which the reader knows, and the layers of the library.
+/// The text of the innermost cause: the outer ones name the URL, which the reader knows, and the layers of the library.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {

@@ -7,7 +7,7 @@ use super::{
     client::{Client, Lost, Received},
 };
 use crate::{
-    host::{End, Limit, Outcome, UserTask},
+    host::{End, Outcome, RequestDeadline, UserTask},
     persona::{Answer, Connection},
 };
 
@@ -34,27 +34,27 @@ pub(super) async fn serve(host: Rc<TaskHost>, user: Box<UserTask<Client>>) {
     host.changed.notify_one();
 }
 
-/// `None` if the run ended first.
+/// Sends the user's request; `None` if the run ended first.
 async fn exchange(host: &TaskHost, user: &mut Box<UserTask<Client>>) -> Option<Result<Received, Lost>> {
     let Some(call) = user.call().cloned() else { return Some(Err(End::Broken.into())) };
     let began = host.clock.now();
-    let limit = Limit::of(host.timeout, &call, user.at, user.patience_factor());
-    if let Some(end) = limit.passed(began) {
+    let deadline = RequestDeadline::of(host.timeout, &call, user.at, user.patience_factor());
+    if let Some(end) = deadline.passed(began) {
         return Some(Err(end.into()));
     }
     user.begins(began);
     let kept = user.connection.take().filter(|_| call.connection == Connection::Keep);
     let is_new = kept.is_none();
-    // The set-up was tried before the run: what fails now is the process's own lack of something.
+    // The set-up was tried before the run: a failure now is a lack of resources in the process.
     let Ok(client) = kept.map_or_else(|| host.factory.build(call.connection), Ok) else {
         return Some(Err(End::ConnectFailed.into()));
     };
     let mut cut = host.cut.clone();
     let answer = {
-        let mut exchange = pin!(timeout(limit.at.since(began), host.factory.exchange(&client, &call)));
+        let mut exchange = pin!(timeout(deadline.at.since(began), host.factory.exchange(&client, &call)));
         tokio::select! {
-            ended = &mut exchange => Some(ended.unwrap_or_else(|_| Err(limit.end.into()))),
-            // An error means that the sender has gone, and no cut can come.
+            ended = &mut exchange => Some(ended.unwrap_or_else(|_| Err(deadline.end.into()))),
+            // An error means that the sender is gone, and no cut can come.
             _ = cut.wait_for(|cut| *cut) => None,
         }
     };

@@ -1,4 +1,4 @@
-//! The service that users came to, and where an answer sends them as seen from there.
+//! The service of the users, and the place of a location relative to it.
 
 use std::sync::Arc;
 
@@ -6,27 +6,28 @@ use http::{Uri, uri::Authority};
 
 use crate::plan::Target;
 
-/// The service that users came to. They go nowhere else: a load generator must not be led to third parties.
+/// The service of the users. They go nowhere else: a load generator must not be led to third parties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
     scheme: String,
-    /// Its address as given, and the name that users call it by where that differs: host in lower case, and port.
+    /// The service's address as given, and the name that users call it by where that differs: host in lower case, and
+    /// port.
     names: [(String, u16); 2],
 }
 
-/// Where a place lies that an answer names.
+/// The place of a location that an answer names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lies {
-    /// On the service that users came to, at this path.
+    /// On the users' service, at this path.
     Here(Arc<str>),
     /// On another host, port or scheme.
     Elsewhere,
-    /// It cannot be read.
+    /// The location is invalid.
     Nowhere,
 }
 
 impl Home {
-    /// The home of users of this target; `None` if its URL has no scheme, or no host that can be read.
+    /// The home of users of this target; `None` if its URL has no scheme or no valid host.
     #[must_use]
     pub fn of(target: &Target) -> Option<Self> {
         let url: Uri = target.url.parse().ok()?;
@@ -36,7 +37,7 @@ impl Home {
         Some(Self { names: [address.clone(), called.unwrap_or(address)], scheme })
     }
 
-    /// Where a place lies, as written on the page at `base` (RFC 3986, section 5; `..` is left to the service).
+    /// The place of a location, as written on the page at `base` (RFC 3986, section 5; the service resolves `..`).
     pub(super) fn find(&self, place: &str, base: &str) -> Lies {
         let place = place.split('#').next().unwrap_or_default();
         if place.bytes().any(|b| b <= b' ' || b == 0x7F) {
@@ -60,7 +61,7 @@ impl Home {
     }
 
     fn find_absolute(&self, place: &str) -> Lies {
-        // `mailto:` and its like have no authority: they lie elsewhere, too.
+        // `mailto:` and the like have no authority: they lie elsewhere, too.
         let Ok(place) = place.parse::<Uri>() else { return Lies::Elsewhere };
         let scheme = place.scheme_str().map(str::to_ascii_lowercase);
         let there = place.authority().and_then(|authority| name(&self.scheme, authority));
@@ -74,7 +75,7 @@ impl Home {
     }
 }
 
-/// Host and port; `None` where somebody signs in with the address (`user@host`), which no service of ours asks for.
+/// Host and port; `None` if the address has user information (`user@host`), which no service of ours asks for.
 fn name(scheme: &str, authority: &Authority) -> Option<(String, u16)> {
     if authority.as_str().contains('@') {
         return None;
@@ -83,7 +84,7 @@ fn name(scheme: &str, authority: &Authority) -> Option<(String, u16)> {
     Some((authority.host().to_ascii_lowercase(), authority.port_u16().unwrap_or(usual)))
 }
 
-/// Whether it begins with a scheme: a letter, then letters, digits, `+`, `-`, `.`, then a colon.
+/// True if the text begins with a scheme: a letter, then letters, digits, `+`, `-`, `.`, then a colon.
 fn has_scheme(place: &str) -> bool {
     let Some((scheme, _)) = place.split_once(':') else { return false };
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())

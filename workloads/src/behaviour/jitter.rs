@@ -6,9 +6,9 @@ use controllers::{Random, Seeded};
 
 use crate::persona::{Draws, Purpose};
 
-/// A pause drawn uniformly from 0 to min(cap, base·2^nth): "full jitter" (Brooker, "Exponential Backoff And Jitter", AWS
-/// Architecture Blog, 2015). Keyed by purpose and number: the same step may be tried in vain many times, and its pauses must
-/// not repeat.
+/// A pause drawn uniformly from 0 to min(cap, base·2^nth): "full jitter" (Brooker, "Exponential Backoff And Jitter",
+/// AWS Architecture Blog, 2015). Keyed by purpose and number: one step may need many retries, and their pauses must not
+/// repeat.
 pub(crate) fn full_jitter(
     base: Duration,
     cap: Duration,

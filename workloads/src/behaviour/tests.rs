@@ -5,7 +5,7 @@ use controllers::{Class, Kind, RetryHint, Timestamp};
 use super::*;
 use crate::{
     persona::{Answer, Call, Method, Move, Stay, Want},
-    plan::{Behaviour, OnTrouble, Patience, Target},
+    plan::{Behaviour, FailureRule, Patience, Target},
 };
 
 fn call(path: &str) -> Call {
@@ -25,14 +25,14 @@ fn call(path: &str) -> Call {
     }
 }
 
-/// Users came to 127.0.0.1:8080, and call it mail.example.
+/// The users' service is 127.0.0.1:8080, and they call it mail.example.
 fn home() -> Home {
     let (url, host) = ("http://127.0.0.1:8080".into(), "mail.example".into());
     let address = ([127, 0, 0, 1], 8080).into();
     Home::of(&Target { url, address, host, entries: Vec::new() }).expect("it can be read")
 }
 
-fn behaviour(on_reject: OnTrouble) -> Behaviour {
+fn behaviour(on_reject: FailureRule) -> Behaviour {
     Behaviour { on_reject, ..Behaviour::default() }
 }
 
@@ -131,33 +131,33 @@ fn the_papers_users_wait_five_seconds_and_log_in_again() {
     let draws = Draws::new(1, 1);
     let rules = Behaviour::default();
     attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
-    let reaction = attempts.trouble(Trouble::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws);
+    let reaction = attempts.react(AttemptFailure::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws);
     assert_eq!(reaction, Reaction::NewSession(Duration::from_secs(5)));
 }
 
 #[test]
 fn retries_count_their_attempts_and_end() {
-    let rules = behaviour(OnTrouble::RetryNow { attempts: 3 });
+    let rules = behaviour(FailureRule::RetryNow { attempts: 3 });
     let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, 1));
     attempts.begin(call("/x"), Timestamp::from_secs(1), &rules, &draws);
-    let rejected = Trouble::Rejected(RetryHint::Unsaid);
+    let rejected = AttemptFailure::Rejected(RetryHint::Unsaid);
     for attempt in 1..=2 {
-        assert_eq!(attempts.trouble(rejected, Stay::Forever, &rules, &draws), Reaction::Again(Duration::ZERO));
+        assert_eq!(attempts.react(rejected, Stay::Forever, &rules, &draws), Reaction::Again(Duration::ZERO));
         let Move::Send(call) = attempts.resume() else { panic!("it sends") };
         assert_eq!((call.attempt, call.wanted_at), (attempt, Timestamp::from_secs(1)));
     }
-    assert_eq!(attempts.trouble(rejected, Stay::Forever, &rules, &draws), Reaction::NewSession(Duration::from_secs(5)));
+    assert_eq!(attempts.react(rejected, Stay::Forever, &rules, &draws), Reaction::NewSession(Duration::from_secs(5)));
 }
 
 #[test]
 fn retry_after_is_honoured_up_to_the_most_the_user_accepts() {
-    let rejected = Trouble::Rejected(RetryHint::After(Duration::from_secs(60)));
+    let rejected = AttemptFailure::Rejected(RetryHint::After(Duration::from_secs(60)));
     let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, 1));
     for (most, wait) in [(None, 5), (Some(30), 30), (Some(90), 60)] {
         let rules = Behaviour { retry_after_at_most: most.map(Duration::from_secs), ..Behaviour::default() };
         attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
         assert_eq!(
-            attempts.trouble(rejected, Stay::Forever, &rules, &draws),
+            attempts.react(rejected, Stay::Forever, &rules, &draws),
             Reaction::NewSession(Duration::from_secs(wait))
         );
     }
@@ -166,14 +166,14 @@ fn retry_after_is_honoured_up_to_the_most_the_user_accepts() {
 #[test]
 fn full_jitter_stays_under_its_doubling_cap() {
     let (base, cap) = (Duration::from_millis(100), Duration::from_millis(350));
-    let rules = behaviour(OnTrouble::Backoff { base, cap, attempts: 5 });
-    let failed = Trouble::Rejected(RetryHint::Unsaid);
+    let rules = behaviour(FailureRule::Backoff { base, cap, attempts: 5 });
+    let failed = AttemptFailure::Rejected(RetryHint::Unsaid);
     let mut longest = [Duration::ZERO; 4];
     for user in 0..1000 {
         let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, user));
         attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
         for longest in &mut longest {
-            let Reaction::Again(wait) = attempts.trouble(failed, Stay::Forever, &rules, &draws) else {
+            let Reaction::Again(wait) = attempts.react(failed, Stay::Forever, &rules, &draws) else {
                 panic!("it tries again")
             };
             *longest = (*longest).max(wait);
@@ -188,13 +188,13 @@ fn full_jitter_stays_under_its_doubling_cap() {
 
 #[test]
 fn a_retry_budget_bounds_the_share_of_retries() {
-    let rules = Behaviour { retry_budget: Some(0.2), ..behaviour(OnTrouble::RetryNow { attempts: 3 }) };
+    let rules = Behaviour { retry_budget: Some(0.2), ..behaviour(FailureRule::RetryNow { attempts: 3 }) };
     let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, 1));
     let mut retries = 0;
     for _ in 0..100 {
         attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
         while let Reaction::Again(_) =
-            attempts.trouble(Trouble::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws)
+            attempts.react(AttemptFailure::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws)
         {
             retries += 1;
         }
@@ -211,7 +211,7 @@ fn an_impatient_user_leaves_or_reloads_on_a_new_connection() {
         let rules = Behaviour { patience: Some(Patience { lasts, reload }), ..Behaviour::default() };
         let Move::Send(sent) = attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws) else { panic!("it sends") };
         assert_eq!(sent.give_up_after, Some(Duration::from_secs(8)));
-        let reaction = attempts.trouble(Trouble::GaveUp, Stay::OneSession, &rules, &draws);
+        let reaction = attempts.react(AttemptFailure::GaveUp, Stay::OneSession, &rules, &draws);
         let expected = if reload { Reaction::Again(Duration::ZERO) } else { Reaction::Leave };
         assert_eq!(reaction, expected);
         assert_eq!(attempts.call().connection == Connection::Fresh, reload);

@@ -3,15 +3,15 @@ use crate::plan::PlanError;
 /// Why the users of a plan cannot be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CrowdError {
-    /// The plan cannot be carried out with any users.
+    /// No users can be made for the plan.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The model is not one of a mail user.
+    /// Mail users cannot walk the model.
     #[error("the user model `{name}` {problem}")]
     Model {
-        /// Name of the model.
+        /// The name of the model.
         name: String,
-        /// The problem, and the way out.
+        /// The problem, and its remedy.
         problem: String,
     },
     /// There is no account to sign in with.
@@ -20,9 +20,9 @@ pub enum CrowdError {
     /// A path, header or body that cannot be sent.
     #[error("{what} cannot be sent: {problem}")]
     Unsendable {
-        /// Which text.
+        /// The text.
         what: String,
-        /// Why.
+        /// The reason.
         problem: String,
     },
 }

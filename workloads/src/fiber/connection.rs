@@ -17,38 +17,39 @@ use super::{routes::TaskSlot, watch::Watch};
 
 const HUNG_UP: EpollFlags = EpollFlags::EPOLLRDHUP.union(EpollFlags::EPOLLHUP).union(EpollFlags::EPOLLERR);
 
-/// Bytes that a fiber reads in a row without a wait. A service that sends faster than it is read would keep the fiber, and
-/// with it everybody, from ever waiting.
+/// The number of bytes that a fiber reads in a row without a wait. A service that sends faster than the fiber reads
+/// would keep it from ever waiting, and every other fiber from running.
 const IN_A_ROW: usize = 256 * 1024;
 
-/// A connection as one fiber at a time uses it: every call waits for the socket without blocking the thread.
+/// A connection, used by one fiber at a time: every call waits for the socket without blocking the thread.
 ///
-/// Few system calls: a read comes after an event and never before, because the answer to a request cannot be there yet.
+/// It makes few system calls: a read comes after an event and never before, because the answer to a request cannot be
+/// there yet.
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: Socket,
     watch: Arc<Watch>,
-    /// The last read emptied the socket: nothing more comes without a new event.
+    /// The last read emptied the socket: more bytes come only after a new event.
     drained: bool,
     /// Bytes read since the last wait.
     in_a_row: usize,
-    /// The peer has closed, or the socket is broken: no further event will come, reads tell what is left.
+    /// The peer has closed, or the socket is broken: no further event will come, and reads return the rest.
     hung_up: bool,
     to: SocketAddr,
-    /// Where connections are balanced: it counts at its task while it lives.
+    /// The slot at the connection's task, where connections are balanced, held as long as the connection lives.
     _slot: Option<TaskSlot>,
 }
 
-/// A connection on its way.
+/// A connection that is being established.
 #[derive(Debug)]
 pub(super) struct Connecting(Connection);
 
-/// What came of a first attempt to write.
+/// The result of a first attempt to write.
 #[derive(Debug)]
 pub(super) enum Attempt {
     /// The connection is established, and this many bytes are written.
     Written(Connection, usize),
-    /// It is not there yet.
+    /// The connection is not established yet.
     Early(Connecting),
 }
 
@@ -63,7 +64,8 @@ impl Connecting {
         let domain = if target.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
         let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
         if let Some(source) = source {
-            // Without this, a port would be taken for all targets at once, and ports run out with the first one.
+            // Without this option, the kernel would reserve a port for all targets at once, and ports would run out
+            // with the first one.
             setsockopt(&socket, IpBindAddressNoPort, &true)?;
             socket.bind(&SocketAddr::new(source, 0).into())?;
         }
@@ -79,11 +81,11 @@ impl Connecting {
         self.0.raw()
     }
 
-    /// Tries to write at once: on loopback the connection is there as soon as it was asked for (unless the backlog is
-    /// full), and a write that succeeds proves it without a further system call.
+    /// Tries to write at once: on loopback the connection is established at once (unless the backlog is full), and a
+    /// write that succeeds proves it without a further system call.
     ///
     /// # Errors
-    /// If the connection cannot be made: nothing was written.
+    /// If the connection cannot be established: nothing was written.
     pub(super) fn attempt(self, bytes: &[u8]) -> io::Result<Attempt> {
         if bytes.is_empty() {
             return Ok(Attempt::Early(self)); // nothing to prove it with
@@ -95,7 +97,7 @@ impl Connecting {
         }
     }
 
-    /// Waits until the connection is there, or cannot be.
+    /// Waits until the connection is established or has failed.
     pub(super) fn finish(self) -> io::Result<Connection> {
         let Connection { socket, watch, .. } = &self.0;
         watch.change(socket, EpollFlags::EPOLLOUT)?;
@@ -116,7 +118,7 @@ impl Connecting {
 }
 
 impl Connection {
-    /// Where it goes.
+    /// The address of the peer.
     pub(super) fn to(&self) -> SocketAddr {
         self.to
     }
@@ -125,24 +127,25 @@ impl Connection {
         self.socket.as_raw_fd()
     }
 
-    /// Whether a kept connection was closed by the peer meanwhile (or has said something unasked): known from the events
+    /// True if the peer has closed a kept connection meanwhile (or has sent unrequested bytes): known from the events
     /// seen, mostly without a system call.
     pub(super) fn is_stale(&self) -> bool {
         let events = self.watch.take(self.raw());
-        // The last bytes of an answer may have been read before their event was seen: then there is nothing to read now.
+        // The last bytes of an answer may have been read before their event was seen: then nothing is left to read now.
         let unasked =
             || !self.socket.peek(&mut [MaybeUninit::uninit()]).is_err_and(|e| e.kind() == ErrorKind::WouldBlock);
         self.hung_up || events.intersects(HUNG_UP) || (!events.is_empty() && unasked())
     }
 
-    /// Ends it with a reset: the answer under way is not waited for any more. An ordinary close would only say that no more
-    /// will be asked, and leave the service to its work.
+    /// Closes the connection with a reset, which abandons the answer under way. An ordinary close would only say that
+    /// no more requests will come, and the service would go on with its work.
     pub(super) fn give_up(self) {
         let _ = self.socket.set_linger(Some(Duration::ZERO)); // it is closed in any case
     }
 
-    /// Writes all of it. No `TCP_NODELAY` is asked for: a request goes out in one piece, after the answer to the one before
-    /// has confirmed that one, so there is nothing that it could be held back for. Where it does not go in one piece, it is.
+    /// Writes all bytes. `TCP_NODELAY` is not needed: a request goes out in one piece, after the answer to the previous
+    /// one has confirmed that one, so the kernel has no reason to hold it back. For a request that
+    /// goes out in several pieces it is set.
     pub(super) fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let mut waited = false;
         while !bytes.is_empty() {
@@ -170,7 +173,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what there is, waiting until there is something; 0 at the end.
+    /// Reads the available bytes, after a wait until there are some; 0 at the end.
     pub(super) fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.in_a_row >= IN_A_ROW {
@@ -191,7 +194,7 @@ impl Connection {
                 }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     self.drained = true;
-                    // Had it hung up, the read would have said so: wait again rather than spin.
+                    // If it had hung up, the read would have reported it: wait again rather than spin.
                     self.hung_up = false;
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::RunClock,
-    host::{End, Limit, UserTask},
+    host::{End, RequestDeadline, UserTask},
     http1::{Http1Error, Inbox, Known, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},
 };
@@ -24,21 +24,21 @@ use crate::{
 /// A user of this host.
 type User = UserTask<Connection>;
 
-/// Where a request goes, and for how long it may take.
+/// The destination of a request, and its time limits.
 struct Route<'a> {
     call: &'a Call,
-    /// The task that it goes to, if it is balanced by itself.
+    /// The slot at the task, if each request is balanced.
     slot: Option<TaskSlot>,
-    limit: Limit,
+    deadline: RequestDeadline,
 }
 
-/// What a fiber works with, reused for one request after the other.
+/// The working state of a fiber, reused for one request after the other.
 #[derive(Debug)]
 pub(super) struct HttpExchange {
     out: Vec<u8>,
     pub(super) inbox: Inbox,
     pub(super) deadline: Arc<Deadline>,
-    /// What went wrong with the last request, if anything did; empty else.
+    /// The error of the last request; empty if there was none.
     pub(super) error: String,
     clock: RunClock,
 }
@@ -49,7 +49,7 @@ impl HttpExchange {
         Self { out: Vec::with_capacity(1024), inbox, deadline, error: String::new(), clock: fibers.clock }
     }
 
-    /// Remembers why, and how the exchange ends for it.
+    /// Stores the reason, and returns how the exchange ends.
     fn because(&mut self, end: End, why: &impl fmt::Display) -> End {
         self.error.clear();
         // Writing into a String cannot fail.
@@ -62,27 +62,27 @@ impl HttpExchange {
         self.because(end, why)
     }
 
-    /// Sends the user's request and receives the answer, on the connection that it keeps or a new one. Waits without blocking the
-    /// thread. The user keeps what can be used again.
+    /// Sends the user's request and receives the answer, on the user's kept connection or a new one. Waits without
+    /// blocking the thread. The user keeps a connection that can be used again.
     pub(super) fn run(&mut self, fibers: &FiberPool, user: &mut User) -> End {
         let Some(call) = user.call().cloned() else { return End::Broken };
         self.error.clear();
         let (net, now) = (&fibers.network, self.clock.now());
-        let limit = Limit::of(net.timeout, &call, user.at, user.patience_factor());
-        if let Some(end) = limit.passed(now) {
-            // The generator came too late to begin: this is its own fault, and shows as unsent.
+        let deadline = RequestDeadline::of(net.timeout, &call, user.at, user.patience_factor());
+        if let Some(end) = deadline.passed(now) {
+            // The generator itself was too late to begin, so the request counts as unsent.
             return end;
         }
         user.begins(now);
-        // Where each request is balanced, one that goes to another task than the one before leaves that connection.
-        // One that is wanted for itself stays where it is.
+        // Where each request is balanced, a request to another task than the previous one leaves its connection. A
+        // connection that is wanted for itself stays where it is.
         let destination =
             if call.want == Want::Connection { Destination::OfConnection } else { net.routes.for_request(call.class) };
         let slot = match destination {
             Destination::OfConnection => None,
             Destination::Task(slot) => Some(slot),
             Destination::Full(service) => {
-                // To the user it is sent and answered.
+                // For the user the request is sent and answered.
                 fibers.users(|users| {
                     let _ = users.books.number(user);
                     users.books.sends(user, now);
@@ -102,11 +102,11 @@ impl HttpExchange {
             !stale
         });
         let was_reused = reused.is_some();
-        let route = Route { call: &call, slot, limit };
+        let route = Route { call: &call, slot, deadline };
         self.out.clear();
         if call.want != Want::Connection {
             let number = fibers.users(|users| users.books.number(user));
-            let (asker, left, draw) = (Some(user.number), Some(limit.at.since(now)), user.key());
+            let (asker, left, draw) = (Some(user.number), Some(deadline.at.since(now)), user.key());
             let known = |number| Known { number: Some(number), user: asker, left, draw };
             self.compose(net, &call, number.map(known));
         }
@@ -122,9 +122,9 @@ impl HttpExchange {
             user.connection = Some(connection).filter(|_| call.connection != Habit::Once);
             return End::Connected;
         }
-        let mut end = self.converse(fibers, user, &mut connection, written, limit);
+        let mut end = self.converse(fibers, user, &mut connection, written, deadline);
         if end == End::Broken && was_reused && self.inbox.is_empty() && call.method == Method::Get {
-            // The service closed the kept connection just as it was used again: a client tries once more on a new one
+            // The service closed the kept connection at the moment of its reuse: a client tries once more on a new one
             // (RFC 9112, section 9.3.1).
             fibers.found_stale();
             self.error.clear();
@@ -134,7 +134,7 @@ impl HttpExchange {
                 Ok(opened) => opened,
                 Err(end) => return end,
             };
-            end = self.converse(fibers, user, &mut connection, written, limit);
+            end = self.converse(fibers, user, &mut connection, written, deadline);
         }
         self.deadline.clear();
         if matches!(end, End::TimedOut | End::GaveUp) {
@@ -145,7 +145,8 @@ impl HttpExchange {
         end
     }
 
-    /// A new connection, to the task of the route if the request has one, and how much of the request is already written to it.
+    /// A new connection, to the task of the route if the request has one, and how much of the request is already
+    /// written to it.
     fn connect(
         &mut self,
         fibers: &FiberPool,
@@ -153,7 +154,7 @@ impl HttpExchange {
         route: &Route<'_>,
         began: Timestamp,
     ) -> Result<(Connection, usize), End> {
-        let (net, limit) = (&fibers.network, route.limit);
+        let (net, deadline) = (&fibers.network, route.deadline);
         let (target, slot) = match &route.slot {
             Some(slot) => (slot.address, None),
             None => net.routes.for_connection(route.call.class).ok_or(End::ConnectFailed)?,
@@ -173,7 +174,7 @@ impl HttpExchange {
             Attempt::Early(connecting) => connecting,
         };
         let connect_by = began + net.connect_timeout;
-        self.deadline.set(connect_by.min(limit.at), connecting.raw());
+        self.deadline.set(connect_by.min(deadline.at), connecting.raw());
         let connected = connecting.finish();
         let over = self.deadline.is_over();
         self.deadline.clear();
@@ -183,7 +184,7 @@ impl HttpExchange {
                 fibers.users(|users| users.books.connected(user, took));
                 Ok((connection, 0))
             }
-            _ if over && limit.at < connect_by => Err(limit.end),
+            _ if over && deadline.at < connect_by => Err(deadline.end),
             _ if over => Err(End::ConnectTimedOut),
             Err(error) => Err(self.no_connection(&error)),
             Ok(_) => Err(End::ConnectFailed),
@@ -214,17 +215,17 @@ impl HttpExchange {
         .write(&mut self.out);
     }
 
-    /// Writes what is not `written` yet, and receives the answer.
+    /// Writes the part that is not `written` yet, and receives the answer.
     fn converse(
         &mut self,
         fibers: &FiberPool,
         user: &mut User,
         connection: &mut Connection,
         written: usize,
-        limit: Limit,
+        deadline: RequestDeadline,
     ) -> End {
         self.inbox.clear();
-        self.deadline.set(limit.at, connection.raw());
+        self.deadline.set(deadline.at, connection.raw());
         if written == 0 {
             let now = self.clock.now();
             fibers.users(|users| users.books.sends(user, now));
@@ -233,19 +234,19 @@ impl HttpExchange {
             Ok(()) => self.receive(connection),
             Err(error) => self.because(End::Broken, &error),
         };
-        // An answer that was whole before the time was over has come in time.
+        // An answer that was complete before the deadline is in time.
         if read == End::Answered || !self.deadline.is_over() {
             return read;
         }
-        // What the socket said was our own doing.
+        // The host itself caused the socket's error.
         self.error.clear();
-        limit.end
+        deadline.end
     }
 
     fn receive(&mut self, connection: &mut Connection) -> End {
         loop {
             let progress = match connection.read(self.inbox.room()) {
-                // The deadline shuts the socket down, which must not pass for the end of a body.
+                // The deadline shuts the socket down; its end must not count as the end of a body.
                 Ok(0) if self.deadline.is_over() => return End::TimedOut,
                 Ok(0) => self.inbox.ended(),
                 Ok(count) => self.inbox.received(count),

@@ -7,7 +7,7 @@ use std::{
 use super::{routes::Routes, watch::Watch};
 use crate::http1::{Budget, Limits};
 
-/// Where the connections of a run go to, and how long they may take.
+/// The destinations of a run's connections, and their time limits.
 #[derive(Debug, Clone)]
 pub(super) struct Network {
     pub(super) routes: Routes,
@@ -16,22 +16,22 @@ pub(super) struct Network {
     pub(super) sources: u32,
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
-    /// How large an answer may be.
+    /// The size limits of an answer.
     pub(super) limits: Limits,
-    /// What all of them may take up.
+    /// The memory of all answers together.
     pub(super) memory: Budget,
-    /// Who sees what happens on them.
+    /// The watch that receives their events.
     pub(super) watch: Arc<Watch>,
 }
 
 impl Network {
-    /// The address that this user connects from: one user keeps one, as a real one would.
+    /// The source address of this user: one user keeps one, as a real user would.
     pub(super) fn source(&self, user: u64, target: SocketAddr) -> Option<IpAddr> {
         if self.sources <= 1 || !target.ip().is_loopback() || !target.is_ipv4() {
             return None;
         }
         let number = u32::try_from(user % u64::from(self.sources)).unwrap_or_default();
-        // 127.0.0.1 to 127.255.255.254 without the last bytes 0 and 255: 254 addresses a block.
+        // 127.0.0.1 to 127.255.255.254 without the last bytes 0 and 255: 254 addresses per block of 256.
         let address = 0x7F00_0000 + ((number / 254) << 8) + number % 254 + 1;
         Some(Ipv4Addr::from_bits(address).into())
     }

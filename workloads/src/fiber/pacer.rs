@@ -13,20 +13,21 @@ use crate::{
     measure::Window,
 };
 
-/// Wake-ups are gathered to multiples of this: one for each of 70 000 requests a second would take a core by itself.
+/// Wake-ups are rounded up to multiples of this: one wake-up for each of 70 000 requests a second would take a core by
+/// itself.
 const QUANTUM: Duration = Duration::from_micros(100);
 
-/// The same while more than [`MANY`] users are due a heartbeat. At 10 000 requests a second, setting the alarm for each
-/// tenth of a millisecond took a tenth of the core.
+/// The quantum while more than [`MANY`] users are due in a heartbeat. At 10 000 requests a second, setting the alarm
+/// for each tenth of a millisecond took a tenth of the core.
 const QUANTUM_OF_MANY: Duration = Duration::from_micros(400);
 
-/// Users due in one heartbeat (5 ms) from which on wake-ups are gathered more: 2400 a second.
+/// The number of users due in one heartbeat (5 ms) above which the larger quantum is used: 2400 a second.
 const MANY: u64 = 12;
 
-/// Events fetched from the kernel at a time.
+/// The number of events fetched from the kernel at a time.
 const EVENTS: usize = 256;
 
-/// The fiber that makes things happen when they are due.
+/// The fiber that starts users that are due.
 #[derive(Debug)]
 pub(super) struct Pacer {
     fibers: Arc<FiberPool>,
@@ -70,12 +71,12 @@ impl Pacer {
         let (now, window) = (self.fibers.clock.now(), tell_windows(&self.tell));
         self.fibers.users(|users| self.driver.close_seconds(users, now, window));
         self.shut_down();
-        // A send fails only if the caller has gone, and with it the need for an answer.
+        // A send fails only if the caller is gone, and then nobody needs the answer.
         let _ = self.tell.send(News::Done(self.driver.finish()));
     }
 
-    /// Sleeps until something is due or a socket has news. An alarm that is set for an earlier moment is left: it costs
-    /// less to wake for nothing than to set it again.
+    /// Sleeps until something is due or a socket has an event. An alarm that is set for an earlier moment is left: it
+    /// costs less to wake for nothing than to set it again.
     fn sleep(&mut self, now: Timestamp) {
         let heartbeat = now + GapMeter::HEARTBEAT;
         let due = self.fibers.users(UserPool::next_due).unwrap_or(heartbeat);
@@ -83,13 +84,13 @@ impl Pacer {
         self.look();
     }
 
-    /// The kernel knows no reason to refuse; should it all the same, that is a panic, which the run reports.
+    /// Fetches events. The kernel knows no reason to refuse; if it did, the panic here would show in the run's report.
     fn look(&mut self) {
         self.fibers.network.watch.look(&mut self.room).expect("events can be fetched");
         self.fibers.resume_yielded();
     }
 
-    /// Cuts off what is left in flight, and waits until every fiber has gone.
+    /// Cuts off requests in flight, and waits until every fiber has ended.
     fn shut_down(&mut self) {
         self.fibers.cut();
         self.fibers.close();
@@ -103,7 +104,7 @@ impl Pacer {
     }
 }
 
-/// Passes windows on to the caller, which may have gone.
+/// Passes windows on to the caller, which may be gone.
 fn tell_windows(tell: &Sender<News>) -> impl FnMut(Window) {
     |window| _ = tell.send(News::Window(window))
 }

@@ -7,10 +7,10 @@ use may::io::{CoIo, WaitIo};
 
 /// A descriptor that fibers wait for through the worker's epoll.
 ///
-/// `may`'s own wrapper closes its descriptor *before* it takes the number out of epoll. If another thread opens something
-/// in between, it gets the same number, and what is taken out is the newcomer: a timer that never rings, a socket that never
-/// wakes its fiber. So epoll is given a bare number, and the descriptor is closed after the number is out: fields are dropped
-/// in the order in which they stand.
+/// `may`'s own wrapper closes its descriptor *before* it removes the number from epoll. If another thread opens a
+/// descriptor in between, that gets the same number, and the newcomer is removed: a timer that never rings, a socket
+/// that never wakes its fiber. So epoll is given a bare number, and the descriptor is closed after the number is
+/// removed: fields are dropped in the order of their declaration.
 #[derive(Debug)]
 pub(super) struct Polled<T> {
     io: CoIo<Number>,

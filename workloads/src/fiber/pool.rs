@@ -18,44 +18,45 @@ use crate::{
     measure::{Health, Report},
 };
 
-/// What the fibers of one run share.
+/// The state that the fibers of one run share.
 ///
-/// One lock round the books: all fibers run on one thread and none waits while holding it, so it is never contended.
+/// One lock protects the ledgers: all fibers run on one thread and none waits while holding it, so it is never
+/// contended.
 #[derive(Debug)]
 pub(super) struct FiberPool {
     pub(super) clock: RunClock,
     pub(super) network: Network,
     state: Mutex<State>,
-    /// When the alarm rings, in nanoseconds of the run; 0 after it has, until the pacer sets it again.
+    /// The time of the alarm, in nanoseconds of the run; 0 after it has rung, until the pacer sets it again.
     armed_for: AtomicU64,
     /// Wake-ups are rounded up to multiples of this, in nanoseconds.
     quantum: AtomicU64,
-    /// What is in flight is to be cut off.
+    /// True once requests in flight are to be cut off.
     cutting: AtomicBool,
     tally: Tally,
     limit: u32,
-    /// What one user does may make others due.
+    /// True if one user's action may make others due.
     shared: bool,
 }
 
-/// A fiber's work from its start to its end; the deadline is its own.
+/// The body of a fiber; the deadline is its own.
 type FiberWork = fn(Arc<FiberPool>, Arc<Deadline>);
 
 #[derive(Debug)]
 struct State {
     pool: Option<UserPool<Connection>>,
     idle: Vec<Coroutine>,
-    /// Fibers that have yielded to the pacer, and how often it has resumed such.
+    /// Fibers that have yielded to the pacer, and the number of times it has resumed such fibers.
     yielded: Vec<Coroutine>,
     resumptions: u64,
     deadlines: Vec<Arc<Deadline>>,
     workers: u32,
-    /// Workers that have been spawned, and have not run yet.
+    /// The number of workers that were spawned and have not run yet.
     starting: usize,
     closed: bool,
 }
 
-/// Counts for the run's health.
+/// Counts for the health of the run.
 #[derive(Debug, Default)]
 struct Tally {
     stale_connections: AtomicU64,
@@ -89,33 +90,35 @@ impl FiberPool {
         })
     }
 
-    /// A fiber that panicked may have held the lock. Its user is lost and counted; the books of the others still hold.
+    /// A fiber that panicked may have held the lock. Its user is lost and counted; the ledgers of the others still
+    /// hold.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on the books. Must not wait.
+    /// Runs `work` on the pool of users. It must not wait.
     pub(super) fn users<T>(&self, work: impl FnOnce(&mut UserPool<Connection>) -> T) -> T {
         // Taken only by `into_report`, when no fiber is left.
         work(self.state().pool.as_mut().expect("the books are closed after the last fiber has gone"))
     }
 
-    /// A socket was opened under this number. Descriptors are given out lowest first: the number of the last is how many there are.
+    /// Counts a socket that was opened under this number. The lowest free descriptor is given out first: the largest
+    /// number tells how many are open.
     pub(super) fn opened(&self, descriptor: RawFd) {
         let open = u64::try_from(descriptor).unwrap_or_default() + 1;
         self.tally.descriptors_peak.fetch_max(open, Relaxed);
     }
 
-    /// A kept connection had been closed by the service.
+    /// Counts a kept connection that the service had closed.
     pub(super) fn found_stale(&self) {
         self.tally.stale_connections.fetch_add(1, Relaxed);
     }
 
-    /// Gives every ready user a fiber that does `work`, as far as there are any.
+    /// Gives every ready user a fiber that runs `work`, as long as there are fibers.
     pub(super) fn assign(self: &Arc<Self>, work: FiberWork) {
         let (mut ready, mut free) = {
             let state = self.state();
-            // Each of those that are starting will take one.
+            // Each starting worker will take one user.
             (state.pool.as_ref().map_or(0, UserPool::ready).saturating_sub(state.starting), state.idle.len())
         };
         while ready > 0 && free > 0 {
@@ -148,7 +151,7 @@ impl FiberPool {
         let fibers = Arc::clone(self);
         let spawned = runtime::spawn(move || work(fibers, deadline));
         if spawned.is_err() {
-            // No memory for another stack: those that are there take turns.
+            // No memory for another stack: the existing fibers take turns.
             let mut state = self.state();
             state.workers -= 1;
             state.starting -= 1;
@@ -157,12 +160,12 @@ impl FiberPool {
         spawned.is_ok()
     }
 
-    /// A worker that was started runs now.
+    /// Counts a spawned worker that runs now.
     pub(super) fn started(&self) {
         self.state().starting -= 1;
     }
 
-    /// The next user for a fiber that is free; waits for one. `None`: the run is over.
+    /// The next user for a free fiber, which waits for one. `None`: the run is over.
     pub(super) fn next_user(&self) -> Option<Box<UserTask<Connection>>> {
         loop {
             let now = self.clock.now();
@@ -186,10 +189,10 @@ impl FiberPool {
         }
     }
 
-    /// Suspends this fiber until the pacer has had a turn, and everybody who is ready.
+    /// Suspends this fiber until the pacer and all ready fibers have had a turn.
     ///
-    /// `may` runs what is ready until nothing is, and looks at sockets and the alarm only then: a fiber that never waits
-    /// keeps everybody from theirs, the end of the run included. For the same reason its own `yield_now` would not do.
+    /// `may` runs ready fibers until none is left, and polls sockets and the alarm only then: a fiber that never waits
+    /// would block every other fiber, even the end of the run. Its own `yield_now` has the same effect.
     pub(super) fn yield_to_pacer(&self) {
         let resumptions = {
             let mut state = self.state();
@@ -198,13 +201,13 @@ impl FiberPool {
         };
         let now = self.clock.now();
         self.ring_by(self.rounded_up(now), now);
-        // A wake-up that was meant for something else must not leave it in the list.
+        // A wake-up with another purpose must not leave the fiber in the list.
         while self.state().resumptions == resumptions {
             coroutine::park();
         }
     }
 
-    /// Resumes the fibers that have yielded. For the pacer.
+    /// Resumes the fibers that have yielded. The pacer calls it.
     pub(super) fn resume_yielded(&self) {
         let yielded = {
             let mut state = self.state();
@@ -216,14 +219,14 @@ impl FiberPool {
         }
     }
 
-    /// What one user did may have made others due who share a policy of their own with it.
+    /// Rings for users that another user's action made due: they share a client-side policy.
     pub(super) fn ring_for_others(&self) {
         if self.shared {
             self.ring_by_next_due();
         }
     }
 
-    /// A user that went to sleep may be due before the alarm rings.
+    /// Sets the alarm earlier if a user that went to sleep is due before it rings.
     fn ring_by_next_due(&self) {
         let armed = self.armed_for.load(Relaxed);
         let due = self.users(UserPool::next_due).unwrap_or(Timestamp::MAX);
@@ -233,25 +236,25 @@ impl FiberPool {
         }
     }
 
-    /// Gathers wake-ups to multiples of this from now on.
+    /// Sets the quantum to which wake-ups are rounded up.
     pub(super) fn set_quantum(&self, quantum: Duration) {
         self.quantum.store(u64::try_from(quantum.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
-    /// When to wake for what is due then.
+    /// The wake-up time for users due at `due`.
     pub(super) fn rounded_up(&self, due: Timestamp) -> Timestamp {
         let quantum = self.quantum.load(Relaxed).max(1);
         Timestamp::from_nanos(due.as_nanos().div_ceil(quantum).saturating_mul(quantum))
     }
 
-    /// Sets the alarm. A timer that cannot be set would stop the run in silence, so that is a panic, which the run
-    /// reports: the kernel knows no reason to refuse.
+    /// Sets the alarm. A timer that cannot be set would stop the run in silence; so it panics, and the run reports the
+    /// panic: the kernel knows no reason to refuse.
     pub(super) fn ring_at(&self, at: Timestamp, now: Timestamp) {
         self.armed_for.store(at.as_nanos(), Relaxed);
         self.network.watch.set_alarm(at.since(now)).expect("a timer can be set");
     }
 
-    /// Sets the alarm if it would ring later than that, or not at all.
+    /// Sets the alarm if it would ring later than this, or not at all.
     pub(super) fn ring_by(&self, at: Timestamp, now: Timestamp) {
         let armed = self.armed_for.load(Relaxed);
         if armed == 0 || at.as_nanos() < armed {
@@ -259,7 +262,7 @@ impl FiberPool {
         }
     }
 
-    /// When the alarm was to ring, if that is over by now.
+    /// The time of the alarm, if that has passed by now.
     pub(super) fn take_alarm(&self, now: Timestamp) -> Option<Timestamp> {
         let armed = self.armed_for.load(Relaxed);
         (armed != 0 && armed <= now.as_nanos()).then(|| {
@@ -268,12 +271,12 @@ impl FiberPool {
         })
     }
 
-    /// Ends the waits whose time is over.
+    /// Ends the waits whose deadline has passed.
     pub(super) fn sweep(&self, now: Timestamp) {
         super::deadline::sweep(&self.state().deadlines, now);
     }
 
-    /// Cuts off what is in flight.
+    /// Cuts off requests in flight.
     pub(super) fn cut(&self) {
         self.cutting.store(true, Relaxed);
         super::deadline::sweep(&self.state().deadlines, Timestamp::MAX);
@@ -283,7 +286,7 @@ impl FiberPool {
         self.cutting.load(Relaxed)
     }
 
-    /// Sends the fibers home.
+    /// Makes all fibers end.
     pub(super) fn close(&self) {
         let idle = {
             let mut state = self.state();
@@ -295,12 +298,12 @@ impl FiberPool {
         }
     }
 
-    /// Fibers that are still there.
+    /// The number of fibers that have not ended.
     pub(super) fn workers(&self) -> u32 {
         self.state().workers
     }
 
-    /// Does a part of a worker's life; `None` if it panicked, which is counted, and costs the user that it had.
+    /// Runs a part of a worker; `None` if it panicked, which is counted, and loses the worker's user.
     pub(super) fn catch_panic<T>(&self, part: impl FnOnce() -> T) -> Option<T> {
         let lived = catch_unwind(AssertUnwindSafe(part)).ok();
         if lived.is_none() {
@@ -309,14 +312,14 @@ impl FiberPool {
         lived
     }
 
-    /// A fiber has ended.
+    /// Removes a fiber that has ended.
     pub(super) fn stopped(&self, deadline: &Arc<Deadline>) {
         let mut state = self.state();
         state.workers -= 1;
         state.deadlines.retain(|other| !Arc::ptr_eq(other, deadline));
     }
 
-    /// Closes the books.
+    /// Closes the ledgers and returns the report.
     pub(super) fn into_report(self: Arc<Self>, now: Timestamp, health: Health) -> Report {
         let pool = self.state().pool.take().expect("the books are closed once");
         let Tally { stale_connections, waited_for_fiber, descriptors_peak } = &self.tally;

@@ -10,19 +10,19 @@ use crate::{
     plan::LoadPlan,
 };
 
-/// Where requests and connections go.
+/// The destinations of requests and connections.
 ///
-/// There is no process between users and the tasks of a service: the generator chooses a task for each request or connection
-/// itself, as a balancer that costs nothing.
+/// No process stands between users and the tasks of a service: the generator itself chooses a task for each request or
+/// connection, like a balancer without cost.
 #[derive(Debug, Clone)]
 pub(super) enum Routes {
-    /// All to one address.
+    /// All go to one address.
     One(SocketAddr),
-    /// By class, the first that fits.
+    /// By class, the first match.
     Entries(Arc<[ServiceRoute]>),
 }
 
-/// Several tasks.
+/// The tasks of a service.
 #[derive(Debug)]
 pub(super) struct ServiceRoute {
     service: Arc<str>,
@@ -32,18 +32,18 @@ pub(super) struct ServiceRoute {
     picker: Arc<Mutex<Picker>>,
 }
 
-/// Where a request goes.
+/// The destination of a request.
 #[derive(Debug)]
 pub(super) enum Destination {
-    /// Wherever its connection leads: requests are not balanced.
+    /// The peer of its connection: requests are not balanced.
     OfConnection,
-    /// To this task.
+    /// This task.
     Task(TaskSlot),
-    /// To no task: all tasks of this service have as many as they may.
+    /// No task: all tasks of this service are at their limit.
     Full(Arc<str>),
 }
 
-/// A request or connection under way at a task, until it is dropped.
+/// A slot at a task for a request or connection under way, freed when dropped.
 #[derive(Debug)]
 pub(super) struct TaskSlot {
     pub(super) address: SocketAddr,
@@ -70,7 +70,7 @@ impl Routes {
         Self::Entries(target.entries.iter().enumerate().map(route).collect())
     }
 
-    /// Where a request goes.
+    /// The destination of a request.
     pub(super) fn for_request(&self, class: Class) -> Destination {
         let Some(route) = self.route(class).filter(|route| route.per == Per::Request) else {
             return Destination::OfConnection;
@@ -79,7 +79,7 @@ impl Routes {
         task.map_or_else(|| Destination::Full(Arc::clone(&route.service)), |task| Destination::Task(route.slot(task)))
     }
 
-    /// Where a new connection goes for which no request has chosen; `None`: users of this class can go nowhere.
+    /// The destination of a new connection that no request has chosen; `None`: users of this class have no route.
     pub(super) fn for_connection(&self, class: Class) -> Option<(SocketAddr, Option<TaskSlot>)> {
         match self {
             Self::One(address) => Some((*address, None)),

@@ -20,18 +20,18 @@ use super::polled::Polled;
 /// Token of the alarm: no descriptor has it.
 const ALARM: u64 = u64::MAX;
 
-/// What a socket is watched for: bytes to read, and its end (errors and hang-ups are always reported).
+/// The events that a socket is watched for: bytes to read, and its end (errors and hang-ups are always reported).
 const TO_READ: EpollFlags = EpollFlags::EPOLLIN.union(EpollFlags::EPOLLRDHUP).union(EpollFlags::EPOLLET);
 
 /// The sockets of a run, and its alarm, in one epoll of its own, which the worker's epoll watches in turn.
 ///
-/// A socket that `may` watches itself costs three system calls more, two to make sure that it does not block and one to take
-/// it out again, and, since `may` watches for room to write as well, a wake-up for nothing. Nine of ten users may connect
-/// again for each request, so that counts. It also means that the kernel forgets a socket as it is closed: no
-/// number is taken out of epoll that belongs to another socket by now.
+/// A socket that `may` itself watches costs three more system calls, two to make sure that it does not block and one to
+/// remove it, and, since `may` watches for room to write as well, a spurious wake-up. Nine of ten users may connect
+/// again for each request, so that counts. With an epoll of its own, the kernel also forgets a socket when it is
+/// closed: no number is removed from epoll that meanwhile belongs to another socket.
 ///
-/// The pacer [`look`](Self::look)s; fibers [`wait`](Self::wait). All on one thread. An event that is still under way when its
-/// socket is closed must not reach the next socket with that number: the generation tells them apart.
+/// The pacer [`look`](Self::look)s; fibers [`wait`](Self::wait). All run on one thread. An event that is under way when
+/// its socket is closed must not reach the next socket with that number: the generation distinguishes them.
 #[derive(Debug)]
 pub(super) struct Watch {
     epoll: Polled<Inner>,
@@ -42,7 +42,7 @@ pub(super) struct Watch {
 #[derive(Debug)]
 struct Inner(Epoll);
 
-/// What was seen of the socket with this number.
+/// The events seen of the socket with this number.
 #[derive(Debug)]
 struct Seen {
     events: EpollFlags,
@@ -64,8 +64,8 @@ impl Watch {
         Ok(Self { epoll: Polled::new(Inner(epoll))?, timer, sockets: Mutex::new(Vec::new()) })
     }
 
-    /// Sets the alarm: it rings once after `delay`, and not at any time set before. Kernel precision: `may`'s own timers
-    /// are whole milliseconds and run on another thread.
+    /// Sets the alarm: it rings once after `delay`, and replaces any earlier setting. It has the kernel's precision:
+    /// `may`'s own timers have a resolution of 1 ms and run on another thread.
     ///
     /// The timer is never read: setting it again clears it, and epoll reports each expiry as an edge.
     pub(super) fn set_alarm(&self, delay: Duration) -> io::Result<()> {
@@ -75,8 +75,8 @@ impl Watch {
         Ok(())
     }
 
-    /// Suspends this fiber until the alarm has rung or a socket has news (or, rarely, for nothing), and wakes the fibers
-    /// whose sockets have. For the pacer alone. `room` is where events go to.
+    /// Suspends this fiber until the alarm has rung or a socket has an event (or, rarely, spuriously), and wakes the
+    /// fibers of those sockets. For the pacer alone. `room` is the buffer for events.
     pub(super) fn look(&self, room: &mut [EpollEvent]) -> io::Result<()> {
         self.epoll.wait();
         loop {
@@ -86,7 +86,7 @@ impl Watch {
                 Err(error) => return Err(error.into()),
             };
             self.tell(&room[..count]);
-            // An edge is reported once: what was not fetched now would not be told of again.
+            // An edge is reported once: an event that is not fetched now would not be reported again.
             if count < room.len() {
                 return Ok(());
             }
@@ -106,21 +106,22 @@ impl Watch {
         }
     }
 
-    /// From now on, until it is closed, events of this socket are seen.
+    /// Watches this socket until it is closed.
     pub(super) fn add(&self, socket: &impl AsFd, also: EpollFlags) -> io::Result<()> {
         let token = self.begin(socket.as_fd().as_raw_fd());
         self.epoll.inner().0.add(socket, EpollEvent::new(TO_READ | also, token))?;
         Ok(())
     }
 
-    /// Watches for something else as well, or no longer.
+    /// Changes the additional events that the socket is watched for.
     pub(super) fn change(&self, socket: &impl AsFd, also: EpollFlags) -> io::Result<()> {
         let token = self.begin(socket.as_fd().as_raw_fd());
         self.epoll.inner().0.modify(socket, &mut EpollEvent::new(TO_READ | also, token))?;
         Ok(())
     }
 
-    /// A new generation for this number. Epoll reports again what is true of the socket now, so no event is lost.
+    /// Begins a new generation for this number. Epoll reports the current state of the socket again, so no event is
+    /// lost.
     fn begin(&self, number: RawFd) -> u64 {
         let index = usize::try_from(number).unwrap_or_default();
         let mut sockets = self.sockets();

@@ -7,7 +7,8 @@ use crate::{
     persona::Answer,
 };
 
-/// A fiber's life: it takes one user after the other, and sends for each until that user thinks, waits or leaves.
+/// The main function of a fiber: it takes one user after the other, and sends for each until that user thinks, waits or
+/// leaves.
 #[derive(Debug)]
 pub(super) struct Worker {
     fibers: Arc<FiberPool>,
@@ -27,7 +28,7 @@ impl Worker {
         worker.fibers.stopped(&worker.deadline);
     }
 
-    /// False if the run is over.
+    /// Serves one user; false if the run is over.
     fn serve_one(&self, exchange: &mut HttpExchange) -> bool {
         let Some(user) = self.fibers.next_user() else { return false };
         self.serve(exchange, user);
@@ -53,7 +54,7 @@ impl Worker {
                 _ => end.without_answer().because(&exchange.error),
             };
             next = self.fibers.users(|users| users.settle(user, outcome, now));
-            // What it holds of the answer is not needed any more, and others may be short of it.
+            // Its part of the answer is not needed any more, and frees memory for others.
             exchange.inbox.clear();
             self.fibers.ring_for_others();
             if sudden {

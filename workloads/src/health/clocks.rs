@@ -4,8 +4,8 @@ use measure::ClockReport;
 
 use crate::clock::ClockReadings;
 
-/// Follows the machine's clocks over a run. Times are taken from the monotonic one alone: what is looked for here is a
-/// reason to doubt it, and a reason why logs with wall times do not fit.
+/// Follows the machine's clocks over a run. Times are taken from the monotonic clock alone; this meter finds reasons to
+/// doubt it, and reasons why logs with wall times do not fit.
 #[derive(Debug)]
 pub struct ClockMeter {
     first: ClockReadings,
@@ -14,27 +14,28 @@ pub struct ClockMeter {
 }
 
 impl ClockMeter {
-    /// Starts from a first look.
+    /// A meter that compares with these first readings.
     #[must_use]
     pub fn new(first: ClockReadings) -> Self {
         Self { first, last: first, step: Duration::ZERO }
     }
 
-    /// Another look, a second or so later.
+    /// Takes further readings, a second or so later.
     pub fn look(&mut self, now: ClockReadings) {
         let step = apart((self.last.wall, now.wall), (self.last.monotonic, now.monotonic));
         self.step = self.step.max(step);
         self.last = now;
     }
 
-    /// The deviations from the first look to the last.
+    /// The deviations between the first readings and the last.
     #[must_use]
     pub fn report(&self) -> ClockReport {
         let Self { first, last, step } = *self;
         let monotonic = (first.monotonic, last.monotonic);
         let ran = last.monotonic.saturating_sub(first.monotonic).as_secs_f64();
         let suspended = apart((first.boot, last.boot), monotonic);
-        // A wall clock that was set, or that went on while the machine slept, has not run faster: that is told by itself.
+        // A wall clock that was set, or that went on while the machine slept, has not run faster: the step has a figure
+        // of its own.
         let set = step.max(suspended) >= ClockReport::STEP;
         let wall = if set { Duration::ZERO } else { apart((first.wall, last.wall), monotonic) };
         let drift = wall.max(apart((first.raw, last.raw), monotonic));
@@ -43,12 +44,12 @@ impl ClockMeter {
     }
 }
 
-/// By how much more or less one clock has moved than another. One that never moves is not there.
+/// The difference between the movements of two clocks. A clock that never moves is missing, and differs by zero.
 fn apart((a, a_now): (Duration, Duration), (b, b_now): (Duration, Duration)) -> Duration {
     if a == a_now {
         return Duration::ZERO;
     }
-    // Each side has one that went forward and one that may have gone back.
+    // Each side has one term that went forward and one that may have gone back.
     (a_now + b).abs_diff(a + b_now)
 }
 
@@ -58,7 +59,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// A minute of looks, with every clock as `change` makes it at that second.
+    /// A minute of readings, with every clock as `change` makes it at that second.
     fn after_a_minute(change: impl Fn(u32, &mut ClockReadings)) -> ClockReport {
         let at = |second: u32| {
             let ran = SECOND * second;
@@ -80,7 +81,7 @@ mod tests {
     #[test]
     fn clocks_that_agree_show_nothing() {
         assert_eq!(after_a_minute(|_, _| ()), ClockReport::default());
-        // A kernel without one of them.
+        // A kernel without one of the clocks.
         assert_eq!(after_a_minute(|_, clocks| clocks.raw = Duration::ZERO), ClockReport::default());
     }
 
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_slewed_drifts() {
-        // A thousandth faster than the hardware.
+        // One thousandth faster than the hardware.
         let found = after_a_minute(|second, clocks| clocks.raw -= Duration::from_millis(1) * second);
         assert!((found.drift_ppm - 1000.0).abs() < 1e-6, "{found:?}");
         assert_eq!((found.step, found.suspended), (Duration::ZERO, Duration::ZERO));
@@ -118,10 +119,11 @@ mod tests {
     #[test]
     fn the_machines_own_clocks_agree_over_a_moment() {
         let mut meter = ClockMeter::new(ClockReadings::read());
-        // A moment that the machine takes itself: nothing here waits.
+        // The machine's own readings, without waits.
         (0..200).for_each(|_| meter.look(ClockReadings::read()));
         let found = meter.report();
-        // Nobody sets the clock or lets the machine sleep in a test; a crowded machine costs some milliseconds.
+        // Nobody sets the clock or suspends the machine during a test; on a crowded machine readings differ by some
+        // milliseconds.
         assert!(found.step < Duration::from_millis(500) && found.suspended < Duration::from_millis(500), "{found:?}");
     }
 }

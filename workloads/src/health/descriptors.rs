@@ -4,10 +4,10 @@ use nix::libc::EMFILE;
 
 use super::descriptor_limit;
 
-/// Follows how many descriptors the process has open at the most, at two system calls a look.
+/// Measures the largest number of descriptors that the process has open, at two system calls a reading.
 ///
-/// The kernel gives out the lowest free number: one that is taken and given back at once says how many are open, or
-/// fewer where lower numbers have become free again. So looks come close to the peak while it grows.
+/// The kernel gives out the lowest free number: a descriptor that is opened and closed at once tells how many are open,
+/// or fewer where lower numbers have become free again. So readings come close to the peak while it grows.
 #[derive(Debug)]
 pub struct DescriptorMeter {
     probe: Option<File>,
@@ -15,13 +15,13 @@ pub struct DescriptorMeter {
 }
 
 impl DescriptorMeter {
-    /// A meter that has seen nothing yet.
+    /// A meter without readings.
     #[must_use]
     pub fn new() -> Self {
         Self { probe: File::open("/dev/null").ok(), peak: Cell::new(0) }
     }
 
-    /// Looks once.
+    /// Takes a reading.
     pub fn look(&self) {
         let open = match self.probe.as_ref().map(File::try_clone) {
             Some(Ok(copy)) => u64::try_from(copy.as_raw_fd()).unwrap_or_default(),
@@ -31,7 +31,7 @@ impl DescriptorMeter {
         self.peak.set(self.peak.get().max(open));
     }
 
-    /// Most that were seen open; 0 if none could be.
+    /// The largest number seen open; 0 without a successful reading.
     #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak.get()

@@ -5,10 +5,10 @@ use controllers::Timestamp;
 use super::{MachineSample, Stall, StallCause, ThreadSample};
 use crate::measure::{Distribution, Percentile};
 
-/// Notices when the sender's loop comes late to its own wake-ups, and says why.
+/// Detects that the sender's loop woke late, and finds the cause.
 ///
-/// A plan's lateness hides in the response times if nobody looks: so the loop wakes at least every
-/// [`HEARTBEAT`](Self::HEARTBEAT), and whatever it is late then, everything that it was to send meanwhile is late too.
+/// Unobserved, a late sender shows as response time: so the loop wakes at least every [`HEARTBEAT`](Self::HEARTBEAT),
+/// and by as much as it is late then, everything is late that it was to send meanwhile.
 #[derive(Debug)]
 pub struct GapMeter {
     last: ThreadSample,
@@ -21,16 +21,16 @@ pub struct GapMeter {
 }
 
 impl GapMeter {
-    /// Longest time between two wake-ups of the loop.
+    /// The longest time between two wake-ups of the loop.
     pub const HEARTBEAT: Duration = Duration::from_millis(5);
-    /// A gap that is written down.
+    /// The gap from which on a stall is recorded.
     pub const STALL: Duration = Duration::from_millis(5);
-    /// How many are.
+    /// The largest number of recorded stalls.
     pub const KEPT: usize = 64;
-    /// Later than this counts as so late: what matters is decided far below.
+    /// Longer gaps count as this long: the limits that matter are far below.
     const MOST: Duration = Duration::from_secs(60);
 
-    /// Starts from what the sender and the machine had used by now.
+    /// A detector that begins with these samples of the sender and the machine.
     #[must_use]
     pub fn new(sample: ThreadSample, machine: MachineSample) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl GapMeter {
         }
     }
 
-    /// The loop was to wake at `due` and did at `now`; the samples are taken only if they are needed.
+    /// The loop was due to wake at `due` and woke at `now`; the samples are taken only if they are needed.
     pub fn woke(&mut self, due: Timestamp, now: Timestamp, samples: impl FnOnce() -> (ThreadSample, MachineSample)) {
         let late = now.since(due);
         self.largest = self.largest.max(late);
@@ -66,17 +66,17 @@ impl GapMeter {
         self.stalls.push(Stall { due, late, on_cpu, waited_for_core, stolen, cause });
     }
 
-    /// Refreshes what the sender has used, so that the next stall is charged with its own time only.
+    /// Updates the sender's sample, so that the next stall counts only the time used since.
     pub fn refresh(&mut self, sample: ThreadSample) {
         self.last = sample;
     }
 
-    /// The same for the machine, less often: its books are dearer to read.
+    /// Updates the machine's sample. Less often: reading it costs more.
     pub fn refresh_machine(&mut self, machine: MachineSample) {
         self.machine = machine;
     }
 
-    /// The largest gap since this was last asked.
+    /// The largest gap since the previous call.
     pub fn take_recent(&mut self) -> Duration {
         std::mem::take(&mut self.recent)
     }
@@ -87,7 +87,7 @@ impl GapMeter {
         self.largest
     }
 
-    /// The 99.9th percentile of all of them; `None` with too few.
+    /// The 99.9th percentile of all gaps; `None` with too few.
     #[must_use]
     pub fn p999(&self) -> Option<Duration> {
         match self.all.percentile(99.9) {
@@ -96,16 +96,16 @@ impl GapMeter {
         }
     }
 
-    /// The stalls in order, and how many more there were.
+    /// The recorded stalls in order, and the number of further ones.
     #[must_use]
     pub fn into_stalls(self) -> (Vec<Stall>, u64) {
         (self.stalls, self.more)
     }
 }
 
-/// The cause is whatever explains at least half of the lateness.
+/// The cause is the one that explains at least half of the lateness.
 fn cause(late: Duration, on_cpu: Duration, waited_for_core: Duration, stolen: Duration) -> StallCause {
-    // While the machine stands still, its threads seem to run or to wait: so this goes first.
+    // While the machine stands still, its threads seem to run or to wait: so stolen time comes first.
     if stolen * 2 >= late {
         StallCause::Stolen
     } else if waited_for_core * 2 >= late && waited_for_core >= on_cpu {
@@ -138,7 +138,7 @@ mod tests {
         meter.woke(due, due + Duration::from_millis(40), || (used(135, 12), machine(7)));
         meter.woke(due, due + Duration::from_millis(40), || (used(140, 47), machine(7)));
         meter.woke(due, due + Duration::from_millis(40), || (used(141, 48), machine(7)));
-        // Two ticks of 10 ms were taken from the machine meanwhile, which explains half of it.
+        // Two ticks of 10 ms were stolen from the machine meanwhile, which explains half of it.
         meter.woke(due, due + Duration::from_millis(40), || (used(180, 48), machine(9)));
         assert_eq!(meter.largest(), Duration::from_millis(40));
         let (stalls, more) = meter.into_stalls();

@@ -1,30 +1,30 @@
 use std::{collections::BTreeMap, fs, time::Duration};
 
-/// CPU time that other programs use meanwhile on the processors that the experiment runs on.
+/// CPU time that other programs use during the run on the processors of the experiment.
 ///
-/// Summed over processes, since the machine's own totals are counted by looking once in a tick, which a generator that
-/// wakes by timers escapes. So what it cannot see is missing: programs outside of its container, and those that began and
-/// ended in between without a parent that waited for them. A process counts where it ran last.
+/// Summed over processes, since the kernel samples the machine's own totals once in a tick, which a generator that
+/// wakes by timers escapes. Not included: programs outside of the container, and processes that began and ended in
+/// between without a parent that waited for them. A process counts on the processor where it ran last.
 #[derive(Debug, Clone)]
 pub struct OthersMeter {
-    /// Empty: all.
+    /// The processors; empty: all.
     cpus: Vec<usize>,
     before: BTreeMap<Who, Process>,
 }
 
-/// A process id may be used again; with its start it is one process.
+/// The identity of a process: a process id may be used again, but not with the same start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Who {
     pid: i32,
     started: u64,
 }
 
-/// CPU time of others.
+/// CPU time of other programs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Others {
-    /// Of programs.
+    /// CPU time of programs.
     pub programs: Duration,
-    /// Of the kernel's own threads: what they do is in part on behalf of whoever asks (packets, pages, files).
+    /// CPU time of kernel threads, which in part is work on behalf of their callers (packets, pages, files).
     pub kernel: Duration,
 }
 
@@ -38,13 +38,13 @@ struct Process {
 }
 
 impl OthersMeter {
-    /// Starts. `cpus`: where to look; all of them if that is empty.
+    /// Begins to measure. `cpus`: the processors; empty: all of them.
     #[must_use]
     pub fn begin(cpus: &[usize]) -> Self {
         Self { cpus: cpus.to_vec(), before: processes() }
     }
 
-    /// CPU time used since, by all but `ours`.
+    /// CPU time used since the beginning, by all processes but `ours`.
     #[must_use]
     pub fn used(&self, ours: &[i32]) -> Others {
         self.between(&processes(), ours)
@@ -66,12 +66,12 @@ impl OthersMeter {
 fn processes() -> BTreeMap<Who, Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
     let numbered = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    // One that ends meanwhile is not there any more.
+    // A process that ends meanwhile has no file any more.
     numbered.filter_map(|pid| parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)).collect()
 }
 
-/// A line of /proc/[pid]/stat (proc(5)). Counted from the state, which follows the name in parentheses, which may hold any
-/// character: flags are the 7th, times the 12th to 15th, the start is the 20th, the processor the 37th.
+/// Parses a line of /proc/[pid]/stat (proc(5)). Fields are counted from the state, after the name in parentheses, which
+/// may hold any character: flags are the 7th, times the 12th to 15th, the start is the 20th, the processor the 37th.
 fn parse(pid: i32, line: &str) -> Option<(Who, Process)> {
     let (_, rest) = line.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -82,7 +82,7 @@ fn parse(pid: i32, line: &str) -> Option<(Who, Process)> {
     Some((Who { pid, started: number(19)? }, Process { ticks, cpu, kernel }))
 }
 
-/// The flag of a thread that has no memory of its own, from Linux' `include/linux/sched.h`.
+/// The flag of a kernel thread, from Linux' `include/linux/sched.h`.
 const PF_KTHREAD: u64 = 0x0020_0000;
 
 #[cfg(test)]
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn threads_of_the_kernel_are_no_programs() {
         let meter = OthersMeter { cpus: Vec::new(), before: BTreeMap::new() };
-        // As of kworker/0:1 on Linux 6.18: PF_WQ_WORKER, PF_NOFREEZE, PF_FORKNOEXEC, PF_KTHREAD.
+        // The flags of kworker/0:1 on Linux 6.18: PF_WQ_WORKER, PF_NOFREEZE, PF_FORKNOEXEC, PF_KTHREAD.
         let worker = line(7, 0, 9, 0).replace(" 4194560 ", " 69238880 ");
         let found = meter.between(&seen(&[(2, line(4, 0, 50, 0)), (3, worker)]), &[]);
         assert_eq!(found, Others { kernel: Duration::from_millis(70), ..programs(40) });

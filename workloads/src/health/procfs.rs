@@ -1,5 +1,5 @@
-//! Reading the kernel's books (proc(5), getrusage(2)). What cannot be read counts as zero: a machine without it is
-//! measured less well, but measured.
+//! Reads the kernel's counters (proc(5), getrusage(2)). A counter that cannot be read is zero: such a machine is
+//! measured less completely.
 
 use std::{fs, os::unix::fs::FileExt as _, time::Duration};
 
@@ -8,14 +8,14 @@ use nix::sys::{
     time::TimeValLike,
 };
 
-/// CPU time and waits of a thread since it began.
+/// CPU time and waits of a thread since its start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadSample {
     /// Time on a core.
     pub cpu: Duration,
-    /// Time ready to run, waiting for a core.
+    /// Time ready to run, in wait for a core.
     pub run_queue_delay: Duration,
-    /// How often it was given one.
+    /// The number of times that it was given a core.
     pub turns: u64,
 }
 
@@ -33,18 +33,18 @@ impl ThreadSample {
     }
 }
 
-/// Reads [`ThreadSample`]s of the calling thread again and again: one system call each, where opening the file takes five.
+/// Reads [`ThreadSample`]s of one thread repeatedly, with one system call each, where opening the file takes five.
 #[derive(Debug)]
 pub struct ThreadMeter(Option<fs::File>);
 
 impl ThreadMeter {
-    /// A meter of the calling thread, from whichever thread it is read later.
+    /// A meter of the calling thread; any thread may read it later.
     #[must_use]
     pub fn of_this_thread() -> Self {
         Self(fs::File::open(format!("/proc/self/task/{}/schedstat", thread_id())).ok())
     }
 
-    /// Now.
+    /// Reads a sample.
     #[must_use]
     pub fn sample(&self) -> ThreadSample {
         let mut text = [0; 64];
@@ -53,31 +53,31 @@ impl ThreadMeter {
     }
 }
 
-/// CPU time, memory and faults of the process, and CPU time of its machine, since they began.
+/// CPU time, memory and faults of the process, and CPU time of the machine, since their starts.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ProcessSample {
     /// CPU time of the process.
     pub cpu: Duration,
-    /// Its page faults that waited for a disk.
+    /// Page faults of the process that waited for a disk.
     pub major_faults: u64,
-    /// Most memory it ever had resident, in bytes.
+    /// The peak of its resident memory, in bytes.
     pub resident_peak: u64,
-    /// Of its machine.
+    /// CPU time of the machine.
     pub machine: MachineSample,
 }
 
 /// CPU time of the machine, over all its cores, in ticks of 10 ms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MachineSample {
-    /// In all states.
+    /// All ticks, in all states.
     pub ticks: u64,
-    /// Of these: taken away by its host.
+    /// Ticks stolen by its host.
     pub stolen_ticks: u64,
 }
 
 impl MachineSample {
-    /// Now: the first line of /proc/stat. Stolen time is its eighth number; guest time, the ninth and tenth, is part of
-    /// user time already.
+    /// Reads the first line of /proc/stat. Stolen time is its eighth number; guest time, the ninth and tenth, is part
+    /// of user time already.
     #[must_use]
     pub fn take() -> Self {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -93,7 +93,7 @@ impl MachineSample {
         sample
     }
 
-    /// CPU time taken away since `earlier`.
+    /// CPU time stolen since `earlier`.
     #[must_use]
     pub fn stolen_since(&self, earlier: &Self) -> Duration {
         Duration::from_millis(self.stolen_ticks.saturating_sub(earlier.stolen_ticks) * 10)
@@ -101,7 +101,7 @@ impl MachineSample {
 }
 
 impl ProcessSample {
-    /// The sample of this process, now.
+    /// Reads the sample of this process.
     #[must_use]
     pub fn take() -> Self {
         let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Self::default() };
@@ -115,7 +115,7 @@ impl ProcessSample {
         }
     }
 
-    /// Share of the machine's CPU time that its host took away since `earlier`.
+    /// The share of the machine's CPU time that its host stole since `earlier`.
     #[must_use]
     pub fn steal_since(&self, earlier: &Self) -> f64 {
         let ticks = self.machine.ticks.saturating_sub(earlier.machine.ticks);
@@ -130,26 +130,26 @@ pub fn thread_id() -> i32 {
     nix::unistd::gettid().as_raw()
 }
 
-/// How many files and sockets the process may have open (soft `RLIMIT_NOFILE`).
+/// The number of files and sockets that the process may have open (soft `RLIMIT_NOFILE`).
 #[must_use]
 pub fn descriptor_limit() -> u64 {
     getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft)
 }
 
-/// How many it has open.
+/// The number of descriptors that it has open.
 #[must_use]
 pub fn open_descriptors() -> u64 {
     fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
 }
 
-/// How many memory maps the process may have (`vm.max_map_count`): a fiber's stack takes two.
+/// The number of memory maps that the process may have (`vm.max_map_count`): a fiber's stack takes two.
 #[must_use]
 pub fn max_map_count() -> u64 {
     let text = fs::read_to_string("/proc/sys/vm/max_map_count").unwrap_or_default();
     text.trim().parse().unwrap_or(65_530)
 }
 
-/// How many local ports a connection may be given (`net.ipv4.ip_local_port_range`), for each pair of addresses.
+/// The number of local ports for connections (`net.ipv4.ip_local_port_range`), for each pair of addresses.
 #[must_use]
 pub fn local_ports() -> u64 {
     let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();

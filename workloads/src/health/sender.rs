@@ -15,7 +15,7 @@ pub struct SenderMeter {
 }
 
 impl SenderMeter {
-    /// Measures the calling thread from now on.
+    /// Begins to measure the calling thread.
     #[must_use]
     pub fn start() -> Self {
         let thread = ThreadMeter::of_this_thread();
@@ -24,17 +24,17 @@ impl SenderMeter {
         Self { thread, began, gaps, clocks: ClockMeter::new(ClockReadings::read()) }
     }
 
-    /// The loop was to wake at `due` and did at `now`.
+    /// The loop was due to wake at `due` and woke at `now`.
     pub fn woke(&mut self, due: Timestamp, now: Timestamp) {
         self.gaps.woke(due, now, || (self.thread.sample(), MachineSample::take()));
     }
 
-    /// A heartbeat: the next stall is charged with what the thread uses from now on.
+    /// A heartbeat: the next stall counts what the thread uses from now on.
     pub fn beat(&mut self) {
         self.gaps.refresh(self.thread.sample());
     }
 
-    /// A second has ended: the largest gap in it.
+    /// Ends a second, and returns the largest gap in it.
     pub fn second_ended(&mut self) -> Duration {
         self.gaps.refresh_machine(MachineSample::take());
         self.clocks.look(ClockReadings::read());

@@ -1,4 +1,4 @@
-//! An operator's commands to the users of a run: data that any thread gives and the pool of users carries out.
+//! An operator's commands to the users of a run: values that any thread gives and the pool of users carries out.
 
 use std::{
     collections::VecDeque,
@@ -11,24 +11,25 @@ use std::{
 
 use controllers::Class;
 
-/// One command. No user machine knows of it: more users arrive, or their host asks them later or waits less long for them.
+/// One command. User machines do not know of commands: more users arrive, or the host asks users later or waits for
+/// answers less long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum UserCommand {
-    /// This many additional users arrive, a tenth of a millisecond apart, and leave after their stay. They are as the plan's
-    /// users are; where accounts are few, they share them.
+    /// This many additional users arrive, 0.1 ms apart, and leave after their stay. They are the same kind as the
+    /// plan's users; if there are too few accounts, they share them.
     Spike {
-        /// 1 to [`UserCommand::MOST_USERS`].
+        /// The number of users, 1 to [`UserCommand::MOST_USERS`].
         users: u32,
-        /// Over 0, to [`UserCommand::LONGEST`].
+        /// Their stay, over 0, to [`UserCommand::LONGEST`].
         stay: Duration,
         /// Their class.
         class: Class,
     },
-    /// Users wait only for this share of the planned time-out, and of their patience, for the requests that they begin from
-    /// now on. [`UserCommand::LEAST_SHARE`] to 1, which is as planned.
+    /// For requests that begin from now on, users wait only for this share of the planned time-out and of their
+    /// patience: [`UserCommand::LEAST_SHARE`] to 1, the planned times.
     Patience(f64),
-    /// No request begins: users that think go on after the pause, and single requests that were to arrive do not. Requests
-    /// under way end as always, and the plan's time goes on.
+    /// No request begins: users that think continue after the pause, and single requests that were to arrive are
+    /// dropped. Requests under way end as always, and the plan's time goes on.
     Pause,
     /// Ends the pause.
     Resume,
@@ -43,14 +44,14 @@ pub struct UserCommandError {
 }
 
 impl UserCommand {
-    /// Most users of one spike.
+    /// The largest number of users of one spike.
     pub const MOST_USERS: u32 = 10_000;
-    /// Longest spike.
+    /// The longest stay of a spike.
     pub const LONGEST: Duration = Duration::from_secs(3600);
-    /// Least share of a time-out.
+    /// The smallest share of a time-out.
     pub const LEAST_SHARE: f64 = 0.01;
 
-    /// Whether it can be carried out.
+    /// Checks that the command's values are in range.
     ///
     /// # Errors
     /// A value out of its range.
@@ -65,22 +66,22 @@ impl UserCommand {
     }
 }
 
-/// Carries commands to a run. Cloning gives another handle on the same queue.
+/// The queue of commands to a run. Cloning gives another handle on the same queue.
 #[derive(Debug, Clone, Default)]
 pub struct UserCommands(Arc<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Whether there are any, so that hosts, which look a few hundred times a second, need not take the lock.
+    /// True if there are commands, so that hosts, which check a few hundred times a second, need not take the lock.
     any: AtomicBool,
     commands: Mutex<VecDeque<UserCommand>>,
 }
 
 impl UserCommands {
-    /// Gives a command, which a run that reads this queue carries out within a few milliseconds.
+    /// Queues a command, which a run that reads this queue carries out within a few milliseconds.
     ///
     /// # Errors
-    /// A value out of its range: nothing is done then.
+    /// A value out of its range; the command is dropped.
     pub fn give(&self, command: UserCommand) -> Result<(), UserCommandError> {
         command.check()?;
         self.0.commands.lock().unwrap_or_else(PoisonError::into_inner).push_back(command);
@@ -88,7 +89,7 @@ impl UserCommands {
         Ok(())
     }
 
-    /// The commands that were given since the last call.
+    /// Removes the commands given since the last call.
     pub(crate) fn take(&self) -> VecDeque<UserCommand> {
         if !self.0.any.swap(false, Ordering::Acquire) {
             return VecDeque::new();

@@ -8,10 +8,11 @@ use crate::{
     measure::Window,
 };
 
-/// A run that is stopped from outside drains for at most this long.
+/// The longest drain of a run that is stopped from outside.
 const STOP_DRAIN: Duration = Duration::from_secs(10);
 
-/// Runs a live host, apart from sending: watches the sending thread, carries out commands, hands over seconds, and ends the run.
+/// Drives a live host in everything but sending: it watches the sending thread, carries out commands, hands over
+/// seconds, and ends the run.
 #[derive(Debug)]
 pub(crate) struct Driver {
     stop: StopFlag,
@@ -23,7 +24,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// To be made on the thread that sends.
+    /// Must be called on the thread that sends.
     pub(crate) fn new(drain: Duration, commands: UserCommands, stop: StopFlag) -> Self {
         let meter = SenderMeter::start();
         Self { stop, commands, drain, drain_until: None, last_beat: Timestamp::ZERO, meter }
@@ -58,12 +59,13 @@ impl Driver {
         }
     }
 
-    /// The loop was to wake at `due` and did at `now`.
+    /// The loop was due to wake at `due` and woke at `now`.
     pub(crate) fn woke(&mut self, due: Timestamp, now: Timestamp) {
         self.meter.woke(due, now);
     }
 
-    /// Whether all is over: arrivals stop with the plan or the stop flag, then what is in flight may drain, then it is cut.
+    /// True if the run is over: arrivals stop with the plan or the stop flag, then requests in flight may drain, then
+    /// they are cut off.
     pub(crate) fn is_done<C>(&mut self, pool: &mut UserPool<C>, now: Timestamp) -> bool {
         let cut = self.stop.cut();
         if cut > Cut::RunOn {
@@ -84,7 +86,7 @@ impl Driver {
 }
 
 impl Allowance {
-    /// Adds to what the sender has seen what the process used since `before`, and what it was allowed to use.
+    /// Completes the sender's figures with what the process used since `before`, and with its limits.
     pub(crate) fn judge(self, sender: Health, before: &ProcessSample) -> Health {
         let after = ProcessSample::take();
         Health {

@@ -1,11 +1,7 @@
-use std::time::Duration;
-
-use controllers::Timestamp;
-
 use crate::{
     balance::TURNED_BACK,
     measure::Fate,
-    persona::{Answer, Call, Reply},
+    persona::{Answer, Reply},
 };
 
 /// How an exchange ended.
@@ -13,7 +9,7 @@ use crate::{
 pub(crate) enum End {
     /// The answer is in the inbox.
     Answered,
-    /// The connection is there, and nothing else was wanted.
+    /// The connection is established, and nothing else was wanted.
     Connected,
     /// No connection within the connect time-out.
     ConnectTimedOut,
@@ -23,21 +19,21 @@ pub(crate) enum End {
     OutOfDescriptors,
     /// No connection could be made: no local port is left.
     OutOfPorts,
-    /// The generator's memory for answers was used up: this one was given up.
+    /// The generator's memory for answers was exhausted: this answer was abandoned.
     OutOfMemory,
     /// No answer within the time-out.
     TimedOut,
     /// The user's patience ended first.
     GaveUp,
-    /// The connection broke, or what came was no HTTP.
+    /// The connection broke, or the response was not HTTP.
     Broken,
-    /// The balancer before the service refused it.
+    /// The balancer in front of the service refused the request.
     TurnedBack,
 }
 
 impl End {
-    /// The exchange may have ended without a wait for the service: a user that goes on at once could do so for ever, and no
-    /// other would have a turn.
+    /// True if the exchange may have ended without a wait for the service: a user that goes on at once could do so for
+    /// ever, and no other user would have a turn.
     pub(crate) fn is_sudden(self) -> bool {
         match self {
             Self::ConnectFailed
@@ -50,7 +46,7 @@ impl End {
         }
     }
 
-    /// What the user and the ledger are told, where no answer has come on a connection.
+    /// The reply to the user and the fate for the ledger, where no answer has come on a connection.
     pub(crate) fn without_answer<'a>(self) -> Outcome<'a> {
         let (reply, fate) = match self {
             Self::ConnectTimedOut => (Reply::ConnectFailed, Fate::ConnectTimedOut),
@@ -79,45 +75,22 @@ impl End {
 pub(crate) struct Outcome<'a> {
     /// How the exchange ended.
     pub(crate) end: End,
-    /// As the user is told.
+    /// The reply that the user is told.
     pub(crate) reply: Reply<'a>,
-    /// As the ledger is told, where the user has no answer to judge.
+    /// The fate that the ledger is told, where the user has no answer to judge.
     pub(crate) fate: Fate,
     /// The error, where there is no answer and the error has a text.
     pub(crate) error: Option<&'a str>,
 }
 
 impl<'a> Outcome<'a> {
-    /// The service has answered; the user judges.
+    /// The service has answered; the user judges the answer.
     pub(crate) fn answered(answer: Answer<'a>) -> Self {
         Self { end: End::Answered, reply: Reply::Answer(answer), fate: Fate::Failed, error: None }
     }
 
-    /// With what went wrong.
+    /// Adds the text of the error.
     pub(crate) fn because(self, error: &'a str) -> Self {
         Self { error: Some(error), ..self }
-    }
-}
-
-/// When the wait for an answer ends, and what it means.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Limit {
-    pub(crate) at: Timestamp,
-    pub(crate) end: End,
-}
-
-impl Limit {
-    /// Time-out and patience both count from the intended start. `patience_factor`: the share of both that the user waits.
-    pub(crate) fn of(timeout: Duration, call: &Call, intended: Timestamp, patience_factor: Option<f64>) -> Self {
-        let waits = |planned: Duration| patience_factor.map_or(planned, |share| planned.mul_f64(share));
-        let timeout = Self { at: intended + waits(timeout), end: End::TimedOut };
-        match call.give_up_after.map(waits) {
-            Some(patience) if intended + patience < timeout.at => Self { at: intended + patience, end: End::GaveUp },
-            _ => timeout,
-        }
-    }
-
-    pub(crate) fn passed(self, now: Timestamp) -> Option<End> {
-        (now >= self.at).then_some(self.end)
     }
 }

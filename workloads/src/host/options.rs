@@ -9,23 +9,23 @@ use std::{
 use super::UserCommands;
 use crate::crowd::CrowdError;
 
-/// How to run a plan, apart from what it says.
+/// The options of a run that are not in its plan.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Which host.
+    /// The host that sends.
     pub host: HostChoice,
-    /// Most requests in flight at once; `None`: as many as the process has descriptors and maps for.
+    /// The largest number of requests in flight; `None`: as many as the process has descriptors and maps for.
     pub in_flight_limit: Option<u32>,
-    /// Accept any certificate (the target's own, unsigned one). Only the async host knows TLS.
+    /// Accept any certificate (such as the target's own, unsigned one). Only the async host supports TLS.
     pub insecure: bool,
-    /// The run ends when this many requests (retries count, redirects do not) have been begun; `None`: with the plan.
+    /// The run ends when this many requests (retries count, redirects do not) have begun; `None`: with the plan.
     pub requests_limit: Option<u64>,
-    /// Each request carries its number (`X-Request-Number`), which our own services write down: what they never read can
-    /// then be told. Only the fiber host knows how.
+    /// Each request carries its number (`X-Request-Number`), which our own services write down: so requests that they
+    /// never read can be identified. Only the fiber host supports it.
     pub numbered: bool,
-    /// Windows have all times of their second, as buckets of a histogram: for who writes them down second by second.
+    /// Windows have all times of their second, as buckets of a histogram: for writers of figures by second.
     pub second_times: bool,
-    /// An operator's commands while the run goes on.
+    /// The queue of an operator's commands during the run.
     pub commands: UserCommands,
 }
 
@@ -49,7 +49,7 @@ pub enum HostChoice {
     /// The fiber host for `http`, the async host for everything else.
     #[default]
     Auto,
-    /// Fibers: plain HTTP/1.1, many users on little memory.
+    /// Fibers: plain HTTP/1.1, many users with little memory.
     Fiber,
     /// Tasks round reqwest: TLS and HTTP/2 as well.
     Async,
@@ -59,12 +59,12 @@ pub enum HostChoice {
 #[derive(Debug, Clone, Default)]
 pub struct StopFlag(Arc<AtomicU8>);
 
-/// How far a run is to be ended.
+/// The way in which a run is to be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cut {
-    /// Not at all.
+    /// It is not ended.
     RunOn,
-    /// Arrivals stop, and what is in flight may end within the plan's drain time.
+    /// Arrivals stop, and requests in flight may end within the plan's drain time.
     Drain,
     /// Requests in flight are cut off.
     Now,
@@ -77,17 +77,17 @@ impl StopFlag {
         Self::default()
     }
 
-    /// Stops arrivals; what is in flight may end within the plan's drain time, 10 s at most. The report is a partial one.
+    /// Stops arrivals; requests in flight may end within the plan's drain time, 10 s at most. The report is partial.
     pub fn stop(&self) {
         self.0.fetch_max(1, Relaxed);
     }
 
-    /// Also cuts off what is in flight.
+    /// Also cuts off requests in flight.
     pub fn stop_now(&self) {
         self.0.fetch_max(2, Relaxed);
     }
 
-    /// Whether the run was stopped from outside.
+    /// True if the run was stopped from outside.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.cut() > Cut::RunOn
@@ -108,7 +108,7 @@ pub enum RunError {
     /// Users of this plan cannot be made.
     #[error(transparent)]
     Crowd(#[from] CrowdError),
-    /// The chosen host cannot speak to this target.
+    /// The chosen host does not support this target.
     #[error(
         "the fiber host speaks plain HTTP/1.1 only, and {url} is something else: leave the choice of the host open"
     )]
@@ -116,7 +116,7 @@ pub enum RunError {
         /// The target's URL.
         url: String,
     },
-    /// The async host knows one address.
+    /// The async host supports one address.
     #[error(
         "users of several services are sent by the fiber host alone, by plain HTTP/1.1: leave the choice of the host open"
     )]
@@ -153,12 +153,12 @@ pub enum RunError {
         /// Ports for them.
         ports: u64,
     },
-    /// The host's own machinery could not be set up.
+    /// A part of the host could not be set up.
     #[error("{what} could not be set up: {cause}")]
     Setup {
         /// The part that failed.
         what: &'static str,
-        /// Why.
+        /// The cause.
         cause: io::Error,
     },
     /// The async host could not be built.

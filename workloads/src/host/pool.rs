@@ -31,10 +31,10 @@ use crate::{
     schedule::{Ahead, Arrival, ScheduleChange},
 };
 
-/// The users of a run as every host sees them: who is due, who is quiet, who is at work, and the ledgers.
+/// The users of a run as every host sees them: due, quiet and active users, and the ledgers.
 ///
-/// A user that thinks or waits is an entry in a heap; only one that has a request to send is given to the host
-/// ([`take`](Self::take)), which comes back with what became of it ([`settle`](Self::settle)). `C` is the host's kind of
+/// A user that thinks or waits is an entry in a heap. The host takes only users that have a request to send
+/// ([`take`](Self::take)), and returns each with the result ([`settle`](Self::settle)). `C` is the host's kind of
 /// connection: a user keeps its own.
 #[derive(Debug)]
 pub(crate) struct UserPool<C> {
@@ -43,24 +43,24 @@ pub(crate) struct UserPool<C> {
     pub(crate) books: Books,
     timers: Timers<C>,
     population: Population,
-    /// Where users ask their own policy; `None`: there is none.
+    /// The gate where users ask their own policy; `None`: there is none.
     gate: Option<Box<UserGate<C>>>,
     overrides: Overrides,
     /// Users that wait for the host to take them.
     ready: VecDeque<Box<UserTask<C>>>,
     active: Active,
-    /// Requests that may still be begun; `None`: as many as come.
+    /// Requests that may still begin; `None`: no limit.
     requests_left: Option<u64>,
-    /// No request begins any more.
+    /// True once no request begins any more.
     over: bool,
 }
 
-/// Users that the host has.
+/// Counts of the users that the host has taken.
 #[derive(Debug, Default)]
 struct Active {
     now: u32,
     peak: u32,
-    /// Lost to a panic.
+    /// Users lost to a panic.
     lost: u64,
 }
 
@@ -81,7 +81,7 @@ impl<C> UserPool<C> {
         }
     }
 
-    /// Windows have their times, or not.
+    /// Sets whether windows have the times of their requests.
     pub(crate) fn keeping_times(mut self, keep: bool) -> Self {
         if keep {
             self.books.recorder = self.books.recorder.keeping_times();
@@ -89,11 +89,11 @@ impl<C> UserPool<C> {
         self
     }
 
-    /// Lets everything happen that is due by `now`.
+    /// Carries out everything that is due by `now`.
     pub(crate) fn advance(&mut self, now: Timestamp) {
         while let Some(next) = self.next_due().filter(|next| *next <= now) {
-            // At the same time, the plan goes first: a user that it lets go now begins no further request. And a request that the
-            // gate lets go at its limit is sent.
+            // At the same time the plan goes first: a user that leaves now begins no further request. And a request
+            // that the gate releases at its limit is sent.
             if self.schedule.next_due() == Some(next) {
                 if let Some(event) = self.schedule.next() {
                     self.happens(event.at, now, event.what);
@@ -110,7 +110,7 @@ impl<C> UserPool<C> {
         }
     }
 
-    /// When something is due next.
+    /// The next time at which something is due.
     pub(crate) fn next_due(&mut self) -> Option<Timestamp> {
         let gate = self.gate.as_ref().and_then(|gate| gate.next_due());
         let due = [self.schedule.next_due(), self.overrides.next_due(), gate, self.timers.next_due()];
@@ -122,12 +122,12 @@ impl<C> UserPool<C> {
         self.ready.len()
     }
 
-    /// No request begins any more: the plan is over, or the run was stopped.
+    /// True if no request begins any more: the plan is over, or the run was stopped.
     pub(crate) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Over, and no user is active, due or held.
+    /// True if the run is over, and no user is active, due or held.
     pub(crate) fn is_drained(&self) -> bool {
         let held = self.gate.as_ref().is_some_and(|gate| gate.holds_users());
         self.over && self.active.now == 0 && self.ready.is_empty() && self.timers.is_empty() && !held
@@ -138,10 +138,10 @@ impl<C> UserPool<C> {
         self.gate.is_some()
     }
 
-    /// The next user that has something to send.
+    /// The next user that has a request to send.
     pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
         while let Some(user) = self.ready.pop_front() {
-            // Counted before the persona is asked: should it panic, `lost` sets that right.
+            // Counted before the persona is asked: if that panics, `lost` corrects the count.
             self.active.now += 1;
             if let Some(user) = self.turn(user, now) {
                 self.active.peak = self.active.peak.max(self.active.now);
@@ -152,7 +152,7 @@ impl<C> UserPool<C> {
         None
     }
 
-    /// The user's request has ended so. Gives the user back if it wants to send another at once.
+    /// Settles the user's request by its outcome. Returns the user if it wants to send another request at once.
     pub(crate) fn settle(
         &mut self,
         mut user: Box<UserTask<C>>,
@@ -192,7 +192,7 @@ impl<C> UserPool<C> {
         onward
     }
 
-    /// The request is let go because the run ends.
+    /// Abandons the request because the run ends.
     pub(crate) fn cut(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) {
         self.active.now -= 1;
         let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else { return };
@@ -203,13 +203,13 @@ impl<C> UserPool<C> {
         self.books.end(&mut user, sending.begun, Fate::InFlight, now);
     }
 
-    /// A user was lost to a panic: the ledger will show the request as in flight.
+    /// Counts a user lost to a panic: the ledger will show its request as in flight.
     pub(crate) fn lost(&mut self) {
         self.active.now -= 1;
         self.active.lost += 1;
     }
 
-    /// The run is stopped before the end of its plan: phases are cut off here.
+    /// Stops the run before the end of its plan: phases are cut off here.
     pub(crate) fn stop(&mut self, now: Timestamp) {
         if !self.over {
             self.books.recorder.stop(now);
@@ -217,7 +217,7 @@ impl<C> UserPool<C> {
         }
     }
 
-    /// No request begins any more. Users that think leave; users with an open request end it.
+    /// Ends the run: no request begins any more. Users that think leave; users with an open request finish it.
     pub(crate) fn end(&mut self) {
         if !std::mem::replace(&mut self.over, true) {
             self.overrides.clear();
@@ -225,13 +225,13 @@ impl<C> UserPool<C> {
         }
     }
 
-    /// The next second that is over by `now`.
+    /// The next second that has ended by `now`.
     pub(crate) fn next_window(&mut self, now: Timestamp) -> Option<Window> {
         let window = self.books.next_window(now, self.states())?;
         Some(Window { client: self.gate.as_ref().map(|gate| gate.gauges()), ..window })
     }
 
-    /// Closes the books; `health`: what the host has seen of itself.
+    /// Closes the ledgers; `health`: the host's figures of itself.
     pub(crate) fn finish(mut self, now: Timestamp, mut health: Health) -> Report {
         health.in_flight_peak = self.active.peak;
         health.fiber_panics += self.active.lost;
@@ -267,7 +267,7 @@ impl<C> UserPool<C> {
 
     fn happens(&mut self, at: Timestamp, now: Timestamp, what: ScheduleChange) {
         match what {
-            // While the run is paused single requests and sessions do not arrive; closed users do, and wait.
+            // While the run is paused, single requests and sessions do not arrive; closed users do, and wait.
             ScheduleChange::Arrive(arrival) if arrival.stay != Stay::Forever && self.timers.is_paused() => {}
             ScheduleChange::Arrive(arrival) => self.arrive(at, &arrival),
             ScheduleChange::Depart(user) => self.population.let_go(user),
@@ -285,7 +285,7 @@ impl<C> UserPool<C> {
             None => self.crowd.user(arrival),
             Some(role) => User::Background(BackgroundClient::new(role, arrival.class)),
         };
-        // Only users have a policy of their own.
+        // Only users have a client-side policy.
         let gate = self.gate.as_mut().filter(|_| arrival.role.is_none());
         self.ready.push_back(Box::new(UserTask {
             persona,
@@ -301,7 +301,7 @@ impl<C> UserPool<C> {
         }));
     }
 
-    /// One more request, if the number of requests allows it; the run ends with the last one.
+    /// Counts one more request, if the limit allows it; the run ends with the last one.
     fn may_take_one(&mut self) -> bool {
         match &mut self.requests_left {
             None => true,

@@ -3,7 +3,8 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// Memory that answers may take up in all, however many connections they come on. Cloning gives another handle on the same.
+/// A budget of memory for all answers together, however many connections they come on. Cloning gives another handle on
+/// the same budget.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Shared>);
 
@@ -20,13 +21,13 @@ impl Budget {
         Self(Arc::new(Shared { bytes, taken: AtomicUsize::new(0) }))
     }
 
-    /// As many as anybody wants.
+    /// A budget without limit.
     #[must_use]
     pub fn unbounded() -> Self {
         Self::of(usize::MAX)
     }
 
-    /// How many there are in all.
+    /// The size of the budget in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.bytes
@@ -43,7 +44,7 @@ impl Budget {
         self.0.taken.fetch_sub(bytes, Relaxed);
     }
 
-    /// More than half of it is taken: who keeps memory for later should not.
+    /// True if more than half of the budget is taken: then nobody should keep memory for later.
     pub(crate) fn is_short(&self) -> bool {
         self.0.taken.load(Relaxed) > self.0.bytes / 2
     }

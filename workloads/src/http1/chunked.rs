@@ -1,14 +1,15 @@
 use super::Http1Error;
 
-/// Longest chunk-size line or trailer line, extensions included: longer ones do not occur in practice.
+/// The longest chunk-size line or trailer line, extensions included: longer ones do not occur in practice.
 const LINE_MAX: usize = 8 * 1024;
 
-/// A chunked body on its way in, decoded in place: what is decoded ends at `decoded`, what is not begins at `raw`.
+/// A chunked body during its arrival, decoded in place: the decoded bytes end at `decoded`, the undecoded ones begin at
+/// `raw`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chunked {
     /// End of the decoded bytes.
     pub(super) decoded: usize,
-    /// Start of the undecoded ones.
+    /// Start of the undecoded bytes.
     pub(super) raw: usize,
     state: State,
 }
@@ -29,7 +30,7 @@ impl Chunked {
         Self { decoded: body, raw: body, state: State::Size }
     }
 
-    /// Decodes as much of `bytes` as there is; true when the body is whole.
+    /// Decodes the bytes that have arrived; true when the body is complete.
     pub(super) fn advance(&mut self, bytes: &mut [u8]) -> Result<bool, Http1Error> {
         loop {
             let rest = &bytes[self.raw..];

@@ -1,19 +1,19 @@
 use super::{Budget, Http1Error, chunked::Chunked};
 
-/// Most header lines that a response may have.
+/// The largest number of header lines in a response.
 pub const HEADERS_MAX: usize = 64;
 
 /// Room for the header lines of one [`ReceivedResponse`], on the caller's stack.
 pub type HeaderSpace<'b> = [(&'b str, &'b [u8]); HEADERS_MAX];
 
-/// How much a response may take up.
+/// Size limits of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of status line and header lines; interim responses together have as many again.
+    /// Bytes of status line and header lines; interim responses together may have as many again.
     pub head: usize,
     /// Bytes of the body, decoded.
     pub body: usize,
-    /// Bytes of the body that anybody looks at: what comes after them is counted and forgotten.
+    /// Bytes of the body that anybody reads: the rest is counted and dropped.
     pub kept: usize,
 }
 
@@ -24,48 +24,48 @@ impl Default for Limits {
     }
 }
 
-/// How far a response has come.
+/// The progress of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// More bytes are needed.
     More,
-    /// The answer is whole: see [`Inbox::response`].
+    /// The response is complete: see [`Inbox::response`].
     Whole,
 }
 
-/// A whole response, borrowed from its [`Inbox`].
+/// A complete response, borrowed from its [`Inbox`].
 #[derive(Debug, Clone, Copy)]
 pub struct ReceivedResponse<'a> {
     /// HTTP status.
     pub status: u16,
     /// Header lines in order.
     pub headers: &'a [(&'a str, &'a [u8])],
-    /// The body, decoded, as far as it is kept.
+    /// The body, decoded, up to [`Limits::kept`].
     pub body: &'a [u8],
 }
 
-/// The buffer that responses come in to, one after the other.
+/// A buffer that receives one response after the other.
 ///
-/// A host reads into [`room`](Self::room), says how much came ([`received`](Self::received)) or that no more will
-/// ([`ended`](Self::ended)), and takes the [`response`](Self::response) when it is whole. [`clear`](Self::clear) begins
-/// the next one.
+/// A host reads into [`room`](Self::room), reports how many bytes came ([`received`](Self::received)) or that the
+/// connection has ended ([`ended`](Self::ended)), and takes the [`response`](Self::response) when it is complete.
+/// [`clear`](Self::clear) begins the next one.
 #[derive(Debug)]
 pub struct Inbox {
     bytes: Vec<u8>,
     filled: usize,
     limits: Limits,
     head: Option<Head>,
-    /// Header lines as positions in `bytes`: parsed once, though the buffer may move while the body comes in.
+    /// Header lines as positions in `bytes`: parsed once, though the buffer may move while the body arrives.
     lines: Vec<Line>,
     framing: Framing,
-    /// Bytes of the interim responses before it.
+    /// Bytes of the interim responses before the final one.
     interim: usize,
-    /// Bytes of the body that were not kept.
+    /// Bytes of the body that were dropped.
     forgotten: usize,
     budget: Budget,
-    /// What it has taken of that.
+    /// The bytes taken from the budget.
     taken: usize,
-    /// The budget had no room for more of it.
+    /// The budget was exhausted while the buffer grew.
     starved: bool,
 }
 
@@ -82,7 +82,7 @@ struct Line {
     value: (u32, u32),
 }
 
-/// How the end of a body is known.
+/// The framing of a body.
 #[derive(Debug, Clone, Copy)]
 enum Framing {
     Length { end: usize },
@@ -90,17 +90,17 @@ enum Framing {
     UntilClose,
 }
 
-/// Free room offered to one read. One page list of the mail service fits.
+/// The free room offered to one read. One page list of the mail service fits.
 const ROOM: usize = 8 * 1024;
 
-/// A buffer that grew beyond this for one big answer is given back: buffers outlive requests.
+/// A buffer that grew beyond this size for one large answer is freed: buffers outlive requests.
 const KEPT: usize = 256 * 1024;
 
-/// Most free room offered for a body whose length is known: to one read, and where the body is not kept.
+/// The largest free room offered for a body whose length is known: to one read, and where the body is not kept.
 const ROOM_FOR_BODY: (usize, usize) = (1024 * 1024, 32 * 1024);
 
 impl Inbox {
-    /// An empty one.
+    /// An empty inbox.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -118,7 +118,7 @@ impl Inbox {
         }
     }
 
-    /// What it holds counts against this, from now on.
+    /// Counts the inbox's memory against this budget from now on.
     #[must_use]
     pub fn sharing(mut self, budget: Budget) -> Self {
         self.give_back();
@@ -126,7 +126,7 @@ impl Inbox {
         self
     }
 
-    /// Where the next bytes go. Never empty.
+    /// The place for the next bytes. Never empty.
     pub fn room(&mut self) -> &mut [u8] {
         let (most, most_unkept) = ROOM_FOR_BODY;
         let wanted = match (self.framing, self.head) {
@@ -142,7 +142,8 @@ impl Inbox {
         &mut self.bytes[self.filled..]
     }
 
-    /// As far as the budget allows. Without it there is room for one small read, after which the reader gets an error.
+    /// Grows the buffer as far as the budget allows. When the budget is exhausted, there is room for one small read,
+    /// after which the reader gets an error.
     fn grow(&mut self, length: usize) {
         let more = length - self.bytes.len();
         if self.budget.take(more) {
@@ -154,10 +155,10 @@ impl Inbox {
         }
     }
 
-    /// `count` bytes were read into [`room`](Self::room).
+    /// Takes in `count` bytes that were read into [`room`](Self::room).
     ///
     /// # Errors
-    /// If they are no HTTP response, or too much of one.
+    /// If the bytes are not an HTTP response, or exceed a limit.
     pub fn received(&mut self, count: usize) -> Result<Progress, Http1Error> {
         if self.starved {
             return Err(Http1Error::Memory(self.budget.bytes()));
@@ -169,7 +170,7 @@ impl Inbox {
         self.advance_body()
     }
 
-    /// The connection has ended.
+    /// Takes in the end of the connection.
     ///
     /// # Errors
     /// [`Http1Error::CutShort`] if the response is not delimited by the end of the connection.
@@ -180,13 +181,13 @@ impl Inbox {
         }
     }
 
-    /// Nothing of a response has come.
+    /// True if no byte of a response has arrived.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.filled == 0 && self.interim == 0 && self.head.is_none()
     }
 
-    /// The response; `None` before its head is whole.
+    /// The response; `None` before its head is complete.
     #[must_use]
     pub fn response<'a>(&'a self, space: &'a mut HeaderSpace<'a>) -> Option<ReceivedResponse<'a>> {
         let head = self.head?;
@@ -203,8 +204,8 @@ impl Inbox {
         Some(ReceivedResponse { status: head.status, headers: &space[..self.lines.len()], body })
     }
 
-    /// Whether the connection may carry another request after this response: the server did not say `close`, the body's
-    /// end was known, and nothing came after it.
+    /// True if the connection may carry another request after this response: the server did not say `close`, the body
+    /// had a known end, and no bytes came after it.
     #[must_use]
     pub fn reusable(&self) -> bool {
         let Some(head) = self.head else { return false };
@@ -234,8 +235,8 @@ impl Inbox {
         self.bytes = Vec::new();
     }
 
-    /// Parses heads up to the final one: true when that is parsed. Interim ones are dropped, all at once: a service may send
-    /// thousands in one piece.
+    /// Parses heads up to the final one: true when that is parsed. Interim ones are dropped together: a service may
+    /// send thousands in one piece.
     fn parse_heads(&mut self) -> Result<bool, Http1Error> {
         let mut begins = 0;
         loop {
@@ -256,7 +257,7 @@ impl Inbox {
         }
     }
 
-    /// The head that begins there. What is kept of a final one is counted from its own beginning.
+    /// Parses the head that begins at `begins`. Positions within a final head count from its own beginning.
     fn parse_head(&mut self, begins: usize) -> Result<Found, Http1Error> {
         let mut space = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut parsed = httparse::Response::new(&mut space);
@@ -306,7 +307,7 @@ impl Inbox {
             Framing::Chunked(chunked) => {
                 let whole = chunked.advance(&mut self.bytes[..self.filled])?;
                 if !whole {
-                    // Undecoded bytes move up to the decoded ones, so that framing takes no room.
+                    // Undecoded bytes move up to the decoded ones, so that the framing takes no space.
                     self.bytes.copy_within(chunked.raw..self.filled, chunked.decoded);
                     self.filled -= chunked.raw - chunked.decoded;
                     chunked.raw = chunked.decoded;
@@ -322,7 +323,7 @@ impl Inbox {
         Ok(if whole { Progress::Whole } else { Progress::More })
     }
 
-    /// Drops what has come of the body that begins there, beyond what is kept.
+    /// Drops the received bytes of the body that begins at `begins`, beyond those that are kept.
     fn forget(&mut self, begins: usize) {
         let kept = begins.saturating_add(self.limits.kept);
         let here = match &mut self.framing {
@@ -351,17 +352,17 @@ impl Drop for Inbox {
     }
 }
 
-/// What stands where a head is to begin.
+/// The bytes found where a head begins.
 #[derive(Debug, Clone, Copy)]
 enum Found {
-    /// The beginning of one.
+    /// An incomplete head.
     Part,
     /// An interim response of this many bytes.
     Interim(usize),
     Final,
 }
 
-/// Where `part` lies in `whole`. Heads are at most 64 KiB long, so `u32` holds it.
+/// The position of `part` in `whole`. Heads are at most 64 KiB long, so `u32` holds it.
 fn span(whole: &[u8], part: &[u8]) -> (u32, u32) {
     let from = part.as_ptr().addr() - whole.as_ptr().addr();
     (from as u32, (from + part.len()) as u32)
@@ -372,7 +373,7 @@ fn span(whole: &[u8], part: &[u8]) -> (u32, u32) {
 struct Said {
     length: Option<usize>,
     chunked: bool,
-    /// A transfer coding whose last is not `chunked`.
+    /// A transfer coding other than a final `chunked`.
     other_coding: bool,
     close: bool,
     keep_alive: bool,
@@ -382,7 +383,7 @@ impl Said {
     fn of(headers: &[httparse::Header<'_>]) -> Result<Self, Http1Error> {
         let mut said = Self::default();
         for header in headers {
-            // The length tells most names apart without comparing them.
+            // The length distinguishes most names without a comparison.
             match header.name.len() {
                 14 if header.name.eq_ignore_ascii_case("content-length") => {
                     let value = content_length(header.value)?;
@@ -413,7 +414,7 @@ fn tokens(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// Digits only: `usize::from_str` would let a plus sign through. A list of equal values counts as one.
+/// Digits only: `usize::from_str` would accept a plus sign. A list of equal values counts as one.
 fn content_length(value: &[u8]) -> Result<usize, Http1Error> {
     let mut known = None;
     for token in tokens(value) {

@@ -1,4 +1,4 @@
-//! Names of the headers that requests of the lab carry, each written from here.
+//! Names of the headers that requests of the lab carry, the single source of each.
 
 /// The header names of a request's text.
 pub(super) const HOST: &str = "Host";
@@ -12,18 +12,18 @@ pub const ATTEMPT: &str = "X-Attempt";
 pub const REQUEST_NUMBER: &str = "X-Request-Number";
 /// Key of the draws that belong to the request.
 pub const DRAW: &str = "X-Draw";
-/// How much the request matters.
+/// The criticality of the request.
 pub const CRITICALITY: &str = "X-Criticality";
-/// Number of the user who asks.
+/// The number of the user.
 pub const USER: &str = "X-User";
 /// The paying customer of the request.
 pub const CUSTOMER: &str = "X-Customer";
-/// The service that calls.
+/// The name of the calling service.
 pub const CALLER: &str = "X-Caller";
 /// Time that is left for a call, milliseconds.
 pub const TIMEOUT_MS: &str = "X-Timeout-Ms";
 
-/// Names that have a meaning of their own in a request: no class can be said in them.
+/// Names with a meaning of their own in a request: none of them can carry a class.
 pub const RESERVED: &[&str] = &[
     HOST,
     CONNECTION,
@@ -45,7 +45,7 @@ pub const RESERVED: &[&str] = &[
     "User-Agent",
 ];
 
-/// Whether the name is one of [`RESERVED`], in any case.
+/// True if the name is one of [`RESERVED`], in any case.
 #[must_use]
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.iter().any(|reserved| reserved.eq_ignore_ascii_case(name))

@@ -2,21 +2,21 @@ use std::{io::Write as _, time::Duration};
 
 use super::names::{ATTEMPT, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DRAW, HOST, REQUEST_NUMBER, TIMEOUT_MS, USER};
 
-/// What a run of ours tells its own service of a request, and that service the ones that it calls for it.
+/// Facts about a request that a run of ours tells its own service, and that service the services that it calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Known {
-    /// Its number in the run, sent as `X-Request-Number`; calls for a request have none.
+    /// The request's number in the run, sent as `X-Request-Number`; calls for a request have none.
     pub number: Option<u64>,
-    /// Number of the user who asks, sent as `X-User`; a call says so in its header lines.
+    /// The number of the user, sent as `X-User`; a call has it in its header lines.
     pub user: Option<u64>,
-    /// How much longer the user waits, sent as `X-Timeout-Ms`; a call says so in its header lines.
+    /// The time that the user still waits, sent as `X-Timeout-Ms`; a call has it in its header lines.
     pub left: Option<Duration>,
     /// The key of all draws that belong to it, sent as `X-Draw`: the same request has the same service time in every arm, live
     /// and in virtual time (common random numbers).
     pub draw: u64,
 }
 
-/// A request to be written. What it holds is borrowed: writing copies it once, into the connection's buffer.
+/// A request to be written. It borrows its parts: writing copies each once, into the connection's buffer.
 #[derive(Debug, Clone, Copy)]
 pub struct Outgoing<'a> {
     /// `GET`, `POST`.
@@ -25,14 +25,14 @@ pub struct Outgoing<'a> {
     pub path: &'a str,
     /// The `Host` header.
     pub host: &'a str,
-    /// Further header lines, each whole and ending in CR LF; empty if none. `Host`, `Content-Type` and `Connection` among them
-    /// stand in place of the ones that would be written.
+    /// Further header lines, each whole and ending in CR LF; empty if none. `Host`, `Content-Type` and `Connection`
+    /// among them replace the ones that would be written.
     pub headers: &'a str,
-    /// The body, form-encoded unless the header lines say what it is.
+    /// The body, form-encoded unless the header lines name another type.
     pub body: Option<&'a str>,
     /// Number of the retry, sent as `X-Attempt`; 0 for a first attempt, which sends none.
     pub attempt: u8,
-    /// What the service is told of it; `None`: nothing.
+    /// Facts for the service; `None`: it is told nothing.
     pub known: Option<Known>,
     /// Asks the server to close after the answer.
     pub close: bool,
@@ -88,10 +88,10 @@ impl Outgoing<'_> {
     }
 }
 
-/// What a body is, unless header lines say otherwise.
+/// The type of a body, unless header lines name another.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Which of the host's header lines the user's own replace.
+/// The host's header lines that the user's own replace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Given {
     pub(crate) host: bool,
@@ -100,7 +100,7 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Most requests have no such lines, or few: looking costs less than carrying the answer along.
+    /// Most requests have no such lines, or few: a search costs less than storing its result.
     pub(crate) fn among(headers: &str) -> Self {
         let mut given = Self::default();
         for (name, _) in headers.lines().filter_map(|line| line.split_once(':')) {
@@ -112,7 +112,7 @@ impl Given {
     }
 }
 
-/// A path comes from a page of the service: a blank or line end in it must not become a second request.
+/// Writes a path. It comes from a page of the service: a blank or line end in it must not become a second request.
 fn write_path(path: &str, out: &mut Vec<u8>) {
     let path = path.split('#').next().unwrap_or_default();
     if !path.starts_with('/') {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{Budget, Http1Error, Inbox, Known, Limits, Outgoing, Progress, names};
 
-/// Feeds `bytes` cut at these places, then the end of the stream if it is still not whole.
+/// Feeds `bytes` cut at these places, then the end of the stream if the response is still incomplete.
 fn read(bytes: &[u8], cuts: &[usize]) -> Result<(Inbox, Progress), Http1Error> {
     read_into(Inbox::new(Limits { head: 1024, body: 1000, ..Limits::default() }), bytes, cuts)
 }
@@ -94,13 +94,14 @@ fn connections_together_hold_no_more_than_the_budget_and_give_it_back() {
     assert!(read_into(inbox(), of(1000).as_bytes(), &[]).is_ok(), "there is room for small ones");
     drop(first);
     let (mut kept, _) = read_into(inbox(), of(60_000).as_bytes(), &cuts).expect("it was given back");
-    // More than half is taken: nobody keeps a large buffer for later.
+    // More than half of the budget is taken: nobody keeps a large buffer for later.
     kept.clear();
     assert!(read_into(inbox(), of(60_000).as_bytes(), &cuts).is_ok());
 }
 
 proptest! {
-    /// A body of which only the beginning is kept is as whole, and its connection as good, as one that is kept.
+    /// A body of which only the beginning is kept counts as complete, and its connection as reusable, like one that is
+    /// kept.
     #[test]
     fn what_is_not_kept_is_counted(which in 0..3usize, kept in 0..8usize, cuts in prop::collection::vec(0..200usize, 0..12)) {
         let bytes = [LENGTH, CHUNKED, UNTIL_CLOSE][which];

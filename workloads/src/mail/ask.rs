@@ -1,4 +1,4 @@
-//! From a drawn state and a page to the request that it asks for.
+//! The request for a state on a page.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
 pub(super) struct Ask {
     pub(super) state: State,
     pub(super) path: Arc<str>,
-    /// Sent as POST if there is one.
+    /// The body of a POST; without one the request is a GET.
     pub(super) body: Option<Arc<str>>,
 }
 
@@ -25,11 +25,11 @@ impl Ask {
     }
 }
 
-/// Words that users search for: they occur in the headers of nearly all mail, so that searching finds something. The model
-/// does not say what users look for; this is our choice.
+/// Words that users search for: they occur in the headers of nearly all mail, so that a search finds something. The
+/// model does not say what users look for; these words are our choice.
 const WORDS: [&str; 8] = ["re", "com", "list", "the", "for", "org", "mail", "net"];
 
-/// Whether the page offers this state.
+/// True if the page offers this state.
 pub(super) fn offers(page: &ScannedPage<'_>, state: State) -> bool {
     match state {
         State::Login => true,
@@ -42,17 +42,17 @@ pub(super) fn offers(page: &ScannedPage<'_>, state: State) -> bool {
     }
 }
 
-/// An empty list may have its buttons, and nothing to tick.
+/// True if a message can be ticked: an empty list may have its buttons without a message.
 fn has_message(page: &ScannedPage<'_>) -> bool {
     page.shows() > 0 || page.kind() == PageKind::Message
 }
 
-/// Which of several messages, folders or words.
+/// The choice of one of several messages, folders or words.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Choice<'a> {
-    /// Drawn.
+    /// Drawn at random.
     Drawn(&'a Draws),
-    /// This one, modulo what there is.
+    /// This number, modulo the number of choices.
     Given(u32),
 }
 
@@ -72,7 +72,7 @@ impl Choice<'_> {
         })
     }
 
-    /// Where to search, and which word.
+    /// The scope of a search, and its word.
     fn search(self) -> (&'static str, &'static str) {
         let (scope, word) = match self {
             Self::Drawn(draws) => {
@@ -110,7 +110,7 @@ pub(super) fn ask(page: &ScannedPage<'_>, state: State, choice: Choice<'_>) -> O
             let (scope, word) = choice.search();
             let mut path = format!("{}?", form.action());
             form.push_hidden(&mut path);
-            // Where there is but one scope, the form names it itself.
+            // Where there is only one scope, the form itself names it.
             if !path.contains("scope=") {
                 push_encoded(&mut path, "scope", scope);
             }
@@ -120,7 +120,7 @@ pub(super) fn ask(page: &ScannedPage<'_>, state: State, choice: Choice<'_>) -> O
     }
 }
 
-/// The hidden fields of the form, and one of its rows unless it has its message among them.
+/// The hidden fields of the form, and one of its rows unless the hidden fields name a message.
 fn messages(form: &Form<'_>, pick: &dyn Fn(usize) -> Option<usize>) -> Option<String> {
     let mut body = String::with_capacity(96);
     if !form.push_hidden(&mut body) {

@@ -1,4 +1,4 @@
-//! A mail user's way through its script.
+//! The position of a mail user in its script.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::{
     replay::{Course, Object, Script, Steps},
 };
 
-/// A script, and whether the user has gone looking for its next step.
+/// A script, and the search for its next step.
 #[derive(Debug)]
 pub(super) struct Way {
     course: Course,
-    /// The page did not offer the next step, and the user has asked for this many other pages to find it.
+    /// The number of other pages that the user has requested to find the next step, since the page did not offer it.
     detours: u8,
-    /// What the step that was asked for last is about.
+    /// The object of the step that was requested last.
     about: Object,
-    /// The user's mailbox, as far as its session knows it.
+    /// The mailbox, as far as the user's session knows it.
     pub(super) shelf: Shelf,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Way {
 pub(super) struct Ahead {
     pub(super) state: State,
     pub(super) object: Object,
-    /// When it is due.
+    /// The time at which the step is due.
     pub(super) due: Timestamp,
 }
 
@@ -36,7 +36,7 @@ impl Way {
         Self { course: Course::new(script, steps), detours: 0, about: Object::default(), shelf: Shelf::default() }
     }
 
-    /// The user arrives, and signs in: a script that begins so has its first step done.
+    /// Starts the script: the user arrives and signs in, which completes a first step that signs in.
     pub(super) fn begin(&mut self, now: Timestamp) {
         self.course.begin(now);
         if self.course.ahead().is_some_and(|step| State::of(step.kind) == Some(State::Login)) {
@@ -44,7 +44,7 @@ impl Way {
         }
     }
 
-    /// The next step that web-mail users know, once a page is here.
+    /// The next step that web-mail users know, after a page has arrived.
     pub(super) fn ahead(&mut self, now: Timestamp) -> Option<Ahead> {
         loop {
             let step = self.course.ahead()?;
@@ -57,30 +57,30 @@ impl Way {
         }
     }
 
-    /// May the user look for the next step on another page? From the folders to a list, and no further.
+    /// True if the user may look for the next step on another page: from the folders to a list, and no further.
     pub(super) fn may_look(&mut self) -> bool {
         self.detours += 1;
         self.detours <= 2
     }
 
-    /// A page that was asked for is here.
+    /// Takes in a requested page that has arrived.
     pub(super) fn see(&mut self, asked: State, path: &Arc<str>, page: &ScannedPage<'_>) {
         self.shelf.see(asked, self.about, path, page);
     }
 
-    /// The step is what is asked for next.
+    /// Takes the step: it is requested next.
     pub(super) fn take(&mut self) {
         self.about = self.course.ahead().map_or(self.about, |step| step.object);
         self.course.take();
         self.detours = 0;
     }
 
-    /// A request of the user's is in the books.
+    /// Notes that a request of the user is in the ledger.
     pub(super) fn asked(&mut self) {
         self.course.asked();
     }
 
-    /// The step is given up: no page offers it.
+    /// Skips the step: no page offers it.
     pub(super) fn pass_over(&mut self) {
         self.about = self.course.ahead().map_or(self.about, |step| step.object);
         self.course.pass_over();

@@ -1,4 +1,4 @@
-//! Whether an answer is what was asked for.
+//! The judgement on an answer: whether it is what the user requested.
 
 use super::model::State;
 use crate::{
@@ -15,8 +15,8 @@ pub(super) enum Judgement {
     Wrong,
 }
 
-/// Judges an answer that is no reject and sends nowhere on. `path` is what was asked for; `may_be_gone` says that the user
-/// has just deleted or refiled the mail that it asks for.
+/// Judges an answer that is neither a reject nor a redirect. `path` is the requested path; `may_be_gone` says that the
+/// user has just deleted or refiled the mail that it requests.
 pub(super) fn judge(
     asked: State,
     path: &str,
@@ -45,7 +45,7 @@ pub(super) fn judge(
     if right { Judgement::Served } else { Judgement::Wrong }
 }
 
-/// The entry that a link to a message names.
+/// The entry id in a link to a message.
 fn entry(path: &str) -> Option<&str> {
     let (_, query) = path.split_once('?')?;
     query.split('&').find_map(|pair| pair.strip_prefix("entry="))

@@ -1,4 +1,4 @@
-//! A user model, made ready to be walked.
+//! A user model in the form that users walk.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -54,14 +54,14 @@ impl State {
     }
 }
 
-/// States that may follow, and their chances.
+/// The states that may follow, with their probabilities.
 type Row = Vec<(State, f64)>;
 
 /// Rows and think times by state.
 #[derive(Debug)]
 pub(super) struct Walk {
     rows: [Row; State::COUNT],
-    /// Rows of second order, by the state before and the state; empty: there is none.
+    /// Rows of second order, by the state before and the state; empty without such a row.
     second: [[Row; State::COUNT]; State::COUNT],
     think: [Option<Think>; State::COUNT],
     /// Pauses of single transitions, where they have their own: from, to.
@@ -116,7 +116,7 @@ impl Walk {
         before.filter(|before| !self.second[*before as usize][from as usize].is_empty())
     }
 
-    /// States that may follow after these two; none: the page before does.
+    /// The states that may follow these two; empty: the page before follows.
     pub(super) fn row(&self, before: Option<State>, from: State) -> impl Iterator<Item = State> {
         self.cells(before, from).iter().map(|&(to, _)| to)
     }
@@ -126,7 +126,7 @@ impl Walk {
         second.unwrap_or(&self.rows[from as usize])
     }
 
-    /// The state that follows, drawn; `None`: the page before.
+    /// Draws the next state; `None`: the page before.
     pub(super) fn draw(&self, before: Option<State>, from: State, draws: &Draws) -> Option<State> {
         let row = self.cells(before, from);
         let mut left = draws.uniform(Purpose::Transition);
@@ -136,18 +136,18 @@ impl Walk {
             }
             left -= chance;
         }
-        // Rounding may leave a crumb of the row's sum.
+        // Rounding may leave the row's sum slightly below one.
         row.last().map(|&(to, _)| to)
     }
 
-    /// The pause after a page of this state: that of the way to the next, if it has its own.
+    /// The pause after a page of this state: that of the transition, if it has its own.
     pub(super) fn think(&self, at: State, to: Option<State>, draws: &Draws) -> Duration {
         let own = to.and_then(|to| self.think_to[at as usize][to as usize].as_ref());
         own.or(self.think[at as usize].as_ref()).map_or(Duration::ZERO, |law| draws.pause(law, Purpose::Think))
     }
 }
 
-/// A row, in the order of the states, so that a draw means the same however the file is sorted.
+/// A row, in the order of the states, so that a draw has the same meaning in whichever order the file lists them.
 fn cells(row: &BTreeMap<String, f64>) -> Result<Row, String> {
     let cells = row.iter().filter(|&(_, &chance)| chance > 0.0);
     let mut cells = cells.map(|(to, &chance)| Ok((State::named(to)?, chance))).collect::<Result<Row, String>>()?;

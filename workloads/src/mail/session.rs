@@ -18,14 +18,14 @@ pub(super) fn cookies(headers: &str) -> &str {
     value.and_then(|rest| rest.split("\r\n").next()).unwrap_or_default()
 }
 
-/// The cookies after this answer, if it changed them. Path, domain and age are not looked at: users talk to one service,
-/// and forget its cookies when they sign in again. An empty value takes a cookie away.
+/// The cookies after this answer, if it changed them. Path, domain and age are ignored: users talk to one service, and
+/// forget its cookies when they sign in again. An empty value removes a cookie.
 pub(super) fn updated(cookies: &str, answer: &Answer<'_>) -> Option<String> {
     let mut kept: Vec<(&str, &str)> = cookies.split("; ").filter_map(|pair| pair.split_once('=')).collect();
     let mut changed = false;
     for (_, value) in answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie")) {
         let pair = std::str::from_utf8(value).ok().and_then(|value| value.split(';').next()?.trim().split_once('='));
-        // A control character would break the header line that carries it back.
+        // A control character would break the header line that returns the cookie.
         let Some((name, value)) = pair.filter(|(name, value)| !(*name).bytes().chain(value.bytes()).any(|b| b < b' '))
         else {
             continue;

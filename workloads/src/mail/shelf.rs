@@ -1,5 +1,4 @@
-//! What a user that follows a script knows of its mailbox: which folders there are, which one it is in, and which message it saw
-//! last.
+//! The mailbox as a user with a script knows it: the folders, the open folder, and the message shown last.
 
 use std::sync::Arc;
 
@@ -9,21 +8,22 @@ use crate::{
     replay::Object,
 };
 
-/// Links to the lists of folders, in the order of the page of folders. A session's own: they may carry its key.
+/// Links to the lists of folders, in the order of the page of folders. They belong to a session, whose key they may
+/// carry.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
     lists: Vec<Arc<str>>,
-    /// The user is in this one.
+    /// The folder that the user is in.
     open: Option<usize>,
-    /// The message that was shown last, and where.
+    /// The message that was shown last, and its path.
     shown: Option<(Object, Arc<str>)>,
 }
 
-/// Most folders that a user keeps in mind.
+/// The largest number of folders that a user remembers.
 const MOST: usize = 1000;
 
 impl Shelf {
-    /// A page that was asked for is here; `about`: for a step about this.
+    /// Takes in a requested page that has arrived; `about`: the object of its step.
     pub(super) fn see(&mut self, asked: State, about: Object, path: &Arc<str>, page: &ScannedPage<'_>) {
         match asked {
             State::Login => *self = Self::default(),
@@ -36,18 +36,18 @@ impl Shelf {
         }
     }
 
-    /// The list of the folder that stands for this number; `None` as long as no folders are known. Numbers beyond the last folder
-    /// begin again with the first.
+    /// The list of the folder with this number; `None` as long as no folders are known. Numbers beyond the last folder
+    /// wrap round to the first.
     pub(super) fn list(&self, number: u32) -> Option<&Arc<str>> {
         self.lists.get(self.index(number)?)
     }
 
-    /// Is the user in the folder that stands for this number?
+    /// True if the user is in the folder with this number.
     pub(super) fn is_in(&self, number: u32) -> bool {
         self.open.is_some() && self.open == self.index(number)
     }
 
-    /// Where the message was shown last that a step is about.
+    /// The path where the message of a step was shown last.
     pub(super) fn shown(&self, about: Object) -> Option<&Arc<str>> {
         self.shown.as_ref().filter(|(shown, _)| *shown == about).map(|(_, path)| path)
     }

@@ -40,7 +40,7 @@ fn the_shipped_model_has_the_mixes_known_of_figure_46() {
             (share * 10_000.0).round() / 100.0
         })
     };
-    // Found before by simulation and by another solver.
+    // Also found by simulation and by another solver.
     for (previous, mix, [mean, median, p90, p99], shows) in [
         (PreviousPage::Literal, [9.59, 9.59, 30.96, 34.72, 6.88, 7.58, 0.69], [10.4, 7.0, 23.0, 44.0], 3.6),
         (PreviousPage::List, [11.35, 11.35, 38.39, 26.57, 5.56, 6.10, 0.68], [8.8, 7.0, 18.0, 34.0], 2.3),
@@ -73,7 +73,7 @@ fn transitions_made_over_a_thousand_sessions_fit_the_matrix() {
 
 #[test]
 fn the_mix_of_requests_is_that_of_the_chain() {
-    // With the list reading every page offers what its row asks for, so the mix is the stationary one.
+    // With the reading `List` every page offers the states of its row, so the mix is the stationary one.
     let report = walk(PreviousPage::List);
     let statistics = Statistics::of(&model(), PreviousPage::List).expect("it is sound");
     let planned = report.total.ledger.planned as f64;
@@ -138,7 +138,7 @@ fn a_mailbox_is_as_large_as_its_account_says_and_knows_its_other_folders() {
     );
 }
 
-/// A user, its draws, and a mail service, with the time at which it is.
+/// A user with its draws, a mail service, and the time.
 struct Walker {
     user: MailUser,
     draws: Draws,
@@ -162,7 +162,7 @@ impl Walker {
         self.tell(Reply::Answer(Answer { status: response.status, headers: &headers, body: response.body.as_bytes() }))
     }
 
-    /// Sends what comes after the pause.
+    /// Sends the request after the pause.
     fn wake(&mut self, turn: Turn) -> Call {
         let mut turn = turn;
         loop {
@@ -274,7 +274,7 @@ fn after_a_delete_it_goes_back_by_its_reading() {
 fn the_pause_is_that_of_the_way_taken() {
     let mut users = users(PreviousPage::Literal);
     let ms = |millis: usize| traces::Think::Constant(Duration::from_millis(millis as u64));
-    // Every way has a pause of its own that tells it from the others, but for those to a search.
+    // Each transition has a pause of its own that distinguishes it from the others, except those to a search.
     for (from, name) in REQUEST_TYPES[..7].iter().enumerate() {
         let back = ["list messages", "show message", "search"].map(String::from).to_vec();
         let next = users.model.transitions.get(*name).map_or(back, |row| row.keys().cloned().collect());
@@ -303,7 +303,8 @@ fn the_pause_is_that_of_the_way_taken() {
         let response = walker.mail.answer(&call);
         turn = walker.answer(&response);
     }
-    // Most ways of the matrix, those back from delete and refile among them, and the ones to a search without their own.
+    // Most transitions of the matrix, those back from delete and refile among them, and those to a search without a
+    // pause of their own.
     assert!(ways.len() >= 15 && ways.iter().any(|way| way.0 == 4) && ways.iter().any(|way| !way.2), "{ways:?}");
 }
 
@@ -331,7 +332,7 @@ fn the_page_before_the_last_matters_where_the_model_says_so() {
         assert!(fit.p > 0.001, "{fit:?}");
     }
     assert!(seconds.iter().all(|(_, fit)| fit.seen > 100), "{seconds:?}");
-    // A list that users went back to after a delete has the row of the first order.
+    // A list that users returned to after a delete has the row of the first order.
     let back = report.transitions.iter().find(|t| t.after.is_none() && t.from == "list messages" && t.to == "refile");
     assert!(back.is_some_and(|back| back.made > 0), "{:?}", report.transitions);
     // The mix is that of the chain of pairs.

@@ -1,4 +1,4 @@
-//! Which transitions users made.
+//! Counts of the transitions that users made.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -7,15 +7,15 @@ use measure::{Offered, TransitionCount};
 
 use super::model::State;
 
-/// Minutes that are told apart; the last one has the rest of the run.
+/// The number of separate minutes; the last one holds the rest of the run.
 const MINUTES: usize = 240;
 
-/// How often each transition was drawn.
+/// Counts of drawn transitions.
 #[derive(Debug)]
 pub(super) struct Counts {
-    /// In the order of [`Met`]. By the state before where it matters, the last of them for all others.
+    /// In the order of [`Met`]. By the state before where it matters; the last entry is for all others.
     ways: [[[[AtomicU64; 4]; State::COUNT]; State::COUNT]; State::COUNT + 1],
-    /// By minute: all that were drawn, and those that no page offered.
+    /// By minute: all drawn states, and those that no page offered.
     minutes: [[AtomicU64; 2]; MINUTES],
 }
 
@@ -25,21 +25,21 @@ impl Default for Counts {
     }
 }
 
-/// How a drawn state met its page.
+/// The relation of a drawn state to its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Met {
     /// On a page that offers every state of the row.
     OnWholePage,
-    /// On another page that offers it.
+    /// On another page, which offers this state.
     Elsewhere,
-    /// On one that does not.
+    /// On a page that does not offer it.
     NotOffered,
     /// On the page of a message that the user knew to be gone, which offers nothing.
     Gone,
 }
 
 impl Counts {
-    /// `after`: the state before, where a row of second order was drawn from.
+    /// Counts a transition. `after`: the state before, where a row of second order was drawn from.
     pub(super) fn count(&self, now: Timestamp, after: Option<State>, from: State, to: State, met: Met) {
         let after = after.map_or(State::COUNT, |after| after as usize);
         let minute = usize::try_from(now.since(Timestamp::ZERO).as_secs() / 60).unwrap_or(MINUTES);
@@ -69,7 +69,7 @@ impl Counts {
         seen
     }
 
-    /// By minute, up to the last one in which something was drawn.
+    /// By minute, up to the last one in which a state was drawn.
     pub(super) fn offered(&self) -> Vec<Offered> {
         let read = |[drawn, not_offered]: &[AtomicU64; 2]| Offered {
             drawn: drawn.load(Relaxed),

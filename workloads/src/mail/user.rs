@@ -15,33 +15,33 @@ use super::{
     transitions::Met,
 };
 use crate::{
-    behaviour::{Onward, Reaction, RequestAttempts, Trouble, onward, retry_hint},
+    behaviour::{AttemptFailure, Onward, Reaction, RequestAttempts, onward, retry_hint},
     page::{PageKind, ScannedPage},
     persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn, Want},
     plan::PreviousPage,
     replay::Script,
 };
 
-/// A web-mail user. What it needs of a page it takes when the page arrives; it keeps a few shared texts and no page.
+/// A web-mail user. It takes what it needs of a page when the page arrives, and keeps a few shared texts and no page.
 #[derive(Debug)]
 pub struct MailUser {
     shared: MailCrowd,
     attempts: RequestAttempts,
-    /// The state that the request under way is for.
+    /// The state of the request under way.
     asked: State,
-    /// The page from which it was asked for; `None`: the session began with it.
+    /// The page from which it was requested; `None`: it began the session.
     came_from: Option<State>,
     /// The move after the pause.
     next: Next,
-    /// The page before a delete or refile, and whether it shows the mail that is then gone.
+    /// The page before a delete or refile, and whether that page shows the mail that is then gone.
     pub(super) before: Option<Before>,
-    /// The list last seen.
+    /// The path of the list last seen.
     list: Option<Arc<str>>,
-    /// The mail asked for may be gone, and the user knows.
+    /// The requested mail may be gone, and the user knows.
     may_be_gone: bool,
     /// The next recorded step; `None`: the next state is drawn.
     way: Option<Box<Way>>,
-    /// Since when the request that is to be sent is wanted, if that is not the moment it is due.
+    /// The intended start of the request to be sent, if that is not the moment it is due.
     wanted_at: Option<Timestamp>,
     step: u32,
     slot: u32,
@@ -67,7 +67,7 @@ impl Next {
         Self::Send(Ask { state: State::ListMessages, path, body: None })
     }
 
-    /// The state that it leads to; `None`: the request under way goes on.
+    /// The next state; `None`: the request under way goes on.
     fn state(&self) -> Option<State> {
         match self {
             Self::Login => Some(State::Login),
@@ -113,14 +113,14 @@ impl MailUser {
         }
     }
 
-    /// The same user with this to do.
+    /// Makes the user follow this script.
     #[must_use]
     pub fn with_script(self, script: Script) -> Self {
         let steps = self.shared.0.steps.clone();
         Self { way: Some(Box::new(Way::new(script, steps))), ..self }
     }
 
-    /// Does what is next.
+    /// Makes the next move.
     fn go_on(&mut self, now: Timestamp, draws: &Draws) -> Move {
         match std::mem::replace(&mut self.next, Next::Resume) {
             Next::Login => self.login(now, draws),
@@ -129,7 +129,7 @@ impl MailUser {
         }
     }
 
-    /// Does what is next after a pause.
+    /// Makes the next move after a pause.
     fn pause(&mut self, pause: Duration, why: Pause, next: Next, now: Timestamp, draws: &Draws) -> Move {
         self.next = next;
         if pause.is_zero() { self.go_on(now, draws) } else { Move::Think(pause, why) }
@@ -151,7 +151,7 @@ impl MailUser {
         self.send(Ask { state: State::Login, path: shared.login_path.clone(), body }, now, draws)
     }
 
-    /// Header lines of its class.
+    /// The header lines of its class.
     fn marks(&self) -> &str {
         &self.shared.0.marks[usize::from(self.class.0)]
     }
@@ -183,23 +183,23 @@ impl MailUser {
                 let then = self.pause(wait, Pause::Waiting, Next::Resume, now, draws);
                 return Turn { ending: Ending::Continued, then };
             }
-            Onward::Elsewhere => return self.troubled(Ending::Elsewhere, Trouble::Failed, now, draws),
-            Onward::Astray => return self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            Onward::Elsewhere => return self.after_failure(Ending::Elsewhere, AttemptFailure::Failed, now, draws),
+            Onward::Astray => return self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
             Onward::Here => {}
         }
         if matches!(answer.status, 429 | 503) {
-            let trouble = Trouble::Rejected(retry_hint(answer, &self.shared.0.users.behaviour));
-            return self.troubled(Ending::Rejected, trouble, now, draws);
+            let failure = AttemptFailure::Rejected(retry_hint(answer, &self.shared.0.users.behaviour));
+            return self.after_failure(Ending::Rejected, failure, now, draws);
         }
         let page = ScannedPage::read(answer.body);
         match judge(self.asked, &self.attempts.call().path, self.may_be_gone, answer, &page) {
             Judgement::Served => Turn { ending: Ending::Served, then: self.served(&page, now, draws) },
             Judgement::SignedOut => Turn { ending: Ending::Failed, then: self.sign_in_again(now, draws) },
-            Judgement::Wrong => self.troubled(Ending::Failed, Trouble::Failed, now, draws),
+            Judgement::Wrong => self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
         }
     }
 
-    /// The page asked for is here: what next?
+    /// Chooses the next move after the requested page has arrived.
     fn served(&mut self, page: &ScannedPage<'_>, now: Timestamp, draws: &mut Draws) -> Move {
         if self.stay == Stay::OneRequest {
             return Move::Leave;
@@ -221,7 +221,7 @@ impl MailUser {
         self.pause(think, Pause::Thinking, next, now, draws)
     }
 
-    /// Goes on with the script.
+    /// Follows the script.
     fn follow(&mut self, page: &ScannedPage<'_>, now: Timestamp, draws: &Draws) -> Move {
         let Some(mut way) = self.way.take() else { return Move::Leave };
         let ahead = self.ahead(&mut way, page, now);
@@ -235,7 +235,7 @@ impl MailUser {
         }
     }
 
-    /// The next step of the script that can be done, or a way there; and when it is due.
+    /// The next step of the script that can be requested, or a page on the way to it; and when it is due.
     fn ahead(&self, way: &mut Way, page: &ScannedPage<'_>, now: Timestamp) -> Option<(Next, Timestamp)> {
         while let Some(ahead) = way.ahead(now) {
             let next = self.recorded(&ahead, &way.shelf, page);
@@ -254,7 +254,7 @@ impl MailUser {
         None
     }
 
-    /// A step of the script, if it can be asked for from this page.
+    /// The request of a step of the script, if this page offers it.
     fn recorded(&self, ahead: &Ahead, shelf: &Shelf, page: &ScannedPage<'_>) -> Option<Next> {
         let choice = Choice::Given(ahead.object.message);
         match (ahead.state, ahead.object.folder) {
@@ -264,7 +264,7 @@ impl MailUser {
                 let here = ask(page, ahead.state, choice).map(Next::Send);
                 here.or_else(|| self.list.clone().map(Next::list))
             }
-            // Back to the page before, as web-mail users do, though its message may be gone: see `choose`.
+            // Back to the page before, as web-mail users do, even if its message may be gone: see `choose`.
             (State::ShowMessage, _) if self.has_changed() && shelf.shown(ahead.object).is_some() => {
                 let path = shelf.shown(ahead.object)?.clone();
                 Some(Next::Send(Ask { state: State::ShowMessage, path, body: None }))
@@ -279,18 +279,18 @@ impl MailUser {
         }
     }
 
-    /// The page at hand says that mail was deleted or refiled.
+    /// True if the current page says that mail was deleted or refiled.
     fn has_changed(&self) -> bool {
         matches!(self.asked, State::Delete | State::Refile)
     }
 
-    /// A page from which the step may be found: the list of its folder, or the folders as long as they are not known.
+    /// A page where the step may be found: the list of its folder, or the folders as long as they are not known.
     fn towards(&self, ahead: &Ahead, shelf: &Shelf, page: &ScannedPage<'_>) -> Option<Next> {
         let folders =
             || page.folders().map(|path| Next::Send(Ask { state: State::ListFolders, path: path.into(), body: None }));
         let is_there = self.asked == State::ListMessages;
         match ahead.object.folder {
-            // The very list does not offer it, and no other page will.
+            // The step's own list does not offer it, so no other page will.
             Some(folder) if is_there && shelf.is_in(folder) => None,
             Some(folder) => match shelf.list(folder) {
                 Some(list) => Some(Next::list(list.clone())),
@@ -304,7 +304,7 @@ impl MailUser {
         }
     }
 
-    /// Does this when it is due, and at once if that has passed: it was wanted then all the same.
+    /// Makes the move when it is due, or at once if that time has passed: its request counts from then all the same.
     fn at(&mut self, due: Timestamp, next: Next, now: Timestamp, draws: &Draws) -> Move {
         self.wanted_at = Some(due);
         self.next = next;
@@ -351,7 +351,8 @@ impl MailUser {
         Next::Send(Ask { state, path, body: None })
     }
 
-    /// The page does not offer what was drawn: its list, else the list last seen; a new session if there is neither.
+    /// The move where the page does not offer the drawn state: to its list, else to the list last seen; a new session
+    /// if there is neither.
     fn list_instead(&self, page: &ScannedPage<'_>) -> Next {
         let list = page.list().map(Arc::from).or_else(|| self.list.clone());
         list.map_or(Next::Login, Next::list)
@@ -362,15 +363,15 @@ impl MailUser {
             return Move::Leave;
         }
         let think = match self.way {
-            // This is no way that the model knows: the page's own pause.
+            // The model has no such transition, so the page's own pause applies.
             None => self.shared.0.walk.think(self.asked, None, draws),
             Some(_) => Duration::ZERO,
         };
         self.pause(think, Pause::Thinking, Next::Login, now, draws)
     }
 
-    fn troubled(&mut self, ending: Ending, trouble: Trouble, now: Timestamp, draws: &Draws) -> Turn {
-        let then = match self.attempts.trouble(trouble, self.stay, &self.shared.0.users.behaviour, draws) {
+    fn after_failure(&mut self, ending: Ending, failure: AttemptFailure, now: Timestamp, draws: &Draws) -> Turn {
+        let then = match self.attempts.react(failure, self.stay, &self.shared.0.users.behaviour, draws) {
             Reaction::Again(wait) => self.pause(wait, Pause::BackingOff, Next::Resume, now, draws),
             Reaction::NewSession(_) if self.stay == Stay::OneRequest => Move::Leave,
             Reaction::NewSession(wait) => self.pause(wait, Pause::BackingOff, Next::Login, now, draws),
@@ -383,7 +384,7 @@ impl MailUser {
 impl Persona for MailUser {
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
         draws.at_step(u64::from(self.step));
-        let trouble = match last {
+        let failure = match last {
             Reply::Answer(answer) => return self.answered(&answer, now, draws),
             Reply::Start | Reply::Woke => {
                 if let (Reply::Start, Some(way)) = (last, &mut self.way) {
@@ -391,11 +392,11 @@ impl Persona for MailUser {
                 }
                 return Turn { ending: Ending::Unasked, then: self.go_on(now, draws) };
             }
-            Reply::RefusedLocally(hint) => Trouble::Rejected(hint),
-            Reply::GaveUp => Trouble::GaveUp,
-            Reply::Connected | Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => Trouble::Failed,
+            Reply::RefusedLocally(hint) => AttemptFailure::Rejected(hint),
+            Reply::GaveUp => AttemptFailure::GaveUp,
+            Reply::Connected | Reply::ConnectFailed | Reply::TimedOut | Reply::Broken => AttemptFailure::Failed,
         };
-        self.troubled(Ending::Unasked, trouble, now, draws)
+        self.after_failure(Ending::Unasked, failure, now, draws)
     }
 
     fn begins(&mut self) {

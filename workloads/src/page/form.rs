@@ -1,4 +1,4 @@
-//! A form on a page: what a browser would send.
+//! A form on a page, in the form that a browser would send.
 
 use memchr::memmem;
 
@@ -32,13 +32,14 @@ impl<'a> Form<'a> {
         Some(Self { inside: inside(body, at)?, action })
     }
 
-    /// Where it is sent.
+    /// The path that the form is sent to.
     #[must_use]
     pub fn action(&self) -> &str {
         &self.action
     }
 
-    /// Appends its hidden fields, encoded; says whether one of them names a message (on the page of a message).
+    /// Appends the form's hidden fields, encoded; returns true if one of them names a message (on the page of a
+    /// message).
     pub fn push_hidden(&self, into: &mut String) -> bool {
         let mut has_message = false;
         for at in memmem::find_iter(self.inside, HIDDEN) {
@@ -54,7 +55,7 @@ impl<'a> Form<'a> {
         has_message
     }
 
-    /// How many rows can be ticked.
+    /// The number of rows that can be ticked.
     #[must_use]
     pub fn rows(&self) -> usize {
         memmem::find_iter(self.inside, CHECKBOX).count()
@@ -66,20 +67,20 @@ impl<'a> Form<'a> {
         value(self.inside, CHECKBOX, number)
     }
 
-    /// How many folders there are to refile to.
+    /// The number of folders that a message can be refiled to.
     #[must_use]
     pub fn folders(&self) -> usize {
         memmem::find_iter(self.inside, OPTION).count()
     }
 
-    /// A folder to refile to, counted from 0.
+    /// A folder for refiling, counted from 0.
     #[must_use]
     pub fn folder(&self, number: usize) -> Option<String> {
         value(self.inside, OPTION, number)
     }
 }
 
-/// What lies between the mark and the form's end tag; a form without one goes on to the end of the page.
+/// The bytes between the mark and the form's end tag; a form without one extends to the end of the page.
 fn inside(body: &[u8], at: usize) -> Option<&[u8]> {
     let from = body.get(at..)?;
     Some(&from[..memmem::find(from, b"</form>").unwrap_or(from.len())])
@@ -91,7 +92,7 @@ fn value(inside: &[u8], begins: &[u8], number: usize) -> Option<String> {
     unescape(value)
 }
 
-/// What is before the next double quote, and after it.
+/// The bytes before the next double quote, and those after it.
 fn split_quote(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr(b'"', bytes)?;
     Some((&bytes[..end], &bytes[end + 1..]))

@@ -1,8 +1,8 @@
-//! Attribute values in, form values out.
+//! Decodes attribute values, and encodes form values.
 
 use memchr::memmem;
 
-/// The value of the first attribute that begins with these bytes (up to and with its opening quote), as written.
+/// The value of the first attribute that begins with these bytes (up to and including its opening quote), undecoded.
 #[must_use]
 pub fn attribute<'a>(body: &'a [u8], begins: &[u8]) -> Option<&'a [u8]> {
     let from = memmem::find(body, begins)? + begins.len();
@@ -10,8 +10,8 @@ pub fn attribute<'a>(body: &'a [u8], begins: &[u8]) -> Option<&'a [u8]> {
     Some(&body[from..from + end])
 }
 
-/// Text of an attribute value: character references by number, and the five that escapers write by name. `None` if it is
-/// not UTF-8.
+/// The text of an attribute value: character references by number, and the five that escapers write by name. `None` if
+/// it is not UTF-8.
 #[must_use]
 pub fn unescape(value: &[u8]) -> Option<String> {
     let value = std::str::from_utf8(value).ok()?;

@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn draws_are_the_same_on_every_machine() {
-    // Whole numbers, written down when first drawn: a change here changes every run that was ever recorded.
+    // Whole numbers, recorded when first drawn: a change here changes every recorded run.
     let mut draws = Draws::new(7, 42);
     let first = draws.of(Purpose::Transition).next_u64();
     draws.at_step(3);

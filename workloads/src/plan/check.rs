@@ -1,4 +1,4 @@
-//! Whether a plan can be carried out.
+//! Checks that a plan can be carried out.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::{ArrivalLaw, Behaviour, ClientSpec, ConnectionHabit, Load, LoadPlan, 
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place} {problem}")]
 pub struct PlanError {
-    /// Where in the plan.
+    /// The place in the plan.
     pub place: String,
-    /// The problem, and the way out.
+    /// The problem, and its remedy.
     pub problem: String,
 }
 
-/// More than any generator sends; a plan beyond it is a slip of the pen, and would take for ever to count.
+/// More than any generator sends; a plan beyond it is a typing error, and its schedule would take for ever to compute.
 const MOST_PER_S: f64 = 10_000_000.0;
 const LONGEST: Duration = traces::think::LONGEST;
 
@@ -112,7 +112,7 @@ impl Behaviour {
 }
 
 impl ArrivalLaw {
-    /// Its name in experiment files.
+    /// The phase's name in experiment files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

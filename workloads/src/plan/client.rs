@@ -5,12 +5,12 @@ use controllers::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A policy on the users' own side, which decides before anything is sent.
+/// A client-side policy, which decides before anything is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientSpec {
-    /// Its name in the catalogue.
+    /// The policy's name in the catalogue.
     pub policy: String,
-    /// Its settings.
+    /// The policy's settings.
     pub settings: Settings,
     /// The senders that share one policy.
     pub scope: ClientScope,
@@ -21,11 +21,11 @@ pub struct ClientSpec {
 }
 
 impl ClientSpec {
-    /// Its entry and its checked settings.
+    /// The policy's entry and its checked settings.
     ///
     /// # Errors
-    /// Everything that is wrong at once: a name that does not exist, settings that are wrong, a policy that does not sit on
-    /// the client's side, a group without members.
+    /// All problems at once: an unknown name, invalid settings, a policy that has no place on the client's side, a
+    /// group without members.
     pub fn resolve(&self) -> Result<(&'static Entry, Factory), Vec<Problem>> {
         let (entry, settings) = Catalogue::resolve(&self.policy, &self.settings).map_err(|problem| vec![problem])?;
         let mut problems = Vec::new();

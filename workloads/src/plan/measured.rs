@@ -1,11 +1,11 @@
-//! What a recorder must know of a load plan.
+//! The part of a load plan that a recorder needs.
 
 use measure::{RecorderPhase, RecorderPlan};
 
 use super::{ArrivalLaw, Load, LoadPlan, Phase};
 
 impl LoadPlan {
-    /// What a recorder must know of it.
+    /// The part of the plan that a recorder needs.
     #[must_use]
     pub fn for_recorder(&self) -> RecorderPlan {
         let loads = self.phases.iter().flat_map(|phase| &phase.loads);
@@ -28,7 +28,7 @@ impl LoadPlan {
     }
 }
 
-/// Most users of closed loads at once; `None` where users come and go.
+/// The largest number of users of closed loads at once; `None` where users come and go.
 fn most_users(loads: &[Load]) -> Option<u64> {
     let closed = loads.iter().map(|load| match load {
         Load::Users { .. } => Some(load.most_at_once()),
@@ -38,9 +38,9 @@ fn most_users(loads: &[Load]) -> Option<u64> {
     closed.sum()
 }
 
-/// Users arrive independently, at one rate. What is to be expected of the spread of all other arrivals is another number.
+/// True if users arrive independently, at one rate. For all other arrivals another dispersion is to be expected.
 fn are_independent(loads: &[Load]) -> bool {
-    // Background connections ask for nothing that is counted.
+    // Background connections send no requests that are counted.
     let mut users = loads.iter().filter(|load| !matches!(load, Load::Present { .. } | Load::Churn { .. })).peekable();
     users.peek().is_some()
         && users.all(|load| match load {
@@ -74,7 +74,7 @@ mod tests {
         assert!(!are_independent(&[]));
     }
 
-    /// One phase of 20 s with 100 requests a second, let in as planned or late by so many milliseconds.
+    /// One phase of 20 s with 100 requests a second, sent as planned or late by the given number of milliseconds.
     fn dispersion(seed: u64, late: impl Fn(u64) -> u64) -> Dispersion {
         let mut plan = url_plan(&[("all", 20, 0)]);
         plan.seed = seed;
@@ -102,14 +102,14 @@ mod tests {
             let found = dispersion(seed, |_| 0);
             assert_eq!(found.windows, 200);
             assert!((8.0..12.0).contains(&found.per_window), "seed {seed}: {found:?}");
-            // One of a thousand is outside of this for 200 windows.
+            // For 200 windows one run of a thousand lies outside these bounds.
             assert!((0.70..1.36).contains(&found.index), "seed {seed}: {found:?}");
         }
     }
 
     #[test]
     fn a_generator_that_works_in_bursts_shows_as_bunches() {
-        // Nothing in the first 400 ms of every half second.
+        // No request in the first 400 ms of every half second.
         let found = dispersion(1, |at| 400_u64.saturating_sub(at % 500));
         assert!(found.index > 5.0, "{found:?}");
     }

@@ -1,28 +1,28 @@
-//! How far a user has come with its script.
+//! The position of a user in its script.
 
 use controllers::Timestamp;
 
 use super::{Pace, ReplayStep, Script, Steps};
 
-/// A script, and the step that is next.
+/// A script, and its next step.
 #[derive(Debug)]
 pub(crate) struct Course {
     script: Script,
     next: usize,
     began: Timestamp,
-    /// A step was taken, and its request is in no books yet.
+    /// True if a step was taken and its request is in no ledger yet.
     to_ask: bool,
     steps: Steps,
 }
 
 impl Course {
-    /// `steps` counts what becomes of it.
+    /// Follows `script`; `steps` counts the results.
     pub(crate) fn new(script: Script, steps: Steps) -> Self {
         steps.begun(script.steps.len());
         Self { script, next: 0, began: Timestamp::ZERO, to_ask: false, steps }
     }
 
-    /// The user arrives: recorded times count from now.
+    /// Starts the script when the user arrives: recorded times count from now.
     pub(crate) fn begin(&mut self, now: Timestamp) {
         self.began = now;
     }
@@ -32,7 +32,7 @@ impl Course {
         self.script.steps.get(self.next).cloned()
     }
 
-    /// When it is due, if the answer before it came now.
+    /// The time at which the step is due, if the answer before it came now.
     pub(crate) fn due(&self, step: &ReplayStep, now: Timestamp) -> Timestamp {
         match self.script.pace {
             Pace::Clock => self.began + step.at,
@@ -40,7 +40,7 @@ impl Course {
         }
     }
 
-    /// The same for a step that the user is on its way to already.
+    /// The time at which a step is due to which the user is already on its way.
     pub(crate) fn still_due(&self, step: &ReplayStep, now: Timestamp) -> Timestamp {
         match self.script.pace {
             Pace::Clock => self.began + step.at,
@@ -48,20 +48,20 @@ impl Course {
         }
     }
 
-    /// The step is what is asked for next.
+    /// Takes the step: it is requested next.
     pub(crate) fn take(&mut self) {
         self.to_ask = true;
         self.next += 1;
     }
 
-    /// A request of the user's is in the books: it is that of the step that was taken, if there is one.
+    /// Notes that a request of the user is in the ledger: it is that of the step that was taken, if there is one.
     pub(crate) fn asked(&mut self) {
         if std::mem::take(&mut self.to_ask) {
             self.steps.asked();
         }
     }
 
-    /// The step is left out.
+    /// Skips the step.
     pub(crate) fn pass_over(&mut self) {
         self.steps.passed_over();
         self.next += 1;

@@ -1,4 +1,4 @@
-//! What became of recorded steps.
+//! Counts of recorded steps by their result.
 
 use std::sync::{
     Arc,
@@ -28,7 +28,7 @@ impl Steps {
         self.0[Self::PASSED_OVER].fetch_add(1, Relaxed);
     }
 
-    /// So far.
+    /// The counts so far.
     pub(crate) fn seen(&self) -> Replayed {
         let [recorded, asked, passed_over] = [0, 1, 2].map(|what| self.0[what].load(Relaxed));
         Replayed { recorded, asked, passed_over, cut_off: 0 }.of(recorded)

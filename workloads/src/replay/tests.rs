@@ -20,7 +20,7 @@ fn about(folder: Option<u32>, message: u32) -> Object {
     Object { folder, message }
 }
 
-/// Steps by the names of their requests, one every 100 ms, each asked for 80 ms after the answer before.
+/// Steps by the names of their requests, one every 100 ms, each 80 ms after the previous answer.
 fn steps(names: &[&str]) -> Arc<[ReplayStep]> {
     let step = |(n, name): (u32, &&str)| {
         let kind = REQUEST_TYPES.iter().position(|known| known == name).expect("a known request");
@@ -51,7 +51,7 @@ fn plan(sessions: &ReplaySessions, pace: Pace) -> LoadPlan {
     plan
 }
 
-/// What was asked for, by whom and when (in milliseconds), of a service that answers after this long.
+/// The requests, by user and time (in milliseconds), to a service that answers after this time.
 fn asked(plan: &LoadPlan, answers_after: Duration) -> (Report, Vec<(u64, &'static str, u128)>) {
     let mut mail = Mailboxes::new(100);
     let seen = RefCell::new(Vec::new());
@@ -86,10 +86,11 @@ fn by_the_clock_every_request_goes_out_at_its_recorded_time() {
 fn what_a_slow_service_delays_is_late_by_the_record() {
     let sessions = ReplaySessions::listed("one", vec![session(ms(0), 0, &USUAL)]);
     let (report, seen) = asked(&plan(&sessions, Pace::Clock), ms(600));
-    // Each waits for the page before: 600 ms apart in place of 100.
+    // Each waits for the previous page: 600 ms apart in place of 100.
     let times: Vec<u128> = of_user(&seen, 0).into_iter().map(|(_, at)| at).collect();
     assert_eq!(times, [0, 600, 1200, 1800, 2400, 3000]);
-    // Wanted at 0, 100, ... and there at 600, 1200, ...: with an objective of 1 s the first is in time, the second is not.
+    // Due at 0, 100, ... and answered at 600, 1200, ...: with an objective of 1 s the first is in time, the second is
+    // not.
     let ledger = report.total.ledger;
     assert_eq!((ledger.served, ledger.served_intents), (6, 1));
     let behind = report.total.behind_ms;
@@ -107,7 +108,7 @@ fn by_sessions_the_pauses_are_kept_and_the_rest_follows_the_service() {
     assert_eq!(report.total.ledger.served_intents, 6);
 }
 
-/// What was asked for, of a service whose users have folders of these sizes, where each step is about a folder and a message.
+/// The requests to a service whose users have folders of these sizes, where each step is about a folder and a message.
 fn asked_of(sizes: &[u32], script: &[(&str, Option<u32>, u32)]) -> Vec<String> {
     let names: Vec<&str> = script.iter().map(|(name, ..)| *name).collect();
     let mut session = session(ms(0), 0, &names);
@@ -143,7 +144,7 @@ fn every_step_is_about_the_recorded_folder_and_message() {
         ("delete", Some(1), 3),
         ("list messages", Some(0), 0),
     ];
-    // Inbox of messages 1 to 40, of which a page has ten; another of 41 to 44.
+    // The inbox has messages 1 to 40, of which a page shows ten; another folder has 41 to 44.
     let wanted = [
         "/folderlist",
         "/list?folderid=1",
@@ -154,7 +155,7 @@ fn every_step_is_about_the_recorded_folder_and_message() {
         "/list?folderid=1",
     ];
     assert_eq!(asked_of(&[40, 4], &script), wanted);
-    // With one folder all of them are that one.
+    // With one folder all numbers mean that one.
     let one: Vec<String> = asked_of(&[40], &script).iter().map(|path| path.replace("folderid=1", "")).collect();
     assert_eq!(one.len(), 7);
     assert!(one.iter().all(|path| !path.contains("folderid")), "{one:?}");
@@ -175,7 +176,7 @@ fn after_a_delete_the_same_message_is_asked_for_again_though_it_is_gone_and_anot
 
 #[test]
 fn a_folder_that_is_not_open_is_opened_first_and_an_empty_one_offers_nothing() {
-    // It opens no list itself; its folders are not known yet.
+    // The script opens no list itself, and its folders are not known yet.
     let script = [("show message", Some(1), 0), ("show message", Some(0), 1), ("search", Some(0), 1)];
     let wanted = [
         "/folderlist",
@@ -192,7 +193,8 @@ fn a_folder_that_is_not_open_is_opened_first_and_an_empty_one_offers_nothing() {
 
 #[test]
 fn what_a_page_does_not_offer_is_looked_for_on_a_list_and_then_passed_over() {
-    // Cut in the middle: it begins with a message, of which the folders say nothing. Folders are made where nobody can.
+    // A recording cut in the middle: it begins with a message whose folder is unknown, and makes folders where users
+    // cannot.
     let names = ["show message", "create folder", "list messages"];
     let sessions = ReplaySessions::listed("cut", vec![session(ms(0), 0, &names)]);
     let (report, seen) = asked(&plan(&sessions, Pace::Clock), ms(10));

@@ -16,7 +16,7 @@ pub(super) struct Recorded {
     next: Option<Result<ReplaySession, String>>,
     pace: Pace,
     until: Timestamp,
-    /// When a problem is told: at the last session before it.
+    /// The time at which a problem is reported: that of the last session before it.
     at: Timestamp,
     seed: u64,
     ordinal: u64,
@@ -30,7 +30,7 @@ impl Recorded {
         };
         let mut recorded = Self { coming, next: None, pace, until, at: from, seed, ordinal: 0 };
         recorded.step();
-        // What came before belongs to an earlier phase.
+        // Earlier sessions belong to an earlier phase.
         while let Some(Ok(session)) = &recorded.next
             && Timestamp::ZERO + session.at < from
         {
@@ -51,13 +51,13 @@ impl Recorded {
         }
     }
 
-    /// The next event; an arrival is that of user number `user`.
+    /// The next event; an arrival gets user number `user`.
     pub(super) fn next(&mut self, user: u64) -> Option<ScheduleChange> {
         let key = self.seed.wrapping_add(mix(self.ordinal));
         let session = match self.next.take()? {
             Ok(session) => session,
             Err(problem) => {
-                // Nothing after a problem can be trusted.
+                // The sessions after a problem cannot be trusted.
                 self.coming = Box::new(std::iter::empty());
                 return Some(ScheduleChange::Broken(problem));
             }

@@ -5,7 +5,8 @@ use controllers::{Seeded, Timestamp, random::mix};
 use super::{ConnId, LinkSpec, SimRequest};
 use crate::host::UserTask;
 
-/// The client's end of a connection. Dropped (with the user that kept it, or for a fresh one), the connection is closed.
+/// The client's end of a connection. The connection is closed when this is dropped (with the user that kept it, or for
+/// a new connection).
 #[derive(Debug)]
 pub(super) struct Handle {
     pub(super) id: ConnId,
@@ -23,12 +24,12 @@ impl Drop for Handle {
 pub(super) struct ConnectionState {
     /// The request under way on it; it keeps the client's end meanwhile.
     pub(super) waiting: Option<PendingRequest>,
-    /// The service has closed it.
+    /// True once the service has closed it.
     pub(super) closed: bool,
-    /// How many time-outs have been set on this connection: only the last one means anything.
+    /// The number of time-outs set on this connection: only the last one is valid.
     limits: u32,
     random: Seeded,
-    /// In neither direction does a message overtake another.
+    /// The arrival of the last message in this direction: no message overtakes another.
     to_service: Timestamp,
     to_client: Timestamp,
 }
@@ -38,14 +39,14 @@ pub(super) struct ConnectionState {
 pub(super) struct PendingRequest {
     pub(super) user: Box<UserTask<Handle>>,
     pub(super) handle: Handle,
-    /// The request, until it is written.
+    /// The request, until it is sent.
     pub(super) request: Option<SimRequest>,
     pub(super) began: Timestamp,
-    /// The connection had been used before.
+    /// True if the connection had been used before.
     pub(super) reused: bool,
 }
 
-/// All connections that are open, or about to be.
+/// All connections that are open or being opened.
 #[derive(Debug)]
 pub(crate) struct Connections {
     spec: LinkSpec,
@@ -83,7 +84,7 @@ impl Connections {
         state.as_mut().filter(|_| *generation == conn.generation)
     }
 
-    /// The number of a new time-out on this connection, which makes earlier ones void.
+    /// The number of a new time-out on this connection, which invalidates earlier ones.
     pub(super) fn next_limit(&mut self, conn: ConnId) -> u32 {
         self.get(conn).map_or(0, |state| {
             state.limits += 1;
@@ -91,12 +92,12 @@ impl Connections {
         })
     }
 
-    /// The user who waits, if that is the last time-out that was set.
+    /// True if a user waits on this connection and this is its last time-out.
     pub(super) fn waits_for(&mut self, conn: ConnId, limit: u32) -> bool {
         self.get(conn).is_some_and(|state| state.waiting.is_some() && state.limits == limit)
     }
 
-    /// Draws of the link are keyed by request, also on a kept connection.
+    /// Sets the key of the link's draws: they are keyed by request, also on a kept connection.
     pub(super) fn rekey(&mut self, conn: ConnId, key: u64) {
         let random = Seeded::new(mix(self.seed ^ key));
         if let Some(state) = self.get(conn) {
@@ -104,7 +105,7 @@ impl Connections {
         }
     }
 
-    /// Takes out the next connection whose client's end was dropped.
+    /// Removes the next connection whose client's end was dropped.
     pub(super) fn next_dropped(&mut self) -> Option<ConnId> {
         let conn = self.dropped.borrow_mut().pop()?;
         let (generation, state) = &mut self.connections[conn.place as usize];
@@ -114,7 +115,7 @@ impl Connections {
         Some(conn)
     }
 
-    /// When a SYN sent now arrives; `None` if it is lost, or its sender has gone.
+    /// The time at which a SYN sent now arrives; `None` if it is lost, or its sender is gone.
     pub(super) fn syn_arrives(&mut self, conn: ConnId, now: Timestamp) -> Option<Timestamp> {
         let spec = self.spec;
         let state = self.get(conn)?;
@@ -135,7 +136,7 @@ impl Connections {
         Some(state.to_client)
     }
 
-    /// Takes out all requests under way.
+    /// Removes all requests under way.
     pub(super) fn take_waiting(&mut self) -> Vec<PendingRequest> {
         self.connections.iter_mut().filter_map(|(_, state)| state.as_mut()?.waiting.take()).collect()
     }

@@ -6,7 +6,7 @@ use crate::host::End;
 pub(crate) enum SimEvent<E> {
     /// A SYN arrives, after this many lost ones.
     Syn(ConnId, u32),
-    /// The client knows that it is connected.
+    /// The client learns that it is connected.
     Connected(ConnId),
     /// The client learns that the port is closed.
     Refused(ConnId),
@@ -18,8 +18,8 @@ pub(crate) enum SimEvent<E> {
     Closed(ConnId),
     /// The service learns that the client has closed it.
     HungUp(ConnId),
-    /// A user has waited long enough, if it still waits for what it waited for then.
-    Limit(ConnId, u32, End),
+    /// A time-out or the user's patience ends, if the user still waits for the same event.
+    Deadline(ConnId, u32, End),
     Server(E),
 }
 
@@ -33,7 +33,7 @@ impl<E: Identity> Identity for SimEvent<E> {
             Self::Answered(conn, response) => identity_of(4, &[conn.identity(), response.identity()]),
             Self::Closed(conn) => identity_of(5, &[conn.identity()]),
             Self::HungUp(conn) => identity_of(6, &[conn.identity()]),
-            Self::Limit(conn, number, end) => identity_of(7, &[conn.identity(), u64::from(*number), *end as u64]),
+            Self::Deadline(conn, number, end) => identity_of(7, &[conn.identity(), u64::from(*number), *end as u64]),
             Self::Server(event) => identity_of(8, &[event.identity()]),
         }
     }

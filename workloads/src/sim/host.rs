@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     crowd::{Crowd, CrowdError},
-    host::{Cut, End, Limit, Outcome, StopFlag, UserPool, UserTask},
+    host::{Cut, End, Outcome, RequestDeadline, StopFlag, UserPool, UserTask},
     measure::{Health, Report, Window},
     persona::{Answer, Connection as Habit, Method, Want},
     plan::LoadPlan,
@@ -19,20 +19,20 @@ use crate::{
 /// The results of a run.
 #[derive(Debug)]
 pub struct SimOutcome {
-    /// The books.
+    /// The report of the run.
     pub report: Report,
-    /// When it ended.
+    /// The time at which the run ended.
     pub ended: Timestamp,
-    /// Events that were planned.
+    /// The number of scheduled events.
     pub events: u64,
-    /// Of every event (its time and its [identity](Identity), the server's own events too) and of the key of every request's
-    /// draws, in order: equal for two runs that agree in all of them.
+    /// The digest of every event (its time and its [identity](Identity), the server's own events too) and of the key of
+    /// every request's draws, in order: equal for two runs that agree in all of them.
     pub digest: u64,
 }
 
 /// Runs a plan against a server in virtual time.
 ///
-/// `on_second` is called with each second as it ends, the server as it is then, and the time.
+/// Calls `on_second` at the end of each second with its window, the server's current state and the time.
 ///
 /// # Errors
 /// If the users of the plan cannot be made.
@@ -66,13 +66,13 @@ struct Host<'a, W: SimServer> {
     connections: Connections,
     link: LinkSpec,
     now: Timestamp,
-    /// Kept connections that the service had closed by the next request.
+    /// The number of kept connections that the service had closed before the next request.
     stale: u64,
     digest: u64,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
-/// Events between two looks at the stop flag.
+/// The number of events between two checks of the stop flag.
 const LOOK_EVERY: u64 = 4096;
 
 impl<W: SimServer> Host<'_, W> {
@@ -84,7 +84,7 @@ impl<W: SimServer> Host<'_, W> {
         while !self.pool.is_drained() {
             let due = [self.pool.next_due(), self.events.next_at()].into_iter().flatten().min();
             let Some(due) = due else { break };
-            // A second is closed before what happens at its end.
+            // A second is closed before the events at its end.
             while second_ends <= due {
                 self.now = second_ends;
                 while let Some(window) = self.pool.next_window(second_ends) {
@@ -105,7 +105,7 @@ impl<W: SimServer> Host<'_, W> {
         self.finish()
     }
 
-    /// Everything that is due now: what was planned for users before what others bring about.
+    /// Carries out everything that is due now: the plan's events for users before the consequences of others.
     fn turn(&mut self) {
         self.pool.advance(self.now);
         while let Some(user) = self.pool.take(self.now) {
@@ -130,7 +130,7 @@ impl<W: SimServer> Host<'_, W> {
             SimEvent::Refused(conn) => self.end(conn, End::ConnectFailed),
             SimEvent::Answered(conn, response) => self.answered(conn, &response),
             SimEvent::Closed(conn) => self.closed(conn),
-            SimEvent::Limit(conn, number, end) => {
+            SimEvent::Deadline(conn, number, end) => {
                 if self.connections.waits_for(conn, number) {
                     self.end(conn, end);
                 }
@@ -138,12 +138,12 @@ impl<W: SimServer> Host<'_, W> {
         }
     }
 
-    /// A user has a request to send.
+    /// Begins a user's request.
     fn begin(&mut self, mut user: Box<UserTask<Handle>>) {
         loop {
             let Some(call) = user.call().cloned() else { return };
-            let limit = Limit::of(self.plan.timeout, &call, user.at, user.patience_factor());
-            if let Some(end) = limit.passed(self.now) {
+            let deadline = RequestDeadline::of(self.plan.timeout, &call, user.at, user.patience_factor());
+            if let Some(end) = deadline.passed(self.now) {
                 match self.pool.settle(user, end.without_answer(), self.now) {
                     Some(again) => user = again,
                     None => return,
@@ -169,14 +169,14 @@ impl<W: SimServer> Host<'_, W> {
                     continue;
                 }
                 Some(handle) => {
-                    let left = number.map(|_| limit.at.since(self.now));
+                    let left = number.map(|_| deadline.at.since(self.now));
                     let request = SimRequest { conn: handle.id, user: user.number, call, key, number, left };
                     self.connections.rekey(handle.id, key);
                     let waiting =
                         PendingRequest { user, handle, request: Some(request), began: self.now, reused: true };
-                    self.write(waiting, limit);
+                    self.write(waiting, deadline);
                 }
-                None => self.connect(user, call, key, number, limit),
+                None => self.connect(user, call, key, number, deadline),
             }
             return;
         }
@@ -188,16 +188,17 @@ impl<W: SimServer> Host<'_, W> {
         call: crate::persona::Call,
         key: u64,
         number: Option<u64>,
-        limit: Limit,
+        deadline: RequestDeadline,
     ) {
         let handle = self.connections.open(key);
         let conn = handle.id;
-        let left = number.map(|_| limit.at.since(self.now));
+        let left = number.map(|_| deadline.at.since(self.now));
         let request = SimRequest { conn, user: user.number, call, key, number, left };
         let connect_by = self.now + self.plan.connect_timeout;
-        let (at, end) = if limit.at < connect_by { (limit.at, limit.end) } else { (connect_by, End::ConnectTimedOut) };
+        let (at, end) =
+            if deadline.at < connect_by { (deadline.at, deadline.end) } else { (connect_by, End::ConnectTimedOut) };
         let number = self.connections.next_limit(conn);
-        self.events.plan(at, SimEvent::Limit(conn, number, end));
+        self.events.plan(at, SimEvent::Deadline(conn, number, end));
         let waiting = PendingRequest { user, handle, request: Some(request), began: self.now, reused: false };
         if let Some(state) = self.connections.get(conn) {
             state.waiting = Some(waiting);
@@ -253,23 +254,25 @@ impl<W: SimServer> Host<'_, W> {
             }
             return;
         }
-        let limit = Limit::of(self.plan.timeout, &request.call, waiting.user.at, waiting.user.patience_factor());
-        self.write(waiting, limit);
+        let deadline =
+            RequestDeadline::of(self.plan.timeout, &request.call, waiting.user.at, waiting.user.patience_factor());
+        self.write(waiting, deadline);
     }
 
-    fn write(&mut self, mut waiting: PendingRequest, limit: Limit) {
+    fn write(&mut self, mut waiting: PendingRequest, deadline: RequestDeadline) {
         let conn = waiting.handle.id;
         self.pool.books.sends(&mut waiting.user, self.now);
         let arrives = self.connections.arrives_at_service(conn, self.now);
         if let (Some(at), Some(request)) = (arrives, waiting.request.take()) {
-            // Kept for a second try where that is allowed: a GET on a connection that may have been closed.
+            // The request is kept for a second try where that is allowed: a GET on a connection that may have been
+            // closed.
             if waiting.reused && request.call.method == Method::Get {
                 waiting.request = Some(request.clone());
             }
             self.events.plan(at, SimEvent::Request(request));
         }
         let number = self.connections.next_limit(conn);
-        self.events.plan(limit.at, SimEvent::Limit(conn, number, limit.end));
+        self.events.plan(deadline.at, SimEvent::Deadline(conn, number, deadline.end));
         if let Some(state) = self.connections.get(conn) {
             state.waiting = Some(waiting);
         }
@@ -295,18 +298,18 @@ impl<W: SimServer> Host<'_, W> {
         let Some(state) = self.connections.get(conn) else { return };
         state.closed = true;
         let Some(waiting) = state.waiting.take() else { return };
-        // A kept connection was closed just as it was used again: a client tries once more on a new one (RFC 9112, section
-        // 9.3.1).
+        // The service closed the kept connection at the moment of its reuse: a client tries once more on a new one (RFC
+        // 9112, section 9.3.1).
         if let PendingRequest { user, request: Some(request), reused: true, .. } = waiting {
             self.stale += 1;
-            let limit = Limit::of(self.plan.timeout, &request.call, user.at, user.patience_factor());
-            self.connect(user, request.call, request.key, request.number, limit);
+            let deadline = RequestDeadline::of(self.plan.timeout, &request.call, user.at, user.patience_factor());
+            self.connect(user, request.call, request.key, request.number, deadline);
             return;
         }
         self.over(waiting, End::Broken);
     }
 
-    /// The request on this connection ends without an answer.
+    /// Ends the request on this connection without an answer.
     fn end(&mut self, conn: ConnId, end: End) {
         if let Some(waiting) = self.connections.get(conn).and_then(|state| state.waiting.take()) {
             self.over(waiting, end);

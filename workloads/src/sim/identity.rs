@@ -4,21 +4,21 @@ use controllers::random::mix;
 
 use super::{ConnId, Response, SimRequest};
 
-/// What tells an event from others that might have come at the same time: its kind and the ids in it. No addresses in memory
-/// and no hash with a seed of its own, so that it is the same in every run and on every machine.
+/// The identity of an event, which distinguishes it from others at the same time: its kind and the ids in it. It
+/// contains no memory addresses and no randomly seeded hash, so that it is the same in every run and on every machine.
 pub trait Identity {
-    /// A number that differs, but for chance, where the events do.
+    /// A number that differs, except by chance, where the events differ.
     fn identity(&self) -> u64;
 }
 
-/// The identity of an event of this kind with these ids, their order counting.
+/// The identity of an event of this kind with these ids, whose order matters.
 #[must_use]
 pub fn identity_of(kind: u64, ids: &[u64]) -> u64 {
     // The increment of splitmix64: `mix` alone keeps zero.
     ids.iter().fold(mix(kind.wrapping_add(0x9E37_79B9_7F4A_7C15)), |so_far, id| mix(so_far.rotate_left(1) ^ mix(*id)))
 }
 
-/// A world that plans nothing, or only ever one thing.
+/// For a world that schedules no events, or only one kind.
 impl Identity for () {
     fn identity(&self) -> u64 {
         0
@@ -31,14 +31,14 @@ impl Identity for ConnId {
     }
 }
 
-/// Its connection and its key: what is wanted follows from them.
+/// Its connection and its key: everything else follows from them.
 impl Identity for SimRequest {
     fn identity(&self) -> u64 {
         identity_of(0, &[self.conn.identity(), self.key])
     }
 }
 
-/// What a client sees of it before it reads on.
+/// The parts of an answer that a client sees first.
 impl Identity for Response {
     fn identity(&self) -> u64 {
         u64::from(self.status) << 1 | u64::from(self.close)

@@ -3,41 +3,41 @@ use std::time::Duration;
 use controllers::{Random, Seeded};
 use serde::{Deserialize, Serialize};
 
-/// The way between users and service.
+/// The network between users and service.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkSpec {
-    /// Delay of one direction.
+    /// The delay of one direction.
     pub delay: Duration,
-    /// Each message takes up to this much longer, uniformly.
+    /// The largest additional delay of a message, uniformly distributed from 0.
     pub jitter: Duration,
     /// Share of messages that are lost and sent again, 0 to 1 (below 1).
     pub loss: f64,
 }
 
-/// Loopback: no jitter, no loss, and the way through the kernel.
+/// Loopback: no jitter and no loss, only the delay of the kernel.
 impl Default for LinkSpec {
     fn default() -> Self {
         Self { delay: Duration::from_micros(30), jitter: Duration::ZERO, loss: 0.0 }
     }
 }
 
-/// The first repetition of a SYN, after which the wait doubles (RFC 6298, section 2; Linux: `TCP_TIMEOUT_INIT`).
+/// The wait before the first repetition of a SYN; it then doubles (RFC 6298, section 2; Linux: `TCP_TIMEOUT_INIT`).
 const SYN_AGAIN: Duration = Duration::from_secs(1);
 /// Repetitions of a SYN before the kernel gives up (Linux: `tcp_syn_retries`).
 pub(super) const SYN_RETRIES: u32 = 6;
-/// The least time after which lost data is sent again (Linux: `TCP_RTO_MIN`); doubles each time.
+/// The wait before lost data is first sent again (Linux: `TCP_RTO_MIN`); it doubles each time.
 const DATA_AGAIN: Duration = Duration::from_millis(200);
-/// A message is lost this often in a row at most: by then the connection has been idle for minutes.
+/// The largest number of losses of one message in a row: by then the connection has been idle for minutes.
 const MOST_LOSSES: u32 = 10;
 
-/// How long the kernel waits before it repeats a SYN, by the number of repetitions so far.
+/// The kernel's wait before it repeats a SYN, by the number of repetitions so far.
 pub(super) fn syn_again(sent_before: u32) -> Duration {
     SYN_AGAIN.saturating_mul(1 << sent_before.min(16))
 }
 
 impl LinkSpec {
-    /// How long a message takes.
+    /// The time that a message takes.
     pub(super) fn takes(&self, random: &mut Seeded) -> Duration {
         let mut takes = self.delay;
         if !self.jitter.is_zero() {
@@ -56,7 +56,7 @@ impl LinkSpec {
         takes
     }
 
-    /// How long a SYN takes; `None` if it is lost.
+    /// The time that a SYN takes; `None` if it is lost.
     pub(super) fn syn_takes(&self, random: &mut Seeded) -> Option<Duration> {
         let lost = self.loss > 0.0 && random.uniform() < self.loss;
         let jitter = if self.jitter.is_zero() { Duration::ZERO } else { self.jitter.mul_f64(random.uniform()) };

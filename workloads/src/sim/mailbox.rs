@@ -1,5 +1,5 @@
-//! A mail service that is a function: it keeps folders of message numbers, and writes pages with the marks that users
-//! follow (see [`crate::page`]).
+//! A mail service in the form of a function: it keeps folders of message numbers, and writes pages with the marks that
+//! users follow (see [`crate::page`]).
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,18 +13,18 @@ use crate::persona::{Call, Method};
 /// A mail service with one mailbox for each account that signs in.
 #[derive(Debug)]
 pub struct Mailboxes {
-    /// Messages in the folders of the accounts, by the number at the end of an account's name.
+    /// The numbers of messages in the folders of the accounts, by the number at the end of an account's name.
     sizes: Vec<Vec<u32>>,
     boxes: BTreeMap<String, Mailbox>,
-    /// Answers so far: tests look at it.
+    /// The number of answers so far, for tests.
     pub answers: u64,
 }
 
 /// Folders by their number: 1 is the inbox.
 type Mailbox = BTreeMap<u32, Folder>;
 
-/// Messages by their number, which is unique in the mailbox. Those at the end that no page has shown yet are a range: users
-/// see the first rows alone, and a folder of thousands costs no more than a small one.
+/// Messages by their number, which is unique in the mailbox. The last ones, which no page has shown yet, are a range:
+/// users see only the first rows, and a folder of thousands costs no more than a small one.
 #[derive(Debug)]
 struct Folder {
     front: BTreeSet<u32>,
@@ -40,8 +40,8 @@ impl Mailboxes {
         Self::with_folders(vec![vec![messages, 0]])
     }
 
-    /// A service whose accounts have folders of these sizes, the inbox first: account `user0003` the fourth, and so on from
-    /// the front again.
+    /// A service whose accounts have folders of these sizes, the inbox first: account `user0003` has the fourth
+    /// element, and further accounts begin again with the first.
     #[must_use]
     pub fn with_folders(sizes: Vec<Vec<u32>>) -> Self {
         Self { sizes, boxes: BTreeMap::new(), answers: 0 }
@@ -98,7 +98,7 @@ impl Mailboxes {
 }
 
 impl Folder {
-    /// The first rows, which are then known.
+    /// The first rows, whose numbers users know from then on.
     fn rows(&mut self) -> impl Iterator<Item = u32> {
         while self.front.len() < ROWS
             && let Some(message) = self.unseen.next()
@@ -112,7 +112,7 @@ impl Folder {
         self.front.contains(&message) || self.unseen.contains(&message)
     }
 
-    /// Takes a message out, if a page has shown it.
+    /// Removes a message, if a page has shown it.
     fn take(&mut self, message: u32) -> bool {
         self.front.remove(&message)
     }

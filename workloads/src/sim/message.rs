@@ -6,30 +6,30 @@ use controllers::Class;
 
 use crate::persona::Call;
 
-/// A connection. Numbers of closed ones are used again, with another generation.
+/// A connection. The numbers of closed connections are used again, with another generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnId {
-    /// Its place among those that are open: small numbers, to index with.
+    /// Its index among the open connections: small numbers, usable as an index.
     pub place: u32,
-    /// How often the place had been used before.
+    /// The number of earlier uses of this place.
     pub generation: u32,
 }
 
 /// The client of a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SimClient {
-    /// Number of the user; a service would see an address.
+    /// The number of the user; a real service would see an address.
     pub user: u64,
-    /// Class of the user, who may have been told to go to another address by it.
+    /// The class of the user, which may determine the address that it connects to.
     pub class: Class,
-    /// No request follows at once: the client wants the connection alone.
+    /// True if no request follows at once: the client wants the connection alone.
     pub silent: bool,
 }
 
 /// A listener's reaction to a SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SynResult {
-    /// The connection is made (it may still wait to be accepted).
+    /// The connection is established (it may still wait to be accepted).
     Taken,
     /// The listener's queue is full: the SYN is dropped, and the client's kernel sends it again.
     Dropped,
@@ -40,18 +40,18 @@ pub enum SynResult {
 /// A request as it arrives.
 #[derive(Debug, Clone)]
 pub struct SimRequest {
-    /// The connection that the answer goes back on.
+    /// The connection for the answer.
     pub conn: ConnId,
-    /// Number of the user; a service would see an address.
+    /// The number of the user; a real service would see an address.
     pub user: u64,
     /// The request.
     pub call: Call,
-    /// Key of all draws that belong to this request: the same for request *k* of user *u*, attempt *a*, whatever happened
+    /// The key of all draws of this request: the same for request *k* of user *u*, attempt *a*, whatever happened
     /// before.
     pub key: u64,
     /// Its number, where requests are numbered.
     pub number: Option<u64>,
-    /// How much longer its user waited as it was sent; a call says so in its header lines.
+    /// The time that its user still waited when it was sent; a call has it in its header lines.
     pub left: Option<Duration>,
 }
 
@@ -64,6 +64,6 @@ pub struct Response {
     pub headers: Vec<(&'static str, String)>,
     /// Body.
     pub body: String,
-    /// The service closes the connection after it.
+    /// True if the service closes the connection after the answer.
     pub close: bool,
 }

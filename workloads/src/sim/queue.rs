@@ -2,9 +2,9 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use controllers::Timestamp;
 
-/// Events by time. Of two events due at one moment, the one that was planned first goes first.
+/// Events by time. Of two events at one time, the one scheduled first comes first.
 ///
-/// The heap holds places of entries and not the entries: moving a few words up and down costs less than moving answers.
+/// The heap holds indices of entries and not the entries: moving a few words costs less than moving answers.
 #[derive(Debug)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Reverse<(Timestamp, u64, u32)>>,
@@ -20,7 +20,7 @@ impl<E> Default for EventQueue<E> {
 }
 
 impl<E> EventQueue<E> {
-    /// Plans an event.
+    /// Schedules an event.
     pub fn plan(&mut self, at: Timestamp, event: E) {
         let place = match self.free.pop() {
             Some(place) => {
@@ -36,26 +36,26 @@ impl<E> EventQueue<E> {
         self.planned += 1;
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     #[must_use]
     pub fn next_at(&self) -> Option<Timestamp> {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// Takes the next event.
+    /// Removes the next event.
     pub fn take(&mut self) -> Option<(Timestamp, E)> {
         let Reverse((at, _, place)) = self.heap.pop()?;
         self.free.push(place);
         self.entries[place as usize].take().map(|event| (at, event))
     }
 
-    /// Events planned so far.
+    /// The number of events scheduled so far.
     #[must_use]
     pub fn planned(&self) -> u64 {
         self.planned
     }
 
-    /// Events that are waiting.
+    /// The number of waiting events.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.heap.len()

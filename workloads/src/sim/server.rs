@@ -4,12 +4,12 @@ use super::{
     ConnId, EventQueue, Identity, Response, SimClient, SimRequest, SynResult, connections::Connections, event::SimEvent,
 };
 
-/// The far end of the link: a service, or several, as a machine in virtual time.
+/// The far end of the link: one or several services as a machine in virtual time.
 pub trait SimServer {
-    /// Events that the server plans for itself.
+    /// Events that the server schedules for itself.
     type Event: Identity;
 
-    /// The run begins: the server plans its first events.
+    /// The run begins: the server schedules its first events.
     fn begin(&mut self, cx: &mut Cx<'_, Self::Event>);
 
     /// A client's SYN arrives.
@@ -18,10 +18,10 @@ pub trait SimServer {
     /// A request has arrived on a connection.
     fn ask(&mut self, request: SimRequest, cx: &mut Cx<'_, Self::Event>);
 
-    /// The client has closed a connection, whatever it was waiting for.
+    /// The client has closed a connection, even if it waited for an answer.
     fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Self::Event>);
 
-    /// An event that the server planned is due.
+    /// An event that the server scheduled is due.
     fn happen(&mut self, event: Self::Event, cx: &mut Cx<'_, Self::Event>);
 }
 
@@ -34,18 +34,18 @@ pub struct Cx<'a, E> {
 }
 
 impl<E> Cx<'_, E> {
-    /// Now.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// Plans an event of the server's own.
+    /// Schedules an event of the server.
     pub fn plan(&mut self, at: Timestamp, event: E) {
         self.events.plan(at.max(self.now), SimEvent::Server(event));
     }
 
-    /// Sends an answer. To a connection that is closed, it goes nowhere.
+    /// Sends an answer. An answer to a closed connection is dropped.
     pub fn reply(&mut self, conn: ConnId, response: Response) {
         if let Some(at) = self.connections.arrives_at_client(conn, self.now) {
             self.events.plan(at, SimEvent::Answered(conn, response));

@@ -1,4 +1,5 @@
-//! Connections and links in virtual time, with numbers worked by hand. What users do is tested in `testing`.
+//! Connections and links in virtual time, with figures worked out by hand. The behaviour of users is tested in
+//! `testing`.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -11,7 +12,7 @@ use crate::{
 };
 
 /// A service with a listen queue from which it takes a connection whenever fewer than `most` are open. It answers after
-/// 10 ms, and writes down what happens.
+/// 10 ms, and logs all events.
 #[derive(Debug)]
 struct Listener {
     most: usize,
@@ -111,9 +112,9 @@ fn a_way_of_three_milliseconds_is_gone_four_times_for_a_first_request() {
     let phase = &finished.report.phases[0];
     let near = |found: Option<f64>, ms: f64| found.is_some_and(|found| (found - ms).abs() < 0.1);
     assert!(near(phase.connect_time_ms.p50, 6.0) && near(phase.response_time_ms.p50, 22.0), "{phase:?}");
-    // 122 ms a turn: at 0, 122, …, 976 ms.
+    // A cycle takes 122 ms: requests at 0, 122, …, 976 ms.
     assert_eq!(phase.ledger.planned, 9);
-    // The service hears of a closed connection 3 ms after the answer was there.
+    // The service learns of the closed connection 3 ms after the answer arrived.
     assert_eq!(world.log[..3], ["9 is asked 0.0", "25 loses 0.0", "131 is asked 0.1"]);
 }
 
@@ -139,7 +140,7 @@ fn a_full_listen_queue_costs_one_then_two_more_seconds() {
     let ledger = finished.report.total.ledger;
     assert_eq!(ledger.connect_timed_out, 1);
     assert_eq!(finished.report.phases[0].clients_connect_timed_out, 1);
-    // Freed at the end of the phase, when the first user leaves: its request was read then and answered.
+    // Freed at the end of the phase, when the first user leaves: only then its request was read and answered.
     assert_eq!(ledger.in_flight, 0);
 }
 
@@ -149,7 +150,8 @@ fn the_time_out_of_a_request_does_not_end_a_later_one_on_the_same_connection() {
     let mut plan = plan_of(30, 5, ConnectionHabit::PerUser);
     plan.timeout = Duration::from_millis(105);
     let (finished, _) = ran(&plan, still(0), &mut world);
-    // 110 ms a turn, 10 of them in the request: a time-out of 105 ms lies in the pause, one of 115 ms in the next request.
+    // A cycle takes 110 ms, 10 of them the request: a time-out of 105 ms lies in the pause, one of 115 ms in the next
+    // request.
     assert_eq!(finished.report.total.ledger.timed_out, 0);
     plan.timeout = Duration::from_millis(115);
     let (finished, _) = ran(&plan, still(0), &mut Listener::new(10, 10));
@@ -199,7 +201,7 @@ fn the_digest_sees_one_event_more_and_one_nanosecond() {
 
 #[test]
 fn the_digest_sees_which_of_its_own_events_a_world_met() {
-    /// Plans one thing for the first second, and nothing ever comes of it.
+    /// Schedules one event for the first second, which has no effect.
     struct Idle(ConnId);
     impl SimServer for Idle {
         type Event = ConnId;
@@ -269,7 +271,7 @@ fn users_have_a_policy_of_their_own_here_as_well() {
     plan.client =
         Some(ClientSpec { policy, settings, scope: ClientScope::Group(3), objective, renewed_in: Vec::new() });
     let (finished, _) = ran(&plan, still(1), &mut Listener::new(10, 10));
-    // All come at once, and of each three one is let go. The four others hear no at 0 s and come again at 5 s.
+    // All come at once, and one of three is admitted. The other four are refused at 0 s and come again at 5 s.
     let ledger = finished.report.total.ledger;
     assert_eq!(ledger.imbalance(), None, "{ledger:?}");
     assert_eq!((ledger.planned, ledger.unsent), (ledger.refused_locally + ledger.sent, 0), "{ledger:?}");

@@ -11,16 +11,16 @@ use crate::{
     sim::{self, ConnId, Cx, Identity, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult, identity_of},
 };
 
-/// What a service does with a request.
+/// The reaction of a service to a request.
 #[derive(Debug, Clone)]
 pub enum Reaction {
-    /// Answers after this long.
+    /// Answers after this time.
     Answer(Duration, Response),
     /// Never answers.
     Silence,
 }
 
-/// Runs a plan against a service that is a function of user number, request and time, without any time on the way.
+/// Runs a plan against a service that is a function of user number, request and time, with a link that takes no time.
 ///
 /// # Errors
 /// If the users of the plan cannot be made.
@@ -32,7 +32,7 @@ pub fn run(
     run_where(plan, |_| true, on_window, service)
 }
 
-/// The same, where some users find no connection.
+/// The same run, where some users find no connection.
 ///
 /// # Errors
 /// If the users of the plan cannot be made.

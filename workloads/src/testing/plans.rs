@@ -7,8 +7,8 @@ use crate::{
     plan::{Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
-/// Users of `/` on a host that is not there, in these phases: name, seconds, closed users of class 0. They think 100 ms,
-/// and their objective is 1 s.
+/// Users of `/` on a host that does not exist, in these phases: name, seconds, closed users of class 0. They think 100
+/// ms, and their objective is 1 s.
 #[must_use]
 pub fn url_plan(phases: &[(&str, u64, u32)]) -> LoadPlan {
     let phase = |&(name, seconds, users): &(&str, u64, u32)| Phase {
@@ -29,7 +29,7 @@ fn target() -> Target {
 /// The home of the users of [`url_plan`].
 ///
 /// # Panics
-/// Never: its address can be read.
+/// Never: its address is valid.
 #[must_use]
 pub fn home() -> Home {
     Home::of(&target()).expect("its address can be read")

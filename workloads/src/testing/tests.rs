@@ -1,11 +1,11 @@
-//! Whole runs in virtual time, with numbers worked by hand.
+//! Whole runs in virtual time, with figures worked out by hand.
 
 use std::time::Duration;
 
 use super::*;
 use crate::{
     measure::{Report, Window},
-    plan::{Behaviour, Load, LoadPlan, OnTrouble, Patience, Users},
+    plan::{Behaviour, FailureRule, Load, LoadPlan, Patience, Users},
 };
 
 fn with(mut plan: LoadPlan, behaviour: Behaviour) -> LoadPlan {
@@ -29,7 +29,7 @@ fn ran(plan: &LoadPlan, mut service: impl FnMut(u64) -> Reaction) -> (Report, Ve
 
 #[test]
 fn closed_users_ask_as_often_as_their_answers_allow() {
-    // 10 users, each 100 ms thinking and 100 ms waiting, for 10 s: 5 a second each, 500 in all.
+    // 10 users, each 100 ms thinking and 100 ms waiting, for 10 s: 5 requests a second each, 500 in all.
     let (report, windows) = ran(&url_plan(&[("steady", 10, 10)]), |_| status(200, 100));
     let phase = &report.phases[0];
     assert_eq!((phase.ledger.planned, phase.ledger.served, phase.clients), (500, 500, 10));
@@ -50,7 +50,7 @@ fn rejected_users_of_the_papers_come_back_after_five_seconds() {
 
 #[test]
 fn immediate_retries_multiply_the_load() {
-    let behaviour = Behaviour { on_reject: OnTrouble::RetryNow { attempts: 3 }, ..Behaviour::default() };
+    let behaviour = Behaviour { on_reject: FailureRule::RetryNow { attempts: 3 }, ..Behaviour::default() };
     let (report, _) = ran(&with(url_plan(&[("steady", 12, 4)]), behaviour), |_| status(503, 1));
     let ledger = report.total.ledger;
     assert_eq!(ledger.amplification(), Some(3.0));
@@ -86,7 +86,7 @@ fn a_spike_is_a_phase_of_its_own() {
     let (report, windows) =
         ran(&url_plan(&[("before", 5, 1), ("spike", 5, 100), ("after", 5, 1)]), |_| status(200, 100));
     let planned: Vec<u64> = report.phases.iter().map(|phase| phase.ledger.planned).collect();
-    // 5 a second each. Users that go at 10 s do so in their request or pause: nothing begins after.
+    // 5 a second each. Users that leave at 10 s do so in their request or pause: nothing begins after.
     assert_eq!(planned, [25, 2500, 25]);
     assert_eq!(windows.iter().map(|w| w.phase).collect::<Vec<_>>(), [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2]);
     assert_eq!(windows[7].users.total(), 100);
@@ -119,7 +119,7 @@ fn who_is_there_without_asking_is_counted_apart_and_changes_nothing_for_users() 
         Load::Churn { from_per_s: 2.0, to_per_s: 2.0, law, ask: true, class },
     ]);
     let service = |call: &crate::persona::Call| {
-        // Every other check is refused: nobody tries again.
+        // Every other check is refused: nobody retries.
         let refused = &*call.path == "/health" && (call.wanted_at.as_nanos() / 1_000_000_000).is_multiple_of(2);
         status(if refused { 503 } else { 200 }, 50)
     };
@@ -146,7 +146,7 @@ fn a_second_shows_what_the_users_own_policies_show() {
         objective,
         renewed_in: Vec::new(),
     });
-    let behaviour = Behaviour { on_reject: OnTrouble::RetryNow { attempts: 1 }, ..Behaviour::default() };
+    let behaviour = Behaviour { on_reject: FailureRule::RetryNow { attempts: 1 }, ..Behaviour::default() };
     let (report, windows) = ran(&with(plan, behaviour), |_| status(503, 10));
     let last = windows.last().expect("there are seconds").client.as_ref().expect("they have one");
     assert_eq!(last.offered, last.let_go + last.refused);

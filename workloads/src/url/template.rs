@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::{mail::REQUEST_TYPES, replay::ReplayStep};
 
-/// Names of places in a path that are filled in for each recorded step, in braces there. Texts are the recording's own words:
+/// Placeholders in a path, in braces, which are filled in for each recorded step. Texts are the recording's own words:
 ///
 /// - `action`: with `-` for spaces;
 /// - `object`, `user`;
@@ -14,24 +14,24 @@ use crate::{mail::REQUEST_TYPES, replay::ReplayStep};
 /// - `object-path`: the object with its slashes, for objects that are paths themselves;
 /// - `object-number`, `user-number`: numbers from 0, for services that have other names.
 ///
-/// A text is percent-encoded but for letters, digits, `-`, `_` and `~` and single dots (RFC 3986, section 2.3), so that it stays in its place:
-/// it can begin no segment, query, header line or host. A text of dots alone, which would be a step up, has its dots encoded
-/// twice. Where nothing is recorded stands `-`.
+/// A text is percent-encoded except for letters, digits, `-`, `_` and `~` and single dots (RFC 3986, section 2.3), so
+/// that it stays in its place: it can begin no segment, query, header line or host. A text of dots alone, which would
+/// be a step up, has its dots encoded twice. `-` stands for a text that is not recorded.
 pub const PLACES: [&str; 8] =
     ["action", "object", "user", "folder", "message", "object-path", "object-number", "user-number"];
 
-/// A path with [`PLACES`]. Anything else is sent as it is.
+/// A path with [`PLACES`]. All other text is sent unchanged.
 #[derive(Debug)]
 pub(super) struct Template(Vec<Part>);
 
 #[derive(Debug, PartialEq)]
 enum Part {
     Text(String),
-    /// By its place in [`PLACES`].
+    /// A placeholder, by its name in [`PLACES`].
     Place(&'static str),
 }
 
-/// The user that takes a step: a number, and the recording's name.
+/// The user of a step: a number, and the recording's name.
 #[derive(Debug, Clone)]
 pub(super) struct Who {
     pub(super) number: u32,
@@ -85,7 +85,7 @@ fn place(path: &mut String, name: &str, user: &Who, step: &ReplayStep) {
         "folder" => push(path, traces::trace::split_object(object).0),
         "message" => push(path, traces::trace::split_object(object).1),
         "object-path" => {
-            // Empty segments could name a host, where they are the first.
+            // Leading empty segments could name a host.
             for (nth, segment) in object.split('/').filter(|segment| !segment.is_empty()).enumerate() {
                 path.push_str(if nth > 0 { "/" } else { "" });
                 push(path, segment);
@@ -100,7 +100,7 @@ fn place(path: &mut String, name: &str, user: &Who, step: &ReplayStep) {
     }
 }
 
-/// All but what RFC 3986 (section 2.3) calls unreserved.
+/// All characters except those that RFC 3986 (section 2.3) calls unreserved.
 const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn push(path: &mut String, text: &str) {
@@ -196,7 +196,7 @@ mod tests {
                 "{path}"
             );
         }
-        // Its slashes stay, and nothing else: it cannot climb, nor name a host.
+        // Its slashes stay, and nothing else: the object can neither climb nor name a host.
         let of = |object: &str| filled("/{object-path}", "", &step("", object));
         assert_eq!(of("//evil.example/../x?y"), "/evil.example/%252E%252E/x%3Fy");
         assert_eq!(of("/wiki/Main Page/"), "/wiki/Main%20Page");

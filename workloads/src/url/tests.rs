@@ -4,7 +4,7 @@ use controllers::{Criticality, RetryHint, Timestamp};
 
 use super::*;
 use crate::{
-    plan::{Behaviour, ConnectionHabit, OnTrouble},
+    plan::{Behaviour, ConnectionHabit, FailureRule},
     testing,
 };
 
@@ -52,7 +52,7 @@ fn users_of_a_class_say_how_important_they_are_and_who_pays() {
 
 #[test]
 fn a_refusal_that_says_never_is_not_tried_again() {
-    let behaviour = Behaviour { on_reject: OnTrouble::RetryNow { attempts: 3 }, ..Behaviour::default() };
+    let behaviour = Behaviour { on_reject: FailureRule::RetryNow { attempts: 3 }, ..Behaviour::default() };
     for (header, again) in [("Never", false), ("later", true)] {
         let mut user = user(&UrlUsers { behaviour: behaviour.clone(), ..users("/x") }, Stay::Forever);
         let mut draws = Draws::new(1, 1);
@@ -116,7 +116,7 @@ fn a_redirect_to_another_host_is_told_apart_from_other_failures() {
 #[test]
 fn an_open_user_leaves_after_its_request_and_its_retries() {
     let mut patient = users("/");
-    patient.behaviour.on_reject = OnTrouble::RetryNow { attempts: 2 };
+    patient.behaviour.on_reject = FailureRule::RetryNow { attempts: 2 };
     let mut user = user(&patient, Stay::OneRequest);
     let mut draws = Draws::new(1, 1);
     user.next(Reply::Start, Timestamp::ZERO, &mut draws);

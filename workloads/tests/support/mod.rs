@@ -15,7 +15,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
     sync::oneshot,
 };
-use workloads::plan::{Behaviour, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users};
+use workloads::plan::{Behaviour, FailureRule, Load, LoadPlan, Phase, Target, UrlUsers, Users};
 
 /// What the service saw.
 #[derive(Debug, Default)]
@@ -151,7 +151,7 @@ pub fn nobody() -> SocketAddr {
 /// Users that begin anew at once, whatever went wrong.
 pub fn restless(address: SocketAddr, path: &str, users: u32, duration: Duration) -> LoadPlan {
     with_users(plan(address, path, users, duration), |users| {
-        users.behaviour = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+        users.behaviour = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     })
 }
 
@@ -177,7 +177,7 @@ pub fn url_users(path: &str) -> UrlUsers {
 
 /// Users that take what comes: after trouble they wait 50 ms and begin anew.
 pub fn behaviour() -> Behaviour {
-    Behaviour { redirects: 5, ..Behaviour::in_trouble(OnTrouble::Login { wait: Duration::from_millis(50) }) }
+    Behaviour { redirects: 5, ..Behaviour::on_any_failure(FailureRule::Login { wait: Duration::from_millis(50) }) }
 }
 
 /// Changes the users of a plan of URL users.

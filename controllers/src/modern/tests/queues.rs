@@ -154,7 +154,7 @@ fn a_full_queue_refuses_at_once_and_a_live_switch_keeps_those_who_wait() {
         let Verdict::Refuse(refusal) = queue.offer(0, 4) else { panic!("three wait") };
         assert_eq!(refusal.reason, Reason::QueueFull);
         queue.seat.replace(Timestamp::from_millis(1), policy(name, &three, Duration::from_secs(1)));
-        assert_eq!((queue.poll(1), queue.seat.parked()), (vec![], 3), "{name}");
+        assert_eq!((queue.poll(1), queue.seat.held()), (vec![], 3), "{name}");
         assert_eq!(queue.room(2, 3).len(), 3, "{name}");
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use measure::TimeFamily;
 use workloads::{
     RunOptions, StopFlag,
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{Behaviour, ConnectionHabit, FailureRule, Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
 use super::{
@@ -44,7 +44,7 @@ const PHASE: &str = "busy";
 
 /// Users of one page who ask again at once, also when they are refused.
 pub fn url_users(path: &str, connections: ConnectionHabit) -> Users {
-    let behaviour = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    let behaviour = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     Users::Url(UrlUsers { behaviour, connections, ..UrlUsers::new(path) })
 }
 

@@ -10,7 +10,7 @@ use analysis::summary::Headroom;
 use workloads::{
     RunOptions, StopFlag,
     null::Null,
-    plan::{Behaviour, ConnectionHabit, Load, LoadPlan, OnTrouble, Phase, Target, UrlUsers, Users},
+    plan::{Behaviour, ConnectionHabit, FailureRule, Load, LoadPlan, Phase, Target, UrlUsers, Users},
 };
 
 use super::cpus::pin_this_thread;
@@ -58,7 +58,7 @@ fn run(
 
 fn plan(address: SocketAddr, users: u32, think: traces::Think, connections: ConnectionHabit) -> LoadPlan {
     let longest = Duration::from_secs(2);
-    let behaviour = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    let behaviour = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     let who = Users::Url(UrlUsers { think, behaviour, connections, ..UrlUsers::new("/") });
     let phases = vec![Phase { name: "null".to_owned(), duration: LASTS, loads: vec![Load::users(users)] }];
     LoadPlan {

@@ -1,21 +1,21 @@
-//! The chunked transfer coding (RFC 9112, section 7.1), strictly.
+//! A strict parser of the chunked transfer coding (RFC 9112, section 7.1).
 
-/// A chunked body on its way.
+/// A chunked body during its arrival.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     at: At,
-    /// Size of the chunk, then what is left of it.
+    /// The size of the chunk, then the rest of it.
     size: u64,
 }
 
-/// How far a body has come.
+/// The progress of a body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress<'a> {
-    /// All bytes belong to it, and there is more of it.
+    /// All bytes belong to the body, and more follow.
     More,
-    /// It ended before these bytes.
+    /// The body ended before these bytes.
     Ended(&'a [u8]),
-    /// It is not what the grammar says.
+    /// The body violates the grammar.
     Fault,
 }
 
@@ -42,7 +42,7 @@ enum At {
     Data,
     DataReturn,
     DataFeed,
-    /// Lines after the last chunk; whether the one under way has something in it. The parser looks at what they say.
+    /// Lines after the last chunk; `begun`: the current line is not empty. The parser checks their content.
     Trailer {
         begun: bool,
     },
@@ -73,7 +73,7 @@ impl Chunks {
         Progress::More
     }
 
-    /// Where a byte leads; `None` if it may not stand here.
+    /// The state after a byte; `None` if the byte is not allowed here.
     fn next(&mut self, byte: u8) -> Option<At> {
         let blank = matches!(byte, b' ' | b'\t');
         Some(match (self.at, byte) {
@@ -108,7 +108,7 @@ impl Chunks {
             (At::LineFeed, b'\n') => At::Data,
             (At::DataReturn, b'\r') => At::DataFeed,
             (At::DataFeed, b'\n') => At::Begin,
-            // The end of a trailer's line. That of the empty line is the end of all.
+            // The end of a trailer's line. The end of an empty line ends the body.
             (At::Trailer { .. }, b'\n') => At::Trailer { begun: false },
             (At::Trailer { begun }, b'\r') => At::Trailer { begun },
             (At::Trailer { .. }, _) => At::Trailer { begun: true },

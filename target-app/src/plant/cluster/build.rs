@@ -1,4 +1,4 @@
-//! A cluster from its spec.
+//! Builds a cluster from its spec.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -18,12 +18,12 @@ use crate::{
 };
 
 impl Cluster {
-    /// A cluster of these services. `hop`: how long a message takes from one service to another; the plan's costs are not
-    /// looked at, since each service has its own.
+    /// A cluster of these services. `hop`: the delay of a message between two services; the plan's costs are ignored,
+    /// since each service has its own.
     ///
     /// # Errors
-    /// Names of services that do not exist or are there twice, a service that is called and does not come after its callers,
-    /// too many tasks, faults of services that do not exist, and whatever makes no sense in a service.
+    /// Unknown or duplicate names of services, a called service that does not come after its callers, too many tasks,
+    /// faults of unknown services, and any invalid value of a service.
     pub fn new(spec: &TreeSpec, plan: &PlantPlan, hop: Duration, seed: u64) -> Result<Self, PlantError> {
         check(spec)?;
         let mut hit = plan.faults.iter().filter_map(|fault| fault.service.as_ref());
@@ -101,7 +101,7 @@ impl Cluster {
     }
 }
 
-/// A sender's connections to a service; at most so many, 0 for any number.
+/// A sender's connections to a service. `most`: their limit, 0 for none.
 fn pool(number: usize, to: &ServiceSpec, most: u32, seed: u64) -> ServicePool {
     let tasks = usize::try_from(to.tasks).unwrap_or(usize::MAX);
     ServicePool { service: number, pool: Pool::new(tasks, to.balancer, to.per, most, seed).capped(to.cap) }

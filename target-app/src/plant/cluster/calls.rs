@@ -21,7 +21,7 @@ pub(super) struct Calls {
     /// Calls that are under way, by number.
     open: BTreeMap<u64, OpenCall>,
     next: u64,
-    /// By node and job: those on behalf of one request.
+    /// The calls on behalf of one request, by node and job.
     by_job: BTreeMap<(usize, JobId), JobCalls>,
     path: Arc<str>,
 }
@@ -31,7 +31,7 @@ pub(super) struct Calls {
 pub(super) struct Caller {
     pub(super) machine: CallMachine<u64>,
     pub(super) pool: usize,
-    /// When its policy is to be woken.
+    /// The next wake-up of its policy.
     pub(super) wakes_at: Option<Timestamp>,
 }
 
@@ -74,7 +74,7 @@ impl Cluster {
         self.begin_next(node, job, cx);
     }
 
-    /// Begins the calls of a job that may begin now.
+    /// Begins the next calls of a job.
     fn begin_next(&mut self, node: usize, job: JobId, cx: &mut Cx<'_, ClusterEvent>) {
         while let Some(of_job) = self.calls.by_job.get_mut(&(node, job))
             && let Some((place, number)) = of_job.calls.begin_next()
@@ -89,7 +89,7 @@ impl Cluster {
         }
     }
 
-    /// Does what a call wants next.
+    /// Carries out the next step of a call.
     fn go_on(&mut self, id: u64, step: CallStep, cx: &mut Cx<'_, ClusterEvent>) {
         match step {
             CallStep::Attempt => {
@@ -102,12 +102,13 @@ impl Cluster {
         }
     }
 
-    /// A call asks its caller's policy once more.
+    /// Asks the caller's policy about a call once more.
     pub(super) fn ask_policy(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
         self.with_policy(id, cx, |machine, call, now| machine.ask(call, now, wall(now), || id));
     }
 
-    /// Does what a call wants after something has happened to it, and then what its caller's policy has decided about other calls.
+    /// Carries out the next step of a call after an event, and then the decisions of its caller's policy about other
+    /// calls.
     fn with_policy(
         &mut self,
         id: u64,
@@ -121,7 +122,7 @@ impl Cluster {
         self.look_at_policy(caller, cx);
     }
 
-    /// Takes in what a caller's policy has decided about calls that it held, and plans when to wake it.
+    /// Takes the decisions of a caller's policy about held calls, and schedules its next wake-up.
     pub(super) fn look_at_policy(&mut self, caller: usize, cx: &mut Cx<'_, ClusterEvent>) {
         while let Some((id, pass)) = self.calls.callers[caller].machine.decided(cx.now()) {
             let Some(OpenCall { call, .. }) = self.calls.open.get_mut(&id) else { continue };
@@ -135,7 +136,7 @@ impl Cluster {
         }
     }
 
-    /// A caller's policy is due.
+    /// Wakes a caller's policy.
     pub(super) fn caller_wakes(&mut self, caller: usize, cx: &mut Cx<'_, ClusterEvent>) {
         self.calls.callers[caller].wakes_at = None;
         self.look_at_policy(caller, cx);
@@ -166,7 +167,7 @@ impl Cluster {
         self.send(*pool, Sender::Call(id), asked, cx);
     }
 
-    /// The called service has answered.
+    /// Takes the answer of the called service.
     pub(super) fn call_answered(&mut self, id: u64, response: &Response, cx: &mut Cx<'_, ClusterEvent>) {
         let headers = response.headers.iter().map(|(name, value)| (*name, value.as_bytes()));
         let told = CallReply::of(response.status, headers);
@@ -177,7 +178,7 @@ impl Cluster {
         self.with_policy(id, cx, |machine, call, now| machine.replied(call, told, now));
     }
 
-    /// A call has taken as long as it may.
+    /// Ends a call at its time limit.
     pub(super) fn call_limit(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(open) = self.calls.open.get_mut(&id) else { return };
         let (caller, conn) = (open.caller, open.conn.take());
@@ -189,7 +190,7 @@ impl Cluster {
         self.with_policy(id, cx, CallMachine::timed_out);
     }
 
-    /// A call is over, and with the last of them the job goes on.
+    /// Ends a call; after the last one, the job goes on.
     fn call_over(&mut self, id: u64, ended: CallsEnded, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(OpenCall { node, job, .. }) = self.calls.open.remove(&id) else { return };
         let Some(of_job) = self.calls.by_job.get_mut(&(node, job)) else { return };

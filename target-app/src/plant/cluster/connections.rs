@@ -4,13 +4,13 @@ use workloads::sim::{ConnId, SimRequest};
 
 use crate::plant::listener::CALLS;
 
-/// Connections of a balancer have places from here on, those of users below, those of calls above.
+/// The first place of connections of a balancer; those of users are below, those of calls above.
 pub(super) const BALANCER: u32 = 1 << 30;
 
-/// Whose request a connection carries.
+/// The owner of a connection's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sender {
-    /// A user's, who is connected to the balancer so.
+    /// A user, with its connection to the balancer.
     User(ConnId),
     /// A service's call.
     Call(u64),
@@ -22,13 +22,13 @@ pub(super) struct InnerConnection {
     pub(super) node: usize,
     pub(super) pool: usize,
     pub(super) owner: Option<Sender>,
-    /// What is to be sent once it is made; or what was sent, if it has been used before: the service may have closed it
-    /// meanwhile.
+    /// The request to send once the connection is established; or the last request, if the connection has been used
+    /// before: the service may have closed it meanwhile.
     pub(super) asked: Option<SimRequest>,
     pub(super) used: bool,
 }
 
-/// All connections inside.
+/// All connections within the cluster.
 #[derive(Debug, Default)]
 pub(super) struct InnerConnections {
     calls: Slots,
@@ -41,7 +41,7 @@ struct Slots {
     free: Vec<u32>,
 }
 
-/// True for connections that are not those of users themselves.
+/// True for connections within the cluster.
 pub(super) fn is_inside(conn: ConnId) -> bool {
     conn.place >= BALANCER
 }

@@ -1,4 +1,4 @@
-//! What a request will cost at each service, on all its calls: what only an offline bound may ask.
+//! The cost of a request at each service, with all its calls: knowledge for an offline bound alone.
 
 use workloads::persona::Call;
 
@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl Cluster {
-    /// The least that has to be done at each service for this request to be answered. A call that may be tried more than once
-    /// counts with its cheapest attempt, and one without which there is an answer all the same does not count.
+    /// The least work at each service for an answer to this request. A call with several attempts counts with its
+    /// cheapest attempt, and a call that the answer does not need does not count.
     pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Vec<Foreseen> {
         let mut work = vec![Foreseen::default(); self.services.len()];
         if let Some(entry) = self.entry(call.class) {
@@ -32,7 +32,7 @@ impl Cluster {
 
     fn foresee_at(&mut self, service: usize, asked: (&Call, u64), key: u64, work: &mut [Foreseen]) {
         let first = self.services[service].first;
-        // All tasks of a service draw alike.
+        // All tasks of a service draw the same.
         work[service].add(Foreseen::one(self.nodes[first].plant.foresee(asked.0, asked.1, key)));
         for place in 0..self.services[service].calls.len() {
             let caller = &self.calls.callers[self.nodes[first].callers[place]];

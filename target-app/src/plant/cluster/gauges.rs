@@ -1,4 +1,4 @@
-//! What can be seen of a cluster: gauges of all nodes, by service and by task, and the books of each.
+//! The gauges of a cluster: all nodes, by service and by task, and the ledgers of each.
 
 use controllers::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Cluster {
-    /// Everything that can be seen now; see [`gauges_of`].
+    /// The current gauges; see [`gauges_of`].
     #[must_use]
     pub fn gauges(&self, now: Timestamp) -> Gauges {
         let services: Vec<_> = self.services.iter().map(|service| (&*service.name, self.shown(service, now))).collect();
@@ -27,7 +27,7 @@ impl Cluster {
         all
     }
 
-    /// The tasks of a service, each with the books of its calls.
+    /// The gauges of a service's tasks, each with the ledger of its calls.
     fn shown(&self, service: &Service, now: Timestamp) -> Vec<Gauges> {
         let made = |caller: &usize| {
             let caller = &self.calls.callers[*caller];
@@ -40,7 +40,7 @@ impl Cluster {
         self.nodes[service.first..service.first + service.tasks].iter().map(shown).collect()
     }
 
-    /// The books of every service.
+    /// The ledgers of every service.
     #[must_use]
     pub fn books(&self) -> Vec<ServiceBooks> {
         let books = |service: &Service| {
@@ -51,7 +51,7 @@ impl Cluster {
         self.services.iter().map(books).collect()
     }
 
-    /// Which of the users' requests were read, by number, and the users' books.
+    /// The numbers of users' requests that were read, with the users' ledger.
     #[must_use]
     pub fn requests(&self) -> ReadRequests {
         let at_balancers = self.services.iter().map(|service| service.balancer.requests());

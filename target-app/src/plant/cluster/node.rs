@@ -1,4 +1,4 @@
-//! One task of a service, and what lies around its plant.
+//! One task of a service, and the context of its plant.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -18,16 +18,16 @@ pub(super) struct Node {
     pub(super) plant: Plant,
     pub(super) service: usize,
     pub(super) task: usize,
-    /// Of the calls that it makes, in the order of its service's: which callers.
+    /// The callers of its calls, in the order of its service's calls.
     pub(super) callers: Vec<usize>,
 }
 
-/// What is to be done once a plant has done its part: done at once, one after the other, so that nothing nests.
+/// Work that follows a plant's own: done at once, one after the other, so that calls do not nest.
 #[derive(Debug)]
 pub(super) enum Deferred {
-    /// A job is to make its calls.
+    /// A job makes its calls.
     Calls(usize, JobId),
-    /// They have ended.
+    /// The calls of a job have ended.
     Ended(usize, JobId, CallsResult),
 }
 

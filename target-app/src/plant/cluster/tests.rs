@@ -8,7 +8,7 @@ use std::time::Duration;
 use controllers::{Criticality, Objective, Settings, catalogue::Setting};
 use workloads::{
     StopFlag,
-    plan::{ArrivalLaw, Behaviour, ClientScope, ClientSpec, Load, LoadPlan, OnTrouble, Users},
+    plan::{ArrivalLaw, Behaviour, ClientScope, ClientSpec, FailureRule, Load, LoadPlan, Users},
     sim::{LinkSpec, SimOutcome, run},
     testing::url_plan,
 };
@@ -76,7 +76,7 @@ fn open_plan(per_s: f64, seconds: u64) -> LoadPlan {
         vec![Load::Requests { from_per_s: per_s, to_per_s: per_s, law: ArrivalLaw::Constant, class: Class(0) }];
     if let Users::Url(users) = &mut plan.users {
         users.behaviour =
-            Behaviour { on_reject: OnTrouble::Leave, on_failure: OnTrouble::Leave, ..Behaviour::default() };
+            Behaviour { on_reject: FailureRule::Leave, on_failure: FailureRule::Leave, ..Behaviour::default() };
     }
     plan
 }

@@ -1,5 +1,5 @@
-//! Operations through a live service: its gate, dispatch, stages and workers as they are, on a runtime of this thread, under a clock
-//! that is moved on.
+//! Runs operations through a live service: its real gate, dispatch, stages and workers, on a runtime of this thread,
+//! under a clock that the test advances.
 
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
@@ -80,7 +80,7 @@ async fn drive(target: &TargetSpec, operations: &[Timed]) -> Outcome {
 }
 
 impl Driver {
-    /// Moves the clock on, from one sleeper to the next.
+    /// Advances the clock, from one sleeper to the next.
     async fn until(&self, until: Timestamp) {
         while self.clock.advance(until) {
             settle().await;
@@ -131,7 +131,7 @@ fn reply(answer: &AppAnswer) -> Reply {
     Reply { status: answer.response.status().as_u16(), headers: HEADERS.into_iter().filter_map(value).collect() }
 }
 
-/// Lets all tasks run until none of them can go on.
+/// Lets all tasks run until none of them can continue.
 async fn settle() {
     for _ in 0..40 {
         tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! A policy that writes down each call of the one in it. One run at a time on each thread.
+//! A policy that records each call of its inner policy. One run at a time on each thread.
 
 use std::{
     cell::{Cell, RefCell},
@@ -7,14 +7,14 @@ use std::{
 
 use controllers::{Ctx, Effect, Gauge, Machine, Offer, Policy, Seen, SiteId, Timestamp, Verdict};
 
-/// In what a driver of the test differs on purpose.
+/// A deliberate difference of a driver in the test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Difference {
-    /// Two requests change places.
+    /// Two requests are swapped.
     Order,
-    /// A fact is not told.
+    /// A fact is dropped.
     Facts,
-    /// An effect is lost.
+    /// An effect is dropped.
     Effects,
 }
 
@@ -29,13 +29,13 @@ pub(super) fn begin(differs: Option<Difference>) {
     DIFFERS.set(differs);
 }
 
-/// What was recorded.
+/// Ends the recording, and returns it.
 pub(super) fn end() -> BTreeMap<SiteId, Vec<String>> {
     DIFFERS.set(None);
     CALLS.take()
 }
 
-/// Goes round each policy that is made.
+/// Wraps each policy.
 pub(super) fn wrap(site: SiteId, inner: Box<dyn Policy>) -> Box<dyn Policy> {
     Box::new(Recording { site, inner })
 }
@@ -50,7 +50,7 @@ impl Recording {
     fn write(&self, cx: &Ctx<'_>, call: &str) {
         let line = format!(
             "{:?} (wall {}, {} in flight, {} held): {call}, wants {:?}",
-            cx.now, cx.wall.0, cx.in_flight, cx.parked, cx.effects
+            cx.now, cx.wall.0, cx.in_flight, cx.held, cx.effects
         );
         CALLS.with_borrow_mut(|calls| calls.entry(self.site).or_default().push(line));
     }
@@ -63,7 +63,7 @@ impl Machine for Recording {
         }
         self.inner.observe(seen, cx);
         if DIFFERS.get() == Some(Difference::Effects) && matches!(seen, Seen::Room(_)) {
-            // Whatever was wanted on this occasion is lost.
+            // The effects of this call are dropped.
             let mut kept: Vec<Effect> = Vec::new();
             while let Some(effect) = cx.effects.pop() {
                 kept.push(effect);

@@ -1,4 +1,4 @@
-//! A service of two stages whose requests say what they cost, live and in a plant.
+//! A service of two stages whose requests state their costs, live and in a plant.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use crate::{
     service::{At, Boxed, Bytes, Handled, PageBody, Request, Route, Service, StatedCost},
 };
 
-/// How many stages the service has: two, or one where the policy keeps the queue of the one that it sits before.
+/// The number of stages: two, or one where the policy keeps the queue of the stage that it precedes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stages(usize);
 
@@ -39,7 +39,7 @@ impl Stages {
     }
 }
 
-/// Cores for everybody.
+/// The number of cores.
 pub(super) const CORES: u32 = 64;
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Live {
     }
 }
 
-/// Nanoseconds of work that has begun, as a plant books it.
+/// The nanoseconds of work that has begun, as a plant counts them.
 #[derive(Debug, Default)]
 struct Used(AtomicU64);
 

@@ -1,4 +1,4 @@
-//! Operations through a plant, with an event heap that keeps what it answers.
+//! Runs operations through a plant, with an event heap that keeps its answers.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -98,7 +98,7 @@ fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> SimRequest {
     }
 }
 
-/// What lies around the plant.
+/// The context of the plant.
 #[derive(Default)]
 struct Heap {
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! CPU time by span: who is in it, and what its clock said on entering.
+//! CPU time by span: the threads inside it, and the CPU clock of each on entering.
 
 use std::{
     cell::RefCell,
@@ -19,10 +19,10 @@ use tracing::{
 };
 use tracing_core::span::Current;
 
-/// The spans that have an account. All others, and all events, are none of its business.
+/// The target of the spans with an account. All other spans, and all events, are ignored.
 pub(super) const TARGET: &str = "cost of a request";
 
-/// Accounts of spans that are open.
+/// The accounts of open spans.
 #[derive(Debug, Default)]
 pub(super) struct Accounts(Mutex<Open>);
 
@@ -35,14 +35,14 @@ struct Open {
 #[derive(Debug)]
 struct Account {
     metadata: &'static Metadata<'static>,
-    /// Handles of the span: closed with the last of them.
+    /// The number of the span's handles: it is closed with the last of them.
     holders: u32,
-    /// By those that have left.
+    /// The CPU time of threads that have left.
     spent: Duration,
     inside: Vec<Inside>,
 }
 
-/// A thread that is in the span.
+/// A thread inside the span.
 #[derive(Debug)]
 struct Inside {
     clock: ClockId,
@@ -50,15 +50,15 @@ struct Inside {
 }
 
 thread_local! {
-    /// CPU time of this thread, for every thread to read.
+    /// The CPU clock of this thread, which every thread can read.
     static OWN_CLOCK: ClockId = ClockId::from_raw(clock_of(gettid().as_raw()));
     /// The spans that this thread is in, the innermost last.
     static IN: RefCell<Vec<(u64, &'static Metadata<'static>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The kernel's name for the CPU clock of a thread, given the thread's own name: its complement, then a bit for "of a thread"
-/// and two for "time in which it ran" (`MAKE_THREAD_CPUCLOCK` in `linux/posix-timers.h`; glibc makes it in the same way in
-/// `pthread_getcpuclockid`).
+/// The kernel's id for the CPU clock of a thread, computed from the thread id: its complement, then one bit for "of a
+/// thread" and two for "time in which it ran" (`MAKE_THREAD_CPUCLOCK` in `linux/posix-timers.h`; glibc computes it in
+/// the same way in `pthread_getcpuclockid`).
 const fn clock_of(thread: i32) -> clockid_t {
     (!thread << 3) | 0b110
 }
@@ -68,14 +68,14 @@ fn read(clock: ClockId) -> Option<Duration> {
 }
 
 impl Inside {
-    /// What it has spent since it came in; nothing if the thread has ended.
+    /// The CPU time that it has spent since it entered; 0 if the thread has ended.
     fn spent(&self) -> Duration {
         read(self.clock).map_or(Duration::ZERO, |now| now.saturating_sub(self.since))
     }
 }
 
 impl Accounts {
-    /// CPU time that was spent in a span so far, also by those that are still in it.
+    /// The CPU time spent in a span so far, with that of threads still inside.
     pub(super) fn spent(&self, span: &Span) -> Duration {
         let open = self.lock();
         let account = span.id().and_then(|id| open.by_span.get(&id.into_u64()));
@@ -192,7 +192,7 @@ mod tests {
         assert!(read(clock).unwrap() >= waited + Duration::from_millis(10));
         drop(go);
         thread.join().unwrap();
-        // Who joins it is woken a moment before the kernel has taken its clock away.
+        // A joining thread is woken a moment before the kernel removes the ended thread's clock.
         let soon = std::time::Instant::now() + Duration::from_secs(5);
         while read(clock).is_some() {
             assert!(std::time::Instant::now() < soon, "it has ended");

@@ -1,12 +1,12 @@
 use super::*;
 use crate::import::imap::meaning;
 
-/// The actions of a session, from commands a second apart, as `action folder/messages`; and what each command did.
+/// The actions of a session, as `action folder/messages`, from commands a second apart; and the result of each command.
 fn actions(commands: &[&str]) -> (Vec<String>, Vec<Did>) {
     every(1_000_000, commands)
 }
 
-/// The same, so many microseconds apart.
+/// The same for commands this many microseconds apart.
 fn every(step: i64, commands: &[&str]) -> (Vec<String>, Vec<Did>) {
     let mut grammar = Grammar::default();
     let mut pages = Vec::new();
@@ -126,7 +126,8 @@ fn a_backend_that_selects_for_each_page_is_understood() {
     assert_eq!(every(30_000, &[select, "UID FETCH 9 BODY[1]"]).0, ["list messages INBOX", "show message INBOX/9"]);
 }
 
-/// Actions from commands at these milliseconds, each of which takes one, with where they begin and end.
+/// The actions of commands at these times in milliseconds, each of which takes one millisecond; with the start and end
+/// of each action.
 fn at_times(commands: &[(i64, &str)]) -> Vec<(i64, i64, String)> {
     let mut grammar = Grammar::default();
     let mut pages = Vec::new();
@@ -149,15 +150,15 @@ fn headers_after_a_search_belong_to_what_they_are_nearer_to() {
     let is = |pages: &[(i64, i64, &str)]| -> Vec<(i64, i64, String)> {
         pages.iter().map(|(from, to, page)| (*from, *to, (*page).to_owned())).collect()
     };
-    // Nothing was found; two seconds later a message of the list before is shown.
+    // The search found nothing; two seconds later a message of the earlier list is shown.
     let nothing = at_times(&[(0, search), (2000, headers), (2003, body)]);
     assert_eq!(nothing, is(&[(0, 1, "search "), (2000, 2004, "show message 9")]));
-    // One message was found, and is shown two seconds later, with its headers or without.
+    // One message was found, and is shown two seconds later, with or without its headers.
     let found = at_times(&[(0, search), (3, headers), (2000, body)]);
     assert_eq!(found, is(&[(0, 4, "search "), (2000, 2001, "show message 9")]));
     let found = at_times(&[(0, search), (3, headers), (2000, headers), (2003, body)]);
     assert_eq!(found, is(&[(0, 4, "search "), (2000, 2004, "show message 9")]));
-    // Several were found, however long that took.
+    // Several were found, after whatever time.
     let found = at_times(&[(0, search), (900, "FETCH 4,9 (ENVELOPE)"), (901, headers), (902, body)]);
     assert_eq!(found, is(&[(0, 901, "search "), (901, 903, "show message 9")]));
     // Another message, or nothing more.
@@ -176,7 +177,7 @@ fn a_precise_login_takes_the_place_of_one_in_whole_seconds() {
     assert_eq!(login(&[(9_000_000, true), (9_700_000, false)]), (0, Some(9_700_000)));
     assert_eq!(login(&[(9_700_000, false), (10_000_000, true)]), (0, Some(9_700_000)));
     assert_eq!(login(&[(9_000_000, true)]), (0, Some(9_000_000)));
-    // The line of whole seconds may come behind the first command: it is no second login.
+    // A line in whole seconds may come after the first command: it is no second login.
     let mut grammar = Grammar::default();
     grammar.login(9_990_000, false);
     let command = |name: &str| Command {
@@ -216,7 +217,7 @@ fn a_page_lasts_from_its_first_command_to_its_last_answer_and_sums_bytes() {
     grammar.take(100, 20_000, command(r"STORE 4 +FLAGS (\Deleted)", 50, crate::trace::RecordOutcome::Ok));
     grammar.take(120, 20_000, command("EXPUNGE", 10, crate::trace::RecordOutcome::Error));
     let page = grammar.close().expect("open");
-    // The first answer came last: 150, not 130.
+    // The first command's answer came last: 150, not 130.
     assert_eq!((page.lasted(), page.cost.sent, page.cost.received), (Some(50), Some(6), None));
     assert_eq!(page.cost.outcome, crate::trace::RecordOutcome::Error);
 }

@@ -1,4 +1,4 @@
-//! Captures that look real and are not: nothing panics, and what is read is bounded.
+//! Damaged captures: nothing panics, and memory is bounded.
 
 use proptest::prelude::*;
 
@@ -8,15 +8,15 @@ use super::{
     *,
 };
 
-/// A way to spoil a file. Places and lengths are taken modulo what there is.
+/// A way to damage a file. Positions and lengths are taken modulo the file's size.
 #[derive(Debug, Clone)]
 enum Spoil {
     Byte(usize, u8),
-    /// Lengths, times and numbers are of four bytes: those at the edges.
+    /// Writes four bytes (a length, time or number) with an extreme value.
     Word(usize, u32),
     Cut(usize),
     Without(usize, usize),
-    /// Once more, at another place.
+    /// Repeats a part at another position.
     Again(usize, usize, usize),
     With(usize, Vec<u8>),
 }
@@ -44,7 +44,7 @@ fn spoiled(mut file: Vec<u8>, how: &Spoil) -> Vec<u8> {
             file.iter_mut().skip(at).take(1).for_each(|old| *old = *byte);
         }
         Spoil::Word(at, word) => {
-            // Most words stand at multiples of four.
+            // Most words are at multiples of four.
             let at = at % file.len().max(1) / 4 * 4;
             file.iter_mut().skip(at).zip(word.to_le_bytes()).for_each(|(old, new)| *old = new);
         }
@@ -62,14 +62,14 @@ fn spoiled(mut file: Vec<u8>, how: &Spoil) -> Vec<u8> {
     file
 }
 
-/// Of a pcap file: its numbers in either order, its times in either unit, and a link type.
+/// The header of a pcap file: either byte order, either time unit, and a link type.
 fn pcap_header(big: bool, nanos: bool, link: u32) -> Vec<u8> {
     let magic = if nanos { 0xa1b2_3c4d_u32 } else { 0xa1b2_c3d4 };
     let numbers = [magic, 0x0004_0002, 0, 0, 65_535, link];
     numbers.iter().flat_map(|number| if big { number.to_be_bytes() } else { number.to_le_bytes() }).collect()
 }
 
-/// A sound section and an interface of this link type: random blocks may follow.
+/// A valid section and an interface with this link type: random blocks may follow.
 fn pcapng_beginning(link: u8) -> Vec<u8> {
     let mut file = pcapng(&[], 4711);
     // After the section's 28 bytes come type and length of the interface's block, and its link type.
@@ -97,7 +97,7 @@ proptest! {
         tried("a.pcapng", [pcapng_beginning(link), bytes].concat());
     }
 
-    /// Sound blocks with packets of anything: what is behind the file format is reached every time.
+    /// Valid blocks with packets of random content: each case reaches the code behind the file format.
     #[test]
     fn no_packet_panics(
         packets in prop::collection::vec((any::<u32>(), prop::collection::vec(any::<u8>(), 0..120)), 1..10),
@@ -105,7 +105,7 @@ proptest! {
     ) {
         let mut file = pcap_header(false, false, link.into());
         for (at, mut bytes) in packets {
-            // IPv4 or IPv6 where it may begin, and TCP.
+            // IPv4 or IPv6 at its possible offsets, and TCP.
             if let (Some(version), true) = (version, bytes.len() > 9) {
                 (bytes[0], bytes[9]) = (version, 6);
             }
@@ -132,7 +132,7 @@ fn a_block_that_claims_to_be_huge_is_not_believed() {
 #[test]
 fn packets_of_unknown_interfaces_and_without_a_time_are_not_understood() {
     let mut file = pcapng(&SESSION, 4711);
-    // An enhanced packet of interface 7, and a simple one: they are told apart, and the session stands.
+    // An enhanced packet of interface 7, and a simple one: they are distinguished, and the session is kept.
     for (kind, body) in [(6_u32, [7_u32, 0, 0, 0, 0].as_slice()), (3, &[0])] {
         let length = u32::try_from(12 + 4 * body.len()).expect("short");
         let words = [kind, length].into_iter().chain(body.iter().copied()).chain([length]);

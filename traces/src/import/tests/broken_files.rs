@@ -1,8 +1,9 @@
-//! Files that break off, or cannot be unpacked, among others and alone.
+//! Files that are cut, or cannot be unpacked, among others and alone.
 
 use super::*;
 
-/// Commands of sessions with names that do not pack, 200 of them: some 60 kB, which all lie in what is looked at to tell the format.
+/// Commands of 200 sessions with incompressible names: some 60 kB, all within the part from which the format is
+/// detected.
 fn log() -> String {
     let one = |n: u64| {
         let session = format!("{:016x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -54,7 +55,7 @@ fn a_file_that_cannot_be_unpacked_does_not_stop_the_others() {
         let error = import_all(&[("old.log", broken)], &options()).expect_err("nothing");
         assert!(matches!(&error, ImportError::Open { name, .. } if name == "old.log"), "{error}");
     }
-    // Nothing but such files: the error says what each of them was.
+    // With no other files, the error names the problem of each.
     let files = [("a.gz", b"\x1f\x8b".to_vec()), ("b.gz", b"\x1f\x8b".to_vec())];
     let error = import_all(&files, &options()).expect_err("nothing").to_string();
     assert!(error.contains("a.gz: it breaks off before") && error.contains("b.gz: it breaks off before"), "{error}");
@@ -62,7 +63,7 @@ fn a_file_that_cannot_be_unpacked_does_not_stop_the_others() {
 
 #[test]
 fn a_session_whose_file_breaks_off_keeps_its_commands() {
-    // One side of a rawlog breaks off: what was asked stands, and the other side is read to its end.
+    // One side of a rawlog is cut: its commands are kept, and the other side is read to its end.
     let asked: String =
         (0..400).map(|n| format!("1795225172.{n:06} A{n} FETCH {} (RFC822)\n", n * 7919 % 1000)).collect();
     let answered: String = (0..400).map(|n| format!("1795225173.{n:06} A{n} OK fetched\n")).collect();
@@ -81,7 +82,7 @@ fn a_session_whose_file_breaks_off_keeps_its_commands() {
     let (shown, answers, is_cut) = shown_of(cut(&asked), whole(&answered));
     assert!((50..350).contains(&shown) && answers == shown && is_cut, "{shown} {answers}");
 
-    // Sessions that one file has to itself, or with others.
+    // Sessions that only one file has, and sessions in several.
     let marked: String = (0..400).map(|n| format!("<1795225172<A{n} FETCH {} BODY[]\n", n * 7919 % 1000)).collect();
     let page = |n: u32| {
         let say = |text: &str| format!("[21-Nov-2026 01:39:32 +0000]: <{n:x}> [{n:04X}] {text}\n");
@@ -97,7 +98,7 @@ fn a_session_whose_file_breaks_off_keeps_its_commands() {
 
 #[test]
 fn a_capture_that_cannot_be_read_on_says_so() {
-    // It breaks off where a packet ends: nothing but the reader's error tells that there was more.
+    // The file is cut between two packets: only the reader's error shows that there was more.
     let bytes = super::captures::pcap(&super::captures::SESSION, 4711);
     let failing = read::Broken(Some(io::Error::other("the disk is gone")));
     let open = || Ok(Box::new(io::Cursor::new(bytes).chain(failing)) as Box<dyn Read + Send>);

@@ -21,7 +21,7 @@ fn frame(packet: &Packet<'_>, port: u16) -> Vec<u8> {
     }
     let mut bytes = Vec::new();
     tcp.write(&mut bytes, text.as_bytes()).expect("memory");
-    // Ethernet fills short frames up; that is no part of what was said.
+    // Ethernet pads short frames; the padding is no part of the data.
     bytes.resize(bytes.len().max(60), 0);
     bytes
 }
@@ -56,7 +56,7 @@ pub(super) fn pcapng(packets: &[Packet<'_>], port: u16) -> Vec<u8> {
     };
     let section = [0x1a2b_3c4d_u32.to_le_bytes().as_slice(), &[1, 0, 0, 0], &[0xff; 8]].concat();
     block(0x0a0d_0d0a, &section);
-    // Ethernet, no limit, times in nanoseconds (option 9, one byte, filled up to four; end of options).
+    // Ethernet, no limit, times in nanoseconds (option 9, one byte, padded to four; end of options).
     block(1, &[1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
     for packet in packets {
         let bytes = frame(packet, port);
@@ -73,13 +73,13 @@ pub(super) fn pcapng(packets: &[Packet<'_>], port: u16) -> Vec<u8> {
     file
 }
 
-/// A session whose packets come twice, late, and cut at odd places.
+/// A session whose packets come twice, late, and cut at odd positions.
 pub(super) const SESSION: [Packet<'static>; 17] = [
     (0, true, 99, "S", ""),
     (1, false, 499, "S", ""),
     (2, false, 500, "", "* OK ready\r\n"),
     (10, true, 100, "", "A1 LOG"),
-    // What comes after is here first.
+    // A later segment comes first.
     (12, true, 113, "", "secret\r\n"),
     (13, true, 106, "", "IN joe "),
     (14, true, 106, "", "IN joe "),

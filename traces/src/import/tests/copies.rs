@@ -1,4 +1,4 @@
-//! Access logs that are there twice.
+//! Access logs that occur twice.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn line(second: u32, user: &str, request: &str, end: &str) -> String {
     format!("192.0.2.1 - {user} [21/Nov/2026:01:39:{second:02} +0000] \"GET {request} HTTP/1.1\" {end}\n")
 }
 
-/// A log of 60 requests of three users. Every fourth request is there twice in its second.
+/// A log of 60 requests of three users. Every fourth request occurs twice in its second.
 fn log() -> Vec<String> {
     let lines = |n: u32| {
         let one = line(n, ["ann", "joe", "sue"][n as usize % 3], &format!("/list?folderid={n}"), "200 99");
@@ -15,7 +15,7 @@ fn log() -> Vec<String> {
     (0..48).flat_map(lines).collect()
 }
 
-/// What the trace has, and how many requests were doubled. Parts are small: sorting goes through temporary files.
+/// The trace's requests, and the number of duplicates. Parts are small: sorting uses temporary files.
 fn imported(files: &[(&str, Vec<u8>)]) -> (Vec<String>, u64) {
     let (mut whole, tally) = shown(files, &options());
     for part in [1, 7] {
@@ -36,7 +36,7 @@ fn an_access_log_and_its_copies_count_once() {
     assert_eq!(imported(&[("access.log", bytes()), ("copy/access.log", bytes())]), (once.clone(), 60));
     assert_eq!(imported(&[("access.log.1.gz", gz()), ("access.log.1", bytes())]), (once.clone(), 60));
     assert_eq!(imported(&[("a", bytes()), ("b", gz()), ("c", bytes())]), (once.clone(), 120));
-    // Files that overlap, as a log that was copied while it was written to and its next one.
+    // Overlapping files, such as a log that was copied while it was written to, and its successor.
     let (first, next) = (lines[..37].concat(), lines[30..].concat());
     assert_eq!(
         imported(&[("access.log.1", first.clone().into()), ("access.log", next.clone().into())]),
@@ -46,7 +46,7 @@ fn an_access_log_and_its_copies_count_once() {
     // Files with nothing in common.
     let (first, next) = (lines[..30].concat(), lines[30..].concat());
     assert_eq!(imported(&[("access.log.1", first.into()), ("access.log", next.into())]), (once.clone(), 0));
-    // Another zone is the same time.
+    // Another zone with the same time.
     let there = lines.concat().replace(":01:39:", ":06:39:").replace("+0000", "+0500");
     assert_eq!(imported(&[("access.log", bytes()), ("there", there.into())]), (once, 60));
 }
@@ -67,7 +67,7 @@ fn lines_that_differ_are_requests_of_their_own() {
         let (taken, doubled) = imported(&[("a", one.clone().into()), ("b", other.clone().into())]);
         assert_eq!((taken.len(), doubled), (2, 0), "{other}");
     }
-    // What rules do not know is in no trace, and is not counted as doubled.
+    // Requests that no rule matches are in no trace, and are not counted as duplicates.
     let both = one + &line(5, "joe", "/wiki", "200 99");
     assert_eq!(imported(&[("a", both.clone().into()), ("b", both.into())]).1, 1);
 }

@@ -1,4 +1,4 @@
-//! Each format, by what a server would write.
+//! Each format, as a server would write it.
 
 use super::*;
 
@@ -21,7 +21,7 @@ Nov 21 01:39:41 mail dovecot: imap(joe)<8718><S1>: Disconnected: Logged out in=1
 Nov 21 01:39:50 mail dovecot: imap(ann): Disconnected: Logged out in=1 out=2
 ";
     let (shown, tally) = actions(&[("mail.log", log)], &options());
-    // Whole seconds: the end may lie anywhere in its own.
+    // Whole seconds: the end may lie anywhere in its second.
     assert_eq!(shown, ["0 joe login", "1000 ann login", "9999 joe leave"]);
     assert_eq!((tally.sessions, tally.without_end), (2, 1));
     let example = &tally.files[0].examples[0];
@@ -72,7 +72,7 @@ fn rawlogs_are_read_in_pairs_packed_or_not() {
     assert_eq!(tally.files.len(), 1);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[1].contains("\"u\":\"joe\"") && lines[1].ends_with("\"a\":\"login\",\"i\":true}"), "{text}");
-    // The literal in the answer looks like an answer, and is none: the list is complete at .260.
+    // The literal in the answer looks like an answer, but is none: the list is complete at .260.
     assert!(
         lines[2].contains("\"a\":\"list messages\",\"o\":\"INBOX/1:10\"") && lines[2].contains("\"d\":160000"),
         "{text}"
@@ -82,7 +82,7 @@ fn rawlogs_are_read_in_pairs_packed_or_not() {
         "{text}"
     );
     assert!(lines[4].contains("\"a\":\"leave\""), "{text}");
-    // One side alone: what was asked is known, how long it took is not.
+    // With one side alone, the commands are known and their durations are not.
     let (shown, _) = actions(&[("raw/joe/1.in", IN)], &options());
     assert_eq!(shown.len(), 4, "{shown:?}");
 }
@@ -140,7 +140,7 @@ fn access_logs_become_sessions_by_their_pauses() {
         "no line\n".to_owned(),
     ]
     .concat();
-    // Each took 0.25 s, so that a line may be a second and a quarter older than the one before it, and no more.
+    // Each took 0.25 s, so that a line may be up to 1.25 s older than the previous one.
     let back = |seconds: u32| {
         line("01:00:09", "joe", "GET /list", 200) + &line(&format!("01:00:{:02}", 9 - seconds), "joe", "GET /list", 200)
     };

@@ -1,10 +1,10 @@
-//! Whatever a file holds, nothing panics, and what can be read is.
+//! Hostile files: nothing panics, and the valid part is imported.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A sound beginning for each format, so that random bytes come to its importer.
+/// A valid beginning for each format, so that random bytes reach its importer.
 const BEGINNINGS: [(&str, &[u8]); 10] = [
     ("events", b"{\"event\":\"imap_command_finished\",\"start_time\":\"2026-11-21T01:39:32Z\","),
     ("mail.log", b"Nov 21 01:39:32 mail dovecot: imap-login: Login: user=<joe>, session=<S1>\nNov 21 01:39:33 m imap("),
@@ -18,7 +18,7 @@ const BEGINNINGS: [(&str, &[u8]); 10] = [
     ),
     ("a.har", b"{\"log\":{\"creator\":{},\"entries\":["),
     ("script", b"0.0\t/list\n"),
-    // pcap: little-endian, Ethernet; then a packet of 100 bytes at second 1, of which the rest follows.
+    // pcap: little-endian, Ethernet; then a packet of 100 bytes at second 1, whose rest follows.
     (
         "a.pcap",
         b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x01\0\0\0\
@@ -29,10 +29,10 @@ const BEGINNINGS: [(&str, &[u8]); 10] = [
 ];
 
 pub(super) fn tried(name: &str, bytes: Vec<u8>) {
-    // Small parts: temporary files are in it too.
+    // Small parts, so that temporary files are used too.
     let options = Options { part: 3, ..options() };
     if let Ok((text, _)) = import_all(&[(name, bytes)], &options) {
-        // What is written is a trace, whatever was read.
+        // The output is a trace, whatever the input.
         let mut reader = Reader::new(text.as_bytes()).expect("a trace");
         while reader.next_record().expect("sound").is_some() {}
     }
@@ -79,7 +79,7 @@ fn a_huge_line_is_passed_over_and_named() {
 
 #[test]
 fn a_packed_file_that_was_cut_gives_what_stands_before_and_says_where() {
-    // Sessions of names that do not pack: zstd gives a block at a time, and this has many.
+    // Sessions with incompressible names: zstd returns a block at a time, and this log has many.
     let log: String = (0_u64..4000)
         .map(|n| {
             let session = format!("{:016x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -95,7 +95,7 @@ fn a_packed_file_that_was_cut_gives_what_stands_before_and_says_where() {
         let cut = tally.files[0].cut.as_ref().expect("it was cut");
         let (line, byte) = place(cut).unwrap_or_else(|| panic!("{packing:?}: {cut}"));
         let units = tally.files[0].units;
-        // The place is where reading stopped: after the last whole line.
+        // The position is where reading stopped: after the last complete line.
         assert!(units > 2000 && units < 4000, "{packing:?}: {units}");
         assert!(line > units && byte > units * 200 && byte < log.len() as u64, "{packing:?}: {cut}, {units} units");
     }

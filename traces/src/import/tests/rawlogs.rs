@@ -1,4 +1,4 @@
-//! Rawlogs of many sessions: which files are read together, and how many are open at a time.
+//! Rawlogs of many sessions: the pairing of files, and the number of open ones.
 
 use std::sync::{
     Arc,
@@ -7,14 +7,14 @@ use std::sync::{
 
 use super::*;
 
-/// How many files are open, and how many were at most.
+/// The number of open files, and its maximum.
 #[derive(Default)]
 struct Descriptors {
     open: AtomicUsize,
     most: AtomicUsize,
 }
 
-/// A file that counts while it is open.
+/// A file that is counted while it is open.
 struct Counted(io::Cursor<Vec<u8>>, Arc<Descriptors>);
 
 impl Counted {
@@ -37,7 +37,7 @@ impl Drop for Counted {
     }
 }
 
-/// What the client says in a session, and what the server does.
+/// The client's and the server's side of a session.
 fn sides(number: u32) -> [(String, String); 2] {
     let name = format!("raw/joe/20261121-013932-{number}");
     let asked = format!("1795225172.{number:06} A1 LIST \"\" *\n1795225173.{number:06} A2 FETCH 4 (RFC822)\n");
@@ -64,7 +64,7 @@ fn two_files_at_most_are_open_whatever_their_order_and_number() {
     let bytes = |(name, text): (String, String)| (name, text.into_bytes());
     let (asked, answered): (Vec<_>, Vec<_>) =
         (0..300).map(|number| sides(number).map(bytes)).map(|[asked, answered]| (asked, answered)).unzip();
-    // As a folder has them; all clients before all servers; the other way round, from behind; one side alone.
+    // In the order of a folder; all clients before all servers; in reverse order; one side alone.
     let pairs: Vec<_> = asked.iter().cloned().zip(answered.iter().cloned()).flat_map(|(a, b)| [a, b]).collect();
     let apart = [asked.clone(), answered.clone()].concat();
     let reversed: Vec<_> = apart.iter().rev().cloned().collect();
@@ -92,7 +92,7 @@ fn a_side_that_is_there_twice_or_is_no_rawlog_is_read_by_itself() {
     let (text, tally, _) = import_counted(files);
     assert_eq!((tally.sessions, tally.actions, tally.doubled, tally.files.len()), (1, 3, 2, 2));
     assert!(!text.contains("unanswered"), "{text}");
-    // Its name ends as a rawlog's does, and it is something else.
+    // A file whose name ends like a rawlog's, with another format.
     let events = event("40.000", 3, "S1", "LIST", "\"\" \"*\"");
     let files = [file(&client, &asked), file(&server, &events)];
     for files in [files.to_vec(), files.iter().rev().cloned().collect()] {

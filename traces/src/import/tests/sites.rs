@@ -1,8 +1,8 @@
-//! Logs as sites have them: in local time, rotated, copied, of many files.
+//! Logs as real sites have them: in local time, rotated, copied, in many files.
 
 use super::*;
 
-/// A login line at `01:39:…` by a clock that is so many hours ahead.
+/// A login line at `01:39:…` by a clock that is this many hours ahead.
 fn login(hours: u32, second: &str, session: &str) -> String {
     let hour = 1 + hours;
     format!(
@@ -57,7 +57,7 @@ fn login_lines_in_local_time_are_brought_to_the_clock_of_the_events() {
         let zone = tally.zone.map(|zone| (zone.found, zone.asked, zone.agree, zone.of));
         assert_eq!(zone, (hours > 0).then(|| ("+02:00".to_owned(), None, 2, 2)));
     }
-    // All in one file, as Dovecot writes it, is no disorder.
+    // All lines in one file, as Dovecot writes it, are in order.
     let one: Vec<String> = [
         login(2, "10.250000", "S1"),
         format!("2026-11-21 03:39:10.503 stats: Info: {}", event("10.500", 3, "S1", "LIST", "\"\" \"*\"")),
@@ -68,7 +68,7 @@ fn login_lines_in_local_time_are_brought_to_the_clock_of_the_events() {
     let (shown, tally) = actions(&[("dovecot.log", &one.concat())], &options());
     assert_eq!(shown[..3], ["0 joe login", "250 joe list folders", "500 joe login"], "{shown:?}");
     assert_eq!((tally.sessions, tally.out_of_order), (2, 0));
-    // Who says the zone is believed; that it is at odds is said.
+    // A zone given as an option takes precedence; the disagreement is reported.
     let mut zoned = options();
     zoned.clock.zone = Some(7200);
     let files = [("dovecot.log", lines(2)), ("events", two_sessions())];
@@ -91,7 +91,7 @@ fn clocks_that_cannot_be_compared_are_an_error_that_names_the_zone() {
     assert!(apart.contains("+01:00 by 1") && apart.contains("+02:00 by 1") && apart.contains("--zone"), "{apart}");
     let strangers = said(login(1, "10.250000", "S7"));
     assert!(strangers.contains("no session is in both") && strangers.contains("--zone"), "{strangers}");
-    // A log of logins alone has nothing to be compared with.
+    // A log with logins alone has nothing to compare with.
     assert!(import_all(&[("log", login(1, "10.2", "S1").into_bytes())], &options()).is_ok());
 }
 
@@ -135,7 +135,7 @@ fn a_file_that_is_empty_or_foreign_among_others_is_passed_over() {
             ("old.trace", Some("it is a trace already"))
         ]
     );
-    // If nothing else is there, nothing comes of it.
+    // Without any other file the import fails.
     let said = |files: &[(&str, Vec<u8>)]| import_all(files, &options()).expect_err("nothing").to_string();
     assert_eq!(said(&files[..1]), "dovecot.log: it is empty");
     let nothing = said(&files[..3]);
@@ -144,7 +144,7 @@ fn a_file_that_is_empty_or_foreign_among_others_is_passed_over() {
 
 #[test]
 fn thousands_of_files_make_a_trace_that_can_be_read() {
-    // One line a session, as rawlogs have; a part of them is broken.
+    // One line per session, as in rawlogs; some of them are broken.
     let one = |number: u32| {
         let text = format!(
             "1795225172.{number:06} A1 LIST \"\" *\n{}",
@@ -177,7 +177,7 @@ fn the_same_log_twice_and_a_rawlog_beside_events_count_once() {
     let raw = "1795225150.500400 7 LIST \"\" \"*\"\n1795225151.500200 7 FETCH 4 (RFC822)\n1795225151.900000 8 NOOP\n";
     let files = [("raw/joe/20261121-013910-87.in", raw), ("events", events.as_str())];
     let (both, tally) = actions(&files, &options());
-    // The rawlog ends; the events do not say when.
+    // The rawlog ends; the events do not report when.
     let mut expected = once.clone();
     expected.insert(3, "1400 joe leave".to_owned());
     assert_eq!((both, tally.doubled, tally.sessions), (expected, 2, 2));
@@ -202,7 +202,7 @@ fn users_of_an_access_log_are_told_apart_behind_virtual_hosts_and_proxies() {
     let hosts =
         ["mail.example:443 192.0.2.1 - -", "mail.example:443 192.0.2.2 - -", "mail.example:443 2001:db8::1 - joe"];
     assert_eq!(users(&hosts.map(|who| line(who, ""))), ["192.0.2.1 Firefox", "192.0.2.2 Firefox", "joe"]);
-    // X-Forwarded-For in the place of the address: the first is the client, whatever proxies there were.
+    // X-Forwarded-For in place of the address: the first is the client, after any number of proxies.
     let lists = [
         "192.0.2.1, 10.0.0.7 - -",
         "192.0.2.1, 10.0.0.8, 10.0.0.9 - -",
@@ -216,7 +216,7 @@ fn users_of_an_access_log_are_told_apart_behind_virtual_hosts_and_proxies() {
         users(&ends.map(|end| line("10.0.0.7 - -", end))),
         ["10.0.0.7 Firefox", "192.0.2.1 Firefox", "192.0.2.2 Firefox"]
     );
-    // As before.
+    // The usual forms.
     let plain = ["client.example - -", "192.0.2.1 - john doe", "192.0.2.1:4711 - -"];
     assert_eq!(users(&plain.map(|who| line(who, ""))), ["192.0.2.1 Firefox", "client.example Firefox", "john doe"]);
 }
@@ -231,7 +231,7 @@ fn clients_with_names_are_told_apart_from_virtual_hosts() {
         user.strip_suffix(" Firefox").unwrap_or(user).to_owned()
     };
     for (who, expected) in [
-        // HostnameLookups On; with identd, and with names of users that have spaces.
+        // HostnameLookups On; with identd, and with user names that contain spaces.
         ("client.example - -", "client.example"),
         ("client.example - joe", "joe"),
         ("client.example - john doe", "john doe"),
@@ -249,7 +249,7 @@ fn clients_with_names_are_told_apart_from_virtual_hosts() {
         ("mail.example localhost - john doe", "john doe"),
         ("mail.example client.example ident joe", "joe"),
         ("mail client - -", "client"),
-        // Hosts and clients that have no names.
+        // Hosts and clients without names.
         ("192.0.2.9:443 192.0.2.1 - -", "192.0.2.1"),
         ("192.0.2.9:443 client.example - -", "client.example"),
         ("[2001:db8::9]:443 2001:db8::1 - -", "2001:db8::1"),
@@ -274,7 +274,7 @@ fn roundcube_as_it_writes_literals_and_names() {
         say(10, "S: A0002 OK [READ-WRITE] done"),
         say(10, "C: A0003 UID FETCH 4:9 (UID RFC822.SIZE BODY.PEEK[HEADER.FIELDS (SUBJECT)])"),
         say(10, "S: * 4 FETCH (UID 4 BODY[HEADER.FIELDS (SUBJECT)] {26}"),
-        // A literal as it is, with an empty line; a mark in it is no command.
+        // A verbatim literal, with an empty line; a mark in it is no command.
         say(10, "S: Subject: hello\n\nC: A0009 LOGOUT\n"),
         say(10, "S: )"),
         say(11, "S: A0003 OK done"),
@@ -283,7 +283,7 @@ fn roundcube_as_it_writes_literals_and_names() {
         say(20, &format!("S: first\n{long}... [truncated 5000 bytes]")),
         say(21, "S: )"),
         say(21, "S: A0004 OK done"),
-        // What is sent as a literal, too.
+        // A literal that the client sends, too.
         say(30, "C: A0005 APPEND Sent (\\Seen) {9000}"),
         say(30, &format!("C: From: joe\n{long}... [truncated 5000 bytes]")),
         say(31, "S: A0005 OK done"),
@@ -302,7 +302,7 @@ fn roundcube_as_it_writes_literals_and_names() {
     let file = &tally.files[0];
     assert_eq!((file.not_understood, file.beside), (0, 1), "{file:?}");
     assert_eq!((tally.unknown.len(), tally.dropped["APPEND"], tally.doubled), (0, 1, 0), "{tally:?}");
-    // Names are left out, so each session is a user of its own; all is answered, and what was cut counts.
+    // Names are omitted, so each session is a user of its own; all commands are answered, and the cut bytes count.
     let other = log.replace("<abc>", "<def>").replace("[1A2B]", "[3C4D]");
     let (text, _) = import_all(&[("a", log.clone().into()), ("b", other.into())], &options()).expect("a trace");
     assert!(!text.contains("unanswered"), "{text}");

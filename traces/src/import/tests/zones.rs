@@ -1,4 +1,4 @@
-//! Lines that say no zone beside times that are known, of every kind.
+//! Lines without a zone beside known times, of every kind.
 
 use super::*;
 
@@ -8,7 +8,7 @@ const COURIER: &str =
 const LOGOUT: &str =
     "2026-11-21 02:39:40 imap(joe)<87><S1>: Info: Disconnected: Logged out in=1 out=2 deleted=0 body_count=1\n";
 
-/// What has times that are known: a file of each format.
+/// Sources with known times: a file of each format.
 fn zoned() -> Vec<(&'static str, Vec<u8>)> {
     let access = "192.0.2.1 - joe [21/Nov/2026:01:39:32 +0000] \"GET /list HTTP/1.1\" 200 5\n";
     let rawlog = "1795225172.100000 A1 SELECT INBOX\n";
@@ -46,7 +46,7 @@ fn every_mix_of_local_and_known_times_asks_for_the_zone() {
                 assert_eq!((tally.sessions, tally.zone), (2, None), "{name}");
             }
         }
-        // Alone each is taken, as ever.
+        // Alone each is imported, as always.
         assert!(import_all(&[(name, bytes)], &options()).is_ok(), "{name}");
     }
     for alone in [LOGIN, COURIER] {
@@ -58,7 +58,7 @@ fn every_mix_of_local_and_known_times_asks_for_the_zone() {
 #[test]
 fn one_line_in_local_time_is_a_mix_and_within_one_file_too() {
     let events = event("32.000", 3, "S1", "LIST", "");
-    // A logout alone, of a session that is in events: when it logged in is in no line.
+    // A logout alone, of a session with events: no line has the time of its login.
     let error = import_all(&[("mail.log", LOGOUT.into()), ("events", events.clone().into())], &options());
     assert!(error.expect_err("two clocks").to_string().contains("--zone"));
     let one = [LOGIN, &LOGIN.replace("02:39:32", "01:39:32+00:00").replace("S1", "T1")].concat();
@@ -100,7 +100,7 @@ fn what_is_no_zone_or_told_by_few_is_an_error_that_names_the_zone() {
     let silent = import_of(30, "01:24", None).expect_err("no zone");
     assert!(silent.contains("-00:15 ahead of UTC, which is no zone of any place"), "{silent}");
     assert!(silent.contains("--zone"), "{silent}");
-    // Who says the zone is believed, and what is none is not held against it.
+    // A zone given as an option takes precedence, and lines without a zone do not count against it.
     for (sessions, time, zone) in [(9, "07:24", 5 * 3600 + 45 * 60), (30, "01:24", 0)] {
         let (_, tally) = import_of(sessions, time, Some(zone)).expect("as asked for");
         assert_eq!((tally.zone, tally.sessions), (None, u64::from(sessions)));

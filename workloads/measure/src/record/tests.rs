@@ -72,7 +72,7 @@ fn the_same_report_comes_out_again() {
     let read = through_a_file(&record);
     assert_eq!(read, record);
     let again = read.report().expect("it makes sense");
-    // Text shows every bit of a number that JSON shows.
+    // The text shows every bit of a number that JSON shows.
     let text = |report: &Report| serde_json::to_string(report).expect("JSON");
     assert_eq!(text(&again), text(&report));
     assert!(report.total.ledger.in_flight > 0 && report.total.response_time_ms.censored > 0, "all is in it");
@@ -88,7 +88,7 @@ fn the_same_report_comes_out_again() {
             assert_eq!(of(&again), of(&report), "{family:?}");
         }
     }
-    // And from there the same record.
+    // The same record is made from the computed report.
     assert_eq!(again.record(|phase| phase == "spike"), record);
 }
 

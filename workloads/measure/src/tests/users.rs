@@ -1,4 +1,4 @@
-//! What the recorder tells of users: who got what, and how they came.
+//! Figures of users: fairness and arrivals.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn users_that_are_refused_every_time_show_in_fairness() {
             request(&mut recorder, user, 0, at(1000 * n), fate, ms(10));
         }
     }
-    // Late is as good as nothing, and of another phase.
+    // Late answers count as none, and this is another phase.
     request(&mut recorder, 0, 0, at(11_000), Fate::Served, ms(10));
     request(&mut recorder, 1, 0, at(11_000), Fate::Served, ms(1500));
     let report = finish(recorder);

@@ -11,19 +11,19 @@ use crate::{
     plan::LoadPlan,
 };
 
-/// The ledgers of a run: requests, background activity, numbers of requests, refusals of balancers.
+/// The ledgers of a run: requests, background activity, request numbers, refusals by balancers.
 #[derive(Debug)]
 pub(crate) struct Books {
     pub(super) recorder: Recorder,
     /// `None`: requests carry no number.
     numbers: Option<Numbers>,
-    /// Refusals of balancers before services.
+    /// Refusals by balancers in front of services.
     turned_back: BTreeMap<String, TurnedBack>,
     /// Background activities in flight.
     background: u64,
-    /// Why not all was sent that was to be.
+    /// Reasons for which a part of the plan was not sent.
     faults: Vec<String>,
-    /// Requests that the generator itself had no room for.
+    /// Requests for which the generator had no resources.
     shortages: Shortages,
 }
 
@@ -46,30 +46,31 @@ impl Books {
         }
     }
 
-    /// Background activity begins: the phase in whose ledger it is.
+    /// Begins a background activity, and returns the phase in whose ledger it is.
     pub(super) fn begin_background(&mut self, call: &Call, at: Timestamp) -> usize {
         self.background += 1;
         self.recorder.begin_background(at, call.want == Want::Check)
     }
 
-    /// The client gate is asked about the user's request.
+    /// Notes that the client gate is asked about the user's request.
     pub(super) fn asked<C>(&mut self, user: &mut UserTask<C>, now: Timestamp) {
         user.open.iter_mut().for_each(|open| self.recorder.asked(&mut open.ticket, now));
     }
 
-    /// The client gate has kept the user's request back until then.
+    /// Notes that the client gate has held the user's request until `until`.
     pub(super) fn let_go<C>(&mut self, user: &mut UserTask<C>, until: Timestamp) {
         user.open.iter_mut().for_each(|open| self.recorder.let_go(&mut open.ticket, until));
     }
 
-    /// A number for the user's request, which is about to be written if there is a connection for it. Background activity has none.
+    /// A number for the user's request, which is about to be written if there is a connection for it. Background
+    /// activity has none.
     pub(crate) fn number<C>(&mut self, user: &mut UserTask<C>) -> Option<u64> {
         let sending = user.in_flight_mut()?;
         sending.number = self.numbers.as_mut().filter(|_| sending.background.is_none()).map(Numbers::give);
         sending.number
     }
 
-    /// A connection was made for the user's request.
+    /// Counts a connection for the user's request.
     pub(crate) fn connected<C>(&mut self, user: &UserTask<C>, took: Duration) {
         if let Some(open) = &user.open {
             self.recorder.connected(&open.ticket, took);
@@ -79,7 +80,7 @@ impl Books {
         }
     }
 
-    /// The user's request is written now.
+    /// Notes that the user's request is written now.
     pub(crate) fn sends<C>(&mut self, user: &mut UserTask<C>, now: Timestamp) {
         let UserTask { open: Some(open), phase: UserPhase::InFlight(sending), .. } = user else { return };
         let again = std::mem::replace(&mut sending.written, true);
@@ -94,7 +95,8 @@ impl Books {
         }
     }
 
-    /// The balancer before this service refused the user's request, as if it had been written and answered.
+    /// Counts a refusal of the user's request by the balancer of this service, as if the request had been written and
+    /// answered.
     pub(crate) fn turned_back<C>(&mut self, user: &mut UserTask<C>, service: &str) {
         user.setback.turned_back = true;
         if !self.turned_back.contains_key(service) {
@@ -108,7 +110,7 @@ impl Books {
         }
     }
 
-    /// The wait for an answer is over. Counts what the service answered, or why it did not.
+    /// Ends the wait for an answer: counts the answer, or the reason that there was none.
     pub(super) fn wait_is_over<C>(&mut self, user: &UserTask<C>, sending: &InFlight, is: &Outcome<'_>) {
         match is.end {
             End::OutOfPorts => self.shortages.ports += 1,
@@ -123,14 +125,14 @@ impl Books {
         }
         let Some(open) = &user.open else { return };
         match (answer, is.error) {
-            // A balancer's refusal is no answer of the service's, though users take it for one.
+            // A balancer's refusal is no answer of the service, though users take it for one.
             (Some(answer), _) if !user.setback.turned_back => self.recorder.answered(&open.ticket, answer.status),
             (_, Some(error)) => self.recorder.went_wrong(&open.ticket, error),
             _ => {}
         }
     }
 
-    /// Background activity has ended so; `None`: the run ends first.
+    /// Ends a background activity with this outcome; `None`: the run ends first.
     pub(super) fn end_background(&mut self, sending: &InFlight, ended: Option<(Fate, Ending)>) {
         let Some(phase) = sending.background else { return };
         self.background -= 1;
@@ -144,7 +146,7 @@ impl Books {
         }
     }
 
-    /// The user's request, if one is open, ends so; `begun`: when the host began with it, if it has.
+    /// Ends the user's open request, if there is one; `begun`: when the host began with it, if it has.
     pub(super) fn end<C>(&mut self, user: &mut UserTask<C>, begun: Option<Timestamp>, fate: Fate, now: Timestamp) {
         let Some(mut open) = user.open.take() else { return };
         if let Some(begun) = begun {
@@ -153,12 +155,12 @@ impl Books {
         self.recorder.end(open.ticket, fate, now);
     }
 
-    /// Why a part of the plan could not be sent.
+    /// Notes why a part of the plan could not be sent.
     pub(super) fn fault(&mut self, reason: String) {
         self.faults.push(reason);
     }
 
-    /// Requests that are written, and background activities.
+    /// The numbers of written requests and of background activities in flight.
     pub(super) fn in_flight(&self) -> (u64, u64) {
         (self.recorder.in_flight(), self.background)
     }

@@ -1,4 +1,4 @@
-//! The users' own policies, which are asked before a request is sent: a user that is held there is data, and takes no fiber.
+//! Client-side policies, which are asked before a request is sent: a held user is data, and occupies no fiber.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,25 +10,26 @@ use super::{
 };
 use crate::{
     client::{Asked, ClientGauges, Clients, Decided, Member, NOTE, Pass, clients},
-    host::{End, Limit},
+    host::{End, RequestDeadline},
     measure::Fate,
     persona::Call,
     plan::{LoadPlan, Marks},
 };
 
-/// Least pause of a user that sends again after a refusal of the client gate: without one it would ask for ever at one moment.
+/// The smallest pause of a user that sends again after a refusal of the client gate: without it the user would ask for
+/// ever at one moment.
 pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 
 /// The client gate of a pool of users.
 #[derive(Debug)]
 pub(super) struct UserGate<C> {
-    /// A user lies in its own policy while that holds its request.
+    /// The policies. A user is stored in its own policy while that holds its request.
     clients: Clients<Option<Box<UserTask<C>>>>,
     marks: Marks,
     timeout: Duration,
     renewed_in: Vec<usize>,
-    /// When those that are held lose their patience.
-    limits: BTreeMap<(Timestamp, JobId), Member>,
+    /// The ends of the patience of held users.
+    deadlines: BTreeMap<(Timestamp, JobId), Member>,
 }
 
 /// The client gate's answer to a user's request.
@@ -36,15 +37,15 @@ pub(super) struct UserGate<C> {
 pub(super) enum GateAnswer<C> {
     /// The host may send it.
     Go(Box<UserTask<C>>),
-    /// It is not to be sent.
+    /// The host must not send it.
     Refused(Box<UserTask<C>>, RetryHint),
-    /// The gate sees to the user.
+    /// The gate keeps the user.
     Wait,
 }
 
 impl<C> UserGate<C> {
     pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
-        // A crowd is made of the same plan, which checks it.
+        // The crowd was made of the same plan, and has checked it.
         let clients = clients(plan.client.as_ref()?, seed_for(plan.seed, "clients")).ok()?;
         Some(Self::with(clients, plan))
     }
@@ -55,7 +56,7 @@ impl<C> UserGate<C> {
             marks: plan.marks.clone(),
             timeout: plan.timeout,
             renewed_in: plan.client.iter().flat_map(|client| client.renewed_in.clone()).collect(),
-            limits: BTreeMap::new(),
+            deadlines: BTreeMap::new(),
         }
     }
 
@@ -73,27 +74,27 @@ impl<C> UserGate<C> {
     }
 
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        let limit = self.limits.keys().next().map(|&(at, _)| at);
-        [self.clients.next_wake(), limit].into_iter().flatten().min()
+        let deadline = self.deadlines.keys().next().map(|&(at, _)| at);
+        [self.clients.next_wake(), deadline].into_iter().flatten().min()
     }
 
     pub(super) fn holds_users(&self) -> bool {
-        !self.limits.is_empty()
+        !self.deadlines.is_empty()
     }
 
-    /// Gives everybody back who is held.
+    /// Removes all held users.
     pub(super) fn close(mut self, now: Timestamp) -> Vec<Box<UserTask<C>>> {
-        let limits = std::mem::take(&mut self.limits);
-        limits.into_iter().filter_map(|((_, id), member)| self.clients.left(member, id, now).flatten()).collect()
+        let deadlines = std::mem::take(&mut self.deadlines);
+        deadlines.into_iter().filter_map(|((_, id), member)| self.clients.left(member, id, now).flatten()).collect()
     }
 
-    /// Until when the user waits for its request.
-    fn limit(&self, user: &UserTask<C>, call: &Call) -> Limit {
-        Limit::of(self.timeout, call, user.at, user.patience_factor())
+    /// The limit of the user's wait for its request.
+    fn deadline_of(&self, user: &UserTask<C>, call: &Call) -> RequestDeadline {
+        RequestDeadline::of(self.timeout, call, user.at, user.patience_factor())
     }
 
-    /// The tags of a request; `told`: the answer before said not to retry.
-    fn tags(&self, user: u64, call: &Call, told: bool, limit: Limit) -> Tags {
+    /// The tags of a request; `told`: the previous answer advised against a retry.
+    fn tags(&self, user: u64, call: &Call, told: bool, deadline: RequestDeadline) -> Tags {
         Tags {
             kind: call.kind,
             class: call.class,
@@ -102,13 +103,14 @@ impl<C> UserGate<C> {
             criticality: self.marks.criticality.get(&call.class).copied().unwrap_or_default(),
             attempt: call.attempt,
             told_not_to_retry: told && call.attempt > 0,
-            deadline: Some(limit.at),
+            deadline: Some(deadline.at),
         }
     }
 }
 
 impl<C> UserPool<C> {
-    /// Asks the client gate about a request that its user wants to send now; `kept_until`: it was sent back until then.
+    /// Asks the client gate about a request that its user wants to send now; `kept_until`: the end of the time for
+    /// which the gate had sent it back.
     pub(super) fn ask(
         &mut self,
         mut user: Box<UserTask<C>>,
@@ -120,8 +122,8 @@ impl<C> UserPool<C> {
             user.phase = UserPhase::InFlight(InFlight::new(call, None));
             return GateAnswer::Go(user);
         };
-        let (entered, member, limit) = (user.at, client.member, gate.limit(&user, &call));
-        let tags = gate.tags(user.number, &call, client.told_not_to_retry, limit);
+        let (entered, member, deadline) = (user.at, client.member, gate.deadline_of(&user, &call));
+        let tags = gate.tags(user.number, &call, client.told_not_to_retry, deadline);
         self.books.asked(&mut user, now);
         let mut waiting = Some((user, call));
         let hold = |id| {
@@ -133,7 +135,7 @@ impl<C> UserPool<C> {
         let asked = gate.clients.ask(member, tags, entered, None, now, hold);
         let answer = match (asked, waiting) {
             (Asked::Held(id), _) => {
-                gate.limits.insert((limit.at, id), member);
+                gate.deadlines.insert((deadline.at, id), member);
                 GateAnswer::Wait
             }
             (Asked::Go(pass), Some((mut user, mut call))) => {
@@ -146,11 +148,11 @@ impl<C> UserPool<C> {
             }
             (Asked::Refused(hint), Some((user, _))) => GateAnswer::Refused(user, hint),
             (Asked::ComeBack(wait), Some((mut user, call))) => {
-                // A policy that sends users back at once must not stop the time.
+                // A policy that sends users back with a wait of 0 must not stop virtual time.
                 let again = now + if wait.is_zero() { LEAST_PAUSE } else { wait };
-                let late = limit.at <= again;
-                let at = if late { limit.at.max(now) } else { again };
-                user.phase = if late { over(limit) } else { UserPhase::SentBack(call, again) };
+                let late = deadline.at <= again;
+                let at = if late { deadline.at.max(now) } else { again };
+                user.phase = if late { over(deadline) } else { UserPhase::SentBack(call, again) };
                 self.timers.keep_at_gate(&user);
                 self.timers.wake_from_gate(user, at);
                 GateAnswer::Wait
@@ -161,14 +163,15 @@ impl<C> UserPool<C> {
         answer
     }
 
-    /// A request that the client gate had let go has ended so; `begun`: when the host began with it, if it has.
+    /// Tells the client gate how a request that it had released has ended; `begun`: when the host began with it, if it
+    /// has.
     pub(super) fn leave_gate(&mut self, user: &mut UserTask<C>, begun: Option<Timestamp>, fate: Fate, now: Timestamp) {
         let (Some(gate), Some(client)) = (&mut self.gate, &mut user.client) else { return };
         let Some(pass) = client.pass.take() else { return };
         let outcome = match fate {
             Fate::Served => Outcome::Served,
             Fate::Rejected => Outcome::Overloaded { retry: !client.told_not_to_retry },
-            // The generator came too late to begin with it.
+            // The generator was too late to begin it.
             _ if begun.is_none() => Outcome::Ignored,
             Fate::TimedOut => Outcome::TimedOut,
             Fate::ConnectTimedOut | Fate::ConnectFailed => Outcome::Unavailable,
@@ -180,22 +183,23 @@ impl<C> UserPool<C> {
         self.poll_gate(now);
     }
 
-    /// A phase of the plan begins.
+    /// Begins a phase of the plan.
     pub(super) fn renew_gate(&mut self, phase: usize, now: Timestamp) {
         let Some(gate) = self.gate.as_mut().filter(|gate| gate.renewed_in.contains(&phase)) else { return };
         gate.clients.renew(now);
         self.poll_gate(now);
     }
 
-    /// Does what is due at the client gate: the end of a held user's patience, if that comes before the next wake-up of a policy.
+    /// Carries out what is due at the client gate: the end of a held user's patience, if that comes before the next
+    /// wake-up of a policy.
     pub(super) fn tend_gate(&mut self, now: Timestamp) {
         let Some(gate) = &mut self.gate else { return };
         let wake = gate.clients.next_wake();
-        if let Some(first) = gate.limits.first_entry().filter(|first| wake.is_none_or(|wake| first.key().0 < wake)) {
+        if let Some(first) = gate.deadlines.first_entry().filter(|first| wake.is_none_or(|wake| first.key().0 < wake)) {
             let ((_, id), member) = first.remove_entry();
             if let Some(mut user) = gate.clients.left(member, id, now).flatten() {
                 if let UserPhase::AtGate(call, _) = &user.phase {
-                    user.phase = over(gate.limit(&user, call));
+                    user.phase = over(gate.deadline_of(&user, call));
                 }
                 self.timers.wake_from_gate(user, now);
             }
@@ -203,7 +207,7 @@ impl<C> UserPool<C> {
         self.poll_gate(now);
     }
 
-    /// Lets users go on about whose held requests the client gate has decided.
+    /// Continues the users whose held requests the client gate has decided about.
     fn poll_gate(&mut self, now: Timestamp) {
         while let Some(gate) = &mut self.gate
             && let Some(decided) = gate.clients.poll(now)
@@ -214,7 +218,7 @@ impl<C> UserPool<C> {
             };
             let Some(mut user) = user else { continue };
             let UserPhase::AtGate(mut call, id) = std::mem::take(&mut user.phase) else { continue };
-            gate.limits.remove(&(gate.limit(&user, &call).at, id));
+            gate.deadlines.remove(&(gate.deadline_of(&user, &call).at, id));
             user.phase = match decision {
                 Ok(pass) => {
                     self.books.let_go(&mut user, now);
@@ -229,7 +233,7 @@ impl<C> UserPool<C> {
 }
 
 impl<C> UserTask<C> {
-    /// The client gate lets its request go.
+    /// Takes the pass of a released request.
     fn takes(&mut self, pass: Pass, call: &mut Call) {
         put_note(call, pass.note());
         if let Some(client) = &mut self.client {
@@ -251,7 +255,7 @@ fn put_note(call: &mut Call, note: Option<Note>) {
     call.headers = lines.into();
 }
 
-/// The request has waited as long as it may.
-fn over(limit: Limit) -> UserPhase {
-    UserPhase::NeverSent(if limit.end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut })
+/// The end of a request that has waited as long as it may.
+fn over(deadline: RequestDeadline) -> UserPhase {
+    UserPhase::NeverSent(if deadline.end == End::GaveUp { NeverSent::GaveUp } else { NeverSent::TimedOut })
 }

@@ -1,4 +1,4 @@
-//! An operator's changes to a run while it goes on.
+//! An operator's changes during a run.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -14,38 +14,39 @@ use crate::{
     schedule::{Arrival, ScheduleChange},
 };
 
-/// As far apart as users of a step in the plan.
+/// The time between arrivals, as in an upward jump of the plan.
 const APART: Duration = Duration::from_micros(100);
 
 #[derive(Debug, Default)]
 pub(super) struct Overrides {
     /// Users that arrive and depart in addition to the plan's, in order of time.
     unplanned: BTreeMap<(Timestamp, u64), ScheduleChange>,
-    /// How many users were added.
+    /// The number of users added.
     added: u32,
-    /// Share of time-outs and patience that is left; `None`: all.
+    /// The share of time-outs and patience that users wait; `None`: all.
     pub(super) patience_factor: Option<f64>,
 }
 
 impl Overrides {
-    /// When the next user arrives or departs that is not in the plan.
+    /// The time of the next arrival or departure that is not in the plan.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         self.unplanned.keys().next().map(|&(at, _)| at)
     }
 
-    /// The next user that arrives or departs, and when.
+    /// The next arrival or departure, and its time.
     pub(super) fn next(&mut self) -> Option<(Timestamp, ScheduleChange)> {
         self.unplanned.pop_first().map(|((at, _), what)| (at, what))
     }
 
-    /// The run is over: no user arrives any more.
+    /// Ends the run: no user arrives any more.
     pub(super) fn clear(&mut self) {
         self.unplanned.clear();
     }
 }
 
 impl<C> UserPool<C> {
-    /// Carries out an operator's commands. After the end of the plan there is nothing to do: users that came then would never leave.
+    /// Carries out an operator's commands. After the end of the plan they have no effect: users that arrived then would
+    /// never leave.
     pub(crate) fn apply(&mut self, commands: VecDeque<UserCommand>, now: Timestamp) {
         for command in commands {
             match command {
@@ -55,7 +56,7 @@ impl<C> UserPool<C> {
                         let (user, added) = (self.schedule.one_more(), self.overrides.added);
                         self.overrides.added = added.saturating_add(1);
                         let key = seed_for(u64::from(added), "users asked for");
-                        // From the other end of the accounts: the plan's users have the first ones.
+                        // Accounts from the other end: the plan's users have the first ones.
                         let slot = u32::MAX - added;
                         let stays = Stay::Forever;
                         let arrival = Arrival { user, key, slot, class, stay: stays, role: None, script: None };

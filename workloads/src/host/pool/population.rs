@@ -1,13 +1,13 @@
 use std::collections::{BTreeSet, HashSet};
 
-/// Closed users: those who stay until the plan lets them go.
+/// Closed users, which stay until the plan lets them leave.
 #[derive(Debug, Default)]
 pub(super) struct Population {
-    /// A tree, since a table of a hundred thousand would stop everything for some milliseconds whenever it grows.
+    /// A tree, since a hash table of a hundred thousand would stop the thread for some milliseconds whenever it grows.
     present: BTreeSet<u64>,
-    /// Of these, the ones that are to leave as soon as their request has ended.
+    /// Those among them that leave as soon as their request has ended.
     leaving: HashSet<u64>,
-    /// How many have left by themselves.
+    /// The number of users that left on their own.
     left_early: u64,
 }
 
@@ -16,7 +16,8 @@ impl Population {
         self.present.insert(user);
     }
 
-    /// The plan lets this user go. One that has left by itself is not waited for: its number would never be taken out again.
+    /// Lets this user leave, as planned. A user that has left on its own is not recorded: its number would never be
+    /// removed again.
     pub(super) fn let_go(&mut self, user: u64) {
         if self.present.contains(&user) {
             self.leaving.insert(user);
@@ -27,7 +28,7 @@ impl Population {
         !self.leaving.is_empty() && self.leaving.contains(&user)
     }
 
-    /// The user leaves now; `over`: with the end of the run.
+    /// Removes a user that leaves now; `over`: with the end of the run.
     pub(super) fn leaves(&mut self, user: u64, over: bool) {
         let was_to_stay = self.present.remove(&user);
         let was_let_go = self.leaving.remove(&user);

@@ -3,7 +3,7 @@ use controllers::{Class, Timestamp};
 use super::*;
 use crate::{
     persona::{Answer, Purpose},
-    plan::{Load, LoadPlan, OnTrouble, Users},
+    plan::{FailureRule, Load, LoadPlan, Users},
     testing::url_plan,
 };
 
@@ -11,7 +11,7 @@ mod gate;
 mod overrides;
 mod setback;
 
-/// First draws of the users of a class, in order of arrival.
+/// The first draws of the users of a class, in order of arrival.
 fn draws(plan: &LoadPlan, class: u8) -> Vec<f64> {
     let mut pool: UserPool<()> = UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, false);
     pool.advance(Timestamp::from_secs(1));
@@ -25,7 +25,7 @@ fn one_more_class_does_not_shift_the_draws_of_another() {
     let mut plan = url_plan(&[("all", 10, 5)]);
     let alone = draws(&plan, 0);
     assert_eq!(alone.len(), 5);
-    // They come in between, so that numbers of users are others.
+    // They arrive in between, so that the users have other numbers.
     plan.phases[0].loads.insert(0, Load::Users { from: 3, to: 3, class: Class(1) });
     assert_eq!(draws(&plan, 1).len(), 3);
     assert_eq!(draws(&plan, 0), alone);
@@ -43,7 +43,7 @@ fn a_redirect_that_is_written_again_on_a_new_connection_is_one_hop() {
     let mut user = pool.take(now).expect("a user");
     assert_eq!(pool.books.number(&mut user), Some(0));
     pool.books.sends(&mut user, now);
-    // As `go_on` leaves a user that was redirected.
+    // The state in which `go_on` leaves a redirected user.
     let sending = user.in_flight_mut().expect("a request");
     sending.call.hop = 1;
     sending.written = false;
@@ -64,12 +64,12 @@ fn a_redirect_that_is_written_again_on_a_new_connection_is_one_hop() {
 
 #[test]
 fn users_that_leave_by_themselves_are_forgotten() {
-    // Every second 100 users come and all but one go; a reject makes a user leave for good.
+    // In every second 100 users arrive and all but one leave; after a reject a user leaves for good.
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"];
     let phases = names.iter().enumerate().map(|(n, name)| (*name, 1, if n % 2 == 0 { 1 } else { 100 }));
     let mut plan = url_plan(&phases.collect::<Vec<_>>());
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
-    users.behaviour.on_reject = OnTrouble::Leave;
+    users.behaviour.on_reject = FailureRule::Leave;
     let mut pool: UserPool<()> = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
     let rejected = Answer { status: 503, headers: &[], body: b"" };
     for second in 0..11 {
@@ -86,7 +86,7 @@ fn users_that_leave_by_themselves_are_forgotten() {
 
 #[test]
 fn a_user_between_requests_takes_little_memory() {
-    // A hundred thousand of them wait at a time.
+    // Up to a hundred thousand of them wait.
     let bytes = size_of::<UserTask<()>>();
     assert!(bytes <= 512, "{bytes}");
 }

@@ -5,19 +5,19 @@ use controllers::Timestamp;
 use super::user::UserTask;
 use crate::persona::Pause;
 
-/// Users that are quiet, and when each is due.
+/// Quiet users, and the time at which each is due.
 #[derive(Debug)]
 pub(super) struct Timers<C> {
     heap: BinaryHeap<TimerEntry<C>>,
-    /// While an operator's pause lasts: since when, and the users whose timers it has stopped.
+    /// During an operator's pause: its start, and the users whose timers it has stopped.
     paused: Option<(Timestamp, Vec<TimerEntry<C>>)>,
-    /// Users whose timers were stopped by the end of the run. They and their connections are dropped after it: ten thousand
-    /// connections take a tenth of a second to close, in which the requests still in flight would wait.
+    /// Users whose timers the end of the run has stopped. They and their connections are dropped after it: ten thousand
+    /// connections take a tenth of a second to close, which would delay the requests still in flight.
     stopped: Vec<TimerEntry<C>>,
     quiet: QuietUsers,
 }
 
-/// How many users are quiet, by their reason.
+/// The number of quiet users by reason.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct QuietUsers {
     pub(super) thinking: u64,
@@ -28,8 +28,8 @@ pub(super) struct QuietUsers {
 /// A user in the heap: the one that is due first is on top.
 #[derive(Debug)]
 struct TimerEntry<C> {
-    /// When, and whose: here as well as in the user, since a heap of 100 000 compares 17 times for each that it gives out,
-    /// and each look into a box is memory that no cache has.
+    /// The time and the number of the user: stored here as well as in the user, since a heap of 100 000 makes 17
+    /// comparisons for each entry removed, and each access to a box is a cache miss.
     at: Timestamp,
     number: u64,
     user: Box<UserTask<C>>,
@@ -54,7 +54,7 @@ impl<C> Timers<C> {
         self.quiet
     }
 
-    /// The user is quiet until the moment that it is due at.
+    /// Makes the user quiet until it is due.
     pub(super) fn sleep(&mut self, user: Box<UserTask<C>>) {
         self.quiet.count(user.pause(), 1);
         let entry = TimerEntry { at: user.at, number: user.number, user };
@@ -64,17 +64,17 @@ impl<C> Timers<C> {
         }
     }
 
-    /// The client gate keeps the user: it is quiet, and has no timer.
+    /// Makes the user quiet without a timer while the client gate holds it.
     pub(super) fn keep_at_gate(&mut self, user: &UserTask<C>) {
         self.quiet.count(user.pause(), 1);
     }
 
-    /// A user that the client gate has kept is due then.
+    /// Sets the time at which a user is due that the client gate has released.
     pub(super) fn wake_from_gate(&mut self, user: Box<UserTask<C>>, at: Timestamp) {
         self.heap.push(TimerEntry { at, number: user.number, user });
     }
 
-    /// The user that is due first.
+    /// Removes the user that is due first.
     pub(super) fn wake(&mut self) -> Option<Box<UserTask<C>>> {
         let user = self.heap.pop()?.user;
         self.quiet.count(user.pause(), -1);
@@ -85,26 +85,26 @@ impl<C> Timers<C> {
         self.paused.is_some()
     }
 
-    /// Stops all timers but those of users between two hops of a request: that request is under way.
+    /// Stops all timers except those of users between two hops of a request, which is under way.
     pub(super) fn pause(&mut self, now: Timestamp) {
         if self.paused.is_none() {
             self.paused = Some((now, self.take_without_open_request()));
         }
     }
 
-    /// Timers go on: what was left of a pause then is left of it now.
+    /// Restarts the timers: each pause continues with its remaining time.
     pub(super) fn resume(&mut self, now: Timestamp) {
         let Some((since, resting)) = self.paused.take() else { return };
         let paused_for = now.since(since);
         for mut entry in resting {
             entry.at = (entry.at + paused_for).max(now);
-            // The intended start of the next request: the pause is no lateness.
+            // The intended start of the next request moves too: the operator's pause is no lateness.
             entry.user.at = entry.at;
             self.heap.push(entry);
         }
     }
 
-    /// The run is over: users leave unless they have an open request.
+    /// Ends the run: users leave unless they have an open request.
     pub(super) fn stop(&mut self) {
         let resting = self.paused.take().map(|(_, resting)| resting);
         self.stopped = self.take_without_open_request();
@@ -114,7 +114,7 @@ impl<C> Timers<C> {
         }
     }
 
-    /// Takes everybody out who has a timer.
+    /// Removes all users with a timer.
     pub(super) fn take_all(&mut self) -> impl Iterator<Item = Box<UserTask<C>>> + use<C> {
         std::mem::take(&mut self.heap).into_iter().map(|entry| entry.user)
     }

@@ -13,13 +13,14 @@ use crate::{
     persona::{Call, Draws, Move, Pause, Persona as _, Purpose, Reply, Want},
 };
 
-/// Least and greatest bound of the pause after a request that got no connection, or lost it: the bound doubles with each such
-/// request in a row, and the pause is drawn evenly from nothing to the bound. Without it users who try again at once, or nearly,
-/// try a service that is down thousands of times a second; with it they find the service again within a second of its return.
+/// The smallest and the largest bound of the pause after a request that got no connection, or lost it: the bound
+/// doubles with each such request in a row, and the pause is drawn uniformly from 0 to the bound. Without it users who
+/// retry at once, or nearly so, call a service that is down thousands of times a second; with it they find the service
+/// again within a second of its return.
 const SETBACK_PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
 impl<C> UserPool<C> {
-    /// It is the user's turn. `None` if it has nothing to send.
+    /// Gives the user its turn. `None` if it has nothing to send.
     pub(super) fn turn(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) -> Option<Box<UserTask<C>>> {
         let reply = match std::mem::take(&mut user.phase) {
             UserPhase::Arrived => Reply::Start,
@@ -40,7 +41,7 @@ impl<C> UserPool<C> {
             UserPhase::AtGate(..) | UserPhase::InFlight(_) => unreachable!("the gate or the host has this user"),
         };
         let turn = user.persona.next(reply, user.at, &mut user.draws);
-        // It was due before the run was over, so it still has its turn.
+        // It was due before the end of the run, so it still has its turn.
         self.go_on(user, turn.then, true, now)
     }
 
@@ -50,15 +51,15 @@ impl<C> UserPool<C> {
         self.go_on(user, then, may_begin, now)
     }
 
-    /// The persona is told that the client gate refused its request, or kept it back too long.
+    /// Tells the persona that the client gate refused its request, or held it too long.
     fn is_refused(&mut self, user: &mut UserTask<C>, why: NeverSent, now: Timestamp) -> Move {
         self.books.end(user, None, Fate::RefusedLocally, now);
         user.at = now;
         user.persona.next(why.reply(), now, &mut user.draws).then
     }
 
-    /// Does what the persona wants next, until that is a request for the host (which is given back) or a pause. `may_begin`: it
-    /// may begin another request; one that is being redirected goes on in any case.
+    /// Carries out the persona's moves until a request for the host (the user is returned) or a pause. `may_begin`: the
+    /// user may begin another request; a redirected one goes on in any case.
     pub(super) fn go_on(
         &mut self,
         mut user: Box<UserTask<C>>,
@@ -90,7 +91,7 @@ impl<C> UserPool<C> {
                 }
                 Move::Send(call) if may_sleep && user.earliest(&call, least_pause) > user.at => {
                     user.at = user.earliest(&call, least_pause);
-                    // The first attempt at a request is wanted when it is made; a retry was wanted before.
+                    // The first attempt counts from its own start; a retry counts from the start of the first attempt.
                     let wanted_at = if call.attempt == 0 { user.at } else { call.wanted_at };
                     return self.sleep(user, UserPhase::PutOff(Pause::BackingOff, Call { wanted_at, ..call }));
                 }
@@ -120,12 +121,12 @@ impl<C> UserPool<C> {
     fn plan(&mut self, user: &mut UserTask<C>, call: &Call) {
         user.ordinal += u64::from(call.attempt == 0);
         let ticket = self.books.recorder.plan(user.number, call.intent(), user.at);
-        // One that was left open by mistake shows up as in flight, rather than to be counted twice.
+        // A request that was left open by mistake shows as in flight, rather than being counted twice.
         user.open = Some(OpenRequest { ticket, patience_factor: self.overrides.patience_factor });
         user.persona.begins();
     }
 
-    /// The user is quiet until it is due.
+    /// Puts the user to sleep until it is due.
     fn sleep(&mut self, mut user: Box<UserTask<C>>, phase: UserPhase) -> Option<Box<UserTask<C>>> {
         user.phase = phase;
         self.timers.sleep(user);
@@ -142,8 +143,9 @@ impl<C> UserPool<C> {
 }
 
 impl Setback {
-    /// The least pause before another first attempt at `at`: more than none if a balancer refused the last request. After a request
-    /// without an answer it is quiet for a while, whatever it does next and whenever it would do so by itself.
+    /// The smallest pause before another first attempt at `at`: not zero if a balancer refused the last request. After
+    /// a request without an answer the user is quiet for a while, whatever it does next and whenever it would do so
+    /// otherwise.
     fn pause(&mut self, at: Timestamp, draws: &Draws) -> Duration {
         if std::mem::take(&mut self.unanswered) {
             let (base, cap) = SETBACK_PAUSE;

@@ -16,27 +16,28 @@ pub(crate) struct UserTask<C> {
     pub(super) persona: User,
     pub(super) draws: Draws,
     pub(crate) number: u64,
-    /// The connection that it keeps.
+    /// The connection that the user keeps.
     pub(crate) connection: Option<C>,
-    /// Requests that it has begun, retries not counted.
+    /// The number of requests that the user has begun, without retries.
     pub(super) ordinal: u64,
-    /// The intended start of its request, or the intended end of its pause.
+    /// The intended start of the user's request, or the intended end of its pause.
     pub(crate) at: Timestamp,
     pub(super) setback: Setback,
-    /// Its place at the client gate, if the run has one. Apart, since most runs have none and all users take memory.
+    /// The user's state at the client gate, if the run has one. Boxed, since most runs have none and memory per user
+    /// counts.
     pub(super) client: Option<Box<ClientState>>,
-    /// Its request that is in the ledger and has not ended: from when it is planned to the end of its last hop.
+    /// The user's request that is in the ledger and has not ended: from its planned start to the end of its last hop.
     pub(super) open: Option<OpenRequest>,
     pub(super) phase: UserPhase,
 }
 
-/// A user's place at the client gate, and its request there.
+/// A user's state at the client gate, and its request there.
 #[derive(Debug)]
 pub(super) struct ClientState {
     pub(super) member: Member,
-    /// Its request has been let go.
+    /// The pass of a request that the client gate has released.
     pub(super) pass: Option<Pass>,
-    /// The last answer said not to try the same again.
+    /// True if the last answer advised against a retry.
     pub(super) told_not_to_retry: bool,
     /// The note of the last answer.
     pub(super) note: Option<Note>,
@@ -50,17 +51,17 @@ pub(super) enum UserPhase {
     Arrived,
     /// The user is quiet for this reason, perhaps between two hops of its request.
     Pausing(Pause),
-    /// Its next request is put off, for this reason, and not in the ledger yet.
+    /// The user's next request is put off, for this reason, and not in the ledger yet.
     PutOff(Pause, Call),
-    /// The client gate holds its request.
+    /// The client gate holds the user's request.
     AtGate(Call, JobId),
-    /// The client gate has sent its request back until then.
+    /// The client gate has sent the user's request back until this time.
     SentBack(Call, Timestamp),
-    /// The client gate has let its request go.
+    /// The client gate has released the user's request.
     LetGo(Call),
-    /// Its request will not be sent, and its persona has not been told yet.
+    /// The user's request will not be sent, and its persona has not been told yet.
     NeverSent(NeverSent),
-    /// The host has its request.
+    /// The host has the user's request.
     InFlight(InFlight),
 }
 
@@ -68,7 +69,7 @@ pub(super) enum UserPhase {
 #[derive(Debug)]
 pub(super) struct OpenRequest {
     pub(super) ticket: Ticket,
-    /// The share of time-out and patience that its user waits; `None`: all.
+    /// The share of time-out and patience that the user waits; `None`: all.
     pub(super) patience_factor: Option<f64>,
 }
 
@@ -82,21 +83,22 @@ pub(super) struct InFlight {
     pub(super) begun: Option<Timestamp>,
     /// Its number, if requests are numbered.
     pub(super) number: Option<u64>,
-    /// The request has been written. A second write is the same request, on a new connection in place of one that was closed.
+    /// True once the request has been written. A second write is the same request, on a new connection in place of a
+    /// closed one.
     pub(super) written: bool,
 }
 
-/// Failures that ended a request without a wait. A user that went on at once would fail for ever at one moment, so it pauses; the
-/// pause clears the flags, and an answer the number in a row.
+/// Failures that ended a request without a wait. A user that went on at once would fail for ever at one moment, so it
+/// pauses; the pause clears the flags, and an answer resets the number in a row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Setback {
-    /// The balancer before the service refused its request.
+    /// The balancer of the service refused the user's request.
     pub(super) turned_back: bool,
     /// The last request got no connection, or lost it before the answer.
     pub(super) unanswered: bool,
-    /// Number of such requests in a row.
+    /// The number of such requests in a row.
     pub(super) in_a_row: u32,
-    /// The user sends nothing before, because of the last of these.
+    /// The user sends nothing before this time, because of the last such request.
     pub(super) quiet_until: Timestamp,
 }
 
@@ -105,9 +107,9 @@ pub(super) struct Setback {
 pub(super) enum NeverSent {
     /// The client gate refused it.
     Refused(RetryHint),
-    /// The client gate kept it back until the user's patience ended.
+    /// The client gate held it until the user's patience ended.
     GaveUp,
-    /// Or until the time-out.
+    /// The client gate held it until the time-out.
     TimedOut,
 }
 
@@ -123,7 +125,7 @@ impl NeverSent {
 }
 
 impl Setback {
-    /// A request has ended so. A time-out is no setback: it has taken its time.
+    /// Notes how a request has ended. A time-out is no setback: it has taken its time.
     pub(super) fn note(&mut self, is: &Outcome<'_>) {
         self.unanswered =
             matches!((&is.reply, is.fate), (Reply::ConnectFailed | Reply::Broken, Fate::ConnectFailed | Fate::Failed));
@@ -143,22 +145,22 @@ impl<C> UserTask<C> {
         self.in_flight().map(|sending| &sending.call)
     }
 
-    /// The share of time-out and patience that it waits for its request; `None`: all.
+    /// The share of time-out and patience that the user waits for its request; `None`: all.
     pub(crate) fn patience_factor(&self) -> Option<f64> {
         self.open.as_ref()?.patience_factor
     }
 
-    /// The key of all draws that belong to its request.
+    /// The key of all draws of the user's request.
     pub(crate) fn key(&self) -> u64 {
         self.draws.key_of_request(self.ordinal, self.call().map_or(0, |call| call.attempt))
     }
 
-    /// The host has begun with the request: it did not come too late for it.
+    /// True if the host has begun with the request: it did not come too late for it.
     pub(crate) fn has_begun(&self) -> bool {
         self.in_flight().is_some_and(|sending| sending.begun.is_some())
     }
 
-    /// The host begins with the request.
+    /// Notes that the host begins with the request.
     pub(crate) fn begins(&mut self, now: Timestamp) {
         self.in_flight_mut().into_iter().for_each(|sending| sending.begun = Some(now));
     }
@@ -171,7 +173,7 @@ impl<C> UserTask<C> {
         if let UserPhase::InFlight(sending) = &mut self.phase { Some(sending) } else { None }
     }
 
-    /// Why it is quiet; `None`: it is not, or is not counted since it is no user.
+    /// The reason that the user is quiet; `None`: it is not quiet, or is a background client and not counted.
     pub(super) fn pause(&self) -> Option<Pause> {
         let pause = match self.phase {
             UserPhase::Pausing(why) | UserPhase::PutOff(why, _) => why,
@@ -181,7 +183,7 @@ impl<C> UserTask<C> {
         (!matches!(self.persona, User::Background(_))).then_some(pause)
     }
 
-    /// How its request ends if the run ends now.
+    /// The fate of the user's request if the run ends now.
     pub(super) fn fate_at_end(&self) -> Fate {
         match self.phase {
             UserPhase::AtGate(..) | UserPhase::SentBack(..) | UserPhase::NeverSent(_) => Fate::RefusedLocally,
@@ -189,8 +191,8 @@ impl<C> UserTask<C> {
         }
     }
 
-    /// The earliest moment for this request, after one without an answer or one that was refused at once (`least_pause`). The hops
-    /// of a request are not put off, and recorded requests are due when they are.
+    /// The earliest start of this request after one without an answer or one that was refused at once (`least_pause`).
+    /// The hops of a request are not put off, and recorded requests keep their times.
     pub(super) fn earliest(&self, call: &Call, least_pause: Duration) -> Timestamp {
         let first = call.attempt == 0;
         if call.hop > 0 {

@@ -1,4 +1,4 @@
-//! Users that ask a policy of their own first, on a plain agenda in place of a network.
+//! Users that first ask a client-side policy, with a plain agenda in place of a network.
 
 use std::{cell::RefCell, collections::BTreeMap, time::Duration};
 
@@ -17,14 +17,14 @@ use crate::{
     plan::{Behaviour, ClientScope, ClientSpec, Marks, Patience},
 };
 
-/// Nothing, as histograms show it.
+/// Zero, as histograms show it.
 const SMALLEST_MS: f64 = 0.001;
 const MS: Duration = Duration::from_millis(1);
 
-/// `users` closed users for 10 s, who think 100 ms, and after trouble wait `wait` and begin anew.
+/// `users` closed users for 10 s, who think 100 ms, and after trouble wait for `wait` and begin a new session.
 fn plan(users: u32, wait: Duration) -> LoadPlan {
     let mut plan = url_plan(&[("all", 10, users)]);
-    let again = OnTrouble::Login { wait };
+    let again = FailureRule::Login { wait };
     behaviour(&mut plan, Behaviour { on_reject: again.clone(), on_failure: again, ..Behaviour::default() });
     plan
 }
@@ -40,7 +40,7 @@ fn client(policy: &str, settings: &[(&str, f64)], scope: ClientScope) -> ClientS
     ClientSpec { policy: policy.to_owned(), settings, scope, objective, renewed_in: Vec::new() }
 }
 
-/// A service that takes so long and answers so.
+/// A service that takes this time and gives this answer.
 type Service<'a> = &'a mut dyn FnMut(&Call, Timestamp) -> (Duration, Answer<'static>);
 
 const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
@@ -71,7 +71,7 @@ fn clients_of<J>(entry: &'static Entry, scope: ClientScope) -> Clients<J> {
     )
 }
 
-/// With a policy that is in no catalogue.
+/// Runs with a policy that is in no catalogue.
 fn go_with(entry: &'static Entry, scope: ClientScope, plan: &LoadPlan, service: Service<'_>) -> Found {
     let mut pool = UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, true);
     let clients = clients_of(entry, scope);
@@ -83,7 +83,7 @@ fn run(plan: &LoadPlan, pool: UserPool<()>, service: Service<'_>) -> Found {
     run_at(plan, pool, |due| due, service)
 }
 
-/// `at`: when the generator gets to what is due then.
+/// `at`: the time at which the generator reaches the events that are due.
 fn run_at(plan: &LoadPlan, mut pool: UserPool<()>, at: impl Fn(Timestamp) -> Timestamp, service: Service<'_>) -> Found {
     let (mut agenda, mut sequence, mut most_in_flight) = (BTreeMap::new(), 0_u64, 0);
     let mut begin = |mut user: Box<UserTask<()>>, now, pool: &mut UserPool<()>, agenda: &mut BTreeMap<_, _>| {
@@ -152,10 +152,10 @@ fn who_comes_takes_the_place_of_who_left() {
     assert!(found.ledger.refused_locally > 600, "{:?}", found.ledger);
 }
 
-/// How arrivals at 100/s were spread of which a policy of the users' own lets 20 a second go.
+/// The dispersion of arrivals at 100/s, of which a client-side policy releases 20 a second.
 fn spread(at: impl Fn(Timestamp) -> Timestamp) -> crate::measure::Dispersion {
     let mut plan = plan(0, 50 * MS);
-    behaviour(&mut plan, Behaviour { on_reject: OnTrouble::Leave, ..Behaviour::default() });
+    behaviour(&mut plan, Behaviour { on_reject: FailureRule::Leave, ..Behaviour::default() });
     let law = crate::plan::ArrivalLaw::Poisson;
     plan.phases[0].loads = vec![Load::Requests { from_per_s: 100.0, to_per_s: 100.0, law, class: Class(0) }];
     plan.client = Some(client("fixed-rate", &[("rate", 20.0), ("depth", 1.0)], ClientScope::All));
@@ -168,9 +168,9 @@ fn spread(at: impl Fn(Timestamp) -> Timestamp) -> crate::measure::Dispersion {
 #[test]
 fn who_is_refused_at_the_door_has_come_all_the_same() {
     let found = spread(|due| due);
-    // Of 100 windows; those that were let go come evenly, two in each.
+    // The index of 100 windows; the released ones come evenly, two in each.
     assert!((0.60..1.54).contains(&found.index) && (9.0..11.0).contains(&found.per_window), "{found:?}");
-    // A generator that stands still for 2 s lets nobody come, and then everybody.
+    // A generator that stands still for 2 s sends no arrivals, and then all of them.
     let (from, until) = (Timestamp::from_secs(3), Timestamp::from_secs(5));
     let found = spread(|due| if due > from && due < until { until } else { due });
     // One window of 200 among 100 with a mean of 10: 190² over 99 over 10, and the empty ones.
@@ -179,7 +179,7 @@ fn who_is_refused_at_the_door_has_come_all_the_same() {
 
 #[test]
 fn users_that_come_back_at_once_do_not_stop_the_time() {
-    let waits = [OnTrouble::Login { wait: Duration::ZERO }, OnTrouble::RetryNow { attempts: 100 }];
+    let waits = [FailureRule::Login { wait: Duration::ZERO }, FailureRule::RetryNow { attempts: 100 }];
     for on_reject in waits {
         let mut plan = plan(3, Duration::ZERO);
         behaviour(&mut plan, Behaviour { on_reject: on_reject.clone(), ..Behaviour::default() });
@@ -193,16 +193,16 @@ fn users_that_come_back_at_once_do_not_stop_the_time() {
 #[test]
 fn a_local_refusal_is_tried_again_with_its_number_as_the_behaviour_says() {
     let mut plan = plan(1, Duration::ZERO);
-    let on_reject = OnTrouble::Backoff { base: 10 * MS, cap: 100 * MS, attempts: 3 };
+    let on_reject = FailureRule::Backoff { base: 10 * MS, cap: 100 * MS, attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     plan.client = Some(client("fixed-rate", &[("rate", 0.01), ("depth", 1.0)], ClientScope::All));
     let found = go(&plan, &mut |_, _| (10 * MS, OK));
-    // One is let in; then three attempts at 0.11 s and after each 5 s that follow.
+    // One is admitted; then three attempts at 0.11 s and after each 5 s that follow.
     let ledger = found.ledger;
     assert_eq!((ledger.served, ledger.refused_locally, ledger.retries), (1, 6, 4), "{ledger:?}");
 }
 
-/// Holds everything and lets one go every 200 ms, in order; every fourth is refused then.
+/// Holds every request and releases one every 200 ms, in order; every fourth is refused instead.
 #[derive(Debug, Default)]
 struct Holding {
     waiting: Vec<JobId>,
@@ -267,7 +267,7 @@ static HOLDING: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _
 #[test]
 fn users_that_are_held_wait_for_their_turn_and_no_lateness_is_the_generators() {
     let found = go_with(&HOLDING, ClientScope::All, &plan(2, 50 * MS), &mut |_, _| (10 * MS, OK));
-    // Somebody waits at each beat: 49 within the 10 s, and two that wait at their end; each fourth is refused.
+    // A user waits at each beat: 49 within the 10 s, and two that wait at the end; each fourth is refused.
     let ledger = found.ledger;
     assert_eq!((ledger.planned, ledger.served, ledger.refused_locally), (51, 39, 12), "{ledger:?}");
     let mean = found.report.total.response_time_ms.mean.expect("there are some");
@@ -282,14 +282,14 @@ fn who_loses_patience_at_the_door_goes_and_is_forgotten() {
     let patience = Some(Patience { lasts, reload: false });
     behaviour(&mut plan, Behaviour { patience, ..Behaviour::default() });
     let found = go_with(&HOLDING, ClientScope::All, &plan, &mut |_, _| (10 * MS, OK));
-    // Two waves of 20, 5.3 s apart: in 300 ms one or two are let go, and these come again by themselves.
+    // Two waves of 20, 5.3 s apart: in 300 ms one or two are released, and these send again on their own.
     let ledger = found.ledger;
     assert!((2..=12).contains(&ledger.served), "{ledger:?}");
     assert!((36..=44).contains(&ledger.refused_locally), "{ledger:?}");
     assert_eq!((ledger.unsent, ledger.abandoned), (0, 0), "{ledger:?}");
 }
 
-/// Sends everybody back, who may come again at once.
+/// Sends every request back; the user may ask again at once.
 #[derive(Debug, Default)]
 struct Away;
 
@@ -316,7 +316,7 @@ fn who_is_sent_back_again_and_again_times_out() {
     assert_eq!((ledger.planned, ledger.refused_locally), (40, 40), "{ledger:?}");
 }
 
-/// Sends everybody back for 30 ms, once.
+/// Sends every request back once, for 30 ms.
 #[derive(Debug, Default)]
 struct Later {
     sent_back: bool,
@@ -352,7 +352,7 @@ thread_local! {
     static NOTES: RefCell<Vec<Option<Note>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Writes down what it is told.
+/// Logs what it is told.
 #[derive(Debug, Default)]
 struct Scribe {
     offers: BTreeMap<JobId, Offer>,
@@ -377,7 +377,7 @@ impl Policy for Scribe {
     }
 }
 
-/// How a policy is told that one request has ended.
+/// The outcome that a policy is told of a request.
 fn told(end: host::End) -> Outcome {
     let plan = plan(1, 50 * MS);
     let mut pool = UserPool::<()>::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
@@ -416,7 +416,7 @@ fn a_policy_is_told_who_asks_and_how_it_ended() {
         customer: [(Class(0), 9)].into(),
         class_header: None,
     };
-    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     let mut answers = [BUSY, NEVER, OK].into_iter();
     let mut sent = Vec::new();
@@ -446,7 +446,7 @@ fn a_policy_is_told_the_note_of_each_reply_and_of_no_other() {
     assert_eq!(told, [Some(Note(u64::MAX)), None, Some(Note(7)), None, None]);
 }
 
-/// Sends as long as it has credits, which replies grant, and says with each request how many it had to refuse since the last.
+/// Sends as long as it has credits, which replies grant; each request carries the number of refusals since the last.
 #[derive(Debug)]
 struct Credits {
     left: u64,
@@ -467,7 +467,7 @@ impl Policy for Credits {
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
         if self.left == 0 {
             self.wanted += 1;
-            // Credits come with time too, so that a sender without any asks again.
+            // Credits also come with time, so that a sender without any asks again.
             self.left = u64::from(self.wanted == 3);
             return Verdict::Refuse(Refusal::new(Reason::Throttled));
         }
@@ -484,7 +484,7 @@ static CREDITS: Entry =
 fn demand_travels_up_with_requests_and_credits_down_with_replies() {
     const TWO: Answer<'static> = Answer { status: 200, headers: &[("X-Note", b"2")], body: b"" };
     let mut plan = plan(1, 50 * MS);
-    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
     let mut answers = [TWO, BUSY].into_iter();
     let mut demand = Vec::new();
@@ -494,14 +494,15 @@ fn demand_travels_up_with_requests_and_credits_down_with_replies() {
         demand.push(notes[0].to_owned());
         (10 * MS, answers.next().unwrap_or(OK))
     });
-    // One credit, two more by the first reply, which a refusal and its retry use up; then three are refused before one is sent.
+    // One credit, and two more by the first reply, which a refusal and its retry use up; then three are refused before
+    // one is sent.
     assert_eq!(demand[..4], ["0", "0", "0", "3"]);
 }
 
 #[test]
 fn a_user_that_does_not_heed_tries_again_and_its_policy_is_told() {
     let mut plan = plan(1, 50 * MS);
-    let on_reject = OnTrouble::RetryNow { attempts: 3 };
+    let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, heed_dont_retry: false, ..Behaviour::default() });
     let mut answers = [BUSY, NEVER].into_iter();
     let _ = go_with(&SCRIBE, ClientScope::All, &plan, &mut |_, _| (10 * MS, answers.next().unwrap_or(OK)));
@@ -516,11 +517,11 @@ fn a_phase_may_begin_with_a_policy_as_new() {
     for (renewed_in, served) in [(Vec::new(), 1), (vec![1], 2)] {
         let client = client("fixed-rate", &settings, ClientScope::All);
         plan.client = Some(ClientSpec { renewed_in, ..client });
-        let again = OnTrouble::Login { wait: 500 * MS };
+        let again = FailureRule::Login { wait: 500 * MS };
         behaviour(&mut plan, Behaviour { on_reject: again, ..Behaviour::default() });
         assert_eq!(go(&plan, &mut |_, _| (10 * MS, OK)).ledger.served, served);
     }
-    // Who is held asks the new policy, which lets nobody go before its first beat.
+    // Held users ask the new policy, which releases none before its first beat.
     plan.client = Some(ClientSpec { renewed_in: vec![1], ..client("none", &[], ClientScope::All) });
     let mut pool = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
     let clients = clients_of(&HOLDING, ClientScope::All);

@@ -1,10 +1,10 @@
-//! What a person asks of a pool: spikes, patience_factor, and rests, on a service that always takes 50 ms.
+//! An operator's commands to a pool: spikes, shares of patience, and pauses, with a service that always takes 50 ms.
 
 use std::time::Duration;
 
 use super::*;
 use crate::{
-    host::{Limit, UserCommand},
+    host::{RequestDeadline, UserCommand},
     plan::{ArrivalLaw, Patience},
     testing::url_plan,
 };
@@ -12,12 +12,12 @@ use crate::{
 const MS: Duration = Duration::from_millis(1);
 const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
 
-/// A pool that is played in steps of a millisecond.
+/// A pool that runs in steps of a millisecond.
 struct Play {
     pool: UserPool<()>,
     now: Timestamp,
     open: Vec<(Timestamp, Box<UserTask<()>>)>,
-    /// When requests were begun, and by whom.
+    /// Begun requests: their times and users.
     begun: Vec<(Timestamp, u64)>,
 }
 
@@ -55,7 +55,7 @@ impl Play {
         self.open.push((self.now + MS * 50, user));
     }
 
-    /// Requests begun in this span of seconds.
+    /// The number of requests begun in this span of seconds.
     fn between(&self, from: f64, to: f64) -> usize {
         self.begun.iter().filter(|(at, _)| (from..to).contains(&at.as_secs_f64())).count()
     }
@@ -74,10 +74,10 @@ fn a_spike_comes_at_once_and_goes_after_its_time() {
     play.give(UserCommand::Spike { users: 30, stay: Duration::from_secs(3), class: Class(0) });
     play.until(3.0);
     assert_eq!(play.users(), 32);
-    // Sixteen times the users on a service that is as fast for all.
+    // Sixteen times the users, on a service without queues.
     let share = play.between(2.0, 3.0) as f64 / before as f64;
     assert!((14.0..=18.0).contains(&share), "{share}");
-    // Each ends its request, or its pause, first.
+    // Each user first finishes its request or its pause.
     play.until(5.5);
     assert_eq!(play.users(), 2);
     play.until(10.5);
@@ -92,7 +92,7 @@ fn a_rest_is_in_nobodys_response_time_and_everybody_goes_on_as_they_were() {
     let mut play = Play::of(&url_plan(&[("all", 10, 20)]));
     play.until(2.0);
     play.give(UserCommand::Pause);
-    // What is under way ends.
+    // Requests under way end.
     play.until(2.1);
     assert!(play.open.is_empty());
     play.until(4.0);
@@ -121,7 +121,7 @@ fn single_requests_do_not_arrive_in_a_rest() {
     play.give(UserCommand::Resume);
     play.until(10.5);
     assert_eq!((play.between(2.01, 4.0), play.between(5.0, 6.0)), (0, 50));
-    // None of them comes later all at once.
+    // The suppressed ones do not arrive later all at once.
     assert!(play.between(4.0, 5.0) <= 51);
 }
 
@@ -135,7 +135,7 @@ fn the_end_of_the_plan_ends_a_rest_and_a_spike() {
     play.until(3.2);
     assert!(play.pool.is_over() && play.pool.is_drained());
     assert_eq!(play.users(), 0);
-    // Whoever asks too late asks for nothing.
+    // A command after the end has no effect.
     play.give(UserCommand::Spike { users: 5, stay: Duration::from_secs(1), class: Class(0) });
     play.until(4.0);
     assert_eq!(play.users(), 0);
@@ -157,8 +157,8 @@ fn hurried_users_wait_for_a_share_of_what_was_planned() {
             }
         };
         let call = user.call().expect("a request").clone();
-        let limit = Limit::of(plan.timeout, &call, user.at, user.patience_factor());
-        let waits = limit.at.since(user.at);
+        let deadline = RequestDeadline::of(plan.timeout, &call, user.at, user.patience_factor());
+        let waits = deadline.at.since(user.at);
         play.send(user);
         play.until(play.now.as_secs_f64() + 0.06);
         waits
@@ -174,7 +174,7 @@ fn hurried_users_wait_for_a_share_of_what_was_planned() {
 fn who_leaves_by_itself_is_counted_as_gone() {
     let mut plan = url_plan(&[("all", 10, 4)]);
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
-    users.behaviour.on_reject = OnTrouble::Leave;
+    users.behaviour.on_reject = FailureRule::Leave;
     let mut play = Play::of(&plan);
     play.until(1.0);
     assert_eq!(play.pool.states().gone, 0);

@@ -1,4 +1,4 @@
-//! Users who begin anew at once after a request that came to nothing at once.
+//! Users that begin again at once after a request that failed at once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,14 +14,14 @@ use crate::{
 
 const MS: Duration = Duration::from_millis(1);
 
-/// For 100 s, users of one URL who begin anew at once, whatever went wrong.
+/// For 100 s, users of one URL that begin again at once, whatever went wrong.
 fn restless(seed: u64, load: Load) -> LoadPlan {
     let mut plan = url_plan(&[("all", 100, 1)]);
     plan.seed = seed;
     plan.phases[0].loads = vec![load];
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
     users.think = traces::Think::Constant(Duration::ZERO);
-    users.behaviour = Behaviour::in_trouble(OnTrouble::Login { wait: Duration::ZERO });
+    users.behaviour = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     plan
 }
 
@@ -29,7 +29,7 @@ fn pool(plan: &LoadPlan) -> UserPool<()> {
     UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, false)
 }
 
-/// The next user's request ends so, at once. How long after that somebody is due.
+/// Ends the next user's request in this way, at once. Returns the time until a user is due.
 fn ends(pool: &mut UserPool<()>, now: Timestamp, end: End) -> Option<Duration> {
     let mut user = pool.take(now).expect("a user has a request");
     user.begins(now);
@@ -40,7 +40,7 @@ fn ends(pool: &mut UserPool<()>, now: Timestamp, end: End) -> Option<Duration> {
     pool.next_due().map(|due| due.since(now))
 }
 
-/// The pauses after so many requests in a row, each of which ended so.
+/// The pauses after this number of requests in a row that ended in this way.
 fn pauses(seed: u64, end: End, count: usize) -> Vec<Duration> {
     let mut pool = pool(&restless(seed, Load::users(1)));
     let mut now = Timestamp::ZERO;
@@ -62,7 +62,7 @@ fn the_bound_of_the_pause_doubles_from_10_ms_to_a_second_and_the_pause_is_drawn_
             let bound = (10 * MS * (1 << nth)).min(1000 * MS);
             let of_all: Vec<_> = runs.iter().map(|pauses| pauses[nth]).collect();
             assert!(of_all.iter().all(|pause| (MS..=bound).contains(pause)), "{nth}: {of_all:?}");
-            // Evenly: the mean of 200 is within a tenth of the bound from its half.
+            // Uniform draws: the mean of 200 is within a tenth of the bound from its half.
             let mean = of_all.iter().sum::<Duration>() / 200;
             assert!(mean > bound.mul_f64(0.4) && mean < bound.mul_f64(0.6), "{nth}: {mean:?} of {bound:?}");
         }
@@ -129,13 +129,13 @@ fn in_an_open_load_every_request_tries_at_its_time() {
 
 const COUNT: u32 = 20;
 
-/// What users do, and how they come: [`COUNT`] of them within the first of ten seconds.
-fn population(mail: bool, reaction: OnTrouble, load: Load) -> LoadPlan {
+/// Users by kind, reaction and load: [`COUNT`] of them within the first of ten seconds.
+fn population(mail: bool, reaction: FailureRule, load: Load) -> LoadPlan {
     let mut plan = url_plan(&[("first", 1, 0), ("rest", 9, 0)]);
     plan.phases[0].loads = vec![load.clone()];
-    // Users who stay are let go at the end of the phase otherwise.
+    // Users that stay otherwise leave at the end of the phase.
     plan.phases[1].loads = matches!(load, Load::Users { .. }).then_some(load).into_iter().collect();
-    let behaviour = Behaviour::in_trouble(reaction);
+    let behaviour = Behaviour::on_any_failure(reaction);
     let account = |n: u32| Account { user: format!("u{n}"), password: "p".into() };
     plan.users = if mail {
         Users::Mail(MailUsers { behaviour, ..MailUsers::new(arashi(), (0..COUNT).map(account).collect()) })
@@ -160,7 +160,8 @@ fn recorded(pace: Pace) -> Load {
     Load::Replay { sessions, pace, classes: vec![Class(0)] }
 }
 
-/// When requests were tried in the plan's ten seconds, each of which ended so at once; of a loop, the first 100 000.
+/// The times of requests in the plan's ten seconds, each of which ended in this way at once; of an endless loop, the
+/// first 100 000.
 fn tried(plan: &LoadPlan, end: End) -> Vec<Timestamp> {
     let mut pool = pool(plan);
     let mut tried = Vec::new();
@@ -191,11 +192,11 @@ fn whoever_comes_and_however_they_try_again_a_dead_service_is_tried_a_few_times_
         ("recorded by the clock", recorded(Pace::Clock)),
         ("recorded by pauses", recorded(Pace::Sessions)),
     ];
-    let backoff = |base, cap| OnTrouble::Backoff { base, cap, attempts: 255 };
+    let backoff = |base, cap| FailureRule::Backoff { base, cap, attempts: 255 };
     let reactions = [
-        OnTrouble::Login { wait: Duration::ZERO },
-        OnTrouble::Login { wait: MS },
-        OnTrouble::RetryNow { attempts: 255 },
+        FailureRule::Login { wait: Duration::ZERO },
+        FailureRule::Login { wait: MS },
+        FailureRule::RetryNow { attempts: 255 },
         backoff(MS, MS),
         backoff(Duration::ZERO, 5 * MS),
     ];
@@ -212,7 +213,7 @@ fn whoever_comes_and_however_they_try_again_a_dead_service_is_tried_a_few_times_
                         "{name}, mail {mail}, {reaction:?}, {end:?}: {tried} attempts"
                     );
                     let gives_up = !mail && load != Load::users(COUNT) || name == "requests";
-                    let login = matches!(reaction, OnTrouble::Login { .. });
+                    let login = matches!(reaction, FailureRule::Login { .. });
                     assert!(tried > most / 4 || gives_up && login, "{name}, mail {mail}, {reaction:?}: {tried}");
                 }
             }
@@ -222,7 +223,7 @@ fn whoever_comes_and_however_they_try_again_a_dead_service_is_tried_a_few_times_
 
 #[test]
 fn a_longer_wait_of_their_own_is_what_users_wait() {
-    let plan = population(false, OnTrouble::Login { wait: 4000 * MS }, Load::users(1));
+    let plan = population(false, FailureRule::Login { wait: 4000 * MS }, Load::users(1));
     let tried = tried(&plan, End::ConnectFailed);
     let first = tried[0];
     assert_eq!(tried, [first, first + 4000 * MS, first + 8000 * MS]);
@@ -230,7 +231,7 @@ fn a_longer_wait_of_their_own_is_what_users_wait() {
 
 #[test]
 fn recorded_requests_try_once_at_their_times() {
-    let plan = population(false, OnTrouble::Login { wait: Duration::ZERO }, recorded(Pace::Clock));
+    let plan = population(false, FailureRule::Login { wait: Duration::ZERO }, recorded(Pace::Clock));
     let mut times: Vec<Timestamp> =
         (0..COUNT).flat_map(|user| (0..6).map(move |n| Timestamp::ZERO + MS * user + 100 * MS * n)).collect();
     times.sort();
@@ -239,7 +240,7 @@ fn recorded_requests_try_once_at_their_times() {
 
 #[test]
 fn a_retry_keeps_the_moment_at_which_the_request_was_wanted() {
-    let plan = population(false, OnTrouble::RetryNow { attempts: 255 }, Load::users(1));
+    let plan = population(false, FailureRule::RetryNow { attempts: 255 }, Load::users(1));
     let mut pool = pool(&plan);
     let start = pool.next_due().expect("a user comes");
     let mut now = start;

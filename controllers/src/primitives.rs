@@ -1,4 +1,4 @@
-//! Mechanisms that enforce a limit or a rate.
+//! Mechanisms that enforce a decision: a token bucket, and a queue of jobs that any job may leave.
 
 mod job_queue;
 mod token_bucket;

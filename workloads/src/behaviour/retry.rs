@@ -6,15 +6,15 @@ use controllers::{RetryHint, Timestamp};
 
 use super::jitter::full_jitter;
 use crate::{
-    persona::{Call, Connection, Draws, Move, Purpose, Stay},
-    plan::{Behaviour, OnTrouble},
+    persona::{Answer, Call, Connection, Draws, Move, Purpose, Stay},
+    plan::{Behaviour, FailureRule},
 };
 
 /// The papers' users wait this long after a reject before they log in again (Welsh, USITS'03, section 4.1).
 pub(crate) const PAPER_WAIT: Duration = Duration::from_secs(5);
 
-/// One request that a user wants answered. Kept by the user from request to request, since a retry budget counts over all
-/// of them.
+/// One request that a user wants answered. The user keeps this value from request to request, since a retry budget
+/// counts over all of them.
 #[derive(Debug, Clone)]
 pub struct RequestAttempts {
     call: Call,
@@ -22,26 +22,26 @@ pub struct RequestAttempts {
     retries: u32,
 }
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum AttemptFailure {
     /// Refused because of load, by the service or by a policy on the user's own side, with this advice. After
-    /// [`RetryHint::Never`] the user does not try the same again: "overloaded; don't retry" (Google SRE, chapter 21).
+    /// [`RetryHint::Never`] the user does not retry: "overloaded; don't retry" (Google SRE, chapter 21).
     Rejected(RetryHint),
-    /// Failed, timed out, or no connection came about.
+    /// The attempt failed, timed out, or found no connection.
     Failed,
     /// The user's own patience ended.
     GaveUp,
 }
 
-/// How a user reacts to trouble.
+/// How a user reacts to a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// Tries the same again after this long: think, then [`RequestAttempts::resume`].
+    /// Retries after this time: think, then [`RequestAttempts::resume`].
     Again(Duration),
     /// Gives this request up, and starts a new session after this long.
     NewSession(Duration),
-    /// Goes away for good.
+    /// Leaves for good.
     Leave,
 }
 
@@ -58,12 +58,12 @@ impl RequestAttempts {
         &self.call
     }
 
-    /// Changes the header lines that requests carry from now on.
+    /// Sets the header lines of all later requests.
     pub fn set_headers(&mut self, headers: Arc<str>) {
         self.call.headers = headers;
     }
 
-    /// Sends a request of its own.
+    /// Begins a new request.
     pub fn begin(&mut self, call: Call, now: Timestamp, behaviour: &Behaviour, draws: &Draws) -> Move {
         self.requests = self.requests.saturating_add(1);
         self.call = call;
@@ -75,33 +75,34 @@ impl RequestAttempts {
         Move::Send(self.call.clone())
     }
 
-    /// Sends the request under way again: the pause before a retry or a hop is over.
+    /// Sends the request under way, after the pause before a retry or a hop.
     pub fn resume(&mut self) -> Move {
         Move::Send(self.call.clone())
     }
 
-    /// Goes on where the service sent the request: with [`RequestAttempts::resume`] at once, or after the wait it asked for.
+    /// Follows a redirect to `call`: [`RequestAttempts::resume`] sends it, at once or after the wait that the service
+    /// asked for.
     pub fn follow(&mut self, call: Call) {
         let hop = self.call.hop.saturating_add(1);
         let Call { attempt, wanted_at, .. } = self.call;
         self.call = Call { hop, attempt, wanted_at, ..call };
     }
 
-    /// The user's reaction to trouble. After [`Reaction::Again`] the next attempt is ready to be resumed.
+    /// The user's reaction to a failed attempt. After [`Reaction::Again`] the next attempt is ready to be resumed.
     ///
-    /// A user of a closed load that loses its patience leaves, and the next visitor takes its place after the papers' wait:
-    /// in a closed load the number of users is given. [`OnTrouble::Leave`] does make it smaller, as it says.
-    pub fn trouble(&mut self, trouble: Trouble, stay: Stay, behaviour: &Behaviour, draws: &Draws) -> Reaction {
-        if let (Trouble::GaveUp, Some(patience)) = (trouble, &behaviour.patience) {
+    /// A user of a closed load that loses its patience leaves, and the next visitor takes its place after the papers'
+    /// wait: in a closed load the number of users is given. [`FailureRule::Leave`], in contrast, does reduce the number.
+    pub fn react(&mut self, failure: AttemptFailure, stay: Stay, behaviour: &Behaviour, draws: &Draws) -> Reaction {
+        if let (AttemptFailure::GaveUp, Some(patience)) = (failure, &behaviour.patience) {
             return match stay {
                 _ if patience.reload => self.again(Duration::ZERO, true, behaviour),
                 Stay::Forever => Reaction::NewSession(PAPER_WAIT),
                 Stay::OneSession | Stay::OneRequest => Reaction::Leave,
             };
         }
-        let (rule, hint) = match trouble {
-            Trouble::Rejected(hint) => (&behaviour.on_reject, hint),
-            Trouble::Failed | Trouble::GaveUp => (&behaviour.on_failure, RetryHint::Unsaid),
+        let (rule, hint) = match failure {
+            AttemptFailure::Rejected(hint) => (&behaviour.on_reject, hint),
+            AttemptFailure::Failed | AttemptFailure::GaveUp => (&behaviour.on_failure, RetryHint::Unsaid),
         };
         let asked = match hint {
             RetryHint::After(wait) => wait.min(behaviour.retry_after_at_most.unwrap_or(Duration::ZERO)),
@@ -110,16 +111,16 @@ impl RequestAttempts {
         let may_retry = hint != RetryHint::Never;
         let attempts_made = u32::from(self.call.attempt) + 1;
         match *rule {
-            OnTrouble::Leave => Reaction::Leave,
-            OnTrouble::Login { wait } => Reaction::NewSession(wait.max(asked)),
-            OnTrouble::RetryNow { attempts } if may_retry && attempts_made < u32::from(attempts) => {
+            FailureRule::Leave => Reaction::Leave,
+            FailureRule::Login { wait } => Reaction::NewSession(wait.max(asked)),
+            FailureRule::RetryNow { attempts } if may_retry && attempts_made < u32::from(attempts) => {
                 self.again(asked, false, behaviour)
             }
-            OnTrouble::Backoff { base, cap, attempts } if may_retry && attempts_made < u32::from(attempts) => {
+            FailureRule::Backoff { base, cap, attempts } if may_retry && attempts_made < u32::from(attempts) => {
                 let pause = full_jitter(base, cap, self.call.attempt.into(), (Purpose::Backoff, self.retries), draws);
                 self.again(pause.max(asked), false, behaviour)
             }
-            OnTrouble::RetryNow { .. } | OnTrouble::Backoff { .. } => Reaction::NewSession(PAPER_WAIT.max(asked)),
+            FailureRule::RetryNow { .. } | FailureRule::Backoff { .. } => Reaction::NewSession(PAPER_WAIT.max(asked)),
         }
     }
 
@@ -139,4 +140,21 @@ impl RequestAttempts {
         }
         Reaction::Again(wait)
     }
+}
+
+/// True if an answer says `X-Retry: never`.
+#[must_use]
+pub(crate) fn forbids_retry(answer: &Answer<'_>) -> bool {
+    answer.header("x-retry").is_some_and(|word| word.trim().eq_ignore_ascii_case("never"))
+}
+
+/// The advice of a refusal on retrying: `X-Retry: never` if the user heeds it, else the wait of a `Retry-After` in
+/// seconds. A `Retry-After` with a date would need a wall clock and is ignored.
+#[must_use]
+pub(crate) fn retry_hint(answer: &Answer<'_>, behaviour: &Behaviour) -> RetryHint {
+    if behaviour.heed_dont_retry && forbids_retry(answer) {
+        return RetryHint::Never;
+    }
+    let wait = answer.header("retry-after").and_then(|seconds| seconds.trim().parse().ok());
+    wait.map_or(RetryHint::Unsaid, |seconds| RetryHint::After(Duration::from_secs(seconds)))
 }

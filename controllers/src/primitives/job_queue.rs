@@ -57,7 +57,7 @@ impl<T> JobQueue<T> {
         u32::try_from(self.by_order.len()).unwrap_or(u32::MAX)
     }
 
-    /// Removes all jobs, oldest first.
+    /// All jobs, oldest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.by_order.values().map(|(_, what)| what)
     }

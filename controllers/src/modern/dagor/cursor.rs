@@ -2,7 +2,7 @@
 
 /// Levels below the cursor are admitted. Level 0 is the most important.
 #[derive(Debug)]
-pub(super) struct Levels {
+pub(super) struct LevelCursor {
     /// Arrivals of this window by level.
     arrivals: Vec<u32>,
     offered: u64,
@@ -12,7 +12,7 @@ pub(super) struct Levels {
     beta: f64,
 }
 
-impl Levels {
+impl LevelCursor {
     /// Admits all levels. `levels`: at least 1.
     pub(super) fn new(levels: u32, alpha: f64, beta: f64) -> Self {
         Self { arrivals: vec![0; levels as usize], offered: 0, admitted: 0, cursor: levels, alpha, beta }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     /// The cursor after a window with these arrivals by level.
-    fn after(levels: &mut Levels, arrivals: [u32; 8], overloaded: bool) -> u32 {
+    fn after(levels: &mut LevelCursor, arrivals: [u32; 8], overloaded: bool) -> u32 {
         for (level, count) in (0..).zip(arrivals) {
             for _ in 0..count {
                 levels.admits(level);
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn down_by_a_twentieth_of_the_admitted_and_up_by_a_hundredth_of_all() {
-        let mut levels = Levels::new(8, 0.05, 0.01);
+        let mut levels = LevelCursor::new(8, 0.05, 0.01);
         let two_hundred = [10, 20, 30, 40, 0, 0, 60, 40];
         // All 200 were admitted, 190 wanted: without level 7 it is 160.
         assert_eq!(after(&mut levels, two_hundred, true), 7);
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_first_level_is_never_refused() {
-        let mut levels = Levels::new(8, 0.05, 0.01);
+        let mut levels = LevelCursor::new(8, 0.05, 0.01);
         let first_only = [100, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(after(&mut levels, first_only, true), 1);
         assert_eq!(after(&mut levels, first_only, true), 1);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_window_that_admitted_nobody_does_not_open_everything() {
-        let mut levels = Levels::new(8, 0.05, 0.01);
+        let mut levels = LevelCursor::new(8, 0.05, 0.01);
         after(&mut levels, [100, 0, 0, 0, 0, 0, 0, 0], true);
         // Of 100 nobody was admitted, 1 wanted: with level 5 it is 90.
         assert_eq!(after(&mut levels, [0, 0, 0, 0, 0, 90, 10, 0], false), 6);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn an_empty_window_moves_nothing() {
-        let mut levels = Levels::new(8, 0.05, 0.01);
+        let mut levels = LevelCursor::new(8, 0.05, 0.01);
         after(&mut levels, [50, 50, 0, 0, 0, 0, 0, 0], true);
         assert_eq!(levels.cursor(), 1);
         assert_eq!(after(&mut levels, [0; 8], false), 1);

@@ -1,8 +1,7 @@
-//! Where an answer sends the user on: redirects, `Refresh` headers, meta refresh.
+//! Redirects, `Refresh` headers and meta refresh: where an answer sends the user.
 
 use std::time::Duration;
 
-use controllers::RetryHint;
 use memchr::memmem;
 
 use super::home::{Home, Lies};
@@ -11,25 +10,25 @@ use crate::{
     plan::{Behaviour, Users},
 };
 
-/// Bytes at the beginning of a page in which a meta refresh is looked for.
+/// The part of a page, in bytes from its beginning, that is searched for a meta refresh.
 const LOOKED_AT: usize = 2048;
 
-/// Where an answer sends the user.
+/// The destination that an answer sends the user to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Onward {
-    /// Nowhere: this is the answer.
+    /// No redirect: this is the answer.
     Here,
-    /// There, after this long.
+    /// To this request, after this time.
     To(Box<Call>, Duration),
     /// To another host, port or scheme, where users do not go.
     Elsewhere,
-    /// Nowhere that the user could go: too many hops, or a redirect without a place.
+    /// Nowhere that the user could go: too many hops, or a redirect without a location.
     Astray,
 }
 
 impl Users {
-    /// How many bytes of an answer's body they look at. Users of the web mail read pages, and follow links on them; those of a
-    /// URL look for a refresh at its beginning, if at anything.
+    /// The number of bytes of an answer's body that users read. Users of the web mail read pages, and follow links on
+    /// them; users of a URL read at most its beginning, for a refresh.
     pub(crate) fn bytes_read(&self) -> usize {
         match self {
             Self::Mail(_) => usize::MAX,
@@ -39,12 +38,12 @@ impl Users {
     }
 }
 
-/// Where this answer to `call` sends the user.
+/// The destination of this answer to `call`.
 ///
-/// Redirects by RFC 9110, section 15.4: 303 turns every method into GET; 301 and 302 turn POST into GET, as every browser
-/// does; 307 and 308 keep method and body. A place may be written with the service's own scheme, host and port; users go
-/// to no other, since a load generator must not be led to third parties. `Refresh` (the header, or the meta element in the
-/// first 2 KiB) is followed on 2xx answers only: on a 503 the reject counts.
+/// Redirects by RFC 9110, section 15.4: 303 turns every method into GET; 301 and 302 turn POST into GET, as every
+/// browser does; 307 and 308 keep method and body. A location may have the service's own scheme, host and port; users
+/// follow no other, since a load generator must not be led to third parties. `Refresh` (the header, or the meta element
+/// in the first 2 KiB) is followed on 2xx answers only: a 503 counts as a reject.
 #[must_use]
 pub fn onward(answer: &Answer<'_>, call: &Call, home: &Home, behaviour: &Behaviour) -> Onward {
     let (place, wait, method) = match answer.status {
@@ -70,7 +69,7 @@ pub fn onward(answer: &Answer<'_>, call: &Call, home: &Home, behaviour: &Behavio
     Onward::To(Box::new(Call { method, path, body, connection, ..call.clone() }), wait)
 }
 
-/// The wait and the place that a `Refresh` header or a meta element names; a `Refresh` without a place reloads.
+/// The wait and the location of a `Refresh` header or a meta element; a `Refresh` without a location reloads.
 fn refresh<'a>(answer: &Answer<'a>) -> Option<(Duration, Option<&'a str>)> {
     if let Some(value) = answer.header("refresh") {
         return parse_refresh(value);
@@ -94,21 +93,4 @@ fn parse_refresh(value: &str) -> Option<(Duration, Option<&str>)> {
         Some(after.trim_matches(['\'', '"']))
     });
     Some((wait, place.filter(|place| !place.is_empty())))
-}
-
-/// Whether an answer says `X-Retry: never`.
-#[must_use]
-pub(crate) fn forbids_retry(answer: &Answer<'_>) -> bool {
-    answer.header("x-retry").is_some_and(|word| word.trim().eq_ignore_ascii_case("never"))
-}
-
-/// What the user hears of a refusal on trying again: `X-Retry: never` if it heeds that, else the wait of a `Retry-After` in seconds. The other form of
-/// that, a date, would need a wall clock and is ignored.
-#[must_use]
-pub(crate) fn retry_hint(answer: &Answer<'_>, behaviour: &Behaviour) -> RetryHint {
-    if behaviour.heed_dont_retry && forbids_retry(answer) {
-        return RetryHint::Never;
-    }
-    let wait = answer.header("retry-after").and_then(|seconds| seconds.trim().parse().ok());
-    wait.map_or(RetryHint::Unsaid, |seconds| RetryHint::After(Duration::from_secs(seconds)))
 }

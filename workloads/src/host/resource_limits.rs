@@ -1,4 +1,5 @@
-//! The machine's limits, checked before the first user arrives: to run out later would look like the target's fault.
+//! The machine's limits, checked before the first user arrives: a limit reached later would look like the target's
+//! fault.
 
 use std::{fs::File, io::Read, sync::Once};
 
@@ -14,11 +15,11 @@ use crate::{
     plan::{ConnectionHabit, Load, LoadPlan, Users},
 };
 
-/// Descriptors for everything else: the process's own files, the scheduler, the control connection.
+/// Descriptors reserved for everything else: the process's own files, the scheduler, the control connection.
 const RESERVED_DESCRIPTORS: u64 = 64;
-/// Memory maps for everything else.
+/// Memory maps reserved for everything else.
 const RESERVED_MAPS: u64 = 4096;
-/// Guard page and stack are a map each.
+/// The guard page and the stack are a map each.
 const MAPS_PER_FIBER: u64 = 2;
 
 /// Memory for answers under way, over all connections: 256 MiB. One connection alone may take the 16 MiB of
@@ -34,7 +35,7 @@ pub(crate) struct Allowance {
     pub(crate) descriptors: u64,
 }
 
-/// Raises the soft limit of descriptors to the hard one, and sees whether the plan fits.
+/// Raises the soft limit of descriptors to the hard one, and checks that the plan fits.
 pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, RunError> {
     raise_descriptor_limit();
     let descriptors = health::descriptor_limit();
@@ -52,7 +53,7 @@ pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, 
         return Err(RunError::TooFewPorts { wanted: kept, sources: plan.sources.max(1), ports });
     }
     let fibers = health::max_map_count().saturating_sub(RESERVED_MAPS) / MAPS_PER_FIBER;
-    // A request on a kept connection takes no further descriptor; in the worst case none is.
+    // A request on a kept connection takes no further descriptor; in the worst case none is on one.
     let most = free.min(fibers).max(1);
     let in_flight = u32::try_from(most).unwrap_or(u32::MAX);
     Ok(Allowance {
@@ -61,8 +62,8 @@ pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, 
     })
 }
 
-/// Connections that closed users keep at once, at most. How many users of an open load are there at once depends on the
-/// target, so they are not counted here: when they run out, the run says so.
+/// The largest number of connections that closed users keep at once. The number of users of an open load depends on the
+/// target, so they are not counted here: if connections run out, the run reports it.
 fn kept_connections(plan: &LoadPlan) -> u64 {
     let habit = match &plan.users {
         Users::Mail(users) => users.connections,
@@ -85,34 +86,35 @@ fn raise_descriptor_limit() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {
-        // If it cannot be raised, the plan is checked against what there is.
+        // If the limit cannot be raised, the plan is checked against the current one.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
 
-/// Reads this program's own file once, so that code that a run needs for the first time comes from memory: otherwise the
-/// first run after a build waits for the disk in the middle of its spike (gate `PAGING`).
+/// Reads this program's own file once, so that code that a run needs for the first time is already in memory: otherwise
+/// the first run after a build waits for the disk in the middle of its spike (gate `PAGING`).
 fn read_program() {
     static READ: Once = Once::new();
     READ.call_once(|| {
-        // What goes wrong here costs only those faults.
+        // A failure here costs only those faults.
         let Ok(mut file) = File::open("/proc/self/exe") else { return };
         let mut part = vec![0; 1 << 20];
         while matches!(file.read(&mut part), Ok(read) if read > 0) {}
     });
 }
 
-/// Most places that [`grow_descriptor_table`] makes: 8 bytes of the kernel each.
+/// The largest table that [`grow_descriptor_table`] makes: 8 bytes of the kernel per descriptor.
 const PLACES: u64 = 1 << 16;
 
-/// Makes the kernel's table of this process's descriptors as large as it can become, before the run.
+/// Makes the kernel's table of this process's descriptors as large as the limit allows, before the run.
 ///
-/// It doubles when it is full, and where a process has several threads, the thread that asked for the descriptor then sleeps until
-/// every core has passed a quiet moment (`synchronize_rcu`): 8 to 22 ms were seen, at 256, 512, 1024 ... sockets, in which the
-/// sender sends nothing. A descriptor with a high number, closed at once, leaves the table grown.
+/// The table doubles when it is full, and where a process has several threads, the thread that asked for the descriptor
+/// then sleeps until every core has passed a quiescent state (`synchronize_rcu`): 8 to 22 ms were measured, at 256,
+/// 512, 1024 ... sockets, in which the sender sends nothing. A descriptor with a high number, closed at once, leaves
+/// the table grown.
 fn grow_descriptor_table(descriptors: u64) {
     let last = i32::try_from(descriptors.min(PLACES)).unwrap_or(i32::MAX).saturating_sub(1);
-    // What goes wrong here costs only the growth during the run.
+    // A failure here costs only the growth during the run.
     if let Ok(any) = File::open("/dev/null")
         && let Ok(high) = fcntl(&any, FcntlArg::F_DUPFD_CLOEXEC(last))
     {
