@@ -31,7 +31,7 @@ pub use measured::Measured;
 pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadiness};
 pub use phase::PhaseSummary;
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
-pub use services::{Calls, ServiceLedger};
+pub use services::{Calls, ServiceTotals};
 pub use sides::{Generator, Kernel, Server};
 pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
