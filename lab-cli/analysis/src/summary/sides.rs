@@ -120,6 +120,7 @@ impl Kernel {
     }
 }
 
-fn is_zero(count: &u64) -> bool {
+/// A count that is left out.
+pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
