@@ -4,7 +4,7 @@ use analysis::summary::{self, Capacity};
 use controllers::seed_for;
 use experiment::{
     Experiment,
-    plan::{App, Arm, Hindsight, policy_resets},
+    plan::{AppPlan, ArmPlan, Hindsight, policy_resets},
     plan_digest::nowhere,
     resolve,
 };
@@ -36,11 +36,11 @@ impl VirtualSetup {
     pub fn of(experiment: &Experiment) -> Self {
         let accounts = resolve::accounts(&experiment.target.app);
         let folders = match &experiment.target.app {
-            App::Arashi(arashi) => arashi.mail.corpus().folders(),
-            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => Vec::new(),
+            AppPlan::Arashi(arashi) => arashi.mail.corpus().folders(),
+            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) => Vec::new(),
         };
         let simulation = &experiment.simulation;
-        let emulated = matches!(experiment.target.app, App::Emulated(_));
+        let emulated = matches!(experiment.target.app, AppPlan::Emulated(_));
         let plan = PlantPlan {
             costs: if emulated { simulation.emulated_costs() } else { simulation.costs.clone() },
             wire: emulated,
@@ -60,7 +60,7 @@ impl VirtualSetup {
         let calm = PlantPlan { faults: Vec::new(), renewals: Vec::new(), ..self.plan.clone() };
         let seed = calibrate::seed(experiment);
         calibrate::solve(wanted, |operations| {
-            let spec = resolve::target_spec(experiment, &Arm::none(), None, operations, seed, None);
+            let spec = resolve::target_spec(experiment, &ArmPlan::none(), None, operations, seed, None);
             let mut plant = Plant::new(&spec, &calm).map_err(|error| unfit(&error))?;
             let plan = calibrate::plan(&mail, nowhere(), seed);
             let mut served = calibrate::Served::default();
@@ -76,7 +76,7 @@ impl VirtualSetup {
     pub fn in_time(
         &self,
         experiment: &Experiment,
-        arm: &Arm,
+        arm: &ArmPlan,
         seed: u64,
         capacity: Option<&Capacity>,
         stop: &StopFlag,
@@ -94,7 +94,7 @@ impl VirtualSetup {
     ///
     /// # Errors
     /// What a run of the arm would fail with at its start.
-    pub fn can_start(&self, experiment: &Experiment, arm: &Arm) -> Result<(), RunFailure> {
+    pub fn can_start(&self, experiment: &Experiment, arm: &ArmPlan) -> Result<(), RunFailure> {
         let (plan, _) = self.set_up(experiment, arm, experiment.seed, None)?;
         Crowd::new(&plan).map_err(workloads::RunError::from)?;
         Ok(())
@@ -104,11 +104,11 @@ impl VirtualSetup {
     fn set_up(
         &self,
         experiment: &Experiment,
-        arm: &Arm,
+        arm: &ArmPlan,
         seed: u64,
         capacity: Option<&Capacity>,
     ) -> Result<(LoadPlan, Built), RunFailure> {
-        let service = if let App::Tree(tree) = &experiment.target.app {
+        let service = if let AppPlan::Tree(tree) = &experiment.target.app {
             let spec = resolve::tree_spec(experiment, arm, tree, seed, None);
             let (hop, of_tree) = (experiment.simulation.link().delay, seed_for(seed, "tree"));
             Cluster::new(&spec, &self.plan_of(arm), hop, of_tree).map(|cluster| Built::Several(Box::new(cluster)))
@@ -122,17 +122,17 @@ impl VirtualSetup {
         Ok((resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate), service))
     }
 
-    fn plan_of(&self, arm: &Arm) -> PlantPlan {
+    fn plan_of(&self, arm: &ArmPlan) -> PlantPlan {
         PlantPlan { oracle: arm.hindsight == Some(Hindsight::Oracle), ..self.plan.clone() }
     }
 
     /// What no policy can exceed, with this seed.
-    pub fn bound(&self, experiment: &Experiment, arm: &Arm, task: Task) -> Result<summary::Arm, RunFailure> {
+    pub fn bound(&self, experiment: &Experiment, arm: &ArmPlan, task: Task) -> Result<summary::Arm, RunFailure> {
         let faults = &experiment.simulation.faults;
         let link = experiment.simulation.link();
         let (plan, service) = self.set_up(experiment, arm, task.seed, None)?;
         let fastest = match &experiment.target.app {
-            App::Tree(tree) => {
+            AppPlan::Tree(tree) => {
                 let of = |name: &str| fastest(faults.iter().filter(|fault| fault.hits(name)));
                 tree.services.iter().map(|service| of(&service.name)).collect()
             }
@@ -158,7 +158,7 @@ impl VirtualSetup {
     pub fn run(
         &self,
         experiment: &Experiment,
-        arms: &[Arm],
+        arms: &[ArmPlan],
         task: Task,
         capacity: Option<&Capacity>,
         host: ArmHost<'_>,
