@@ -86,7 +86,7 @@ pub enum LabCommand {
 }
 
 /// `lab run`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct RunArgs {
     /// Experiment files, ids of experiments (see --list), or - for standard input.
     #[arg(value_name = "FILE|ID", required_unless_present = "list")]
@@ -397,9 +397,10 @@ pub struct PoliciesArgs {
 }
 
 /// Forms of results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Output {
     /// For people.
+    #[default]
     Text,
     /// For scripts.
     Json,

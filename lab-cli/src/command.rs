@@ -8,6 +8,7 @@ use std::{
 use analysis::text::{counted, nearest};
 use clap::CommandFactory;
 use experiment::{Changes, Experiment, Library};
+use serde::Serialize;
 
 use crate::{
     args::{Cli, LabCommand, Output, SchemaOf},
@@ -66,6 +67,18 @@ pub fn dispatch(cli: Cli) -> CommandResult {
     }
 }
 
+/// Prints a value as JSON, or as this text.
+fn print_as(output: Output, value: &impl Serialize, text: impl FnOnce() -> String) -> CommandResult {
+    match output {
+        Output::Json => print_json(value),
+        Output::Text => print(text().as_bytes()),
+    }
+}
+
+fn print_json(value: &impl Serialize) -> CommandResult {
+    print(analysis::text::json(value).map_err(Failure::because)?.as_bytes())
+}
+
 /// Writes to standard output; a closed pipe is an end like any other.
 fn print(bytes: &[u8]) -> CommandResult {
     let mut out = std::io::stdout().lock();
@@ -76,28 +89,18 @@ fn print(bytes: &[u8]) -> CommandResult {
 
 /// `lab run --list`.
 fn list(output: Output) -> CommandResult {
-    let mut text = String::new();
-    match output {
-        Output::Json => {
-            let list: Vec<_> = Library::all()
-                .iter()
-                .map(|entry| {
-                    serde_json::json!({
-                        "id": entry.id, "atlas": entry.atlas, "short_form": entry.short, "about": entry.about()
-                    })
-                })
-                .collect();
-            text = analysis::text::json(&list).map_err(Failure::because)?;
-        }
-        Output::Text => {
-            let width = Library::all().iter().map(|entry| entry.id.len()).max().unwrap_or(0);
-            for entry in Library::all() {
-                let short = entry.short.map_or_else(String::new, |short| format!(" [short form: {short}]"));
-                text.push_str(&format!("{:width$}  {}{short}\n", entry.id, entry.about()));
-            }
-        }
-    }
-    print(text.as_bytes())
+    let as_json = |entry: &Library| {
+        serde_json::json!({
+            "id": entry.id, "atlas": entry.atlas, "short_form": entry.short, "about": entry.about()
+        })
+    };
+    let width = Library::all().iter().map(|entry| entry.id.len()).max().unwrap_or(0);
+    let line = |entry: &Library| {
+        let short = entry.short.map_or_else(String::new, |short| format!(" [short form: {short}]"));
+        format!("{:width$}  {}{short}\n", entry.id, entry.about())
+    };
+    let all: Vec<_> = Library::all().iter().map(as_json).collect();
+    print_as(output, &all, || Library::all().iter().map(line).collect())
 }
 
 fn schema(of: SchemaOf) -> CommandResult {
@@ -107,7 +110,7 @@ fn schema(of: SchemaOf) -> CommandResult {
         SchemaOf::Timeline => schemars::schema_for!(analysis::live::TimelineSecond),
         SchemaOf::Trace => schemars::schema_for!(traces::trace::SomeLine),
     };
-    print(analysis::text::json(&schema).map_err(Failure::because)?.as_bytes())
+    print_json(&schema)
 }
 
 /// The text of an experiment, by file, id or `-`, and the name to print before its problems.

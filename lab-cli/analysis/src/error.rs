@@ -1,6 +1,6 @@
 //! What can be wrong with a run's folder.
 
-use std::{io, path::PathBuf};
+use std::{fmt, io, path::PathBuf};
 
 /// Why a run's files say nothing.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +40,12 @@ pub enum FolderError {
 }
 
 impl FolderError {
+    /// For `map_err` on what a file says.
+    pub fn senseless<E: fmt::Display>(path: impl Into<PathBuf>) -> impl Fn(E) -> Self {
+        let path = path.into();
+        move |cause| Self::Senseless { path: path.clone(), cause: cause.to_string() }
+    }
+
     /// For `map_err` on files.
     pub fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();

@@ -152,9 +152,20 @@ pub fn conditions(report: &Report) -> Conditions {
 #[cfg(test)]
 mod tests {
     use controllers::Timestamp;
-    use measure::{Health, Recorder, RecorderPlan};
+    use measure::{Health, Recorder, RecorderPhase, RecorderPlan};
 
     use super::*;
+
+    fn report(phases: Vec<RecorderPhase>, health: Health) -> Report {
+        let plan = RecorderPlan {
+            phases,
+            classes: Vec::new(),
+            timeout: Duration::from_secs(60),
+            objective: Duration::from_secs(1),
+            replays: false,
+        };
+        Recorder::new(plan, &["request"]).finish(Timestamp::from_secs(10), health)
+    }
 
     #[test]
     fn times_of_the_generator_are_shares_of_the_run() {
@@ -165,18 +176,55 @@ mod tests {
             sender_turns: 2000,
             ..Health::default()
         };
-        let plan = RecorderPlan {
-            phases: Vec::new(),
-            classes: Vec::new(),
-            timeout: Duration::from_secs(60),
-            objective: Duration::from_secs(1),
-            replays: false,
-        };
-        let report = Recorder::new(plan, &["request"]).finish(Timestamp::from_secs(10), health);
+        let report = report(Vec::new(), health);
         let found = generator(&report);
         assert!((found.cpu - 0.5).abs() < 1e-9 && (found.run_queue - 0.02).abs() < 1e-9, "{found:?}");
         // 2000 wake-ups of 25 µs are 50 ms of the 200.
         assert!((found.crowded - 0.015).abs() < 1e-9, "{found:?}");
         assert!((found.core_wait_ms - 0.1).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn a_phase_has_the_names_that_scripts_rely_on() {
+        let calm = RecorderPhase {
+            name: "calm".to_owned(),
+            duration: Duration::from_secs(10),
+            users: Some(6),
+            independent: false,
+        };
+        let report = report(vec![calm], Health::default());
+        let phase = serde_json::to_value(phase(&report.phases[0])).expect("it is JSON");
+        for name in [
+            "name",
+            "seconds",
+            "users",
+            "planned",
+            "unsent",
+            "refused_locally",
+            "connect_failed",
+            "sent",
+            "served",
+            "served_late",
+            "rejected",
+            "timed_out",
+            "failed",
+            "abandoned",
+            "in_flight",
+            "offered_per_s",
+            "goodput_per_s",
+            "reject_fraction",
+            "retries",
+            "response_time_ms",
+            "reject_time_ms",
+            "connect_time_ms",
+            "by_type",
+            "by_class",
+        ] {
+            assert!(!phase[name].is_null(), "{name}");
+        }
+        for name in ["p50", "p90", "p95", "p99", "p999", "max", "mean", "count"] {
+            assert!(phase["response_time_ms"].as_object().is_some_and(|times| times.contains_key(name)), "{name}");
+        }
+        assert!(phase["response_time_ms"]["p90"].is_null(), "too few samples");
     }
 }

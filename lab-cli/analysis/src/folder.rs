@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     FolderError,
-    live::{LiveEvent, TimelineSecond},
+    live::{LiveEvent, Shape, TimelineSecond},
     summary::RunSummary,
 };
 
@@ -38,6 +38,19 @@ impl Recorded {
         let (events, torn_events) = lines(&path.join("events.jsonl"))?;
         Ok(Self { summary, timeline, events, torn: torn_timeline || torn_events })
     }
+
+    /// The shape of the run: the first of its events.
+    pub fn shape(&self) -> Option<&Shape> {
+        shape(&self.events)
+    }
+}
+
+/// The shape that these events tell.
+pub(crate) fn shape(events: &[LiveEvent]) -> Option<&Shape> {
+    events.iter().find_map(|event| match event {
+        LiveEvent::RunStarted(shape) => Some(shape),
+        _ => None,
+    })
 }
 
 fn lines<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, bool), FolderError> {

@@ -109,6 +109,22 @@ pub struct Shape {
     pub phases: Vec<PhaseShape>,
 }
 
+impl Shape {
+    /// When each phase ends, in seconds from the beginning of an arm.
+    pub fn ends(&self) -> Vec<f64> {
+        let end = |at: &mut f64, phase: &PhaseShape| {
+            *at += phase.seconds;
+            Some(*at)
+        };
+        self.phases.iter().scan(0.0, end).collect()
+    }
+
+    /// How long an arm is, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.phases.iter().map(|phase| phase.seconds).sum()
+    }
+}
+
 /// One phase of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseShape {

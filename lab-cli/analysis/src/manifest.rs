@@ -80,9 +80,8 @@ impl Manifest {
     pub fn read(folder: &Path) -> Result<Self, FolderError> {
         let path = folder.join("manifest.json");
         let bytes = fs::read(&path).map_err(FolderError::at(&path))?;
-        let senseless =
-            |error: serde_json::Error| FolderError::Senseless { path: path.clone(), cause: error.to_string() };
-        let whole: Value = serde_json::from_slice(&bytes).map_err(senseless)?;
+        let senseless = FolderError::senseless(&path);
+        let whole: Value = serde_json::from_slice(&bytes).map_err(&senseless)?;
         let manifest = Self::deserialize(&whole).map_err(senseless)?;
         Ok(Self { whole, ..manifest })
     }

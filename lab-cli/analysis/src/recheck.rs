@@ -172,23 +172,22 @@ fn turns(
                 continue;
             }
             let mut kept: ArmRecord = from_file(&file)?;
-            let senseless =
-                |error: &dyn std::fmt::Display| FolderError::Senseless { path: file.clone(), cause: error.to_string() };
+            let senseless = FolderError::senseless(&file);
             if (kept.seen.shown_name(), kept.seen.block) != (label.as_str(), block.block) {
-                return Err(senseless(&"it is another arm's"));
+                return Err(senseless("it is another arm's"));
             }
             if kept.context.objective != manifest.experiment.objective {
-                return Err(senseless(&"it has another objective than the manifest"));
+                return Err(senseless("it has another objective than the manifest"));
             }
             let of_plan = (manifest.closed(), manifest.kernel_backlog_declared(label));
             if (kept.context.closed, kept.context.kernel_backlog_declared) != of_plan {
-                return Err(senseless(&"it was judged by other declarations than the manifest's"));
+                return Err(senseless("it was judged by other declarations than the manifest's"));
             }
             kept.seen.touches = touches(&recorded.events, label, block.block);
             let of_turn =
                 |second: &&TimelineSecond| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
             let seconds: Vec<TimelineSecond> = recorded.timeline.iter().filter(of_turn).cloned().collect();
-            let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(|error| senseless(&error))?;
+            let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(FolderError::senseless(&file))?;
             turns.push(Turn { headroom: kept.context.headroom, arm, report });
         }
     }
@@ -196,6 +195,11 @@ fn turns(
         notes.push(format!("{missing} turns of arms have no record: the run ended before them"));
     }
     Ok(turns)
+}
+
+/// The seconds of an arm in a block.
+fn of_turn<'a>(timeline: &'a [TimelineSecond], arm: &'a str, block: u32) -> impl Iterator<Item = &'a TimelineSecond> {
+    timeline.iter().filter(move |second| second.arm == arm && second.block == block)
 }
 
 /// What a person changed in a turn: the events between its beginning and that of the next one.
@@ -213,11 +217,7 @@ fn touches(events: &[LiveEvent], label: &str, in_block: u32) -> Vec<Touched> {
 
 /// Blocks that were planned.
 fn blocks(manifest: &Manifest, recorded: &Recorded) -> usize {
-    let planned = recorded.events.iter().find_map(|event| match event {
-        LiveEvent::RunStarted(shape) => Some(shape.blocks as usize),
-        _ => None,
-    });
-    planned.unwrap_or(manifest.blocks.len())
+    recorded.shape().map_or(manifest.blocks.len(), |shape| shape.blocks as usize)
 }
 
 /// The threshold that ended it, if one did.
@@ -317,7 +317,7 @@ fn log(path: &Path, turn: &Turn, differences: &mut Vec<Difference>) {
 fn seconds(timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Difference>) {
     let Some(report) = &turn.report else { return };
     let (name, block) = (turn.arm.shown_name(), turn.arm.block);
-    let of_arm = || timeline.iter().filter(|second| (second.arm.as_str(), second.block) == (name, block));
+    let of_arm = || of_turn(timeline, name, block);
     let mut differs = |what: &str, found: u64, computed: u64| {
         differences.push(Difference {
             file: "timeline.jsonl".to_owned(),
@@ -353,7 +353,7 @@ fn times(path: &Path, timeline: &[TimelineSecond], turn: &Turn, differences: &mu
     if turn.report.is_none() || !path.join(&file).is_file() {
         return;
     }
-    let own = timeline.iter().filter(|second| (second.arm.as_str(), second.block) == (name, block));
+    let own = of_turn(timeline, name, block);
     let (place, found, computed) = match fs::read(path.join(&file))
         .map_err(|error| error.to_string())
         .and_then(|log| seconds_log::differs(&log, own))
@@ -369,7 +369,5 @@ fn times(path: &Path, timeline: &[TimelineSecond], turn: &Turn, differences: &mu
 
 fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
     let bytes = fs::read(path).map_err(FolderError::at(path))?;
-    let senseless =
-        |error: serde_json::Error| FolderError::Senseless { path: path.to_owned(), cause: error.to_string() };
-    serde_json::from_slice(&bytes).map_err(senseless)
+    serde_json::from_slice(&bytes).map_err(FolderError::senseless(path))
 }

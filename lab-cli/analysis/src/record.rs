@@ -44,7 +44,7 @@ impl ArmRecord {
     ) -> Self {
         let seen = Arm {
             generator: Generator::default(),
-            conditions: only_seen(&arm.conditions),
+            conditions: with_seen(&Conditions::default(), &arm.conditions),
             wasted: None,
             phases: Vec::new(),
             walk: Vec::new(),
@@ -76,7 +76,7 @@ impl ArmRecord {
         let report = measured.report()?;
         let mut arm = Arm {
             generator: figures::generator(&report),
-            conditions: conditions(&self.seen.conditions, &report),
+            conditions: with_seen(&figures::conditions(&report), &self.seen.conditions),
             phases: report.phases.iter().map(figures::phase).collect(),
             walk: figures::walk(&report, model),
             offered: report.offered.clone(),
@@ -89,28 +89,15 @@ impl ArmRecord {
     }
 }
 
-/// What only the lab could see, and no report holds.
-fn only_seen(all: &Conditions) -> Conditions {
-    let ClockConditions { source, source_at_end, .. } = all.clocks.clone();
-    Conditions {
-        noise: all.noise,
-        kernel_noise: all.kernel_noise,
-        service_silent_max_ms: all.service_silent_max_ms,
-        clocks: ClockConditions { source, source_at_end, ..ClockConditions::default() },
-        ..Conditions::default()
-    }
-}
-
-/// Both together.
-fn conditions(seen: &Conditions, report: &Report) -> Conditions {
-    let known = figures::conditions(report);
+/// These conditions, with what only the lab could see from others: no report holds it.
+fn with_seen(known: &Conditions, seen: &Conditions) -> Conditions {
     let ClockConditions { source, source_at_end, .. } = seen.clocks.clone();
     Conditions {
         noise: seen.noise,
         kernel_noise: seen.kernel_noise,
         service_silent_max_ms: seen.service_silent_max_ms,
         clocks: ClockConditions { source, source_at_end, ..known.clocks.clone() },
-        ..known
+        ..known.clone()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     judge::{
         compare::{self, Compare},
         gates, identical, measures,
-        threshold::{Abort, Parts, RunEvidence, Threshold},
+        threshold::{Abort, Evidence, Parts, Threshold},
     },
     live::TimelineSecond,
     summary::{
@@ -68,7 +68,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
     let noise_floor = noise_floor(found, &kept);
     let reasons = gates::judge_run(found.arms, &left_out, &noise_floor);
     let verdict = gates::verdict(&reasons);
-    let evidence = RunEvidence { arms: found.arms, left_out: &left_out, timeline: found.timeline, parts: found.parts };
+    let evidence = Evidence { arms: found.arms, left_out: &left_out, timeline: found.timeline, parts: found.parts };
     let mut thresholds: Vec<_> = found.thresholds.iter().map(|threshold| threshold.judge(&evidence)).collect();
     if let Some(abort) = found.abort
         && let Some(result) = thresholds.get_mut(abort.threshold)

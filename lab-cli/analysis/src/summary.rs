@@ -23,6 +23,7 @@ mod stopped;
 mod touched;
 mod verdict;
 
+pub(crate) use arm::arm_names;
 pub use arm::{Arm, Client, WalkCell, WalkRow};
 pub use conditions::{ClockConditions, Conditions, Headroom, Speed};
 pub use joined::Joined;
@@ -31,7 +32,7 @@ pub use measured::Measured;
 pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadiness};
 pub use phase::PhaseSummary;
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
-pub use services::{Calls, ServiceLedger};
+pub use services::{Calls, ServiceTotals};
 pub use sides::{Generator, Kernel, Server};
 pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
@@ -97,6 +98,11 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
+    /// The names of its arms, each once, in the order in which they ran.
+    pub fn arm_names(&self) -> Vec<&str> {
+        arm_names(&self.arms)
+    }
+
     /// Codes of the reasons for its verdict, each once.
     pub fn codes(&self) -> BTreeSet<&str> {
         let deciding = self.reasons.iter().filter(|reason| reason.verdict == self.verdict);

@@ -12,9 +12,9 @@ use analysis::{
 };
 use serde::Serialize;
 
-use super::print;
+use super::print_as;
 use crate::{
-    args::{self, MetricName, Output},
+    args::{self, MetricName},
     exit::{CommandResult, End, Failure},
 };
 
@@ -63,14 +63,7 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
         .iter()
         .any(|comparison| comparison.verdict == "inconclusive");
     let verdicts = Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons };
-    match args.output {
-        Output::Json => {
-            print(analysis::text::json(&verdicts).map_err(Failure::because)?.as_bytes())?;
-        }
-        Output::Text => {
-            print(text(&verdicts).as_bytes())?;
-        }
-    }
+    print_as(args.output, &verdicts, || text(&verdicts))?;
     Ok(if undecided { End::Failed } else { End::Done })
 }
 

@@ -2,9 +2,9 @@
 
 use analysis::text::{scrubbed, table::Table};
 
-use super::print;
+use super::print_as;
 use crate::{
-    args::{self, Output},
+    args,
     exit::{CommandResult, Failure},
     store::history::{HistoryError, Index, PastRun, Question},
 };
@@ -31,11 +31,7 @@ pub fn history(args: &args::HistoryArgs) -> CommandResult {
     if in_memory {
         super::run::aside(&format!("{} cannot be written: the index was made for this once", args.runs.display()));
     }
-    match args.output {
-        Output::Json => print(analysis::text::json(&found).map_err(Failure::because)?.as_bytes()),
-        Output::Text if found.is_empty() => print(b"no such runs\n"),
-        Output::Text => print(table(&found).as_bytes()),
-    }
+    print_as(args.output, &found, || if found.is_empty() { "no such runs\n".to_owned() } else { table(&found) })
 }
 
 fn table(runs: &[PastRun]) -> String {

@@ -23,7 +23,7 @@ use workloads::{
 };
 
 use self::silence::Silence;
-use super::print;
+use super::print_as;
 use crate::{
     args::{self, Output},
     exit::{CommandResult, End, Failure},
@@ -133,11 +133,7 @@ pub(super) fn report_on(
     stop: &StopSignal,
 ) -> CommandResult {
     let loaded = judged(told, plan, report, given_up, stop.is_asked());
-    let text = match output {
-        Output::Json => analysis::text::json(&loaded).map_err(Failure::because)?,
-        Output::Text => text::of(told, &loaded),
-    };
-    print(text.as_bytes())?;
+    print_as(output, &loaded, || text::of(told, &loaded))?;
     if let Some(end) = stop.end() {
         return Ok(end);
     }

@@ -9,9 +9,9 @@ use controllers::{
 };
 use serde::Serialize;
 
-use super::print;
+use super::print_as;
 use crate::{
-    args::{self, Output},
+    args,
     exit::{CommandResult, Failure},
 };
 
@@ -20,16 +20,11 @@ pub fn policies(args: &args::PoliciesArgs) -> CommandResult {
         None => Catalogue::entries().iter().map(|entry| (entry, None)).collect(),
         Some(name) => vec![find(name)?],
     };
-    match (args.output, &args.name) {
-        (Output::Json, _) => {
-            let shown: Vec<Shown> = entries.into_iter().map(|(entry, preset)| Shown::of(entry, preset)).collect();
-            print(analysis::text::json(&shown).map_err(Failure::because)?.as_bytes())
-        }
-        (Output::Text, None) => print(list().as_bytes()),
-        (Output::Text, Some(_)) => {
-            print(entries.iter().map(|(entry, preset)| whole(entry, *preset)).collect::<String>().as_bytes())
-        }
-    }
+    let shown: Vec<Shown> = entries.iter().map(|(entry, preset)| Shown::of(entry, *preset)).collect();
+    print_as(args.output, &shown, || match args.name {
+        None => list(),
+        Some(_) => entries.iter().map(|(entry, preset)| whole(entry, *preset)).collect(),
+    })
 }
 
 /// The policy of that name, or that of a preset, with the preset.

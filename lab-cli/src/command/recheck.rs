@@ -9,9 +9,9 @@ use analysis::{
 use experiment::plan_digest::replan;
 use serde_json::Value;
 
-use super::print;
+use super::print_as;
 use crate::{
-    args::{self, Output},
+    args,
     exit::{CommandResult, End, Failure},
     store::find_run,
 };
@@ -22,18 +22,11 @@ const SHOWN: usize = 30;
 pub fn recheck(args: &args::RecheckArgs) -> CommandResult {
     let folder = find_run(&args.run).map_err(Failure::usage)?;
     let found = compute_again(&folder, &replan).map_err(Failure::because)?;
-    match args.output {
-        Output::Json => {
-            let report = serde_json::json!({
-                "same": found.differences.is_empty(), "values": found.values, "files": found.files, "differences": found.differences,
-                "notes": found.notes, "verdict": found.summary.verdict,
-            });
-            print(analysis::text::json(&report).map_err(Failure::because)?.as_bytes())?;
-        }
-        Output::Text => {
-            print(text(&found).as_bytes())?;
-        }
-    }
+    let report = serde_json::json!({
+        "same": found.differences.is_empty(), "values": found.values, "files": found.files, "differences": found.differences,
+        "notes": found.notes, "verdict": found.summary.verdict,
+    });
+    print_as(args.output, &report, || text(&found))?;
     Ok(if found.differences.is_empty() { End::Done } else { End::Failed })
 }
 

@@ -34,19 +34,11 @@ pub fn replay(args: &args::ReplayArgs, color: Color) -> CommandResult {
 fn on_arashi(args: &args::ReplayArgs, color: Color) -> CommandResult {
     let experiment = experiment(args)?;
     let asked = args::RunArgs {
-        experiments: Vec::new(),
-        list: false,
-        policies: Vec::new(),
-        repeat: None,
-        seed: None,
-        set: Vec::new(),
         out: args.out.clone(),
         no_tui: args.no_tui,
         output: args.output,
-        svg: None,
-        series: None,
-        curves: None,
         virtual_time: args.virtual_time,
+        ..args::RunArgs::default()
     };
     run::all(&[experiment], &asked, color)
 }

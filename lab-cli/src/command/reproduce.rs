@@ -10,7 +10,7 @@ use experiment::{Changes, Experiment, Library};
 use serde::Serialize;
 
 use super::{
-    print, read_experiment,
+    print, print_as, read_experiment,
     run::{aside, end_of, failed, worse},
 };
 use crate::{
@@ -78,11 +78,7 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
         }
         found.push(artefact);
     }
-    let whole = match args.output {
-        Output::Text => in_all(&found),
-        Output::Json => analysis::text::json(&found).map_err(Failure::because)?,
-    };
-    print(whole.as_bytes())?;
+    print_as(args.output, &found, || in_all(&found))?;
     Ok(worst)
 }
 

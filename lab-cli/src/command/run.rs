@@ -14,7 +14,7 @@ use analysis::{
 };
 use experiment::{Changes, Experiment};
 
-use super::{print, read_experiment};
+use super::{print_as, read_experiment};
 use crate::{
     args::{self, Color, Output},
     exit::{CommandResult, End, Failure},
@@ -95,15 +95,8 @@ fn one(
     drop((sinks, screen));
     let finished = outcome.map_err(|failure| failed(&failure))?;
     over_time(&finished.folder, args)?;
-    match args.output {
-        Output::Json => {
-            print(analysis::text::json(&finished.summary).map_err(Failure::because)?.as_bytes())?;
-        }
-        Output::Text => {
-            print(analysis::report::text(&finished.summary).as_bytes())?;
-            print(where_it_is(&finished.folder).as_bytes())?;
-        }
-    }
+    let Finished { summary, folder } = &finished;
+    print_as(args.output, summary, || analysis::report::text(summary) + &where_it_is(folder))?;
     Ok(finished)
 }
 
@@ -125,11 +118,7 @@ fn over_time(folder: &Path, args: &args::RunArgs) -> Result<(), Failure> {
             None => aside("--curves: there are fewer than three loads, so that there is no curve to draw"),
         }
     }
-    let shape = recorded.events.iter().find_map(|event| match event {
-        LiveEvent::RunStarted(shape) => Some(shape),
-        _ => None,
-    });
-    if let (Some(path), Some(shape)) = (&args.svg, shape) {
+    if let (Some(path), Some(shape)) = (&args.svg, recorded.shape()) {
         let block = recorded.summary.as_ref().map_or(1, |summary| first_kept(&summary.arms));
         write(path, &series::svg(shape, &recorded.timeline, block))?;
     }

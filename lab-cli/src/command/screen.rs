@@ -158,12 +158,7 @@ fn listed(folder: &Path) -> Vec<PathBuf> {
 
 fn summary_of(folder: &Path) -> Option<PastSummary> {
     let summary: RunSummary = serde_json::from_slice(&fs::read(folder.join("summary.json")).ok()?).ok()?;
-    let mut arms: Vec<String> = Vec::new();
-    for arm in &summary.arms {
-        if !arms.iter().any(|known| known == arm.shown_name()) {
-            arms.push(arm.shown_name().to_owned());
-        }
-    }
+    let arms = summary.arm_names().into_iter().map(str::to_owned).collect();
     let partial = if summary.partial { ", partial" } else { "" };
     let verdict = format!("{}{partial}", summary.verdict.word());
     let virtual_time = summary.mode == Mode::Virtual;
@@ -184,13 +179,10 @@ fn opened(folders: &[PathBuf], took: Option<Duration>) -> Told {
             Ok(recorded) => recorded,
             Err(failure) => return Told::Failed(failure.to_string()),
         };
+        let shape = recorded.shape().cloned();
         let Some(summary) = recorded.summary else {
             return Told::Failed(format!("{} has no summary: the run was broken off", folder.display()));
         };
-        let shape = recorded.events.into_iter().find_map(|event| match event {
-            LiveEvent::RunStarted(shape) => Some(shape),
-            _ => None,
-        });
         let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let made = made(folder, &summary);
         runs.push(OpenRun { name, summary, timeline: recorded.timeline, shape, made, took });

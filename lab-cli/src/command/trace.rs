@@ -96,12 +96,7 @@ impl<'p> Target<'p> {
         let (path, out): (_, Box<dyn Write>) = if path == Path::new("-") {
             (None, Box::new(io::stdout()))
         } else {
-            let file = File::options().write(true).create_new(true).open(path).map_err(|error| {
-                let way_out =
-                    if error.kind() == io::ErrorKind::AlreadyExists { "; name another, or remove it" } else { "" };
-                Failure::usage(format!("{}: {error}{way_out}", path.display()))
-            })?;
-            (Some(path), Box::new(file))
+            (Some(path), Box::new(new_file(path)?))
         };
         let packer = Packer::new(out, path.map_or(Packing::None, Packing::of_name));
         let target = Self { path, kept: false };
@@ -123,6 +118,14 @@ impl Drop for Target<'_> {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// A file that was not there before.
+fn new_file(path: &Path) -> Result<File, Failure> {
+    File::options().write(true).create_new(true).open(path).map_err(|error| {
+        let way_out = if error.kind() == io::ErrorKind::AlreadyExists { "; name another, or remove it" } else { "" };
+        Failure::usage(format!("{}: {error}{way_out}", path.display()))
+    })
 }
 
 /// What could not be written: a closed pipe is an end like any other.

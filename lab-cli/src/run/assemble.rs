@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::summary::{Calls, Client, Joined, Server, ServiceLedger};
+use analysis::summary::{Calls, Client, Joined, Server, ServiceTotals};
 use controllers::{
     Catalogue,
     catalogue::{PolicySpec, Setting},
@@ -49,7 +49,7 @@ pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, join
 }
 
 /// The books of one service among several.
-pub fn service(books: ServiceBooks) -> ServiceLedger {
+pub fn service(books: ServiceBooks) -> ServiceTotals {
     let called = |(to, made): (String, CallCounts)| Calls {
         written: books.written.get(&to).copied().unwrap_or(0),
         to,
@@ -62,7 +62,7 @@ pub fn service(books: ServiceBooks) -> ServiceLedger {
         open: made.open,
     };
     let ServerLedger { requests_read, served, ref refused, errors, client_gone, in_flight, .. } = books.calls;
-    ServiceLedger {
+    ServiceTotals {
         name: books.name,
         users_requests_read: books.users.requests_read,
         read_by_task: books.read_by_task,

@@ -159,18 +159,8 @@ impl Form {
             self.at = (self.at + if down { 1 } else { count - 1 }) % count;
             return;
         }
-        let (at, last) = (field.choices.iter().position(|choice| *choice == field.line.text), field.choices.len() - 1);
-        let next = match (at, down) {
-            (None, _) => 0,
-            (Some(at), true) => {
-                if at == last {
-                    0
-                } else {
-                    at + 1
-                }
-            }
-            (Some(at), false) => at.checked_sub(1).unwrap_or(last),
-        };
+        let (at, count) = (field.choices.iter().position(|choice| *choice == field.line.text), field.choices.len());
+        let next = at.map_or(0, |at| (at + if down { 1 } else { count - 1 }) % count);
         field.choices[next].clone_into(&mut field.line.text);
         self.show_value();
     }

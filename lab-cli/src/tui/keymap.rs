@@ -56,49 +56,38 @@ pub(super) struct Key {
     on: &'static [Screen],
 }
 
-use KeyCode::{Char, Enter, Esc, F};
+use KeyCode::{Char, Enter, Esc, F, Left, Right};
 use Screen::{Compare, Home, Live, Past, Setup, Trace};
 
 const ALL: &[Screen] = &[Home, Setup, Live, Past, Compare, Trace];
+const LIVE: &[Screen] = &[Live];
 const LISTS: &[Screen] = &[Home, Setup, Past, Compare, Trace];
 /// Those that may be longer than the screen.
 const LONG: &[Screen] = &[Home, Setup, Past, Compare];
 
 /// In the order of the help.
 pub(super) const KEYS: &[Key] = &[
-    key(&[Char('q')], "q", "stop and save; a second time ends at once (Ctrl-C too)", Action::Stop, &[Live]),
-    key(&[Char('p'), Char(' ')], "p", "freeze the view, and back; the run goes on", Action::Freeze, &[Live]),
-    key(&[KeyCode::Left], "left right", "look a second back or forth (PgUp, PgDn: ten)", Action::Scroll(-1), &[Live]),
-    key(&[KeyCode::Right], "", "", Action::Scroll(1), &[Live]),
-    key(&[KeyCode::PageUp], "", "", Action::Scroll(-10), &[Live]),
-    key(&[KeyCode::PageDown], "", "", Action::Scroll(10), &[Live]),
-    key(&[Char('1')], "1 to 8", "one panel alone, and back", Action::Panel(Panel::Rates), &[Live]),
-    key(&[Char('2')], "", "", Action::Panel(Panel::Times), &[Live]),
-    key(&[Char('3')], "", "", Action::Panel(Panel::Outcomes), &[Live]),
-    key(&[Char('4')], "", "", Action::Panel(Panel::Groups), &[Live]),
-    key(&[Char('5')], "", "", Action::Panel(Panel::Stages), &[Live]),
-    key(&[Char('6')], "", "", Action::Panel(Panel::Users), &[Live]),
-    key(&[Char('7')], "", "", Action::Panel(Panel::Arms), &[Live]),
-    key(&[Char('8')], "", "", Action::Panel(Panel::Log), &[Live]),
-    key(&[Char('s')], "s", "spike: more users for a while", Action::Change(Change::Spike), &[Live]),
-    key(
-        &[Char('c')],
-        "c",
-        "capacity cut: slow or stalled workers for a while",
-        Action::Change(Change::Capacity),
-        &[Live],
-    ),
-    key(&[Char('l')], "l", "latency: a delay before the service for a while", Action::Change(Change::Latency), &[Live]),
-    key(
-        &[Char('i')],
-        "i",
-        "impatient users: shorter time-outs and patience",
-        Action::Change(Change::Impatience),
-        &[Live],
-    ),
-    key(&[Char('a')], "a", "arrivals: pause, and go on", Action::Arrivals, &[Live]),
-    key(&[Char('o')], "o", "other policy, from now on", Action::Change(Change::Policy), &[Live]),
-    key(&[Char('e')], "e", "edit a parameter of the policy in force", Action::Change(Change::Parameter), &[Live]),
+    key(&[Char('q')], "q", "stop and save; a second time ends at once (Ctrl-C too)", Action::Stop, LIVE),
+    key(&[Char('p'), Char(' ')], "p", "freeze the view, and back; the run goes on", Action::Freeze, LIVE),
+    key(&[Left], "left right", "look a second back or forth (PgUp, PgDn: ten)", Action::Scroll(-1), LIVE),
+    key(&[Right], "", "", Action::Scroll(1), LIVE),
+    key(&[KeyCode::PageUp], "", "", Action::Scroll(-10), LIVE),
+    key(&[KeyCode::PageDown], "", "", Action::Scroll(10), LIVE),
+    key(&[Char('1')], "1 to 8", "one panel alone, and back", Action::Panel(Panel::Rates), LIVE),
+    key(&[Char('2')], "", "", Action::Panel(Panel::Times), LIVE),
+    key(&[Char('3')], "", "", Action::Panel(Panel::Outcomes), LIVE),
+    key(&[Char('4')], "", "", Action::Panel(Panel::Groups), LIVE),
+    key(&[Char('5')], "", "", Action::Panel(Panel::Stages), LIVE),
+    key(&[Char('6')], "", "", Action::Panel(Panel::Users), LIVE),
+    key(&[Char('7')], "", "", Action::Panel(Panel::Arms), LIVE),
+    key(&[Char('8')], "", "", Action::Panel(Panel::Log), LIVE),
+    key(&[Char('s')], "s", "spike: more users for a while", Action::Change(Change::Spike), LIVE),
+    key(&[Char('c')], "c", "capacity cut: slow or stalled workers for a while", Action::Change(Change::Capacity), LIVE),
+    key(&[Char('l')], "l", "latency: a delay before the service for a while", Action::Change(Change::Latency), LIVE),
+    key(&[Char('i')], "i", "impatient users: shorter time-outs and patience", Action::Change(Change::Impatience), LIVE),
+    key(&[Char('a')], "a", "arrivals: pause, and go on", Action::Arrivals, LIVE),
+    key(&[Char('o')], "o", "other policy, from now on", Action::Change(Change::Policy), LIVE),
+    key(&[Char('e')], "e", "edit a parameter of the policy in force", Action::Change(Change::Parameter), LIVE),
     key(&[KeyCode::Up, Char('k')], "up down", "move (k, j)", Action::Up, LISTS),
     key(&[KeyCode::Down, Char('j')], "", "", Action::Down, LISTS),
     key(&[KeyCode::PageDown], "PgUp PgDn", "ten rows at once; Home, End: the first, the last", Action::PageDown, LONG),
@@ -116,26 +105,20 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('v')], "v", "virtual time (seconds), or live", Action::World, &[Setup]),
     key(&[Char('+')], "+ -", "more or fewer repetitions", Action::More, &[Setup]),
     key(&[Char('-')], "", "", Action::Fewer, &[Setup]),
-    key(
-        &[KeyCode::Left, Char('h')],
-        "left right",
-        "another figure: the plot shows it (h, l)",
-        Action::Left,
-        &[Compare],
-    ),
-    key(&[KeyCode::Right, Char('l')], "", "", Action::Right, &[Compare]),
+    key(&[Left, Char('h')], "left right", "another figure: the plot shows it (h, l)", Action::Left, &[Compare]),
+    key(&[Right, Char('l')], "", "", Action::Right, &[Compare]),
     key(&[Enter], "Enter", "behind the verdict: its reasons, claims, settings", Action::Choose, &[Compare]),
     key(&[KeyCode::Tab], "Tab", "the next phase", Action::NextPhase, &[Compare]),
     key(&[Char(' ')], "space", "hide or show a line", Action::Tick, &[Compare]),
     key(&[Char('z')], "z", "plot alone, and back", Action::Enlarge, &[Compare]),
     key(
-        &[KeyCode::Left, Char('h')],
+        &[Left, Char('h')],
         "left right",
         "another way from page to page: its pauses are drawn (h, l)",
         Action::Left,
         &[Trace],
     ),
-    key(&[KeyCode::Right, Char('l')], "", "", Action::Right, &[Trace]),
+    key(&[Right, Char('l')], "", "", Action::Right, &[Trace]),
     key(&[Char('1')], "1 to 6", "one panel alone, and back", Action::Part(Part::Time), &[Trace]),
     key(&[Char('2')], "", "", Action::Part(Part::Mix), &[Trace]),
     key(&[Char('3')], "", "", Action::Part(Part::Matrix), &[Trace]),

@@ -123,19 +123,12 @@ impl State {
 
     /// How long an arm is meant to last, seconds, without its drain.
     pub fn planned_seconds(&self) -> f64 {
-        self.shape.as_ref().map_or(0.0, |shape| shape.phases.iter().map(|phase| phase.seconds).sum())
+        self.shape.as_ref().map_or(0.0, Shape::seconds)
     }
 
     /// Seconds of the arm at which one phase ends and the next begins.
     pub fn boundaries(&self) -> Vec<f64> {
-        let Some(shape) = &self.shape else { return Vec::new() };
-        let mut at = 0.0;
-        let mut found = Vec::new();
-        for phase in &shape.phases {
-            at += phase.seconds;
-            found.push(at);
-        }
-        found
+        self.shape.as_ref().map_or_else(Vec::new, Shape::ends)
     }
 
     /// Requests a second that the service can serve, where that is known.

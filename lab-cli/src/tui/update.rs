@@ -1,5 +1,7 @@
 //! What a run's events and the person's keys change on its screen.
 
+use std::collections::VecDeque;
+
 use analysis::{
     live::{LiveEvent, NOT_DONE, Touch},
     text::scrubbed,
@@ -98,10 +100,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
         }
         LiveEvent::Second(second) => {
             let Some(running) = &mut state.running else { return };
-            running.seconds.push_back(*second);
-            if running.seconds.len() > MOST_SECONDS {
-                running.seconds.pop_front();
-            }
+            keep(&mut running.seconds, *second, MOST_SECONDS);
         }
         LiveEvent::Computing { done_s, of_s } => state.computing = Some((done_s, of_s)),
         LiveEvent::Policy { second, stage, text } => log(state, &format!("{second:.0} s: {stage}: {text}")),
@@ -109,10 +108,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
             log(state, &format!("{second:.0} s: TOUCHED: {}", touch.in_words()));
             state.said = None;
             if let Some(running) = &mut state.running {
-                running.marks.push_back(second);
-                if running.marks.len() > MOST_MARKS {
-                    running.marks.pop_front();
-                }
+                keep(&mut running.marks, second, MOST_MARKS);
                 match touch {
                     Touch::Pause => running.resting = true,
                     Touch::Resume => running.resting = false,
@@ -129,10 +125,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
             let reasons: Vec<&str> = arm.reasons.iter().map(|reason| reason.code.as_str()).collect();
             log(state, &format!("arm {} is over: {} {}", arm.shown_name(), arm.verdict.word(), reasons.join(" ")));
             state.running = None;
-            state.finished.push_back(*arm);
-            if state.finished.len() > MOST_ARMS {
-                state.finished.pop_front();
-            }
+            keep(&mut state.finished, *arm, MOST_ARMS);
         }
         LiveEvent::Stopping => {
             // A key has said so already; a signal has not.
@@ -146,8 +139,13 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
 }
 
 fn log(state: &mut State, line: &str) {
-    state.log.push_back(scrubbed(line.trim_end()));
-    if state.log.len() > MOST_LINES {
-        state.log.pop_front();
+    keep(&mut state.log, scrubbed(line.trim_end()), MOST_LINES);
+}
+
+/// Adds the newest; the oldest goes where there are too many.
+fn keep<T>(all: &mut VecDeque<T>, newest: T, most: usize) {
+    all.push_back(newest);
+    if all.len() > most {
+        all.pop_front();
     }
 }

@@ -47,14 +47,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
         Screen::Home => home::draw(frame, body, &app.home, palette),
         Screen::Past => past::draw(frame, body, &app.past, palette),
         Screen::Compare => compare::draw(frame, body, &app.compare, palette),
-        Screen::Trace => match &app.trace {
-            Some(seen) => trace::draw(frame, body, seen, palette),
-            None => Line::default(),
-        },
-        Screen::Setup => match &app.setup {
-            Some(setup) => setup::draw(frame, body, setup, palette),
-            None => Line::default(),
-        },
+        Screen::Trace => app.trace.as_ref().map_or_else(Line::default, |seen| trace::draw(frame, body, seen, palette)),
+        Screen::Setup => {
+            app.setup.as_ref().map_or_else(Line::default, |setup| setup::draw(frame, body, setup, palette))
+        }
     };
     let hint = match &app.said {
         Some(said) => Line::styled(scrubbed(said), palette.bad()),

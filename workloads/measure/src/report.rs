@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use controllers::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::{
     BackgroundLedger, Dispersion, Distribution, Fairness, Health, Ledger, Numbers, Offered, Replayed, Replies,
@@ -15,7 +14,7 @@ use super::{
 
 /// The results of a run. They serialise without the raw counts, which must be written separately if they are to be kept
 /// ([`Report::distribution`]).
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Report {
     /// The phases in the order of the plan.
     pub phases: Vec<PhaseReport>,
@@ -30,29 +29,23 @@ pub struct Report {
     /// Transitions that Markov users made, filled in by the host; empty for other users.
     pub transitions: Vec<TransitionCount>,
     /// How often pages offered the state that these users drew, by minutes; filled in by the host.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<Offered>,
     /// Results of recorded requests; filled in by the host. `None`: nothing was replayed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Replayed>,
     /// Refusals by balancers in front of services, where they have a cap; filled in by the host. Users count them as
     /// sent and answered with 503; no service has read them.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub turned_back: BTreeMap<String, TurnedBack>,
     /// The requests by number, if they were numbered; filled in by the host.
-    #[serde(skip)]
     pub numbers: Option<Numbers>,
     /// The reasons why the figures do not add up; a run with any is invalid.
     pub faults: Vec<String>,
     /// Requests in flight at the end, by count.
-    #[serde(skip)]
     pub(super) counted_in_flight: u64,
-    #[serde(skip)]
     pub(super) raw: Raw,
 }
 
 /// The generator's own state.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct GeneratorReport {
     /// Median of the send lag, in milliseconds.
     pub send_lag_p50_ms: Option<f64>,
@@ -67,14 +60,13 @@ pub struct GeneratorReport {
     /// Times over the histograms' bound.
     pub saturated: u64,
     /// The host's own figures.
-    #[serde(flatten)]
     pub health: Health,
 }
 
 /// Little's law over the whole run, drain included: the mean number in flight is the rate of requests times the mean
 /// time that each was in flight. The first is computed from the number in flight over time, the second from the times
 /// of each request; if they differ, requests were lost or times are wrong.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Little {
     /// Time average of the number in flight.
     pub mean_in_flight: f64,
@@ -94,20 +86,17 @@ impl Little {
 }
 
 /// One phase, or one request type or class of it. Requests belong to the phase of their intended start.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseReport {
     /// Name of the phase, type or class.
     pub name: String,
     /// Its length in seconds; its actual length, if it was cut off.
     pub seconds: f64,
     /// True if the run was stopped before its end.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub cut_off: bool,
     /// The largest number of users of closed loads at once, by the plan; `None` where users come and go (open loads).
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub users: Option<u64>,
     /// The counts of its requests.
-    #[serde(flatten)]
     pub ledger: Ledger,
     /// First attempts a second.
     pub offered_per_s: f64,
@@ -128,29 +117,22 @@ pub struct PhaseReport {
     pub connect_time_ms: Times,
     /// In replays: the delay of first attempts behind their recorded times, because their users still waited for an
     /// earlier answer.
-    #[serde(skip_serializing_if = "Times::is_empty", default)]
     pub behind_ms: Times,
     /// The number of different users that planned a request in it.
     pub clients: u64,
     /// Of these: users with at least one connect time-out.
     pub clients_connect_timed_out: u64,
     /// Background activity.
-    #[serde(skip_serializing_if = "BackgroundLedger::is_nothing", default)]
     pub beside: BackgroundLedger,
     /// Answers by status, and errors by their text; of whole phases.
-    #[serde(flatten)]
     pub replies: Replies,
     /// The evenness of service to users; of whole phases.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fairness: Option<Fairness>,
     /// The spread of arrivals, where the plan had independent arrivals at one rate; of whole phases.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub arrivals: Option<Dispersion>,
     /// The same by request type, for types that occurred.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub by_type: BTreeMap<String, PhaseReport>,
     /// The same by class, if there are several.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub by_class: BTreeMap<String, PhaseReport>,
 }
 

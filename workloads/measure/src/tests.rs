@@ -285,46 +285,6 @@ fn littles_law_holds_for_a_host_that_learns_late_of_its_writes() {
 }
 
 #[test]
-fn the_report_has_the_names_that_scripts_rely_on() {
-    let mut recorder = recorder();
-    request(&mut recorder, 0, 0, at(0), Fate::Served, ms(1));
-    let json = serde_json::to_value(finish(recorder)).expect("it is JSON");
-    let phase = &json["phases"][0];
-    for name in [
-        "name",
-        "seconds",
-        "users",
-        "planned",
-        "unsent",
-        "refused_locally",
-        "connect_failed",
-        "sent",
-        "served",
-        "served_late",
-        "rejected",
-        "timed_out",
-        "failed",
-        "abandoned",
-        "in_flight",
-        "offered_per_s",
-        "goodput_per_s",
-        "reject_fraction",
-        "retries",
-        "response_time_ms",
-        "reject_time_ms",
-        "connect_time_ms",
-        "by_type",
-        "by_class",
-    ] {
-        assert!(!phase[name].is_null(), "{name}");
-    }
-    for name in ["p50", "p90", "p95", "p99", "p999", "max", "mean", "count"] {
-        assert!(phase["response_time_ms"].as_object().is_some_and(|times| times.contains_key(name)), "{name}");
-    }
-    assert!(phase["response_time_ms"]["p90"].is_null(), "one sample is too few");
-}
-
-#[test]
 fn histograms_go_out_whole() {
     let mut recorder = recorder();
     request(&mut recorder, 0, 1, at(0), Fate::Served, ms(1));

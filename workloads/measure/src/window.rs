@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use controllers::site::ClientGauges;
-use serde::{Deserialize, Serialize};
 
 use super::Group;
 
 /// The activities of users at one moment, counted by the host.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UserStates {
     /// Thinking between requests.
     pub thinking: u64,
@@ -23,7 +22,6 @@ pub struct UserStates {
     /// With a request open.
     pub in_flight: u64,
     /// Left on their own since the beginning, of those that were to stay; they are in no total.
-    #[serde(default)]
     pub gone: u64,
 }
 
@@ -47,7 +45,7 @@ pub struct SecondTimes {
 }
 
 /// One second of a run. Events are counted in the second in which they happened, whenever they were planned.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Window {
     /// The second of the run at which it begins.
     pub second: u64,
@@ -99,26 +97,21 @@ pub struct Window {
     /// The longest time by which the host's loop was late for a wake-up, in milliseconds, where the host measures it.
     pub loop_gap_ms: Option<f64>,
     /// By request type; types without any request are left out.
-    #[serde(default)]
     pub by_type: BTreeMap<String, Group>,
     /// By class, where there are several.
-    #[serde(default)]
     pub by_class: BTreeMap<String, Group>,
     /// Its times as histograms, if wanted ([`Recorder::keeping_times`](super::Recorder::keeping_times)).
-    #[serde(skip)]
     pub times: Option<Box<SecondTimes>>,
     /// The activities of users at its end.
     pub users: UserStates,
     /// Gauges of client-side policies at its end, where there are any.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub client: Option<ClientGauges>,
     /// Refusals by balancers in front of services up to its end, where they have a cap.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub turned_back: BTreeMap<String, TurnedBack>,
 }
 
 /// Refusals by a balancer because every task was at its limit of requests under way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TurnedBack {
     /// Requests.
     pub requests: u64,

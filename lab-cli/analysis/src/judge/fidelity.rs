@@ -2,11 +2,12 @@
 
 mod speed;
 
-use std::fmt::{self, Write};
+use std::fmt::Write;
 
 use crate::{
     judge::steady::median,
-    summary::{PhaseSummary, RunSummary, Times},
+    series::value::Value,
+    summary::{PhaseSummary, RunSummary},
 };
 
 pub use speed::{ServiceSpeed, speeds};
@@ -32,35 +33,19 @@ pub struct FidelityCell {
     /// The same in virtual time, run by run.
     pub virtual_goodputs: Vec<f64>,
     /// Lowest and highest 90th percentile of response times, ms, of the runs that have one.
-    pub live_p90: Option<(P, P)>,
+    pub live_p90: Option<(Value, Value)>,
     /// Median in virtual time.
-    pub virtual_p90: Option<P>,
+    pub virtual_p90: Option<Value>,
 }
 
-/// A percentile, or a bound on it where time-outs hide it.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub struct P {
-    /// Milliseconds.
-    pub ms: f64,
-    /// It may be more.
-    pub at_least: bool,
+/// The 90th percentile of a phase's response times, in milliseconds.
+fn p90(phase: &PhaseSummary) -> Option<Value> {
+    let times = &phase.measured.response_time_ms;
+    Value::of(times.p90, times.p90_at_least)
 }
 
-impl P {
-    fn of(times: &Times) -> Option<Self> {
-        let known = times.p90.map(|ms| Self { ms, at_least: false });
-        known.or(times.p90_at_least.map(|ms| Self { ms, at_least: true }))
-    }
-}
-
-impl fmt::Display for P {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.at_least { ">= " } else { "" };
-        match self.ms {
-            ms if ms < 1000.0 => write!(f, "{sign}{ms:.0} ms"),
-            ms => write!(f, "{sign}{:.2} s", ms / 1e3),
-        }
-    }
+fn time(ms: f64) -> String {
+    if ms < 1000.0 { format!("{ms:.0} ms") } else { format!("{:.2} s", ms / 1e3) }
 }
 
 impl FidelityCell {
@@ -89,8 +74,8 @@ impl FidelityCell {
     pub fn p90_agrees(&self) -> Option<bool> {
         let ((low, high), simulated) = self.live_p90.zip(self.virtual_p90)?;
         // Above a live bound anything may be.
-        let under = high.at_least || simulated.ms <= high.ms * P90;
-        let over = simulated.at_least || simulated.ms >= low.ms / P90;
+        let under = high.at_least || simulated.at <= high.at * P90;
+        let over = simulated.at_least || simulated.at >= low.at / P90;
         Some(under && over)
     }
 
@@ -113,8 +98,8 @@ pub fn cells(live: &[RunSummary], simulated: &[RunSummary]) -> Vec<FidelityCell>
         for phase in &arm.phases {
             let (live, simulated) = (phases(live, &arm.name, &phase.name), phases(simulated, &arm.name, &phase.name));
             let goodputs = |of: &[&PhaseSummary]| of.iter().map(|phase| phase.measured.goodput_per_s).collect();
-            let p90s = sorted(live.iter().filter_map(|phase| P::of(&phase.measured.response_time_ms)).collect());
-            let of_virtual = simulated.iter().filter_map(|phase| P::of(&phase.measured.response_time_ms)).collect();
+            let p90s = sorted(live.iter().filter_map(|phase| p90(phase)).collect());
+            let of_virtual = simulated.iter().filter_map(|phase| p90(phase)).collect();
             let of_virtual = sorted(of_virtual);
             cells.push(FidelityCell {
                 experiment: first.experiment.clone(),
@@ -141,8 +126,10 @@ pub fn table(cells: &[FidelityCell]) -> String {
         let runs = cell.live_goodputs.len();
         let (a, b) = (cell.live_goodput(), cell.virtual_goodput());
         let ratio = if a > 0.0 { format!("{:.2}", cell.ratio()) } else { "-".to_owned() };
-        let live = cell.live_p90.map_or_else(|| "-".to_owned(), |(low, high)| format!("{low} .. {high}"));
-        let simulated = cell.virtual_p90.map_or_else(|| "-".to_owned(), |p90| p90.to_string());
+        let live = cell
+            .live_p90
+            .map_or_else(|| "-".to_owned(), |(low, high)| format!("{} .. {}", low.shown(time), high.shown(time)));
+        let simulated = cell.virtual_p90.map_or_else(|| "-".to_owned(), |p90| p90.shown(time));
         let missed = match (cell.goodput_agrees(), cell.p90_agrees()) {
             (false, Some(false)) => "MISS goodput, p90",
             (false, _) => "MISS goodput",
@@ -184,7 +171,7 @@ fn sorted<T: PartialOrd>(mut values: Vec<T>) -> Vec<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::{Arm, Measured};
+    use crate::summary::{Arm, Measured, Times};
 
     fn run(goodput_per_s: f64, p90: Option<f64>, p90_at_least: Option<f64>) -> RunSummary {
         let response_time_ms = Times { p90, p90_at_least, ..Times::default() };

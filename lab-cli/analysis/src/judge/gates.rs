@@ -16,7 +16,7 @@ use self::{
     changed::{RENEWAL, TOUCHED},
     drift::DRIFT,
     excluded::EXCLUDED,
-    gate::{Check, Reasons},
+    gate::{Check, Count, FAULT_OF_THE_LAB, Reasons},
     ledger::{BACKLOG, LEDGER},
     load::{CAP, HEADROOM, MODEL, SAMPLES},
     machine::{CLOCK, NOISE, PAGING, STEAL},
@@ -69,7 +69,7 @@ pub struct Context {
     /// The load is closed (a slow service makes its users slow), and the experiment does not declare that it is about that.
     pub closed: bool,
     /// As fast as it goes: no request has a time at which it is to be sent, and a busy generator is what was asked for.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flat_out: bool,
     /// The policy works at accept: connections that wait or are dropped in the kernel are part of the experiment.
     pub kernel_backlog_declared: bool,
@@ -79,19 +79,19 @@ pub struct Context {
     pub headroom: Option<Headroom>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_false(value: &bool) -> bool {
-    !value
-}
-
 /// Judges one arm: every reason against it, the worst first.
 pub fn judge(arm: &Arm, context: &Context) -> Vec<GateFinding> {
     let mut reasons = Reasons { code: "", arm: label(arm), list: Vec::new() };
     for gate in &GATES {
         reasons.code = gate.code;
         for check in gate.checks {
-            if let Check::Arm(check) = check {
-                check(arm, context, &mut reasons);
+            match check {
+                Check::Arm(check) => check(arm, context, &mut reasons),
+                Check::Count(Count { of, found, message, remedy }) => match of(arm) {
+                    0 => {}
+                    count => reasons.add(gate.verdicts[0], found(count), "0", message, remedy),
+                },
+                Check::Twins(_) | Check::Arms(_) => {}
             }
         }
     }

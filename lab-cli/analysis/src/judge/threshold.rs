@@ -26,7 +26,7 @@
 //! something, because time-outs hide it, is used as that range: a threshold holds only if it holds for every value that
 //! the range allows. With several blocks it must hold in each.
 
-use std::{fmt, ops::Range};
+use std::ops::Range;
 
 use crate::summary::ThresholdResult;
 
@@ -43,7 +43,7 @@ mod tests;
 mod watch;
 
 pub use check::KnownNames;
-pub use evidence::{Evidence, Parts, RunEvidence};
+pub use evidence::{Evidence, Parts};
 pub use watch::{Abort, AbortRule, Watch, abort_at, first_abort, watches};
 
 use metric::Metric;
@@ -202,7 +202,7 @@ impl Threshold {
     }
 
     /// Judges it.
-    pub fn judge(&self, evidence: &dyn Evidence) -> ThresholdResult {
+    pub fn judge(&self, evidence: &Evidence<'_>) -> ThresholdResult {
         evaluate::judge(self, evidence)
     }
 }
@@ -278,16 +278,14 @@ impl Expr {
     }
 }
 
-impl fmt::Display for Comparator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-            Self::Equal => "==",
-        })
-    }
+impl Comparator {
+    const SIGNS: [(&str, Self); 5] = [
+        ("<", Self::Less),
+        ("<=", Self::LessOrEqual),
+        (">", Self::Greater),
+        (">=", Self::GreaterOrEqual),
+        ("==", Self::Equal),
+    ];
 }
 
 fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> ThresholdError {

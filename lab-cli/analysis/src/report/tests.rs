@@ -1,19 +1,11 @@
 use super::*;
-use crate::summary::{LatencyObjective, SCHEMA, Server, ThresholdResult, Times, Validity};
-
-fn phase(name: &str, measured: Measured) -> PhaseSummary {
-    PhaseSummary { name: name.to_owned(), seconds: 30.0, users: 1000, measured, ..PhaseSummary::default() }
-}
+use crate::{
+    summary::{LatencyObjective, SCHEMA, Server, ThresholdResult, Times, Validity},
+    testing,
+};
 
 fn arm(policy: &str, block: u32, before: Measured, spike: Measured, server: Server) -> Arm {
-    Arm {
-        policy: policy.to_owned(),
-        block,
-        valid: true,
-        server: Some(server),
-        phases: vec![phase("before", before), phase("spike", spike)],
-        ..Arm::default()
-    }
+    testing::arm(policy, block, server, vec![testing::phase("before", before), testing::phase("spike", spike)])
 }
 
 fn summary() -> RunSummary {

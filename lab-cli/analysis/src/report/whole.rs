@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::{
     FolderError, Manifest, Recorded,
+    folder::shape,
     judge::gates::first_kept,
     live::{LiveEvent, Shape, TimelineSecond},
     summary::{Arm, Comparison, RunSummary},
@@ -40,21 +41,16 @@ impl Whole {
 
     /// What was going to happen.
     pub fn shape(&self) -> Option<&Shape> {
-        self.events.iter().find_map(|event| match event {
-            LiveEvent::RunStarted(shape) => Some(shape),
-            _ => None,
-        })
+        shape(&self.events)
     }
 
     /// Lines for people.
     pub fn notes(&self) -> Vec<&str> {
-        let mut notes = Vec::new();
-        for event in &self.events {
-            if let LiveEvent::Note { text } = event {
-                notes.push(text.as_str());
-            }
-        }
-        notes
+        let texts = self.events.iter().filter_map(|event| match event {
+            LiveEvent::Note { text } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
     }
 
     /// True if there are several blocks.

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::{
     axis::{Axis, shown},
     drawing::{
-        GAP, LEFT, PANEL, RIGHT, WIDTH, arrow, below_legend, colour, escaped, legend, opened, stroke, titled, up_axis,
+        GAP, LEFT, PANEL, Panel, RIGHT, WIDTH, arrow, below_legend, colour, escaped, legend, opened, path, stroke,
+        titled,
     },
     value::Value,
 };
@@ -14,32 +15,24 @@ use crate::{
     text,
 };
 
-/// A panel: what is drawn, and how its axis goes. A bound is drawn as an arrow: it is at least that.
-struct Panel {
-    title: &'static str,
-    value: fn(&CurvePoint) -> Option<Value>,
-    axis: fn(f64, f64) -> Axis,
-    bound: fn(&LatencyObjective) -> Option<f64>,
-}
-
-const PANELS: [Panel; 3] = [
+const PANELS: [Panel<CurvePoint>; 3] = [
     Panel {
         title: "answered within the objective, requests a second",
         value: |point| Some(Value::known(point.goodput_per_s)),
         axis: Axis::linear,
-        bound: |_| None,
+        limit: |_| None,
     },
     Panel {
         title: "99th percentile of response times, seconds (dashed across: the objective; an arrow: at least)",
         value: |point| Value::of(point.p99_ms, point.p99_at_least_ms).map(|value| value.map(|ms| ms / 1e3)),
         axis: Axis::decades,
-        bound: |objective| Some(objective.response_time_ms / 1e3),
+        limit: |objective| Some(objective.response_time_ms / 1e3),
     },
     Panel {
         title: "refused, share of what was sent",
         value: |point| Some(Value::known(point.reject_fraction)),
         axis: |_, _| Axis::linear(0.0, 1.0),
-        bound: |_| None,
+        limit: |_| None,
     },
 ];
 
@@ -79,58 +72,31 @@ fn unit_of(summary: &RunSummary, curve: &Curve) -> &'static str {
     phase.and_then(|phase| phase.measures.load).map_or("", crate::summary::PlannedLoad::unit)
 }
 
-fn draw(out: &mut String, panel: &Panel, objective: &LatencyObjective, curves: &[Curve], across: &Axis, y: f64) {
-    let values = || curves.iter().flat_map(|curve| &curve.points).filter_map(|point| (panel.value)(point));
-    let bound = (panel.bound)(objective);
-    let least = values().map(|value| value.at).chain(bound).fold(f64::INFINITY, f64::min);
-    let most = values().map(|value| value.at).chain(bound).fold(0.0, f64::max);
-    let up = (panel.axis)(least, most);
-    let x_of = |load: f64| LEFT + across.at(load) * (WIDTH - LEFT - RIGHT);
-    let y_of = |value: f64| y + PANEL - up.at(value) * PANEL;
-    let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{}</text>", y - 8.0, panel.title);
-    up_axis(out, &up, y);
-    for &tick in &across.ticks {
-        let (at, below) = (x_of(tick), y + PANEL + 15.0);
-        let label = shown(tick);
-        let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{label}</text>");
-    }
-    if let Some(bound) = bound {
-        let (at, right) = (y_of(bound), WIDTH - RIGHT);
-        let _ = writeln!(out, "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"#7a7a7a\" stroke-dasharray=\"6 4\"/>");
-    }
+fn draw(
+    out: &mut String,
+    panel: &Panel<CurvePoint>,
+    objective: &LatencyObjective,
+    curves: &[Curve],
+    across: &Axis,
+    y: f64,
+) {
+    let points = curves.iter().flat_map(|curve| &curve.points);
+    let frame = panel.frame(out, points, objective, (across, shown), y);
+    frame.limit(out);
     for (number, curve) in curves.iter().enumerate() {
-        let path = line(curve, panel.value, x_of, y_of);
-        let _ = writeln!(out, "<path d=\"{path}\" {}/>", stroke(number));
-        for point in &curve.points {
-            let Some(value) = (panel.value)(point) else { continue };
-            mark(out, curve, point, value, (x_of(point.planned), y_of(value.at)), colour(number));
+        let place = |point: &CurvePoint| {
+            (frame.x(point.planned), (panel.value)(point).map(|value| value.map(|at| frame.y(at))))
+        };
+        let places: Vec<_> = curve.points.iter().map(place).collect();
+        let _ = writeln!(out, "<path d=\"{}\" {}/>", path(&places, ""), stroke(number));
+        for (point, (x, value)) in curve.points.iter().zip(places) {
+            value.into_iter().for_each(|value| mark(out, curve, point, (x, value), colour(number)));
         }
     }
 }
 
-/// Points that follow each other are joined; where one is not known, there is a gap.
-fn line(
-    curve: &Curve,
-    value: fn(&CurvePoint) -> Option<Value>,
-    x_of: impl Fn(f64) -> f64,
-    y_of: impl Fn(f64) -> f64,
-) -> String {
-    let mut path = String::new();
-    let mut drawing = false;
-    for point in &curve.points {
-        let Some(value) = value(point) else {
-            drawing = false;
-            continue;
-        };
-        let step = if drawing { 'L' } else { 'M' };
-        let _ = write!(path, "{step}{:.1} {:.1}", x_of(point.planned), y_of(value.at));
-        drawing = true;
-    }
-    path
-}
-
 /// A dot, or an arrow upwards for a bound, with its numbers for who points at it.
-fn mark(out: &mut String, curve: &Curve, point: &CurvePoint, value: Value, (x, y): (f64, f64), colour: &str) {
+fn mark(out: &mut String, curve: &Curve, point: &CurvePoint, (x, value): (f64, Value), colour: &str) {
     let p99 = text::known_or_at_least(point.p99_ms, point.p99_at_least_ms);
     let says = format!(
         "{}, {}: {} in time/s, p99 {p99}, {} refused",
@@ -139,6 +105,7 @@ fn mark(out: &mut String, curve: &Curve, point: &CurvePoint, value: Value, (x, y
         text::rate(point.goodput_per_s),
         text::percent(point.reject_fraction)
     );
+    let y = value.at;
     let shape =
         if value.at_least { arrow((x, y)) } else { format!("M{:.1} {y:.1}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", x - 3.0) };
     let _ = writeln!(out, "<path d=\"{shape}\" fill=\"{colour}\"><title>{}</title></path>", escaped(&says));

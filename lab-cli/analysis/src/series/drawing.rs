@@ -6,8 +6,11 @@
 
 use std::fmt::Write as _;
 
-use super::axis::{Axis, shown};
-use crate::text::scrubbed;
+use super::{
+    axis::{Axis, shown},
+    value::Value,
+};
+use crate::{summary::LatencyObjective, text::scrubbed};
 
 pub(super) const WIDTH: f64 = 860.0;
 pub(super) const LEFT: f64 = 70.0;
@@ -21,6 +24,83 @@ const LEGEND_COLUMNS: usize = 4;
 /// Line colours (over 3 to 1 against white and against black, WCAG 1.4.11) and dashes, used again from the front.
 const COLOURS: [&str; 6] = ["#1f82d2", "#cf6a12", "#2c9a5b", "#a960c4", "#d0494f", "#808a14"];
 const DASHES: [&str; 4] = ["", "7 3", "2 3", "9 3 2 3"];
+
+/// A panel: what is drawn of each point, and how its axis goes. A bound is drawn with an arrow: it is at least that.
+pub(super) struct Panel<T> {
+    pub title: &'static str,
+    pub value: fn(&T) -> Option<Value>,
+    pub axis: fn(f64, f64) -> Axis,
+    /// What its values are held against.
+    pub limit: fn(&LatencyObjective) -> Option<f64>,
+}
+
+impl<T> Panel<T> {
+    /// Draws the title and the axes from this height on. `label`: what ticks across say.
+    pub fn frame<'t, 'a>(
+        &self,
+        out: &mut String,
+        points: impl Iterator<Item = &'t T>,
+        objective: &LatencyObjective,
+        (across, label): (&'a Axis, fn(f64) -> String),
+        top: f64,
+    ) -> Frame<'a>
+    where
+        T: 't,
+    {
+        let limit = (self.limit)(objective);
+        let values: Vec<f64> = points.filter_map(self.value).map(|value| value.at).chain(limit).collect();
+        let (least, most) =
+            values.iter().fold((f64::INFINITY, 0.0), |(least, most), &at| (f64::min(least, at), f64::max(most, at)));
+        let frame = Frame { across, up: (self.axis)(least, most), top, limit };
+        let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{}</text>", top - 8.0, self.title);
+        up_axis(out, &frame.up, top);
+        for &tick in &across.ticks {
+            let (at, below, label) = (frame.x(tick), top + PANEL + 15.0, label(tick));
+            let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{label}</text>");
+        }
+        frame
+    }
+}
+
+/// Where values of a panel are in the picture.
+pub(super) struct Frame<'a> {
+    across: &'a Axis,
+    up: Axis,
+    top: f64,
+    limit: Option<f64>,
+}
+
+impl Frame<'_> {
+    pub fn x(&self, value: f64) -> f64 {
+        LEFT + self.across.at(value) * (WIDTH - LEFT - RIGHT)
+    }
+
+    pub fn y(&self, value: f64) -> f64 {
+        self.top + PANEL - self.up.at(value) * PANEL
+    }
+
+    /// Draws what the panel's values are held against.
+    pub fn limit(&self, out: &mut String) {
+        let Some(limit) = self.limit else { return };
+        let (at, right) = (self.y(limit), WIDTH - RIGHT);
+        let _ = writeln!(out, "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"#7a7a7a\" stroke-dasharray=\"6 4\"/>");
+    }
+}
+
+/// A path through places, broken where nothing is known. Each of its pieces begins with this.
+pub(super) fn path(places: &[(f64, Option<Value>)], beginning: &str) -> String {
+    let mut path = String::new();
+    let mut drawing = false;
+    for (x, value) in places {
+        let _ = match value {
+            Some(Value { at: y, .. }) if drawing => write!(path, "L{x:.1} {y:.1}"),
+            Some(Value { at: y, .. }) => write!(path, "M{x:.1} {y:.1}{beginning}"),
+            None => Ok(()),
+        };
+        drawing = value.is_some();
+    }
+    path
+}
 
 /// The beginning of a picture of this height.
 pub(super) fn opened(height: f64) -> String {
@@ -70,7 +150,7 @@ pub(super) fn colour(arm: usize) -> &'static str {
 }
 
 /// The grid and the numbers of a panel's upright axis.
-pub(super) fn up_axis(out: &mut String, up: &Axis, y: f64) {
+fn up_axis(out: &mut String, up: &Axis, y: f64) {
     let right = WIDTH - RIGHT;
     for &tick in &up.ticks {
         let at = y + PANEL - up.at(tick) * PANEL;

@@ -1,7 +1,7 @@
 //! What is drawn at a place: a number, or a bound.
 
 /// A value that may be known only to be at least something, because time-outs hide it: drawn at its bound, with arrows.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Value {
     /// Where it is drawn.
     pub at: f64,
@@ -40,7 +40,7 @@ impl Value {
     /// The one in the middle, of two the higher one; a bound at or below it may in truth lie above it.
     pub fn median(values: &[Self]) -> Option<Self> {
         let mut values = values.to_vec();
-        values.sort_by(|a, b| a.at.total_cmp(&b.at));
+        values.sort_by(|a, b| a.at.total_cmp(&b.at).then(a.at_least.cmp(&b.at_least)));
         let middle = values.len() / 2;
         let at = values.get(middle)?.at;
         Some(Self { at, at_least: values[..=middle].iter().any(|value| value.at_least) })

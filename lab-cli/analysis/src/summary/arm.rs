@@ -110,15 +110,11 @@ pub struct WalkCell {
     /// And not made, since the page did not offer it: the user listed messages instead.
     pub substituted: u64,
     /// Of `substituted`: on the page in place of a message that the user itself had deleted or refiled, to which the model led it back.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::sides::is_zero")]
     pub gone: u64,
 }
 
 /// By reference, as serde asks.
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
 impl Arm {
     /// Its name in tables and thresholds.
     pub fn shown_name(&self) -> &str {
@@ -144,4 +140,15 @@ impl Arm {
     pub fn is_comparable(&self) -> bool {
         self.verdict != Validity::Invalid && self.touches.is_empty()
     }
+}
+
+/// The names of arms, each once.
+pub(crate) fn arm_names(arms: &[Arm]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for arm in arms {
+        if !names.contains(&arm.shown_name()) {
+            names.push(arm.shown_name());
+        }
+    }
+    names
 }

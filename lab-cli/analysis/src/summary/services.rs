@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// One service among several.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Service")]
-pub struct ServiceLedger {
+pub struct ServiceTotals {
     /// Its name.
     pub name: String,
     /// Users' requests whose head was read whole.
@@ -54,7 +54,7 @@ pub struct Calls {
     pub open: u64,
 }
 
-impl ServiceLedger {
+impl ServiceTotals {
     /// True if every call that was read is in exactly one place.
     pub fn balances(&self) -> bool {
         let refused: u64 = self.calls_refused.values().sum();
@@ -69,7 +69,7 @@ impl Calls {
     }
 
     /// Those that were written to this service.
-    pub fn written_to(&self, service: &ServiceLedger) -> u64 {
+    pub fn written_to(&self, service: &ServiceTotals) -> u64 {
         if self.to == service.name { self.written } else { 0 }
     }
 }
@@ -81,14 +81,14 @@ mod tests {
     #[test]
     fn every_call_is_in_one_place() {
         let refused = [("rate".to_owned(), 2)].into();
-        let service = ServiceLedger {
+        let service = ServiceTotals {
             calls_read: 7,
             calls_served: 4,
             callers_gone: 1,
             calls_refused: refused,
-            ..ServiceLedger::default()
+            ..ServiceTotals::default()
         };
-        assert!(service.balances() && !ServiceLedger { calls_read: 8, ..service }.balances());
+        assert!(service.balances() && !ServiceTotals { calls_read: 8, ..service }.balances());
         let calls = Calls { attempts: 6, refused_locally: 1, refused: 2, answered: 2, open: 1, ..Calls::default() };
         assert!(calls.balances() && !Calls { failed: 1, ..calls }.balances());
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ServiceLedger;
+use super::ServiceTotals;
 
 /// How the load generator fared.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +92,7 @@ pub struct Server {
     pub contradictions: u64,
     /// Where there are several services: the books of each. All above is about users' requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub services: Vec<ServiceLedger>,
+    pub services: Vec<ServiceTotals>,
 }
 
 /// What the kernel counted while the arm ran (differences of `/proc/net/netstat`).
@@ -120,6 +120,7 @@ impl Kernel {
     }
 }
 
-fn is_zero(count: &u64) -> bool {
+/// A count that is left out.
+pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
 }

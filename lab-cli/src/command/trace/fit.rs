@@ -1,11 +1,6 @@
 //! `lab trace fit`: from a trace to a model of its users.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    fs::File,
-    io::{self, Write as _},
-};
+use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
 use analysis::text::{rate, scrubbed, time};
 use traces::{
@@ -17,10 +12,10 @@ use traces::{
     think::Think,
 };
 
-use super::{open, unreadable};
+use super::{new_file, open, unreadable};
 use crate::{
-    args::{self, Output},
-    command::print,
+    args,
+    command::print_as,
     exit::{CommandResult, Failure},
 };
 
@@ -33,18 +28,10 @@ pub fn fit(args: &args::FitArgs) -> CommandResult {
     })?;
     if let Some(path) = &args.out {
         let text = model.to_yaml().map_err(Failure::because)?;
-        let written = File::options().write(true).create_new(true).open(path);
-        written.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
-            let way_out =
-                if error.kind() == io::ErrorKind::AlreadyExists { "; name another, or remove it" } else { "" };
-            Failure::usage(format!("{}: {error}{way_out}", path.display()))
-        })?;
+        let written = new_file(path)?.write_all(text.as_bytes());
+        written.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
     }
-    let text = match args.output {
-        Output::Json => analysis::text::json(&model).map_err(Failure::because)?,
-        Output::Text => shown(&model),
-    };
-    print(text.as_bytes())
+    print_as(args.output, &model, || shown(&model))
 }
 
 fn shown(model: &UserModel) -> String {

@@ -18,7 +18,7 @@ use traces::{
 use super::{Target, pseudonyms, small_file, source, unwritten};
 use crate::{
     args::{self, Output},
-    command::print,
+    command::print_json,
     exit::{CommandResult, End, Failure},
 };
 
@@ -35,9 +35,7 @@ pub fn import(args: &args::ImportArgs) -> CommandResult {
     let (packer, tally) = traces::import(inputs.collect(), &options, header, packer).map_err(failed)?;
     target.keep(packer)?;
     match args.output {
-        Output::Json if args.out != Path::new("-") => {
-            print(analysis::text::json(&tally).map_err(Failure::because)?.as_bytes())
-        }
+        Output::Json if args.out != Path::new("-") => print_json(&tally),
         _ => {
             std::io::stderr().write_all(account(&args.out.display().to_string(), &tally).as_bytes())?;
             Ok(End::Done)

@@ -12,7 +12,7 @@ use traces::{
 use super::{import::account, open, unreadable};
 use crate::{
     args::{self, Color, Output},
-    command::{close, print, run::palette},
+    command::{close, print_as, run::palette},
     exit::{CommandResult, Failure},
     run::StopSignal,
     tui::{OpenTrace, Screen, restore},
@@ -23,11 +23,7 @@ pub fn inspect(args: &args::InspectArgs, color: Color) -> CommandResult {
     if screen_wanted(args) {
         return on_screen(seen, color);
     }
-    let text = match args.output {
-        Output::Json => analysis::text::json(&seen).map_err(Failure::because)?,
-        Output::Text => shown(&seen),
-    };
-    print(text.as_bytes())
+    print_as(args.output, &seen, || shown(&seen))
 }
 
 fn inspected(name: &str) -> Result<Inspected, Failure> {

@@ -256,7 +256,7 @@ impl Recording<'_> {
 
 /// The target's last look at itself, once what clients wrote has been read, which requests that were, and the books of
 /// several services.
-fn settled(controls: &Controls) -> Result<(Gauges, ReadRequests, Vec<summary::ServiceLedger>), RunFailure> {
+fn settled(controls: &Controls) -> Result<(Gauges, ReadRequests, Vec<summary::ServiceTotals>), RunFailure> {
     let mut last = controls.gauges()?;
     for _ in 0..20 {
         std::thread::sleep(Duration::from_millis(100));

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use analysis::summary::{Joined, ServiceLedger};
+use analysis::summary::{Joined, ServiceTotals};
 use controllers::Reason;
 use measure::TurnedBack;
 use target_app::control::wire::{Gauges, ReadRequests};
 
 /// What services showed in the end, and which requests were read.
-pub type SettledCounts = (Gauges, ReadRequests, Vec<ServiceLedger>);
+pub type SettledCounts = (Gauges, ReadRequests, Vec<ServiceTotals>);
 
 /// The same with what balancers have read and refused: to users that is the service's. Health checks are in no books of requests,
 /// and those of a service count what it has read itself.
@@ -42,7 +42,7 @@ mod tests {
     fn what_a_balancer_refused_is_read_and_refused_in_the_books_of_its_service() {
         let read = ReadRequests::default();
         let services =
-            ["front", "back"].map(|name| ServiceLedger { name: name.to_owned(), ..ServiceLedger::default() });
+            ["front", "back"].map(|name| ServiceTotals { name: name.to_owned(), ..ServiceTotals::default() });
         let turned_back = [("front".to_owned(), TurnedBack { requests: 7, checks: 2 })].into();
         let joined = Joined { written: 9, turned_away: 8, ..Joined::default() };
         let (seen, joined) = with(&turned_back, Some((Gauges::default(), read, services.to_vec())), Some(joined));

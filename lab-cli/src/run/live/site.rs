@@ -219,7 +219,7 @@ impl Controls {
     }
 
     /// The books of each of several services.
-    pub fn services(&self) -> Result<Vec<summary::ServiceLedger>, ControlError> {
+    pub fn services(&self) -> Result<Vec<summary::ServiceTotals>, ControlError> {
         if self.is_one() {
             return Ok(Vec::new());
         }

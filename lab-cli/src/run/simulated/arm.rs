@@ -109,7 +109,7 @@ pub trait SimulatedService: sim::SimServer {
     fn shown(&self, now: Timestamp) -> Gauges;
     fn read(&self) -> ReadRequests;
     fn drain_events(&mut self) -> Vec<StreamedEvent>;
-    fn services(&self) -> Vec<summary::ServiceLedger>;
+    fn services(&self) -> Vec<summary::ServiceTotals>;
 }
 
 impl SimulatedService for Plant {
@@ -125,7 +125,7 @@ impl SimulatedService for Plant {
         self.events().iter().map(|event| (**event).clone()).collect()
     }
 
-    fn services(&self) -> Vec<summary::ServiceLedger> {
+    fn services(&self) -> Vec<summary::ServiceTotals> {
         Vec::new()
     }
 }
@@ -143,7 +143,7 @@ impl SimulatedService for Cluster {
         self.events()
     }
 
-    fn services(&self) -> Vec<summary::ServiceLedger> {
+    fn services(&self) -> Vec<summary::ServiceTotals> {
         self.books().into_iter().map(assemble::service).collect()
     }
 }

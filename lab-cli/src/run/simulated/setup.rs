@@ -4,7 +4,7 @@ use analysis::summary::{self, Capacity};
 use controllers::seed_for;
 use experiment::{
     Experiment,
-    plan::{AppPlan, ArmPlan, Hindsight, Tree, policy_resets},
+    plan::{AppPlan, ArmPlan, Hindsight, policy_resets},
     plan_digest::nowhere,
     resolve,
 };
@@ -23,6 +23,12 @@ use crate::run::{RunFailure, calibrate, reference::offline};
 pub struct VirtualSetup {
     accounts: Vec<Account>,
     plan: PlantPlan,
+}
+
+/// What stands for the target, ready to run.
+enum Built {
+    One(Box<Plant>),
+    Several(Box<Cluster>),
 }
 
 impl VirtualSetup {
@@ -76,12 +82,10 @@ impl VirtualSetup {
         stop: &StopFlag,
     ) -> Result<u64, RunFailure> {
         let link = experiment.simulation.link();
-        let finished = if let AppPlan::Tree(tree) = &experiment.target.app {
-            let (plan, mut cluster) = self.set_up_tree(experiment, arm, tree, seed)?;
-            sim::run(&plan, link, &mut cluster, |_, _, _| {}, stop)
-        } else {
-            let (plan, mut plant) = self.set_up(experiment, arm, seed, capacity)?;
-            sim::run(&plan, link, &mut plant, |_, _, _| {}, stop)
+        let (plan, service) = self.set_up(experiment, arm, seed, capacity)?;
+        let finished = match service {
+            Built::One(mut plant) => sim::run(&plan, link, &mut *plant, |_, _, _| {}, stop),
+            Built::Several(mut cluster) => sim::run(&plan, link, &mut *cluster, |_, _, _| {}, stop),
         };
         Ok(finished.map_err(workloads::RunError::from)?.report.total.ledger.served_intents)
     }
@@ -91,11 +95,7 @@ impl VirtualSetup {
     /// # Errors
     /// What a run of the arm would fail with at its start.
     pub fn can_start(&self, experiment: &Experiment, arm: &ArmPlan) -> Result<(), RunFailure> {
-        let plan = if let AppPlan::Tree(tree) = &experiment.target.app {
-            self.set_up_tree(experiment, arm, tree, experiment.seed)?.0
-        } else {
-            self.set_up(experiment, arm, experiment.seed, None)?.0
-        };
+        let (plan, _) = self.set_up(experiment, arm, experiment.seed, None)?;
         Crowd::new(&plan).map_err(workloads::RunError::from)?;
         Ok(())
     }
@@ -107,29 +107,19 @@ impl VirtualSetup {
         arm: &ArmPlan,
         seed: u64,
         capacity: Option<&Capacity>,
-    ) -> Result<(LoadPlan, Plant), RunFailure> {
-        let work = resolve::work(experiment, capacity);
-        let spec = resolve::target_spec(experiment, arm, None, work, seed, None);
-        let plant = Plant::new(&spec, &self.plan_of(arm)).map_err(|error| unfit(&error))?;
+    ) -> Result<(LoadPlan, Built), RunFailure> {
+        let service = if let AppPlan::Tree(tree) = &experiment.target.app {
+            let spec = resolve::tree_spec(experiment, arm, tree, seed, None);
+            let (hop, of_tree) = (experiment.simulation.link().delay, seed_for(seed, "tree"));
+            Cluster::new(&spec, &self.plan_of(arm), hop, of_tree).map(|cluster| Built::Several(Box::new(cluster)))
+        } else {
+            let work = resolve::work(experiment, capacity);
+            let spec = resolve::target_spec(experiment, arm, None, work, seed, None);
+            Plant::new(&spec, &self.plan_of(arm)).map(|plant| Built::One(Box::new(plant)))
+        };
+        let service = service.map_err(|error| unfit(&error))?;
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
-        let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate);
-        Ok((plan, plant))
-    }
-
-    /// The same for several services.
-    fn set_up_tree(
-        &self,
-        experiment: &Experiment,
-        arm: &ArmPlan,
-        tree: &Tree,
-        seed: u64,
-    ) -> Result<(LoadPlan, Cluster), RunFailure> {
-        let spec = resolve::tree_spec(experiment, arm, tree, seed, None);
-        let (hop, of_tree) = (experiment.simulation.link().delay, seed_for(seed, "tree"));
-        let cluster = Cluster::new(&spec, &self.plan_of(arm), hop, of_tree).map_err(|error| unfit(&error))?;
-        let rate = experiment.nominal_capacity();
-        let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate);
-        Ok((plan, cluster))
+        Ok((resolve::load_plan(experiment, arm, &self.accounts, nowhere(), seed, rate), service))
     }
 
     fn plan_of(&self, arm: &ArmPlan) -> PlantPlan {
@@ -140,17 +130,17 @@ impl VirtualSetup {
     pub fn bound(&self, experiment: &Experiment, arm: &ArmPlan, task: Task) -> Result<summary::Arm, RunFailure> {
         let faults = &experiment.simulation.faults;
         let link = experiment.simulation.link();
-        let phases = if let AppPlan::Tree(tree) = &experiment.target.app {
-            let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
-            let fastest: Vec<f64> = tree
-                .services
-                .iter()
-                .map(|service| fastest(faults.iter().filter(|fault| fault.hits(&service.name))))
-                .collect();
-            offline::bounds(&plan, cluster, link, &fastest)?
-        } else {
-            let (plan, plant) = self.set_up(experiment, arm, task.seed, None)?;
-            offline::bounds(&plan, plant, link, &[fastest(faults.iter())])?
+        let (plan, service) = self.set_up(experiment, arm, task.seed, None)?;
+        let fastest = match &experiment.target.app {
+            AppPlan::Tree(tree) => {
+                let of = |name: &str| fastest(faults.iter().filter(|fault| fault.hits(name)));
+                tree.services.iter().map(|service| of(&service.name)).collect()
+            }
+            _ => vec![fastest(faults.iter())],
+        };
+        let phases = match service {
+            Built::One(plant) => offline::bounds(&plan, *plant, link, &fastest)?,
+            Built::Several(cluster) => offline::bounds(&plan, *cluster, link, &fastest)?,
         };
         let (name, policy) = (arm.label.clone(), arm.policy_name().to_owned());
         Ok(summary::Arm {
@@ -174,12 +164,11 @@ impl VirtualSetup {
         host: ArmHost<'_>,
     ) -> Result<Simulated, RunFailure> {
         let arm = &arms[task.arm];
-        if let AppPlan::Tree(tree) = &experiment.target.app {
-            let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
-            return run_on(cluster, &plan, experiment, (arm, task), host);
+        let (plan, service) = self.set_up(experiment, arm, task.seed, capacity)?;
+        match service {
+            Built::One(plant) => run_on(*plant, &plan, experiment, (arm, task), host),
+            Built::Several(cluster) => run_on(*cluster, &plan, experiment, (arm, task), host),
         }
-        let (plan, plant) = self.set_up(experiment, arm, task.seed, capacity)?;
-        run_on(plant, &plan, experiment, (arm, task), host)
     }
 }
 

@@ -136,18 +136,15 @@ impl Index {
             sql.push_str(condition);
             values.extend(std::iter::repeat_n(value.to_owned(), condition.matches('?').count()));
         };
-        if let Some(experiment) = question.experiment {
-            wanted("experiment = ?", experiment);
-        }
-        if let Some(policy) = question.policy {
-            wanted("EXISTS (SELECT 1 FROM arm WHERE arm.run = run.name AND ? IN (arm.name, arm.policy))", policy);
-        }
-        if let Some(since) = question.since {
-            wanted("began >= ?", since);
-        }
-        if let Some(until) = question.until {
-            // Times of that day begin with it, and a T comes after it.
-            wanted("began < ?", &format!("{until}U"));
+        // Times of that day begin with it, and a T comes after it.
+        let until = question.until.map(|until| format!("{until}U"));
+        for (condition, value) in [
+            ("experiment = ?", question.experiment),
+            ("EXISTS (SELECT 1 FROM arm WHERE arm.run = run.name AND ? IN (arm.name, arm.policy))", question.policy),
+            ("began >= ?", question.since),
+            ("began < ?", until.as_deref()),
+        ] {
+            value.into_iter().for_each(|value| wanted(condition, value));
         }
         for word in question.words {
             wanted(

@@ -67,18 +67,16 @@ impl Column {
     }
 
     /// Of a phase, and whether it is only a bound from below.
-    fn of(self, measured: &Measured) -> Option<(f64, bool)> {
+    fn of(self, measured: &Measured) -> Option<Value> {
         let times = &measured.response_time_ms;
-        let time =
-            |known: Option<f64>, bound: Option<f64>| known.map(|ms| (ms, false)).or_else(|| bound.map(|ms| (ms, true)));
         match self {
-            Self::Goodput => Some((measured.goodput_per_s, false)),
-            Self::Offered => Some((measured.offered_per_s, false)),
-            Self::Rejected => (measured.sent > 0).then_some((measured.reject_fraction, false)),
-            Self::P50 => time(times.p50, times.p50_at_least),
-            Self::P90 => time(times.p90, times.p90_at_least),
-            Self::P99 => time(times.p99, times.p99_at_least),
-            Self::TimedOut => Some((measured.timed_out as f64, false)),
+            Self::Goodput => Some(Value::known(measured.goodput_per_s)),
+            Self::Offered => Some(Value::known(measured.offered_per_s)),
+            Self::Rejected => (measured.sent > 0).then_some(Value::known(measured.reject_fraction)),
+            Self::P50 => Value::of(times.p50, times.p50_at_least),
+            Self::P90 => Value::of(times.p90, times.p90_at_least),
+            Self::P99 => Value::of(times.p99, times.p99_at_least),
+            Self::TimedOut => Some(Value::known(measured.timed_out as f64)),
         }
     }
 
@@ -269,11 +267,11 @@ impl Compare {
 
     /// The median over blocks of a figure in the phase that is shown, and whether time-outs leave only a bound. The lower
     /// one of two in the middle.
-    pub fn figure(&self, course: Course, column: Column) -> Option<(f64, bool)> {
+    pub fn figure(&self, course: Course, column: Column) -> Option<Value> {
         let phase = self.phase_name();
         let phases = self.counted(course).flat_map(|arm| &arm.phases).filter(|found| found.name == phase);
-        let mut values: Vec<(f64, bool)> = phases.filter_map(|phase| column.of(&phase.measured)).collect();
-        values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut values: Vec<Value> = phases.filter_map(|phase| column.of(&phase.measured)).collect();
+        values.sort_by(|a, b| a.at.total_cmp(&b.at));
         values.get(values.len().checked_sub(1)? / 2).copied()
     }
 
@@ -312,12 +310,9 @@ fn letter(run: usize) -> String {
 
 /// Arms in the order of the file.
 fn names(run: &OpenRun) -> Vec<String> {
-    let mut names: Vec<String> = run.shape.as_ref().map_or_else(Vec::new, |shape| shape.arms.clone());
-    for arm in &run.summary.arms {
-        if !names.iter().any(|name| name == arm.shown_name()) {
-            names.push(arm.shown_name().to_owned());
-        }
-    }
-    names.retain(|name| run.summary.arms.iter().any(|arm| arm.shown_name() == name));
-    names
+    let ran = run.summary.arm_names();
+    let planned = run.shape.iter().flat_map(|shape| shape.arms.iter().map(String::as_str));
+    let mut names: Vec<&str> = planned.filter(|name| ran.contains(name)).collect();
+    names.extend(ran.iter().filter(|name| !names.contains(name)).copied().collect::<Vec<_>>());
+    names.into_iter().map(str::to_owned).collect()
 }

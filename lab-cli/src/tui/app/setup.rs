@@ -79,24 +79,10 @@ impl Setup {
             .collect();
         let known = |name: &str| experiment.arms.iter().any(|arm| arm.label == name);
         let others = Catalogue::entries().iter().filter(|entry| !known(entry.name) && fits(entry, experiment));
-        candidates.extend(others.map(|entry| Candidate {
-            label: entry.name.to_owned(),
-            in_file: None,
-            entry: Some(entry),
-            settings: Settings::new(),
-            edits: BTreeMap::new(),
-            on: false,
-        }));
+        candidates.extend(others.map(|entry| Candidate::beside_the_file(entry.name, Some(entry))));
         if !matches!(experiment.target.app, AppPlan::Tree(_)) {
             let bounds = [BEST_STATIC, ORACLE].into_iter().filter(|name| !known(name));
-            candidates.extend(bounds.map(|name| Candidate {
-                label: name.to_owned(),
-                in_file: None,
-                entry: None,
-                settings: Settings::new(),
-                edits: BTreeMap::new(),
-                on: false,
-            }));
+            candidates.extend(bounds.map(|name| Candidate::beside_the_file(name, None)));
         }
         let only_virtual = experiment.simulation.only;
         Self {
@@ -254,6 +240,12 @@ impl Setup {
 }
 
 impl Candidate {
+    /// One that the file does not have.
+    fn beside_the_file(name: &str, entry: Option<&'static Entry>) -> Self {
+        let (label, settings, edits) = (name.to_owned(), Settings::new(), BTreeMap::new());
+        Self { label, in_file: None, entry, settings, edits, on: false }
+    }
+
     /// `--set` for what was changed.
     fn settings_flags(&self) -> Vec<String> {
         match &self.in_file {

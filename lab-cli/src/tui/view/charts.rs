@@ -13,7 +13,7 @@ use ratatui::{
     widgets::{Block, Borders},
 };
 
-use super::plot::{Plot, Series, decades, log};
+use super::plot::{Plot, Series, decades, from_zero, log};
 use crate::tui::{
     Palette,
     state::{Running, State},
@@ -43,7 +43,7 @@ pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
         }
         rate_decades(top(&series))
     } else {
-        from_zero(&series, "/s")
+        up_to_all(&series, "/s")
     };
     plot(["[1]", "requests"], String::new(), state, running, ([low, high], labels), series).draw(frame, area, palette);
 }
@@ -120,7 +120,7 @@ pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
             Series { name: scrubbed(state), style, mark, points: points(running, of) }
         })
         .collect();
-    let (y, labels) = from_zero(&series, "");
+    let (y, labels) = up_to_all(&series, "");
     plot(["[6]", "users"], String::new(), state, running, (y, labels), series).draw(frame, area, palette);
 }
 
@@ -136,9 +136,8 @@ fn highest<'a>(points: impl Iterator<Item = &'a (f64, Option<Value>)>) -> f64 {
     points.filter_map(|(_, value)| Some((*value)?.at)).fold(0.0, f64::max)
 }
 
-fn from_zero(series: &[Series], unit: &str) -> ([f64; 2], Vec<String>) {
-    let top = highest(series.iter().flat_map(|s| &s.points)).max(1.0) * 1.05;
-    ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{unit}", text::rate(top))])
+fn up_to_all(series: &[Series], unit: &str) -> ([f64; 2], Vec<String>) {
+    from_zero(highest(series.iter().flat_map(|s| &s.points)).max(1.0) * 1.05, unit)
 }
 
 /// The whole arm, or what is kept of it.

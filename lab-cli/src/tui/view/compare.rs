@@ -2,7 +2,7 @@
 
 use analysis::{
     judge::compare::words::{effect, in_words},
-    live::TimelineSecond,
+    live::{Shape, TimelineSecond},
     series::value::Value,
     text::{self, scrubbed},
 };
@@ -16,7 +16,7 @@ use ratatui::{
 
 use super::{
     findings, first_shown, part_shown,
-    plot::{Plot, Series, decades, log},
+    plot::{Plot, Series, decades, from_zero, log},
 };
 use crate::tui::{
     Palette,
@@ -82,8 +82,7 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let (y, labels) = if column.is_time() {
         decades(values(), target)
     } else {
-        let top = values().fold(1.0, f64::max) * 1.05;
-        ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{}", text::rate(top), column.unit())])
+        from_zero(values().fold(1.0, f64::max) * 1.05, column.unit())
     };
     let to = |value: f64| if column.is_time() { log(value) } else { value };
     let point =
@@ -131,12 +130,7 @@ fn changed(compare: &Compare) -> String {
 }
 
 fn walls(compare: &Compare) -> Vec<f64> {
-    let phases = compare.runs.first().and_then(|run| run.shape.as_ref()).map_or(&[][..], |shape| &shape.phases);
-    let ends = phases.iter().scan(0.0, |at, phase| {
-        *at += phase.seconds;
-        Some(*at)
-    });
-    ends.collect()
+    compare.runs.first().and_then(|run| run.shape.as_ref()).map_or_else(Vec::new, Shape::ends)
 }
 
 /// Width of a figure, and least width of what was found.
@@ -206,15 +200,14 @@ fn name(compare: &Compare, course: Course) -> String {
     format!("{}{touched}{cut_off}", scrubbed(&compare.name(course)))
 }
 
-fn figure(value: Option<(f64, bool)>, column: Column) -> String {
-    let Some((value, bound)) = value else { return "-".to_owned() };
-    let text = match column {
+fn figure(value: Option<Value>, column: Column) -> String {
+    let number = |value: f64| match column {
         Column::P50 | Column::P90 | Column::P99 => text::time(value),
         Column::Rejected => text::percent(value),
         Column::TimedOut => format!("{value:.0}"),
         Column::Goodput | Column::Offered => text::rate(value),
     };
-    if bound { format!(">= {text}") } else { text }
+    value.map_or_else(|| "-".to_owned(), |value| value.shown(number))
 }
 
 /// In a few words; all of them stand above the table.

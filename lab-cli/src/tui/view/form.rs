@@ -3,7 +3,7 @@
 use analysis::text::scrubbed;
 use ratatui::{
     Frame,
-    layout::{Constraint, Flex, Layout, Rect},
+    layout::{Constraint, Rect},
     text::{Line, Span},
     widgets::{Block, Clear, Paragraph, Wrap},
 };
@@ -34,8 +34,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, form: &Form, palette: Pale
     lines.push(Line::styled(" Enter: do it (the run is TOUCHED then)   Tab: next field   Esc: leave", palette.faint()));
     // Help and problems may take a line more.
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(3);
-    let [row] = Layout::vertical([Constraint::Length(height.min(area.height))]).flex(Flex::Center).areas(area);
-    let [place] = Layout::horizontal([Constraint::Length(76.min(area.width))]).flex(Flex::Center).areas(row);
+    let place = area.centered(Constraint::Length(76), Constraint::Length(height));
     frame.render_widget(Clear, place);
     let block = Block::bordered().title(format!(" {} ", form.title()));
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), place);

@@ -2,7 +2,7 @@
 
 use ratatui::{
     Frame,
-    layout::{Constraint, Flex, Layout, Rect},
+    layout::{Constraint, Rect},
     text::{Line, Span},
     widgets::{Block, Clear, Paragraph},
 };
@@ -65,8 +65,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, palette: P
     lines.push(Line::raw(""));
     lines.extend(words.iter().map(|(word, about)| entry(word, about)));
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX) + 2;
-    let [row] = Layout::vertical([Constraint::Length(height.min(area.height))]).flex(Flex::Center).areas(area);
-    let [place] = Layout::horizontal([Constraint::Length(WIDTH.min(area.width))]).flex(Flex::Center).areas(row);
+    let place = area.centered(Constraint::Length(WIDTH), Constraint::Length(height));
     frame.render_widget(Clear, place);
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" help ")), place);
 }

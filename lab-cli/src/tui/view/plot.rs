@@ -1,6 +1,9 @@
 //! Curves over time, told apart by colour and by their marks.
 
-use analysis::series::value::{Value, arrows};
+use analysis::{
+    series::value::{Value, arrows},
+    text,
+};
 use ratatui::{
     Frame,
     layout::Rect,
@@ -24,6 +27,7 @@ pub(super) struct Series {
 }
 
 /// What is drawn on one pair of axes.
+#[derive(Default)]
 pub(super) struct Plot<'a> {
     /// The key that gives it the screen; empty if none does.
     pub key: &'static str,
@@ -107,6 +111,11 @@ impl Plot<'_> {
 /// A line from below to above.
 fn upright(data: &[(f64, f64)], mark: char, style: Style) -> Dataset<'_> {
     Dataset::default().marker(Marker::Custom(mark)).style(style).data(data)
+}
+
+/// An axis from nothing up to here, in this unit: its ends and its labels.
+pub(super) fn from_zero(top: f64, unit: &str) -> ([f64; 2], Vec<String>) {
+    ([0.0, top], vec!["0".to_owned(), text::rate(top / 2.0), format!("{}{unit}", text::rate(top))])
 }
 
 /// A logarithmic axis that has these values and the target in it, in whole decades: its ends and its labels.

@@ -72,9 +72,10 @@ fn the_same_report_comes_out_again() {
     let read = through_a_file(&record);
     assert_eq!(read, record);
     let again = read.report().expect("it makes sense");
-    // The text shows every bit of a number that JSON shows.
-    let text = |report: &Report| serde_json::to_string(report).expect("JSON");
-    assert_eq!(text(&again), text(&report));
+    assert_eq!((&again.phases, &again.total), (&report.phases, &report.total));
+    assert_eq!((again.seconds, &again.generator, again.little), (report.seconds, &report.generator, report.little));
+    assert_eq!((&again.transitions, &again.offered), (&report.transitions, &report.offered));
+    assert_eq!((again.replayed, &again.faults), (report.replayed, &report.faults));
     assert!(report.total.ledger.in_flight > 0 && report.total.response_time_ms.censored > 0, "all is in it");
     assert!(report.total.replies.statuses[&503] > 0 && report.phases[1].replies.errors["connection reset"] > 0);
     assert!(report.total.clients_connect_timed_out > 0 && report.phases[1].by_class.len() == 2);

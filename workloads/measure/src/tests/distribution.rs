@@ -45,13 +45,13 @@ fn time_outs_hide_the_percentiles_above_them_and_bound_them() {
     (0..80).for_each(|_| times.record(ms(100)));
     (0..20).for_each(|_| times.record_censored(Duration::from_secs(60)));
     let all = times.percentiles();
-    // 20 % are censored at 60 s: the median is known, the 90th is at least that.
+    // 20 % are censored at 60 s: the median is known, the 90th percentile is at least that.
     assert!(all.p50.is_some_and(|p50| (p50 - 100.0).abs() < 0.1) && all.p50_at_least.is_none());
     assert_eq!(all.p90, None);
     assert!(all.p90_at_least.is_some_and(|p90| (59_940.0..=60_000.0).contains(&p90)), "{:?}", all.p90_at_least);
     assert_eq!((all.count, all.censored), (80, 20));
 
-    // Censored early, under times that are known: what the median is cannot be said, but it is at least 50 ms.
+    // Censored early, under times that are known: the median is unknown, but at least 50 ms.
     let mut times = Distribution::new(Duration::from_secs(120));
     (0..10).for_each(|_| times.record(ms(100)));
     (0..12).for_each(|_| times.record_censored(ms(50)));

@@ -1,6 +1,6 @@
 //! EMPTY, BOOKS, LITTLE, HDR, PANIC and JOBS: the lab's own figures are there, and agree with each other.
 
-use super::{Check, Context, Reasons, ValidityGate, limits};
+use super::{Check, Context, Count, FAULT_OF_THE_LAB, Reasons, ValidityGate, limits};
 use crate::{
     summary::{Arm, Measured, Validity},
     text::percent,
@@ -75,15 +75,11 @@ pub(super) const HDR: ValidityGate = ValidityGate {
     finds: "times beyond the range of the histograms, which is twice the time-out",
     limit: "0",
     remedy: "see whether the time-out is right",
-    checks: &[Check::Arm(|arm, _, reasons| {
-        if arm.generator.saturated > 0 {
-            reasons.invalid(
-                format!("{} times beyond the histogram's range", arm.generator.saturated),
-                "0",
-                "times were recorded as shorter than they were",
-                "the range is twice the time-out: is the time-out right?",
-            );
-        }
+    checks: &[Check::Count(Count {
+        of: |arm| arm.generator.saturated,
+        found: |times| format!("{times} times beyond the histogram's range"),
+        message: "times were recorded as shorter than they were",
+        remedy: "the range is twice the time-out: is the time-out right?",
     })],
     reading: |run| run.count(|arm| arm.generator.saturated),
 };
@@ -115,15 +111,15 @@ pub(super) const JOBS: ValidityGate = ValidityGate {
     finds: "a policy's site was told of the start or the end of a job that was not in flight there: told twice, or never admitted",
     limit: "0",
     remedy: "report it with the results folder",
-    checks: &[Check::Arm(|arm, _, reasons| {
-        let found = arm.server.as_ref().map_or(0, |server| server.contradictions);
-        if found > 0 {
-            reasons.fault_of_the_lab(
-                format!("{found} starts or ends of jobs that were not in flight"),
-                "0",
-                "what the policies were told does not fit what they had admitted",
-            );
-        }
+    checks: &[Check::Count(Count {
+        of: contradictions,
+        found: |jobs| format!("{jobs} starts or ends of jobs that were not in flight"),
+        message: "what the policies were told does not fit what they had admitted",
+        remedy: FAULT_OF_THE_LAB,
     })],
-    reading: |run| run.count(|arm| arm.server.as_ref().map_or(0, |server| server.contradictions)),
+    reading: |run| run.count(contradictions),
 };
+
+fn contradictions(arm: &Arm) -> u64 {
+    arm.server.as_ref().map_or(0, |server| server.contradictions)
+}

@@ -34,11 +34,25 @@ impl ValidityGate {
 pub(super) enum Check {
     /// One arm.
     Arm(fn(&Arm, &Context, &mut Reasons)),
+    /// A count of one arm that has to be nothing.
+    Count(Count),
     /// A comparison of two arms that are the same but for their names.
     Twins(fn(&Comparison, &mut Reasons)),
     /// All arms of a run, and the blocks of them that are left out.
     Arms(fn(&[Arm], &BTreeSet<u32>, &mut Reasons)),
 }
+
+/// A count that has to be nothing, and what is said where it is something.
+#[derive(Debug)]
+pub(super) struct Count {
+    pub of: fn(&Arm) -> u64,
+    pub found: fn(u64) -> String,
+    pub message: &'static str,
+    pub remedy: &'static str,
+}
+
+/// The remedy where the lab itself went wrong.
+pub(super) const FAULT_OF_THE_LAB: &str = "this is a fault of the lab: please report it with the results folder";
 
 /// The reasons that checks have found so far.
 pub(super) struct Reasons {
@@ -82,7 +96,6 @@ impl Reasons {
 
     /// The lab's own figures contradict each other.
     pub fn fault_of_the_lab(&mut self, value: impl Into<String>, threshold: impl Into<String>, message: &str) {
-        let remedy = "this is a fault of the lab: please report it with the results folder";
-        self.invalid(value, threshold, message, remedy);
+        self.invalid(value, threshold, message, FAULT_OF_THE_LAB);
     }
 }

@@ -1,7 +1,7 @@
 //! STEAL, NOISE, PAGING and CLOCK: what the machine, and others on it, did to the measurement.
 
 use super::{
-    Check, Context, Reasons, ValidityGate,
+    Check, Context, Count, Reasons, ValidityGate,
     limits::{self, CLOCK_DRIFT_PPM, CLOCK_STEP_MS, KERNEL_NOISE},
 };
 use crate::{
@@ -78,16 +78,11 @@ pub(super) const PAGING: ValidityGate = ValidityGate {
     finds: "the generator waited for pages from a disk",
     limit: "0",
     remedy: "free memory",
-    checks: &[Check::Arm(|arm, _, reasons| {
-        let faults = arm.generator.major_faults;
-        if faults > 0 {
-            reasons.warn(
-                format!("{faults} page faults of the generator waited for a disk"),
-                "0",
-                "the machine is short of memory, or the program was read from disk while it ran",
-                "run again; if it stays, free memory or switch swap off",
-            );
-        }
+    checks: &[Check::Count(Count {
+        of: |arm| arm.generator.major_faults,
+        found: |faults| format!("{faults} page faults of the generator waited for a disk"),
+        message: "the machine is short of memory, or the program was read from disk while it ran",
+        remedy: "run again; if it stays, free memory or switch swap off",
     })],
     reading: |run| run.live()?.count(|arm| arm.generator.major_faults),
 };

@@ -1,6 +1,6 @@
 //! FILES, PORTS and MEMORY: the load generator had the descriptors, ports and memory that it needed.
 
-use super::{Check, Context, Reasons, ValidityGate, limits::SPARE_FILES};
+use super::{Check, Context, Count, Reasons, ValidityGate, limits::SPARE_FILES};
 use crate::summary::{Arm, Validity};
 
 pub(super) const FILES: ValidityGate = ValidityGate {
@@ -44,15 +44,11 @@ pub(super) const PORTS: ValidityGate = ValidityGate {
     finds: "the generator ran out of local ports",
     limit: "0",
     remedy: "more source addresses (`sources`), kept connections",
-    checks: &[Check::Arm(|arm, _, reasons| {
-        if arm.generator.ports_exhausted > 0 {
-            reasons.invalid(
-                format!("{} sends failed: no local port left", arm.generator.ports_exhausted),
-                "0",
-                "users could not open connections",
-                "spread the users over more source addresses, or keep connections open",
-            );
-        }
+    checks: &[Check::Count(Count {
+        of: |arm| arm.generator.ports_exhausted,
+        found: |sends| format!("{sends} sends failed: no local port left"),
+        message: "users could not open connections",
+        remedy: "spread the users over more source addresses, or keep connections open",
     })],
     reading: |run| run.live()?.count(|arm| arm.generator.ports_exhausted),
 };
@@ -63,16 +59,11 @@ pub(super) const MEMORY: ValidityGate = ValidityGate {
     finds: "the generator ran out of memory for answers (256 MiB for all of those under way that users read)",
     limit: "0",
     remedy: "fewer users, smaller answers",
-    checks: &[Check::Arm(|arm, _, reasons| {
-        let given_up = arm.generator.memory_exhausted;
-        if given_up > 0 {
-            reasons.invalid(
-            format!("{given_up} answers given up: no memory left for them"),
-            "0",
-            "the answers under way were larger, all together, than the generator has room for: those count as failed",
-            "use fewer users, or ask for smaller answers",
-        );
-        }
+    checks: &[Check::Count(Count {
+        of: |arm| arm.generator.memory_exhausted,
+        found: |answers| format!("{answers} answers given up: no memory left for them"),
+        message: "the answers under way were larger, all together, than the generator has room for: those count as failed",
+        remedy: "use fewer users, or ask for smaller answers",
     })],
     reading: |run| run.live()?.count(|arm| arm.generator.memory_exhausted),
 };

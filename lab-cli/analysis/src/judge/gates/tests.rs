@@ -1,7 +1,10 @@
 //! Gates: both ledgers request by request here, the pair of each gate in `faults`.
 
 use super::*;
-use crate::summary::{Joined, Measured, PhaseSummary, Server, Times};
+use crate::{
+    summary::{Joined, Measured, Server, Times},
+    testing,
+};
 
 mod faults;
 
@@ -32,19 +35,7 @@ fn sound() -> Arm {
         refused: [("rate".to_owned(), 1_000)].into(),
         ..Server::default()
     };
-    Arm {
-        policy: "seda".to_owned(),
-        block: 1,
-        server: Some(server),
-        phases: vec![PhaseSummary {
-            name: "spike".to_owned(),
-            seconds: 30.0,
-            users: 100,
-            measured,
-            ..PhaseSummary::default()
-        }],
-        ..Arm::default()
-    }
+    testing::arm("seda", 1, server, vec![testing::phase("spike", measured)])
 }
 
 fn codes(arm: &Arm, context: &Context) -> Vec<(String, Validity)> {

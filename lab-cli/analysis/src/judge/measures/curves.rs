@@ -3,20 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::summary::{Arm, Curve, CurvePoint, PhaseSummary};
+use crate::{
+    series::value::Value,
+    summary::{Arm, Curve, CurvePoint, PhaseSummary, arm_names},
+};
 
 /// Loads from which on a picture is one of a curve.
 const FEWEST: usize = 3;
 
 /// One curve an arm, in the order in which the arms ran first; none for runs with fewer than three different loads of one kind.
 pub fn curves(arms: &[Arm]) -> Vec<Curve> {
-    let mut names: Vec<&str> = Vec::new();
-    for arm in arms {
-        if !names.contains(&arm.shown_name()) {
-            names.push(arm.shown_name());
-        }
-    }
-    names.into_iter().filter_map(|name| curve(name, arms)).collect()
+    arm_names(arms).into_iter().filter_map(|name| curve(name, arms)).collect()
 }
 
 fn curve(name: &str, arms: &[Arm]) -> Option<Curve> {
@@ -49,7 +46,7 @@ fn point(phase: &PhaseSummary, blocks: &[&PhaseSummary]) -> CurvePoint {
         values
     };
     let goodput = all(|phase| phase.measured.goodput_per_s);
-    let (p99_ms, p99_at_least_ms) = p99(blocks);
+    let p99 = p99(blocks);
     CurvePoint {
         phase: phase.name.clone(),
         planned: planned(phase),
@@ -58,28 +55,19 @@ fn point(phase: &PhaseSummary, blocks: &[&PhaseSummary]) -> CurvePoint {
         goodput_per_s: middle(&goodput),
         goodput_range: [goodput.first().copied().unwrap_or(0.0), goodput.last().copied().unwrap_or(0.0)],
         reject_fraction: middle(&all(|phase| phase.measured.reject_fraction)),
-        p99_ms,
-        p99_at_least_ms,
+        p99_ms: p99.filter(|p99| !p99.at_least).map(|p99| p99.at),
+        p99_at_least_ms: p99.filter(|p99| p99.at_least).map(|p99| p99.at),
     }
 }
 
 /// Bounds are longer than any number among them that is lower; if one is in the middle, so is the median a bound. Unknown in
 /// one block, it is unknown.
-fn p99(blocks: &[&PhaseSummary]) -> (Option<f64>, Option<f64>) {
-    let mut values = Vec::new();
-    for phase in blocks {
+fn p99(blocks: &[&PhaseSummary]) -> Option<Value> {
+    let of = |phase: &&PhaseSummary| {
         let times = &phase.measured.response_time_ms;
-        match (times.p99, times.p99_at_least) {
-            (Some(value), _) => values.push((value, false)),
-            (None, Some(bound)) => values.push((bound, true)),
-            (None, None) => return (None, None),
-        }
-    }
-    values.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let Some(&(value, _)) = values.get(values.len() / 2) else { return (None, None) };
-    // A bound at or below the middle may in truth lie above it.
-    let bound = values[..=values.len() / 2].iter().any(|(_, bound)| *bound);
-    if bound { (None, Some(value)) } else { (Some(value), None) }
+        Value::of(times.p99, times.p99_at_least)
+    };
+    Value::median(&blocks.iter().map(of).collect::<Option<Vec<_>>>()?)
 }
 
 /// Of an even number the higher one of the two: a figure that was measured.

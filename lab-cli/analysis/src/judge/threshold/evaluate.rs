@@ -22,7 +22,7 @@ impl From<String> for Missing {
     }
 }
 
-pub(super) fn judge(threshold: &Threshold, evidence: &dyn Evidence) -> ThresholdResult {
+pub(super) fn judge(threshold: &Threshold, evidence: &Evidence<'_>) -> ThresholdResult {
     let (mut values, mut blocks) = (Vec::new(), Vec::new());
     for block in evidence.blocks() {
         let (value, result) = in_block(&threshold.claim, block, evidence);
@@ -63,7 +63,7 @@ fn in_words(blocks: &[BlockResult]) -> String {
 }
 
 /// The left side's value, whether it held, and why.
-fn in_block(claim: &Claim, block: u32, evidence: &dyn Evidence) -> (Option<f64>, BlockResult) {
+fn in_block(claim: &Claim, block: u32, evidence: &Evidence<'_>) -> (Option<f64>, BlockResult) {
     let value = |expr: &Expr| evaluate(expr, block, evidence);
     let judged = match claim {
         Claim::Compare { left, op, right } => (|| {
@@ -86,7 +86,7 @@ fn in_block(claim: &Claim, block: u32, evidence: &dyn Evidence) -> (Option<f64>,
     }
 }
 
-fn evaluate(expr: &Expr, block: u32, evidence: &dyn Evidence) -> Result<Range, Missing> {
+fn evaluate(expr: &Expr, block: u32, evidence: &Evidence<'_>) -> Result<Range, Missing> {
     match &expr.node {
         Node::Number { value, .. } => Ok(Range::exactly(*value)),
         Node::Metric(metric) => measure(metric, block, evidence),
@@ -103,7 +103,7 @@ fn evaluate(expr: &Expr, block: u32, evidence: &dyn Evidence) -> Result<Range, M
 }
 
 /// Pieces of time for which a condition is not known count for none.
-fn share_of_time(conditions: &[Condition], block: u32, evidence: &dyn Evidence) -> Result<Range, Missing> {
+fn share_of_time(conditions: &[Condition], block: u32, evidence: &Evidence<'_>) -> Result<Range, Missing> {
     // Of each piece: whether all conditions hold for certain, and whether they may.
     let mut found: Vec<Option<(bool, bool)>> = Vec::new();
     for Condition { metric, op, limit, .. } in conditions {
@@ -130,8 +130,8 @@ fn share_of_time(conditions: &[Condition], block: u32, evidence: &dyn Evidence) 
 }
 
 /// A metric over time: a gauge by seconds, all else by twentieths of the phase.
-fn pieces(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Vec<Option<Range>>, Missing> {
-    let Metric { arm, phase, part, quantity, .. } = metric;
+fn pieces(metric: &Metric, block: u32, evidence: &Evidence<'_>) -> Result<Vec<Option<Range>>, Missing> {
+    let Metric { part, quantity, .. } = metric;
     let whole = phase_of(metric, block, evidence)?;
     let part = match part {
         None => 0.0..1.0,
@@ -139,17 +139,16 @@ fn pieces(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Vec<Op
     };
     Ok(match quantity {
         Quantity::Series { stage, name } => {
-            let values = evidence.gauge(arm, block, phase, Some(part), (stage, name));
+            let values = evidence.gauge(metric, block, Some(part), (stage, name));
             values.into_iter().map(|value| value.map(Range::exactly)).collect()
         }
-        _ => {
-            twentieths(&part).map(|piece| read(metric, &evidence.phase(arm, block, phase, Some(piece))?).ok()).collect()
-        }
+        _ => twentieths(&part).map(|piece| read(metric, &evidence.phase(metric, block, Some(piece))?).ok()).collect(),
     })
 }
 
-fn phase_of(Metric { arm, phase, .. }: &Metric, block: u32, evidence: &dyn Evidence) -> Result<PhaseSummary, Missing> {
-    let found = evidence.phase(arm, block, phase, None);
+fn phase_of(metric: &Metric, block: u32, evidence: &Evidence<'_>) -> Result<PhaseSummary, Missing> {
+    let Metric { arm, phase, .. } = metric;
+    let found = evidence.phase(metric, block, None);
     let found = found.ok_or_else(|| Missing::End(format!("{arm}.{phase} did not run")))?;
     if found.cut_off {
         let lasted = if found.seconds > 0.0 {
@@ -162,7 +161,7 @@ fn phase_of(Metric { arm, phase, .. }: &Metric, block: u32, evidence: &dyn Evide
     Ok(found)
 }
 
-fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range, Missing> {
+fn measure(metric: &Metric, block: u32, evidence: &Evidence<'_>) -> Result<Range, Missing> {
     let Metric { arm, phase, part, quantity, .. } = metric;
     let whole = phase_of(metric, block, evidence)?;
     let part = match part {
@@ -170,7 +169,7 @@ fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range
         Some(part) => Some(share(part, whole.seconds).map_err(|problem| problem.to_string())?),
     };
     if let Quantity::Gauge { stage, name, over } = quantity {
-        let values = evidence.gauge(arm, block, phase, part, (stage, name));
+        let values = evidence.gauge(metric, block, part, (stage, name));
         let values: Vec<f64> = values.into_iter().flatten().collect();
         return over
             .of(&values)
@@ -179,9 +178,9 @@ fn measure(metric: &Metric, block: u32, evidence: &dyn Evidence) -> Result<Range
     }
     let phase_or_part = match part {
         None => whole,
-        Some(part) => evidence
-            .phase(arm, block, phase, Some(part))
-            .ok_or_else(|| format!("no parts of {arm}.{phase} were kept"))?,
+        Some(part) => {
+            evidence.phase(metric, block, Some(part)).ok_or_else(|| format!("no parts of {arm}.{phase} were kept"))?
+        }
     };
     Ok(read(metric, &phase_or_part)?)
 }
@@ -194,11 +193,11 @@ fn read(metric: &Metric, phase_or_part: &PhaseSummary) -> Result<Range, String> 
     let Some(measured) = measured else { return Err(format!("no samples: no requests in {of}")) };
     match quantity {
         Quantity::Number(number) => {
-            number.read(measured).map(Range::exactly).ok_or_else(|| format!("no samples: no requests in {of}"))
+            (number.read)(measured).map(Range::exactly).ok_or_else(|| format!("no samples: no requests in {of}"))
         }
         Quantity::Times(times, statistic) => {
-            let times = times.read(measured);
-            match (statistic.value(times), statistic.bound(times)) {
+            let times = (times.read)(measured);
+            match ((statistic.value)(times), (statistic.bound)(times)) {
                 (Some(value), _) => Ok(Range::exactly(value)),
                 (None, Some(bound)) => Ok(Range::at_least(bound)),
                 (None, None) if times.count >= statistic.needs => {
@@ -212,8 +211,8 @@ fn read(metric: &Metric, phase_or_part: &PhaseSummary) -> Result<Range, String> 
         }
         Quantity::Measure(measure) => {
             let measures = &phase_or_part.measures;
-            let known = measure.value(measures).map(Range::exactly);
-            let found = known.or_else(|| measure.bound(measures).map(Range::at_least));
+            let known = (measure.value)(measures).map(Range::exactly);
+            let found = known.or_else(|| (measure.bound)(measures).map(Range::at_least));
             found.ok_or_else(|| format!("{} of {of} is not known: {}", measure.name, measure.unknown))
         }
         Quantity::Gauge { .. } | Quantity::Series { .. } => Err("a gauge belongs to a stage".to_owned()),

@@ -1,36 +1,18 @@
 //! Where the values come from.
 
-use std::{collections::BTreeSet, fmt, ops};
+use std::{collections::BTreeSet, fmt, ops::Range};
 
+use super::metric::Metric;
 use crate::{
     live::TimelineSecond,
     summary::{Arm, PhaseSummary},
 };
 
-/// What a run found, by arm, block and phase.
-pub trait Evidence {
-    /// Blocks that ran, in order.
-    fn blocks(&self) -> Vec<u32>;
-
-    /// A phase of an arm, or the part of it between two shares of its length.
-    fn phase(&self, arm: &str, block: u32, phase: &str, part: Option<ops::Range<f64>>) -> Option<PhaseSummary>;
-
-    /// A gauge or count of a stage, second by second, over a phase or a part of it.
-    fn gauge(
-        &self,
-        arm: &str,
-        block: u32,
-        phase: &str,
-        part: Option<ops::Range<f64>>,
-        gauge: (&str, &str),
-    ) -> Vec<Option<f64>>;
-}
-
 /// Gives a part of a phase of the arm with this index: its name, and the shares of its length from and to.
-pub type Parts<'a> = &'a dyn Fn(usize, &str, ops::Range<f64>) -> Option<PhaseSummary>;
+pub type Parts<'a> = &'a dyn Fn(usize, &str, Range<f64>) -> Option<PhaseSummary>;
 
 /// The evidence of a run: its arms, the timeline of all of them, and parts of phases.
-pub struct RunEvidence<'a> {
+pub struct Evidence<'a> {
     /// As in the summary.
     pub arms: &'a [Arm],
     /// Blocks that say nothing.
@@ -41,14 +23,15 @@ pub struct RunEvidence<'a> {
     pub parts: Parts<'a>,
 }
 
-impl fmt::Debug for RunEvidence<'_> {
+impl fmt::Debug for Evidence<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunEvidence").field("arms", &self.arms).finish_non_exhaustive()
+        f.debug_struct("Evidence").field("arms", &self.arms).finish_non_exhaustive()
     }
 }
 
-impl Evidence for RunEvidence<'_> {
-    fn blocks(&self) -> Vec<u32> {
+impl Evidence<'_> {
+    /// Blocks that ran, in order.
+    pub(super) fn blocks(&self) -> Vec<u32> {
         let all = self.arms.iter().map(|arm| arm.block);
         let mut blocks: Vec<u32> = all.filter(|block| !self.left_out.contains(block)).collect();
         blocks.sort_unstable();
@@ -56,26 +39,27 @@ impl Evidence for RunEvidence<'_> {
         blocks
     }
 
-    fn phase(&self, arm: &str, block: u32, phase: &str, part: Option<ops::Range<f64>>) -> Option<PhaseSummary> {
-        let index = self.arms.iter().position(|a| a.block == block && a.shown_name() == arm)?;
+    /// A phase of an arm, or the part of it between two shares of its length.
+    pub(super) fn phase(&self, of: &Metric, block: u32, part: Option<Range<f64>>) -> Option<PhaseSummary> {
+        let index = self.arms.iter().position(|a| a.block == block && a.shown_name() == of.arm)?;
         match part {
-            None => self.arms[index].phases.iter().find(|p| p.name == phase).cloned(),
-            Some(part) => (self.parts)(index, phase, part),
+            None => self.arms[index].phases.iter().find(|p| p.name == of.phase).cloned(),
+            Some(part) => (self.parts)(index, &of.phase, part),
         }
     }
 
-    fn gauge(
+    /// A gauge or count of a stage, second by second, over a phase or a part of it.
+    pub(super) fn gauge(
         &self,
-        arm: &str,
+        of: &Metric,
         block: u32,
-        phase: &str,
-        part: Option<ops::Range<f64>>,
+        part: Option<Range<f64>>,
         (stage, name): (&str, &str),
     ) -> Vec<Option<f64>> {
         let seconds: Vec<&TimelineSecond> = self
             .timeline
             .iter()
-            .filter(|second| second.arm == arm && second.block == block && second.phase == phase)
+            .filter(|second| second.arm == of.arm && second.block == block && second.phase == of.phase)
             .collect();
         let part = part.unwrap_or(0.0..1.0);
         let at = |share: f64| (share * seconds.len() as f64).round() as usize;

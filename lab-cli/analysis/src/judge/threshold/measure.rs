@@ -10,8 +10,8 @@ pub(super) struct MeasureOf {
     pub unit: Unit,
     /// Why there is none, where there is none.
     pub unknown: &'static str,
-    value: fn(&Measures) -> Option<f64>,
-    bound: fn(&Measures) -> Option<f64>,
+    pub value: fn(&Measures) -> Option<f64>,
+    pub bound: fn(&Measures) -> Option<f64>,
 }
 
 const fn plain(name: &'static str, value: fn(&Measures) -> Option<f64>, unknown: &'static str) -> MeasureOf {
@@ -57,14 +57,6 @@ impl MeasureOf {
     pub fn names() -> impl Iterator<Item = &'static str> {
         MEASURES.iter().map(|measure| measure.name)
     }
-
-    pub fn value(&self, measures: &Measures) -> Option<f64> {
-        (self.value)(measures)
-    }
-
-    pub fn bound(&self, measures: &Measures) -> Option<f64> {
-        (self.bound)(measures)
-    }
 }
 
 /// Each name stands in the table once.
@@ -78,7 +70,7 @@ impl PartialEq for MeasureOf {
 mod tests {
     use super::*;
     use crate::{
-        judge::threshold::{RunEvidence, Threshold},
+        judge::threshold::{Evidence, Threshold},
         summary::{Arm, Fairness, Measured, PhaseSummary, Recovery, Steadiness},
     };
 
@@ -106,7 +98,7 @@ mod tests {
     fn judged(text: &str) -> (bool, String) {
         let arms = arms();
         let left_out = std::collections::BTreeSet::new();
-        let evidence = RunEvidence { arms: &arms, left_out: &left_out, timeline: &[], parts: &|_, _, _| None };
+        let evidence = Evidence { arms: &arms, left_out: &left_out, timeline: &[], parts: &|_, _, _| None };
         let found = Threshold::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).judge(&evidence);
         (found.held, found.why)
     }

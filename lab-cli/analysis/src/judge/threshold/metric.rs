@@ -56,14 +56,14 @@ pub(super) enum Quantity {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub name: &'static str,
-    read: fn(&Measured) -> Option<f64>,
+    pub read: fn(&Measured) -> Option<f64>,
 }
 
 /// How a set of times is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimesOf {
     pub name: &'static str,
-    read: fn(&Measured) -> &Times,
+    pub read: fn(&Measured) -> &Times,
 }
 
 /// A statistic of times.
@@ -73,8 +73,8 @@ pub(super) struct Statistic {
     pub unit: Unit,
     /// Fewest samples for which it is given (order statistics).
     pub needs: u64,
-    value: fn(&Times) -> Option<f64>,
-    bound: fn(&Times) -> Option<f64>,
+    pub value: fn(&Times) -> Option<f64>,
+    pub bound: fn(&Times) -> Option<f64>,
 }
 
 /// A statistic over time.
@@ -167,19 +167,11 @@ impl Number {
     pub fn find(name: &str) -> Option<Self> {
         COUNTS.iter().chain(&RATIOS).find(|number| number.name == name).copied()
     }
-
-    pub fn read(&self, measured: &Measured) -> Option<f64> {
-        (self.read)(measured)
-    }
 }
 
 impl TimesOf {
     pub fn find(name: &str) -> Option<Self> {
         TIMES.iter().find(|times| times.name == name).copied()
-    }
-
-    pub fn read<'a>(&self, measured: &'a Measured) -> &'a Times {
-        (self.read)(measured)
     }
 }
 
@@ -190,14 +182,6 @@ impl Statistic {
 
     pub fn names() -> Vec<&'static str> {
         STATISTICS.iter().map(|statistic| statistic.name).collect()
-    }
-
-    pub fn value(&self, times: &Times) -> Option<f64> {
-        (self.value)(times)
-    }
-
-    pub fn bound(&self, times: &Times) -> Option<f64> {
-        (self.bound)(times)
     }
 }
 

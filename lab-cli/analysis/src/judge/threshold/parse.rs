@@ -74,48 +74,30 @@ impl Parser {
         found
     }
 
+    /// What the sign that comes next means, if it is one of these.
+    fn one_of<T: Copy>(&mut self, signs: &[(&str, T)]) -> Option<T> {
+        signs.iter().find(|(sign, _)| self.takes(sign)).map(|(_, meaning)| *meaning)
+    }
+
     fn comparator(&mut self) -> Result<Comparator, ThresholdError> {
-        let known = [
-            ("<", Comparator::Less),
-            ("<=", Comparator::LessOrEqual),
-            (">", Comparator::Greater),
-            (">=", Comparator::GreaterOrEqual),
-            ("==", Comparator::Equal),
-        ];
-        for (sign, comparator) in known {
-            if self.takes(sign) {
-                return Ok(comparator);
-            }
-        }
-        Err(error(self.at(), "a comparison is missing", "write <, <=, >, >=, == or between … and …"))
+        let missing = "a comparison is missing";
+        self.one_of(&Comparator::SIGNS)
+            .ok_or_else(|| error(self.at(), missing, "write <, <=, >, >=, == or between … and …"))
     }
 
     fn sum(&mut self) -> Result<Expr, ThresholdError> {
         let mut left = self.product()?;
-        loop {
-            let op = if self.takes("+") {
-                Operator::Add
-            } else if self.takes("-") {
-                Operator::Subtract
-            } else {
-                return Ok(left);
-            };
+        while let Some(op) = self.one_of(&[("+", Operator::Add), ("-", Operator::Subtract)]) {
             let right = self.product()?;
             same_unit(&left, &right)?;
             left = binary(op, left, right);
         }
+        Ok(left)
     }
 
     fn product(&mut self) -> Result<Expr, ThresholdError> {
         let mut left = self.term()?;
-        loop {
-            let op = if self.takes("*") {
-                Operator::Multiply
-            } else if self.takes("/") {
-                Operator::Divide
-            } else {
-                return Ok(left);
-            };
+        while let Some(op) = self.one_of(&[("*", Operator::Multiply), ("/", Operator::Divide)]) {
             let right = self.term()?;
             let bad = match op {
                 Operator::Multiply => left.unit() == Unit::Time && right.unit() == Unit::Time,
@@ -126,6 +108,7 @@ impl Parser {
             }
             left = binary(op, left, right);
         }
+        Ok(left)
     }
 
     fn term(&mut self) -> Result<Expr, ThresholdError> {
@@ -269,17 +252,12 @@ impl Parser {
     }
 
     fn quantity(&mut self, word: &str, at: usize) -> Result<Quantity, ThresholdError> {
-        if let Some(number) = Number::find(word) {
+        let number = Number::find(word).map(Quantity::Number);
+        if let Some(whole) = number.or_else(|| MeasureOf::find(word).map(Quantity::Measure)) {
             if self.dot() {
                 return Err(error(self.at(), format!("{word} has no parts"), format!("write {word} alone")));
             }
-            return Ok(Quantity::Number(number));
-        }
-        if let Some(measure) = MeasureOf::find(word) {
-            if self.dot() {
-                return Err(error(self.at(), format!("{word} has no parts"), format!("write {word} alone")));
-            }
-            return Ok(Quantity::Measure(measure));
+            return Ok(whole);
         }
         let Some(times) = TimesOf::find(word) else {
             return Err(error(at, format!("there is no metric {word}"), suggestion(word, &names())));

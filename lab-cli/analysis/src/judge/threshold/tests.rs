@@ -103,8 +103,7 @@ fn judged(arms: &[Arm], text: &str) -> ThresholdResult {
         })
         .collect();
     let parts = |index: usize, phase: &str, share: Range<f64>| part(arms, index, phase, &share);
-    let evidence =
-        RunEvidence { arms, left_out: &std::collections::BTreeSet::new(), timeline: &timeline, parts: &parts };
+    let evidence = Evidence { arms, left_out: &std::collections::BTreeSet::new(), timeline: &timeline, parts: &parts };
     Threshold::parse(text).unwrap_or_else(|e| panic!("{text}: {e}")).judge(&evidence)
 }
 

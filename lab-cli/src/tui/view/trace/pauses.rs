@@ -41,9 +41,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
         unit: "% of them",
         y,
         labels,
-        walls: Vec::new(),
-        marks: Vec::new(),
         series,
+        ..Plot::default()
     };
     plot.draw(frame, area, palette);
 }

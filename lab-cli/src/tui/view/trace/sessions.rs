@@ -11,7 +11,7 @@ use ratatui::{
     widgets::{Block, Borders, Paragraph, Wrap},
 };
 
-use super::super::plot::{Plot, Series};
+use super::super::plot::{Plot, Series, from_zero};
 use crate::tui::{Palette, app::Trace};
 
 /// From this height on their lengths are drawn as well.
@@ -62,16 +62,14 @@ fn lengths(trace: &Trace, palette: Palette) -> Plot<'static> {
     let point = |(at, &requests): (usize, &u64)| ((at as f64 + 0.5) * share, Some(Value::known(requests as f64)));
     let top = curve.last().copied().unwrap_or(1).max(1) as f64 * 1.05;
     let points = curve.iter().enumerate().map(point).collect();
+    let (y, labels) = from_zero(top, "");
     Plot {
-        key: "",
         title: "lengths:",
-        latest: String::new(),
         span: [0.0, 100.0],
         unit: "% of them",
-        y: [0.0, top],
-        labels: vec!["0".to_owned(), rate(top / 2.0), rate(top)],
-        walls: Vec::new(),
-        marks: Vec::new(),
+        y,
+        labels,
         series: vec![Series { name: "requests in a session".to_owned(), style: palette.good(), mark: '+', points }],
+        ..Plot::default()
     }
 }

@@ -5,13 +5,10 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use measure::Offered;
 
 use super::*;
-use crate::{
-    summary::{
-        Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, RunSummary, Speed, Steadiness, Touched,
-        Validity::{Invalid, Unstable, Warn},
-        WalkCell, WalkRow,
-    },
-    testing,
+use crate::summary::{
+    Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, RunSummary, Speed, Steadiness, Touched,
+    Validity::{Invalid, Unstable, Warn},
+    WalkCell, WalkRow,
 };
 
 mod crowded;
