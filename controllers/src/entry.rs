@@ -20,8 +20,8 @@ pub use time::parse_time;
 
 pub(crate) use param::{Declared, params};
 pub(crate) use param_types::{
-    Choice, ClassTimes, Count, CustomerNumbers, Flag, Number, ParamType, StageTimes, Time, choice, count,
-    customer_numbers, flag, ms, number, s, time, time_or, us,
+    CLASS_TIMES, Choice, Count, Flag, Number, ParamType, STAGE_TIMES, Table, Time, choice, count, customer_numbers,
+    flag, ms, number, s, time, time_or, us,
 };
 pub(crate) use setting::nearest;
 

@@ -135,6 +135,13 @@ pub enum Verdict {
     ComeBack(Duration),
 }
 
+impl Verdict {
+    /// Admits, or refuses for this reason.
+    pub const fn admit_if(admits: bool, otherwise: Reason) -> Self {
+        if admits { Self::Admit(Grant::new(0)) } else { Self::Refuse(Refusal::new(otherwise)) }
+    }
+}
+
 /// The reason of a refusal, with advice for the sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {

@@ -106,7 +106,7 @@ pub struct Waiting<J> {
     pub job: J,
     /// The offer.
     pub offer: Offer,
-    /// When the job was offered.
+    /// The time of the offer.
     pub offered: Timestamp,
 }
 
@@ -220,6 +220,12 @@ impl<J> Seat<J> {
         self.held.contains(id)
     }
 
+    /// True if this job was admitted and has not ended.
+    #[must_use]
+    pub fn is_in_flight(&self, id: JobId) -> bool {
+        self.in_flight.contains(&id)
+    }
+
     /// Passes one fact to the policy.
     pub fn observe(&mut self, now: Timestamp, seen: &Seen) {
         self.advance(now);
@@ -235,7 +241,7 @@ impl<J> Seat<J> {
                     return;
                 }
             }
-            Seen::Started { id, .. } if !self.in_flight.contains(&id) => {
+            Seen::Started { id, .. } if !self.is_in_flight(id) => {
                 self.contradicts("started, and is not in flight", id);
                 return;
             }

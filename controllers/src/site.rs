@@ -30,5 +30,5 @@ pub use dispatch::{Dispatch, DispatchStep, OnRefuse, RETRY_BLOCKED, RefusalAnswe
 pub use gate::{Entered, Gate};
 pub use gauges::{CONTRADICTIONS, StageGauges};
 pub use policy_site::{InstalledPolicy, PolicySite, SiteMachine, earliest};
-pub use sampler::Probe;
+pub use sampler::{LoadReading, Probe};
 pub use stage::{Queued, Stage, StageLimits, WorkerStep};

@@ -10,8 +10,8 @@ mod tests;
 use std::time::Duration;
 
 use crate::{
-    Catalogue, Machine, Objective, Place, Policy, Settings, Site, SiteId,
-    entry::{Factory, Setting},
+    Catalogue, Entry, Machine, Objective, Place, Policy, Settings, Site, SiteId,
+    entry::{EntryKind, Factory, Setting, Source},
 };
 
 pub use bench::MachineBench;
@@ -19,6 +19,22 @@ pub use bench::MachineBench;
 /// Settings from pairs.
 pub fn settings<'a>(pairs: impl IntoIterator<Item = (&'a str, Setting)>) -> Settings {
     pairs.into_iter().map(|(key, setting)| (key.to_owned(), setting)).collect()
+}
+
+/// An entry that is in no catalogue: a policy or machine of the test's own, for any place.
+#[must_use]
+pub const fn entry(kind: EntryKind) -> Entry {
+    Entry {
+        name: "test",
+        about: "",
+        caution: "",
+        source: Source { title: "", place: "" },
+        deviations: &[],
+        places: &Place::ALL,
+        presets: &[],
+        samples: &[],
+        kind,
+    }
 }
 
 /// A site named `stage` with an objective of `target` for the 90th percentile of response times.

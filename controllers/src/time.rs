@@ -83,6 +83,14 @@ impl fmt::Debug for Timestamp {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct UnixSeconds(pub u64);
 
+impl UnixSeconds {
+    /// The wall clock in virtual time: it begins with the run, as nothing outside of the run has to agree with it.
+    #[must_use]
+    pub const fn in_virtual_time(now: Timestamp) -> Self {
+        Self(now.as_nanos() / 1_000_000_000)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use controllers::{Timestamp, UnixSeconds};
-use nix::time::{ClockId, clock_gettime};
+use workloads::clock::wall;
 
 /// Time since the process began to serve. Copies show the same time.
 #[derive(Debug, Clone, Copy)]
@@ -45,16 +45,14 @@ impl ServiceClock {
         }
     }
 
-    /// The wall clock at the kernel's last tick (some milliseconds ago): read without a system call, at a fraction of
-    /// the cost of the exact one. 0 where there is none.
+    /// The wall clock, to some milliseconds.
     #[must_use]
     pub fn wall(self) -> UnixSeconds {
         #[cfg(test)]
         if let Source::Manual(clock) = self.0 {
-            return UnixSeconds(clock.now().as_nanos() / 1_000_000_000);
+            return UnixSeconds::in_virtual_time(clock.now());
         }
-        let read = clock_gettime(ClockId::CLOCK_REALTIME_COARSE);
-        UnixSeconds(read.ok().and_then(|time| u64::try_from(time.tv_sec()).ok()).unwrap_or_default())
+        wall()
     }
 
     /// The instant at which the clock shows this time, for a limit that may be a millisecond or two late.

@@ -1,31 +1,25 @@
 //! Monitors of the whole process: machines that look at CPU and memory and signal the stages (USITS'03, section 6).
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::sync::Arc;
 
 use controllers::{
-    Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp,
+    Effect, LoadSample, SiteId, Timestamp, UnixSeconds,
     site::{SiteMachine, StageGauges, earliest},
 };
-use tokio::sync::Notify;
 
 use crate::{
     clock::ServiceClock,
     signals::Probe,
-    stage::{Timed, Upstream, lock},
+    stage::{Shared, SharedSite, Upstream, shed},
 };
 
 /// The monitors of the process, and the sites that they signal.
 #[derive(Debug)]
 pub struct Monitors {
     site: SiteId,
-    clock: ServiceClock,
-    machines: Mutex<Vec<SiteMachine>>,
     upstream: Vec<Upstream>,
     probe: Arc<dyn Probe>,
-    alarm: Notify,
+    shared: Shared<Vec<SiteMachine>>,
 }
 
 impl Monitors {
@@ -38,43 +32,42 @@ impl Monitors {
         upstream: Vec<Upstream>,
         clock: ServiceClock,
     ) -> Arc<Self> {
-        Arc::new(Self { site, clock, machines: Mutex::new(machines), upstream, probe, alarm: Notify::new() })
+        Arc::new(Self { site, upstream, probe, shared: Shared::new(machines, clock) })
     }
 
     /// The current gauges of all monitors.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {
-        let mut policy = BTreeMap::new();
-        for machine in &*lock(&self.machines) {
-            machine.gauges(&mut policy);
-        }
-        StageGauges { name: "system".to_owned(), policy, ..StageGauges::default() }
+        let mut row = StageGauges { name: "system".to_owned(), ..StageGauges::default() };
+        self.shared.peek(|machines| machines.iter().for_each(|machine| machine.gauges(&mut row.policy)));
+        row
     }
 }
 
-impl Timed for Monitors {
-    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut machines = lock(&self.machines);
-        let (wall, now) = (self.clock.wall(), self.clock.now());
-        let mut wants = Vec::new();
+impl SharedSite for Monitors {
+    type Machine = Vec<SiteMachine>;
+    type Wants = Vec<Effect>;
+
+    fn shared(&self) -> &Shared<Self::Machine> {
+        &self.shared
+    }
+
+    fn set_wall(machines: &mut Self::Machine, wall: UnixSeconds) {
+        machines.iter_mut().for_each(|machine| machine.set_wall(wall));
+    }
+
+    fn poll(self: &Arc<Self>, machines: &mut Self::Machine, now: Timestamp) -> (Self::Wants, Option<Timestamp>) {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
-        let wake = machines
-            .iter_mut()
-            .map(|machine| {
-                machine.set_wall(wall);
-                machine.poll(now, nothing, &*self.probe, |want| wants.push(want))
-            })
-            .fold(None, earliest);
-        drop(machines);
+        let (probe, mut wants) = (&*self.probe, Vec::new());
+        let wakes = machines.iter_mut().map(|machine| machine.poll(now, nothing, probe, |want| wants.push(want)));
+        let wake = wakes.fold(None, earliest);
+        (wants, wake)
+    }
+
+    fn carry_out(self: &Arc<Self>, wants: Self::Wants) {
         for want in wants {
             match want {
-                Effect::Shed { to, level } => {
-                    let seen = Seen::Peer(PeerReport::Pressure { from: self.site, level });
-                    self.upstream
-                        .iter()
-                        .filter(|site| to.is_none_or(|to| to == site.id()))
-                        .for_each(|site| site.tell(&seen));
-                }
+                Effect::Shed { to, level } => shed(&self.upstream, self.site, to, level),
                 // A monitor has no queue, pool or replies of its own; a machine that divides quotas is not among them.
                 Effect::Release(..)
                 | Effect::Refuse(..)
@@ -84,10 +77,5 @@ impl Timed for Monitors {
                 | Effect::Tell(_) => {}
             }
         }
-        wake
-    }
-
-    fn timer(&self) -> (&Notify, ServiceClock) {
-        (&self.alarm, self.clock)
     }
 }

@@ -25,7 +25,6 @@ mod listener;
 mod build;
 mod in_flight;
 mod mail;
-mod meter;
 mod oracle;
 mod sites;
 mod synthetic;

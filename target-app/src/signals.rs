@@ -4,7 +4,6 @@ use std::{fs, time::Duration};
 
 pub use controllers::site::Probe;
 use nix::{
-    sys::resource::{UsageWho, getrusage},
     time::{ClockId, clock_gettime},
     unistd::{SysconfVar, sysconf},
 };
@@ -73,12 +72,6 @@ pub fn open_files() -> u32 {
     fs::read_dir("/proc/self/fd").map_or(0, |files| u32::try_from(files.count().saturating_sub(1)).unwrap_or(u32::MAX))
 }
 
-/// The peak of resident memory so far, bytes.
-#[must_use]
-pub fn peak_resident_bytes() -> u64 {
-    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| u64::try_from(usage.max_rss()).unwrap_or(0) * 1024)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,7 +83,6 @@ mod tests {
         assert!((0.0..1.0).contains(&memory_share()));
         assert!(open_files() >= 3);
         assert!(run_queue() >= 1);
-        assert!(peak_resident_bytes() >= resident_bytes() / 2);
     }
 
     #[test]

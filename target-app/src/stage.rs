@@ -10,7 +10,7 @@ use std::sync::{
 use std::time::Duration;
 
 use controllers::{
-    PeerReport, Seen, SiteId, Timestamp,
+    Seen, SiteId, Timestamp, UnixSeconds,
     site::{self, Action, InstalledPolicy, PolicySite, StageGauges, StageLimits},
 };
 use tokio::sync::Notify;
@@ -28,8 +28,9 @@ mod worker;
 pub use gate::{AdmissionGate, AdmissionResult, Continuation, GatePermit};
 #[cfg(test)]
 pub(crate) use shared::interleaved;
-pub(crate) use shared::{Shared, lock, spawn};
-pub(crate) use timer::{Timed, keep_time};
+pub(crate) use shared::{Shared, SharedSite, lock, spawn};
+pub(crate) use timer::keep_time;
+pub(crate) use work::shed;
 pub use work::{RefusedJob, StageWork, Upstream};
 
 /// A live stage.
@@ -162,55 +163,6 @@ impl<W: StageWork> LiveStage<W> {
         self.shared.peek(|stage| stage.gauges())
     }
 
-    /// Runs under the lock with the time read inside it, then carries out the stage's actions.
-    fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut site::Stage<W>, Timestamp) -> T) -> T {
-        let (result, wants) = self.shared.with(|stage, now| {
-            stage.set_wall(self.shared.clock.wall());
-            let result = act(stage, now);
-            let (wants, wake) = self.poll(stage, now);
-            ((result, wants), wake)
-        });
-        self.carry_out(wants);
-        result
-    }
-
-    /// Collects the stage's actions and its next wake-up.
-    fn poll(&self, stage: &mut site::Stage<W>, now: Timestamp) -> (Vec<Action<W>>, Option<Timestamp>) {
-        let mut wants = Vec::new();
-        let wake = loop {
-            match stage.poll(now, &*self.probe) {
-                Action::WakeAt(at) => break Some(at),
-                Action::Idle => break None,
-                // No allocation for the most frequent action.
-                Action::Start(jobs) => (0..jobs).for_each(|_| self.work.notify_one()),
-                want => wants.push(want),
-            }
-        };
-        self.quality.store(stage.quality().to_bits(), Ordering::Relaxed);
-        (wants, wake)
-    }
-
-    fn carry_out(self: &Arc<Self>, wants: Vec<Action<W>>) {
-        for want in wants {
-            match want {
-                Action::Refuse(work, away) => work.refuse(away),
-                Action::Hire(workers) => self.hire(workers),
-                Action::Dismiss(workers) => (0..workers).for_each(|_| self.work.notify_one()),
-                Action::Shed(to, level) => {
-                    let seen = Seen::Peer(PeerReport::Pressure { from: self.site, level });
-                    let upstream = self.neighbours.get().map_or(&[][..], |neighbours| &neighbours.upstream);
-                    upstream
-                        .iter()
-                        .filter(|site| to.is_none_or(|to| to == site.id()))
-                        .for_each(|site| site.tell(&seen));
-                }
-                Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
-                // A stage queues released jobs itself; the other actions are carried out above.
-                Action::Admit(..) | Action::Start(_) | Action::WakeAt(_) | Action::Idle => {}
-            }
-        }
-    }
-
     fn hire(self: &Arc<Self>, workers: u32) {
         for _ in 0..workers {
             spawn(worker::work(Arc::clone(self)));
@@ -246,21 +198,49 @@ impl<W: StageWork> Drop for DownstreamWait<'_, W> {
     }
 }
 
-impl<W: StageWork> Timed for LiveStage<W> {
-    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let (wants, wake) = self.shared.on_timer(|stage, now| {
-            if stage.is_drained() {
-                return (Vec::new(), None);
-            }
-            stage.set_wall(self.shared.clock.wall());
-            self.poll(stage, now)
-        });
-        self.carry_out(wants);
-        wake
+impl<W: StageWork> SharedSite for LiveStage<W> {
+    type Machine = site::Stage<W>;
+    type Wants = Vec<Action<W>>;
+
+    fn shared(&self) -> &Shared<Self::Machine> {
+        &self.shared
     }
 
-    fn timer(&self) -> (&Notify, ServiceClock) {
-        self.shared.timer()
+    fn set_wall(stage: &mut Self::Machine, wall: UnixSeconds) {
+        stage.set_wall(wall);
+    }
+
+    fn poll(self: &Arc<Self>, stage: &mut Self::Machine, now: Timestamp) -> (Self::Wants, Option<Timestamp>) {
+        let mut wants = Vec::new();
+        let wake = loop {
+            match stage.poll(now, &*self.probe) {
+                Action::WakeAt(at) => break Some(at),
+                Action::Idle => break None,
+                // No allocation for the most frequent action.
+                Action::Start(jobs) => (0..jobs).for_each(|_| self.work.notify_one()),
+                want => wants.push(want),
+            }
+        };
+        self.quality.store(stage.quality().to_bits(), Ordering::Relaxed);
+        // Nothing is to come to a stage that has closed and is empty.
+        (wants, wake.filter(|_| !stage.is_drained()))
+    }
+
+    fn carry_out(self: &Arc<Self>, wants: Self::Wants) {
+        for want in wants {
+            match want {
+                Action::Refuse(work, away) => work.refuse(away),
+                Action::Hire(workers) => self.hire(workers),
+                Action::Dismiss(workers) => (0..workers).for_each(|_| self.work.notify_one()),
+                Action::Shed(to, level) => {
+                    let upstream = self.neighbours.get().map_or(&[][..], |neighbours| &neighbours.upstream);
+                    shed(upstream, self.site, to, level);
+                }
+                Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
+                // A stage queues released jobs itself; the other actions are carried out above.
+                Action::Admit(..) | Action::Start(_) | Action::WakeAt(_) | Action::Idle => {}
+            }
+        }
     }
 }
 

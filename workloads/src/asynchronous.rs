@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::{
     background::BackgroundRole,
-    clock::RunClock,
+    clock::{RunClock, wall},
     crowd::Crowd,
     health::{DescriptorMeter, GapMeter, Health, ProcessSample},
     host::{Driver, RunError, RunOptions, StopFlag, UserPool, check},
@@ -97,6 +97,7 @@ impl TaskHost {
         let mut waited_for_fiber = 0;
         loop {
             let now = self.clock.now();
+            self.pool.borrow_mut().set_wall(wall());
             self.pool.borrow_mut().advance(now);
             while let Some(ended) = tasks.try_join_next() {
                 self.count_panic(&ended);

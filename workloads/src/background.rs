@@ -3,14 +3,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Class, Kind, Timestamp};
+use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::persona::{
-    Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Turn, Want,
-};
+use crate::persona::{Answer, Call, Connection, Draws, Ending, Move, Pause, Persona, Purpose, Reply, Turn, Want};
 
-/// What a background client does.
+/// The role of a background client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackgroundRole {
@@ -33,7 +31,7 @@ pub enum BackgroundRole {
 /// The path of health checks.
 pub const HEALTH: &str = "/health";
 
-/// How often a background client checks whether its connection is still open.
+/// The period at which a background client checks that its connection is still open.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// A client that sends no requests of users: it keeps or makes connections, or checks health.
@@ -54,20 +52,7 @@ impl BackgroundClient {
                 (Want::Check, if anew { Connection::Once } else { Connection::Keep })
             }
         };
-        let call = Call {
-            kind: Kind(0),
-            class,
-            want,
-            method: Method::Get,
-            path: Arc::from(HEALTH),
-            headers: Arc::from(""),
-            body: None,
-            wanted_at: Timestamp::ZERO,
-            give_up_after: None,
-            attempt: 0,
-            hop: 0,
-            connection,
-        };
+        let call = Call { want, connection, ..Call::get(class, Arc::from(HEALTH), Arc::from("")) };
         Self { role, call }
     }
 

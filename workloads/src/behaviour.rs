@@ -12,7 +12,7 @@ pub use home::Home;
 pub(crate) use jitter::full_jitter;
 pub use redirect::{Onward, onward};
 pub use retry::{AttemptFailure, Reaction, RequestAttempts};
-pub(crate) use retry::{forbids_retry, retry_hint};
+pub(crate) use retry::{FirstLook, forbids_retry};
 
 use crate::persona::{Connection, Draws, Purpose};
 use crate::plan::ConnectionHabit;

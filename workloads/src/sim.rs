@@ -15,6 +15,7 @@ mod mailbox;
 mod message;
 mod queue;
 mod server;
+mod slots;
 #[cfg(test)]
 mod tests;
 
@@ -25,3 +26,4 @@ pub use mailbox::Mailboxes;
 pub use message::{ConnId, Response, SimClient, SimRequest, SynResult};
 pub use queue::EventQueue;
 pub use server::{Cx, SimServer};
+pub use slots::ConnSlots;

@@ -8,11 +8,9 @@ use controllers::{Class, Kind, Timestamp};
 use measure::Replayed;
 
 use crate::{
-    behaviour::{AttemptFailure, Home, Onward, Reaction, RequestAttempts, onward, retry_hint},
+    behaviour::{AttemptFailure, FirstLook, Home, Reaction, RequestAttempts},
     crowd::CrowdError,
-    persona::{
-        Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn, Want,
-    },
+    persona::{Answer, Call, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
     plan::{Marks, UrlUsers},
     replay::{Course, ReplayStep, Script, Steps},
 };
@@ -144,20 +142,8 @@ impl UrlUser {
     /// A user that has not arrived yet.
     #[must_use]
     pub fn new(shared: UrlCrowd, class: Class, stay: Stay) -> Self {
-        let call = Call {
-            kind: Kind(0),
-            class,
-            want: Want::Answer,
-            method: shared.0.method,
-            path: shared.0.path.clone(),
-            headers: shared.0.headers(class).clone(),
-            body: shared.0.body.clone(),
-            wanted_at: Timestamp::ZERO,
-            give_up_after: None,
-            attempt: 0,
-            hop: 0,
-            connection: Connection::Keep,
-        };
+        let call = Call::get(class, shared.0.path.clone(), shared.0.headers(class).clone());
+        let call = Call { method: shared.0.method, body: shared.0.body.clone(), ..call };
         Self {
             shared,
             attempts: RequestAttempts::new(call),
@@ -241,27 +227,14 @@ impl UrlUser {
     }
 
     fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
-        match onward(answer, self.attempts.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
-            Onward::To(call, wait) => {
-                self.attempts.follow(*call);
-                return Turn { ending: Ending::Continued, then: self.resume(wait, Pause::Waiting) };
-            }
-            Onward::Elsewhere => return self.after_failure(Ending::Elsewhere, AttemptFailure::Failed, now, draws),
-            Onward::Astray => return self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
-            Onward::Here => {}
-        }
-        match answer.status {
-            200..=299 | 304 => {
+        match self.attempts.answered(answer, &self.shared.0.home, &self.shared.0.users.behaviour) {
+            FirstLook::Hop(wait) => Turn { ending: Ending::Continued, then: self.resume(wait, Pause::Waiting) },
+            FirstLook::Failure(ending, failure) => self.after_failure(ending, failure, now, draws),
+            FirstLook::Page if matches!(answer.status, 200..=299 | 304) => {
                 let think = draws.pause(&self.shared.0.users.think, Purpose::Think);
                 Turn { ending: Ending::Served, then: self.over(think, Pause::Thinking, now, draws) }
             }
-            429 | 503 => self.after_failure(
-                Ending::Rejected,
-                AttemptFailure::Rejected(retry_hint(answer, &self.shared.0.users.behaviour)),
-                now,
-                draws,
-            ),
-            _ => self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
+            FirstLook::Page => self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
         }
     }
 

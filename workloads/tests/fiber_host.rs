@@ -6,11 +6,12 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use controllers::Objective;
+use controllers::{Objective, Settings, Tags, Timestamp, UnixSeconds};
 use support::{Server, nobody, phase, plan, restless, with_users};
 use workloads::{
     RunError, RunOptions, StopFlag, UserCommand, UserCommands,
     balance::{Balancer, Per},
+    client::Asked,
     measure::{Fate, Report},
     plan::{ClientScope, ClientSpec, ConnectionHabit, EntryPoint, FailureRule, Load, LoadPlan, Patience},
     run,
@@ -18,10 +19,21 @@ use workloads::{
 
 const SHORT: Duration = Duration::from_millis(400);
 
+/// For runs that end with a number of requests, however busy the machine is.
+const LONG: Duration = Duration::from_secs(60);
+
 /// Runs it with numbered requests: that as many are numbered as written is one of the report's own checks.
 fn go(plan: &LoadPlan) -> Report {
-    let options = RunOptions { numbered: true, ..RunOptions::default() };
-    let report = run(plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
+    go_with(plan, RunOptions::default())
+}
+
+/// The same, up to this number of requests.
+fn go_for(requests: u64, plan: &LoadPlan) -> Report {
+    go_with(plan, RunOptions { requests_limit: Some(requests), ..RunOptions::default() })
+}
+
+fn go_with(plan: &LoadPlan, options: RunOptions) -> Report {
+    let report = run(plan, &RunOptions { numbered: true, ..options }, |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(report.faults, Vec::<String>::new());
     assert_eq!(report.generator.health.fiber_panics, 0);
     assert_eq!(report.total.ledger.imbalance(), None);
@@ -37,16 +49,15 @@ fn without_answer(report: &Report) -> Vec<Fate> {
 #[test]
 fn kept_connections_are_used_again_and_the_ledgers_agree() {
     let server = Server::start();
-    let report = go(&plan(server.address, "/ok", 4, SHORT));
+    let report = go_for(60, &plan(server.address, "/ok", 4, LONG));
     let ledger = report.total.ledger;
-    assert!(ledger.served > 50, "{ledger:?}");
-    assert_eq!(ledger.served, ledger.planned);
+    assert_eq!((ledger.served, ledger.planned), (60, 60), "{ledger:?}");
     assert_eq!(ledger.written(), server.seen.requests());
     assert_eq!(server.seen.connections(), 4);
     assert_eq!(without_answer(&report), []);
 }
 
-/// Four users who begin anew at once, of whom the balancer lets one at a time through.
+/// Four users who begin again at once, of whom the balancer admits one at a time.
 #[test]
 fn beyond_their_balancers_cap_users_are_refused_at_once_and_the_run_goes_on() {
     let server = Server::start();
@@ -65,17 +76,16 @@ fn beyond_their_balancers_cap_users_are_refused_at_once_and_the_run_goes_on() {
     assert_eq!((ledger.rejected, turned_back.checks), (turned_back.requests, 0), "{ledger:?}");
     assert_eq!(ledger.written(), server.seen.requests() + turned_back.requests, "what it refused was never sent");
     // One after the other in 20 ms each; the three others ask once a millisecond at most.
-    assert!((3..=21).contains(&ledger.served), "{ledger:?}");
-    assert!(ledger.rejected > 20 && ledger.rejected < 1300, "{ledger:?}");
+    assert!((1..=21).contains(&ledger.served), "{ledger:?}");
+    assert!(ledger.rejected > ledger.served && ledger.rejected < 1300, "{ledger:?}");
 }
 
 #[test]
 fn a_connection_a_request_when_the_users_want_it() {
     let server = Server::start();
-    let plan = with_users(plan(server.address, "/ok", 4, SHORT), |u| u.connections = ConnectionHabit::PerRequest);
-    let ledger = go(&plan).total.ledger;
-    assert!(ledger.served > 20, "{ledger:?}");
-    assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()));
+    let plan = with_users(plan(server.address, "/ok", 4, LONG), |u| u.connections = ConnectionHabit::PerRequest);
+    let ledger = go_for(30, &plan).total.ledger;
+    assert_eq!((ledger.served, ledger.planned, ledger.written()), (30, 30, server.seen.requests()));
     assert_eq!(server.seen.connections(), ledger.written());
 }
 
@@ -83,29 +93,28 @@ fn a_connection_a_request_when_the_users_want_it() {
 fn every_framing_is_served() {
     for path in ["/chunked", "/close", "/until-close"] {
         let server = Server::start();
-        let ledger = go(&plan(server.address, path, 3, SHORT)).total.ledger;
-        assert!(ledger.served > 10, "{path}: {ledger:?}");
-        assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()), "{path}");
+        let ledger = go_for(12, &plan(server.address, path, 3, LONG)).total.ledger;
+        assert_eq!((ledger.served, ledger.planned, ledger.written()), (12, 12, server.seen.requests()), "{path}");
     }
 }
 
 #[test]
 fn a_server_that_closes_without_a_word_costs_a_connection_not_a_request() {
     let server = Server::start();
-    let report = go(&plan(server.address, "/rude", 3, SHORT));
+    let report = go_for(12, &plan(server.address, "/rude", 3, LONG));
     let ledger = report.total.ledger;
-    assert!(ledger.served > 10, "{ledger:?}");
-    assert_eq!((ledger.failed, ledger.written()), (0, server.seen.requests()));
+    assert_eq!((ledger.served, ledger.failed, ledger.written()), (12, 0, server.seen.requests()));
     assert!(report.generator.health.stale_connections > 0);
 }
 
 #[test]
 fn a_503_is_a_reject_and_users_come_back_after_their_wait() {
     let server = Server::start();
-    let ledger = go(&plan(server.address, "/503", 4, SHORT)).total.ledger;
-    // 400 ms at 50 ms each: about 8 a user.
-    assert!((12..=40).contains(&ledger.rejected), "{ledger:?}");
-    assert_eq!((ledger.rejected, ledger.written()), (ledger.planned, server.seen.requests()));
+    let began = Instant::now();
+    let ledger = go_for(20, &plan(server.address, "/503", 4, LONG)).total.ledger;
+    assert_eq!((ledger.rejected, ledger.planned, ledger.written()), (20, 20, server.seen.requests()));
+    // Five rounds of four users, with 50 ms between one and the next.
+    assert!(began.elapsed() >= 4 * Duration::from_millis(50), "{:?}", began.elapsed());
 }
 
 #[test]
@@ -247,35 +256,35 @@ fn a_request_that_no_socket_holds_at_once_is_written_whole() {
 #[test]
 fn a_redirect_is_one_request_with_a_hop() {
     let server = Server::start();
-    let ledger = go(&plan(server.address, "/moved", 2, SHORT)).total.ledger;
-    assert!(ledger.served > 5, "{ledger:?}");
-    assert_eq!((ledger.hops, ledger.written()), (ledger.served, server.seen.requests()));
+    let ledger = go_for(8, &plan(server.address, "/moved", 2, LONG)).total.ledger;
+    assert_eq!((ledger.served, ledger.hops, ledger.written()), (8, 8, server.seen.requests()));
 }
 
 #[test]
 fn a_redirect_in_full_is_followed_at_home_and_counted_by_name_elsewhere() {
     let server = Server::start();
-    let home = go(&plan(server.address, "/moved-in-full", 2, SHORT)).total.ledger;
-    assert!(home.served > 5 && home.served == home.hops && home.failed == 0, "{home:?}");
-    let away = go(&plan(server.address, "/away", 2, SHORT)).total.ledger;
-    assert!(away.elsewhere >= 2 && away.elsewhere == away.failed && away.hops == 0, "{away:?}");
+    let home = go_for(8, &plan(server.address, "/moved-in-full", 2, LONG)).total.ledger;
+    assert_eq!((home.served, home.hops, home.failed), (8, 8, 0));
+    let away = go_for(4, &plan(server.address, "/away", 2, LONG)).total.ledger;
+    assert_eq!((away.elsewhere, away.failed, away.hops), (4, 4, 0));
     assert_eq!(home.written() + away.written(), server.seen.requests());
 }
 
 #[test]
 fn users_come_and_go_with_the_phases() {
     let server = Server::start();
-    let mut plan = plan(server.address, "/slow?20", 0, SHORT);
+    let mut plan = plan(server.address, "/slow?100", 0, SHORT);
     plan.phases = vec![
-        phase("before", Duration::from_millis(300), vec![Load::users(2)]),
-        phase("spike", Duration::from_millis(300), vec![Load::users(40)]),
-        phase("after", Duration::from_millis(300), vec![Load::users(2)]),
+        phase("before", Duration::from_millis(1500), vec![Load::users(2)]),
+        phase("spike", Duration::from_millis(1500), vec![Load::users(40)]),
+        phase("after", Duration::from_millis(1500), vec![Load::users(2)]),
     ];
     let report = go(&plan);
     let [before, spike, after] = &report.phases[..] else { panic!("three phases") };
     assert_eq!(report.generator.health.in_flight_peak, 40);
-    assert!(spike.ledger.planned > 5 * before.ledger.planned, "{:?} {:?}", spike.ledger, before.ledger);
-    assert!(after.ledger.planned < 2 * before.ledger.planned + 4, "{:?} {:?}", after.ledger, before.ledger);
+    // Twenty times as many users; a busy machine is slow to let them go.
+    let [before, spike, after] = [before, spike, after].map(|phase| phase.ledger.planned);
+    assert!(spike > 2 * before && spike > 2 * after && after > 0, "{before} {spike} {after}");
     assert_eq!(report.total.ledger.served, report.total.ledger.planned);
     assert_eq!(server.seen.connections(), 40);
 }
@@ -327,11 +336,12 @@ fn a_run_that_is_stopped_keeps_what_it_has() {
     let report = run(&plan, &RunOptions::default(), |_| {}, &stop).expect("it runs");
     assert!(began.elapsed() < Duration::from_secs(5));
     let ledger = report.total.ledger;
-    assert!(ledger.served > 20, "{ledger:?}");
+    assert!(ledger.served > 0, "{ledger:?}");
     assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()));
     let phase = &report.phases[0];
     assert!(phase.cut_off && phase.seconds > 0.0 && phase.seconds < 5.0, "{phase:?}");
-    assert!(phase.goodput_per_s > 20.0 / 5.0, "a rate over what it lasted, not over the minute that was planned");
+    let least = ledger.served as f64 / 5.0;
+    assert!(phase.goodput_per_s > least, "a rate over what it lasted, not over the minute that was planned");
 }
 
 #[test]
@@ -352,7 +362,8 @@ fn twenty_thousand_users_that_mostly_think() {
         users.think = traces::Think::Constant(Duration::from_secs(600));
         users.connections = ConnectionHabit::PerRequest;
     });
-    // They arrive along a line, ask once, and think until the end. However busy the machine, everybody gets an answer.
+    // They arrive along a line, send one request, and think until the end. However busy the machine, every user gets an
+    // answer.
     let arrive = workloads::plan::Load::Users { from: 0, to: 20_000, class: controllers::Class(0) };
     plan.phases = vec![
         phase("arrive", Duration::from_secs(4), vec![arrive]),
@@ -406,7 +417,7 @@ fn what_a_policy_of_their_own_refuses_is_not_sent() {
         let before = server.seen.requests();
         let report = go(&plan);
         let ledger = report.total.ledger;
-        assert!(ledger.served > 3 && ledger.refused_locally > 20, "{scope:?} {ledger:?}");
+        assert!(ledger.served > 0 && ledger.refused_locally > 0, "{scope:?} {ledger:?}");
         assert_eq!((ledger.sent, ledger.unsent), (ledger.served, 0), "{scope:?} {ledger:?}");
         assert_eq!(ledger.written(), server.seen.requests() - before, "{scope:?}");
         // A request takes 20 ms of the 400, and as many as may be are in flight at once.
@@ -417,7 +428,7 @@ fn what_a_policy_of_their_own_refuses_is_not_sent() {
 #[test]
 fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
     let server = Server::start();
-    let mut plan = plan(server.address, "/503", 4, SHORT);
+    let mut plan = plan(server.address, "/503", 4, LONG);
     let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
     // With nothing accepted, adaptive throttling soon sends next to nothing.
     let settings = controllers::Settings::new();
@@ -430,8 +441,8 @@ fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
     });
     let plan =
         with_users(plan, |users| users.behaviour.on_reject = FailureRule::Login { wait: Duration::from_millis(1) });
-    let ledger = go(&plan).total.ledger;
-    assert!(ledger.refused_locally > ledger.rejected, "{ledger:?}");
+    let ledger = go_for(200, &plan).total.ledger;
+    assert!(ledger.planned == 200 && ledger.refused_locally > ledger.rejected, "{ledger:?}");
     assert_eq!(ledger.rejected, ledger.sent, "{ledger:?}");
 }
 
@@ -461,4 +472,39 @@ fn what_is_asked_of_the_users_of_a_run_is_done() {
     // The pause begins a few milliseconds into the fourth second.
     assert!(seconds[1].1 > 2 * seconds[0].1 && seconds[3].1 < seconds[0].1 / 2, "{seconds:?}");
     assert_eq!(report.total.ledger.written(), server.seen.requests());
+}
+
+#[test]
+fn a_policy_of_the_users_own_sees_the_wall_clock() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mut plan = plan(listener.local_addr().expect("an address"), "/ok", 1, LONG);
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a connection");
+        let (mut room, mut head) = ([0; 1024], Vec::new());
+        while !head.ends_with(b"\r\n\r\n") {
+            let count = std::io::Read::read(&mut stream, &mut room).expect("bytes");
+            head.extend_from_slice(&room[..count]);
+        }
+        std::io::Write::write_all(&mut stream, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").expect("room");
+        String::from_utf8(head).expect("text")
+    });
+    let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+    let (policy, settings, scope) = ("dagor".to_owned(), Settings::new(), ClientScope::All);
+    let spec = ClientSpec { policy, settings, scope, objective, renewed_in: Vec::new() };
+    // The level of a user's importance, which DAGOR puts on the request, is another one in each hour.
+    let note = |at: UnixSeconds| {
+        let mut clients = workloads::client::clients::<()>(&spec, 1).expect("sound");
+        let (member, now) = (clients.join(0), Timestamp::ZERO);
+        clients.set_wall(at);
+        match clients.ask(member, Tags::default(), now, None, now, |_| ()) {
+            Asked::Go(pass) => format!("x-note: {}\r\n", pass.note().expect("a level").0),
+            other => panic!("{other:?}"),
+        }
+    };
+    let before = note(workloads::clock::wall());
+    plan.client = Some(spec.clone());
+    let report = go_for(1, &plan);
+    assert_eq!(report.total.ledger.served, 1);
+    let head = server.join().expect("it was asked");
+    assert!(head.contains(&before) || head.contains(&note(workloads::clock::wall())), "{head} without {before}");
 }

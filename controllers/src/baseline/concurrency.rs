@@ -1,7 +1,7 @@
 //! A fixed limit on jobs in the system.
 
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,
+    Ctx, Entry, Gauge, Machine, Offer, Place, Policy, Reason, Seen, Verdict,
     entry::{EntryKind, Source, count, params},
 };
 
@@ -28,11 +28,7 @@ impl Machine for Concurrency {
 
 impl Policy for Concurrency {
     fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
-        if cx.in_flight < self.max {
-            Verdict::Admit(Grant::default())
-        } else {
-            Verdict::Refuse(Refusal::new(Reason::Concurrency))
-        }
+        Verdict::admit_if(cx.in_flight < self.max, Reason::Concurrency)
     }
 }
 

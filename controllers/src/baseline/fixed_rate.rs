@@ -1,7 +1,7 @@
 //! A fixed admission rate.
 
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,
+    Ctx, Entry, Gauge, Machine, Offer, Place, Policy, Reason, Seen, Verdict,
     entry::{EntryKind, Source, count, number, params},
     primitives::{TokenBucket, TokenClock},
 };
@@ -32,11 +32,7 @@ impl Machine for FixedRate {
 
 impl Policy for FixedRate {
     fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
-        if self.bucket.pass(cx.now) {
-            Verdict::Admit(Grant::default())
-        } else {
-            Verdict::Refuse(Refusal::new(Reason::Rate))
-        }
+        Verdict::admit_if(self.bucket.pass(cx.now), Reason::Rate)
     }
 }
 

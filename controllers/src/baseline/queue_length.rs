@@ -1,7 +1,7 @@
 //! A fixed limit on the queue length.
 
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Verdict,
+    Ctx, Entry, Gauge, Machine, Offer, Place, Policy, Reason, Seen, Verdict,
     entry::{EntryKind, Source, count, params},
     estimate::Running,
 };
@@ -31,11 +31,7 @@ impl Machine for QueueLength {
 
 impl Policy for QueueLength {
     fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
-        if self.running.waiting(cx.in_flight) < self.max {
-            Verdict::Admit(Grant::default())
-        } else {
-            Verdict::Refuse(Refusal::new(Reason::QueueFull))
-        }
+        Verdict::admit_if(self.running.waiting(cx.in_flight) < self.max, Reason::QueueFull)
     }
 }
 

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use super::*;
 use crate::{
     Class, JobId, Offer, Place, Seat, SiteId, Tags, Timestamp, Verdict,
-    entry::{ClassTimes, OF_EVERY_ENTRY, ParamType, number},
+    entry::{CLASS_TIMES, OF_EVERY_ENTRY, ParamType, number},
     testing::{self, settings, site},
 };
 
@@ -162,7 +162,7 @@ fn a_number_may_carry_its_unit() {
 fn times_by_class_have_the_class_as_their_key() {
     let written = Setting::Map(settings([("01", "2s".into()), ("9", "1s".into())]));
     let (two, one) = (Duration::from_secs(2), Duration::from_secs(1));
-    assert_eq!(ClassTimes.read(&written), Ok([(Class(1), two), (Class(9), one)].into()));
+    assert_eq!(CLASS_TIMES.read(&written), Ok([(Class(1), two), (Class(9), one)].into()));
 }
 
 #[test]

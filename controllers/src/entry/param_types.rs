@@ -51,7 +51,7 @@ pub(crate) trait ParamType {
     /// The default as a file would give it.
     ///
     /// # Errors
-    /// It has none: what stands in its place, in words.
+    /// If there is no default: the text in its place.
     fn written_default(&self) -> Result<Setting, &'static str>;
 
     /// Reads a setting.
@@ -106,24 +106,21 @@ impl ParamType for Number {
     }
 
     fn read(&self, setting: &Setting) -> Result<f64, Vec<Problem>> {
-        number_within(setting, self.min, self.max, self.unit).or_else(wrong)
-    }
-}
-
-fn number_within(setting: &Setting, min: f64, max: f64, unit: &str) -> Result<f64, String> {
-    let bare = match setting {
-        Setting::Text(text) if !unit.is_empty() => {
-            text.strip_suffix(unit).and_then(|text| text.trim_end().parse().ok()).map(Setting::Number)
+        let Self { min, max, unit, .. } = *self;
+        let bare = match setting {
+            Setting::Text(text) if !unit.is_empty() => {
+                text.strip_suffix(unit).and_then(|text| text.trim_end().parse().ok()).map(Setting::Number)
+            }
+            _ => None,
+        };
+        match bare.as_ref().unwrap_or(setting) {
+            Setting::Number(number) if (min..=max).contains(number) => Ok(*number),
+            Setting::Number(number) => {
+                let space = if unit.is_empty() { "" } else { " " };
+                wrong(format!("{number} is out of range: {min} to {max}{space}{unit}"))
+            }
+            other => wrong(format!("a number is wanted here, not {other}")),
         }
-        _ => None,
-    };
-    match bare.as_ref().unwrap_or(setting) {
-        Setting::Number(number) if (min..=max).contains(number) => Ok(*number),
-        Setting::Number(number) => {
-            let space = if unit.is_empty() { "" } else { " " };
-            Err(format!("{number} is out of range: {min} to {max}{space}{unit}"))
-        }
-        other => Err(format!("a number is wanted here, not {other}")),
     }
 }
 
@@ -198,7 +195,15 @@ impl ParamType for Time {
     }
 
     fn read(&self, setting: &Setting) -> Result<Duration, Vec<Problem>> {
-        time_within(setting, self.min, self.max).or_else(wrong)
+        let Self { min, max, .. } = *self;
+        let Setting::Text(text) = setting else {
+            return wrong(format!("a time with its unit is wanted here (20ms, 5s, 15m), not {setting}"));
+        };
+        match parse_time(text) {
+            Some(time) if (min..=max).contains(&time) => Ok(time),
+            Some(_) => wrong(format!("{text} is out of range: {} to {}", shown_time(min), shown_time(max))),
+            None => wrong(format!("{text:?} is not a time: write 20ms, 5s or 15m")),
+        }
     }
 }
 
@@ -206,7 +211,7 @@ impl ParamType for Time {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OptionalTime {
     time: Time,
-    /// What stands in its place, in words.
+    /// The text in place of a default.
     otherwise: &'static str,
 }
 
@@ -233,17 +238,6 @@ impl ParamType for OptionalTime {
     fn read(&self, setting: &Setting) -> Result<Option<Duration>, Vec<Problem>> {
         self.time.read(setting).map(Some)
     }
-}
-
-fn time_within(setting: &Setting, min: Duration, max: Duration) -> Result<Duration, String> {
-    let Setting::Text(text) = setting else {
-        return Err(format!("a time with its unit is wanted here (20ms, 5s, 15m), not {setting}"));
-    };
-    let time = parse_time(text).ok_or_else(|| format!("{text:?} is not a time: write 20ms, 5s or 15m"))?;
-    if time < min || time > max {
-        return Err(format!("{text} is out of range: {} to {}", shown_time(min), shown_time(max)));
-    }
-    Ok(time)
 }
 
 /// Yes or no.
@@ -323,22 +317,83 @@ impl<T: Copy> ParamType for Choice<T> {
 }
 
 /// The range of durations in tables.
-const TABLE_TIMES: RangeInclusive<Duration> = ms(1)..=s(3600);
-
-fn time_in_table(setting: &Setting) -> Result<Duration, String> {
-    time_within(setting, *TABLE_TIMES.start(), *TABLE_TIMES.end())
-}
+const TABLE_TIMES: Time = time(ms(1)..=s(3600), Duration::ZERO);
 
 /// Durations by stage name.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct StageTimes;
+pub(crate) const STAGE_TIMES: Table<String, Time> = Table { value: TABLE_TIMES, key: |stage| Ok(stage.to_owned()) };
 
-impl ParamType for StageTimes {
-    type Value = BTreeMap<String, Duration>;
+/// Durations by user class.
+pub(crate) const CLASS_TIMES: Table<Class, Time> = Table {
+    value: TABLE_TIMES,
+    key: |class| match class.parse() {
+        Ok(class @ 0..=9) => Ok(Class(class)),
+        _ => Err("a user class is wanted here, 0 to 9".to_owned()),
+    },
+};
+
+/// Numbers by customer.
+pub(crate) const fn customer_numbers(range: RangeInclusive<f64>, unit: &'static str) -> Table<u32, Number> {
+    Table {
+        value: number(range, 0.0).in_unit(unit),
+        key: |key| key.parse().map_err(|_| format!("a customer is a whole number from 0 to {}", u32::MAX)),
+    }
+}
+
+/// Values of one type by keys of another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Table<K, V> {
+    value: V,
+    key: fn(&str) -> Result<K, String>,
+}
+
+/// The kind of a table, an example, and its range in words.
+trait TableKind {
+    const KIND: ParamKind;
+    const EXAMPLE: &str;
+
+    fn range(&self) -> String;
+}
+
+impl TableKind for Table<String, Time> {
     const KIND: ParamKind = ParamKind::StageTimes;
+    const EXAMPLE: &str = "{search: 5s}";
 
     fn range(&self) -> String {
-        format!("a table of times to {}", shown_time(*TABLE_TIMES.end()))
+        format!("a table of times to {}", shown_time(self.value.max))
+    }
+}
+
+impl TableKind for Table<Class, Time> {
+    const KIND: ParamKind = ParamKind::ClassTimes;
+    const EXAMPLE: &str = "{1: 5s}";
+
+    fn range(&self) -> String {
+        format!("a table of times to {}", shown_time(self.value.max))
+    }
+}
+
+impl TableKind for Table<u32, Number> {
+    const KIND: ParamKind = ParamKind::CustomerNumbers;
+    const EXAMPLE: &str = "{1: 0.5}";
+
+    fn range(&self) -> String {
+        format!("a table of numbers by customer, {}", self.value.range())
+    }
+}
+
+impl<K: Ord, V: ParamType> ParamType for Table<K, V>
+where
+    Self: TableKind,
+{
+    type Value = BTreeMap<K, V::Value>;
+    const KIND: ParamKind = <Self as TableKind>::KIND;
+
+    fn unit(&self) -> &'static str {
+        self.value.unit()
+    }
+
+    fn range(&self) -> String {
+        TableKind::range(self)
     }
 
     fn default(&self) -> Self::Value {
@@ -349,96 +404,22 @@ impl ParamType for StageTimes {
         Ok(Setting::Map(Settings::new()))
     }
 
+    /// Collects every problem.
     fn read(&self, setting: &Setting) -> Result<Self::Value, Vec<Problem>> {
-        table(setting, "{search: 5s}", |stage| Ok(stage.to_owned()), time_in_table)
-    }
-}
-
-/// Durations by user class.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ClassTimes;
-
-impl ParamType for ClassTimes {
-    type Value = BTreeMap<Class, Duration>;
-    const KIND: ParamKind = ParamKind::ClassTimes;
-
-    fn range(&self) -> String {
-        StageTimes.range()
-    }
-
-    fn default(&self) -> Self::Value {
-        BTreeMap::new()
-    }
-
-    fn written_default(&self) -> Result<Setting, &'static str> {
-        StageTimes.written_default()
-    }
-
-    fn read(&self, setting: &Setting) -> Result<Self::Value, Vec<Problem>> {
-        let class = |key: &str| match key.parse() {
-            Ok(class @ 0..=9) => Ok(Class(class)),
-            _ => Err("a user class is wanted here, 0 to 9".to_owned()),
+        let Setting::Map(written) = setting else {
+            return wrong(format!("a table like {} is wanted here, not {setting}", Self::EXAMPLE));
         };
-        table(setting, "{1: 5s}", class, time_in_table)
-    }
-}
-
-/// Numbers by customer.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CustomerNumbers {
-    number: Number,
-}
-
-pub(crate) const fn customer_numbers(range: RangeInclusive<f64>, unit: &'static str) -> CustomerNumbers {
-    CustomerNumbers { number: number(range, 0.0).in_unit(unit) }
-}
-
-impl ParamType for CustomerNumbers {
-    type Value = BTreeMap<u32, f64>;
-    const KIND: ParamKind = ParamKind::CustomerNumbers;
-
-    fn unit(&self) -> &'static str {
-        self.number.unit
-    }
-
-    fn range(&self) -> String {
-        format!("a table of numbers by customer, {}", self.number.range())
-    }
-
-    fn default(&self) -> Self::Value {
-        BTreeMap::new()
-    }
-
-    fn written_default(&self) -> Result<Setting, &'static str> {
-        StageTimes.written_default()
-    }
-
-    fn read(&self, setting: &Setting) -> Result<Self::Value, Vec<Problem>> {
-        let Number { min, max, unit, .. } = self.number;
-        let customer =
-            |key: &str| key.parse().map_err(|_| format!("a customer is a whole number from 0 to {}", u32::MAX));
-        table(setting, "{1: 0.5}", customer, |value| number_within(value, min, max, unit))
-    }
-}
-
-/// Reads a table and collects every problem.
-fn table<K: Ord, V>(
-    setting: &Setting,
-    example: &str,
-    key: impl Fn(&str) -> Result<K, String>,
-    value: impl Fn(&Setting) -> Result<V, String>,
-) -> Result<BTreeMap<K, V>, Vec<Problem>> {
-    let Setting::Map(written) = setting else {
-        return wrong(format!("a table like {example} is wanted here, not {setting}"));
-    };
-    let (mut entries, mut problems) = (BTreeMap::new(), Vec::new());
-    for (name, setting) in written {
-        match key(name).and_then(|key| Ok((key, value(setting)?))) {
-            Ok((key, value)) => drop(entries.insert(key, value)),
-            Err(message) => problems.push(Problem::new(format!(".{name}"), message)),
+        let (mut entries, mut problems) = (BTreeMap::new(), Vec::new());
+        for (name, setting) in written {
+            match (self.key)(name).or_else(wrong).and_then(|key| Ok((key, self.value.read(setting)?))) {
+                Ok((key, value)) => drop(entries.insert(key, value)),
+                Err(wrong) => {
+                    problems.extend(wrong.into_iter().map(|problem| Problem { key: format!(".{name}"), ..problem }));
+                }
+            }
         }
+        if problems.is_empty() { Ok(entries) } else { Err(problems) }
     }
-    if problems.is_empty() { Ok(entries) } else { Err(problems) }
 }
 
 /// Microseconds.

@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, time::Duration};
 use crate::{
     Class, Entry, Place, Site,
     entry::{
-        Choice, ClassTimes, Count, Declared, EntryKind, Given, Number, Preset, Problem, Source, StageTimes, choice,
+        CLASS_TIMES, Choice, Count, Declared, EntryKind, Given, Number, Preset, Problem, STAGE_TIMES, Source, choice,
         count, flag, ms, number, params, s, time, time_or,
     },
     estimate::{Ewma, PercentileOfN},
@@ -105,7 +105,7 @@ params! {
         target: Option<Duration> = time_or(ms(1)..=s(3600), "the objective's"),
             "the response time that the percentile shall stay under",
             "target, USITS'03 section 3.2; the run's objective unless given";
-        targets: BTreeMap<String, Duration> = StageTimes, "targets of single stages, by stage name",
+        targets: BTreeMap<String, Duration> = STAGE_TIMES, "targets of single stages, by stage name",
             "USITS'03 section 3.1: separate targets for each stage";
     }
 }
@@ -201,7 +201,7 @@ params! {
     pub(super) struct SedaParams {
         target: TargetParams;
         percentile: u32 = PERCENTILE;
-        class_targets: BTreeMap<Class, Duration> = ClassTimes,
+        class_targets: BTreeMap<Class, Duration> = CLASS_TIMES,
             "targets of single user classes, by class; they override the stage's", "target^c, USITS'03 section 3.3";
         classes: u32 = count(1..=10, 1),
             "user classes to tell apart (1: none); classes named in class_targets count as well",

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    Class, Ctx, Entry, Gauge, Grant, Machine, Offer, Outcome, Place, Policy, PolicyEvent, Reason, Refusal, Seen,
-    Timestamp, Verdict,
+    Class, Ctx, Entry, Gauge, Machine, Offer, Outcome, Place, Policy, PolicyEvent, Reason, Seen, Timestamp, Verdict,
     entry::{EntryKind, Source, choice, count, ms, number, params, s, time},
     estimate::PercentileOfN,
     law,
@@ -96,11 +95,7 @@ impl Machine for PidControl {
 impl Policy for PidControl {
     fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
         self.last_run.get_or_insert(cx.now);
-        if self.all.pass(cx.now) {
-            Verdict::Admit(Grant::default())
-        } else {
-            Verdict::Refuse(Refusal::new(Reason::Rate))
-        }
+        Verdict::admit_if(self.all.pass(cx.now), Reason::Rate)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    Ctx, Entry, Gauge, Grant, Machine, Offer, Outcome, Place, Policy, Reason, Refusal, Seen, Verdict,
+    Ctx, Entry, Gauge, Machine, Offer, Outcome, Place, Policy, Reason, Seen, Verdict,
     entry::{EntryKind, Source, count, number, params},
     estimate::{Ewma, Running},
     law::{Aimd, Direction, Increase},
@@ -59,11 +59,7 @@ impl Machine for QueueThreshold {
 
 impl Policy for QueueThreshold {
     fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
-        if f64::from(self.running.waiting(cx.in_flight)) < self.threshold {
-            Verdict::Admit(Grant::default())
-        } else {
-            Verdict::Refuse(Refusal::new(Reason::QueueFull))
-        }
+        Verdict::admit_if(f64::from(self.running.waiting(cx.in_flight)) < self.threshold, Reason::QueueFull)
     }
 }
 

@@ -77,8 +77,16 @@ pub struct ClientGauges {
     pub refused: u64,
     /// Held now.
     pub held: u64,
+    /// Those whose end their policy was told of though they were not in flight there: an error of the host.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub contradictions: u64,
     /// What the policies show, as the mean over the first 64 of them.
     pub policy: BTreeMap<String, f64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Policies whose gauges are looked at: there may be one for each of a hundred thousand users.
@@ -186,7 +194,7 @@ impl<J> Clients<J> {
         }
     }
 
-    /// Shows the wall clock to the policies that are asked from now on.
+    /// Sets the wall clock that the policies see. Hosts call this before each other call that takes a time.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.wall = wall;
     }
@@ -202,13 +210,12 @@ impl<J> Clients<J> {
         now: Timestamp,
         job: impl FnOnce(JobId) -> J,
     ) -> Asked {
-        let (group, wall) = (self.group_of(member), self.wall);
+        let group = self.group_of(member);
         let id = JobId(self.totals.offered);
         self.totals.offered += 1;
         self.called.push_back(group);
         let offer = Offer { id, tags, entered, note: told };
         let seat = self.seat(group, member);
-        seat.set_wall(wall);
         match seat.decide_with(now, &offer, || job(id)) {
             Verdict::Admit(grant) => {
                 let pass = Pass { group, offer, grant, offered: now, let_go: now, note: seat.note(id) };
@@ -235,16 +242,17 @@ impl<J> Clients<J> {
     pub fn ended(&mut self, pass: Pass, outcome: Outcome, note: Option<Note>, now: Timestamp) {
         let Pass { group, offer: Offer { id, tags, entered, .. }, grant, offered, let_go, .. } = pass;
         let timing = Timing { entered, offered, started: let_go, ended: now };
-        if let Some(Some(gate)) = self.gates.get_mut(group) {
-            gate.seat.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note });
-            self.called.push_back(group);
-        }
+        let Some(Some(gate)) = self.gates.get_mut(group) else { return };
+        self.totals.contradictions += u64::from(!gate.seat.is_in_flight(id));
+        self.called.push_back(group);
+        gate.seat.set_wall(self.wall);
+        gate.seat.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note });
     }
 
     /// A request of this sender that is held is not wanted any more. `None` if it was decided about.
     pub fn left(&mut self, member: Member, id: JobId, now: Timestamp) -> Option<J> {
         let group = self.group_of(member);
-        let gone = self.gates.get_mut(group)?.as_mut()?.seat.leave(now, id)?;
+        let gone = self.gate(group)?.seat.leave(now, id)?;
         self.totals.held -= 1;
         self.called.push_back(group);
         Some(gone.job)
@@ -260,6 +268,7 @@ impl<J> Clients<J> {
     pub fn renew(&mut self, now: Timestamp) {
         for (group, gate) in self.gates.iter_mut().enumerate() {
             if let Some(ClientGate { seat, site, .. }) = gate {
+                seat.set_wall(self.wall);
                 seat.replace(now, self.recipe.policy(site));
                 self.called.push_back(group);
             }
@@ -269,7 +278,7 @@ impl<J> Clients<J> {
     /// Lets policies do what is due, and says what became of held requests, one after the other, until it says `None`.
     pub fn poll(&mut self, now: Timestamp) -> Option<Decided<J>> {
         while let Some(group) = self.next_to_poll(now) {
-            let Some(Some(gate)) = self.gates.get_mut(group) else {
+            let Some(gate) = self.gate(group) else {
                 self.called.pop_front();
                 continue;
             };
@@ -290,8 +299,8 @@ impl<J> Clients<J> {
                 Next::WakeAt(at) => Some(at),
                 Next::Idle => None,
             };
-            self.called.pop_front();
             let before = std::mem::replace(&mut gate.wakes_at, wakes_at);
+            self.called.pop_front();
             if before != wakes_at {
                 before.into_iter().for_each(|at| _ = self.wakes.remove(&(at, group)));
                 self.wakes.extend(wakes_at.map(|at| (at, group)));
@@ -307,6 +316,13 @@ impl<J> Clients<J> {
             self.called.push_back(due.1);
         }
         self.called.front().copied()
+    }
+
+    /// The gate of a group, if it was asked before, with the wall clock as it is.
+    fn gate(&mut self, group: usize) -> Option<&mut ClientGate<J>> {
+        let gate = self.gates.get_mut(group)?.as_mut()?;
+        gate.seat.set_wall(self.wall);
+        Some(gate)
     }
 
     fn group_of(&self, member: Member) -> usize {
@@ -333,6 +349,7 @@ impl<J> Clients<J> {
             let seat = Seat::new(id, recipe.policy(&site), seed_for(recipe.seed, &site.name), Box::new(()));
             ClientGate { seat, site, wakes_at: None }
         });
+        made.seat.set_wall(self.wall);
         &mut made.seat
     }
 }
@@ -347,10 +364,7 @@ impl Recipe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Ctx, Effect, Gauge, Machine, Settings,
-        catalogue::{EntryKind, Source},
-    };
+    use crate::{Ctx, Effect, Gauge, Machine, Settings, catalogue::EntryKind, testing};
 
     /// Holds everything, and lets the oldest go each second.
     #[derive(Debug, Default)]
@@ -387,23 +401,17 @@ mod tests {
         }
     }
 
-    static ONE_A_SECOND: Entry = Entry {
-        name: "test",
-        about: "",
-        caution: "",
-        source: Source { title: "", place: "" },
-        deviations: &[],
-        places: &[Place::Client],
-        presets: &[],
-        samples: &[],
-        kind: EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<OneASecond>::default())),
-    };
+    static ONE_A_SECOND: Entry =
+        testing::entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<OneASecond>::default())));
+
+    fn clients<J>(entry: &'static Entry, scope: ClientScope) -> Clients<J> {
+        let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+        Clients::new(entry, entry.check(&Settings::new()).unwrap(), scope, objective, 1)
+    }
 
     #[test]
     fn a_held_request_comes_back_with_what_its_host_gave() {
-        let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
-        let mut clients =
-            Clients::new(&ONE_A_SECOND, ONE_A_SECOND.check(&Settings::new()).unwrap(), ClientScope::All, objective, 1);
+        let mut clients = clients(&ONE_A_SECOND, ClientScope::All);
         let member = clients.join(0);
         let second = Timestamp::from_secs;
         let mut held = Vec::new();
@@ -424,5 +432,78 @@ mod tests {
         clients.ended(pass, Outcome::Served, None, second(6));
         let gauges = clients.gauges();
         assert_eq!((gauges.offered, gauges.let_go, gauges.refused, gauges.held), (3, 2, 0, 0));
+        assert_eq!(gauges.contradictions, 0);
+    }
+
+    #[test]
+    fn the_end_of_a_request_that_another_policy_let_go_is_counted() {
+        let none = crate::Catalogue::find("none").unwrap();
+        let (mut clients, now) = (clients(none, ClientScope::User), Timestamp::ZERO);
+        let ask = |clients: &mut Clients<()>| {
+            let member = clients.join(0);
+            let Asked::Go(pass) = clients.ask(member, Tags::default(), now, None, now, |_| ()) else { panic!("none") };
+            (member, pass)
+        };
+        let (member, open) = ask(&mut clients);
+        // Its sender leaves with the request open, and the next one takes its place with a policy of its own.
+        clients.leave(member);
+        let (_, other) = ask(&mut clients);
+        clients.ended(other, Outcome::Served, None, now);
+        // A panic with debug assertions, which tests have.
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            clients.ended(open, Outcome::Served, None, now);
+        }));
+        assert_eq!((ended.is_err(), clients.gauges().contradictions), (cfg!(debug_assertions), 1));
+    }
+
+    /// Writes down the wall clock of each call.
+    #[derive(Debug, Default)]
+    struct Clock {
+        seen: Vec<u64>,
+        woken: bool,
+    }
+
+    impl Machine for Clock {
+        fn observe(&mut self, _: &Seen, cx: &mut Ctx<'_>) {
+            self.seen.push(cx.wall.0);
+        }
+
+        fn next_wake(&self) -> Option<Timestamp> {
+            (!self.woken).then_some(Timestamp::from_secs(2))
+        }
+
+        fn wake(&mut self, cx: &mut Ctx<'_>) {
+            self.woken = true;
+            self.seen.push(cx.wall.0);
+        }
+
+        fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+            let all = self.seen.iter().fold(0, |all, seen| all * 10 + seen);
+            visit(Gauge::of("walls"), all as f64);
+        }
+    }
+
+    impl Policy for Clock {
+        fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+            self.seen.push(cx.wall.0);
+            Verdict::Admit(Grant::default())
+        }
+    }
+
+    static CLOCK: Entry = testing::entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Clock>::default())));
+
+    #[test]
+    fn a_policy_sees_the_wall_clock_in_every_call() {
+        let mut clients = clients(&CLOCK, ClientScope::All);
+        let (member, second) = (clients.join(0), Timestamp::from_secs);
+        clients.set_wall(UnixSeconds(1));
+        let Asked::Go(pass) = clients.ask(member, Tags::default(), second(1), None, second(1), |_| ()) else {
+            panic!("it lets everything go")
+        };
+        clients.set_wall(UnixSeconds(2));
+        assert!(clients.poll(second(2)).is_none());
+        clients.set_wall(UnixSeconds(3));
+        clients.ended(pass, Outcome::Served, None, second(3));
+        assert!((clients.gauges().policy["walls"] - 123.0).abs() < 0.5, "asked, woken, told");
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use super::{
     Action, TurnedAway,
     gauges::name_of,
-    sampler::{Probe, Sampler, ready},
+    sampler::{Probe, Samplers, ready},
 };
 use crate::{
     Effect, Entry, Grant, JobId, LoadSample, MachineSeat, Next, Note, Offer, Policy, Seat, Seen, SiteId, Timestamp,
@@ -31,14 +31,14 @@ pub struct InstalledPolicy {
 #[derive(Debug)]
 pub struct SiteMachine {
     seat: MachineSeat,
-    samplers: Vec<Sampler>,
+    samplers: Samplers,
 }
 
 impl SiteMachine {
     /// Installs a machine whose entry requests these samples.
     #[must_use]
     pub fn new(seat: MachineSeat, samples: &[Sampling]) -> Self {
-        Self { seat, samplers: Sampler::all(samples, Timestamp::ZERO) }
+        Self { seat, samplers: Samplers::new(samples, Timestamp::ZERO) }
     }
 
     /// Sets the wall clock that the machine sees.
@@ -59,21 +59,17 @@ impl SiteMachine {
         probe: &dyn Probe,
         mut wants: impl FnMut(Effect),
     ) -> Option<Timestamp> {
-        let ready = ready(stage);
-        for sampler in &mut self.samplers {
-            if let Some(sample) = sampler.take(now, stage, ready, probe) {
-                self.seat.observe(now, &Seen::Load(sample));
-            }
-        }
+        let Self { seat, samplers } = self;
+        let due = samplers.take(now, stage, ready(stage), probe, |sample| seat.observe(now, &Seen::Load(sample)));
         let wake = loop {
-            match self.seat.poll(now) {
+            match seat.poll(now) {
                 Next::Do(effect) => wants(effect),
                 Next::WakeAt(at) => break Some(at),
                 // A machine decides on no jobs, so it holds none.
                 Next::Idle | Next::Release(..) | Next::Refuse(..) => break None,
             }
         };
-        earliest(wake, self.samplers.iter().map(|sampler| sampler.due).min())
+        earliest(wake, due)
     }
 
     /// Collects the machine's gauges.
@@ -87,7 +83,7 @@ impl SiteMachine {
 pub struct PolicySite<J> {
     seat: Seat<J>,
     entry: &'static Entry,
-    samplers: Vec<Sampler>,
+    samplers: Samplers,
     machines: Vec<SiteMachine>,
     /// Jobs that wait for other services and are not runnable.
     downstream: u32,
@@ -119,7 +115,7 @@ impl<J> PolicySite<J> {
     /// Creates a site. The seat must contain the policy of this entry.
     #[must_use]
     pub fn new(seat: Seat<J>, entry: &'static Entry, machines: Vec<SiteMachine>) -> Self {
-        let samplers = Sampler::all(entry.samples, Timestamp::ZERO);
+        let samplers = Samplers::new(entry.samples, Timestamp::ZERO);
         Self {
             seat,
             entry,
@@ -243,11 +239,7 @@ impl<J> PolicySite<J> {
     ) -> Option<Timestamp> {
         let Self { seat, samplers, machines, downstream, notes, .. } = self;
         let ready = (seat.in_flight() + seat.held()).saturating_sub(*downstream);
-        for sampler in &mut *samplers {
-            if let Some(sample) = sampler.take(now, stage, ready, probe) {
-                seat.observe(now, &Seen::Load(sample));
-            }
-        }
+        let due = samplers.take(now, stage, ready, probe, |sample| seat.observe(now, &Seen::Load(sample)));
         let mut wake = loop {
             match seat.poll(now) {
                 Next::Do(Effect::Annotate(id, note)) => _ = notes.insert(id, note),
@@ -256,7 +248,7 @@ impl<J> PolicySite<J> {
                 want => wants.push(want),
             }
         };
-        wake = earliest(wake, samplers.iter().map(|sampler| sampler.due).min());
+        wake = earliest(wake, due);
         for machine in machines {
             let at = machine.poll(now, stage, probe, |effect| match effect {
                 Effect::Annotate(id, note) => _ = notes.insert(id, note),
@@ -286,7 +278,7 @@ impl<J> PolicySite<J> {
     pub(super) fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
         self.quality = FULL_QUALITY;
         self.entry = installed.entry;
-        self.samplers = Sampler::all(installed.entry.samples, now);
+        self.samplers = Samplers::new(installed.entry.samples, now);
         self.seat.replace(now, installed.policy);
     }
 

@@ -17,35 +17,73 @@ pub trait Probe: fmt::Debug + Send + Sync {
     fn memory_share(&self) -> f64;
 }
 
-/// A requested load sample, with the time of the next one.
-#[derive(Debug)]
-pub(super) struct Sampler {
-    sampling: Sampling,
-    pub(super) due: Timestamp,
-    /// The time of the previous sample of CPU time, and its value.
-    looked: Option<(Timestamp, Duration)>,
+/// The load at one moment, as a probe shows it. The default is no load.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoadReading {
+    /// CPU time used since the start.
+    pub used: Duration,
+    /// Available processors.
+    pub cpus: f64,
+    /// Memory in use, as a share of the memory limit, 0 to 1.
+    pub memory: f64,
 }
 
-impl Sampler {
-    /// Creates a sampler for each request.
-    pub(super) fn all(samples: &[Sampling], now: Timestamp) -> Vec<Self> {
-        let sampler = |&sampling: &Sampling| Self {
+impl Probe for LoadReading {
+    fn cpu_time(&self) -> Duration {
+        self.used
+    }
+
+    fn cpus(&self) -> f64 {
+        self.cpus
+    }
+
+    fn memory_share(&self) -> f64 {
+        self.memory
+    }
+}
+
+/// The load samples that an entry requests.
+#[derive(Debug)]
+pub(super) struct Samplers(Vec<Sampler>);
+
+impl Samplers {
+    /// The samplers of these requests.
+    pub(super) fn new(samples: &[Sampling], now: Timestamp) -> Self {
+        let sampler = |&sampling: &Sampling| Sampler {
             sampling,
             // A share of CPU time needs a first value at once.
             due: if sampling.what == SampleKind::Cpu { now } else { now + sampling.period },
             looked: None,
         };
-        samples.iter().map(sampler).collect()
+        Self(samples.iter().map(sampler).collect())
     }
 
-    /// The sample, if it is due. A late call takes it once, not once for each missed period.
+    /// Takes the samples that are due, and returns the time of the next one.
     pub(super) fn take(
         &mut self,
         now: Timestamp,
         stage: LoadSample,
         ready: u32,
         probe: &dyn Probe,
-    ) -> Option<LoadSample> {
+        tell: impl FnMut(LoadSample),
+    ) -> Option<Timestamp> {
+        self.0.iter_mut().filter_map(|sampler| sampler.take(now, stage, ready, probe)).for_each(tell);
+        self.0.iter().map(|sampler| sampler.due).min()
+    }
+}
+
+/// A requested load sample, with the time of the next one.
+#[derive(Debug)]
+struct Sampler {
+    sampling: Sampling,
+    due: Timestamp,
+    /// The time of the previous sample of CPU time, and its value.
+    looked: Option<(Timestamp, Duration)>,
+}
+
+impl Sampler {
+    /// The sample, if it is due. A late call takes it once, not once for each missed period.
+    fn take(&mut self, now: Timestamp, stage: LoadSample, ready: u32, probe: &dyn Probe) -> Option<LoadSample> {
         if now < self.due {
             return None;
         }

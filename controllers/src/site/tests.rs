@@ -41,24 +41,6 @@ impl Policy for Scripted {
     }
 }
 
-/// No load is sampled here.
-#[derive(Debug)]
-struct Nothing;
-
-impl Probe for Nothing {
-    fn cpu_time(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn cpus(&self) -> f64 {
-        1.0
-    }
-
-    fn memory_share(&self) -> f64 {
-        0.0
-    }
-}
-
 const NO: Refusal = Refusal::new(Reason::Class);
 
 fn at(ms: u64) -> Timestamp {
@@ -79,7 +61,9 @@ fn stage(policy: Scripted, workers: u32) -> Stage<u64> {
 }
 
 fn wants(stage: &mut Stage<u64>, ms: u64) -> Vec<Action<u64>> {
-    std::iter::repeat_with(|| stage.poll(at(ms), &Nothing)).take_while(|action| *action != Action::Idle).collect()
+    std::iter::repeat_with(|| stage.poll(at(ms), &LoadReading::default()))
+        .take_while(|action| *action != Action::Idle)
+        .collect()
 }
 
 fn batch(task: WorkerStep<u64>) -> Vec<u64> {
@@ -194,8 +178,10 @@ fn a_gate_keeps_held_jobs_and_hands_out_permits() {
     let mut gate = gate(policy);
     let Entered::In(Some(permit)) = gate.offer(at(0), offer(0), || 0) else { panic!("it is let in") };
     assert_eq!(gate.offer(at(1), offer(1), || 1), Entered::Held);
-    let Action::Admit(1, released) = gate.poll(at(1), &Nothing) else { panic!("there was room for one") };
-    assert_eq!(gate.poll(at(1), &Nothing), Action::Idle);
+    let Action::Admit(1, released) = gate.poll(at(1), &LoadReading::default()) else {
+        panic!("there was room for one")
+    };
+    assert_eq!(gate.poll(at(1), &LoadReading::default()), Action::Idle);
     assert_eq!(gate.offer(at(2), offer(2), || 2), Entered::Held);
     assert_eq!((gate.holds(JobId(2)), gate.leave(at(3), JobId(2)), gate.leave(at(3), JobId(2))), (true, Some(2), None));
     for permit in [permit, released] {
@@ -215,12 +201,17 @@ fn who_is_to_come_back_is_refused_with_the_time_where_nobody_can_wait_outside() 
 
 #[test]
 fn a_machine_that_samples_load_is_told_when_that_is_due() {
+    const STAGE: LoadSample = LoadSample::Stage { queue: 3, workers: 2, idle: 1, completed: 9 };
     let entry = Catalogue::find("thread-pool").expect("it is there");
     let [sampling] = entry.samples else { panic!("one kind of samples") };
-    let mut sampler = sampler::Sampler::all(entry.samples, at(0)).remove(0);
-    let stage = LoadSample::Stage { queue: 3, workers: 2, idle: 1, completed: 9 };
-    assert_eq!(sampler.take(at(0) + sampling.period / 2, stage, 4, &Nothing), None);
+    let mut samplers = sampler::Samplers::new(entry.samples, at(0));
+    let mut taken = |now| {
+        let mut told = Vec::new();
+        let next = samplers.take(now, STAGE, 4, &LoadReading::default(), |sample| told.push(sample));
+        (told, next)
+    };
+    assert_eq!(taken(at(0) + sampling.period / 2), (vec![], Some(at(0) + sampling.period)));
     let late = at(0) + sampling.period * 5;
-    assert_eq!(sampler.take(late, stage, 4, &Nothing), Some(stage));
-    assert_eq!(sampler.take(late, stage, 4, &Nothing), None, "once, not once for each period that was missed");
+    assert_eq!(taken(late), (vec![STAGE], Some(late + sampling.period)));
+    assert_eq!(taken(late).0, [], "once, not once for each period that was missed");
 }

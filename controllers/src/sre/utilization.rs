@@ -42,10 +42,7 @@ struct LoadAverage {
 
 impl Utilization {
     pub(super) fn new(params: &UtilizationParams) -> Self {
-        let [load, cpu, memory] = params.thresholds().map(|thresholds| {
-            let thresholds = thresholds.map(|(_, threshold)| threshold);
-            Signal { now: 0.0, thresholds }
-        });
+        let [load, cpu, memory] = params.thresholds().map(|(_, thresholds)| Signal { now: 0.0, thresholds });
         Self {
             load: params.load.then_some(LoadAverage {
                 signal: load,
@@ -161,43 +158,30 @@ params! {
     }
 }
 
-/// A threshold with its key.
-type Threshold = (&'static str, f64);
+/// The levels of criticality in the keys of thresholds, the lowest first.
+const LEVELS: [&str; 4] = ["sheddable", "sheddable_plus", "critical", "critical_plus"];
 
 impl UtilizationParams {
-    /// The thresholds of load, CPU and memory, lowest criticality first.
-    fn thresholds(&self) -> [[Threshold; 4]; 3] {
-        [
-            [
-                ("load_sheddable", self.load_sheddable),
-                ("load_sheddable_plus", self.load_sheddable_plus),
-                ("load_critical", self.load_critical),
-                ("load_critical_plus", self.load_critical_plus),
-            ],
-            [
-                ("cpu_sheddable", self.cpu_sheddable),
-                ("cpu_sheddable_plus", self.cpu_sheddable_plus),
-                ("cpu_critical", self.cpu_critical),
-                ("cpu_critical_plus", self.cpu_critical_plus),
-            ],
-            [
-                ("memory_sheddable", self.memory_sheddable),
-                ("memory_sheddable_plus", self.memory_sheddable_plus),
-                ("memory_critical", self.memory_critical),
-                ("memory_critical_plus", self.memory_critical_plus),
-            ],
-        ]
+    /// The thresholds of load, CPU and memory with the prefix of their keys, lowest criticality first.
+    fn thresholds(&self) -> [(&'static str, [f64; 4]); 3] {
+        let load = [self.load_sheddable, self.load_sheddable_plus, self.load_critical, self.load_critical_plus];
+        let cpu = [self.cpu_sheddable, self.cpu_sheddable_plus, self.cpu_critical, self.cpu_critical_plus];
+        let memory =
+            [self.memory_sheddable, self.memory_sheddable_plus, self.memory_critical, self.memory_critical_plus];
+        [("load", load), ("cpu", cpu), ("memory", memory)]
     }
 
     /// Finds thresholds that fall with criticality: they would refuse a level before a lower one.
     pub(super) fn falling_thresholds(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
-        for thresholds in self.thresholds() {
-            for ((lower_key, lower), (key, higher)) in thresholds.into_iter().zip(thresholds.into_iter().skip(1)) {
+        for (prefix, thresholds) in self.thresholds() {
+            for level in 1..LEVELS.len() {
+                let (lower, higher) = (thresholds[level - 1], thresholds[level]);
                 if higher < lower {
+                    let lower_key = format!("{prefix}_{}", LEVELS[level - 1]);
                     let message =
                         format!("{higher} is below {lower_key} ({lower}): a level would be refused before a lower one");
-                    problems.push(Problem::new(key, message));
+                    problems.push(Problem::new(format!("{prefix}_{}", LEVELS[level]), message));
                 }
             }
         }

@@ -8,16 +8,14 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use controllers::{
-    JobId, Timestamp,
-    site::{Dispatch, DispatchStep},
-};
-use tokio::sync::Notify;
-
 use super::Job;
 use crate::{
     clock::ServiceClock,
-    stage::{LiveStage, RefusedJob, Shared, StageWork, Timed},
+    stage::{LiveStage, RefusedJob, Shared, SharedSite, StageWork},
+};
+use controllers::{
+    JobId, Timestamp,
+    site::{Dispatch, DispatchStep},
 };
 
 /// The workers of the dispatch stage and the queue before them.
@@ -60,13 +58,13 @@ impl Dispatchers {
     }
 
     /// Takes a job to its stage as soon as a worker is free. The result goes to the job's reply channel.
-    pub(super) fn offer(&self, job: Job) {
+    pub(super) fn offer(self: &Arc<Self>, job: Job) {
         let id = job.offer().id;
         self.with(|dispatch, _| dispatch.offer(id, job));
     }
 
     /// Removes a job whose client has gone, if it waits here.
-    pub(super) fn leave(&self, id: JobId) {
+    pub(super) fn leave(self: &Arc<Self>, id: JobId) {
         // Its end is reported to other sites: outside the lock.
         let gone = self.shared.peek(|dispatch| dispatch.leave(id));
         if gone.is_some() {
@@ -83,42 +81,15 @@ impl Dispatchers {
         }
     }
 
-    /// Runs under the lock, then carries out the requests of dispatch.
-    fn with(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) {
-        let step = self.step(act);
-        self.carry_out(step);
-    }
-
-    /// Carries out the requests of dispatch until it has none.
-    fn carry_out(&self, mut step: DispatchStep<Job>) {
-        loop {
-            step = match step {
-                DispatchStep::Offer(job) => self.offer_to_stage(job),
-                DispatchStep::Answer(job, away, answer) => {
-                    job.not_taken(away, answer);
-                    self.step(|_, _| {})
-                }
-                DispatchStep::WakeAt(_) | DispatchStep::Idle => return,
-            };
-        }
-    }
-
     /// Runs under the lock; returns the next request of dispatch.
-    fn step(&self, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) -> DispatchStep<Job> {
+    fn step(self: &Arc<Self>, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) -> DispatchStep<Job> {
         self.shared.with(|dispatch, now| {
             act(dispatch, now);
-            self.next(dispatch)
+            self.poll(dispatch, now)
         })
     }
 
-    fn next(&self, dispatch: &mut Dispatch<Job>) -> (DispatchStep<Job>, Option<Timestamp>) {
-        let step = dispatch.poll();
-        self.blocked.store(dispatch.blocked(), Ordering::Relaxed);
-        let wake = if let DispatchStep::WakeAt(at) = step { Some(at) } else { None };
-        (step, wake)
-    }
-
-    fn offer_to_stage(&self, job: Job) -> DispatchStep<Job> {
+    fn offer_to_stage(self: &Arc<Self>, job: Job) -> DispatchStep<Job> {
         let (id, branch) = (job.offer().id, job.branch());
         // Routes name branches of this service's own graph.
         let Some(stage) = self.stages.get(branch) else {
@@ -135,17 +106,36 @@ impl Dispatchers {
     }
 }
 
-impl Timed for Dispatchers {
-    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let (step, wake) = self.shared.on_timer(|dispatch, now| {
-            dispatch.retry(now);
-            self.next(dispatch)
-        });
-        self.carry_out(step);
-        wake
+impl SharedSite for Dispatchers {
+    type Machine = Dispatch<Job>;
+    type Wants = DispatchStep<Job>;
+
+    fn shared(&self) -> &Shared<Self::Machine> {
+        &self.shared
     }
 
-    fn timer(&self) -> (&Notify, ServiceClock) {
-        self.shared.timer()
+    fn due(dispatch: &mut Self::Machine, now: Timestamp) {
+        dispatch.retry(now);
+    }
+
+    fn poll(self: &Arc<Self>, dispatch: &mut Self::Machine, _: Timestamp) -> (Self::Wants, Option<Timestamp>) {
+        let step = dispatch.poll();
+        self.blocked.store(dispatch.blocked(), Ordering::Relaxed);
+        let wake = if let DispatchStep::WakeAt(at) = step { Some(at) } else { None };
+        (step, wake)
+    }
+
+    /// Goes on until dispatch wants nothing more now.
+    fn carry_out(self: &Arc<Self>, mut step: Self::Wants) {
+        loop {
+            step = match step {
+                DispatchStep::Offer(job) => self.offer_to_stage(job),
+                DispatchStep::Answer(job, away, answer) => {
+                    job.not_taken(away, answer);
+                    self.step(|_, _| {})
+                }
+                DispatchStep::WakeAt(_) | DispatchStep::Idle => return,
+            };
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! Calls of a live task: over kept connections, past the caller's own policy.
 
-use std::{net::SocketAddr, sync::Arc};
-
-use controllers::{Note, Tags, Timestamp, catalogue::Problem, seed_for};
-use tokio::{
-    sync::{Notify, oneshot},
-    task::JoinSet,
-    time::timeout_at,
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard},
 };
+
+use controllers::{Note, Tags, Timestamp, UnixSeconds, catalogue::Problem, seed_for};
+use tokio::{sync::oneshot, task::JoinSet, time::timeout_at};
 use workloads::{
     client::Pass,
     http1::names::CALLER,
@@ -21,7 +20,7 @@ use super::{
 use crate::{
     clock::ServiceClock,
     control::wire::MadeCalls,
-    stage::{Shared, Timed, keep_time, spawn},
+    stage::{Shared, SharedSite, keep_time, lock, spawn},
     tree::{CalleeSpec, TaskSpec},
 };
 
@@ -40,15 +39,12 @@ struct Caller {
     /// The number of calls for each request.
     times: u32,
     tasks: Vec<SocketAddr>,
-    shared: Shared<State>,
+    shared: Shared<CallMachine<oneshot::Sender<Option<Pass>>>>,
+    pool: Mutex<CallPool>,
 }
 
-#[derive(Debug)]
-struct State {
-    machine: CallMachine<oneshot::Sender<Option<Pass>>>,
-    /// A call that waits in the pool gets a lease, or learns that it is refused.
-    pool: Pool<Wire, oneshot::Sender<Option<Lease>>>,
-}
+/// A call that waits in the pool is given a place, or hears that it is refused.
+type CallPool = Pool<Wire, oneshot::Sender<Option<Lease>>>;
 
 /// A lease of a place in the pool, returned when it is dropped.
 #[derive(Debug)]
@@ -74,7 +70,8 @@ impl Callers {
                 name: task.name.clone(),
                 times: call.times,
                 tasks: tasks.clone(),
-                shared: Shared::new(State { machine, pool }, clock),
+                shared: Shared::new(machine, clock),
+                pool: Mutex::new(pool),
             });
             if call.client.is_some() {
                 spawn(keep_time(Arc::downgrade(&caller)));
@@ -114,7 +111,7 @@ impl Callers {
 
     /// Counts of the calls so far.
     pub(crate) fn counts(&self) -> Vec<MadeCalls> {
-        let made = |caller: &Arc<Caller>| caller.shared.peek(|state| state.machine.made(&state.pool));
+        let made = |caller: &Arc<Caller>| caller.shared.peek(|machine| machine.made(&caller.pool()));
         self.callers.iter().map(made).collect()
     }
 }
@@ -124,39 +121,38 @@ impl Caller {
     /// reply.
     async fn call(self: Arc<Self>, context: CallContext, place: usize, number: u32) -> (CallsEnded, Option<Note>) {
         let clock = self.shared.clock;
-        let mut call = self.shared.with(|state, now| (state.machine.begin(&context, place, number, now), None));
+        let mut call = self.shared.peek(|machine| machine.begin(&context, place, number, clock.now()));
         let limit = clock.instant(call.deadline);
-        let (mut note, mut waits) = (None, oneshot::channel().1);
+        let (mut note, mut held) = (None, None);
         let mut step = CallStep::Attempt;
         loop {
             step = match step {
                 CallStep::Attempt => {
-                    let (decided, decision) = oneshot::channel();
-                    waits = decision;
-                    self.with(|machine, now| machine.attempt(&mut call, now, clock.wall(), || decided))
+                    self.with(|machine, now| machine.attempt(&mut call, now, || decision_to(&mut held)))
                 }
                 CallStep::AskAgain(wait) => {
                     let at = clock.now() + wait;
                     clock.sleep_until(at.min(call.deadline)).await;
-                    let (decided, decision) = oneshot::channel();
-                    waits = decision;
                     self.with(|machine, now| match at < call.deadline {
-                        true => machine.ask(&mut call, now, clock.wall(), || decided),
+                        true => machine.ask(&mut call, now, || decision_to(&mut held)),
                         false => machine.timed_out(&mut call, now),
                     })
                 }
-                CallStep::Wait => match timeout_at(limit, &mut waits).await {
-                    Ok(decided) => self.with(|machine, _| machine.resume(&mut call, decided.ok().flatten())),
-                    Err(_) => {
-                        waits.close();
-                        // The policy may have released it this very moment.
-                        let pass = waits.try_recv().ok().flatten();
-                        self.with(|machine, now| {
-                            let _ = pass.map(|pass| machine.resume(&mut call, Some(pass)));
-                            machine.timed_out(&mut call, now)
-                        })
+                CallStep::Wait => {
+                    let mut decision = held.take().expect("a call that waits is held");
+                    match timeout_at(limit, &mut decision).await {
+                        Ok(decided) => self.with(|machine, _| machine.resume(&mut call, decided.ok().flatten())),
+                        Err(_) => {
+                            decision.close();
+                            // It may have been let go this very moment.
+                            let pass = decision.try_recv().ok().flatten();
+                            self.with(|machine, now| {
+                                let _ = pass.map(|pass| machine.resume(&mut call, Some(pass)));
+                                machine.timed_out(&mut call, now)
+                            })
+                        }
                     }
-                },
+                }
                 CallStep::Send => {
                     let told = timeout_at(limit, Arc::clone(&self).ask(&call)).await;
                     let told = told.unwrap_or(AttemptEnd::TimedOut.into());
@@ -168,12 +164,8 @@ impl Caller {
         }
     }
 
-    /// Runs under the lock with the time read inside it, then passes on the policy's decisions about held calls.
-    fn with<T>(&self, act: impl FnOnce(&mut CallMachine<oneshot::Sender<Option<Pass>>>, Timestamp) -> T) -> T {
-        self.shared.with(|State { machine, .. }, now| {
-            let result = act(machine, now);
-            (result, hand_out(machine, now))
-        })
+    fn pool(&self) -> MutexGuard<'_, CallPool> {
+        lock(&self.pool)
     }
 
     /// Sends a call and waits for the answer.
@@ -194,7 +186,7 @@ impl Caller {
                     Err(_) => return AttemptEnd::Unavailable.into(),
                 },
             };
-            let carried = self.shared.with(|state, now| (state.machine.headers(call, now), None));
+            let carried = self.shared.peek(|machine| machine.headers(call, self.shared.clock.now()));
             let headers = format!("{CALLER}: {}\r\n{carried}", self.name);
             let request = Outgoing {
                 method: "GET",
@@ -206,7 +198,7 @@ impl Caller {
                 known: call.attempt_key().map(|draw| Known { number: None, user: None, left: None, draw }),
                 close: false,
             };
-            self.shared.peek(|state| state.pool.written += 1);
+            self.pool().written += 1;
             match wire.ask(&request).await {
                 Ok(told) => {
                     lease.wire = Some(wire).filter(Wire::is_reusable);
@@ -221,21 +213,7 @@ impl Caller {
 
     /// Waits for a lease of a place in the pool. `None`: every task of the called service is at its limit of calls.
     async fn lease(self: Arc<Self>) -> Option<Lease> {
-        let waits = self.shared.peek(|State { pool, .. }| {
-            if pool.refuses() {
-                return None;
-            }
-            Some(match pool.way() {
-                Way::Kept(task, wire) => Ok((task, Some(wire))),
-                Way::New(task) => Ok((task, None)),
-                Way::Wait => {
-                    let (free, waits) = oneshot::channel();
-                    pool.waiting.push_back(free);
-                    Err(waits)
-                }
-            })
-        })?;
-        let waits = match waits {
+        let waits = match self.ask_pool()? {
             Ok((task, wire)) => return Some(Lease { of: self, task, wire }),
             Err(waits) => waits,
         };
@@ -246,21 +224,46 @@ impl Caller {
         }
     }
 
+    /// The way of a call, or where it hears of one. `None`: it is refused.
+    fn ask_pool(&self) -> Option<Result<CallWay, oneshot::Receiver<Option<Lease>>>> {
+        let mut pool = self.pool();
+        if pool.refuses() {
+            return None;
+        }
+        Some(way(&mut pool).ok_or_else(|| {
+            let (free, waits) = oneshot::channel();
+            pool.waiting.push_back(free);
+            waits
+        }))
+    }
+
     /// Gives free places to the calls that wait longest.
     fn next_in_line(self: &Arc<Self>) {
         loop {
-            let Some((free, place)) = self.shared.peek(|State { pool, .. }| next_place(pool)) else { return };
+            let Some((free, place)) = next_place(&mut self.pool()) else { return };
             // Outside the lock: a lease without a receiver returns itself.
             let _ = free.send(place.map(|(task, wire)| Lease { of: Arc::clone(self), task, wire }));
         }
     }
 }
 
+/// The task that a call goes to, and the kept connection if there is one.
+type CallWay = (usize, Option<Wire>);
+
+/// The way of a call now; `None`: it is to wait.
+fn way(pool: &mut CallPool) -> Option<CallWay> {
+    match pool.way() {
+        Way::Kept(task, wire) => Some((task, Some(wire))),
+        Way::New(task) => Some((task, None)),
+        Way::Wait => None,
+    }
+}
+
 /// A call that waits in the pool, and its way; without a way it is refused.
-type Place = (oneshot::Sender<Option<Lease>>, Option<(usize, Option<Wire>)>);
+type Place = (oneshot::Sender<Option<Lease>>, Option<CallWay>);
 
 /// The call that waits longest, if there is a place for it or none can come.
-fn next_place(pool: &mut Pool<Wire, oneshot::Sender<Option<Lease>>>) -> Option<Place> {
+fn next_place(pool: &mut CallPool) -> Option<Place> {
     while pool.waiting.front().is_some_and(oneshot::Sender::is_closed) {
         pool.waiting.pop_front();
     }
@@ -269,44 +272,53 @@ fn next_place(pool: &mut Pool<Wire, oneshot::Sender<Option<Lease>>>) -> Option<P
     if pool.refuses() {
         return Some((free, None));
     }
-    match pool.way() {
-        Way::Kept(task, wire) => Some((free, Some((task, Some(wire))))),
-        Way::New(task) => Some((free, Some((task, None)))),
-        Way::Wait => {
-            pool.waiting.push_front(free);
-            None
-        }
+    let way = way(pool);
+    if way.is_none() {
+        pool.waiting.push_front(free);
+        return None;
     }
+    Some((free, way))
 }
 
-/// Passes on the policy's decisions about held calls; returns its next wake-up.
-fn hand_out(machine: &mut CallMachine<oneshot::Sender<Option<Pass>>>, now: Timestamp) -> Option<Timestamp> {
-    while let Some((waits, pass)) = machine.decided(now) {
-        machine.unused(waits.send(pass).err().flatten(), now);
-    }
-    machine.next_wake()
+/// Where the policy's decision about a call that it holds goes to; the call waits for it at the other end.
+fn decision_to(held: &mut Option<oneshot::Receiver<Option<Pass>>>) -> oneshot::Sender<Option<Pass>> {
+    let (decided, decision) = oneshot::channel();
+    *held = Some(decision);
+    decided
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.of.shared.peek(|State { pool, .. }| {
-            pool.left(self.task);
-            match self.wire.take() {
-                Some(wire) => pool.keep(self.task, wire),
-                None => pool.gone(),
-            }
-        });
+        let mut pool = self.of.pool();
+        pool.left(self.task);
+        match self.wire.take() {
+            Some(wire) => pool.keep(self.task, wire),
+            None => pool.gone(),
+        }
+        drop(pool);
         self.of.next_in_line();
     }
 }
 
-impl Timed for Caller {
-    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let on_timer = |State { machine, .. }: &mut State, now| ((), hand_out(machine, now));
-        self.shared.on_timer(on_timer).1
+impl SharedSite for Caller {
+    type Machine = CallMachine<oneshot::Sender<Option<Pass>>>;
+    type Wants = ();
+
+    fn shared(&self) -> &Shared<Self::Machine> {
+        &self.shared
     }
 
-    fn timer(&self) -> (&Notify, ServiceClock) {
-        self.shared.timer()
+    fn set_wall(machine: &mut Self::Machine, wall: UnixSeconds) {
+        machine.set_wall(wall);
     }
+
+    /// Hands out what the policy has decided about held calls.
+    fn poll(self: &Arc<Self>, machine: &mut Self::Machine, now: Timestamp) -> ((), Option<Timestamp>) {
+        while let Some((waits, pass)) = machine.decided(now) {
+            machine.unused(waits.send(pass).err().flatten(), now);
+        }
+        ((), machine.next_wake())
+    }
+
+    fn carry_out(self: &Arc<Self>, (): ()) {}
 }

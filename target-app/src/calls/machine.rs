@@ -146,29 +146,21 @@ impl<H> CallMachine<H> {
         }
     }
 
+    /// Sets the wall clock that the policy sees. Hosts call this before the methods that take a time.
+    pub(crate) fn set_wall(&mut self, wall: UnixSeconds) {
+        self.policy.iter_mut().for_each(|(clients, _)| clients.set_wall(wall));
+    }
+
     /// Begins an attempt: counts it, and asks the policy. `handle` makes the host's handle of the call if the policy
     /// holds it.
-    pub(crate) fn attempt(
-        &mut self,
-        call: &mut Call,
-        now: Timestamp,
-        wall: UnixSeconds,
-        handle: impl FnOnce() -> H,
-    ) -> CallStep {
+    pub(crate) fn attempt(&mut self, call: &mut Call, now: Timestamp, handle: impl FnOnce() -> H) -> CallStep {
         self.counts.begins(call.tags.attempt);
-        self.ask(call, now, wall, handle)
+        self.ask(call, now, handle)
     }
 
     /// Asks the policy, if there is one.
-    pub(crate) fn ask(
-        &mut self,
-        call: &mut Call,
-        now: Timestamp,
-        wall: UnixSeconds,
-        handle: impl FnOnce() -> H,
-    ) -> CallStep {
+    pub(crate) fn ask(&mut self, call: &mut Call, now: Timestamp, handle: impl FnOnce() -> H) -> CallStep {
         let Some((clients, member)) = &mut self.policy else { return CallStep::Send };
-        clients.set_wall(wall);
         match clients.ask(*member, call.tags, call.entered, call.brought, now, |_| handle()) {
             Asked::Go(pass) => self.resume(call, Some(pass)),
             Asked::Refused(_) => self.resume(call, None),
@@ -247,9 +239,16 @@ impl<H> CallMachine<H> {
 
     /// Counts of the calls so far, which use this pool.
     pub(crate) fn made<C, W>(&self, pool: &Pool<C, W>) -> MadeCalls {
-        let client = self.policy.as_ref().map(|(clients, _)| clients.gauges().policy).unwrap_or_default();
+        let client = self.policy.as_ref().map(|(clients, _)| clients.gauges()).unwrap_or_default();
         let Pool { written, refused: turned_back, .. } = *pool;
-        MadeCalls { to: self.spec.to.clone(), counts: self.counts, written, turned_back, client }
+        MadeCalls {
+            to: self.spec.to.clone(),
+            counts: self.counts,
+            written,
+            turned_back,
+            client: client.policy,
+            contradictions: client.contradictions,
+        }
     }
 
     fn tell_end(&mut self, pass: Option<Pass>, outcome: Outcome, note: Option<Note>, now: Timestamp) {
@@ -268,7 +267,6 @@ mod tests {
     use crate::tree::WhenRefused;
 
     const NOW: Timestamp = Timestamp::from_secs(1);
-    const WALL: UnixSeconds = UnixSeconds(1);
 
     fn machine(client: Option<ClientSpec>) -> CallMachine<u32> {
         let spec = CallSpec {
@@ -322,11 +320,11 @@ mod tests {
         let mut machine = machine(None);
         let mut call = begin(&machine);
         assert_eq!((call.tags.kind, call.tags.attempt, call.deadline), (Kind(3), 0, Timestamp::from_secs(6)));
-        assert_eq!(machine.attempt(&mut call, NOW, WALL, || 1), CallStep::Send);
+        assert_eq!(machine.attempt(&mut call, NOW, || unreachable!("nobody holds it")), CallStep::Send);
         let first = call.attempt_key();
         assert_eq!(machine.replied(&mut call, refused(true), NOW), CallStep::Attempt);
         assert_ne!(call.attempt_key(), first);
-        assert_eq!(machine.attempt(&mut call, NOW, WALL, || 1), CallStep::Send);
+        assert_eq!(machine.attempt(&mut call, NOW, || 1), CallStep::Send);
         let over = CallStep::Over(CallsEnded::Refused(RetryHint::Unsaid));
         assert_eq!(machine.replied(&mut call, refused(true), NOW), over);
         assert!(machine.counts.balances() && machine.counts.retries == 1, "{:?}", machine.counts);
@@ -336,13 +334,13 @@ mod tests {
     fn a_pass_of_the_policy_ends_with_the_attempt_however_that_ends() {
         let mut machine = machine(one_at_a_time());
         let (mut first, mut second) = (begin(&machine), begin(&machine));
-        assert_eq!(machine.attempt(&mut first, NOW, WALL, || 1), CallStep::Send);
+        assert_eq!(machine.attempt(&mut first, NOW, || 1), CallStep::Send);
         let given_up = CallStep::Over(CallsEnded::Refused(RetryHint::Unsaid));
-        assert_eq!(machine.attempt(&mut second, NOW, WALL, || 2), given_up, "one is in flight");
+        assert_eq!(machine.attempt(&mut second, NOW, || 2), given_up, "one is in flight");
         let deadline = first.deadline;
         assert_eq!(machine.timed_out(&mut first, deadline), CallStep::Over(CallsEnded::Failed));
         let mut third = begin(&machine);
-        assert_eq!(machine.attempt(&mut third, NOW, WALL, || 3), CallStep::Send, "none is in flight any more");
+        assert_eq!(machine.attempt(&mut third, NOW, || 3), CallStep::Send, "none is in flight any more");
         let answered = CallStep::Over(CallsEnded::Answered);
         assert_eq!(machine.replied(&mut third, AttemptEnd::Answered.into(), NOW), answered);
         assert!(machine.decided(NOW).is_none());

@@ -74,6 +74,9 @@ pub struct MadeCalls {
     /// The gauges of the client-side policy.
     #[serde(default)]
     pub client: BTreeMap<String, f64>,
+    /// Calls whose end that policy was told of though they were not in flight there.
+    #[serde(default)]
+    pub contradictions: u64,
 }
 
 /// The service's ledger: `requests_read = served + refused + errors + client_gone + in_flight`.

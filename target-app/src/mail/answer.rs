@@ -1,4 +1,4 @@
-//! Answers, with the headers that make browsers careful.
+//! Answers with security headers.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -13,10 +13,10 @@ use crate::{
     service::{Bytes, PageBody},
 };
 
-/// A whole answer.
+/// A complete answer.
 pub type MailAnswer = Response<PageBody>;
 
-/// What every answer carries. Mail with HTML has one style sheet beside ours.
+/// The headers of every answer. Mail with HTML has one style sheet in addition to ours.
 static COMMON: LazyLock<HeaderMap> = LazyLock::new(|| {
     let mut headers = HeaderMap::new();
     security_headers::add_to(&mut headers);
@@ -46,7 +46,7 @@ pub fn page(status: StatusCode, markup: Markup) -> MailAnswer {
     answer(status, "text/html; charset=utf-8", "no-store", markup.into_string().into())
 }
 
-/// An answer that is less than was asked for, or older: in which way.
+/// An answer that is less than was requested, or older; `how`: its mark.
 #[must_use]
 pub fn degraded(mut answer: MailAnswer, how: &str) -> MailAnswer {
     let how = HeaderValue::from_str(how).expect("a word or two, and a number");
@@ -60,7 +60,7 @@ pub fn file(kind: &'static str, content: &'static [u8]) -> MailAnswer {
     answer(StatusCode::OK, kind, "max-age=3600", Bytes::from_static(content).into())
 }
 
-/// An attachment, to be saved and not shown: what it says of its type is not believed.
+/// An attachment, to be saved and not shown: its stated type is not trusted.
 #[must_use]
 pub fn attachment(name: &str, content: PageBody) -> MailAnswer {
     let mut answer = answer(StatusCode::OK, "application/octet-stream", "no-store", content);
@@ -74,30 +74,30 @@ pub fn attachment(name: &str, content: PageBody) -> MailAnswer {
 
 /// `Content-Disposition` as in RFC 6266: a plain name for old programs, the real one percent-encoded (RFC 8187).
 fn disposition(name: &str) -> String {
-    /// `attr-char` of RFC 8187, less the marks that some program might take for something else.
+    /// `attr-char` of RFC 8187, without the marks that some programs might misinterpret.
     const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') { c } else { '_' }).collect();
     format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{}", utf8_percent_encode(name, ENCODED))
 }
 
-/// A message about something that did not work. What went wrong inside is not said.
+/// The page of a problem. Internal errors are not described.
 #[must_use]
 pub fn error(status: StatusCode, text: &str) -> MailAnswer {
     let title = status.canonical_reason().unwrap_or("Error");
     page(status, pages::plain("error", title, &html! { p { (text) } }))
 }
 
-/// What is said of what is not there.
+/// The text for a missing object.
 pub const MISSING: &str = "There is nothing here. It may have been moved or deleted.";
 
-/// The answer for what is not there, and for what belongs to somebody else: the same.
+/// The answer for a missing object, and for another user's object: the same.
 #[must_use]
 pub fn missing() -> MailAnswer {
     error(StatusCode::NOT_FOUND, MISSING)
 }
 
-/// A method that this address does not have.
+/// The answer to a method that this address does not have.
 #[must_use]
 pub fn wrong_method(allowed: &'static str) -> MailAnswer {
     let mut answer = error(StatusCode::METHOD_NOT_ALLOWED, "This address does not work that way.");
@@ -105,20 +105,21 @@ pub fn wrong_method(allowed: &'static str) -> MailAnswer {
     answer
 }
 
-/// A wait as clients are told: in whole seconds, rounded up.
+/// A wait in the form for clients: in whole seconds, rounded up.
 #[must_use]
 pub fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0)
 }
 
-/// Tells the client when to come again.
+/// Tells the client when to retry.
 #[must_use]
 pub fn retry_after(mut answer: MailAnswer, wait: Duration) -> MailAnswer {
     answer.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
     answer
 }
 
-/// Gives the browser the session's key, or takes it away. Not `Secure`: the service speaks plain HTTP on loopback.
+/// Sets the browser's cookie with the session's key, or removes it. Not `Secure`: the service speaks plain HTTP on
+/// loopback.
 #[must_use]
 pub fn with_cookie(mut answer: MailAnswer, key: Option<SessionKey>) -> MailAnswer {
     let value = match key {

@@ -1,4 +1,4 @@
-//! The mail service as the stages see it.
+//! The mail service as a [`Service`] behind the stages.
 
 mod change;
 mod copies;
@@ -34,24 +34,25 @@ use crate::{
 
 pub use route::KINDS;
 
-/// How to run the service.
+/// The settings of the service.
 #[derive(Debug, Clone)]
 pub struct ArashiSettings {
-    /// The SQLite file; it will be changed.
+    /// The SQLite file; the service changes it.
     pub database: PathBuf,
-    /// Connections for reading.
+    /// The number of connections for reading.
     pub connections: u32,
     /// Extra database operations.
     pub work: WorkSpec,
-    /// Session key in links instead of a cookie, as in the paper. Links then are secrets: do not pass them on.
+    /// Session key in links instead of a cookie, as in the paper. Links are secrets then, and must not be passed on.
     pub session_in_links: bool,
     /// Search by full-text index.
     pub full_text: bool,
-    /// What an acknowledged change survives.
+    /// The failures that an acknowledged change survives.
     pub durability: Durability,
     /// Bounds on sessions.
     pub sessions: SessionLimits,
-    /// Oldest copy of a list that is shown where the list itself is refused, or a policy asks for less; zero: none is kept.
+    /// The largest age of a copy of a list that is shown where the list itself is refused, or a policy asks for less;
+    /// zero: none is kept.
     pub stale: Duration,
 }
 
@@ -66,7 +67,7 @@ pub struct Arashi {
     copies: Copies,
 }
 
-/// What a handler has decided, or why it could not.
+/// The answer of a handler, or the error of the store.
 type Answered = Result<MailAnswer, StoreError>;
 
 impl Arashi {
@@ -76,22 +77,22 @@ impl Arashi {
         route::graph()
     }
 
-    /// Where a request for this path goes.
+    /// The route of a request for this path.
     pub(crate) fn route_of(path: &str) -> Route {
         route::route(path)
     }
 
-    /// Turns at a connection for reading that a request of this type takes, beside that of its extra operations.
+    /// The number of uses of a connection for reading by a request of this type, without that of its extra operations.
     pub(crate) fn turns_of(kind: Kind) -> u32 {
         route::turns(kind)
     }
 
-    /// How a search says what it looked through, at a quality under 1.
+    /// The mark of a search at a quality under 1, which names the part that was searched.
     pub(crate) fn newest(quality: f64) -> String {
         quality::newest(quality)
     }
 
-    /// Turns a work knob: operations by request type.
+    /// Sets a work knob: operations by request type.
     pub(crate) fn turn_knob(knob: &WorkKnob, work: &WorkSpec) -> Result<(), WorkError> {
         route::set_work(knob, work)
     }
@@ -99,7 +100,7 @@ impl Arashi {
     /// Opens the database.
     ///
     /// # Errors
-    /// Whatever the store reports.
+    /// Any error of the store.
     pub async fn open(settings: &ArashiSettings) -> Result<Self, StoreError> {
         let options = StoreOptions {
             readers: settings.connections,
@@ -128,12 +129,12 @@ impl Arashi {
             Err(StoreError::Busy) => return Err(busy()),
             Err(error) => error,
         };
-        // To the operator; what the user sees says nothing about the inside.
+        // For the operator; the user is told nothing about internals.
         self.complaints.say(&format_args!("{} {}: {error}", request.head.method, request.head.uri.path()));
         Ok(self.failed(request, &error))
     }
 
-    /// What the user is told of an error of the store.
+    /// The user's answer after an error of the store.
     fn failed(&self, request: &Request, error: &StoreError) -> MailAnswer {
         let (status, text) = match error {
             StoreError::TooLong => (StatusCode::SERVICE_UNAVAILABLE, "The search took too long. Try it in one folder."),
@@ -143,7 +144,7 @@ impl Arashi {
         self.problem(request, status, text)
     }
 
-    /// As [`answer::error`], for somebody who is signed in with the way back to the mail.
+    /// The same as [`answer::error`], for a signed-in user with the way back to the mail.
     fn problem(&self, request: &Request, status: StatusCode, text: &str) -> MailAnswer {
         let key = if self.key_in_links {
             Fields::parse(encoded(request)).and_then(|fields| fields.key("key"))
@@ -249,20 +250,20 @@ impl Arashi {
         })
     }
 
-    /// The session that a request belongs to. A key in a link counts only if keys are in links: else a link could sign
-    /// its reader in as somebody else.
+    /// The session of a request. A key in a link counts only if keys are in links: else a link could sign its reader in
+    /// as another user.
     fn session(&self, head: &Parts, fields: &Fields<'_>) -> Option<Arc<MailSession>> {
         let key: SessionKey = if self.key_in_links { fields.key("key") } else { input::cookie(&head.headers) }?;
         self.sessions.find(key, Instant::now())
     }
 }
 
-/// Somebody who signs in.
+/// A sign-in.
 struct Entrance {
     sessions: Arc<MailSessions>,
     key_in_links: bool,
     name: String,
-    /// The key of the session before this one.
+    /// The key of the previous session.
     before: Option<SessionKey>,
 }
 
@@ -284,7 +285,7 @@ impl Entrance {
             }
             SignInOutcome::Busy => return Err(busy()),
         };
-        // A key that was there before signing in is worth nothing afterwards: nobody can prepare one for somebody else.
+        // A key from before the sign-in is invalid afterwards: nobody can prepare one for another user.
         if let Some(old) = self.before {
             self.sessions.end(old);
         }
@@ -295,17 +296,17 @@ impl Entrance {
     }
 }
 
-/// Too many passwords are being checked, or the store is busy.
+/// The refusal if too many passwords are being checked, or the store is busy.
 fn busy() -> Refusal {
     Refusal { reason: Reason::QueueFull, retry: RetryHint::After(Duration::from_secs(1)) }
 }
 
-/// The page that it asks for changes something: its fields are in its body.
+/// True if the requested page changes data: its fields are in its body.
 fn is_form(request: &Request) -> bool {
     Page::of(request.head.uri.path()).is_some_and(Page::is_post)
 }
 
-/// Its fields, as they came.
+/// The encoded fields of a request.
 fn encoded(request: &Request) -> &[u8] {
     if is_form(request) { &request.body } else { request.head.uri.query().unwrap_or("").as_bytes() }
 }
@@ -328,13 +329,13 @@ impl<'a> Signed<'a> {
         Frame { session: self.session, key_in_links: self.arashi.key_in_links, folder, searched: None }
     }
 
-    /// As [`answer::missing`], with the way back to the mail.
+    /// The same as [`answer::missing`], with the way back to the mail.
     fn missing(&self) -> MailAnswer {
         let status = StatusCode::NOT_FOUND;
         answer::page(status, pages::problem(&self.frame(None), "Not Found", answer::MISSING))
     }
 
-    /// The field `folderid`: a folder, or all.
+    /// The field `folderid`: a folder, or all folders.
     fn scope(&self) -> Option<Scope> {
         if self.fields.text("folderid") == Some("all") {
             return Some(Scope::All);
@@ -352,7 +353,7 @@ impl Service for Arashi {
         route::route(head.uri.path())
     }
 
-    /// Half a key's bits go into the number, spread by a hash: it cannot be turned back into the key.
+    /// Half of a key's bits go into the number, spread by a hash: the key cannot be recovered from it.
     fn session(&self, head: &Parts) -> Option<u64> {
         let key = if self.key_in_links { None } else { input::cookie(&head.headers) }?;
         Some(seed_for(0, &key.to_text()))

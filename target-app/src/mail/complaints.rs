@@ -1,5 +1,4 @@
-//! What the operator is told: enough to see what is wrong, and never so much that telling costs more than working. A full
-//! disk under load fails every request.
+//! Messages to the operator: enough to see the problem, at a bounded cost. A full disk under load fails every request.
 
 use std::{
     fmt,
@@ -7,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Lines a second, at most.
+/// The largest number of lines a second.
 const MOST: u32 = 5;
 const WINDOW: Duration = Duration::from_secs(1);
 
@@ -23,7 +22,8 @@ struct State {
 }
 
 impl Complaints {
-    /// Says it, unless enough has been said this second. What was not said is counted, and the count said with the next.
+    /// Writes the message, unless enough have been written this second. Suppressed messages are counted, and the count
+    /// is written with the next.
     pub fn say(&self, what: &dyn fmt::Display) {
         let Some(unsaid) = self.turn(Instant::now()) else { return };
         match unsaid {
@@ -32,7 +32,7 @@ impl Complaints {
         }
     }
 
-    /// How many were not said since the last that was, if this one may be.
+    /// The number of messages suppressed since the last one, if this one may be written.
     fn turn(&self, now: Instant) -> Option<u64> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {

@@ -2,8 +2,7 @@
 //!
 //! The paper gives the range of folder sizes, 1 to 12 794 messages (USITS'03, section 4.1), but not their distribution:
 //! lognormal, clipped to that range, is our choice, and so are its parameters. Messages are modelled on two public
-//! collections (see `message.rs`). They are stored once and shared: each inbox is a run of consecutive messages,
-//! starting somewhere.
+//! collections (see `message.rs`). They are stored once and shared: each inbox is a run of consecutive messages.
 
 mod cache;
 mod message;
@@ -22,24 +21,24 @@ use super::{
     store::{Store, StoreError},
 };
 
-/// Raise with every change that makes the same specification give other mail: caches are keyed by it.
+/// To be raised with every change that makes the same specification give other mail: caches are keyed by it.
 const VERSION: u32 = 1;
 
-/// What mail to generate.
+/// The specification of generated mail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CorpusSpec {
-    /// Accounts, at least 1.
+    /// The number of accounts, at least 1.
     pub users: u32,
-    /// The same seed gives the same mail.
+    /// The seed: the same seed gives the same mail.
     pub seed: u64,
     /// Median of the number of messages in an inbox.
     pub inbox_median: f64,
     /// Standard deviation of that number's logarithm.
     pub inbox_sigma: f64,
-    /// Smallest inbox. With ten users or more, one has exactly this.
+    /// The smallest inbox. With ten users or more, one has exactly this size.
     pub inbox_min: u32,
-    /// Largest inbox. With ten users or more, one has exactly this.
+    /// The largest inbox. With ten users or more, one has exactly this size.
     pub inbox_max: u32,
 }
 
@@ -52,27 +51,27 @@ impl Default for CorpusSpec {
 /// Why there is no corpus.
 #[derive(Debug, thiserror::Error)]
 pub enum CorpusError {
-    /// The specification makes no sense.
+    /// The specification is invalid.
     #[error("corpus: {0}")]
     Spec(&'static str),
     /// A file could not be read, written or moved.
     #[error("corpus: {path}: {source}")]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The database did not take it.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Folders beside the inbox, to refile into.
+/// Folders in addition to the inbox, to refile into.
 const OTHER_FOLDERS: [&str; 3] = ["archive", "lists", "later"];
-/// Most messages in one of them.
+/// The largest number of messages in one of them.
 const OTHER_MAX: u64 = 40;
-/// Stored messages beyond the largest inbox, so that inboxes start at different places.
+/// The number of stored messages beyond the largest inbox, so that inboxes start at different messages.
 const SPARE: u32 = 2000;
 
 impl CorpusSpec {
@@ -88,7 +87,7 @@ impl CorpusSpec {
         Err(CorpusError::Spec(problem))
     }
 
-    /// Number of messages in each user's inbox.
+    /// The number of messages in each user's inbox.
     #[must_use]
     pub fn inboxes(&self) -> Vec<u32> {
         let mut random = Seeded::new(seed_for(self.seed, "inboxes"));
@@ -102,7 +101,7 @@ impl CorpusSpec {
             && self.users >= 10
         {
             (*first, *second) = (self.inbox_max, self.inbox_min);
-            // Which users these are must not depend on their number.
+            // The users with these sizes must not depend on their number.
             for i in (1..sizes.len()).rev() {
                 sizes.swap(i, random.below(i as u64 + 1) as usize);
             }
@@ -110,13 +109,13 @@ impl CorpusSpec {
         sizes
     }
 
-    /// Number of messages in each user's folders, the inbox first.
+    /// The number of messages in each user's folders, the inbox first.
     #[must_use]
     pub fn folders(&self) -> Vec<Vec<u32>> {
         self.runs().into_iter().map(|runs| runs.map(|(_, count)| count).to_vec()).collect()
     }
 
-    /// Each user's folders: the first of the stored messages in it, and how many follow each other there.
+    /// Each user's folders: the first stored message in each, and the number of consecutive ones.
     fn runs(&self) -> Vec<[(i64, u32); 1 + OTHER_FOLDERS.len()]> {
         let inboxes = self.inboxes();
         let stored = stored(&inboxes);
@@ -150,7 +149,7 @@ pub fn accounts(spec: &CorpusSpec) -> Vec<(String, String)> {
 /// Generates a corpus into a new database file at `path`.
 ///
 /// # Errors
-/// A specification that makes no sense, a file that is already there, or whatever the store reports.
+/// An invalid specification, an existing file, or any error of the store.
 pub async fn build(spec: &CorpusSpec, path: &Path) -> Result<(), CorpusError> {
     spec.check()?;
     if path.exists() {

@@ -1,4 +1,4 @@
-//! Mail from files into an account.
+//! Imports mail from files into an account.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,55 +12,55 @@ use super::{
     store::{Filled, MAX_FOLDERS, NewAttachment, NewMessage, Store, StoreError, StoreOptions, UserId},
 };
 
-/// A transaction takes this many messages, or bytes, whatever is reached first: large enough that the log is synced
-/// rarely, small enough that other writers wait briefly, and that what is held in memory is bounded.
+/// The limits of a transaction, in messages and in bytes: large enough that the log is synced rarely, small enough that
+/// other writers wait briefly and memory is bounded.
 const BATCH_MESSAGES: usize = 200;
 const BATCH_BYTES: usize = 8 << 20;
 
-/// Why an import stopped. What the batches before had stored stays stored; importing again goes on from there.
+/// Why an import stopped. The batches stored before it stay stored; another import continues from there.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliverError {
-    /// There is nothing to read.
+    /// There is no mail to read.
     #[error(transparent)]
     Open(#[from] import::OpenError),
-    /// The store did not take it.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// An account needs both.
     #[error("an account needs a name of 1 to 200 bytes and a password of 1 to 1024")]
     Account,
-    /// No thread or runtime could be had.
+    /// No thread or runtime could be created.
     #[error("import: {0}")]
     Runtime(#[from] std::io::Error),
 }
 
-/// Who gets the mail: an account of a person, whose password costs what is recommended.
+/// The recipient of the mail: an account of a person, whose password hash has the recommended cost.
 #[derive(Clone)]
 pub struct Recipient {
     /// The name to sign in with.
     pub name: String,
-    /// The password. An account that is there gets this one.
+    /// The password. An existing account gets this one.
     pub password: String,
 }
 
-/// Without the password.
+/// Omits the password.
 impl std::fmt::Debug for Recipient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Recipient").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-/// Imports mbox files, maildirs and folders of messages into the account of `recipient` in `database` (made if it is not
-/// there). Blocks. Importing the same again adds nothing.
+/// Imports mbox files, maildirs and folders of messages into the account of `recipient` in `database` (created if it
+/// does not exist). Blocks. Importing the same again adds nothing.
 ///
 /// # Errors
-/// A path that holds no mail, or a store that does not take it. A bad message is no error: the summary counts it.
+/// If a path has no mail, or the store fails. A bad message is no error: the summary counts it.
 pub fn import(database: &Path, recipient: &Recipient, paths: &[PathBuf]) -> Result<Summary, DeliverError> {
     let fits = (1..=200).contains(&recipient.name.len()) && (1..=1024).contains(&recipient.password.len());
     if !fits {
         return Err(DeliverError::Account);
     }
-    // All are opened before anything is stored: a mistyped path should not leave half an import.
+    // All are opened before anything is stored: a mistyped path must not leave half an import.
     let sources: Vec<MailSource> =
         paths.iter().map(|path| import::open(path, import::ImportOptions::default())).collect::<Result<_, _>>()?;
     let run = || {
@@ -79,17 +79,17 @@ pub fn import(database: &Path, recipient: &Recipient, paths: &[PathBuf]) -> Resu
             Ok(summary)
         })
     };
-    // On a thread of its own, so that it can be called from inside a runtime too.
+    // On a thread of its own, so that it can also be called from inside a runtime.
     thread::scope(|scope| match scope.spawn(run).join() {
         Ok(done) => done,
         Err(panic) => std::panic::resume_unwind(panic),
     })
 }
 
-/// Puts everything from `source` into the user's folders, and counts it.
+/// Stores all mail of `source` in the user's folders, and counts it.
 ///
 /// # Errors
-/// Whatever the store reports; the batches before are stored.
+/// Any error of the store; earlier batches are stored.
 pub async fn deliver(store: &Store, user: UserId, source: MailSource, summary: &mut Summary) -> Result<(), StoreError> {
     let mut batch = Batch::default();
     for found in source {
@@ -121,7 +121,7 @@ fn new_message(parsed: ParsedMail) -> NewMessage {
         sender: parsed.from,
         recipients: if parsed.cc.is_empty() { parsed.to } else { format!("{}, {}", parsed.to, parsed.cc) },
         headers: parsed.headers,
-        // The text goes unused while the HTML is shown, but stays: it is what is left if the HTML may not be shown.
+        // The text is unused while the HTML is shown, but stays for the case that the HTML may not be shown.
         text: parsed.text,
         html: parsed.html.map(|clean| clean.html),
         html_problem: parsed.html_problem.map(|problem| problem.to_string()),
@@ -132,7 +132,7 @@ fn new_message(parsed: ParsedMail) -> NewMessage {
     }
 }
 
-/// A message that was read.
+/// A parsed message.
 #[derive(Debug)]
 struct Read {
     folder: String,
@@ -140,7 +140,7 @@ struct Read {
     message: NewMessage,
 }
 
-/// Messages that will be stored in one transaction.
+/// The messages of the next transaction.
 #[derive(Debug, Default)]
 struct Batch {
     messages: Vec<Read>,
@@ -159,7 +159,7 @@ impl Batch {
         self.messages.len() >= BATCH_MESSAGES || self.bytes >= BATCH_BYTES
     }
 
-    /// Stores it and leaves it empty. Counts only what is committed, and what the account has no folder for.
+    /// Stores the batch and empties it. Counts only committed messages, and those for which the account has no folder.
     async fn store(&mut self, store: &Store, user: UserId, summary: &mut Summary) -> Result<(), StoreError> {
         if self.messages.is_empty() {
             return Ok(());
@@ -249,7 +249,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("temporary directory");
         let (database, folders) = (dir.path().join("mail.sqlite"), dir.path().join("mail"));
         std::fs::create_dir(&folders).expect("is made");
-        // With the inbox, 199 more fit.
+        // In addition to the inbox, 199 more fit.
         for i in 0..202 {
             std::fs::write(folders.join(format!("f{i}.mbox")), mbox(1)).expect("writes");
         }

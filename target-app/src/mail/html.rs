@@ -1,7 +1,7 @@
-//! HTML mail made harmless, and plain text made into HTML.
+//! Makes HTML mail harmless, and converts plain text to HTML.
 //!
-//! HTML is cleaned once, when a message is stored: it costs far more than showing, and the sender chooses how much. The
-//! version of the rules is kept beside the result, so that a later version can clean again.
+//! HTML is cleaned once, when a message is stored: cleaning costs far more than showing, and the sender determines how
+//! much. The version of the rules is stored with the result, so that a later version can clean again.
 
 use std::sync::LazyLock;
 
@@ -15,19 +15,19 @@ mod cost;
 use cost::Budget;
 pub use cost::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_WORK};
 
-/// Version of the rules below. Raise it with every change to them, and when a new version of the cleaning library
-/// changes what it lets through.
+/// The version of the rules below. To be raised with every change to them, and when a new version of the cleaning
+/// library changes what it accepts.
 pub const VERSION: i64 = 1;
 
-/// The longest HTML that is cleaned, in bytes. Five times what large mail services show before they cut a message off.
+/// The longest HTML that is cleaned, in bytes. Five times the length at which large mail services cut a message off.
 pub const MAX_BYTES: usize = 512 << 10;
 
-/// Cleaning again what was cleaned must change nothing. Odd nesting can need more than one round until it settles.
+/// The largest number of rounds: cleaning clean HTML must change nothing, and odd nesting can need several rounds.
 const ROUNDS: usize = 6;
 
 static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     let mut builder = Builder::default();
-    // Image maps are navigation by pictures, and there are no pictures.
+    // Image maps are navigation by pictures, and pictures are removed.
     builder.rm_tags(["map", "area"]);
     // An image keeps its place and its alternative text but has nothing to load: a remote image tells the sender that,
     // when and from where the mail was read.
@@ -44,17 +44,17 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
 pub struct CleanHtml {
     /// A fragment for the inside of `<body>`.
     pub html: String,
-    /// Images left out of it: what remains of each is its alternative text.
+    /// The number of images left out: the alternative text of each remains.
     pub images_withheld: usize,
 }
 
 /// Why HTML was not cleaned. The message is then shown as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HtmlError {
-    /// Too long to be worth the time.
+    /// Too long to clean.
     #[error("HTML of {bytes} bytes (at most {MAX_BYTES} are shown as HTML)")]
     TooLong {
-        /// Its length.
+        /// Its length, bytes.
         bytes: usize,
     },
     /// Nested so deeply that cleaning it would take too long.
@@ -68,7 +68,7 @@ pub enum HtmlError {
     TooManyAttributes,
 }
 
-/// Cleans a message's HTML. `clean` of what this returns is the same again.
+/// Cleans a message's HTML. Cleaning the result again changes nothing.
 pub fn clean(dirty: &str) -> Result<CleanHtml, HtmlError> {
     if dirty.len() > MAX_BYTES {
         return Err(HtmlError::TooLong { bytes: dirty.len() });
@@ -78,17 +78,17 @@ pub fn clean(dirty: &str) -> Result<CleanHtml, HtmlError> {
     Ok(CleanHtml { html, images_withheld })
 }
 
-/// In clean HTML this is a tag and nothing else, as text has its `<` escaped.
+/// In clean HTML this is a tag and nothing else, since text has its `<` escaped.
 const IMAGE: &str = "<img";
 
-/// Whether images were left out of clean HTML.
+/// True if images were left out of clean HTML.
 #[must_use]
 pub fn has_images(clean: &str) -> bool {
     clean.contains(IMAGE)
 }
 
-/// Cleans until it changes nothing more. Text that parses differently each time is how clean HTML turns dirty again in
-/// the browser, so what does not settle is reduced to its words. What all rounds cost together is bounded.
+/// Cleans until nothing changes. Text that parses differently each time is how clean HTML turns dirty again in the
+/// browser, so HTML that does not settle is reduced to its words. The cost of all rounds together is bounded.
 fn settle(dirty: &str) -> Result<String, HtmlError> {
     let mut budget = Budget::new();
     let mut clean = |html: &str| {
@@ -108,7 +108,7 @@ fn settle(dirty: &str) -> Result<String, HtmlError> {
     clean(&escaped)
 }
 
-/// The text of an HTML message, for searching, and for showing where the HTML itself is not shown.
+/// The text of an HTML message, for searches, and for display where the HTML itself is not shown.
 #[must_use]
 pub fn to_text(html: &str) -> String {
     const BLOCKS: [&str; 20] = [
@@ -148,7 +148,7 @@ pub fn to_text(html: &str) -> String {
         broken.push_str(piece);
     }
     let text = html_to_text(&broken);
-    // An empty line or two are a paragraph; more are a layout.
+    // One or two empty lines separate paragraphs; more are layout.
     let mut lines = Vec::new();
     for line in text.lines().map(str::trim) {
         if !line.is_empty() || lines.last().is_some_and(|last: &&str| !last.is_empty()) {
@@ -158,15 +158,15 @@ pub fn to_text(html: &str) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// The name that a tag starts with, in lower case.
+/// The name at the start of a tag, in lower case.
 fn tag_name(tag: &str) -> String {
     let end = tag.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(tag.len());
     // No element's name is longer, and text may follow a stray `<`.
     tag[..end.min(20)].to_ascii_lowercase()
 }
 
-/// Plain text as HTML: every character escaped first, then web and mail addresses made into links. Line ends stay as
-/// they are: show it with `white-space: pre-wrap`.
+/// Plain text as HTML: every character escaped first, then web and mail addresses made into links. Line ends stay
+/// unchanged, to be shown with `white-space: pre-wrap`.
 #[must_use]
 pub fn from_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
@@ -186,7 +186,7 @@ pub fn from_text(text: &str) -> String {
     out
 }
 
-/// Only these schemes become links: what others do depends on the reader's machine.
+/// True for the only schemes that become links: the effect of others depends on the reader's machine.
 fn is_web(url: &str) -> bool {
     ["http://", "https://"].iter().any(|scheme| url.get(..scheme.len()).is_some_and(|s| s.eq_ignore_ascii_case(scheme)))
 }

@@ -1,8 +1,8 @@
 //! Mail folders on disk, read message by message: mbox files, maildirs, and folders with a file per message.
 //!
-//! A message that cannot be read is a [`ImportProblem`] in its place in the stream, and the next one follows. Memory is
-//! bounded by one message; what is longer than the limit is passed over, not held. Nothing is changed on disk, symbolic
-//! links to folders are not followed, and names that start with a dot (or are not regular files) are not mail.
+//! A message that cannot be read is an [`ImportProblem`] in its place in the stream, and the next one follows. Memory
+//! is bounded by one message; a message over the limit is skipped, not held. Nothing is changed on disk, symbolic links
+//! to folders are not followed, and names that start with a dot (or are not regular files) are not mail.
 
 use std::{
     collections::BTreeMap,
@@ -21,28 +21,28 @@ mod names;
 
 pub use mbox::Quoting;
 
-/// A message as it lies in a folder.
+/// A message in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawMail {
-    /// The folder that it is in: `inbox` for the folder of a maildir or of a file of that name. One line, 1 to 100
+    /// The folder of the message: `inbox` for the folder of a maildir or of a file with that name. One line, 1 to 100
     /// characters.
     pub folder: String,
     /// Its bytes, without an mbox file's separator and quoting.
     pub raw: Vec<u8>,
-    /// Where it was found.
+    /// Its position.
     pub place: MailPlace,
-    /// When it came, if the folder says so: separator line or file time, in seconds since 1970.
+    /// The time of receipt, if the folder has it: separator line or file time, in seconds since 1970.
     pub received: Option<i64>,
-    /// Whether it was read before, if the folder says so (maildir flag S).
+    /// True if it was read before, if the folder has that (maildir flag S).
     pub seen: bool,
 }
 
-/// Where a message was found.
+/// The position of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailPlace {
     /// The file.
     pub path: PathBuf,
-    /// Which message in the file, from 1, if the file can hold several.
+    /// The number of the message in the file, from 1, if the file can contain several.
     pub message: Option<u64>,
 }
 
@@ -57,14 +57,14 @@ impl fmt::Display for MailPlace {
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {reason}")]
 pub struct ImportProblem {
-    /// Where it is.
+    /// Its position.
     pub place: MailPlace,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: ImportReason,
 }
 
 impl ImportProblem {
-    /// A whole file or folder.
+    /// The problem of a whole file or folder.
     fn of_file(path: &Path, reason: ImportReason) -> Self {
         Self { place: MailPlace { path: path.to_owned(), message: None }, reason }
     }
@@ -85,28 +85,28 @@ pub enum ImportReason {
     /// Bytes before the first separator of an mbox file.
     #[error("{bytes} bytes before the first line that starts with \"From \"")]
     BeforeFirst {
-        /// How many.
+        /// Their number.
         bytes: u64,
     },
-    /// Folders inside of folders without end.
+    /// Folders nested too deeply.
     #[error("folders nested deeper than {limit}")]
     TooDeep {
         /// The limit.
         limit: usize,
     },
-    /// It lies in a folder that the account has no room for.
+    /// Its folder is one too many for the account.
     #[error("the account has {limit} folders already, and may have no more")]
     TooManyFolders {
         /// The limit.
         limit: i64,
     },
-    /// It was read, and is not a message that can be kept.
+    /// It was read, and is not a message that can be stored.
     #[error("{0}")]
     NotParsed(#[from] ParseError),
 }
 
 impl ImportReason {
-    /// The reason in a word or three, the same for all messages: for counting.
+    /// The reason in one to three words, the same for all messages: for counting.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
@@ -120,23 +120,23 @@ impl ImportReason {
     }
 }
 
-/// Why there is nothing to import at all.
+/// Why there is no mail to import at all.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// It is not there or may not be read.
+    /// The path does not exist or may not be read.
     #[error("{path}: {source}", path = path.display())]
     Unreadable {
-        /// What was asked for.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A packed file.
+    /// A compressed file.
     #[error("{path}: packed with {program}; unpack it first", path = path.display())]
     Packed {
         /// The file.
         path: PathBuf,
-        /// What unpacks it.
+        /// The program that decompresses it.
         program: &'static str,
     },
     /// A file that neither starts like an mbox nor like a message.
@@ -148,20 +148,20 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
-    /// Something else than a file or a folder.
+    /// Neither a file nor a folder.
     #[error("{path}: neither a file nor a folder", path = path.display())]
     Special {
-        /// What was asked for.
+        /// The path.
         path: PathBuf,
     },
 }
 
-/// How to read.
+/// The options of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// Longest message, in bytes.
+    /// The longest message, in bytes.
     pub max_bytes: usize,
-    /// How mbox files quote lines that start with "From ".
+    /// The quoting of lines that start with "From " in mbox files.
     pub quoting: Quoting,
 }
 
@@ -171,10 +171,10 @@ impl Default for ImportOptions {
     }
 }
 
-/// What was found at a path.
+/// The kind of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceKind {
-    /// A file with messages behind each other.
+    /// A file with consecutive messages.
     Mbox,
     /// A file that is a message.
     Message,
@@ -184,7 +184,7 @@ pub enum SourceKind {
     Directory,
 }
 
-/// Messages to come.
+/// A stream of messages.
 pub struct MailSource {
     kind: SourceKind,
     messages: Messages,
@@ -193,7 +193,7 @@ pub struct MailSource {
 type Messages = Box<dyn Iterator<Item = Result<RawMail, ImportProblem>> + Send>;
 
 impl MailSource {
-    /// What they are read from.
+    /// The kind of its source.
     #[must_use]
     pub fn kind(&self) -> SourceKind {
         self.kind
@@ -214,7 +214,7 @@ impl fmt::Debug for MailSource {
     }
 }
 
-/// Looks what is at `path`, and starts to read it.
+/// Detects the kind of `path`, and starts to read it.
 pub fn open(path: &Path, options: ImportOptions) -> Result<MailSource, OpenError> {
     let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
     let what = std::fs::metadata(path).map_err(unreadable)?;
@@ -224,15 +224,15 @@ pub fn open(path: &Path, options: ImportOptions) -> Result<MailSource, OpenError
     if !what.is_dir() {
         return Err(OpenError::Special { path: path.to_owned() });
     }
-    // So that a folder that may not be read is an error, not an empty import.
+    // So that an unreadable folder is an error, not an empty import.
     std::fs::read_dir(path).map_err(unreadable)?;
     if maildir::is_maildir(path) {
         return Ok(MailSource { kind: SourceKind::Maildir, messages: Box::new(maildir::read(path, options)) });
     }
-    Ok(MailSource { kind: SourceKind::Directory, messages: Box::new(directory::read(path, options)) })
+    Ok(MailSource { kind: SourceKind::Directory, messages: directory::read(path, options) })
 }
 
-/// What became of an import.
+/// The result of an import.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// Messages found.
@@ -248,7 +248,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// How many problems are kept in full; all are counted.
+    /// The number of problems kept in full; all are counted.
     pub const KEPT: usize = 20;
 
     /// Counts a message that was stored.
@@ -257,7 +257,7 @@ impl Summary {
         self.imported += 1;
     }
 
-    /// Counts a message that is there already.
+    /// Counts a message that was stored before.
     pub fn count_known(&mut self) {
         self.read += 1;
         self.known += 1;

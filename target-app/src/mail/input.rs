@@ -1,4 +1,4 @@
-//! What a browser sends: query, form, cookie, and where it comes from.
+//! Input from a browser: query, form, cookie, and origin.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use super::{
     store::{EntryId, FolderId},
 };
 
-/// Most fields of a form or query: a page of the longest list, with all its rows ticked, has far fewer. What is longer
-/// is refused whole: acting on a part of it would not be what was asked for.
+/// The largest number of fields of a form or query: a page of the longest list, with all its rows ticked, has far
+/// fewer. A longer one is refused as a whole: acting on a part of it would not be what the user wanted.
 pub const MAX_FIELDS: usize = 1100;
 
 /// The cookie that holds the session's key.
@@ -21,50 +21,50 @@ pub const COOKIE: &str = "session";
 pub struct Fields<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Fields<'a> {
-    /// Of `a=1&b=2`. `None`: there are more than [`MAX_FIELDS`].
+    /// Parses `a=1&b=2`. `None`: there are more than [`MAX_FIELDS`].
     #[must_use]
     pub fn parse(encoded: &'a [u8]) -> Option<Self> {
         let fields: Vec<_> = form_urlencoded::parse(encoded).take(MAX_FIELDS + 1).collect();
         (fields.len() <= MAX_FIELDS).then_some(Self(fields))
     }
 
-    /// The first field of that name.
+    /// The first field with this name.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_ref())
     }
 
-    /// All fields of that name.
+    /// All fields with this name.
     pub fn all<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s str> {
         self.0.iter().filter(move |(n, _)| n == name).map(|(_, value)| value.as_ref())
     }
 
-    /// A whole number, 0 or more.
+    /// A field as a whole number, 0 or more.
     #[must_use]
     pub fn number<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         number(self.text(name)?)
     }
 
-    /// A folder.
+    /// A field as a folder.
     #[must_use]
     pub fn folder(&self, name: &str) -> Option<FolderId> {
         self.number(name).map(FolderId)
     }
 
-    /// All messages that are named. `None` if one of them is no number.
+    /// All messages in the fields. `None` if one of them is no number.
     #[must_use]
     pub fn messages(&self) -> Option<Vec<EntryId>> {
         self.all("message").map(|text| number(text).map(EntryId)).collect()
     }
 
-    /// A key.
+    /// A field as a key.
     #[must_use]
     pub fn key(&self, name: &str) -> Option<SessionKey> {
         SessionKey::parse(self.text(name)?)
     }
 }
 
-/// Digits and nothing else: `parse` alone would take a sign.
+/// Parses digits and nothing else: `parse` alone would accept a sign.
 fn number<T: std::str::FromStr>(text: &str) -> Option<T> {
     if !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;
@@ -80,8 +80,8 @@ pub fn cookie(headers: &HeaderMap) -> Option<SessionKey> {
     pairs.find(|(name, _)| *name == COOKIE).and_then(|(_, value)| SessionKey::parse(value))
 }
 
-/// Whether a request that changes something may come from where it comes from. Browsers name the site whose page sends a
-/// form; other programs need not, and cannot be made to send one by another site.
+/// True if the origin of a request permits a change. Browsers name the site whose page sends a form; other programs
+/// need not, and no other site can make them send one.
 #[must_use]
 pub fn is_same_site(head: &Parts) -> bool {
     let text = |name| head.headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or("malformed"));

@@ -1,6 +1,6 @@
 //! The pages. They work without scripts, and carry marks (`data-page`, `data-do`, …) that emulated users follow as
 //! Arashi's own did ("specially marked tags", thesis, chapter 6.3). The marks and the order of the attributes beside
-//! them are a contract with `workloads`: its scanner reads bytes, not a document tree.
+//! them are a contract with `workloads`, whose scanner reads bytes, not a document tree.
 
 mod done;
 mod folders;
@@ -27,21 +27,21 @@ pub const STYLE: &[u8] = include_bytes!("../../assets/style.css");
 /// The logo: the one static picture of the paper's service.
 pub const LOGO: &[u8] = include_bytes!("../../assets/logo.png");
 
-/// What every page of a signed-in user needs.
+/// The context of every page of a signed-in user.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    /// Who is signed in.
+    /// The user's session.
     pub session: &'a MailSession,
-    /// Put the session's key into links and forms: there is no cookie.
+    /// True to put the session's key into links and forms: there is no cookie.
     pub key_in_links: bool,
-    /// The folder that the page is about: the search box offers it.
+    /// The folder of the page, which the search box offers.
     pub folder: Option<FolderId>,
-    /// What was searched for, and where: the search box keeps it.
+    /// The text and the scope of the search, which the search box keeps.
     pub searched: Option<(&'a str, Scope)>,
 }
 
 impl Frame<'_> {
-    /// An address with the session's key, if it belongs there. `path` has a query already, or none.
+    /// An address, with the session's key if keys are in links. `path` may have a query already.
     fn link(&self, mut path: String) -> String {
         if self.key_in_links {
             path.push(if path.contains('?') { '&' } else { '?' });
@@ -66,7 +66,7 @@ impl Frame<'_> {
     }
 }
 
-/// How a scope is written in forms.
+/// The value of a scope in forms.
 fn scope_value(scope: Scope) -> String {
     match scope {
         Scope::Folder(folder) => folder.to_string(),
@@ -125,7 +125,7 @@ fn search_box(frame: &Frame<'_>) -> Markup {
     }
 }
 
-/// What did not work, for somebody who is signed in: with the way back to the mail.
+/// The page of a problem, for a signed-in user: with the way back to the mail.
 #[must_use]
 pub fn problem(frame: &Frame<'_>, title: &str, text: &str) -> Markup {
     page(
@@ -149,8 +149,8 @@ pub fn plain(name: &str, title: &str, main: &Markup) -> Markup {
     without_session(name, title, main, &onward)
 }
 
-/// A page that was made before anybody asked for it: nobody knows whether its reader is signed in. Where a cookie says that, the way to
-/// the mail asks those who are not to sign in.
+/// A page that was made in advance, for readers signed in or not. Where a cookie identifies the session, the link to
+/// the mail asks users without a session to sign in.
 #[must_use]
 pub fn unasked(name: &str, title: &str, key_in_links: bool, main: &Markup) -> Markup {
     if key_in_links {
@@ -212,7 +212,7 @@ fn size(bytes: i64) -> Markup {
     })
 }
 
-/// Subjects may be empty, but something has to be there to click on.
+/// A subject, or a placeholder for an empty one, which must be clickable.
 fn subject(subject: &str) -> &str {
     if subject.trim().is_empty() { "(no subject)" } else { subject }
 }

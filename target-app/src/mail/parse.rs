@@ -1,9 +1,9 @@
-//! One message's bytes read into what the store keeps and the pages show.
+//! Parses the bytes of one message to the values that the store keeps and the pages show.
 //!
-//! The MIME structure is read by `mail-parser`; what is done here is to keep it inside of bounds, to mend what mail of
-//! twenty-five years does wrong, and to make names, headers and HTML harmless once, before anything is stored.
-//! Parts are found first and decoded after: a decoded part is never searched for further parts, so that the depth of
-//! what is parsed is known from the bytes of the message (see `limits`).
+//! `mail-parser` reads the MIME structure; this module keeps it within bounds, repairs the errors in mail of
+//! twenty-five years, and makes names, headers and HTML harmless once, before anything is stored. Parts are found first
+//! and decoded after: a decoded part is never searched for further parts, so that the depth of parsing is known from
+//! the bytes of the message (see `limits`).
 
 use std::{panic::catch_unwind, sync::LazyLock};
 
@@ -22,82 +22,83 @@ pub use date::envelope_date;
 pub(super) use header::line as one_line;
 pub use limits::{MAX_BYTES, MAX_HEADER_BYTES, MAX_LINES_WITH_COLON, MAX_MIME_HEADERS};
 
-/// The longest text of a message that is kept, in bytes; the rest is cut and the cut is said.
+/// The longest text of a message that is kept, in bytes; the rest is cut, and a note says so.
 pub const MAX_TEXT_BYTES: usize = 2 << 20;
 
-/// The most header text that is kept, in bytes: a few times the longest headers that a chain of servers writes.
+/// The longest header text that is kept, in bytes: a few times the longest headers that a chain of servers writes.
 pub const MAX_HEADER_TEXT: usize = 32 << 10;
 
-/// A message, read.
+/// A parsed message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedMail {
-    /// Who sent it, as `Name <address>`; empty if it does not say. One line, at most 300 characters.
+    /// The sender, as `Name <address>`; empty if there is none. One line, at most 300 characters.
     pub from: String,
-    /// Who sent it in a list: the name alone, or the address of who has none. At most 100 characters.
+    /// The sender in a list: the name alone, or the address of a sender without a name. At most 100 characters.
     pub author: String,
-    /// Who it was sent to, separated by commas; empty if it does not say. One line, at most 1000 characters.
+    /// The recipients, separated by commas; empty if there are none. One line, at most 1000 characters.
     pub to: String,
-    /// Who got a copy; as `to`.
+    /// The recipients of copies, in the form of `to`.
     pub cc: String,
-    /// What it is about; empty if it does not say. One line, at most 500 characters.
+    /// The subject; empty if there is none. One line, at most 500 characters.
     pub subject: String,
-    /// When it was sent, in seconds since 1970.
+    /// The date of sending, in seconds since 1970.
     pub date: i64,
-    /// Where that date is from.
+    /// The source of that date.
     pub date_source: DateSource,
-    /// Its identity as its sender gave it, without angle brackets. At most 500 characters.
+    /// Its identity as given by its sender, without angle brackets. At most 500 characters.
     pub message_id: Option<String>,
-    /// All headers of the message, decoded, a line each as `Name: value`: what a search looks through. At most
+    /// All headers of the message, decoded, a line each as `Name: value`: the text of searches. At most
     /// [`MAX_HEADER_TEXT`] bytes.
     pub headers: String,
-    /// What it says, with line ends as `\n` and without other control characters than tabs.
+    /// The text, with line ends as `\n` and without control characters other than tabs.
     pub text: String,
-    /// The same as HTML, if it came so, made harmless.
+    /// The HTML of the message, if it has any, made harmless.
     pub html: Option<CleanHtml>,
     /// Why its HTML is shown as text instead.
     pub html_problem: Option<HtmlError>,
-    /// What is attached, in its order.
+    /// The attachments, in order.
     pub attachments: Vec<ParsedAttachment>,
-    /// Its length as it came, in bytes.
+    /// Its length as received, in bytes.
     pub size: u64,
-    /// The same for the same bytes: importing twice does not double it.
+    /// A hash of its bytes: importing twice does not double it.
     pub content_hash: ContentHash,
 }
 
 /// SHA-256 of a message's bytes.
 pub type ContentHash = [u8; 32];
 
-/// What a date is taken from, best first.
+/// The source of a date, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DateSource {
     /// The `Date` header.
     Header,
-    /// The newest `Received` header: `Date` is missing or cannot be.
+    /// The newest `Received` header: `Date` is missing or impossible.
     Received,
     /// The mail folder: envelope line or file time.
     Folder,
-    /// Nothing says when. The date is 0.
+    /// There is no source. The date is 0.
     Nothing,
 }
 
-/// Something attached to a message.
+/// An attachment of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedAttachment {
-    /// A file name without folders, control characters or marks that turn the writing round. At most 120 characters.
+    /// A file name without folders, control characters or marks that reverse the direction of writing. At most 120
+    /// characters.
     pub name: String,
-    /// `type/subtype` in lower case, as the sender states it: not to be believed.
+    /// `type/subtype` in lower case, as stated by the sender: not to be trusted.
     pub content_type: String,
     /// Its bytes, decoded.
     pub bytes: Vec<u8>,
 }
 
-/// Why bytes are not a message that can be kept.
+/// Why bytes are not a message that can be stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// There is nothing.
+    /// There are no bytes.
     #[error("empty")]
     Empty,
-    /// None of the headers that mail has.
+    /// There is none of the headers that mail has.
     #[error("not mail: no From, To, Subject, Date, Message-ID or Received header")]
     NotMail,
     /// Longer than [`MAX_BYTES`].
@@ -115,13 +116,13 @@ pub enum ParseError {
     /// More than [`MAX_LINES_WITH_COLON`] lines that could be headers.
     #[error("more than {MAX_LINES_WITH_COLON} lines that could be headers")]
     TooManyHeaders,
-    /// The parser gave up on it.
+    /// The parser failed.
     #[error("the parser cannot read it")]
     Unreadable,
 }
 
 impl ParseError {
-    /// The reason in a word or three, the same for all messages: for counting.
+    /// The reason in one to three words, the same for all messages: for counting.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
@@ -136,11 +137,11 @@ impl ParseError {
     }
 }
 
-/// Reads a message. `received` is when its folder says that it came, in seconds since 1970; it is used if the message
-/// itself has no usable date.
+/// Parses a message. `received`: the time of receipt according to its folder, in seconds since 1970; it is used if the
+/// message itself has no usable date.
 pub fn parse(raw: &[u8], received: Option<i64>) -> Result<ParsedMail, ParseError> {
     limits::check(raw)?;
-    // The parser has had panics on broken mail before, and one message must not end an import.
+    // The parser has panicked on broken mail before, and one message must not end an import.
     catch_unwind(|| read(raw, received)).unwrap_or(Err(ParseError::Unreadable))
 }
 
@@ -162,7 +163,7 @@ static STRUCTURE: LazyLock<MessageParser> = LazyLock::new(|| {
     MessageParser::new()
         .default_header_ignore()
         .with_mime_headers()
-        // Read as a type so that the parser does not see an encoding: parts are decoded after, once, by `part`.
+        // Parsed as a type so that the parser does not see an encoding: parts are decoded later, once, by `part`.
         .header_content_type(HeaderName::ContentTransferEncoding)
 });
 
@@ -208,7 +209,7 @@ fn read_bodies(message: &Message<'_>, raw: &[u8], mail: &mut ParsedMail) {
     mail.attachments = attached.enumerate().map(|(i, found)| part::attachment(found, raw, i + 1)).collect();
 }
 
-/// The parts to be read, in order, as text.
+/// The readable parts, in order, as text.
 fn text_of(message: &Message<'_>, raw: &[u8]) -> String {
     let parts = message.text_body.iter().filter_map(|id| message.part(*id));
     let texts = parts.filter_map(|found| match found.body {
@@ -219,7 +220,7 @@ fn text_of(message: &Message<'_>, raw: &[u8]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// The same as HTML, if any of them is: a list's footer often follows as plain text.
+/// The readable parts as HTML, if any of them is HTML: a list's footer often follows as plain text.
 fn html_of(message: &Message<'_>, raw: &[u8]) -> Option<String> {
     let mut has_html = false;
     let mut all = String::new();

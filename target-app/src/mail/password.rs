@@ -1,20 +1,20 @@
-//! Password hashes. What a hash costs is stored with it (a PHC string), so accounts of both costs live side by side.
+//! Password hashes. The cost of a hash is stored with it (a PHC string), so accounts of both costs can coexist.
 //!
-//! Generated users get the least that argon2id allows: signing in is a tenth of the mail load and part of every retry,
-//! and what is measured is the service, not the hash. The accounts of people get what OWASP's password storage cheat
-//! sheet recommends.
+//! Generated users get the smallest cost that argon2id allows: signing in is a tenth of the mail load and part of every
+//! retry, and the subject of measurement is the service, not the hash. The accounts of people get the cost that OWASP's
+//! password storage cheat sheet recommends.
 
 use argon2::{
     Algorithm, Argon2, Block, Params, PasswordHasher, PasswordVerifier, Version,
     password_hash::phc::{Output, PasswordHash},
 };
 
-/// What a hash costs whoever computes it.
+/// The cost of computing a hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordCost {
     /// 8 KiB, one pass: some ten microseconds.
     Least,
-    /// 19 MiB, two passes: some ten milliseconds. Take a permit before you compute it.
+    /// 19 MiB, two passes: some ten milliseconds. The caller must hold a permit.
     Recommended,
 }
 
@@ -29,7 +29,7 @@ impl PasswordCost {
     }
 }
 
-/// The hash of a password as a PHC string. The salt has to be random, except for generated users, whose passwords are no
+/// The hash of a password as a PHC string. The salt must be random, except for generated users, whose passwords are no
 /// secret.
 #[must_use]
 pub fn hash(password: &str, salt: &[u8; 16], cost: PasswordCost) -> String {
@@ -37,14 +37,14 @@ pub fn hash(password: &str, salt: &[u8; 16], cost: PasswordCost) -> String {
     hash.expect("a salt of 16 bytes is within argon2's limits").to_string()
 }
 
-/// Whether the password belongs to the hash, at the cost that the hash names. A malformed hash fits no password.
+/// True if the password belongs to the hash, computed at the cost in the hash. A malformed hash fits no password.
 #[must_use]
 pub fn verify(password: &str, phc: &str) -> bool {
     let Ok(parsed) = PasswordHash::new(phc) else { return false };
     Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok()
 }
 
-/// Whether verifying against this hash is expensive enough to need a permit.
+/// True if verifying against this hash is expensive enough to need a permit.
 #[must_use]
 pub fn is_expensive(phc: &str) -> bool {
     const CHEAP_KIB: u32 = 64;
@@ -52,17 +52,18 @@ pub fn is_expensive(phc: &str) -> bool {
     memory.is_none_or(|kib| kib > CHEAP_KIB)
 }
 
-/// Fits no password, and takes as long as one that might: an unknown name must not answer sooner than a known one.
+/// A hash that fits no password, and takes as long as a real one: an unknown name must not be answered sooner than a
+/// known one.
 pub const DECOY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// What expensive hashes are computed in, kept from one to the next. (Memory that is taken anew by each of many threads stays with the
-/// allocator of each.)
+/// Memory for the computation of expensive hashes, kept from one to the next. (Memory that many threads allocate anew
+/// stays with the allocator of each.)
 #[derive(Debug, Default)]
 pub struct Memory(Vec<Block>);
 
 impl Memory {
-    /// As [`verify`].
+    /// The same as [`verify`].
     pub fn verify(&mut self, password: &str, phc: &str) -> bool {
         self.computes(password, phc).unwrap_or(false)
     }
@@ -81,7 +82,7 @@ impl Memory {
         argon2
             .hash_password_into_with_memory(password.as_bytes(), salt.as_ref(), computed, &mut self.0[..blocks])
             .ok()?;
-        // In a time that does not tell how much of it is the same.
+        // In constant time, which does not tell how much of it is the same.
         Some(Output::new(computed).ok()? == *expected)
     }
 }

@@ -1,4 +1,4 @@
-//! Who is signed in. Kept in memory: a restart signs everybody out, and loses nothing else.
+//! The sessions of signed-in users. Kept in memory: a restart signs all users out, and loses nothing else.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,12 +11,12 @@ use super::store::UserId;
 /// Bounds on sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Most sessions at once; the one that was idle for longest goes.
+    /// The largest number of sessions; beyond it the one that was idle for longest ends.
     pub count: usize,
-    /// Most sessions of one user at once; likewise. With few accounts each has its share of all instead, if that is more: many
-    /// emulated users sign in to one account.
+    /// The largest number of sessions of one user; likewise. With few accounts each has its share of all instead, if
+    /// that is more: many emulated users sign in to one account.
     pub of_one_user: usize,
-    /// Longest time without a request.
+    /// The longest time without a request.
     pub idle: Duration,
 }
 
@@ -27,7 +27,7 @@ impl Default for SessionLimits {
 }
 
 impl SessionLimits {
-    /// Those for a service with so many accounts; 0: it is not known yet.
+    /// The limits for a service with this number of accounts; 0: not known yet.
     pub fn shared_by(self, accounts: usize) -> Self {
         let share = self.count.checked_div(accounts).unwrap_or(0);
         Self { of_one_user: self.of_one_user.max(share), ..self }
@@ -38,25 +38,26 @@ impl SessionLimits {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionKey(u128);
 
-/// As 32 hexadecimal digits. There is no `Display`, so that a key gets into a page only where one is meant to be.
+/// Formats and parses 32 hexadecimal digits. There is no `Display`, so that a key gets into a page only where that is
+/// intended.
 impl SessionKey {
-    /// A new one.
+    /// A new random key.
     ///
     /// # Panics
-    /// If the system has no randomness to give: nothing could be kept secret then.
+    /// If the system has no random numbers: no secret would be possible then.
     fn random() -> Self {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes).expect("the system gives random numbers");
         Self(u128::from_ne_bytes(bytes))
     }
 
-    /// As it is written in a cookie, link or form.
+    /// The key as text for a cookie, link or form.
     #[must_use]
     pub fn to_text(self) -> String {
         format!("{:032x}", self.0)
     }
 
-    /// Read back; `None` for anything that [`SessionKey::to_text`] does not write.
+    /// Parses a key; `None` for any text that [`SessionKey::to_text`] does not write.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let well_formed = text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
@@ -66,7 +67,7 @@ impl SessionKey {
         u128::from_str_radix(text, 16).ok().map(Self)
     }
 
-    /// Whether two are the same, in a time that does not tell how much of them is.
+    /// True if two keys are equal, compared in constant time.
     #[must_use]
     pub fn matches(self, other: Self) -> bool {
         std::hint::black_box(self.0 ^ other.0) == 0
@@ -82,13 +83,13 @@ impl std::fmt::Debug for SessionKey {
 /// A signed-in user.
 #[derive(Debug)]
 pub struct MailSession {
-    /// Who.
+    /// The user.
     pub user: UserId,
-    /// The name signed in with.
+    /// The name used to sign in.
     pub name: String,
     /// The session's secret.
     pub key: SessionKey,
-    /// What forms of this session carry, so that another site's cannot.
+    /// The token in forms of this session, so that another site's forms are refused.
     pub form_token: SessionKey,
 }
 
@@ -103,7 +104,8 @@ pub struct MailSessions {
 struct Table {
     sessions: HashMap<SessionKey, Entry>,
     of_user: HashMap<UserId, Vec<SessionKey>>,
-    /// Every session once, roughly by last use: an entry whose session was used since goes to the back when met.
+    /// Every session once, roughly by last use: an entry whose session was used since goes to the back when it is
+    /// reached.
     oldest_first: VecDeque<(SessionKey, Instant)>,
 }
 
@@ -114,7 +116,7 @@ struct Entry {
 }
 
 impl MailSessions {
-    /// None yet.
+    /// An empty table.
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
         Self { limits, table: Mutex::default() }
@@ -152,13 +154,13 @@ impl MailSessions {
         Some(Arc::clone(&entry.session))
     }
 
-    /// Ends a session: its key is worth nothing from now on.
+    /// Ends a session: its key is invalid from now on.
     pub fn end(&self, key: SessionKey) {
         self.lock().remove(key);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Table> {
-        // A panic elsewhere leaves the table good enough: a key that one part of it lacks opens nothing.
+        // A panic elsewhere leaves the table usable: a key that one part of it lacks opens nothing.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -174,7 +176,7 @@ impl Table {
         }
     }
 
-    /// Forgets places of sessions that have ended, once there are more of them than others.
+    /// Removes entries of sessions that have ended, once they outnumber the others.
     fn tidy(&mut self) {
         const FEW: usize = 64;
         if self.oldest_first.len() > 2 * self.sessions.len() + FEW {
@@ -182,7 +184,7 @@ impl Table {
         }
     }
 
-    /// Ends the session of this user that was idle for longest, if there are as many as a user may have.
+    /// Ends the user's session with the longest idle time, if the user has the largest number of sessions.
     fn make_room_for(&mut self, user: UserId, most: usize) {
         let Some(keys) = self.of_user.get(&user).filter(|keys| keys.len() >= most) else { return };
         let idlest = keys.iter().min_by_key(|key| self.sessions.get(key).map(|entry| entry.used)).copied();
@@ -191,8 +193,8 @@ impl Table {
         }
     }
 
-    /// Makes room for one more, and drops a few of those that were idle for too long: a little at each sign-in instead
-    /// of much at once.
+    /// Makes room for one more session, and removes a few that were idle for too long: a few at each sign-in instead of
+    /// many at once.
     fn forget(&mut self, limits: SessionLimits, now: Instant) {
         const AT_ONCE: usize = 4;
         let mut looked = 0;

@@ -1,7 +1,8 @@
-//! Checking passwords, without letting that become the way to bring the service down or to guess them.
+//! Checks passwords so that the checks neither overload the service nor help to guess passwords.
 //!
-//! An expensive check is not done in the stage: it waits in a short line of its own ([`checks`]), so that other sign-ins pass it by. A
-//! name that nobody has is checked only where that keeps no one waiting; else it just takes as long as a check would.
+//! An expensive check is not done in the stage: it waits in a short queue of its own ([`checks`]), so that other
+//! sign-ins pass it. For an unknown name a check is done only if nobody waits because of it; else the answer just takes
+//! as long as a check would.
 
 mod checks;
 mod failures;
@@ -20,7 +21,7 @@ use super::{
     store::{Store, StoreError, StoredAccount, UserId},
 };
 
-/// Longest name and password that are looked at, in bytes.
+/// The longest name and password that are checked, in bytes.
 const MAX_NAME: usize = 200;
 const MAX_PASSWORD: usize = 1024;
 
@@ -31,33 +32,33 @@ pub struct SignIn {
     failures: Failures,
 }
 
-/// What came of it.
+/// The result of a sign-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInOutcome {
-    /// Name and password belong together.
+    /// The password belongs to the name.
     Welcome(UserId),
-    /// They do not, or there is no such name: which of the two is not said.
+    /// The password is wrong, or the name unknown: the answer does not tell which.
     Wrong,
-    /// Too many failures with this name: not before this long.
+    /// Too many failures with this name: the next attempt may come after this time.
     Wait(Duration),
     /// Too many checks at once.
     Busy,
 }
 
-/// What is known at once.
+/// The first result of a sign-in.
 #[derive(Debug)]
 pub enum Begun {
-    /// All of it.
+    /// The final result.
     Known(SignInOutcome),
-    /// The password has to be checked, which takes a while.
+    /// The password must be checked, which takes a while.
     Check(Check),
 }
 
 impl SignIn {
-    /// Looks at a name and a password, and checks them if that is cheap.
+    /// Looks up a name and a password, and checks them if that is cheap.
     ///
     /// # Errors
-    /// Whatever the store reports.
+    /// Any error of the store.
     pub async fn begin(
         self: &Arc<Self>,
         store: &Store,
@@ -69,7 +70,8 @@ impl SignIn {
             return Ok(Begun::Known(SignInOutcome::Wrong));
         }
         let account = store.account(name).await?;
-        // Generated users have passwords that follow from the seed: nothing to protect, and their sign-ins are the load.
+        // Generated users have passwords that follow from the seed: nothing to protect, and their sign-ins are the
+        // load.
         if let Some(account) = account.as_ref().filter(|account| !password::is_expensive(&account.password)) {
             let fits = password::verify(password, &account.password);
             return Ok(Begun::Known(if fits { SignInOutcome::Welcome(account.id) } else { SignInOutcome::Wrong }));
@@ -83,7 +85,7 @@ impl SignIn {
     }
 }
 
-/// A password that has to be checked.
+/// A password that must be checked.
 #[derive(Debug)]
 pub struct Check {
     attempt: Attempt,
@@ -92,7 +94,7 @@ pub struct Check {
 }
 
 impl Check {
-    /// Waits for a turn and checks it. Dropped meanwhile it gives up its turn.
+    /// Waits for a turn and checks the password. Dropping the future gives up the turn.
     pub async fn run(self) -> SignInOutcome {
         let Self { attempt, account, password } = self;
         let SignIn { checks, failures } = &*attempt.sign_in;
@@ -100,7 +102,7 @@ impl Check {
             let pretended = checks.pretend(password).await;
             return if pretended { attempt.failed() } else { SignInOutcome::Busy };
         };
-        // Whoever waits behind failures of the same name is not checked after them.
+        // An attempt that waits behind failures of the same name is not checked after them.
         let still_may = || failures.wait(attempt.who, Instant::now()).is_none();
         match checks.verify(password, account.password, still_may).await {
             Some(true) => {
@@ -122,7 +124,8 @@ struct Attempt {
 
 impl Attempt {
     fn failed(&self) -> SignInOutcome {
-        // Counted from here: while many passwords wait to be checked, a wait from their beginning would be over already.
+        // The wait counts from here: while many passwords wait to be checked, a wait that counts from their beginning
+        // would be over already.
         let now = Instant::now();
         match self.sign_in.failures.wait(self.who, now) {
             Some(wait) => SignInOutcome::Wait(wait),

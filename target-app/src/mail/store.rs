@@ -1,11 +1,11 @@
-//! Mail in SQLite: the only place that speaks SQL.
+//! Mail in SQLite: the only module that uses SQL.
 //!
-//! Readers come from a pool; writes go one after another through a single connection, since SQLite has one writer at a
-//! time anyway and waiting in our queue is bounded and visible, while waiting in its busy loop is neither.
+//! Readers use a pool of connections; writes go one after another through a single connection, since SQLite has one
+//! writer at a time anyway, and a wait in our queue is bounded and visible, while a wait in its busy loop is neither.
 //!
-//! What an acknowledged change survives depends on [`Durability`]. `kill -9` of the process: always. Loss of power or a
-//! crash of the system: only [`Durability::Full`]; with [`Durability::Normal`] the newest changes may be gone, but the
-//! database stays consistent.
+//! The failures that an acknowledged change survives depend on [`Durability`]. `kill -9` of the process: always. Loss
+//! of power or a crash of the system: only [`Durability::Full`]; with [`Durability::Normal`] the newest changes may be
+//! lost, but the database stays consistent.
 
 mod account;
 mod change;
@@ -14,6 +14,7 @@ mod fill;
 mod pieces;
 mod read;
 mod search;
+mod statement;
 mod work;
 
 use std::{
@@ -44,16 +45,16 @@ pub use pieces::{AttachmentPieces, StoredAttachment};
 pub use search::{Hits, Part};
 pub use work::WorkKnob;
 
-/// What a store may use.
+/// The options of a store.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// Connections for reading, at least 1.
+    /// The number of connections for reading, at least 1.
     pub readers: u32,
-    /// What an acknowledged change survives.
+    /// The failures that an acknowledged change survives.
     pub durability: Durability,
-    /// Longest wait for a connection, or for another process that holds the write lock.
+    /// The longest wait for a connection, or for another process that holds the write lock.
     pub patience: Duration,
-    /// Longest run of one search; a longer one is [`StoreError::TooLong`].
+    /// The time limit of one search; a longer one is [`StoreError::TooLong`].
     pub search_time: Duration,
     /// Search by the full-text index instead of by substring.
     pub full_text: bool,
@@ -82,25 +83,25 @@ pub enum Durability {
     Full,
 }
 
-/// Why the store did not do it. Whatever was asked for did not happen.
+/// The error of a store. The operation had no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is no such file.
     #[error("{0} does not exist: generate or import mail first")]
     Missing(PathBuf),
-    /// Every connection was taken, or the write lock was, for the whole patience.
+    /// Every connection, or the write lock, was in use for the whole patience.
     #[error("the mail store is busy")]
     Busy,
     /// No room on the disk.
     #[error("the disk that holds the mail store is full")]
     DiskFull,
-    /// A search took longer than it may.
+    /// A search exceeded its time limit.
     #[error("the search took too long")]
     TooLong,
     /// Anything else that the database reports.
     #[error("mail store: {0}")]
     Database(#[source] sqlx::Error),
-    /// The work knob was set to nonsense.
+    /// An invalid setting of the work knob.
     #[error("work: {0}")]
     Work(String),
     /// The schema could not be brought up to date.
@@ -133,7 +134,7 @@ fn primary_code(error: &sqlx::Error) -> Option<u32> {
     code.parse::<u32>().ok().map(|c| c & 0xFF)
 }
 
-/// An open mail database. Cheap to clone.
+/// An open mail database. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Store {
     read: SqlitePool,
@@ -149,7 +150,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Missing`] if there is no such file, [`StoreError::Schema`] if it has a schema that this version
-    /// does not know, and whatever SQLite reports.
+    /// does not know, and any error of SQLite.
     pub async fn open(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         if !path.is_file() {
             return Err(StoreError::Missing(path.to_owned()));
@@ -157,19 +158,19 @@ impl Store {
         Self::connect(path, options).await
     }
 
-    /// Opens a database, making an empty one if there is none.
+    /// Opens a database, or creates an empty one.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// The errors of [`Store::open`].
     pub async fn create(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         Self::connect(path, options).await
     }
 
-    /// Opens a new database to fill it quickly: without a journal, so that a crash leaves a file that is good for
-    /// nothing. Only for files that get their name when they are whole.
+    /// Opens a new database for a fast fill: without a journal, so that a crash leaves an unusable file. Only for files
+    /// that get their final name when they are complete.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// The errors of [`Store::open`].
     pub async fn create_to_fill(path: &Path) -> Result<Self, StoreError> {
         let options = StoreOptions { readers: 1, ..StoreOptions::default() };
         let connect = connection(path, &options)
@@ -184,7 +185,7 @@ impl Store {
     }
 
     async fn connect_with(connect: SqliteConnectOptions, options: &StoreOptions) -> Result<Self, StoreError> {
-        // SQLite would let everybody read what it makes. What cannot be made here it says itself.
+        // SQLite would make its files readable by everybody. It reports files that cannot be created.
         let _ = private::file(connect.get_filename());
         let writer = WriterState::default();
         let (released, acquired) = (writer.clone(), writer.clone());
@@ -223,10 +224,10 @@ impl Store {
         &self.work
     }
 
-    /// Lets SQLite look at its tables, and merges the full-text index: for databases that were just filled.
+    /// Lets SQLite analyse its tables, and merges the full-text index: for databases that were just filled.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn optimise(&self) -> Result<(), StoreError> {
         let watch = |error| self.writer.failed(error);
         sqlx::query("INSERT INTO search_index (search_index) VALUES ('optimize')")
@@ -237,8 +238,8 @@ impl Store {
         Ok(())
     }
 
-    /// Looks for damage: in the file, between tables, and between folders and their counts. Empty: there is none. Reads
-    /// everything, which takes a second for 100 MiB.
+    /// Searches for damage: in the file, between tables, and between folders and their counts. Empty: there is none.
+    /// Reads all data, which takes a second for 100 MiB.
     ///
     /// # Errors
     /// If the check itself could not be done.
@@ -260,10 +261,11 @@ impl Store {
         Ok(found)
     }
 
-    /// Folds the write-ahead log into the database file and closes all connections. Call it before copying the file.
+    /// Merges the write-ahead log into the database file and closes all connections. To be called before the file is
+    /// copied.
     ///
     /// # Errors
-    /// If the log could not be folded in, for example because another process reads the database.
+    /// If the log could not be merged, for example because another process reads the database.
     pub async fn close(self) -> Result<(), StoreError> {
         let folded = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&self.write).await;
         self.read.close().await;
@@ -272,9 +274,10 @@ impl Store {
         Ok(())
     }
 
-    /// Starts a change. Dropped without [`Change::commit`] (an error, or a client that went away) it changes nothing.
+    /// Starts a change. If it is dropped without [`Change::commit`] (after an error, or when the client is gone), it
+    /// has no effect.
     async fn change(&self) -> Result<Change<'_>, StoreError> {
-        // Immediate: taking the write lock later, in the middle, could fail in a way that no waiting mends.
+        // Immediate: taking the write lock later, within the transaction, could fail in a way that no wait resolves.
         let begun = self.write.begin_with("BEGIN IMMEDIATE").await;
         Ok(Change { transaction: begun.map_err(|error| self.writer.failed(error))?, writer: &self.writer })
     }
@@ -287,23 +290,17 @@ struct Change<'a> {
     writer: &'a WriterState,
 }
 
-impl<'a> Change<'a> {
-    /// Only when this returns `Ok` has the change happened.
+impl Change<'_> {
+    /// The change has happened only if this returns `Ok`.
     async fn commit(self) -> Result<(), StoreError> {
         let writer = self.writer;
         self.transaction.commit().await.map_err(|error| writer.failed(error))
     }
-
-    /// What every statement of a change tells of its error, before the connection goes back.
-    fn watch(&self) -> impl FnOnce(sqlx::Error) -> StoreError + use<'a> {
-        let writer = self.writer;
-        move |error| writer.failed(error)
-    }
 }
 
-/// Whether the writer met a failed read, write or sync: what its caches hold cannot be trusted then, so its connection
-/// must go. After a failed sync the kernel marks the pages clean, so that trying again would succeed without having
-/// written anything (Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020).
+/// Notes that the writer met a failed read, write or sync: then the contents of its caches cannot be trusted, so its
+/// connection must be closed. After a failed sync the kernel marks the pages clean, so that a retry would succeed
+/// without having written anything (Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020).
 #[derive(Debug, Clone, Default)]
 struct WriterState {
     broken: Arc<AtomicBool>,
@@ -317,17 +314,17 @@ impl WriterState {
         error.into()
     }
 
-    /// Asked of a connection that comes back, or is about to be used: a broken one goes, and the next is sound.
+    /// Checked for a connection that is returned, or about to be used: a broken one is closed, and the next is sound.
     fn may_stay(&self) -> bool {
         !self.broken.swap(false, Ordering::Relaxed)
     }
 }
 
-/// Whether sqlx counts a transaction that SQLite has rolled back by itself, as it may after errors that leave it no other way (a full
-/// disk, no memory, an interrupt): the rollback that sqlx sends then fails, its count stays, and it begins no other transaction.
+/// True if sqlx counts a transaction that SQLite has rolled back itself, as it may after some errors (a full disk, no
+/// memory, an interrupt): the rollback that sqlx sends then fails, its count stays, and it begins no other transaction.
 async fn is_stuck(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     if connection.is_in_transaction() {
-        // The rollback of a change that was dropped is on its way: this waits behind it.
+        // The rollback of a dropped change is under way: this waits for it.
         connection.ping().await?;
     }
     Ok(connection.is_in_transaction())
@@ -357,11 +354,11 @@ fn pool(connections: u32, patience: Duration) -> SqlitePoolOptions {
         .acquire_timeout(patience)
         .idle_timeout(None)
         .max_lifetime(None)
-        // A local file does not hang up: asking before each use would double the cost of a small query.
+        // A local file does not disconnect: a test before each use would double the cost of a small query.
         .test_before_acquire(false)
 }
 
-// How often a test's thread has had a connection for reading.
+// The number of times that a test's thread has had a connection for reading.
 #[cfg(test)]
 thread_local!(pub(super) static TURNS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });
 

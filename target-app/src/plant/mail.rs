@@ -187,26 +187,11 @@ fn copy_of(call: &Call) -> (Arc<str>, Arc<str>) {
 
 #[cfg(test)]
 mod tests {
-    use controllers::Class;
-    use workloads::persona::{Connection, Method, Want};
-
     use super::*;
+    use controllers::Class;
 
     fn call(path: &str) -> Call {
-        Call {
-            kind: Kind(2),
-            class: Class(0),
-            want: Want::Answer,
-            method: Method::Get,
-            path: path.into(),
-            headers: "".into(),
-            body: None,
-            wanted_at: Timestamp::ZERO,
-            give_up_after: None,
-            attempt: 0,
-            hop: 0,
-            connection: Connection::Keep,
-        }
+        Call { kind: Kind(2), ..Call::get(Class(0), path.into(), "".into()) }
     }
 
     /// Lists, and searches with five extra operations of 2 ms, of four folders.

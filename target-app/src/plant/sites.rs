@@ -4,13 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use controllers::{
     Effect, JobId, LoadSample, Seen, SiteId, Timestamp, UnixSeconds,
-    site::{Action, Dispatch, Gate, SiteMachine, Stage, earliest},
+    site::{Action, Dispatch, Gate, LoadReading, SiteMachine, Stage, earliest},
 };
 
 use super::{
     context::PlantContext,
     event::{Event, TimerSite},
-    meter::{Meter, wall},
     oracle::Foresight,
 };
 use crate::{
@@ -56,7 +55,7 @@ impl PlantSites {
 
     /// Shows the wall clock to all policies and machines, once a second.
     pub(super) fn show_wall(&mut self, now: Timestamp) {
-        let wall = wall(now);
+        let wall = UnixSeconds::in_virtual_time(now);
         if wall != std::mem::replace(&mut self.wall, wall) {
             self.dispatch.set_wall(wall);
             self.accept.set_wall(wall);
@@ -75,7 +74,12 @@ impl PlantSites {
     }
 
     /// Collects a site's actions, in order, and schedules its next wake-up. The caller returns the buffer.
-    pub(super) fn collect(&mut self, place: TimerSite, meter: &Meter, cx: &mut dyn PlantContext) -> Vec<Action<JobId>> {
+    pub(super) fn collect(
+        &mut self,
+        place: TimerSite,
+        meter: &LoadReading,
+        cx: &mut dyn PlantContext,
+    ) -> Vec<Action<JobId>> {
         let now = cx.now();
         let mut wants = self.buffers.pop().unwrap_or_default();
         let wake = loop {
@@ -96,7 +100,7 @@ impl PlantSites {
     }
 
     /// Collects the actions of the monitors of the whole process, and schedules their next wake-up.
-    pub(super) fn collect_of_monitors(&mut self, meter: &Meter, cx: &mut dyn PlantContext) -> Vec<Effect> {
+    pub(super) fn collect_of_monitors(&mut self, meter: &LoadReading, cx: &mut dyn PlantContext) -> Vec<Effect> {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         let (now, mut wants) = (cx.now(), Vec::new());
         let wakes = self.monitors.iter_mut().map(|monitor| monitor.poll(now, nothing, meter, |want| wants.push(want)));

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use controllers::{Note, Reason, Refusal, Timestamp};
+use controllers::{Note, Reason, Refusal, Timestamp, site::LoadReading};
 use workloads::sim::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, SynResult};
 
 use super::{
     backend::Backend, context::PlantContext, costs::PlantSpec, cpu::CpuModel, event::Event, fault::Faults,
-    in_flight::Requests, listener::Listener, meter::Meter, sites::PlantSites,
+    in_flight::Requests, listener::Listener, sites::PlantSites,
 };
 use crate::{
     control::events::EventReader,
@@ -52,12 +52,13 @@ impl Plant {
         self.backend.set_work(work)
     }
 
-    pub(super) fn meter(&self) -> Meter {
+    /// The load that its sites see. Nothing but connections takes memory in a plant.
+    pub(super) fn meter(&self) -> LoadReading {
         let PlantSpec { connection_kb, memory_mb, .. } = self.costs;
         let open = self.listener.conns.len() as f64;
         let memory = if memory_mb > 0.0 { (open * connection_kb / (memory_mb * 1e3)).min(1.0) } else { 0.0 };
         // Slow cores are busy for longer with the same work.
-        Meter { used: self.cpu.used(), cpus: f64::from(self.cpu.count()) * self.cpu.usual_speed(), memory }
+        LoadReading { used: self.cpu.used(), cpus: f64::from(self.cpu.count()) * self.cpu.usual_speed(), memory }
     }
 
     /// Does all pending work after an event: woken workers begin, and the next end of their work is scheduled.

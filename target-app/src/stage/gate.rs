@@ -9,12 +9,12 @@ use std::{
 };
 
 use controllers::{
-    JobId, Note, Offer, Outcome, Reason, Refusal, Seen, Timestamp,
+    JobId, Note, Offer, Outcome, Reason, Refusal, Seen, Timestamp, UnixSeconds,
     site::{Action, Entered, Gate, InstalledPolicy, Permit, PolicySite, StageGauges, TurnedAway},
 };
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
-use super::{Shared, Timed};
+use super::{Shared, SharedSite};
 use crate::{clock::ServiceClock, control::reports::Reports, signals::Probe};
 
 /// A gate with a policy. While the policy is `none`, jobs pass without taking the lock.
@@ -140,46 +140,6 @@ impl AdmissionGate {
         }
         gauges
     }
-
-    /// Runs under the lock with the time read inside it, then carries out the gate's actions.
-    fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut Gate<Continuation>, Timestamp) -> T) -> T {
-        let (result, decided) = self.shared.with(|gate, now| {
-            gate.set_wall(self.shared.clock.wall());
-            let result = act(gate, now);
-            let (decided, wake) = self.poll(gate, now);
-            ((result, decided), wake)
-        });
-        post(decided);
-        result
-    }
-
-    /// Collects the decisions about held jobs, and the gate's next wake-up.
-    fn poll(self: &Arc<Self>, gate: &mut Gate<Continuation>, now: Timestamp) -> (Vec<Answered>, Option<Timestamp>) {
-        let mut decided = Vec::new();
-        let wake = loop {
-            match gate.poll(now, &*self.probe) {
-                Action::Admit(waits, permit) => decided.push((waits, Ok(GatePermit(Some((Arc::clone(self), permit)))))),
-                Action::Refuse(waits, away) => decided.push((waits, Err(away))),
-                Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
-                Action::WakeAt(at) => break Some(at),
-                Action::Idle => break None,
-                // A gate has no workers, and no site upstream.
-                Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) => {}
-            }
-        };
-        self.quality.store(gate.quality().to_bits(), Ordering::Relaxed);
-        (decided, wake)
-    }
-}
-
-/// A held job about which the gate has decided.
-type Answered = (Continuation, AdmissionResult);
-
-/// Passes on the decisions, outside the lock.
-fn post(decided: Vec<Answered>) {
-    for (held, decided) in decided {
-        held(decided);
-    }
 }
 
 impl GatePermit {
@@ -230,17 +190,37 @@ impl Drop for Leaving<'_> {
     }
 }
 
-impl Timed for AdmissionGate {
-    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let (decided, wake) = self.shared.on_timer(|gate, now| {
-            gate.set_wall(self.shared.clock.wall());
-            self.poll(gate, now)
-        });
-        post(decided);
-        wake
+impl SharedSite for AdmissionGate {
+    type Machine = Gate<Continuation>;
+    /// Held jobs about which the gate has decided.
+    type Wants = Vec<(Continuation, AdmissionResult)>;
+
+    fn shared(&self) -> &Shared<Self::Machine> {
+        &self.shared
     }
 
-    fn timer(&self) -> (&Notify, ServiceClock) {
-        self.shared.timer()
+    fn set_wall(gate: &mut Self::Machine, wall: UnixSeconds) {
+        gate.set_wall(wall);
+    }
+
+    fn poll(self: &Arc<Self>, gate: &mut Self::Machine, now: Timestamp) -> (Self::Wants, Option<Timestamp>) {
+        let mut decided = Vec::new();
+        let wake = loop {
+            match gate.poll(now, &*self.probe) {
+                Action::Admit(waits, permit) => decided.push((waits, Ok(GatePermit(Some((Arc::clone(self), permit)))))),
+                Action::Refuse(waits, away) => decided.push((waits, Err(away))),
+                Action::Tell(report) => self.reports.iter().for_each(|reports| reports.tell(report)),
+                Action::WakeAt(at) => break Some(at),
+                Action::Idle => break None,
+                // A gate has no workers, and no site upstream.
+                Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) => {}
+            }
+        };
+        self.quality.store(gate.quality().to_bits(), Ordering::Relaxed);
+        (decided, wake)
+    }
+
+    fn carry_out(self: &Arc<Self>, decided: Self::Wants) {
+        decided.into_iter().for_each(|(held, decided)| held(decided));
     }
 }

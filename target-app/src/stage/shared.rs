@@ -5,13 +5,61 @@
 use std::{
     fmt,
     future::Future,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use controllers::Timestamp;
+use controllers::{Timestamp, UnixSeconds};
 use tokio::sync::Notify;
 
 use crate::clock::ServiceClock;
+
+/// A site that tasks share: a machine with a lock and a timer, and a host that does what the machine wants.
+pub(crate) trait SharedSite: Send + Sync + 'static {
+    /// The machine.
+    type Machine: Send;
+    /// What the machine wants of its host.
+    type Wants;
+
+    /// The machine with its lock and timer.
+    fn shared(&self) -> &Shared<Self::Machine>;
+
+    /// Sets the wall clock that policies and machines see.
+    fn set_wall(_: &mut Self::Machine, _: UnixSeconds) {}
+
+    /// Tells the machine that a wake-up may be due, where polling it does not.
+    fn due(_: &mut Self::Machine, _: Timestamp) {}
+
+    /// Collects, under the lock, what the machine wants, and when it is to be woken.
+    fn poll(self: &Arc<Self>, machine: &mut Self::Machine, now: Timestamp) -> (Self::Wants, Option<Timestamp>);
+
+    /// Does what the machine wants, outside the lock.
+    fn carry_out(self: &Arc<Self>, wants: Self::Wants);
+
+    /// Runs under the lock with the time read inside it, then does what the machine wants.
+    fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut Self::Machine, Timestamp) -> T) -> T {
+        let shared = self.shared();
+        let (result, wants) = shared.with(|machine, now| {
+            Self::set_wall(machine, shared.clock.wall());
+            let result = act(machine, now);
+            let (wants, wake) = self.poll(machine, now);
+            ((result, wants), wake)
+        });
+        self.carry_out(wants);
+        result
+    }
+
+    /// Does what is due, and says when to come again. Called late, it does it once.
+    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
+        let shared = self.shared();
+        let (wants, wake) = shared.on_timer(|machine, now| {
+            Self::set_wall(machine, shared.clock.wall());
+            Self::due(machine, now);
+            self.poll(machine, now)
+        });
+        self.carry_out(wants);
+        wake
+    }
+}
 
 /// A machine that tasks share, and its timer.
 ///
@@ -19,8 +67,8 @@ use crate::clock::ServiceClock;
 pub(crate) struct Shared<M> {
     pub(crate) clock: ServiceClock,
     state: Mutex<State<M>>,
-    /// Rings when the timer sleeps too long.
-    pub(crate) alarm: Notify,
+    /// Rings when the timer waits for too late a time, and when nobody has the machine any more.
+    pub(crate) alarm: Arc<Notify>,
 }
 
 struct State<M> {
@@ -37,7 +85,7 @@ impl<M> fmt::Debug for Shared<M> {
 
 impl<M> Shared<M> {
     pub(crate) fn new(machine: M, clock: ServiceClock) -> Self {
-        Self { clock, state: Mutex::new(State { machine, armed: None }), alarm: Notify::new() }
+        Self { clock, state: Mutex::new(State { machine, armed: None }), alarm: Arc::default() }
     }
 
     /// Runs under the lock. Not for actions that may change the machine's next wake-up.
@@ -58,11 +106,6 @@ impl<M> Shared<M> {
         result
     }
 
-    /// The alarm of the timer, and the clock of its wake-ups.
-    pub(crate) fn timer(&self) -> (&Notify, ServiceClock) {
-        (&self.alarm, self.clock)
-    }
-
     /// The same as [`Shared::with`] for the timer, which is awake and needs no alarm: returns the result, and the next
     /// wake-up.
     pub(crate) fn on_timer<T>(
@@ -74,6 +117,12 @@ impl<M> Shared<M> {
         let (result, wake) = act(&mut state.machine, now);
         state.armed = wake;
         (result, wake)
+    }
+}
+
+impl<M> Drop for Shared<M> {
+    fn drop(&mut self) {
+        self.alarm.notify_one();
     }
 }
 

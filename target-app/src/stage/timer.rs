@@ -2,27 +2,19 @@
 
 use std::sync::{Arc, Weak};
 
-use controllers::Timestamp;
-use tokio::sync::Notify;
+use super::SharedSite;
 
-use crate::clock::ServiceClock;
-
-/// A site with a timer.
-pub(crate) trait Timed: Send + Sync + 'static {
-    /// Performs the work that is due, and returns the next wake-up. A late call performs it once.
-    fn turn(self: &Arc<Self>) -> Option<Timestamp>;
-
-    /// The notifier that rings when the next wake-up has become earlier, and the clock of the wake-ups.
-    fn timer(&self) -> (&Notify, ServiceClock);
-}
-
-/// Wakes the site in time for as long as it lives.
-pub(crate) async fn keep_time<T: Timed>(site: Weak<T>) {
-    while let Some(site) = site.upgrade() {
+/// Wakes the site in time for as long as it lives. The task keeps no site alive: it has the site for its turns alone.
+pub(crate) async fn keep_time<S: SharedSite>(site: Weak<S>) {
+    let Some((alarm, clock)) = site.upgrade().map(|site| (Arc::clone(&site.shared().alarm), site.shared().clock))
+    else {
+        return;
+    };
+    loop {
         // Listen before the check: an alarm between the two must not be missed.
-        let (alarm, clock) = site.timer();
         let alarm = alarm.notified();
-        match site.turn() {
+        let Some(wake) = site.upgrade().map(|site| site.turn()) else { return };
+        match wake {
             Some(at) => {
                 tokio::select! {
                     biased;
@@ -37,35 +29,58 @@ pub(crate) async fn keep_time<T: Timed>(site: Weak<T>) {
 
 #[cfg(test)]
 mod tests {
+    use controllers::Timestamp;
+
     use super::*;
-    use crate::{clock::manual::ManualClock, stage::Shared};
+    use crate::{
+        clock::{ServiceClock, manual::ManualClock},
+        stage::Shared,
+    };
 
     /// Counts its turns, and requests another one at 5 ms.
     struct Turns(Shared<u32>);
 
-    impl Timed for Turns {
-        fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-            let turn = self.0.on_timer(|turns, _| {
-                *turns += 1;
-                assert!(*turns < 10, "no sleep between turns");
-                ((), Some(Timestamp::from_millis(5)))
-            });
-            turn.1
+    impl SharedSite for Turns {
+        type Machine = u32;
+        type Wants = ();
+
+        fn shared(&self) -> &Shared<u32> {
+            &self.0
         }
 
-        fn timer(&self) -> (&Notify, ServiceClock) {
-            self.0.timer()
+        fn poll(self: &Arc<Self>, turns: &mut u32, _: Timestamp) -> ((), Option<Timestamp>) {
+            *turns += 1;
+            assert!(*turns < 10, "no sleep between turns");
+            ((), Some(Timestamp::from_millis(5)))
         }
+
+        fn carry_out(self: &Arc<Self>, (): ()) {}
+    }
+
+    fn turns() -> Arc<Turns> {
+        Arc::new(Turns(Shared::new(0, ServiceClock::manual(ManualClock::leaked()))))
     }
 
     #[tokio::test]
     async fn a_timer_that_knows_when_to_come_again_sleeps_until_then() {
-        let turns = Arc::new(Turns(Shared::new(0, ServiceClock::manual(ManualClock::leaked()))));
+        let turns = turns();
         let timer = tokio::spawn(keep_time(Arc::downgrade(&turns)));
         for _ in 0..50 {
             tokio::task::yield_now().await;
         }
         assert_eq!(turns.0.peek(|turns| *turns), 1);
         timer.abort();
+    }
+
+    #[tokio::test]
+    async fn a_site_that_is_dropped_is_freed_and_its_timer_ends() {
+        let turns = turns();
+        let left = Arc::downgrade(&turns);
+        let timer = tokio::spawn(keep_time(left.clone()));
+        tokio::task::yield_now().await;
+        assert_eq!(turns.0.peek(|turns| *turns), 1, "the timer waits for a time that does not come");
+        drop(turns);
+        assert_eq!(left.strong_count(), 0);
+        timer.await.expect("it ends by itself");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use controllers::{Note, Offer, Outcome, Refusal, Seen, SiteId, site::TurnedAway};
+use controllers::{Note, Offer, Outcome, PeerReport, Refusal, Seen, SiteId, site::TurnedAway};
 
 use crate::service::{At, Boxed};
 
@@ -57,17 +57,12 @@ impl Upstream {
     pub fn new(site: SiteId, hear: impl Fn(&Seen) + Send + Sync + 'static) -> Self {
         Self { site, hear: Box::new(hear) }
     }
+}
 
-    /// Tells the site a fact.
-    pub fn tell(&self, seen: &Seen) {
-        (self.hear)(seen);
-    }
-
-    /// Its number.
-    #[must_use]
-    pub fn id(&self) -> SiteId {
-        self.site
-    }
+/// Reports the pressure of site `from` to one of these sites, or to all.
+pub(crate) fn shed(upstream: &[Upstream], from: SiteId, to: Option<SiteId>, level: f64) {
+    let seen = Seen::Peer(PeerReport::Pressure { from, level });
+    upstream.iter().filter(|site| to.is_none_or(|to| to == site.site)).for_each(|site| (site.hear)(&seen));
 }
 
 impl std::fmt::Debug for Upstream {

@@ -14,7 +14,7 @@ use controllers::{
     site::{self, Queued, WorkerStep},
 };
 
-use super::{LiveStage, StageWork};
+use super::{LiveStage, SharedSite, StageWork};
 
 /// The main function of a worker, which is idle at first.
 pub(super) async fn work<W: StageWork>(stage: Arc<LiveStage<W>>) {

@@ -7,7 +7,7 @@ use std::{
 
 use controllers::{JobId, Kind, Timestamp};
 use http::{HeaderValue, Response, header, request::Parts};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use super::{
     law::Law,
@@ -20,7 +20,7 @@ use crate::{
     service::{At, Boxed, Bytes, Handled, PageBody, Request, Route, Service, StatedCost},
     signals::{Probe, ThisProcess},
     spec::Discipline,
-    stage::{Timed, keep_time, lock, spawn},
+    stage::{Shared, SharedSite, keep_time, lock, spawn},
 };
 
 /// The value of the degraded mark for the cheapest answer that an emulated service can give.
@@ -52,15 +52,12 @@ struct Used {
 #[derive(Debug)]
 enum ServerModel {
     Fifo(Mutex<Fifo>),
-    ProcessorSharing(Arc<Shared>),
+    ProcessorSharing(Arc<SharedServers>),
 }
 
+/// Servers that all jobs share.
 #[derive(Debug)]
-struct Shared {
-    servers: Mutex<ProcessorSharing<oneshot::Sender<()>>>,
-    clock: ServiceClock,
-    alarm: Notify,
-}
+struct SharedServers(Shared<ProcessorSharing<oneshot::Sender<()>>>);
 
 impl Emulated {
     /// The graph of its request type and stage.
@@ -82,11 +79,7 @@ impl Emulated {
         let model = match discipline {
             Discipline::Fifo => ServerModel::Fifo(Mutex::new(Fifo::new(servers))),
             Discipline::ProcessorSharing => {
-                let shared = Arc::new(Shared {
-                    servers: Mutex::new(ProcessorSharing::new(servers)),
-                    clock,
-                    alarm: Notify::new(),
-                });
+                let shared = Arc::new(SharedServers(Shared::new(ProcessorSharing::new(servers), clock)));
                 spawn(keep_time(Arc::downgrade(&shared)));
                 ServerModel::ProcessorSharing(shared)
             }
@@ -186,29 +179,31 @@ fn key(request: &Request) -> JobId {
     request.draw().map_or(request.id, JobId)
 }
 
-impl Shared {
+impl SharedServers {
     /// Waits until this amount of work is done, among all other jobs.
-    async fn serve(&self, work: Duration) {
+    async fn serve(self: &Arc<Self>, work: Duration) {
         let (sender, done) = oneshot::channel();
-        lock(&self.servers).arrive(self.clock.now(), work, sender);
-        self.alarm.notify_one();
+        self.with(|servers, now| servers.arrive(now, work, sender));
         let _ = done.await; // the servers outlive their jobs
     }
 }
 
-impl Timed for Shared {
-    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let mut servers = lock(&self.servers);
-        let now = self.clock.now();
+impl SharedSite for SharedServers {
+    type Machine = ProcessorSharing<oneshot::Sender<()>>;
+    type Wants = ();
+
+    fn shared(&self) -> &Shared<Self::Machine> {
+        &self.0
+    }
+
+    fn poll(self: &Arc<Self>, servers: &mut Self::Machine, now: Timestamp) -> ((), Option<Timestamp>) {
         while let Some(done) = servers.leave(now) {
             let _ = done.send(()); // its handler may be gone with its runtime
         }
-        servers.next_done()
+        ((), servers.next_done())
     }
 
-    fn timer(&self) -> (&Notify, ServiceClock) {
-        (&self.alarm, self.clock)
-    }
+    fn carry_out(self: &Arc<Self>, (): ()) {}
 }
 
 /// A page of this number of bytes.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use controllers::site::CONTRADICTIONS;
+
 use crate::{
     calls::CallCounts,
     control::wire::{Gauges, ReadRequests, ServerLedger, StageGauges},
@@ -63,9 +65,11 @@ fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
     }
     for (place, called) in first.calls.made.iter().enumerate() {
         let (mut counts, mut sent, mut client) = (CallCounts::default(), 0, BTreeMap::new());
+        let mut contradictions = 0;
         for made in tasks.iter().filter_map(|task| task.calls.made.get(place)) {
             counts.add(&made.counts);
             sent += made.written;
+            contradictions += made.contradictions;
             for (gauge, value) in &made.client {
                 *client.entry(gauge.clone()).or_default() += value / tasks.len() as f64;
             }
@@ -82,7 +86,9 @@ fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
                 ("answered".to_owned(), counts.answered),
                 ("failed".to_owned(), counts.failed),
             ]
-            .into(),
+            .into_iter()
+            .chain((contradictions > 0).then(|| (CONTRADICTIONS.to_owned(), contradictions)))
+            .collect(),
             policy: client,
             ..StageGauges::default()
         });
@@ -201,6 +207,17 @@ fn joined(runs: &[[u64; 2]]) -> Vec<[u64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::wire::{CallBooks, MadeCalls};
+
+    #[test]
+    fn what_callers_policies_were_told_wrongly_is_in_the_row_of_the_calls() {
+        let made = |contradictions| MadeCalls { to: "back".to_owned(), contradictions, ..MadeCalls::default() };
+        let task = |made| Gauges { calls: CallBooks { made: vec![made], ..CallBooks::default() }, ..Gauges::default() };
+        let row = |tasks| gauges_of(&[("front", tasks)]).stages.remove(0);
+        let shown = row(vec![task(made(1)), task(made(2))]);
+        assert_eq!((shown.name.as_str(), shown.counts[CONTRADICTIONS]), ("front/calls back", 3));
+        assert!(!row(vec![task(made(0))]).counts.contains_key(CONTRADICTIONS));
+    }
 
     #[test]
     fn runs_of_several_tasks_become_one_list() {

@@ -1,16 +1,15 @@
 //! The machines of a whole tree of services, which receive the reports of every task: the same live and in virtual time.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use controllers::{
     Effect, LoadSample, PeerReport, Seen, SiteId, Timestamp,
-    site::{SiteMachine, StageGauges, earliest},
+    site::{LoadReading, SiteMachine, StageGauges, earliest},
 };
 
 use crate::{
     control::events::Events,
     policies::{MachineError, Resolved, Seating},
-    signals::Probe,
     tree::TreeSpec,
 };
 
@@ -50,9 +49,10 @@ impl TreeMachines {
     /// Lets the machines do what is due. Returns their reports to tasks, and the next wake-up.
     pub fn turn(&mut self, now: Timestamp) -> (Vec<PeerReport>, Option<Timestamp>) {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
-        let (mut wants, mut wake) = (Vec::new(), None);
+        // They use no CPU and no memory.
+        let (none, mut wants, mut wake) = (LoadReading::default(), Vec::new(), None);
         for machine in &mut self.machines {
-            wake = earliest(wake, machine.poll(now, nothing, &Nobody, |want| wants.push(want)));
+            wake = earliest(wake, machine.poll(now, nothing, &none, |want| wants.push(want)));
         }
         let told = |want| match want {
             Effect::Tell(report) => Some(report),
@@ -67,24 +67,6 @@ impl TreeMachines {
         let mut row = StageGauges { name: "beside".to_owned(), ..StageGauges::default() };
         self.machines.iter().for_each(|machine| machine.gauges(&mut row.policy));
         (!row.policy.is_empty()).then_some(row)
-    }
-}
-
-/// The probe of machines that use no CPU and no memory.
-#[derive(Debug)]
-struct Nobody;
-
-impl Probe for Nobody {
-    fn cpu_time(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn cpus(&self) -> f64 {
-        1.0
-    }
-
-    fn memory_share(&self) -> f64 {
-        0.0
     }
 }
 

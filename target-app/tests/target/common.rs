@@ -17,11 +17,12 @@ use target_app::{
         password::{self, PasswordCost},
         store::{NewMessage, Store, StoreOptions},
     },
-    serve::{ServeError, serve_blocking},
+    serve::{ServeError, serve_task},
     spec::{
         App, ChecksumSpec, ClassRule, Durability, EdgeSpec, EmulatedSpec, PolicySpec, ServiceTime, StageSpec,
         TargetSpec, WorkSpec,
     },
+    tree::TaskSpec,
 };
 
 /// A running target; stopped and joined when dropped.
@@ -29,7 +30,7 @@ pub struct Target {
     pub address: SocketAddr,
     pub control: ControlClient,
     pub control_address: SocketAddr,
-    /// What opens the control port.
+    /// The token of the control port.
     pub token: String,
     thread: Option<thread::JoinHandle<Result<(), ServeError>>>,
 }
@@ -116,8 +117,13 @@ pub fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
 }
 
 pub fn start(spec: TargetSpec) -> Target {
+    start_task(TaskSpec::alone(spec))
+}
+
+/// Starts a task of a service among several.
+pub fn start_task(task: TaskSpec) -> Target {
     let (ready, is_ready) = mpsc::channel();
-    let thread = thread::spawn(move || serve_blocking(spec, move |it| ready.send(it).unwrap()));
+    let thread = thread::spawn(move || serve_task(task, move |it| ready.send(it).unwrap()));
     let Ok(ready) = is_ready.recv_timeout(Duration::from_secs(20)) else {
         panic!("the target did not start: {:?}", thread.join());
     };

@@ -14,3 +14,4 @@ mod narrow;
 mod person;
 mod process;
 mod refusal;
+mod tree;

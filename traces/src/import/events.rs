@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, io};
 
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 
 use super::{
     entry::{Command, Cost, What},
@@ -110,34 +110,28 @@ fn command(fields: &Fields<'_>, lasted: u64) -> Command {
 }
 
 /// A time as RFC 3339, or as seconds since 1970 (`time-unix`).
+#[derive(Deserialize)]
+#[serde(try_from = "WrittenTime<'_>")]
 struct When(i64);
 
-impl<'de> Deserialize<'de> for When {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
+/// A time as it is written.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenTime<'a> {
+    Seconds(f64),
+    #[serde(borrow)]
+    Text(Cow<'a, str>),
+}
 
-        impl de::Visitor<'_> for Visitor {
-            type Value = When;
+impl TryFrom<WrittenTime<'_>> for When {
+    type Error = &'static str;
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a time: RFC 3339, or seconds since 1970")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<When, E> {
-                rfc3339(text).or_else(|| unix(text)).map(When).ok_or_else(|| E::custom("this is no time"))
-            }
-
-            fn visit_u64<E: de::Error>(self, seconds: u64) -> Result<When, E> {
-                self.visit_f64(seconds as f64)
-            }
-
-            fn visit_f64<E: de::Error>(self, seconds: f64) -> Result<When, E> {
-                // Seconds of this century with six decimals have fewer than 53 bits: rounding gives the microsecond.
-                let at = (seconds * 1e6).round() as i64;
-                if TIMES.contains(&at) { Ok(When(at)) } else { Err(E::custom("this is no time")) }
-            }
-        }
-
-        deserializer.deserialize_any(Visitor)
+    fn try_from(written: WrittenTime<'_>) -> Result<Self, Self::Error> {
+        let at = match written {
+            WrittenTime::Text(text) => rfc3339(&text).or_else(|| unix(&text)),
+            // Seconds of this century with six decimals have fewer than 53 bits: rounding gives the microsecond.
+            WrittenTime::Seconds(seconds) => Some((seconds * 1e6).round() as i64).filter(|at| TIMES.contains(at)),
+        };
+        at.map(Self).ok_or("this is no time")
     }
 }

@@ -58,12 +58,8 @@ impl Format {
         if text.starts_with("{\"trace\":") {
             return Some(Self::Trace);
         }
-        let mut counts = [(0, Self::MailLog); 6];
-        counts[1].1 = Self::Rawlog;
-        counts[2].1 = Self::Telemetry;
-        counts[3].1 = Self::Roundcube;
-        counts[4].1 = Self::AccessLog;
-        counts[5].1 = Self::Script;
+        let of_lines = [Self::MailLog, Self::Rawlog, Self::Telemetry, Self::Roundcube, Self::AccessLog, Self::Script];
+        let mut counts = of_lines.map(|format| (0, format));
         for line in text.lines().take(LINES) {
             let format = of_line(line);
             if let Some((count, _)) = counts.iter_mut().find(|(_, of)| Some(*of) == format) {

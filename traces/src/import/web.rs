@@ -13,7 +13,10 @@ use std::{
     io::{self, Read},
 };
 
-use serde::{Deserialize, de};
+use serde::{
+    Deserialize,
+    de::{self, DeserializeSeed as _},
+};
 
 use super::{
     entry::{Cost, LogLine, Page, What},
@@ -68,7 +71,7 @@ pub fn har(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop>
     let mut full = None;
     let result = {
         let mut json = serde_json::Deserializer::from_reader(io::BufReader::new(from));
-        de::Deserializer::deserialize_map(&mut json, Har(Entries { name, sink, full: &mut full, inside: false }))
+        HarPart { name, sink, full: &mut full, level: HarLevel::File }.deserialize(&mut json)
     };
     match (full, result) {
         (Some(error), _) => Err(Stop::Spool(error)),
@@ -184,16 +187,20 @@ fn path_of(url: &str) -> &str {
     }
 }
 
-/// `{"log": {"entries": […]}}`; other keys are ignored.
-struct Har<V>(V);
-
-struct Entries<'s, 'a> {
+/// A part of `{"log": {"entries": […]}}`, as far as it matters.
+struct HarPart<'s, 'a> {
     name: &'s str,
     sink: &'s mut Sink<'a>,
     /// The reason that an entry could not be stored: no fault of the file.
     full: &'s mut Option<io::Error>,
-    /// True while the map of `log` is read.
-    inside: bool,
+    level: HarLevel,
+}
+
+#[derive(Clone, Copy)]
+enum HarLevel {
+    File,
+    Log,
+    Entries,
 }
 
 #[derive(Deserialize)]
@@ -224,64 +231,50 @@ struct HarResponse {
     body_size: i64,
 }
 
-impl<'de> de::Visitor<'de> for Har<Entries<'_, '_>> {
+impl<'de> de::DeserializeSeed<'de> for HarPart<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        match self.level {
+            HarLevel::File | HarLevel::Log => deserializer.deserialize_map(self),
+            HarLevel::Entries => deserializer.deserialize_seq(self),
+        }
+    }
+}
+
+impl<'de> de::Visitor<'de> for HarPart<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a HAR file: {\"log\": {\"entries\": […]}}")
+        f.write_str(match self.level {
+            HarLevel::File | HarLevel::Log => "a HAR file: {\"log\": {\"entries\": […]}}",
+            HarLevel::Entries => "a list of requests",
+        })
     }
 
     fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Entries { name, sink, full, inside } = self.0;
         while let Some(key) = map.next_key::<String>()? {
-            let entries = Entries { name, sink: &mut *sink, full: &mut *full, inside: true };
-            match (inside, key.as_str()) {
-                (false, "log") => map.next_value_seed(Har(entries))?,
-                (true, "entries") => map.next_value_seed(entries)?,
+            let level = match (self.level, key.as_str()) {
+                (HarLevel::File, "log") => HarLevel::Log,
+                (HarLevel::Log, "entries") => HarLevel::Entries,
                 _ => {
                     map.next_value::<de::IgnoredAny>()?;
+                    continue;
                 }
-            }
+            };
+            map.next_value_seed(HarPart { sink: &mut *self.sink, full: &mut *self.full, level, ..self })?;
         }
         Ok(())
     }
-}
-
-impl<'de> de::DeserializeSeed<'de> for Har<Entries<'_, '_>> {
-    type Value = ();
-
-    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> de::DeserializeSeed<'de> for Entries<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> de::Visitor<'de> for Entries<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a list of requests")
-    }
 
     fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let Entries { name, sink, full, .. } = self;
         while let Some(entry) = seq.next_element::<HarEntry>()? {
-            let heard = match heard(name, &entry, sink) {
-                Ok(heard) => heard,
-                Err(error) => {
-                    *full = Some(error);
-                    return Err(de::Error::custom("there is no room"));
-                }
-            };
-            let number = sink.file.units + 1;
-            sink.heard(heard, format_args!("entry {number}"));
+            let heard = heard(self.name, &entry, self.sink).map_err(|error| {
+                *self.full = Some(error);
+                de::Error::custom("there is no room")
+            })?;
+            let number = self.sink.file.units + 1;
+            self.sink.heard(heard, format_args!("entry {number}"));
         }
         Ok(())
     }

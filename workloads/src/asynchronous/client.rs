@@ -1,4 +1,4 @@
-use std::{error::Error as _, io, sync::Once};
+use std::{io, sync::Once};
 
 use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE};
 use reqwest::{Method, Url, header, redirect};
@@ -149,13 +149,15 @@ fn lost(error: &reqwest::Error) -> Lost {
     Lost { end: failure(error), why: root_cause(error) }
 }
 
+/// An error and its causes, the innermost last.
+fn causes(error: &reqwest::Error) -> impl DoubleEndedIterator<Item = &(dyn std::error::Error + 'static)> {
+    let first: &(dyn std::error::Error + 'static) = error;
+    std::iter::successors(Some(first), |error| error.source()).collect::<Vec<_>>().into_iter()
+}
+
 /// The text of the innermost cause: the outer ones name the URL, which the reader knows, and the layers of the library.
 fn root_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
+    causes(error).next_back().map(ToString::to_string).unwrap_or_default()
 }
 
 fn failure(error: &reqwest::Error) -> End {
@@ -173,23 +175,10 @@ fn failure(error: &reqwest::Error) -> End {
 }
 
 fn system_error(error: &reqwest::Error) -> Option<i32> {
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        if let Some(code) = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error) {
-            return Some(code);
-        }
-        cause = error.source();
-    }
-    None
+    causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error())
 }
 
 /// An error with its causes: reqwest's own text leaves them out.
 fn told(error: &reqwest::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+    causes(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

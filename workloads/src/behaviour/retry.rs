@@ -4,9 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use controllers::{RetryHint, Timestamp};
 
-use super::jitter::full_jitter;
+use super::{
+    home::Home,
+    jitter::full_jitter,
+    redirect::{Onward, onward},
+};
 use crate::{
-    persona::{Answer, Call, Connection, Draws, Move, Purpose, Stay},
+    persona::{Answer, Call, Connection, Draws, Ending, Move, Purpose, Stay},
     plan::{Behaviour, FailureRule},
 };
 
@@ -45,6 +49,17 @@ pub enum Reaction {
     Leave,
 }
 
+/// What an answer means before its page is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstLook {
+    /// The service sends the user elsewhere: [`RequestAttempts::resume`] after this wait.
+    Hop(Duration),
+    /// The attempt failed.
+    Failure(Ending, AttemptFailure),
+    /// The page says.
+    Page,
+}
+
 impl RequestAttempts {
     /// Attempts whose first request is `call`; nothing is sent before [`RequestAttempts::begin`].
     #[must_use]
@@ -78,6 +93,22 @@ impl RequestAttempts {
     /// Sends the request under way, after the pause before a retry or a hop.
     pub fn resume(&mut self) -> Move {
         Move::Send(self.call.clone())
+    }
+
+    /// Takes an answer: follows it where it sends the user, and knows a refusal.
+    pub(crate) fn answered(&mut self, answer: &Answer<'_>, home: &Home, behaviour: &Behaviour) -> FirstLook {
+        match onward(answer, &self.call, home, behaviour) {
+            Onward::To(call, wait) => {
+                self.follow(*call);
+                FirstLook::Hop(wait)
+            }
+            Onward::Elsewhere => FirstLook::Failure(Ending::Elsewhere, AttemptFailure::Failed),
+            Onward::Astray => FirstLook::Failure(Ending::Failed, AttemptFailure::Failed),
+            Onward::Here if matches!(answer.status, 429 | 503) => {
+                FirstLook::Failure(Ending::Rejected, AttemptFailure::Rejected(retry_hint(answer, behaviour)))
+            }
+            Onward::Here => FirstLook::Page,
+        }
     }
 
     /// Follows a redirect to `call`: [`RequestAttempts::resume`] sends it, at once or after the wait that the service

@@ -1,28 +1,15 @@
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Class, Kind, RetryHint, Timestamp};
+use controllers::{Class, RetryHint, Timestamp};
 
 use super::*;
 use crate::{
-    persona::{Answer, Call, Method, Move, Stay, Want},
+    persona::{Answer, Call, Method, Move, Stay},
     plan::{Behaviour, FailureRule, Patience, Target},
 };
 
 fn call(path: &str) -> Call {
-    Call {
-        kind: Kind(0),
-        class: Class(0),
-        want: Want::Answer,
-        method: Method::Get,
-        path: path.into(),
-        headers: Arc::from(""),
-        body: None,
-        wanted_at: Timestamp::ZERO,
-        give_up_after: None,
-        attempt: 0,
-        hop: 0,
-        connection: Connection::Keep,
-    }
+    Call::get(Class(0), path.into(), Arc::from(""))
 }
 
 /// The users' service is 127.0.0.1:8080, and they call it mail.example.

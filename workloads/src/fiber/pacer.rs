@@ -8,6 +8,7 @@ use nix::sys::epoll::EpollEvent;
 
 use super::{News, pool::FiberPool, worker::Worker};
 use crate::{
+    clock::wall,
     health::GapMeter,
     host::{Driver, UserPool},
     measure::Window,
@@ -47,6 +48,7 @@ impl Pacer {
         loop {
             let now = self.fibers.clock.now();
             due += self.fibers.users(|users| {
+                users.set_wall(wall());
                 users.advance(now);
                 users.ready() as u64
             });

@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use controllers::Timestamp;
+use controllers::{Timestamp, UnixSeconds};
 
 mod books;
 mod gate;
@@ -87,6 +87,11 @@ impl<C> UserPool<C> {
             self.books.recorder = self.books.recorder.keeping_times();
         }
         self
+    }
+
+    /// Sets the wall clock that the users' own policies see. Hosts call this before [`advance`](Self::advance).
+    pub(crate) fn set_wall(&mut self, wall: UnixSeconds) {
+        self.gate.iter_mut().for_each(|gate| gate.set_wall(wall));
     }
 
     /// Carries out everything that is due by `now`.
@@ -235,6 +240,10 @@ impl<C> UserPool<C> {
     pub(crate) fn finish(mut self, now: Timestamp, mut health: Health) -> Report {
         health.in_flight_peak = self.active.peak;
         health.fiber_panics += self.active.lost;
+        let strange = self.gate.as_ref().map_or(0, |gate| gate.gauges().contradictions);
+        if strange > 0 {
+            self.books.fault(format!("{strange} ends of requests that the users' own policies had not let go"));
+        }
         let held = self.gate.take().map(|gate| gate.close(now)).unwrap_or_default();
         let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|user| user.open.is_some());
         for mut user in held.into_iter().chain(self.timers.take_all()).chain(open) {

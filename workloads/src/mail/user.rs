@@ -15,9 +15,9 @@ use super::{
     transitions::Met,
 };
 use crate::{
-    behaviour::{AttemptFailure, Onward, Reaction, RequestAttempts, onward, retry_hint},
+    behaviour::{AttemptFailure, FirstLook, Reaction, RequestAttempts},
     page::{PageKind, ScannedPage},
-    persona::{Answer, Call, Connection, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn, Want},
+    persona::{Answer, Call, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn},
     plan::PreviousPage,
     replay::Script,
 };
@@ -81,20 +81,8 @@ impl MailUser {
     /// A user that has not arrived yet.
     #[must_use]
     pub fn new(shared: MailCrowd, slot: u32, class: Class, stay: Stay) -> Self {
-        let call = Call {
-            kind: State::Login.kind(),
-            class,
-            want: Want::Answer,
-            method: Method::Post,
-            path: shared.0.login_path.clone(),
-            headers: shared.0.nothing.clone(),
-            body: None,
-            wanted_at: Timestamp::ZERO,
-            give_up_after: None,
-            attempt: 0,
-            hop: 0,
-            connection: Connection::Keep,
-        };
+        let call = Call::get(class, shared.0.login_path.clone(), shared.0.nothing.clone());
+        let call = Call { kind: State::Login.kind(), method: Method::Post, ..call };
         Self {
             shared,
             attempts: RequestAttempts::new(call),
@@ -177,19 +165,13 @@ impl MailUser {
         if let Some(cookies) = session::updated(session::cookies(&self.attempts.call().headers), answer) {
             self.attempts.set_headers(session::headers(self.marks(), &cookies).into());
         }
-        match onward(answer, self.attempts.call(), &self.shared.0.home, &self.shared.0.users.behaviour) {
-            Onward::To(call, wait) => {
-                self.attempts.follow(*call);
+        match self.attempts.answered(answer, &self.shared.0.home, &self.shared.0.users.behaviour) {
+            FirstLook::Hop(wait) => {
                 let then = self.pause(wait, Pause::Waiting, Next::Resume, now, draws);
                 return Turn { ending: Ending::Continued, then };
             }
-            Onward::Elsewhere => return self.after_failure(Ending::Elsewhere, AttemptFailure::Failed, now, draws),
-            Onward::Astray => return self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
-            Onward::Here => {}
-        }
-        if matches!(answer.status, 429 | 503) {
-            let failure = AttemptFailure::Rejected(retry_hint(answer, &self.shared.0.users.behaviour));
-            return self.after_failure(Ending::Rejected, failure, now, draws);
+            FirstLook::Failure(ending, failure) => return self.after_failure(ending, failure, now, draws),
+            FirstLook::Page => {}
         }
         let page = ScannedPage::read(answer.body);
         match judge(self.asked, &self.attempts.call().path, self.may_be_gone, answer, &page) {

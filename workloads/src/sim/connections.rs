@@ -2,7 +2,7 @@ use std::{cell::RefCell, rc::Rc};
 
 use controllers::{Seeded, Timestamp, random::mix};
 
-use super::{ConnId, LinkSpec, SimRequest};
+use super::{ConnId, ConnSlots, LinkSpec, SimRequest};
 use crate::host::UserTask;
 
 /// The client's end of a connection. The connection is closed when this is dropped (with the user that kept it, or for
@@ -51,24 +51,18 @@ pub(super) struct PendingRequest {
 pub(crate) struct Connections {
     spec: LinkSpec,
     seed: u64,
-    connections: Vec<(u32, Option<ConnectionState>)>,
-    free: Vec<u32>,
+    connections: ConnSlots<ConnectionState>,
     dropped: Rc<RefCell<Vec<ConnId>>>,
 }
 
 impl Connections {
     pub(super) fn new(spec: LinkSpec, seed: u64) -> Self {
-        Self { spec, seed, connections: Vec::new(), free: Vec::new(), dropped: Rc::default() }
+        Self { spec, seed, connections: ConnSlots::from(0), dropped: Rc::default() }
     }
 
     /// A new connection for a request with this key.
     pub(super) fn open(&mut self, key: u64) -> Handle {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.connections.push((0, None));
-            u32::try_from(self.connections.len() - 1).expect("so many connections do not fit into memory")
-        });
-        let (generation, state) = &mut self.connections[place as usize];
-        *state = Some(ConnectionState {
+        let id = self.connections.open(ConnectionState {
             waiting: None,
             closed: false,
             limits: 0,
@@ -76,12 +70,11 @@ impl Connections {
             to_service: Timestamp::ZERO,
             to_client: Timestamp::ZERO,
         });
-        Handle { id: ConnId { place, generation: *generation }, dropped: Rc::clone(&self.dropped) }
+        Handle { id, dropped: Rc::clone(&self.dropped) }
     }
 
     pub(super) fn get(&mut self, conn: ConnId) -> Option<&mut ConnectionState> {
-        let (generation, state) = self.connections.get_mut(conn.place as usize)?;
-        state.as_mut().filter(|_| *generation == conn.generation)
+        self.connections.get(conn)
     }
 
     /// The number of a new time-out on this connection, which invalidates earlier ones.
@@ -108,10 +101,7 @@ impl Connections {
     /// Removes the next connection whose client's end was dropped.
     pub(super) fn next_dropped(&mut self) -> Option<ConnId> {
         let conn = self.dropped.borrow_mut().pop()?;
-        let (generation, state) = &mut self.connections[conn.place as usize];
-        *state = None;
-        *generation = generation.wrapping_add(1);
-        self.free.push(conn.place);
+        self.connections.close(conn);
         Some(conn)
     }
 
@@ -138,6 +128,6 @@ impl Connections {
 
     /// Removes all requests under way.
     pub(super) fn take_waiting(&mut self) -> Vec<PendingRequest> {
-        self.connections.iter_mut().filter_map(|(_, state)| state.as_mut()?.waiting.take()).collect()
+        self.connections.iter_mut().filter_map(|state| state.waiting.take()).collect()
     }
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use controllers::{Timestamp, random::mix, seed_for};
+use controllers::{Timestamp, UnixSeconds, random::mix, seed_for};
 
 use super::{
     ConnId, Cx, EventQueue, Identity, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult,
@@ -107,6 +107,7 @@ impl<W: SimServer> Host<'_, W> {
 
     /// Carries out everything that is due now: the plan's events for users before the consequences of others.
     fn turn(&mut self) {
+        self.pool.set_wall(UnixSeconds::in_virtual_time(self.now));
         self.pool.advance(self.now);
         while let Some(user) = self.pool.take(self.now) {
             self.begin(user);

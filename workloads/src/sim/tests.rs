@@ -20,14 +20,16 @@ struct Listener {
     open: Vec<ConnId>,
     queue: VecDeque<(ConnId, Option<SimRequest>)>,
     log: Vec<String>,
+    /// The header lines of each request.
+    headers: Vec<String>,
     close_after: Option<u32>,
     answered: u32,
 }
 
 impl Listener {
     fn new(most: usize, backlog: usize) -> Self {
-        let (open, queue, log) = (Vec::new(), VecDeque::new(), Vec::new());
-        Self { most, backlog, open, queue, log, close_after: None, answered: 0 }
+        let (open, queue, log, headers) = (Vec::new(), VecDeque::new(), Vec::new(), Vec::new());
+        Self { most, backlog, open, queue, log, headers, close_after: None, answered: 0 }
     }
 
     fn note(&mut self, cx: &Cx<'_, SimRequest>, what: &str, conn: ConnId) {
@@ -63,6 +65,7 @@ impl SimServer for Listener {
 
     fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, SimRequest>) {
         self.note(cx, "is asked", asked.conn);
+        self.headers.push(asked.call.headers.to_string());
         match self.queue.iter_mut().find(|(conn, _)| *conn == asked.conn) {
             Some((_, unread)) => *unread = Some(asked),
             None => cx.plan(cx.now() + Duration::from_millis(10), asked),
@@ -277,4 +280,27 @@ fn users_have_a_policy_of_their_own_here_as_well() {
     assert_eq!((ledger.planned, ledger.unsent), (ledger.refused_locally + ledger.sent, 0), "{ledger:?}");
     assert!((4..=10).contains(&ledger.refused_locally), "{ledger:?}");
     assert!(ledger.served > 150 && ledger.served == ledger.sent, "{ledger:?}");
+}
+
+#[test]
+fn a_policy_of_the_users_own_sees_the_hours_go_by() {
+    // Each half hour a user asks, whose level of importance by DAGOR is another one in each hour.
+    let mut plan = plan_of(3 * 3600, 1, ConnectionHabit::PerRequest);
+    if let Users::Url(users) = &mut plan.users {
+        users.think = traces::Think::Constant(Duration::from_secs(1800));
+    }
+    plan.client = Some(ClientSpec {
+        policy: "dagor".to_owned(),
+        settings: controllers::Settings::new(),
+        scope: ClientScope::All,
+        objective: controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
+        renewed_in: Vec::new(),
+    });
+    let mut world = Listener::new(10, 10);
+    ran(&plan, still(3), &mut world);
+    let notes = &world.headers[..6];
+    assert!(notes.iter().all(|note| note.contains("x-note: ")), "{notes:?}");
+    let by_hour = [[&notes[0], &notes[1]], [&notes[2], &notes[3]], [&notes[4], &notes[5]]];
+    assert!(by_hour.iter().all(|[first, second]| first == second), "{notes:?}");
+    assert!(notes[0] != notes[2] && notes[2] != notes[4], "{notes:?}");
 }

@@ -1,4 +1,4 @@
-//! Pages that change something: the shared stage of the paper. What is answered with *done* is in the database.
+//! Pages that change data: the shared stage of the paper. A change that is answered with *done* is in the database.
 
 use http::StatusCode;
 
@@ -9,7 +9,7 @@ use crate::mail::{
     store::{FolderId, NewFolder, Scope},
 };
 
-/// Longest name of a folder, in characters.
+/// The longest name of a folder, in characters.
 const MAX_NAME: usize = 60;
 
 impl Signed<'_> {
@@ -77,7 +77,7 @@ impl Signed<'_> {
     }
 }
 
-/// Control characters, and marks that turn the direction of writing round: a name must look like what it is.
+/// True for control characters, and for marks that reverse the direction of writing: a name must look like what it is.
 fn is_unfit(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
 }

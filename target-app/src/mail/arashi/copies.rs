@@ -1,6 +1,6 @@
-//! Copies of lists that were made before: older than what is in the store, and cheaper (Google SRE, chapter 21: "rely on a local copy
-//! of results that may not be fully up to date but that will be cheaper to use"). Shown where the list itself is refused, or a
-//! policy asks for less than full quality.
+//! Copies of earlier lists: older than the store's data, and cheaper (Google SRE, chapter 21: "rely on a local copy of
+//! results that may not be fully up to date but that will be cheaper to use"). They are shown where the list itself is
+//! refused, or a policy asks for less than full quality.
 
 use std::{
     collections::HashMap,
@@ -10,21 +10,21 @@ use std::{
 
 use crate::mail::store::{Folder, FolderId, ListOrder, Listed, UserId};
 
-/// Most copies that are kept: some 5 KB each.
+/// The largest number of copies: some 5 KB each.
 const MOST: usize = 10_000;
 
-/// The copies. Each belongs to one user, and nobody else is shown it.
+/// The copies. Each belongs to one user, and is shown to no other.
 #[derive(Debug)]
 pub(super) struct Copies {
-    /// Oldest that is shown; zero: none is kept.
+    /// The largest age of a copy that is shown; zero: none is kept.
     oldest: Duration,
     kept: Mutex<HashMap<Which, Copy>>,
 }
 
-/// Whose list, of what, in which order, from which row on.
+/// The key of a list: user, folder, order, first row.
 pub(super) type Which = (UserId, FolderId, ListOrder, u32);
 
-/// A list as it was.
+/// A copy of a list.
 #[derive(Debug, Clone)]
 pub(super) struct Copy {
     made: Instant,
@@ -52,7 +52,7 @@ impl Copies {
         kept.insert(which, Copy { made: now, folders: folders.into(), rows: rows.into() });
     }
 
-    /// The list as it was, if that was not too long ago.
+    /// The copy of the list, if it is new enough.
     pub(super) fn find(&self, which: &Which, now: Instant) -> Option<Copy> {
         if self.oldest.is_zero() {
             return None;

@@ -1,33 +1,33 @@
-//! How much is done for a request.
+//! The amount of work for a request.
 
 use super::route::Page;
 
-/// How much to do for a request. Answers that are less than was asked for, or older, say so: `X-Degraded`.
+/// The amount of work for a request. Answers that are less than was requested, or older, are marked: `X-Degraded`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Quality {
-    /// Everything.
+    /// All work.
     Full,
-    /// Let in by a policy that asks for less, under 1: a search looks through this share of the mail, the newest, and a list is
-    /// shown as it was where there is a copy. The other pages are as usual.
+    /// Admitted by a policy that asks for this quality, under 1: a search covers this share of the mail, the newest,
+    /// and a list is a copy if there is one. Other pages are unaffected.
     Share(f64),
-    /// Refused by its stage, and answered all the same: a list as it was, or a shorter one; a message without its text; no extra
-    /// work.
+    /// Refused by its stage, and answered all the same: a copy of a list, or a shorter one; a message without its text;
+    /// no extra work.
     Reduced,
 }
 
 impl Quality {
-    /// What the figure of a stage means, 0 to 1.
+    /// The quality for a stage's figure, 0 to 1.
     pub(super) fn of(figure: f64) -> Self {
         if figure < 1.0 { Self::Share(figure.max(0.0)) } else { Self::Full }
     }
 
-    /// The share of the mail that a search looks through.
+    /// The share of the mail that a search covers.
     pub(super) fn searched(self) -> f64 {
         if let Self::Share(share) = self { share } else { 1.0 }
     }
 
-    /// The share of its extra operations that a request does. They stand for what it costs: those of a search shrink with what
-    /// it looks through.
+    /// The share of its extra operations that a request does. They stand for its cost: those of a search shrink with
+    /// the part that it covers.
     pub(super) fn of_work(self, page: Page) -> f64 {
         match self {
             Self::Share(share) if page == Page::Search => share,
@@ -37,7 +37,7 @@ impl Quality {
     }
 }
 
-/// How a search says what it looked through, at a figure under 1.
+/// The mark of a search at a figure under 1, which names the part that was searched.
 pub(super) fn newest(figure: f64) -> String {
     format!("newest {:.0}%", (figure.clamp(0.0, 1.0) * 100.0).ceil())
 }

@@ -1,4 +1,4 @@
-//! Pages that change nothing.
+//! Pages that change no data.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::{
     service,
 };
 
-/// Rows of a list at reduced quality.
+/// The number of rows of a list at reduced quality.
 const FEW_ROWS: usize = 3;
 
 impl Signed<'_> {
@@ -22,13 +22,13 @@ impl Signed<'_> {
         self.folders_with(StatusCode::OK, None).await
     }
 
-    /// The list of folders, with something that did not work.
+    /// The list of folders, with the problem of a change that failed.
     pub(super) async fn folders_with(&self, status: StatusCode, problem: Option<&str>) -> Answered {
         let folders = self.store().folders(self.session.user).await?;
         Ok(answer::page(status, pages::folders(&self.frame(None), &folders, problem)))
     }
 
-    /// Below full quality, a list as it was: for no work at all. `None`: there is no copy that is new enough.
+    /// Below full quality, a copy of a list, without any work. `None`: there is no copy that is new enough.
     pub(super) fn as_it_was(&self, page: Page) -> Option<MailAnswer> {
         if self.quality == Quality::Full || page != Page::List {
             return None;
@@ -81,7 +81,7 @@ impl Signed<'_> {
         Ok(self.marked(answer::page(StatusCode::OK, page)))
     }
 
-    /// An answer that is less than was asked for says so.
+    /// Marks an answer that is less than was requested.
     fn marked(&self, page: MailAnswer) -> MailAnswer {
         if self.quality == Quality::Reduced { answer::degraded(page, "reduced") } else { page }
     }
@@ -114,7 +114,7 @@ impl Signed<'_> {
             return Ok(self.missing());
         };
         let folders = self.store().folders(self.session.user).await?;
-        // A foreign number must not come back in the links of the page, not even where it has no effect.
+        // A foreign number must not be repeated in the links of the page, even where it has no effect.
         let folder = folder.filter(|id| folders.iter().any(|folder| folder.id == *id));
         let found = SearchResults { scope, text, start, hits: &hits };
         let frame = Frame { searched: Some((text, scope)), ..self.frame(folder) };

@@ -1,7 +1,7 @@
-//! Addresses, request types, stages, and what each type weighs.
+//! Addresses, request types, stages, and the weight of each type.
 
 use controllers::Kind;
-/// The request types: the nine of the thesis, and the rest. Users know them by the same numbers.
+/// The request types: the nine of the thesis, and the rest. Users use the same numbers.
 pub use workloads::mail::REQUEST_TYPES as KINDS;
 
 use crate::{
@@ -11,13 +11,14 @@ use crate::{
     spec::WorkSpec,
 };
 
-/// What each type costs relative to *show message*: the ratio of their 90th percentiles with 16 users and no control
+/// The cost of each type relative to *show message*: the ratio of their 90th percentiles with 16 users and no control
 /// (USITS'03, figure 9: 0.83, 1.73, 2.37, 0.70, 1.00, 1.00, 8.17 s), the only published measure of it. Folders are
-/// created and deleted in the stage of delete and refile, and weigh the same here. The rest weighs nothing.
+/// created and deleted in the stage of delete and refile, and have the same weight here. The rest has weight 0.
 const WEIGHTS: [f64; 10] = [1.2, 2.5, 3.4, 1.0, 1.4, 1.4, 11.7, 1.4, 1.4, 0.0];
 
-/// How often a request of each type asks for a connection for reading, after its extra operations, which have one turn of their own.
-/// Where that is never, what it reads is read on the connection for changes (plants let it follow the extra operations, on theirs).
+/// The number of uses of a connection for reading by a request of each type, after its extra operations, which have one
+/// use of their own. Where it is 0, the request reads on the connection for changes (plants let it follow the extra
+/// operations, on theirs).
 const TURNS: [u32; 10] = [1, 1, 2, 2, 0, 0, 2, 0, 2, 0];
 
 /// The service's stages. The paper's six dynamic ones keep the names of their request types; delete, refile, create and
@@ -33,7 +34,7 @@ const STAGES: [(&str, Role); 8] = [
     ("misc", Role::Aside),
 ];
 
-/// What can be asked for.
+/// The pages of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Page {
     SignIn,
@@ -73,7 +74,7 @@ impl Page {
         })
     }
 
-    /// Changes something, so never by GET.
+    /// True if the page changes data, so never by GET.
     pub(super) fn is_post(self) -> bool {
         matches!(
             self,
@@ -81,7 +82,7 @@ impl Page {
         )
     }
 
-    /// Index into [`KINDS`] and into [`STAGES`].
+    /// The index into [`KINDS`] and into [`STAGES`].
     fn place(self) -> (u16, usize) {
         match self {
             Self::Login => (0, 1),
@@ -103,7 +104,7 @@ impl Page {
     }
 }
 
-/// Turns at a connection for reading that a request of this type takes, beside that of its extra operations.
+/// The number of uses of a connection for reading by a request of this type, without that of its extra operations.
 pub(super) fn turns(kind: Kind) -> u32 {
     TURNS.get(usize::from(kind.0)).copied().unwrap_or(0)
 }
@@ -117,7 +118,7 @@ pub(super) fn graph() -> Graph {
     Graph::new(&KINDS, &STAGES)
 }
 
-/// Turns the work knob.
+/// Sets the work knob.
 pub(super) fn set_work(knob: &WorkKnob, work: &WorkSpec) -> Result<(), WorkError> {
     let check = |name: &str, value: f64| {
         if value.is_finite() && value >= 0.0 {

@@ -1,4 +1,4 @@
-//! Generated mail is kept between runs, by content: the same specification gives the same file name.
+//! The cache of generated mail, keyed by content: the same specification gives the same file name.
 
 use std::{
     fs::{self, File},
@@ -13,17 +13,17 @@ use crate::private;
 
 use super::{CorpusError, CorpusSpec, VERSION, build};
 
-/// The schema is part of what the file is.
+/// The schema is part of the key.
 const SCHEMA: &str = concat!(
     include_str!("../../../migrations/0001_mail.sql"),
     include_str!("../../../migrations/0002_html_problem.sql")
 );
 
 /// The corpus of this specification: from the cache if it is there, else generated and put there. Blocks. Two processes
-/// that ask for the same corpus generate it once. Do not open the file for writing: take a [`snapshot`].
+/// that request the same corpus generate it once. The file must not be opened for writing: take a [`snapshot`].
 ///
 /// # Errors
-/// As [`build`], and files that cannot be made in `dir`.
+/// The errors of [`build`], and files that cannot be created in `dir`.
 pub fn cached(spec: &CorpusSpec, dir: &Path) -> Result<PathBuf, CorpusError> {
     spec.check()?;
     let at = |path: &Path| {
@@ -42,14 +42,14 @@ pub fn cached(spec: &CorpusSpec, dir: &Path) -> Result<PathBuf, CorpusError> {
     let unfinished = dir.join(format!("{name}.unfinished"));
     remove_database(&unfinished).map_err(at(&unfinished))?;
     block_on_build(spec, &unfinished)?;
-    // Synced before it gets its name: a power cut must not leave a torn file under a name that promises a whole one.
+    // Synced before the rename: a power cut must not leave a torn file under a name that promises a complete one.
     File::open(&unfinished).and_then(|file| file.sync_all()).map_err(at(&unfinished))?;
     fs::rename(&unfinished, &path).map_err(at(&path))?;
     File::open(dir).and_then(|dir| dir.sync_all()).map_err(at(dir))?;
     Ok(path)
 }
 
-/// A copy of the corpus for one arm to change; whatever was at `to` goes. Shares the blocks where the file system can.
+/// Copies the corpus for one arm to change; replaces any file at `to`. Shares the blocks where the file system can.
 ///
 /// # Errors
 /// If the copy cannot be made.
@@ -59,7 +59,7 @@ pub fn snapshot(corpus: &Path, to: &Path) -> Result<(), CorpusError> {
     private::copy(corpus, to).map_err(at)
 }
 
-/// Removes a database with the files that SQLite keeps beside it: an old log beside a new database would be applied.
+/// Removes a database with the additional files of SQLite: an old log would be applied to a new database.
 fn remove_database(path: &Path) -> io::Result<()> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
@@ -79,7 +79,7 @@ fn file_name(spec: &CorpusSpec) -> String {
     format!("mail-{}-users-{hex}", spec.users)
 }
 
-/// On a thread of its own, so that it can be called from inside a runtime too.
+/// Builds on a thread of its own, so that it can also be called from inside a runtime.
 fn block_on_build(spec: &CorpusSpec, path: &Path) -> Result<(), CorpusError> {
     let run = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();

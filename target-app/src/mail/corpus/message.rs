@@ -1,8 +1,8 @@
 //! One generated message.
 //!
-//! Sizes follow a mixture of two lognormals, which gives about the median, mean, 90th and 99th percentile of the public
-//! collections that it is modelled on (in bytes: SpamAssassin easy-ham-1: 3099, 3386, 5317, 11 680; a kernel list of
-//! 12 794 messages: 2392, 3166, 4200, 17 495).
+//! Sizes follow a mixture of two lognormals, which gives approximately the median, mean, 90th and 99th percentile of
+//! the public collections that it is modelled on (in bytes: SpamAssassin easy-ham-1: 3099, 3386, 5317, 11 680; a kernel
+//! list of 12 794 messages: 2392, 3166, 4200, 17 495).
 
 use std::fmt::Write as _;
 
@@ -16,24 +16,24 @@ use crate::mail::{
     store::{NewAttachment, NewMessage},
 };
 
-/// Median and sigma of most messages.
+/// Median (bytes) and sigma of most messages.
 const USUAL: (f64, f64) = (2650.0, 0.45);
-/// Median and sigma of the rest.
+/// Median (bytes) and sigma of the large messages.
 const LARGE: (f64, f64) = (9000.0, 0.7);
-/// The rest's share.
+/// The share of large messages.
 const LARGE_SHARE: f64 = 0.04;
-/// Half of the large ones are large because something is attached: 2 % of all. (In the collection 92 of 2499 messages
-/// are multipart.)
+/// The share of large messages that are large because of an attachment: 2 % of all. (In the collection 92 of 2499
+/// messages are multipart.)
 const ATTACHED_SHARE_OF_LARGE: f64 = 0.5;
 /// Share of messages with HTML. (12 of 2499 in the collection, of the year 2002; mail has more since.)
 const HTML_SHARE: f64 = 0.02;
 /// Share of replies. (1266 of 2499 in the collection.)
 const REPLY_SHARE: f64 = 0.5;
-/// Smallest and largest message, bytes: of easy-ham-1 and of the kernel list.
+/// The smallest and the largest message, bytes: of easy-ham-1 and of the kernel list.
 const SIZE: (f64, f64) = (700.0, 467_770.0);
-/// When the first message came (1 January 1999), seconds since 1970.
+/// The arrival of the first message (1 January 1999), seconds since 1970.
 const FIRST_DATE: i64 = 915_148_800;
-/// Over how many seconds they came: four years.
+/// The period of arrivals, seconds: four years.
 const SPAN: i64 = 4 * 365 * 86_400;
 /// Columns at which text is wrapped.
 const COLUMNS: usize = 72;
@@ -87,7 +87,7 @@ impl Messages {
         let html = if with_html { html::clean(&as_html(&subject, &text)).ok().map(|clean| clean.html) } else { None };
         let mut attachments = Vec::new();
         if attached {
-            // Base64 makes four bytes of three on the wire, which is where sizes are counted.
+            // Base64 turns three bytes into four on the wire, where sizes are counted.
             let content = (0..(room - in_text) * 3 / 4).map(|_| random.next_u64() as u8).collect();
             let name = format!("{}-{}.dat", word(random), self.number);
             attachments.push(NewAttachment { name, kind: "application/octet-stream".to_owned(), content });
@@ -109,7 +109,7 @@ impl Messages {
     }
 }
 
-/// Lognormal with this median, by the method of Box and Muller.
+/// A lognormal draw with this median, by the method of Box and Muller.
 pub(super) fn lognormal(random: &mut impl Random, median: f64, sigma: f64) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.uniform()));
     let normal = radius * libm::cos(std::f64::consts::TAU * random.uniform());
@@ -135,7 +135,7 @@ fn subject(random: &mut Seeded, list: &str) -> String {
     subject
 }
 
-/// Text of about this many bytes: paragraphs of wrapped lines, some quoted, now and then a link.
+/// Text of about this number of bytes: paragraphs of wrapped lines, some quoted, now and then a link.
 fn text(random: &mut Seeded, bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + COLUMNS);
     while text.len() < bytes {

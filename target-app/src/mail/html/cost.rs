@@ -1,11 +1,11 @@
-//! What HTML costs to clean, and the bound on it.
+//! The cost of cleaning HTML, and its bound.
 //!
-//! Parsing is linear for what people write and quadratic for much that they do not: many tags make the parser walk all elements that
-//! are open, styles left open are opened again in every block, a tag's attributes are compared with each other, and so on. Half a
-//! megabyte of these takes minutes. Which tags do that is decided by rules of the parser that no list of names gets right, so
-//! it is asked: the HTML is parsed once before it is cleaned, into a tree that keeps nothing but counts every step that the parser
-//! takes in it, and the parsing ends where the steps are used up. A clock would do too, and would give another result on a busy
-//! machine.
+//! Parsing is linear for HTML as people write it and quadratic for much other HTML: many tags make the parser walk all
+//! open elements, styles left open are opened again in every block, a tag's attributes are compared with each other,
+//! and so on. Half a megabyte of these takes minutes. The rules of the parser decide which tags do that, and no list of
+//! names gets them right. So the cost is measured: the HTML is parsed once before it is cleaned, into a tree that keeps
+//! no content but counts every step that the parser takes in it, and parsing ends when the steps are used up. A clock
+//! would also work, but would give another result on a busy machine.
 
 mod attributes;
 mod tree;
@@ -31,23 +31,24 @@ use super::HtmlError;
 
 /// The deepest nesting that is cleaned, in elements.
 pub const MAX_DEPTH: usize = 512;
-/// The most attributes of a tag.
+/// The largest number of attributes of a tag.
 pub const MAX_ATTRIBUTES: usize = 1000;
-/// The most steps that a message's HTML may take, over all rounds of cleaning: some 10 ns each, with what cleaning adds.
+/// The largest number of steps for a message's HTML, over all rounds of cleaning: some 10 ns each, including the
+/// cleaning.
 pub const MAX_WORK: usize = 8_000_000;
 
-/// Steps that a token takes beside those in the tree.
+/// Steps of a token outside of the tree.
 const TOKEN: usize = 20;
-/// Steps of reading and writing a character reference.
+/// Steps to read and write a character reference.
 const REFERENCE: usize = 60;
-/// Bytes that are read in the time of a step.
+/// The number of bytes read in the time of a step.
 const BYTES: usize = 8;
-/// Attributes that are compared in the time of a step.
+/// The number of attributes compared in the time of a step.
 const COMPARED: usize = 8;
-/// Steps of comparing an attribute of a style with that of another one.
+/// Steps to compare an attribute of a style with that of another one.
 const STYLE_ATTRIBUTE: usize = 16;
 
-/// What may still be spent on one message.
+/// The remaining budget of a message.
 #[derive(Debug)]
 pub(super) struct Budget(usize);
 
@@ -56,7 +57,8 @@ impl Budget {
         Self(MAX_WORK)
     }
 
-    /// Takes what it costs to parse this HTML, as the inside of a `<div>` as the cleaner does, or says why it is not to be cleaned.
+    /// Charges the cost of parsing this HTML, as the inside of a `<div>` as the cleaner does, or returns why it must
+    /// not be cleaned.
     pub(super) fn pay_for(&mut self, html: &str) -> Result<(), HtmlError> {
         let tokenizer = tokenizer(self.0);
         let watched = &tokenizer.sink;
@@ -71,7 +73,7 @@ impl Budget {
             watched.told.set(false);
             queue.push_back(StrTendril::from_slice(piece));
             while !matches!(tokenizer.feed(&queue), TokenizerResult::Done) {}
-            // A token that a `<` has set free is of what stood before it.
+            // A token that a `<` has completed belongs to the text before it.
             if watched.told.get() && piece != "<" {
                 attributes = Attributes::default();
             }
@@ -83,8 +85,8 @@ impl Budget {
     }
 }
 
-/// Cuts so that nothing but `<` itself, what follows up to the next one, and what ends in `>` is a piece: a tag begins with a piece, and
-/// its token comes with the end of one.
+/// Cuts HTML into pieces: a `<`, the text up to the next one, and text that ends in `>`. So a tag begins with a piece,
+/// and its token comes with the end of one.
 fn pieces(html: &str) -> impl Iterator<Item = &str> {
     html.split_inclusive(['<', '>']).flat_map(|piece| match piece.strip_suffix('<') {
         Some(before) => [before, "<"],
@@ -103,10 +105,10 @@ fn tokenizer(budget: usize) -> Tokenizer<Watched> {
     )
 }
 
-/// The tree builder, which hears no more once the budget is spent.
+/// The tree builder, which receives no more tokens once the budget is spent.
 struct Watched {
     builder: TreeBuilder<Node, Tree>,
-    /// Whether a token has come.
+    /// True once a token has come.
     told: Cell<bool>,
 }
 
@@ -122,12 +124,12 @@ impl Watched {
         self.tree().is_spent().then_some(HtmlError::TooCostly)
     }
 
-    /// What a tag costs before and beside the tree.
+    /// Charges the cost of a tag outside of the tree.
     fn pay_for_tag(&self, tag: &Tag) {
         let attributes = tag.attrs.len();
         self.tree().spend(attributes * attributes / COMPARED);
         if tag.kind == TagKind::StartTag && is_style(&tag.name) {
-            // It is compared with all styles that are open, which are as many as there are elements at most.
+            // It is compared with all open styles, of which there are at most as many as elements.
             self.tree().spend(self.tree().depth_now() * (1 + STYLE_ATTRIBUTE * attributes));
         }
     }
@@ -160,8 +162,8 @@ impl TokenSink for Watched {
     }
 }
 
-/// Elements that are opened again in the next block if the block that they were opened in ends before them: "formatting" in the
-/// standard.
+/// True for an element that is opened again in the next block if the block that it was opened in ends before it:
+/// "formatting" in the standard.
 fn is_style(name: &LocalName) -> bool {
     matches!(
         *name,

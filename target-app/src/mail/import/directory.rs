@@ -3,26 +3,21 @@
 use std::path::Path;
 
 use super::{
-    ImportOptions, ImportProblem, ImportReason, RawMail, files,
+    ImportOptions, ImportProblem, ImportReason, Messages, files,
     listing::{Entry, entries},
     maildir, mbox, names,
 };
 
-/// People do not nest folders deeper, and every level holds a list of names.
+/// The deepest nesting: people do not nest folders deeper, and every level holds a list of names.
 const MAX_DEPTH: usize = 16;
 
-/// The messages of a folder and those below, a folder at a time.
-pub(super) fn read(
-    path: &Path,
-    options: ImportOptions,
-) -> impl Iterator<Item = Result<RawMail, ImportProblem>> + Send + use<> {
+/// The messages of a folder and its subfolders, one folder at a time.
+pub(super) fn read(path: &Path, options: ImportOptions) -> Messages {
     let name = names::folder(&path.file_name().unwrap_or_default().to_string_lossy());
     walk(path, name, String::new(), MAX_DEPTH, options)
 }
 
-type Messages = Box<dyn Iterator<Item = Result<RawMail, ImportProblem>> + Send>;
-
-/// `folder`: what single messages here are in; `above`: what is put before names of folders below.
+/// `folder`: the folder of single messages here; `above`: the prefix of the names of folders below.
 fn walk(path: &Path, folder: String, above: String, levels: usize, options: ImportOptions) -> Messages {
     if levels == 0 {
         return one(ImportProblem::of_file(path, ImportReason::TooDeep { limit: MAX_DEPTH }));

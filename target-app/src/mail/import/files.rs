@@ -12,7 +12,7 @@ use super::{
 };
 use crate::mail::parse::envelope_date;
 
-/// What a file that a person named is.
+/// The kind of a file that a person named.
 pub(super) fn open(path: &Path, options: ImportOptions) -> Result<MailSource, OpenError> {
     let unreadable = |source| OpenError::Unreadable { path: path.to_owned(), source };
     let start = start_of(path).map_err(unreadable)?;
@@ -31,8 +31,8 @@ pub(super) fn open(path: &Path, options: ImportOptions) -> Result<MailSource, Op
     Ok(MailSource { kind: SourceKind::Message, messages: Box::new(std::iter::once(one)) })
 }
 
-/// Whether a file in a folder of files holds several messages: by its name, or by two separators in it. (A collection
-/// with a file per message can keep each one's separator line.)
+/// True if a file in a folder of files contains several messages: by its name, or by two separators in it. (A
+/// collection with a file per message can keep each one's separator line.)
 pub(super) fn is_mbox(path: &Path) -> io::Result<bool> {
     if has_mbox_name(path) {
         return Ok(true);
@@ -40,12 +40,12 @@ pub(super) fn is_mbox(path: &Path) -> io::Result<bool> {
     if !starts_like_mbox(&start_of(path)?) {
         return Ok(false);
     }
-    // Only separators are looked for, so that no message needs to be held.
+    // Only separators are searched, so that no message need be held.
     let options = ImportOptions { max_bytes: 0, ..ImportOptions::default() };
     Ok(mbox::read(path, String::new(), options)?.take(2).count() == 2)
 }
 
-/// A file that is a message, without the separator line that it may start with.
+/// A file that is a message, without a separator line at its start.
 pub(super) fn message(path: &Path, folder: String, options: ImportOptions) -> Result<RawMail, ImportProblem> {
     let place = MailPlace { path: path.to_owned(), message: None };
     let (mut raw, changed) = match read_up_to(path, options.max_bytes as u64 + 1) {
@@ -64,7 +64,7 @@ pub(super) fn message(path: &Path, folder: String, options: ImportOptions) -> Re
     Ok(RawMail { folder, raw, place, received, seen: false })
 }
 
-/// At most `limit` bytes of a file, and when it was changed.
+/// At most `limit` bytes of a file, and the time of its last change.
 fn read_up_to(path: &Path, limit: u64) -> io::Result<(Vec<u8>, Option<i64>)> {
     let file = File::open(path)?;
     let changed = file.metadata()?.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -87,7 +87,7 @@ fn starts_like_mbox(start: &[u8]) -> bool {
     start.trim_ascii_start().starts_with(b"From ")
 }
 
-/// A header's name and a colon.
+/// True for the start of a message: a header's name and a colon.
 fn starts_like_message(start: &[u8]) -> bool {
     let line = start.trim_ascii_start().split(|b| *b == b'\n').next().unwrap_or_default();
     let name = line.split(|b| *b == b':').next().unwrap_or_default();

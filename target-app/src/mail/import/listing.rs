@@ -1,16 +1,16 @@
-//! What lies in a folder, in the order in which it is read.
+//! The content of a folder, in the order of reading.
 
 use std::path::{Path, PathBuf};
 
 use super::ImportProblem;
 
-/// Something in a folder.
+/// An entry of a folder.
 pub(super) enum Entry {
     File(PathBuf),
     Directory(PathBuf),
 }
 
-/// What is in a folder, by name. `hidden`: only names that start with a dot; else only names that do not.
+/// The entries of a folder, by name. `hidden`: only names that start with a dot; else only names that do not.
 pub(super) fn entries(path: &Path, hidden: bool) -> impl Iterator<Item = Result<Entry, ImportProblem>> + Send + use<> {
     let mut found = Vec::new();
     let listed = std::fs::read_dir(path).and_then(|listing| {
@@ -42,7 +42,7 @@ impl Entry {
     }
 }
 
-/// Message 9 before message 10: MH and others name files by number.
+/// Sorts message 9 before message 10: MH and others name files by number.
 fn by_number(path: &Path) -> (usize, &std::ffi::OsStr) {
     let name = path.file_name().unwrap_or_default();
     let is_number = name.as_encoded_bytes().iter().all(u8::is_ascii_digit);

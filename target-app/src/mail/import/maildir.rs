@@ -1,4 +1,4 @@
-//! A folder with `cur` (looked at) and `new` (not yet), a file per message, and subfolders `.Name` beside them.
+//! A maildir: a folder with `cur` (seen) and `new` (unseen), a file per message, and subfolders `.Name`.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,7 @@ pub(super) fn read(
     }))
 }
 
-/// The folder that a maildir is: its name, if it is a subfolder of another that was named by itself (`Maildir/.Sent`).
+/// The name of a maildir's folder, if it is a subfolder of another that was named by itself (`Maildir/.Sent`).
 fn own_folder(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_subfolder = name.starts_with('.') && path.parent().is_some_and(is_maildir);

@@ -1,9 +1,9 @@
-//! Files with messages behind each other, each after a line that starts with "From ".
+//! Files with consecutive messages, each after a line that starts with "From ".
 //!
 //! A message starts at such a line if it is the first of the file or follows an empty line, as writers of the format
-//! take care of, or if the line ends in a date as separators do: some writers forget the empty line. Within a message,
-//! writers put a `>` before lines that start with "From ", and the better ones before those that start with `>From ` too.
-//! Lengths that some writers state in headers instead are not believed: they are wrong as soon as anybody edits the file.
+//! ensure, or if the line ends in a date as separators do: some writers omit the empty line. Within a message, writers
+//! put a `>` before lines that start with "From ", and the better ones before those that start with `>From ` too.
+//! Lengths that some writers state in headers instead are ignored: they are wrong as soon as the file is edited.
 
 use std::{
     fs::File,
@@ -14,28 +14,28 @@ use std::{
 use super::{ImportOptions, ImportProblem, ImportReason, MailPlace, RawMail, names};
 use crate::mail::parse::envelope_date;
 
-/// How lines that would look like a separator are quoted within a message.
+/// The quoting of lines within a message that would look like a separator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quoting {
-    /// One `>` before `>`s and "From " (mboxrd), so that reading takes exactly one away and nothing is ambiguous.
+    /// One `>` before `>`s and "From " (mboxrd), so that reading removes exactly one and nothing is ambiguous.
     #[default]
     Reversible,
-    /// A `>` before "From " only (mboxo): reading takes it from `>From ` and leaves `>>From ` alone.
+    /// A `>` before "From " only (mboxo): reading removes it from `>From ` and leaves `>>From ` unchanged.
     Simple,
-    /// Not at all, as after "Content-Length" headers: nothing is taken away.
+    /// No quoting, as with "Content-Length" headers: nothing is removed.
     None,
 }
 
 /// Longer lines are read in pieces of this many bytes.
 const PIECE: u64 = 8 << 10;
 
-/// The messages of an mbox file, or of anything that reads like one.
+/// The messages of an mbox file, or of any stream in its format.
 pub(super) struct Mbox<R> {
     reader: R,
     options: ImportOptions,
     path: PathBuf,
     folder: String,
-    /// A separator that was read ahead: the message that it starts comes next.
+    /// A separator that was read ahead: the message after it comes next.
     separator: Option<Vec<u8>>,
     number: u64,
     piece: Vec<u8>,
@@ -73,25 +73,33 @@ impl<R: BufRead> Mbox<R> {
         Ok(self.reader.by_ref().take(PIECE).read_until(b'\n', &mut self.piece)? > 0)
     }
 
-    /// Reads up to the first separator.
-    fn start(&mut self) -> Option<Result<RawMail, ImportProblem>> {
-        self.state = State::Reading;
-        let (mut before, mut blank, mut starts_line) = (0, true, true);
-        loop {
-            match self.next_piece() {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => return self.fail(error),
-            }
+    /// Reads up to the next separator, or to the end. `each` gets every piece before it, and whether a line starts with
+    /// the piece; `blank`: the line before is empty. Says whether the last line is.
+    fn up_to_separator(&mut self, mut blank: bool, mut each: impl FnMut(&[u8], bool)) -> io::Result<bool> {
+        let mut starts_line = true;
+        while self.next_piece()? {
             if starts_line && is_separator(&self.piece, blank) {
                 self.separator = Some(self.piece.clone());
                 break;
             }
-            if !self.piece.iter().all(u8::is_ascii_whitespace) {
-                before += self.piece.len() as u64;
-            }
-            starts_line = self.piece.ends_with(b"\n");
+            each(&self.piece, starts_line);
             blank = starts_line && is_blank(&self.piece);
+            starts_line = self.piece.ends_with(b"\n");
+        }
+        Ok(blank)
+    }
+
+    /// Reads up to the first separator.
+    fn start(&mut self) -> Option<Result<RawMail, ImportProblem>> {
+        self.state = State::Reading;
+        let mut before = 0;
+        let read = self.up_to_separator(true, |piece, _| {
+            if !piece.iter().all(u8::is_ascii_whitespace) {
+                before += piece.len() as u64;
+            }
+        });
+        if let Err(error) = read {
+            return self.fail(error);
         }
         (before > 0).then(|| Err(self.problem(ImportReason::BeforeFirst { bytes: before })))
     }
@@ -99,27 +107,20 @@ impl<R: BufRead> Mbox<R> {
     /// Reads from a separator, which was read already, to the next.
     fn message(&mut self, separator: &[u8]) -> Option<Result<RawMail, ImportProblem>> {
         self.number += 1;
-        let mut raw = Vec::new();
-        let (mut too_long, mut blank, mut starts_line) = (false, false, true);
-        loop {
-            match self.next_piece() {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(error) => return self.fail(error),
-            }
-            if starts_line && is_separator(&self.piece, blank) {
-                self.separator = Some(self.piece.clone());
-                break;
-            }
-            let line = if starts_line { unquoted(&self.piece, self.options.quoting) } else { &self.piece };
+        let (mut raw, mut too_long) = (Vec::new(), false);
+        let ImportOptions { quoting, max_bytes } = self.options;
+        let read = self.up_to_separator(false, |piece, starts_line| {
+            let line = if starts_line { unquoted(piece, quoting) } else { piece };
             // One more for the empty line that follows each message and is not part of it.
-            too_long |= raw.len() + line.len() > self.options.max_bytes.saturating_add(2);
+            too_long |= raw.len() + line.len() > max_bytes.saturating_add(2);
             if !too_long {
                 raw.extend_from_slice(line);
             }
-            blank = starts_line && is_blank(&self.piece);
-            starts_line = self.piece.ends_with(b"\n");
-        }
+        });
+        let blank = match read {
+            Ok(blank) => blank,
+            Err(error) => return self.fail(error),
+        };
         if blank {
             let end = raw.strip_suffix(b"\r\n").or(raw.strip_suffix(b"\n")).map_or(raw.len(), <[u8]>::len);
             raw.truncate(end);
@@ -165,7 +166,7 @@ impl<R: BufRead> Iterator for Mbox<R> {
     }
 }
 
-/// Whether a line starts a message. None is so long that it comes in pieces.
+/// True if a line starts a message. Such a line is never so long that it comes in pieces.
 fn is_separator(line: &[u8], after_blank: bool) -> bool {
     line.starts_with(b"From ")
         && (line.len() as u64) < PIECE
@@ -186,7 +187,7 @@ fn unquoted(line: &[u8], quoting: Quoting) -> &[u8] {
     }
 }
 
-/// The folder that an mbox file is.
+/// The folder of an mbox file.
 pub(super) fn folder_of(path: &Path) -> String {
     names::folder(&path.file_stem().unwrap_or_default().to_string_lossy())
 }

@@ -1,24 +1,24 @@
-//! What a change came to.
+//! The page after a change.
 
 use maud::{Markup, html};
 
 use super::{Frame, count, page};
 use crate::mail::store::FolderId;
 
-/// A change that has happened.
+/// A completed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// Messages are gone.
+    /// Messages were deleted.
     Delete,
-    /// Messages are in another folder.
+    /// Messages were refiled.
     Refile,
-    /// A folder is there.
+    /// A folder was created.
     CreateFolder,
-    /// A folder is gone, with its messages.
+    /// A folder was deleted, with its messages.
     DeleteFolder,
 }
 
-/// The page after a change. `back` is the folder to go on with.
+/// The page after a change. `back` is the folder to continue with.
 #[must_use]
 pub fn done(frame: &Frame<'_>, done: Done, number: u64, back: Option<FolderId>) -> Markup {
     let mark = match done {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{Frame, count, page};
 use crate::mail::store::Folder;
 
-/// All folders with their number of messages, and what can be done with them.
+/// All folders with their number of messages, and their actions.
 #[must_use]
 pub fn folders(frame: &Frame<'_>, folders: &[Folder], problem: Option<&str>) -> Markup {
     page(
@@ -33,7 +33,7 @@ pub fn folders(frame: &Frame<'_>, folders: &[Folder], problem: Option<&str>) -> 
     )
 }
 
-/// A folder with mail in it goes only after a second thought: a box to tick first.
+/// The form that deletes a folder: with mail in it, a box must be ticked first.
 fn delete_form(frame: &Frame<'_>, folder: &Folder) -> Markup {
     html! {
         form data-do="deletefolder" method="post" action="/deletefolder" class="row" {

@@ -1,4 +1,4 @@
-//! Lists of messages: a folder, and what a search found.
+//! Lists of messages: of a folder, and of search results.
 
 use maud::{Markup, html};
 
@@ -8,11 +8,11 @@ use crate::mail::store::{Direction, Folder, Hits, ListOrder, Listed, PAGE_ROWS, 
 /// A part of a folder.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
-    /// Which folder.
+    /// The folder.
     pub folder: &'a Folder,
-    /// In which order.
+    /// The order of the list.
     pub order: ListOrder,
-    /// Number of the first row.
+    /// The number of the first row.
     pub start: u32,
     /// The rows.
     pub rows: &'a [Listed],
@@ -76,14 +76,14 @@ pub fn messages(frame: &Frame<'_>, shown: Shown<'_>, folders: &[Folder]) -> Mark
     )
 }
 
-/// A search and what it found.
+/// A search and its results.
 #[derive(Debug, Clone, Copy)]
 pub struct SearchResults<'a> {
-    /// Where.
+    /// The scope of the search.
     pub scope: Scope,
-    /// What was searched for.
+    /// The text searched for.
     pub text: &'a str,
-    /// Number of the first row.
+    /// The number of the first row.
     pub start: u32,
     /// One page of hits.
     pub hits: &'a Hits,
@@ -111,7 +111,7 @@ pub fn search(frame: &Frame<'_>, found: SearchResults<'_>, folders: &[Folder]) -
         Scope::All => "all folders",
         Scope::Folder(id) => folders.iter().find(|folder| folder.id == id).map_or("a folder", |f| &f.name),
     };
-    // Where a hit lies is news only where all folders were searched.
+    // The folder of a hit is shown only where all folders were searched.
     let name_of = |row: &Listed| {
         let folder = folders.iter().find(|folder| scope == Scope::All && folder.id == row.folder);
         folder.map(|folder| folder.name.as_str())
@@ -153,7 +153,7 @@ pub fn search(frame: &Frame<'_>, found: SearchResults<'_>, folders: &[Folder]) -
     )
 }
 
-/// How many messages were found: all of them are counted only if they were all looked for.
+/// The number of messages found: known only if all of them were searched.
 fn number(found: SearchResults<'_>) -> Markup {
     let SearchResults { start, hits, .. } = found;
     let seen = i64::from(start) + hits.rows.len() as i64;
@@ -164,7 +164,7 @@ fn number(found: SearchResults<'_>) -> Markup {
     }
 }
 
-/// A row; `place` is the name of the folder that it lies in, where that is to be said.
+/// A row; `place` is the name of its folder, if that is to be shown.
 fn one(frame: &Frame<'_>, row: &Listed, place: Option<&str>) -> Markup {
     html! {
         tr {
@@ -185,7 +185,7 @@ fn one(frame: &Frame<'_>, row: &Listed, place: Option<&str>) -> Markup {
     }
 }
 
-/// The buttons that work on chosen messages. Refile is offered if there is somewhere to go.
+/// The buttons for chosen messages. Refile is offered if there is another folder.
 pub(super) fn actions(folders: &[Folder], from: Scope) -> Markup {
     let others = || folders.iter().filter(move |folder| from != Scope::Folder(folder.id));
     html! {
@@ -213,7 +213,7 @@ fn pager(previous: Option<&str>, next: Option<&str>, place: &Markup) -> Markup {
     }
 }
 
-/// How an order is written in links.
+/// The name of a sort key in links.
 fn sort_name(by: Sort) -> &'static str {
     match by {
         Sort::Date => "date",
@@ -236,14 +236,14 @@ fn turned(direction: Direction) -> Direction {
     }
 }
 
-/// Newest first, but names from A to Z.
+/// The first direction of a sort key: newest first, but names from A to Z.
 fn first_direction(by: Sort) -> Direction {
     if by == Sort::Date { Direction::Descending } else { Direction::Ascending }
 }
 
-/// Reads an order from a link; what it does not say or know is as usual.
+/// Parses an order from a link; missing or unknown parts have their defaults.
 impl ListOrder {
-    /// From the fields `sort` and `dir`.
+    /// The order in the fields `sort` and `dir`.
     #[must_use]
     pub fn from_names(sort: Option<&str>, direction: Option<&str>) -> Self {
         let by = match sort {

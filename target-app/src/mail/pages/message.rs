@@ -1,4 +1,4 @@
-//! One message.
+//! The page of one message.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use crate::mail::{
     store::{EntryId, Folder, Message, Scope},
 };
 
-/// The style of HTML mail inside of its frame. The frame may load nothing, so it is written into the page; the policy of
-/// the page allows this one by its hash.
+/// The style of HTML mail inside of its frame. The frame may load nothing, so the style is written into the page; the
+/// policy of the page allows it by its hash.
 const MAIL_STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:12px;overflow-wrap:anywhere}\
                           blockquote{margin-left:0;padding-left:12px;border-left:3px solid #8888}\
                           pre{white-space:pre-wrap}";
@@ -19,7 +19,7 @@ const MAIL_STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;margin:12px;ov
 /// SHA-256 of [`MAIL_STYLE`] as a source expression of a content security policy.
 pub const MAIL_STYLE_HASH: &str = "sha256-fggQFl9QJUrGo5oeTY1TGrBs92b0iBI8XbWmWtoblFY=";
 
-/// A message in full, with what can be done with it.
+/// A complete message, with its actions.
 #[must_use]
 pub fn message(frame: &Frame<'_>, folder: &Folder, entry: EntryId, message: &Message, folders: &[Folder]) -> Markup {
     let title = subject(&message.subject);
@@ -81,7 +81,8 @@ pub fn message(frame: &Frame<'_>, folder: &Folder, entry: EntryId, message: &Mes
     )
 }
 
-/// Clean HTML, if the message has any, or why it is not shown. What an older version of the rules cleaned is cleaned again.
+/// Clean HTML, if the message has any, or the reason that it is not shown. HTML cleaned by an older version of the
+/// rules is cleaned again.
 fn html_of(message: &Message) -> Result<Option<Cow<'_, str>>, Cow<'_, str>> {
     match (message.html.as_deref(), message.html_problem.as_deref()) {
         (Some(stored), _) if message.html_version == html::VERSION => Ok(Some(stored.into())),
@@ -94,9 +95,9 @@ fn html_of(message: &Message) -> Result<Option<Cow<'_, str>>, Cow<'_, str>> {
     }
 }
 
-/// HTML mail in a frame of its own. Cleaning has made it harmless; this is the second wall: in the frame nothing runs,
-/// nothing loads, no form is sent, and it is of no origin, so that it can reach nothing of the page round it. All that
-/// it may do is to open a link outside.
+/// HTML mail in a frame of its own. Cleaning has made it harmless; this is the second line of defence: in the frame
+/// nothing runs, nothing loads, no form is sent, and it has no origin, so that it cannot access the page around it. All
+/// that it may do is to open a link outside.
 fn framed(clean: &str) -> Markup {
     let inside = html! {
         (DOCTYPE)
@@ -151,7 +152,7 @@ mod tests {
         assert_eq!(MAIL_STYLE_HASH.strip_prefix("sha256-").expect("prefix"), base64(&digest));
     }
 
-    /// Enough of base64 for a digest of 32 bytes.
+    /// Base64 for a digest of 32 bytes.
     fn base64(bytes: &[u8]) -> String {
         const DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
         let mut text = String::new();

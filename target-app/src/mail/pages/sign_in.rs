@@ -1,10 +1,10 @@
-//! The way in.
+//! The sign-in page, and the first page after it.
 
 use maud::{Markup, html};
 
 use super::{Frame, page, plain};
 
-/// The sign-in page, with what went wrong last time.
+/// The sign-in page, with the error of the last attempt.
 #[must_use]
 pub fn sign_in(problem: Option<&str>) -> Markup {
     plain(

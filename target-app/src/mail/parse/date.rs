@@ -1,11 +1,11 @@
-//! When a message was sent. Dates in mail are often wrong: a year counted from 1900, no time zone, the clock of a
-//! machine that was never set, or nothing at all.
+//! The date of a message. Dates in mail are often wrong: a year counted from 1900, no time zone, the clock of a machine
+//! that was never set, or none at all.
 
 use mail_parser::{DateTime, HeaderName, HeaderValue, Message};
 
 use super::DateSource;
 
-/// Mail began about then, and a clock that was never set says 1970.
+/// The earliest year: mail began about then, and a clock that was never set says 1970.
 const FIRST_YEAR: u16 = 1971;
 const LAST_YEAR: u16 = 2099;
 
@@ -27,18 +27,18 @@ fn first<'a>(headers: &'a Message<'_>, name: HeaderName<'static>) -> Option<&'a 
     headers.header_values(name).find_map(HeaderValue::as_text)
 }
 
-/// A date as headers write it: RFC 5322 with or without a time zone, or as the C library prints it.
+/// Parses a date in a header: RFC 5322 with or without a time zone, or in the format of the C library.
 fn stated(text: &str) -> Option<i64> {
     let text = text.get(..text.len().min(200)).unwrap_or_default().trim();
-    // C's order first: the parser takes its hours for a year.
+    // C's format first: the parser would take its hours for a year.
     envelope_date(text).or_else(|| {
         let zoned = DateTime::parse_rfc822(text).or_else(|| DateTime::parse_rfc822(&format!("{text} +0000")));
         zoned.and_then(plausible)
     })
 }
 
-/// The date of an mbox separator line or of anything else that ends like `Mon Jul  8 12:08:34 2002`, with or without a
-/// time zone about the year. Seconds since 1970; read as UTC unless the zone is a number.
+/// The date of an mbox separator line or of any other text that ends like `Mon Jul  8 12:08:34 2002`, with or without a
+/// time zone around the year. Seconds since 1970; read as UTC unless the zone is a number.
 #[must_use]
 pub fn envelope_date(line: &str) -> Option<i64> {
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -66,7 +66,7 @@ pub fn envelope_date(line: &str) -> Option<i64> {
     plausible(date).map(|utc| utc - zone)
 }
 
-/// `+0200` in seconds.
+/// Parses `+0200` to seconds.
 fn offset(word: &str) -> Option<i64> {
     let sign = match word.as_bytes().first()? {
         b'+' => 1,
@@ -78,9 +78,9 @@ fn offset(word: &str) -> Option<i64> {
     Some(sign * (number / 100 * 3600 + number % 100 * 60))
 }
 
-/// Seconds since 1970, if it can be a date at all.
+/// Seconds since 1970, if the date is possible.
 fn plausible(mut date: DateTime) -> Option<i64> {
-    // A program that printed C's `tm_year` as it is: 102 is 2002.
+    // A program printed C's `tm_year` unchanged: 102 is 2002.
     if (100..200).contains(&date.year) {
         date.year += 1900;
     }

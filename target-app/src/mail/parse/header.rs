@@ -6,8 +6,8 @@ use mail_parser::{Address, HeaderName, Message, decoders::charsets::map::charset
 
 use super::{MAX_HEADER_TEXT, limits::header_end};
 
-/// The message with headers that are valid UTF-8. Programs that know no encoded words write whatever their machine
-/// uses; in the West that was Latin-1 or Windows' superset of it. The body stays as it is.
+/// The message with headers in valid UTF-8. Programs without support for encoded words write their machine's encoding;
+/// in the West that was Latin-1 or Windows' superset of it. The body stays unchanged.
 pub(super) fn in_utf8(raw: &[u8]) -> Cow<'_, [u8]> {
     let (headers, body) = raw.split_at(header_end(raw));
     if std::str::from_utf8(headers).is_ok() {
@@ -21,7 +21,7 @@ pub(super) fn in_utf8(raw: &[u8]) -> Cow<'_, [u8]> {
     mended.into()
 }
 
-/// Text in an encoding that nobody stated: UTF-8 if it can be, else Windows-1252, in which everything is something.
+/// Text in an unknown encoding: UTF-8 if it is valid, else Windows-1252, in which every byte has a meaning.
 pub(super) fn from_unknown(bytes: &[u8]) -> Cow<'_, str> {
     match (std::str::from_utf8(bytes), charset_decoder(b"windows-1252")) {
         (Ok(text), _) => text.into(),
@@ -30,7 +30,7 @@ pub(super) fn from_unknown(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Whether there is any header that mail has.
+/// True if there is any header that mail has.
 pub(super) fn is_mail(headers: &Message<'_>) -> bool {
     use HeaderName::{Date, From, MessageId, Received, Subject, To};
     headers.headers().iter().any(|h| matches!(h.name, From | To | Subject | Date | MessageId | Received))
@@ -71,8 +71,8 @@ pub(super) fn all(headers: &Message<'_>, raw: &[u8]) -> String {
     out
 }
 
-/// One line: white space and control characters become single spaces, marks that turn the direction of writing go
-/// (they make a name look like another), and what is too long is cut.
+/// One line: white space and control characters become single spaces, marks that reverse the direction of writing are
+/// removed (they make a name look like another), and too long a text is cut.
 pub(in crate::mail) fn line(text: &str, max_chars: usize) -> String {
     let mut out = String::new();
     let mut chars = 0;
@@ -96,7 +96,7 @@ pub(in crate::mail) fn line(text: &str, max_chars: usize) -> String {
     out
 }
 
-/// Bidirectional embeddings, overrides, isolates and marks.
+/// True for bidirectional embeddings, overrides, isolates and marks.
 pub(super) fn turns_writing(c: char) -> bool {
     matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }

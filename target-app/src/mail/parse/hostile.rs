@@ -1,16 +1,16 @@
-//! Mail that is made to keep whoever reads it busy: half a megabyte of HTML, or a megabyte of anything, that parsers take long for.
+//! Hostile mail that takes parsers long: half a megabyte of HTML, or a megabyte of anything.
 
 /// The longest HTML that is cleaned.
 const HTML: usize = crate::mail::html::MAX_BYTES;
 /// The longest mail.
 const MAIL: usize = 1 << 20;
 
-/// So much of something that it is as long as may be.
+/// As many repetitions of a piece as the length allows.
 fn full(of: usize, piece: &str) -> String {
     piece.repeat(of / piece.len())
 }
 
-/// The same, numbered.
+/// The same with numbered pieces.
 fn numbered(of: usize, piece: impl Fn(usize) -> String) -> String {
     let mut all = String::new();
     for number in 0.. {
@@ -23,23 +23,23 @@ fn numbered(of: usize, piece: impl Fn(usize) -> String) -> String {
     all
 }
 
-/// Half of it the one, half of it the other.
+/// Half of one, half of the other.
 fn then(one: &str, other: &str) -> String {
     full(HTML / 2, one) + &full(HTML / 2, other)
 }
 
-/// As many as are open without being too deep, and then the rest.
+/// As many open elements as the depth allows, and then the rest.
 fn inside(open: &str, rest: &str) -> String {
     let open = open.repeat(500);
     let left = HTML - open.len();
     open + &full(left, rest)
 }
 
-/// HTML, each with a name.
+/// Hostile HTML, each with a name.
 pub(super) fn html() -> Vec<(String, String)> {
     let mut cases: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, html: String| cases.push((name.to_owned(), html));
-    // Elements that one of their kind does not end, and those that it does.
+    // Elements that another one of their kind does not end, and those that it does.
     for tag in [
         "rt",
         "rp",
@@ -147,7 +147,7 @@ pub(super) fn html() -> Vec<(String, String)> {
     ] {
         add(&format!("crossed {crossed}"), full(HTML, crossed));
     }
-    // What tables do not take goes before them.
+    // Content that tables do not accept goes before them.
     for fostered in [
         "x<br>",
         "<b>x</b>",
@@ -222,7 +222,7 @@ pub(super) fn html() -> Vec<(String, String)> {
     add("escaped again and again", full(HTML, "&amp;amp;"));
     add("white space", full(HTML, " \n\t"));
     add("words", full(HTML, "word "));
-    // Dense, and harmless.
+    // Dense and harmless.
     for flat in [
         "<p>x<br></p>",
         "<li>w",

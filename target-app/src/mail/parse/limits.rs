@@ -1,20 +1,20 @@
-//! Bounds that are checked on the bytes, before anything is parsed.
+//! Limits that are checked on the bytes, before parsing.
 //!
-//! A message inside of a message is a value inside of a value in `mail-parser`, and dropping ten thousand of them
-//! overflows the stack, which nothing can catch. So the depth is bounded from above beforehand: each level needs a
-//! `Content-Type` of its own (or sits in a digest that has one).
+//! In `mail-parser`, a message inside a message is a value inside a value, and dropping ten thousand of them overflows
+//! the stack, which cannot be caught. So an upper bound of the depth is checked beforehand: each level needs a
+//! `Content-Type` of its own (or is in a digest that has one).
 
 use memchr::{memchr_iter, memchr2_iter};
 
 use super::ParseError;
 
-/// The longest message that is read, in bytes. Large mail services take 25 MB, encoded a third longer.
+/// The longest message that is read, in bytes. Large mail services accept 25 MB, encoded a third longer.
 pub const MAX_BYTES: usize = 36 << 20;
 /// The longest headers of a message, in bytes.
 pub const MAX_HEADER_BYTES: usize = 1 << 20;
-/// The most `Content-Type` headers in a message, its parts and theirs.
+/// The largest number of `Content-Type` headers in a message, its parts and theirs.
 pub const MAX_MIME_HEADERS: usize = 250;
-/// The most lines that could be headers: the parser keeps a hundred bytes or so for each.
+/// The largest number of lines that could be headers: the parser keeps a hundred bytes or so for each.
 pub const MAX_LINES_WITH_COLON: usize = 400_000;
 
 pub(super) fn check(raw: &[u8]) -> Result<(), ParseError> {
@@ -43,14 +43,14 @@ pub(super) fn check(raw: &[u8]) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// Where the headers end: at the first empty line, or the end.
+/// The end of the headers: the first empty line, or the end of the message.
 pub(super) fn header_end(raw: &[u8]) -> usize {
     let ends = memchr_iter(b'\n', raw);
     ends.map(|end| end + 1).find(|next| matches!(raw[*next..], [b'\n', ..] | [b'\r', b'\n', ..])).unwrap_or(raw.len())
 }
 
-/// Whether what stands before a colon ends in `Content-Type`, as the parser reads names: white space inside of them is
-/// skipped, however much. What is walked over for one colon is not for the next, as no name holds one.
+/// True if the text before a colon ends in `Content-Type`, as the parser reads names: it skips any amount of white
+/// space inside of them. A part scanned for one colon is not scanned for the next, as no name contains a colon.
 fn names_content_type(before: &[u8]) -> bool {
     let line = before.iter().rev().take_while(|b| **b != b'\n');
     let letters = line.filter(|b| !b.is_ascii_whitespace()).take(12);

@@ -1,10 +1,10 @@
-//! Names that a sender chose, made safe to offer to a browser and to a file system.
+//! File names chosen by a sender, made safe for a browser and a file system.
 
 use super::header::line;
 
 const MAX_CHARS: usize = 120;
 
-/// A file name: the last component, without what a shell, a path or a header could take for its own.
+/// A file name: the last component, without characters that have a meaning in a shell, a path or a header.
 pub(super) fn file_name(stated: &str) -> Option<String> {
     let last = stated.rsplit(['/', '\\']).find(|part| !part.trim().is_empty())?;
     let safe = |c: char| if matches!(c, '"' | '<' | '>' | '|' | ':' | '*' | '?' | '%' | ';') { '_' } else { c };
@@ -13,7 +13,7 @@ pub(super) fn file_name(stated: &str) -> Option<String> {
     (!name.is_empty()).then(|| shorten(name))
 }
 
-/// Cuts the middle, so that the extension stays.
+/// Removes the middle, so that the extension stays.
 fn shorten(name: &str) -> String {
     let chars = name.chars().count();
     if chars <= MAX_CHARS {
@@ -25,7 +25,7 @@ fn shorten(name: &str) -> String {
     start + &end
 }
 
-/// A name for what came without one, so that a desktop knows what to open it with.
+/// A name for an attachment without one, with an extension so that a desktop can open it.
 pub(super) fn unnamed(number: usize, content_type: &str) -> String {
     let extension = match content_type {
         "application/ms-tnef" => return "winmail.dat".to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn unnamed(number: usize, content_type: &str) -> String {
     format!("attachment-{number}{extension}")
 }
 
-/// `type/subtype` in lower case, or what stands for "some bytes".
+/// `type/subtype` in lower case, or the type of arbitrary bytes.
 pub(super) fn content_type(kind: &str, subtype: Option<&str>) -> String {
     let is_token = |text: &str| {
         (1..=60).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-+._".contains(&b))

@@ -21,7 +21,7 @@ pub(super) fn attachment(part: &MessagePart<'_>, raw: &[u8], number: usize) -> P
         .map_or_else(|| name::content_type("", None), |stated| name::content_type(stated.ctype(), stated.subtype()));
     let mut name = part.attachment_name().and_then(name::file_name);
     if matches!(part.body, PartType::Message(_)) {
-        // Parts of a digest are messages without saying so.
+        // Parts of a digest are messages without a type of their own.
         content_type = "message/rfc822".to_owned();
         name = name.or_else(|| name::file_name(&format!("{}.eml", subject_of(&bytes)?)));
     }
@@ -35,11 +35,11 @@ fn subject_of(message: &[u8]) -> Option<String> {
     (!subject.is_empty()).then_some(subject)
 }
 
-/// A text part's words.
+/// The text of a text part.
 pub(super) fn text(part: &MessagePart<'_>, raw: &[u8]) -> String {
     let bytes = decoded(part, raw);
     let charset = part.content_type().and_then(|stated| stated.attribute("charset")).unwrap_or("us-ascii");
-    // What says ASCII and is not is in whatever its writer's machine used.
+    // Text declared as ASCII that is not ASCII is in the encoding of its writer's machine.
     let decode =
         Some(charset).filter(|c| !c.eq_ignore_ascii_case("us-ascii")).and_then(|c| charset_decoder(c.as_bytes()));
     match decode {
@@ -63,7 +63,7 @@ fn decoded<'a>(part: &MessagePart<'_>, raw: &'a [u8]) -> Cow<'a, [u8]> {
     body.into()
 }
 
-/// Decodes the lines that are base64. Lists append footers to encoded text without a thought: in text they are kept.
+/// Decodes the base64 lines. Mailing lists append plain footers to encoded text: in text they are kept.
 fn base64(body: &[u8], is_text: bool) -> Cow<'_, [u8]> {
     let is_encoded = |line: &[u8]| line.iter().all(|b| b.is_ascii_alphanumeric() || b"+/= \t\r\n".contains(b));
     let encoded = body.split_inclusive(|b| *b == b'\n').take_while(|line| is_encoded(line)).map(<[u8]>::len).sum();
@@ -77,7 +77,7 @@ fn base64(body: &[u8], is_text: bool) -> Cow<'_, [u8]> {
     bytes.into()
 }
 
-/// Line ends as `\n`, no control characters but tabs, and no more than [`MAX_TEXT_BYTES`].
+/// Text with line ends as `\n`, without control characters but tabs, and of at most [`MAX_TEXT_BYTES`].
 pub(super) fn bounded_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(MAX_TEXT_BYTES));
     let mut chars = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! Expensive checks: few at once, each in memory that is kept, and few in line.
+//! Expensive checks: few at once, each with reused memory, and a short queue.
 
 use std::{
     sync::{
@@ -12,13 +12,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::mail::password::{DECOY, Memory};
 
-/// Checks at once. Each keeps a processor busy for some ten milliseconds, and has 19 MiB for good once it was needed.
+/// The number of checks at once. Each occupies a processor for some ten milliseconds, and keeps 19 MiB once it was
+/// needed.
 const AT_ONCE: usize = 2;
-/// Of these, for names that nobody has: somebody's check never waits for one of them alone.
+/// The number of these for unknown names: the check of an existing account never waits for one of them alone.
 const DECOYS_AT_ONCE: usize = 1;
-/// Most checks that may wait for their turn.
+/// The largest number of checks that wait.
 const MAX_WAITING: usize = 32;
-/// What a check takes until one was measured.
+/// The duration of a check until one was measured.
 const AT_FIRST: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub(super) struct Checks {
     decoys: Arc<Semaphore>,
     memory: Arc<Mutex<Vec<Memory>>>,
     waiting: AtomicUsize,
-    /// What a check takes, nanoseconds: a mean in which the newer ones count more.
+    /// The mean duration of a check, nanoseconds, with more weight on newer ones.
     takes: Arc<AtomicU64>,
 }
 
@@ -44,7 +45,7 @@ impl Default for Checks {
 }
 
 impl Checks {
-    /// Whether the password belongs to the hash, if it may still be checked when its turn comes. `None`: too many wait already.
+    /// True if the password belongs to the hash, if it may still be checked at its turn. `None`: too many wait already.
     pub(super) async fn verify(&self, password: String, hash: String, still_may: impl Fn() -> bool) -> Option<bool> {
         let place = Place::take(&self.waiting)?;
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok()?;
@@ -55,7 +56,8 @@ impl Checks {
         Some(self.compute(turn, None, password, hash).await)
     }
 
-    /// Does what [`Checks::verify`] does for a name that nobody has, as far as its sender can tell. False: too many wait already.
+    /// Behaves like [`Checks::verify`] for an unknown name, as far as its sender can tell. False: too many wait
+    /// already.
     pub(super) async fn pretend(&self, password: String) -> bool {
         if self.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
             return false;
@@ -66,7 +68,7 @@ impl Checks {
             self.compute(turn, Some(decoy), password, DECOY.to_owned()).await;
             return true;
         }
-        // Somebody's check would have a turn left, and take as long as others do now.
+        // The check of an existing account would have a free turn, and take as long as others now.
         let takes = Duration::from_nanos(self.takes.load(Ordering::Relaxed));
         let mut random = [0];
         let varied = getrandom::fill(&mut random).map_or(0.5, |()| f64::from(random[0]) / 256.0);
@@ -74,7 +76,7 @@ impl Checks {
         true
     }
 
-    /// The turn goes back when the check is done, also if nobody waits for it any more.
+    /// The turn is returned when the check is done, also if nobody waits for it any more.
     async fn compute(
         &self,
         turn: OwnedSemaphorePermit,
@@ -94,7 +96,7 @@ impl Checks {
             drop((turn, decoy));
             fits
         };
-        // A failed task is a wrong password: closed, not open.
+        // A failed task counts as a wrong password.
         tokio::task::spawn_blocking(check).await.unwrap_or(false)
     }
 }
@@ -103,7 +105,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A place in the bounded line, given back when dropped: also when the client goes away.
+/// A place in the bounded queue, returned when dropped: also when the client goes away.
 struct Place<'a>(&'a AtomicUsize);
 
 impl<'a> Place<'a> {

@@ -1,7 +1,7 @@
-//! Failed sign-ins, and the waits that they cost.
+//! Failed sign-ins, and the waits that they cause.
 //!
-//! Those of accounts are kept by account. Names that nobody has are kept too, so that they behave alike, in a table of fixed size in which
-//! a new name takes the place of an old one: whoever makes up names can neither make it grow nor lock anybody out.
+//! Failures of accounts are stored by account. Unknown names are stored too, so that they behave alike, in a table of
+//! fixed size in which a new name replaces an old one: invented names can neither make it grow nor lock any user out.
 
 use std::{
     collections::HashMap,
@@ -12,22 +12,22 @@ use std::{
 
 use crate::mail::store::UserId;
 
-/// Places for names that nobody has.
+/// The number of places for unknown names.
 const PLACES: usize = 16_384;
-/// Failures that have no consequence.
+/// The number of failures without a consequence.
 const FREE: u32 = 5;
-/// Attempts with a name that may be under way at once.
+/// The largest number of attempts with a name that are under way at once.
 const AT_ONCE: u32 = 4;
-/// What an attempt beyond them waits.
+/// The wait of an attempt beyond them.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
-/// Longest wait: long enough against guessing, short enough that nobody can lock another out for good.
+/// The longest wait: long enough against guessing, short enough that nobody can lock another user out for good.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Whose failures.
+/// The owner of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
     Account(UserId),
-    /// A name that nobody has, by a keyed hash.
+    /// An unknown name, by a keyed hash.
     Nobody(u64),
 }
 
@@ -62,7 +62,7 @@ impl Failures {
         Who::Nobody(self.hasher.hash_one(name))
     }
 
-    /// Begins an attempt, or says how long to wait before the next.
+    /// Begins an attempt, or returns the wait before the next.
     pub(super) fn try_begin(&self, who: Who, now: Instant) -> Result<(), Duration> {
         let mut table = self.lock();
         let record = table.record(who);
@@ -76,7 +76,7 @@ impl Failures {
         Ok(())
     }
 
-    /// The attempt is over.
+    /// Ends an attempt.
     pub(super) fn end(&self, who: Who) {
         let mut table = self.lock();
         let record = table.record(who);
@@ -87,7 +87,7 @@ impl Failures {
         self.lock().record(who).wait(now)
     }
 
-    /// One more. After the free ones each doubles the wait, from one second on.
+    /// Counts a failure. After the free ones each doubles the wait, from one second on.
     pub(super) fn count(&self, who: Who, now: Instant) {
         let mut table = self.lock();
         let record = table.record(who);

@@ -1,30 +1,33 @@
-//! Who may sign in.
+//! The accounts that may sign in.
 
-use super::{Store, StoreError, UserId};
+use super::{
+    Store, StoreError, UserId,
+    statement::{Question as _, Statement as _},
+};
 
 /// An account.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct StoredAccount {
     /// Its id.
     pub id: UserId,
-    /// A PHC string.
+    /// The hash of its password as a PHC string.
     pub password: String,
 }
 
 impl Store {
-    /// How many accounts there are.
+    /// The number of accounts.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn accounts(&self) -> Result<usize, StoreError> {
         let count: i64 = sqlx::query_scalar("SELECT count(*) FROM users").fetch_one(&self.read).await?;
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    /// The account of that name.
+    /// The account with this name.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn account(&self, name: &str) -> Result<Option<StoredAccount>, StoreError> {
         Ok(sqlx::query_as("SELECT id, password FROM users WHERE name = ?")
             .bind(name)
@@ -32,10 +35,10 @@ impl Store {
             .await?)
     }
 
-    /// Makes an account with an empty inbox, or, if it is there, gives it this password.
+    /// Creates an account with an empty inbox, or gives an existing one this password.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing has changed.
+    /// Any error of the database; then nothing has changed.
     pub async fn set_account(&self, name: &str, password_hash: &str) -> Result<UserId, StoreError> {
         let mut change = self.change().await?;
         let id: UserId = sqlx::query_scalar(
@@ -44,14 +47,12 @@ impl Store {
         )
         .bind(name)
         .bind(password_hash)
-        .fetch_one(&mut *change.transaction)
-        .await
-        .map_err(change.watch())?;
+        .value(&mut change)
+        .await?;
         sqlx::query("INSERT INTO folders (user_id, name, inbox) VALUES (?, 'inbox', 1) ON CONFLICT DO NOTHING")
             .bind(id)
-            .execute(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+            .run(&mut change)
+            .await?;
         change.commit().await?;
         Ok(id)
     }

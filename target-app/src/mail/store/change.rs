@@ -1,34 +1,36 @@
-//! Delete, refile, create and delete folders. A change has happened when its method returns `Ok`, and not before.
+//! Deletes and refiles messages, creates and deletes folders. A change has happened when its method returns `Ok`, and
+//! not before.
 
 use sqlx::{query, query_scalar};
 
-use super::{EntryId, FolderId, Scope, Store, StoreError, UserId};
+use super::{
+    EntryId, FolderId, Scope, Store, StoreError, UserId,
+    statement::{Question as _, Statement as _},
+};
 
-/// What came of making a folder.
+/// The result of creating a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NewFolder {
-    /// It is there now.
+    /// The folder exists now.
     Created(FolderId),
-    /// The user has one of that name.
+    /// The user has a folder with this name.
     Exists(FolderId),
-    /// The user has as many as a user may have.
+    /// The user has the largest number of folders.
     TooMany,
 }
 
-/// Most folders of one user: every page with a list offers them all as places to refile into.
+/// The largest number of folders of one user: every page with a list offers all of them as places to refile into.
 pub const MAX_FOLDERS: i64 = 200;
 
 impl Store {
-    /// Deletes these messages and says how many were there: in one folder, or wherever they lie. `None`: the user has no
-    /// such folder.
+    /// Deletes these messages and returns the number of existing ones: in one folder, or in any. `None`: the user has
+    /// no such folder.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing has changed.
+    /// Any error of the database; then nothing has changed.
     pub async fn delete(&self, user: UserId, folder: Scope, entries: &[EntryId]) -> Result<Option<u64>, StoreError> {
         let mut change = self.change().await?;
-        if let Scope::Folder(folder) = folder
-            && !change.owns(user, folder).await?
-        {
+        if !change.covers(user, folder).await? {
             return Ok(None);
         }
         let mut gone = 0;
@@ -37,21 +39,19 @@ impl Store {
             gone += query("DELETE FROM entries WHERE id = ? AND folder_id = ?")
                 .bind(entry)
                 .bind(from)
-                .execute(&mut *change.transaction)
-                .await
-                .map_err(change.watch())?
-                .rows_affected();
+                .run(&mut change)
+                .await?;
             change.count(from, -1).await?;
         }
         change.commit().await?;
         Ok(Some(gone))
     }
 
-    /// Moves these messages, from one folder or from wherever they lie, to another, and says how many were moved.
-    /// `None`: the user lacks one of the folders.
+    /// Moves these messages, from one folder or from any, to another, and returns their number. `None`: the user lacks
+    /// one of the folders.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing has changed.
+    /// Any error of the database; then nothing has changed.
     pub async fn refile(
         &self,
         user: UserId,
@@ -60,12 +60,7 @@ impl Store {
         entries: &[EntryId],
     ) -> Result<Option<u64>, StoreError> {
         let mut change = self.change().await?;
-        if !change.owns(user, to).await? {
-            return Ok(None);
-        }
-        if let Scope::Folder(folder) = folder
-            && !change.owns(user, folder).await?
-        {
+        if !change.covers(user, Scope::Folder(to)).await? || !change.covers(user, folder).await? {
             return Ok(None);
         }
         let mut moved = 0;
@@ -75,10 +70,8 @@ impl Store {
                 .bind(to)
                 .bind(entry)
                 .bind(from)
-                .execute(&mut *change.transaction)
-                .await
-                .map_err(change.watch())?
-                .rows_affected();
+                .run(&mut change)
+                .await?;
             change.count(from, -1).await?;
             change.count(to, 1).await?;
         }
@@ -86,18 +79,17 @@ impl Store {
         Ok(Some(moved))
     }
 
-    /// Makes an empty folder. The caller has checked the name.
+    /// Creates an empty folder. The caller has checked the name.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing has changed.
+    /// Any error of the database; then nothing has changed.
     pub async fn create_folder(&self, user: UserId, name: &str) -> Result<NewFolder, StoreError> {
         let mut change = self.change().await?;
         let there: Option<FolderId> = query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
             .bind(user)
             .bind(name)
-            .fetch_optional(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+            .found(&mut change)
+            .await?;
         if let Some(id) = there {
             return Ok(NewFolder::Exists(id));
         }
@@ -107,76 +99,61 @@ impl Store {
         let id = query_scalar("INSERT INTO folders (user_id, name) VALUES (?, ?) RETURNING id")
             .bind(user)
             .bind(name)
-            .fetch_one(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+            .value(&mut change)
+            .await?;
         change.commit().await?;
         Ok(NewFolder::Created(id))
     }
 
-    /// Deletes a folder with all messages in it and says how many those were. `None`: the user has no such folder, or
-    /// it is the inbox.
+    /// Deletes a folder with all its messages and returns their number. `None`: the user has no such folder, or it is
+    /// the inbox.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing has changed.
+    /// Any error of the database; then nothing has changed.
     pub async fn delete_folder(&self, user: UserId, folder: FolderId) -> Result<Option<u64>, StoreError> {
         let mut change = self.change().await?;
         let there: Option<i64> = query_scalar("SELECT 1 FROM folders WHERE id = ? AND user_id = ? AND inbox = 0")
             .bind(folder)
             .bind(user)
-            .fetch_optional(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+            .found(&mut change)
+            .await?;
         if there.is_none() {
             return Ok(None);
         }
-        let gone = query("DELETE FROM entries WHERE folder_id = ?")
-            .bind(folder)
-            .execute(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?
-            .rows_affected();
-        query("DELETE FROM folders WHERE id = ?")
-            .bind(folder)
-            .execute(&mut *change.transaction)
-            .await
-            .map_err(change.watch())?;
+        let gone = query("DELETE FROM entries WHERE folder_id = ?").bind(folder).run(&mut change).await?;
+        query("DELETE FROM folders WHERE id = ?").bind(folder).run(&mut change).await?;
         change.commit().await?;
         Ok(Some(gone))
     }
 }
 
 impl super::Change<'_> {
-    async fn owns(&mut self, user: UserId, folder: FolderId) -> Result<bool, StoreError> {
+    /// Whether the scope is all folders of the user, or one of them.
+    async fn covers(&mut self, user: UserId, scope: Scope) -> Result<bool, StoreError> {
+        let Scope::Folder(folder) = scope else { return Ok(true) };
         let there: Option<i64> = query_scalar("SELECT 1 FROM folders WHERE id = ? AND user_id = ?")
             .bind(folder)
             .bind(user)
-            .fetch_optional(&mut *self.transaction)
-            .await
-            .map_err(self.watch())?;
+            .found(self)
+            .await?;
         Ok(there.is_some())
     }
 
-    /// Whether the user has as many folders as a user may have.
+    /// True if the user has the largest number of folders.
     pub(super) async fn has_all_folders(&mut self, user: UserId) -> Result<bool, StoreError> {
-        let count: i64 = query_scalar("SELECT count(*) FROM folders WHERE user_id = ?")
-            .bind(user)
-            .fetch_one(&mut *self.transaction)
-            .await
-            .map_err(self.watch())?;
+        let count: i64 = query_scalar("SELECT count(*) FROM folders WHERE user_id = ?").bind(user).value(self).await?;
         Ok(count >= MAX_FOLDERS)
     }
 
-    /// Where this user's entry lies, if it is there and within the scope.
+    /// The folder of this user's entry, if it exists and is within the scope.
     async fn folder_of(&mut self, user: UserId, scope: Scope, entry: EntryId) -> Result<Option<FolderId>, StoreError> {
         let lies: Option<FolderId> = query_scalar(
             "SELECT f.id FROM entries e CROSS JOIN folders f ON f.id = e.folder_id WHERE e.id = ? AND f.user_id = ?",
         )
         .bind(entry)
         .bind(user)
-        .fetch_optional(&mut *self.transaction)
-        .await
-        .map_err(self.watch())?;
+        .found(self)
+        .await?;
         Ok(lies.filter(|&folder| match scope {
             Scope::Folder(only) => folder == only,
             Scope::All => true,
@@ -188,12 +165,7 @@ impl super::Change<'_> {
         if more == 0 {
             return Ok(());
         }
-        query("UPDATE folders SET messages = messages + ? WHERE id = ?")
-            .bind(more)
-            .bind(folder)
-            .execute(&mut *self.transaction)
-            .await
-            .map_err(self.watch())?;
+        query("UPDATE folders SET messages = messages + ? WHERE id = ?").bind(more).bind(folder).run(self).await?;
         Ok(())
     }
 }

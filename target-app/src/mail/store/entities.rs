@@ -1,8 +1,8 @@
-//! What the store keeps, as values.
+//! The entities of the store, as values.
 
 use serde::{Deserialize, Serialize};
 
-/// Rows on one page of a list or of search results (the thesis: "the first 10 messages").
+/// The number of rows on one page of a list or of search results (the thesis: "the first 10 messages").
 pub const PAGE_ROWS: u32 = 10;
 
 macro_rules! id {
@@ -26,11 +26,11 @@ id! {
     UserId
 }
 id! {
-    /// A folder. Never given to another folder once deleted.
+    /// A folder. Its number is never reused after deletion.
     FolderId
 }
 id! {
-    /// A message's place in a folder. It stays the same when the message is refiled, and is never given to another.
+    /// A message's entry in a folder. It stays the same when the message is refiled, and is never reused.
     EntryId
 }
 
@@ -50,18 +50,18 @@ pub struct Folder {
     pub id: FolderId,
     /// Its name, unique for the user regardless of (ASCII) case.
     pub name: String,
-    /// The one folder that cannot be deleted.
+    /// True for the inbox, which cannot be deleted.
     pub inbox: bool,
-    /// How many messages it holds.
+    /// The number of messages in it.
     pub messages: i64,
 }
 
 /// A row of a list.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Listed {
-    /// Its place.
+    /// The message's entry.
     pub entry: EntryId,
-    /// The folder it lies in.
+    /// The message's folder.
     pub folder: FolderId,
     /// Seconds since 1970.
     pub date: i64,
@@ -69,13 +69,13 @@ pub struct Listed {
     pub author: String,
     /// Subject; may be empty.
     pub subject: String,
-    /// Bytes of the message as it came.
+    /// The size of the message as received, bytes.
     pub size: i64,
     /// Number of attachments.
     pub attachments: i64,
 }
 
-/// A message to read.
+/// A complete message.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Message {
     /// Seconds since 1970.
@@ -88,17 +88,17 @@ pub struct Message {
     pub recipients: String,
     /// All header lines, decoded.
     pub headers: String,
-    /// The text.
+    /// Its text.
     pub text: String,
     /// Cleaned HTML, if the message has any.
     pub html: Option<String>,
-    /// Version of the cleaner that cleaned it.
+    /// The version of the rules that cleaned it.
     pub html_version: i64,
-    /// Why there is no HTML, where the message came with some.
+    /// Why there is no HTML, where the message had some.
     pub html_problem: Option<String>,
-    /// Bytes of the message as it came.
+    /// The size of the message as received, bytes.
     pub size: i64,
-    /// What is attached.
+    /// Its attachments.
     #[sqlx(skip)]
     pub attachments: Vec<AttachmentName>,
 }
@@ -106,17 +106,17 @@ pub struct Message {
 /// An attachment without its content.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct AttachmentName {
-    /// Number within the message.
+    /// Its number within the message.
     pub part: i64,
     /// File name, as the sender gave it.
     pub name: String,
     /// Media type, as the sender gave it: shown, never trusted.
     pub kind: String,
-    /// Bytes.
+    /// Its size, bytes.
     pub size: i64,
 }
 
-/// What a list is sorted by.
+/// The sort key of a list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Sort {
     /// Date.
@@ -128,21 +128,21 @@ pub enum Sort {
     Subject,
 }
 
-/// Which way.
+/// The direction of a sort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// Smallest, oldest first.
+    /// Ascending, oldest first.
     Ascending,
-    /// Greatest, newest first.
+    /// Descending, newest first.
     Descending,
 }
 
 /// Order of a list. Equal keys are ordered by date, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ListOrder {
-    /// By what.
+    /// The sort key.
     pub by: Sort,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
 }
 
@@ -155,11 +155,11 @@ impl Default for ListOrder {
 /// A message to be stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewMessage {
-    /// What tells this message from all others: a hash of its bytes.
+    /// The identity of this message: a hash of its bytes.
     pub digest: [u8; 32],
     /// Seconds since 1970.
     pub date: i64,
-    /// Name or address for lists.
+    /// Name or address, for lists.
     pub author: String,
     /// Subject.
     pub subject: String,
@@ -167,17 +167,17 @@ pub struct NewMessage {
     pub sender: String,
     /// The `To` and `Cc` lines.
     pub recipients: String,
-    /// All header lines, decoded: shown, and searched.
+    /// All header lines, decoded: shown and searched.
     pub headers: String,
-    /// The text.
+    /// Its text.
     pub text: String,
     /// HTML that is already clean.
     pub html: Option<String>,
-    /// Why there is none, where the message came with some.
+    /// Why there is none, where the message had some.
     pub html_problem: Option<String>,
-    /// What is attached.
+    /// Its attachments.
     pub attachments: Vec<NewAttachment>,
-    /// Bytes of the message as it came.
+    /// The size of the message as received, bytes.
     pub size: i64,
 }
 
@@ -188,6 +188,6 @@ pub struct NewAttachment {
     pub name: String,
     /// Media type.
     pub kind: String,
-    /// The bytes.
+    /// The content.
     pub content: Vec<u8>,
 }

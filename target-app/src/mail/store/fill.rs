@@ -1,32 +1,36 @@
-//! Putting mail in, many messages in one transaction.
+//! Adds mail, many messages in one transaction.
 
 use sqlx::{query, query_scalar};
 
-use super::{Change, FolderId, NewMessage, Store, StoreError, UserId, pieces::PIECE};
+use super::{
+    Change, FolderId, NewMessage, Store, StoreError, UserId,
+    pieces::PIECE,
+    statement::{Question as _, Statement as _},
+};
 use crate::mail::html;
 
-/// What one message came to.
+/// The result of importing one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filled {
-    /// It is in the folder now.
+    /// It was stored in the folder.
     Stored,
-    /// It had been imported from that source before.
+    /// It had been imported from this source before.
     Known,
 }
 
-/// A transaction that adds accounts, folders and messages. Dropped without [`Fill::commit`] it adds nothing.
+/// A transaction that adds accounts, folders and messages. If it is dropped without [`Fill::commit`], it adds nothing.
 #[derive(Debug)]
 pub struct Fill<'a> {
     change: Change<'a>,
-    /// Number of the next new message: nobody else adds one while this transaction lasts.
+    /// The number of the next new message: no other writer adds one while this transaction lasts.
     next_message: Option<i64>,
 }
 
 impl Store {
-    /// Starts to put mail in.
+    /// Begins a transaction that adds mail.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn fill(&self) -> Result<Fill<'_>, StoreError> {
         Ok(Fill { change: self.change().await?, next_message: None })
     }
@@ -36,7 +40,7 @@ impl Fill<'_> {
     /// Adds an account with its folders; the first is the inbox.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn user(
         &mut self,
         name: &str,
@@ -46,9 +50,8 @@ impl Fill<'_> {
         let user: UserId = query_scalar("INSERT INTO users (name, password) VALUES (?, ?) RETURNING id")
             .bind(name)
             .bind(password_hash)
-            .fetch_one(&mut *self.change.transaction)
-            .await
-            .map_err(self.change.watch())?;
+            .value(&mut self.change)
+            .await?;
         let mut ids = Vec::with_capacity(folders.len());
         for (i, folder) in folders.iter().enumerate() {
             ids.push(self.new_folder(user, folder, i == 0).await?);
@@ -56,18 +59,17 @@ impl Fill<'_> {
         Ok((user, ids))
     }
 
-    /// The user's folder of that name, made if there is none. `None`: the user has as many as a user may have.
+    /// The user's folder with this name, created if there is none. `None`: the user has the largest number of folders.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn folder(&mut self, user: UserId, name: &str) -> Result<Option<FolderId>, StoreError> {
-        // Looked up first: an insert that does nothing would still use up a number.
+        // Looked up first: an insert without effect would still use up a number.
         let there: Option<FolderId> = query_scalar("SELECT id FROM folders WHERE user_id = ? AND name = ?")
             .bind(user)
             .bind(name)
-            .fetch_optional(&mut *self.change.transaction)
-            .await
-            .map_err(self.change.watch())?;
+            .found(&mut self.change)
+            .await?;
         if there.is_some() || self.change.has_all_folders(user).await? {
             return Ok(there);
         }
@@ -79,42 +81,37 @@ impl Fill<'_> {
             .bind(user)
             .bind(name)
             .bind(inbox)
-            .fetch_one(&mut *self.change.transaction)
+            .value(&mut self.change)
             .await
-            .map_err(self.change.watch())
     }
 
-    /// Stores a message, in no folder yet, and gives its number. One with the same digest is stored once.
+    /// Stores a message, in no folder yet, and returns its number. A message with the same digest is stored once.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn message(&mut self, message: &NewMessage) -> Result<i64, StoreError> {
         let there: Option<i64> = query_scalar("SELECT id FROM messages WHERE digest = ?")
             .bind(&message.digest[..])
-            .fetch_optional(&mut *self.change.transaction)
-            .await
-            .map_err(self.change.watch())?;
+            .found(&mut self.change)
+            .await?;
         match there {
             Some(id) => Ok(id),
             None => self.new_message(message).await,
         }
     }
 
-    /// As [`Fill::message`], for a message that is known to be new.
+    /// The same as [`Fill::message`], for a message that is known to be new.
     ///
     /// # Errors
-    /// Whatever the database reports, also if it is not new; the whole transaction is then void.
+    /// Any error of the database, also if it is not new; the whole transaction is then void.
     pub async fn new_message(&mut self, message: &NewMessage) -> Result<i64, StoreError> {
         let id = match self.next_message {
             Some(id) => id,
-            None => query_scalar("SELECT coalesce(max(id), 0) + 1 FROM messages")
-                .fetch_one(&mut *self.change.transaction)
-                .await
-                .map_err(self.change.watch())?,
+            None => query_scalar("SELECT coalesce(max(id), 0) + 1 FROM messages").value(&mut self.change).await?,
         };
         self.next_message = Some(id + 1);
         let searched = message.headers.to_lowercase();
-        // One call for all of it: the way to the database's thread and back costs as much as an insert.
+        // One call for everything: the way to the database's thread and back costs as much as an insert.
         query(
             "INSERT INTO messages (id, digest, date, author, subject, author_key, subject_key, size, attachments)
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
@@ -144,9 +141,8 @@ impl Fill<'_> {
         .bind(&searched)
         .bind(id)
         .bind(&searched)
-        .execute(&mut *self.change.transaction)
-        .await
-        .map_err(self.change.watch())?;
+        .run(&mut self.change)
+        .await?;
         for (part, attachment) in message.attachments.iter().enumerate() {
             query("INSERT INTO attachments (message_id, part, name, kind, size) VALUES (?, ?, ?, ?, ?)")
                 .bind(id)
@@ -154,18 +150,16 @@ impl Fill<'_> {
                 .bind(&attachment.name)
                 .bind(&attachment.kind)
                 .bind(attachment.content.len() as i64)
-                .execute(&mut *self.change.transaction)
-                .await
-                .map_err(self.change.watch())?;
+                .run(&mut self.change)
+                .await?;
             for (piece, content) in attachment.content.chunks(PIECE).enumerate() {
                 query("INSERT INTO attachment_pieces (message_id, part, piece, content) VALUES (?, ?, ?, ?)")
                     .bind(id)
                     .bind(part as i64)
                     .bind(piece as i64)
                     .bind(content)
-                    .execute(&mut *self.change.transaction)
-                    .await
-                    .map_err(self.change.watch())?;
+                    .run(&mut self.change)
+                    .await?;
             }
         }
         Ok(id)
@@ -174,7 +168,7 @@ impl Fill<'_> {
     /// Puts the stored messages numbered `first` to `first + count - 1` into a folder.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn put_range(&mut self, folder: FolderId, first: i64, count: u32) -> Result<(), StoreError> {
         let put = query(
             "INSERT INTO entries (folder_id, message_id, date)
@@ -183,17 +177,15 @@ impl Fill<'_> {
         .bind(folder)
         .bind(first)
         .bind(first + i64::from(count) - 1)
-        .execute(&mut *self.change.transaction)
-        .await
-        .map_err(self.change.watch())?
-        .rows_affected();
+        .run(&mut self.change)
+        .await?;
         self.change.count(folder, put as i64).await
     }
 
     /// Stores a message and puts it into a folder, unless this user got it from this source before.
     ///
     /// # Errors
-    /// Whatever the database reports; the whole transaction is then void.
+    /// Any error of the database; the whole transaction is then void.
     pub async fn import(
         &mut self,
         user: UserId,
@@ -205,10 +197,8 @@ impl Fill<'_> {
             .bind(user)
             .bind(source)
             .bind(&message.digest[..])
-            .execute(&mut *self.change.transaction)
-            .await
-            .map_err(self.change.watch())?
-            .rows_affected();
+            .run(&mut self.change)
+            .await?;
         if new == 0 {
             return Ok(Filled::Known);
         }
@@ -217,16 +207,16 @@ impl Fill<'_> {
         Ok(Filled::Stored)
     }
 
-    /// Only when this returns `Ok` is the mail there.
+    /// The mail is stored only if this returns `Ok`.
     ///
     /// # Errors
-    /// Whatever the database reports; then nothing was added.
+    /// Any error of the database; then nothing was added.
     pub async fn commit(self) -> Result<(), StoreError> {
         self.change.commit().await
     }
 }
 
-/// What lists are sorted by: short, and without regard to case.
+/// The sort key of lists: short, and without regard to case.
 fn sort_key(text: &str) -> String {
     const LENGTH: usize = 40;
     text.trim_start_matches(['"', '\'', ' ', '[', '(']).chars().take(LENGTH).collect::<String>().to_lowercase()

@@ -1,4 +1,4 @@
-//! The content of attachments, a piece at a time: nobody holds more of one than is on its way.
+//! The content of attachments, read a piece at a time: memory holds only the pieces under way.
 
 use std::io;
 
@@ -7,15 +7,15 @@ use sqlx::{SqlitePool, query_scalar};
 use super::{EntryId, FolderId, Store, StoreError, UserId};
 use crate::service::{Boxed, Bytes, Pieces};
 
-/// Bytes of a piece.
+/// The size of a piece, bytes.
 pub(super) const PIECE: usize = 64 * 1024;
 
-/// An attachment, and where its content comes from.
+/// An attachment, and the source of its content.
 #[derive(Debug)]
 pub struct StoredAttachment {
     /// File name, as the sender gave it.
     pub name: String,
-    /// Bytes.
+    /// Its size, bytes.
     pub size: u64,
     /// The content.
     pub content: AttachmentPieces,
@@ -31,10 +31,10 @@ pub struct AttachmentPieces {
 }
 
 impl Store {
-    /// An attachment. Whether the user may have it is asked here, and not for each piece.
+    /// An attachment. The user's right to it is checked here, and not for each piece.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn attachment(
         &self,
         user: UserId,
@@ -65,7 +65,7 @@ impl AttachmentPieces {
     /// The next piece; `None` after the last.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn piece(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
         let piece =
             query_scalar("SELECT content FROM attachment_pieces WHERE message_id = ? AND part = ? AND piece = ?")

@@ -1,4 +1,4 @@
-//! Folders, lists, messages. Every query names the user: a foreign object reads as a missing one.
+//! Folders, lists, messages. Every query names the user: another user's object reads as a missing one.
 
 use sqlx::query_as;
 
@@ -11,7 +11,7 @@ impl Store {
     /// A user's folders, inbox first, then by name.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn folders(&self, user: UserId) -> Result<Vec<Folder>, StoreError> {
         Ok(query_as("SELECT id, name, inbox, messages FROM folders WHERE user_id = ? ORDER BY inbox DESC, name")
             .bind(user)
@@ -22,7 +22,7 @@ impl Store {
     /// Up to [`PAGE_ROWS`] rows of a folder, from row `start` (0 is the first) on.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn list(
         &self,
         user: UserId,
@@ -33,10 +33,10 @@ impl Store {
         Ok(query_as(list_sql(order)).bind(folder).bind(user).bind(PAGE_ROWS).bind(start).fetch_all(&self.read).await?)
     }
 
-    /// The message at this place.
+    /// The message of this entry.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn message(&self, user: UserId, folder: FolderId, entry: EntryId) -> Result<Option<Message>, StoreError> {
         #[derive(sqlx::FromRow)]
         struct Row {
@@ -69,7 +69,7 @@ impl Store {
     }
 }
 
-/// The columns of a list are the same in every order; CROSS JOIN keeps SQLite from turning the join round.
+/// The columns of a list are the same in every order; CROSS JOIN keeps SQLite from reversing the join.
 macro_rules! listing {
     ($order:literal) => {
         concat!(

@@ -1,6 +1,6 @@
-//! Search over message headers: by substring, as in the thesis, or by full-text index. Over all mail of a scope, or over the
-//! newest part of it, which is found by substring in less time (Google SRE, chapter 21: "only search a small percentage of
-//! the candidate set").
+//! Search over message headers: by substring, as in the thesis, or by full-text index. Over all mail of a scope, or
+//! over its newest part, which is searched by substring in less time (Google SRE, chapter 21: "only search a small
+//! percentage of the candidate set").
 
 use std::{sync::Arc, time::Instant};
 
@@ -8,52 +8,52 @@ use sqlx::{AssertSqlSafe, SqliteConnection, query_as, query_scalar};
 
 use super::{Listed, PAGE_ROWS, Scope, Store, StoreError, UserId};
 
-/// What was found.
+/// The results of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hits {
-    /// One page of it, newest first.
+    /// One page of results, newest first.
     pub rows: Vec<Listed>,
-    /// There is at least one more.
+    /// True if there is at least one more.
     pub more: bool,
-    /// What was looked through; `None`: everything.
+    /// The part that was searched; `None`: everything.
     pub part: Option<Part>,
 }
 
 /// The newest part of a folder, or of all folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// So many messages.
+    /// The number of messages in the part.
     pub newest: i64,
-    /// Of so many.
+    /// The number of all messages.
     pub of: i64,
-    /// Date of the oldest among them, seconds since 1970.
+    /// The date of the oldest message in the part, seconds since 1970.
     pub since: i64,
-    /// That one: of equal dates the higher number is newer.
+    /// The number of that message: of equal dates the higher number is newer.
     oldest: i64,
 }
 
-/// Longest text that is searched for, in characters; the rest is ignored.
+/// The longest text that is searched for, in characters; the rest is ignored.
 const MAX_LENGTH: usize = 200;
-/// Most words of a full-text search; the rest is ignored.
+/// The largest number of words of a full-text search; the rest is ignored.
 const MAX_WORDS: usize = 8;
-/// How many steps of SQLite's machine between two looks at the clock: some ten microseconds.
+/// The number of steps of SQLite's machine between two checks of the clock: some ten microseconds.
 const STEPS_BETWEEN_CHECKS: i32 = 4096;
 
 impl Store {
-    /// Messages whose headers hold `text`, newest first, from hit number `start` on. `None`: the user has no such
-    /// folder. Nothing (but blanks) is found nowhere.
+    /// Messages whose headers contain `text`, newest first, from hit number `start` on. `None`: the user has no such
+    /// folder. An empty or blank text has no hits.
     ///
     /// # Errors
-    /// [`StoreError::TooLong`] if it would take longer than a search may.
+    /// [`StoreError::TooLong`] if it exceeds the time limit of a search.
     pub async fn search(&self, user: UserId, scope: Scope, text: &str, start: u32) -> Result<Option<Hits>, StoreError> {
         self.search_newest(user, scope, text, start, 1.0).await
     }
 
-    /// As [`Store::search`], but looks only through this share of the messages, the newest: 0 to 1, and at least one message.
-    /// What it finds is the beginning of what a whole search finds.
+    /// The same as [`Store::search`], but searches only this share of the messages, the newest: 0 to 1, and at least
+    /// one message. Its hits are the beginning of those of a whole search.
     ///
     /// # Errors
-    /// As [`Store::search`].
+    /// The errors of [`Store::search`].
     pub async fn search_newest(
         &self,
         user: UserId,
@@ -68,8 +68,8 @@ impl Store {
         if wanted.is_empty() {
             return Ok(Some(Hits { rows: Vec::new(), more: false, part: None }));
         }
-        // The handler stays with the connection, so it must not outlive this search, not even if the search is dropped
-        // half way: it does nothing once `running` is gone.
+        // The handler stays with the connection, so it must not outlive this search, even if the search is dropped
+        // midway: it has no effect once `running` is gone.
         let running = Arc::new(());
         let watched = Arc::downgrade(&running);
         let until = Instant::now() + self.search_time;
@@ -96,7 +96,7 @@ impl Store {
     }
 }
 
-/// How many messages there are, as far as somebody needs to know. `None`: the user has no such folder.
+/// The number of messages, if it is needed. `None`: the user has no such folder.
 async fn messages(
     reader: &mut SqliteConnection,
     user: UserId,
@@ -113,7 +113,8 @@ async fn messages(
     Ok(query.fetch_optional(reader).await?)
 }
 
-/// The newest messages that are this share of all. `None`: that is all of them. It reads an index and none of the mail.
+/// The newest part of the messages with this share. `None`: that is all of them. It reads an index and none of the
+/// mail.
 async fn newest(
     reader: &mut SqliteConnection,
     user: UserId,
@@ -137,8 +138,8 @@ async fn newest(
     Ok(oldest.map(|(since, oldest)| Part { newest, of, since, oldest }))
 }
 
-/// `?1` user, `?2` text, `?3` folder, `?4` rows, `?5` offset; with `in_part`, `?6` date and `?7` number of the oldest message
-/// that is looked at.
+/// `?1` user, `?2` text, `?3` folder, `?4` rows, `?5` offset; with `in_part`, `?6` date and `?7` number of the oldest
+/// message in the part.
 fn sql(scope: Scope, full_text: bool, in_part: bool) -> AssertSqlSafe<String> {
     let from = match (full_text, scope) {
         // Substring: walk the folder from its newest message until the page is full. instr() and not LIKE: it has no
@@ -179,7 +180,7 @@ fn folded(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// Text for the full-text index: each word a quoted phrase, so that none of it is read as query syntax (FTS5 has
+/// Text for the full-text index: each word a quoted phrase, so that none of it is parsed as query syntax (FTS5 has
 /// operators, column filters and prefix marks, and a bound parameter does not protect from them).
 fn phrases(text: &str) -> String {
     let text: String = text.chars().take(MAX_LENGTH).filter(|c| *c != '\0').collect();

@@ -1,5 +1,5 @@
-//! The work knob: extra database operations a request, WebQ's way of setting what a request costs (its hardness pages
-//! repeat one query).
+//! The work knob: extra database operations per request, WebQ's method of setting the cost of a request (its hardness
+//! pages repeat one query).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,10 +7,10 @@ use controllers::random::mix;
 
 use super::{Store, StoreError};
 
-/// Rows that one operation reads. Chosen so that an operation costs some 100 microseconds, most of it in SQLite and
-/// little of it on the way there, and about the same on every call.
+/// The number of rows that one operation reads. Chosen so that an operation costs some 100 microseconds, most of it in
+/// SQLite and little of it on the way there, and about the same on every call.
 const ROWS: i64 = 1500;
-/// Rows in the table `work`.
+/// The number of rows in the table `work`.
 const TABLE: i64 = 8192;
 /// Operations are counted in millionths.
 const ONE: f64 = 1e6;
@@ -22,7 +22,7 @@ pub struct WorkKnob {
     calls: AtomicU64,
 }
 
-/// Request types that can have work of their own.
+/// The number of request types that can have work of their own.
 pub const KINDS: usize = 16;
 
 #[derive(Debug, Default)]
@@ -32,18 +32,18 @@ struct PerKind {
 }
 
 impl WorkKnob {
-    /// Sets how many operations a request of this type does, at least 0; a fraction is met on average. Unknown types
-    /// are ignored.
+    /// Sets the number of operations for a request of this type, at least 0; a fraction is met on average. Unknown
+    /// types are ignored.
     pub fn set(&self, kind: usize, operations: f64) {
         if let Some(of_kind) = self.kinds.get(kind) {
-            // NaN and negatives become 0, and a million operations are more than any request lives through.
+            // NaN and negatives become 0, and a million operations take longer than any request lasts.
             let step = (operations.clamp(0.0, 1e6) * ONE) as u64;
             of_kind.step.store(step, Ordering::Relaxed);
         }
     }
 
-    /// How many operations this request has to do, of which it does this share, 0 to 1. A counter and no draw, so that the
-    /// average is exact over any run.
+    /// The number of operations for this request, of which it does this share, 0 to 1. A counter and no draw, so that
+    /// the average is exact over any run.
     pub(crate) fn due(&self, kind: usize, share: f64) -> u64 {
         let Some(of_kind) = self.kinds.get(kind) else { return 0 };
         let step = (of_kind.step.load(Ordering::Relaxed) as f64 * share.clamp(0.0, 1.0)) as u64;
@@ -55,7 +55,7 @@ impl WorkKnob {
         (before.wrapping_add(step)) / one - before / one
     }
 
-    /// How many operations the request with this key has to do: the same whenever it comes and whoever comes before it. A
+    /// The number of operations for the request with this key: independent of its time and of earlier requests. A
     /// fraction is met on average.
     pub(crate) fn due_by(&self, kind: usize, key: u64) -> u64 {
         let one = ONE as u64;
@@ -64,11 +64,10 @@ impl WorkKnob {
 }
 
 impl Store {
-    /// Does the extra operations that a request of this type has to do, or this share of them, 0 to 1, and says how many they
-    /// were.
+    /// Does the extra operations of a request of this type, or this share of them, 0 to 1, and returns their number.
     ///
     /// # Errors
-    /// Whatever the database reports.
+    /// Any error of the database.
     pub async fn do_work(&self, kind: usize, share: f64) -> Result<u64, StoreError> {
         let due = self.work.due(kind, share);
         if due == 0 {
@@ -96,7 +95,7 @@ mod tests {
     fn a_fraction_is_met_on_average_exactly() {
         let work = WorkKnob::default();
         work.set(3, 2.3);
-        // 10 requests of 2.3 operations are 23, in twos and threes.
+        // 10 requests of 2.3 operations do 23, in twos and threes.
         let due: Vec<u64> = (0..10).map(|_| work.due(3, 1.0)).collect();
         assert_eq!(due.iter().sum::<u64>(), 23);
         assert!(due.iter().all(|d| (2..=3).contains(d)), "{due:?}");

@@ -2,17 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use controllers::{JobId, Tags, Timestamp};
+use controllers::{JobId, Tags, Timestamp, UnixSeconds};
 use workloads::{
-    persona::{Call as Wanted, Connection, Method, Want},
+    persona::Call as Wanted,
     sim::{ConnId, Cx, Response, SimRequest},
 };
 
 use super::{Cluster, ClusterEvent, connections::Sender, node::Deferred};
-use crate::{
-    calls::{Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, RequestCalls},
-    plant::meter::wall,
-};
+use crate::calls::{Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, RequestCalls};
 
 /// All callers of a cluster, and their calls.
 #[derive(Debug)]
@@ -93,7 +90,7 @@ impl Cluster {
     fn go_on(&mut self, id: u64, step: CallStep, cx: &mut Cx<'_, ClusterEvent>) {
         match step {
             CallStep::Attempt => {
-                self.with_policy(id, cx, |machine, call, now| machine.attempt(call, now, wall(now), || id));
+                self.with_policy(id, cx, |machine, call, now| machine.attempt(call, now, || id));
             }
             CallStep::Send => self.send_call(id, cx),
             CallStep::AskAgain(wait) => cx.plan(cx.now() + wait, ClusterEvent::AskAgain(id)),
@@ -104,7 +101,7 @@ impl Cluster {
 
     /// Asks the caller's policy about a call once more.
     pub(super) fn ask_policy(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
-        self.with_policy(id, cx, |machine, call, now| machine.ask(call, now, wall(now), || id));
+        self.with_policy(id, cx, |machine, call, now| machine.ask(call, now, || id));
     }
 
     /// Carries out the next step of a call after an event, and then the decisions of its caller's policy about other
@@ -117,13 +114,16 @@ impl Cluster {
     ) {
         let Some(OpenCall { call, caller, .. }) = self.calls.open.get_mut(&id) else { return };
         let caller = *caller;
-        let step = act(&mut self.calls.callers[caller].machine, call, cx.now());
+        let machine = &mut self.calls.callers[caller].machine;
+        machine.set_wall(UnixSeconds::in_virtual_time(cx.now()));
+        let step = act(machine, call, cx.now());
         self.go_on(id, step, cx);
         self.look_at_policy(caller, cx);
     }
 
     /// Takes the decisions of a caller's policy about held calls, and schedules its next wake-up.
     pub(super) fn look_at_policy(&mut self, caller: usize, cx: &mut Cx<'_, ClusterEvent>) {
+        self.calls.callers[caller].machine.set_wall(UnixSeconds::in_virtual_time(cx.now()));
         while let Some((id, pass)) = self.calls.callers[caller].machine.decided(cx.now()) {
             let Some(OpenCall { call, .. }) = self.calls.open.get_mut(&id) else { continue };
             let step = self.calls.callers[caller].machine.resume(call, pass);
@@ -147,20 +147,9 @@ impl Cluster {
         let Some(JobCalls { user, .. }) = self.calls.by_job.get(&(*node, *job)) else { return };
         let Caller { machine, pool, .. } = &self.calls.callers[*caller];
         let Tags { attempt, class, kind, .. } = call.tags;
-        let wanted = Wanted {
-            want: Want::Answer,
-            kind,
-            class,
-            method: Method::Get,
-            path: Arc::clone(&self.calls.path),
-            headers: machine.headers(call, cx.now()).into(),
-            body: None,
-            wanted_at: call.entered,
-            give_up_after: None,
-            attempt,
-            hop: 0,
-            connection: Connection::Keep,
-        };
+        let headers = machine.headers(call, cx.now()).into();
+        let wanted = Wanted::get(class, Arc::clone(&self.calls.path), headers);
+        let wanted = Wanted { kind, wanted_at: call.entered, attempt, ..wanted };
         let conn = ConnId { place: u32::MAX, generation: 0 };
         let key = call.attempt_key().unwrap_or_default();
         let asked = SimRequest { conn, user: *user, call: wanted, key, number: None, left: None };

@@ -1,8 +1,8 @@
 //! Connections between services, and from a balancer to the tasks of the service behind it.
 
-use workloads::sim::{ConnId, SimRequest};
+use workloads::sim::{ConnId, ConnSlots, SimRequest};
 
-use crate::plant::listener::CALLS;
+use crate::plant::listener::{CALLS, is_call};
 
 /// The first place of connections of a balancer; those of users are below, those of calls above.
 pub(super) const BALANCER: u32 = 1 << 30;
@@ -29,16 +29,16 @@ pub(super) struct InnerConnection {
 }
 
 /// All connections within the cluster.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct InnerConnections {
-    calls: Slots,
-    balancer: Slots,
+    calls: ConnSlots<InnerConnection>,
+    balancer: ConnSlots<InnerConnection>,
 }
 
-#[derive(Debug, Default)]
-struct Slots {
-    inner: Vec<(u32, Option<InnerConnection>)>,
-    free: Vec<u32>,
+impl Default for InnerConnections {
+    fn default() -> Self {
+        Self { calls: ConnSlots::from(CALLS), balancer: ConnSlots::from(BALANCER) }
+    }
 }
 
 /// True for connections within the cluster.
@@ -49,36 +49,18 @@ pub(super) fn is_inside(conn: ConnId) -> bool {
 impl InnerConnections {
     pub(super) fn open(&mut self, connection: InnerConnection) -> ConnId {
         let of_call = matches!(connection.owner, Some(Sender::Call(_)));
-        let (slots, base) = if of_call { (&mut self.calls, CALLS) } else { (&mut self.balancer, BALANCER) };
-        let place = slots.free.pop().unwrap_or_else(|| {
-            slots.inner.push((0, None));
-            u32::try_from(slots.inner.len() - 1).expect("so many connections do not fit into memory")
-        });
-        let (generation, slot) = &mut slots.inner[place as usize];
-        *slot = Some(connection);
-        ConnId { place: base + place, generation: *generation }
+        self.slots(of_call).open(connection)
     }
 
     pub(super) fn get(&mut self, conn: ConnId) -> Option<&mut InnerConnection> {
-        let (slots, place) = self.slots(conn);
-        let (generation, connection) = slots.inner.get_mut(place)?;
-        connection.as_mut().filter(|_| *generation == conn.generation)
+        self.slots(is_call(conn)).get(conn)
     }
 
     pub(super) fn remove(&mut self, conn: ConnId) -> Option<InnerConnection> {
-        self.get(conn)?;
-        let (slots, place) = self.slots(conn);
-        let (generation, connection) = &mut slots.inner[place];
-        *generation = generation.wrapping_add(1);
-        slots.free.push(u32::try_from(place).unwrap_or(u32::MAX));
-        connection.take()
+        self.slots(is_call(conn)).close(conn)
     }
 
-    fn slots(&mut self, conn: ConnId) -> (&mut Slots, usize) {
-        if conn.place >= CALLS {
-            (&mut self.calls, (conn.place - CALLS) as usize)
-        } else {
-            (&mut self.balancer, conn.place.saturating_sub(BALANCER) as usize)
-        }
+    fn slots(&mut self, of_call: bool) -> &mut ConnSlots<InnerConnection> {
+        if of_call { &mut self.calls } else { &mut self.balancer }
     }
 }

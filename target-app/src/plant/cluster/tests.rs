@@ -8,7 +8,7 @@ use std::time::Duration;
 use controllers::{Criticality, Objective, Settings, catalogue::Setting};
 use workloads::{
     StopFlag,
-    plan::{ArrivalLaw, Behaviour, ClientScope, ClientSpec, FailureRule, Load, LoadPlan, Users},
+    plan::{ArrivalLaw, Behaviour, ClientScope, ClientSpec, FailureRule, Load, LoadPlan, Phase, Users},
     sim::{LinkSpec, SimOutcome, run},
     testing::url_plan,
 };
@@ -230,6 +230,29 @@ fn a_balancer_refuses_what_is_beyond_its_cap_and_nobody_waits_longer_than_that()
     // Without a cap all are served in the end.
     let (finished, _) = ran(&open_plan(400.0, 10), &tree(vec![ServiceSpec { cap: 0, ..back }]));
     assert_eq!(finished.report.total.ledger.rejected, 0);
+}
+
+#[test]
+fn a_called_service_does_no_work_that_no_caller_waits_for_if_it_is_told_not_to() {
+    // Ten requests, one each 100 ms, whose calls take 200 ms on the one server and are waited for 450 ms.
+    let ended = |drop_expired: bool| {
+        let mut services = vec![service("front", 0, 64, &["back"]), service("back", 200, 1, &[])];
+        services[0].calls[0].timeout = Duration::from_millis(450);
+        services[1].task.stage_defaults.drop_expired = drop_expired;
+        let mut plan = open_plan(10.0, 1);
+        // Long enough for the work that nobody waits for.
+        let after = Phase { name: "after".to_owned(), duration: Duration::from_secs(2), loads: Vec::new() };
+        plan.phases.push(after);
+        let (finished, cluster) = ran(&plan, &tree(services));
+        let ledger = finished.report.total.ledger;
+        let (made, worked) = (cluster.books()[0].made["back"], cluster.gauges(finished.ended).cpu_s);
+        assert_eq!((made.answered, made.failed, read(&cluster, "back")), (ledger.served, ledger.failed, 10));
+        (ledger.served, (worked * 1e3).round() as u64)
+    };
+    // Turns come at 0.1, 0.3, 0.5 ... s. The fourth call ends too late, and those whose turn would come at 1.1, 1.3 and
+    // 1.5 s have expired 50 ms before; the next one in the queue has its turn then.
+    assert_eq!(ended(false), (3, 2000));
+    assert_eq!(ended(true), (3, 1400));
 }
 
 /// Four services, the last of which refuses everything (no more than 0 jobs at once are let in after the first).

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{Class, Kind, Timestamp};
 use workloads::{
-    persona::{Call, Connection, Method, Want},
+    persona::{Call, Connection},
     sim::{ConnId, Response, SimRequest},
 };
 
@@ -69,23 +69,14 @@ fn conn(request: usize) -> ConnId {
 fn asked(request: usize, arrival: &Arrival, now: Timestamp) -> SimRequest {
     let Arrival { slow, work, attempt, criticality, customer, note, left_ms } = arrival;
     let note = note.map(|note| format!("X-Note: {note}\r\n")).unwrap_or_default();
+    let headers =
+        format!("X-Criticality: {}\r\nX-User: {customer}\r\nX-Customer: {customer}\r\n{note}", criticality.name());
     let call = Call {
         kind: Kind(u16::from(*slow)),
-        class: Class::default(),
-        want: Want::Answer,
-        method: Method::Get,
-        path: if *slow { "/slow" } else { "/fast" }.into(),
-        headers: format!(
-            "X-Criticality: {}\r\nX-User: {customer}\r\nX-Customer: {customer}\r\n{note}",
-            criticality.name()
-        )
-        .into(),
-        body: None,
         wanted_at: now,
-        give_up_after: None,
         attempt: *attempt,
-        hop: 0,
         connection: Connection::Fresh,
+        ..Call::get(Class::default(), if *slow { "/slow" } else { "/fast" }.into(), headers.into())
     };
     let key = u64::try_from(work.as_nanos()).unwrap_or_default();
     SimRequest {

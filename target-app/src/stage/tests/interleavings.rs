@@ -130,8 +130,8 @@ fn every_worker_leaves_a_stage_that_closes() {
         scene.offers(0..2);
         scene.done(2).await;
         scene.stage.close();
-        // Each worker has a share in the stage, and so has the timer while it waits.
-        while Arc::strong_count(&scene.stage) > 2 {
+        // Each worker has a share in the stage; the timer has one for its turns alone.
+        while Arc::strong_count(&scene.stage) > 1 {
             shuttle::future::yield_now().await;
         }
     });
@@ -140,21 +140,23 @@ fn every_worker_leaves_a_stage_that_closes() {
 /// A site that is to be woken at times which other tasks name: those that are to come, and when it was.
 struct Alarm(Shared<(BTreeSet<Timestamp>, Vec<Timestamp>)>);
 
-impl Timed for Alarm {
-    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        let turn = self.0.on_timer(|(to_come, came), now| {
-            if to_come.first().is_some_and(|at| *at <= now) {
-                came.push(now);
-            }
-            to_come.retain(|at| *at > now);
-            ((), to_come.first().copied())
-        });
-        turn.1
+impl SharedSite for Alarm {
+    type Machine = (BTreeSet<Timestamp>, Vec<Timestamp>);
+    type Wants = ();
+
+    fn shared(&self) -> &Shared<Self::Machine> {
+        &self.0
     }
 
-    fn timer(&self) -> (&Notify, ServiceClock) {
-        self.0.timer()
+    fn poll(self: &Arc<Self>, (to_come, came): &mut Self::Machine, now: Timestamp) -> ((), Option<Timestamp>) {
+        if to_come.first().is_some_and(|at| *at <= now) {
+            came.push(now);
+        }
+        to_come.retain(|at| *at > now);
+        ((), to_come.first().copied())
     }
+
+    fn carry_out(self: &Arc<Self>, (): ()) {}
 }
 
 #[test]
@@ -167,10 +169,7 @@ fn a_timer_wakes_a_site_at_the_earliest_time_that_was_asked_for() {
         let tasks = times.map(|at| {
             let alarm = Arc::clone(&alarm);
             shuttle::future::spawn(async move {
-                alarm.0.with(|(to_come, _), _| {
-                    to_come.insert(at);
-                    ((), to_come.first().copied())
-                });
+                alarm.with(|(to_come, _), _| to_come.insert(at));
             })
         });
         for task in tasks {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{JobId, Note, Outcome, RetryHint, Tags, Timestamp, seed_for};
+use controllers::{JobId, Note, Outcome, RetryHint, Tags, Timestamp, UnixSeconds, seed_for};
 
 use super::{
     UserPool,
@@ -62,6 +62,10 @@ impl<C> UserGate<C> {
 
     pub(super) fn gauges(&self) -> ClientGauges {
         self.clients.gauges()
+    }
+
+    pub(super) fn set_wall(&mut self, wall: UnixSeconds) {
+        self.clients.set_wall(wall);
     }
 
     pub(super) fn join(&mut self, user: u64) -> Box<ClientState> {

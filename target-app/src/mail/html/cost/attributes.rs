@@ -1,11 +1,11 @@
-//! How many attributes a tag has, counted while it is read: the tokenizer compares each with all before it, and says nothing until
-//! the tag has ended.
+//! Counts the attributes of a tag while it is read: the tokenizer compares each with all before it, and reports nothing
+//! until the tag has ended.
 
 use super::{HtmlError, MAX_ATTRIBUTES};
 
-/// Follows the tokenizer through the inside of a tag (the states from "tag open" on in the standard), beginning with a `<` outside of
-/// one. Whether that was a tag is known from the tokens: none comes until a tag has ended, and one comes soon where there is none. After
-/// a token it is to begin anew.
+/// Follows the tokenizer through the inside of a tag (the states from "tag open" on in the standard), beginning with a
+/// `<` outside of one. Whether that was a tag is known from the tokens: none comes until a tag has ended, and one comes
+/// soon where there is none. After a token the counter must begin anew.
 #[derive(Debug, Default)]
 pub(super) struct Attributes {
     at: At,
@@ -14,14 +14,14 @@ pub(super) struct Attributes {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// Not in a tag.
+    /// Outside of a tag.
     #[default]
     Outside,
     /// After `<`.
     Open,
     /// After `</`.
     EndOpen,
-    /// In something else that began with `<`: a comment, say. Nothing in it is a tag until a token has come.
+    /// In another construct that began with `<`, such as a comment. Nothing in it is a tag until a token has come.
     Other,
     Name,
     BeforeAttribute,
@@ -33,7 +33,7 @@ enum At {
 }
 
 impl Attributes {
-    /// The tokenizer is about to read this piece: a `<`, or something without one.
+    /// Takes the piece that the tokenizer reads next: a `<`, or text without one.
     pub(super) fn read(&mut self, piece: &str) -> Result<(), HtmlError> {
         for &byte in piece.as_bytes() {
             self.step(byte);
@@ -54,7 +54,7 @@ impl Attributes {
             At::Outside | At::Other => self.at,
             At::Open | At::EndOpen if byte.is_ascii_alphabetic() => At::Name,
             At::Open if byte == b'/' => At::EndOpen,
-            At::EndOpen if byte == b'>' => At::Outside, // `</>` is nothing, and no token comes of it
+            At::EndOpen if byte == b'>' => At::Outside, // `</>` is ignored, and gives no token
             At::Open | At::EndOpen => At::Other,
             At::Name | At::BeforeAttribute | At::Attribute | At::AfterAttribute if byte == b'/' => At::BeforeAttribute,
             At::Name if is_blank => At::BeforeAttribute,

@@ -1,5 +1,5 @@
-//! A tree that counts the parser's steps. It keeps what the parser asks for (names, parents, children) and the text of nothing, and its
-//! steps are those of the tree that the cleaner parses into.
+//! A tree that counts the parser's steps. It keeps what the parser asks for (names, parents, children) and no text, and
+//! its steps are those of the tree that the cleaner parses into.
 
 use std::{
     borrow::Cow,
@@ -16,33 +16,33 @@ use html5ever::{
 };
 use memchr::memchr2_iter;
 
-/// Steps of making a node, and of taking it apart later.
+/// Steps to make a node, and to drop it later.
 const NODE: usize = 40;
-/// Steps of keeping an attribute.
+/// Steps to store an attribute.
 const ATTRIBUTE: usize = 10;
-/// Bytes that are searched in the time of a step.
+/// The number of bytes searched in the time of a step.
 const SEARCHED: usize = 512;
 
-/// A node: a handle, as the parser wants it.
+/// A handle of a node, as the parser requires.
 #[derive(Debug, Clone)]
 pub(super) struct Node(Rc<Inside>);
 
 #[derive(Debug)]
 struct Inside {
-    /// Empty: text, a comment, or the document.
+    /// Empty for text, a comment, or the document.
     name: QualName,
     text: Option<Text>,
     attributes: Cell<usize>,
     is_integration_point: bool,
-    /// What is inside of a `<template>`, which is not among its children.
+    /// The content of a `<template>`, which is not among its children.
     template: RefCell<Option<Node>>,
     parent: RefCell<Weak<Inside>>,
     children: RefCell<Vec<Node>>,
-    /// How deep it was when it was put somewhere last.
+    /// Its depth when it was last inserted.
     depth: Cell<usize>,
 }
 
-/// What matters of a text that will be written: the writer searches all of it anew at each of its marks.
+/// The relevant measures of a text that will be written: the writer searches all of it again at each of its marks.
 #[derive(Debug, Default)]
 struct Text {
     bytes: Cell<usize>,
@@ -50,18 +50,18 @@ struct Text {
 }
 
 impl Text {
-    /// Adds to it; gives the steps of writing that this adds.
+    /// Appends text; returns the additional steps of writing.
     fn push(&self, text: &str) -> usize {
         let steps = || self.bytes.get() * self.marks.get() / (2 * SEARCHED);
         let before = steps();
         self.bytes.set(self.bytes.get() + text.len());
-        // An ampersand, or the first byte of what may be a space that does not break.
+        // An ampersand, or the first byte of a possible non-breaking space.
         self.marks.set(self.marks.get() + memchr2_iter(b'&', 0xC2, text.as_bytes()).count());
         steps() - before
     }
 }
 
-/// Not one inside of the other: a deep tree would use up the stack.
+/// Drops nodes iteratively: with recursion a deep tree would overflow the stack.
 impl Drop for Inside {
     fn drop(&mut self) {
         let mut nodes = mem::take(self.children.get_mut());
@@ -100,7 +100,7 @@ impl Node {
     }
 }
 
-/// The tree, and what of the budget is left.
+/// The tree, and the rest of the budget.
 #[derive(Debug)]
 pub(super) struct Tree {
     document: Node,
@@ -133,12 +133,12 @@ impl Tree {
         self.deepest.get()
     }
 
-    /// How deep the newest node lies.
+    /// The depth of the newest node.
     pub(super) fn depth_now(&self) -> usize {
         self.newest.get()
     }
 
-    /// What is to be put behind `before`, if that is not done already: text after text is one text.
+    /// The node to insert after `before`; `None` if it is text that was merged: text after text is one text.
     fn unless_merged(&self, before: Option<&Node>, child: NodeOrText<Node>) -> Option<Node> {
         let text = match child {
             NodeOrText::AppendNode(node) => return Some(node),
@@ -153,7 +153,7 @@ impl Tree {
         Some(Node::nameless(Some(new)))
     }
 
-    /// Puts it before the child at this place.
+    /// Inserts the node before the child at this index.
     fn insert(&self, parent: &Node, at: usize, child: Node) {
         *child.0.parent.borrow_mut() = Rc::downgrade(&parent.0);
         let depth = parent.0.depth.get() + 1;
@@ -163,7 +163,7 @@ impl Tree {
         parent.0.children.borrow_mut().insert(at, child);
     }
 
-    /// The parent, and which child of it this is. All children up to it are looked at.
+    /// The parent of a node, and its index there. The search visits all children before it.
     fn place(&self, node: &Node) -> Option<(Node, usize)> {
         let parent = node.parent()?;
         let at = parent.0.children.borrow().iter().position(|child| child.is(node))?;

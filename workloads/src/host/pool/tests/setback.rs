@@ -70,8 +70,10 @@ fn the_bound_of_the_pause_doubles_from_10_ms_to_a_second_and_the_pause_is_drawn_
     }
 }
 
-#[test]
-fn an_answer_ends_the_row_and_a_time_out_is_no_setback() {
+const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
+
+/// A user whose eighth request in a row has found no connection, and who has just sent the ninth.
+fn after_eight_failures() -> (UserPool<()>, Box<UserTask<()>>, Timestamp) {
     let mut pool = pool(&restless(1, Load::users(1)));
     let mut now = Timestamp::ZERO;
     pool.advance(now);
@@ -81,8 +83,13 @@ fn an_answer_ends_the_row_and_a_time_out_is_no_setback() {
     }
     let mut user = pool.take(now).expect("it is due");
     pool.books.sends(&mut user, now);
-    let ok = Answer { status: 200, headers: &[], body: b"" };
-    let again = pool.settle(user, Outcome::answered(ok), now).expect("it begins anew at once");
+    (pool, user, now)
+}
+
+#[test]
+fn an_answer_ends_the_row_and_a_time_out_is_no_setback() {
+    let (mut pool, user, now) = after_eight_failures();
+    let again = pool.settle(user, Outcome::answered(OK), now).expect("it begins anew at once");
     let again = pool.settle(again, End::TimedOut.without_answer(), now).expect("and after a time-out, too");
     assert!(pool.settle(again, End::ConnectFailed.without_answer(), now).is_none());
     let pause = pool.next_due().expect("it comes again").since(now);
@@ -93,17 +100,8 @@ fn an_answer_ends_the_row_and_a_time_out_is_no_setback() {
 
 #[test]
 fn what_the_pause_takes_is_no_part_of_the_response_time() {
-    let mut pool = pool(&restless(1, Load::users(1)));
-    let mut now = Timestamp::ZERO;
-    pool.advance(now);
-    for _ in 0..8 {
-        now = now + ends(&mut pool, now, End::ConnectFailed).expect("it comes again");
-        pool.advance(now);
-    }
-    let mut user = pool.take(now).expect("it is due");
-    pool.books.sends(&mut user, now);
-    let ok = Answer { status: 200, headers: &[], body: b"" };
-    pool.settle(user, Outcome::answered(ok), now + 5 * MS);
+    let (mut pool, user, now) = after_eight_failures();
+    pool.settle(user, Outcome::answered(OK), now + 5 * MS);
     let report = pool.finish(now + 5 * MS, Health::default());
     let longest = report.total.response_time_ms.max.expect("one was served");
     assert!((longest - 5.0).abs() < 0.01, "{longest}");

@@ -1,0 +1,45 @@
+//! Services that call each other.
+
+use std::{thread, time::Duration};
+
+use target_app::{
+    spec::{StageSpec, TargetSpec},
+    tree::{Balancer, CallSpec, CalleeSpec, Per, TaskSpec, WhenRefused},
+};
+
+use crate::common::{emulated, spec, start, start_task};
+
+/// Milliseconds that the one worker of a called service works, 300 for each of six calls that come at once and are
+/// waited for 700 ms each.
+fn worked_ms(drop_expired: bool) -> f64 {
+    let stage_defaults = StageSpec { workers: 1, batch: 1, drop_expired, ..spec().stage_defaults };
+    let back = start(TargetSpec { app: emulated(Duration::from_millis(300), 1), stage_defaults, ..spec() });
+    let call = CallSpec {
+        to: "back".to_owned(),
+        times: 1,
+        attempts: 1,
+        heed_dont_retry: true,
+        when_refused: WhenRefused::Overloaded,
+        timeout: Duration::from_millis(700),
+        connections: 0,
+        client: None,
+    };
+    let (tasks, balancer, per) = (vec![back.address], Balancer::RoundRobin, Per::Request);
+    let calls = vec![CalleeSpec { call, tasks, balancer, per, cap: 0 }];
+    let stage_defaults = StageSpec { workers: 6, batch: 1, ..spec().stage_defaults };
+    let front = TargetSpec { app: emulated(Duration::from_millis(1), 6), stage_defaults, ..spec() };
+    let front = start_task(TaskSpec { name: "front".to_owned(), calls, ..TaskSpec::alone(front) });
+    thread::scope(|scope| (0..6).for_each(|_| drop(scope.spawn(|| front.get("/")))));
+    let work =
+        |stages: &[controllers::site::StageGauges]| stages.iter().find(|row| row.name == "work").unwrap().clone();
+    let gauges = back.until("the end of all calls", |gauges| work(&gauges.stages).completed == 6);
+    work(&gauges.stages).busy_ms
+}
+
+#[test]
+fn a_called_service_does_no_work_that_no_caller_waits_for_if_it_is_told_not_to() {
+    let (all, in_time) = (worked_ms(false), worked_ms(true));
+    assert!(all >= 1800.0, "{all}");
+    // Whoever has his turn after 700 ms comes too late: the third begins at 600 ms or later.
+    assert!((300.0..1500.0).contains(&in_time), "{in_time}");
+}
