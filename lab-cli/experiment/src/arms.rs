@@ -1,26 +1,55 @@
 //! The arms: which policies are compared, with which settings.
 
+use std::collections::BTreeMap;
+
 use analysis::summary::ORACLE;
 use controllers::{
     Catalogue, Place as Seat,
     catalogue::{PolicySpec, Settings},
 };
+use schemars::json_schema;
 
 use super::{
     client::client,
     fields::{Fields, count_in, join},
     hindsight,
+    keys::{choice, count, free, names, schema, shapes, table},
     own_target::{Base, own_target},
-    plan::{AppPlan, ArmPlan, CallChanges, Hindsight, Tree},
-    policy::{check, place_of_key, policy_and_settings, resolved, setting},
+    plan::{AppPlan, ArmPlan, Hindsight, Tree},
+    policy::{Policy, check, place_of_key, policy_and_settings, resolved, setting},
     problem::{Place, Problems},
     raw::{Entry, Node, Value, parse},
-    refusal::refusal,
-    tree,
+    refusal::{OnRefuseKey, refusal},
+    tree::{self, CallChangeKeys},
 };
 
-/// Keys that the lab takes out of an arm's settings; the rest are the policy's.
-pub const ARM_KEYS: &[&str] = &["as", "place", "on_refuse", "backlog", "client", "services", "calls", "target"];
+table! {
+    /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
+    pub(super) struct ArmKeys as "ArmSettings" {
+        r#as = free::<String>().otherwise("the policy's name"), "The arm's name in tables and thresholds: letters, digits, - and _";
+        place = choice::<_, String>(PLACES).otherwise("the policy's own"), "Where the policy sits";
+        on_refuse = free::<OnRefuseKey>().otherwise("as in `target`"), "As in `target`, for this arm";
+        backlog = count(1..=65_535_u32).otherwise("as in `target`"), "Length of the kernel's listen queue; of `connections` it is the policy's own";
+        client = free::<Policy>().otherwise("as in `users`"), "A policy on the users' own side";
+        services = free::<BTreeMap<String, Policy>>(), "Policies of single services of a tree, by name: `{back: utilization}`";
+        calls = free::<CallChangeKeys>(), "What is different about all calls between services";
+        target = free::<serde_json::Value>(), "What is different about the service: keys of `target`, each in place of the experiment's, but not those that all arms share. For a policy with a parameter `target`: if it is a table";
+    }
+}
+
+shapes! {
+    ArmShape as "Arm" = |generator| {
+        let mut settings = schema::<ArmKeys>("Settings: the lab's, and the policy's own", generator);
+        settings.insert("additionalProperties".to_owned(), true.into());
+        json_schema!({
+            "description": "A policy's name, or its name with settings.",
+            "anyOf": [
+                {"type": "string"},
+                {"type": "object", "additionalProperties": {"anyOf": [settings.to_value(), {"type": "null"}]}},
+            ],
+        })
+    };
+}
 
 /// A policy's own parameter goes before: `connections` has a `backlog`. Where that is `target`, it is a time, and a table changes
 /// the service.
@@ -28,7 +57,8 @@ fn is_the_labs(entry: &Entry, policy: &str) -> bool {
     let key = entry.key.as_str();
     let known = Catalogue::resolve(policy, &Settings::new());
     let of_policy = known.is_ok_and(|(known, _)| known.params().iter().any(|param| param.name == key));
-    ARM_KEYS.contains(&key) && (!of_policy || (key == "target" && matches!(entry.node.value, Value::Table(_))))
+    names::<ArmKeys>().contains(&key)
+        && (!of_policy || (key == "target" && matches!(entry.node.value, Value::Table(_))))
 }
 
 /// Places, as they are written.
@@ -86,17 +116,8 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
     let app = base.map(|base| &base.target.app);
     let (name, settings) = policy_and_settings(node, "arms", problems)?;
     let path = join("arms", name);
-    let mut arm = ArmPlan {
-        label: name.to_owned(),
-        policy: PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() },
-        on_refuse: None,
-        backlog: None,
-        client: None,
-        hindsight: None,
-        services: std::collections::BTreeMap::new(),
-        calls: CallChanges::default(),
-        own_target: None,
-    };
+    let policy = PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() };
+    let mut arm = ArmPlan { label: name.to_owned(), policy, ..ArmPlan::none() };
     let mut own = Vec::new();
     if let Some(settings) = settings {
         let Value::Table(entries) = &settings.value else {
@@ -234,7 +255,7 @@ mod tests {
     fn no_parameter_that_is_a_table_has_a_name_of_the_labs() {
         let of_entry = |entry: &'static controllers::Entry| entry.params().into_iter().map(move |param| (entry, param));
         let params = Catalogue::entries().iter().flat_map(of_entry);
-        for (entry, param) in params.filter(|(_, param)| ARM_KEYS.contains(&param.name)) {
+        for (entry, param) in params.filter(|(_, param)| names::<ArmKeys>().contains(&param.name)) {
             let scalar = matches!(param.kind, ParamKind::Time | ParamKind::Count);
             assert!(scalar, "{}.{}", entry.name, param.name);
         }

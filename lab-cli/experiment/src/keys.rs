@@ -7,6 +7,7 @@
 )]
 
 use std::{
+    borrow::Cow,
     fmt::{Debug, Display},
     marker::PhantomData,
     ops::RangeInclusive,
@@ -29,6 +30,8 @@ pub struct Row {
     default: String,
     about: &'static str,
     required: bool,
+    /// No arm changes it: with another value it is another service, or it is done once for all arms.
+    pub shared: bool,
     schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
@@ -91,12 +94,14 @@ pub struct KeyKind<T, W = String> {
     values: String,
     default: String,
     required: bool,
+    shared: bool,
     written: PhantomData<W>,
 }
 
 impl<T: 'static, W: JsonSchema> KeyKind<T, W> {
     fn new(values: String, read: impl Fn(&Fields<'_>, &str) -> T + 'static) -> Self {
-        Self { read: Box::new(read), values, default: String::new(), required: false, written: PhantomData }
+        let (default, required, shared) = (String::new(), false, false);
+        Self { read: Box::new(read), values, default, required, shared, written: PhantomData }
     }
 
     /// A default that the reader of the table knows.
@@ -107,6 +112,11 @@ impl<T: 'static, W: JsonSchema> KeyKind<T, W> {
     /// The unit of the values.
     pub fn in_unit(self, unit: &str) -> Self {
         Self { values: format!("{} {unit}", self.values), ..self }
+    }
+
+    /// A key of `target` that is the same in all arms.
+    pub fn shared(self) -> Self {
+        Self { shared: true, ..self }
     }
 
     /// A key that cannot be left out. The problem is the reader's.
@@ -148,9 +158,9 @@ impl<T, W: JsonSchema> Declaration for KeyKind<T, W> {
         } else {
             SchemaGenerator::subschema_for::<Option<W>>
         };
-        let Self { values, default, required, .. } = self;
+        let Self { values, default, required, shared, .. } = self;
         // `for` is a word of Rust: its row is written `r#for`.
-        vec![Row { key: key.trim_start_matches("r#"), of: "", values, default, about, required, schema }]
+        vec![Row { key: key.trim_start_matches("r#"), of: "", values, default, about, required, shared, schema }]
     }
 
     fn read(&self, fields: &Fields<'_>, key: &str) -> T {
@@ -268,6 +278,32 @@ pub fn free<W: JsonSchema>() -> KeyKind<(), W> {
     KeyKind::new(String::new(), |_, _| ())
 }
 
+/// A value of one shape or another.
+pub struct Or<A, B>(PhantomData<(A, B)>);
+
+impl<A: JsonSchema, B: JsonSchema> JsonSchema for Or<A, B> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Or{}", A::schema_name(), B::schema_name()).into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({"anyOf": [generator.subschema_for::<A>(), generator.subschema_for::<B>()]})
+    }
+}
+
+/// The JSON Schema of a table with exactly one of these keys.
+pub fn one_of(keys: &[(&str, Schema)]) -> Schema {
+    let properties: Map<_, _> =
+        keys.iter().map(|(key, schema)| ((*key).to_owned(), schema.clone().to_value())).collect();
+    json_schema!({
+        "type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1, "maxProperties": 1,
+    })
+}
+
 /// Declares tables with their names in the JSON Schema, one row for each key:
 ///
 /// - `queue: u32 = count(1..=1024).or(1), "description";` is read and kept;
@@ -323,7 +359,12 @@ pub(crate) use shapes;
 impl<'a> Fields<'a> {
     /// A table of its own, with declared keys.
     pub fn table<T: Table>(&self, key: &str) -> Option<T> {
-        Self::of_table::<T>(self.node(key)?, &self.path(key), self.problems()).map(|fields| T::read(&fields))
+        Self::read_table(self.node(key)?, &self.path(key), self.problems())
+    }
+
+    /// Reads `node` as a table with declared keys.
+    pub fn read_table<T: Table>(node: &Node, path: &str, problems: &Problems) -> Option<T> {
+        Some(T::read(&Fields::of_table::<T>(node, path, problems)?))
     }
 
     /// Looks at `node` as a table with declared keys.
@@ -336,11 +377,13 @@ impl<'a> Fields<'a> {
 mod tests {
     use super::*;
     use crate::{
+        arms::ArmKeys,
         read::{CompareKeys, ExperimentKeys, ObjectiveKeys},
+        recording::TraceKeys,
         simulation::{CostKeys, FaultKeys, LinkKeys, SimulationKeys},
         target::{ClassKeys, MailKeys, StageKeys, TargetKeys},
         thresholds::ThresholdKeys,
-        tree::{CallKeys, ServiceKeys, SlowKeys},
+        tree::{CallChangeKeys, CallKeys, ServiceKeys, SlowKeys},
         users::{LoadKeys, PatienceKeys, PhaseKeys, TroubleKeys, UsersKeys},
     };
 
@@ -366,6 +409,9 @@ mod tests {
             markdown::<ServiceKeys>(),
             markdown::<SlowKeys>(),
             markdown::<CallKeys>(),
+            markdown::<ArmKeys>(),
+            markdown::<CallChangeKeys>(),
+            markdown::<TraceKeys>(),
             markdown::<SimulationKeys>(),
             markdown::<CostKeys>(),
             markdown::<LinkKeys>(),

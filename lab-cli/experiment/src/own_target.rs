@@ -4,16 +4,13 @@
 use analysis::text::suggestion;
 
 use super::{
-    keys::names,
+    keys::{Row, Table},
     plan::{AppPlan, OwnTarget, TargetPlan},
     policy::setting,
     problem::Problems,
     raw::{Entry, Node, Value},
     target::{TargetKeys, target},
 };
-
-/// What makes it another service, or is done once for all arms: no arm changes these.
-const SHARED: &[&str] = &["app", "mail", "database", "capacity", "work", "class", "criticality", "services", "entry"];
 
 /// The experiment's own target: as it was written, and what it means.
 #[derive(Debug, Clone, Copy)]
@@ -22,11 +19,6 @@ pub struct Base<'a> {
     pub node: &'a Node,
     /// As read.
     pub target: &'a TargetPlan,
-}
-
-/// Keys of `target` that an arm may change.
-pub fn keys() -> Vec<&'static str> {
-    names::<TargetKeys>().into_iter().filter(|key| !SHARED.contains(key)).collect()
 }
 
 /// Reads an arm's `target: {workers: 4}`: what is written there takes the place of the experiment's, key by key.
@@ -39,13 +31,14 @@ pub fn own_target(node: &Node, base: Base<'_>, path: &str, problems: &Problems) 
         problems.add(&node.place, path, "an arm changes no tree's services", "change policies (services) or calls");
         return None;
     }
-    let known = keys();
+    let (shared, changeable): (Vec<_>, Vec<_>) = TargetKeys::rows().into_iter().partition(|row| row.shared);
+    let has = |rows: &[Row], key: &str| rows.iter().any(|row| row.key == key);
     let mut sound = true;
     for Entry { key, place, .. } in changes {
         let (message, hint) = match key.as_str() {
-            key if known.contains(&key) => continue,
-            key if SHARED.contains(&key) => ("is the same in all arms", "write it under target".to_owned()),
-            key => ("there is no such key", suggestion(key, &known)),
+            key if has(&changeable, key) => continue,
+            key if has(&shared, key) => ("is the same in all arms", "write it under target".to_owned()),
+            key => ("there is no such key", suggestion(key, &changeable.iter().map(|row| row.key).collect::<Vec<_>>())),
         };
         problems.add(place, &format!("{path}.{key}"), message, hint);
         sound = false;

@@ -26,26 +26,23 @@ shapes! {
 /// A machine (pool sizing, batching, a monitor) in `target.machines`.
 pub fn machine(node: &Node, reports: bool, problems: &Problems) -> Option<PolicySpec> {
     let (name, settings) = policy_and_settings(node, "target.machines", problems)?;
-    let path = join("target.machines", name);
-    let settings_of = |node: &Node| match setting(node) {
-        Setting::Map(map) => map,
-        _ => Settings::new(),
-    };
-    let mut spec =
-        PolicySpec { name: name.to_owned(), place: None, settings: settings.map(settings_of).unwrap_or_default() };
-    if !check(&mut spec, node, settings, &path, problems) {
-        return None;
-    }
-    // What the target itself would refuse.
-    for bad in resolved(&spec, reports).map_or_else(|unfit| unfit.problems, |_| Vec::new()) {
-        problems.add(&node.place, &join(&path, &bad.key), bad.message, "");
-    }
-    Some(spec)
+    by_itself(node, name, settings, reports, &join("target.machines", name), problems)
 }
 
 /// A policy by itself: `utilization` or `utilization: {cpu: true}`, at a service that hears reports.
 pub fn policy(node: &Node, path: &str, problems: &Problems) -> Option<PolicySpec> {
     let (name, settings) = policy_and_settings(node, path, problems)?;
+    by_itself(node, name, settings, true, path, problems)
+}
+
+fn by_itself(
+    node: &Node,
+    name: &str,
+    settings: Option<&Node>,
+    reports: bool,
+    path: &str,
+    problems: &Problems,
+) -> Option<PolicySpec> {
     let own = match settings.map(setting) {
         Some(Setting::Map(map)) => map,
         _ => Settings::new(),
@@ -54,7 +51,8 @@ pub fn policy(node: &Node, path: &str, problems: &Problems) -> Option<PolicySpec
     if !check(&mut spec, node, settings, path, problems) {
         return None;
     }
-    for bad in Resolved::new(&spec).map_or_else(|unfit| unfit.problems, |_| Vec::new()) {
+    // What the target itself would refuse.
+    for bad in resolved(&spec, reports).map_or_else(|unfit| unfit.problems, |_| Vec::new()) {
         problems.add(&node.place, &join(path, &bad.key), bad.message, "");
     }
     Some(spec)

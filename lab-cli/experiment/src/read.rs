@@ -11,12 +11,12 @@ use analysis::{
 use schemars::json_schema;
 
 use super::{
-    arms, classes,
+    arms::{self, ArmShape},
+    classes,
     fields::Fields,
     keys::{Table, by, choice, count, flag, free, number, shapes, table, text, time},
     own_target::Base,
     plan::{AppPlan, Experiment, LoadStream, Model, Rate, TargetPlan, UsersPlan},
-    policy::Policy,
     problem::{FileProblem, Problems},
     raw::{self, Value},
     set::set,
@@ -37,7 +37,7 @@ table! {
         target = free::<TargetKeys>().required(), "What is measured";
         objective = free::<ObjectiveKeys>().required(), "What a good answer is";
         users = free::<UsersKeys>().required(), "Who sends";
-        arms = free::<Vec<Policy>>().required(), "Policies: `none`, or `seda: {scope: single}`. Keys `as`, `place`, `on_refuse`, `backlog`, `client`, `services`, `calls` and `target` are the lab's unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's (`lab policies NAME`)";
+        arms = free::<Vec<ArmShape>>().required(), "Policies: `none`, or `seda: {scope: single}`. Some settings are [the lab's](#arms-thresholds-and-the-rest) unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's (`lab policies NAME`)";
         repeat: u32 = count(1..=1000).or(1), "How often every arm is run";
         seed: u64 = count(0..=1 << 53).or(1), "Root of all randomness";
         thresholds = free::<Vec<ThresholdKey>>(), "What must hold: `seda.spike.response_time.p90 < 2s`";

@@ -1,22 +1,38 @@
 //! `users.trace`: a recording in place of users that are drawn.
 
-use std::{collections::BTreeSet, ops::RangeInclusive, path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use analysis::sha256;
+use schemars::json_schema;
 use workloads::{mail::users_make, replay::Pace};
 
 use super::{
     fields::Fields,
+    keys::{Table, count, first_of, number, shapes, table, text, time},
     named_file,
     plan::{Cut, Played, Recording},
     problem::Problems,
     raw::{Node, Value},
 };
 
-/// Keys of `users.trace`.
-pub const KEYS: &[&str] = &["file", "pace", "speed", "from", "for", "copies", "sample"];
+const YEAR: Duration = Duration::from_secs(366 * 86_400);
 
-const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(366 * 86_400);
+table! {
+    /// Recorded sessions, and how they are replayed.
+    pub(super) struct TraceKeys as "TraceTable" {
+        file: Option<String> = text().wanted("mail.trace.zst"), "A trace that `lab trace import` or `lab trace generate` has written";
+        pace: Pace = first_of(&[("clock", Pace::Clock), ("sessions", Pace::Sessions)]), "When the steps of a session are due: by the trace's clock, or each so long after the answer to the one before";
+        speed: f64 = number(0.1..=1000.0).or(1.0), "All times are divided by it";
+        from: Duration = time(Duration::ZERO..=YEAR).or(Duration::ZERO), "Sessions that start from here on, by the trace's clock";
+        r#for: Option<Duration> = time(Duration::from_millis(1)..=YEAR).otherwise("to the trace's end"), "For so long, by the trace's clock";
+        copies: u32 = count(1..=10_000).or(1), "Every session is walked by so many users; each copy starts up to a second later";
+        sample: f64 = number(0.0..=1.0).or(1.0), "Share of the sessions, whole ones";
+    }
+}
+
+shapes! {
+    TraceKey as "Trace" = |generator| json_schema!({"anyOf": [{"type": "string"}, generator.subschema_for::<TraceKeys>()]});
+}
 
 /// Reads the key: a path, or a table.
 pub(super) fn recording(node: &Node, problems: &Problems) -> Option<Recording> {
@@ -27,21 +43,10 @@ pub(super) fn recording(node: &Node, problems: &Problems) -> Option<Recording> {
             })
             .ok();
     }
-    let fields = Fields::of(node, "users.trace", KEYS, problems)?;
-    let Some(file) = fields.text("file") else {
-        fields.missing("file", "mail.trace.zst");
-        return None;
-    };
-    let pace = fields.choice("pace", &[("clock", Pace::Clock), ("sessions", Pace::Sessions)]).unwrap_or(Pace::Clock);
-    let cut = Cut {
-        from: fields.time("from", TIMES).unwrap_or_default(),
-        lasts: Duration::ZERO,
-        speed: fields.number("speed", 0.1..=1000.0).unwrap_or(1.0),
-        copies: fields.count("copies", 1..=10_000).map_or(1, |n| n as u32),
-        sample: fields.number("sample", 0.0..=1.0).unwrap_or(1.0),
-    };
-    let lasts = fields.time("for", Duration::from_millis(1)..=*TIMES.end());
-    read(Path::new(&file), pace, cut, lasts).map_err(|problem| fields.problem("file", problem, HINT)).ok()
+    let fields = Fields::of_table::<TraceKeys>(node, "users.trace", problems)?;
+    let TraceKeys { file, pace, speed, from, r#for: lasts, copies, sample } = TraceKeys::read(&fields);
+    let cut = Cut { from, lasts: Duration::ZERO, speed, copies, sample };
+    read(Path::new(&file?), pace, cut, lasts).map_err(|problem| fields.problem("file", problem, HINT)).ok()
 }
 
 const HINT: &str = "a trace that lab trace import or lab trace generate has written";

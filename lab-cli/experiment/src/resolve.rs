@@ -115,7 +115,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64,
 
 fn call_spec(experiment: &Experiment, arm: &ArmPlan, call: &TreeCall) -> CallSpec {
     let changes = &arm.calls;
-    let client = changes.client.as_ref().or(call.client.as_ref()).filter(|client| client.policy != "none");
+    let client = changes.client.as_ref().or(call.client.as_ref());
     CallSpec {
         to: call.to.clone(),
         times: call.times,
@@ -124,13 +124,7 @@ fn call_spec(experiment: &Experiment, arm: &ArmPlan, call: &TreeCall) -> CallSpe
         when_refused: changes.when_refused.unwrap_or(call.when_refused),
         timeout: call.timeout,
         connections: call.connections,
-        client: client.map(|client| ClientSpec {
-            policy: client.policy.clone(),
-            settings: client.settings.clone(),
-            scope: client.scope,
-            objective: objective(experiment),
-            renewed_in: Vec::new(),
-        }),
+        client: client.and_then(|client| client.spec(objective(experiment), Vec::new())),
     }
 }
 
@@ -198,17 +192,10 @@ pub fn load_plan(
     }
 }
 
-/// A client that may do as it likes is none.
 fn client_spec(experiment: &Experiment, arm: &ArmPlan) -> Option<ClientSpec> {
-    let client = arm.client.as_ref().filter(|client| client.policy != "none")?;
     let phases = experiment.users.phases.iter().enumerate();
-    Some(ClientSpec {
-        policy: client.policy.clone(),
-        settings: client.settings.clone(),
-        scope: client.scope,
-        objective: objective(experiment),
-        renewed_in: phases.filter(|(_, phase)| phase.fresh_policy).map(|(index, _)| index).collect(),
-    })
+    let renewed_in = phases.filter(|(_, phase)| phase.fresh_policy).map(|(index, _)| index).collect();
+    arm.client.as_ref()?.spec(objective(experiment), renewed_in)
 }
 
 fn objective(experiment: &Experiment) -> Objective {

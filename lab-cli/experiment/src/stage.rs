@@ -11,7 +11,7 @@ use target_app::{
 use super::{
     client::by_class,
     fields::{Fields, join},
-    keys::{Table, by, count, first_of, flag, number, table},
+    keys::{Or, Table, by, count, first_of, flag, number, one_of, shapes, table, time},
     raw::{Node, Value},
     refusal::{OnRefuseKey, refusal},
 };
@@ -23,11 +23,41 @@ const MOST_VALUES: usize = 10_000;
 table! {
     /// Emulated service times.
     pub(super) struct EmulatedKeys as "Emulated" {
-        service: Option<ServiceTime> = by::<serde_json::Value, _>(service).required(), "Service times: `10ms`, `{exponential: 10ms}`, `{lognormal: {median, sigma}}`, `{pareto: {min, alpha}}`, `{uniform: {min, max}}`, `{bimodal: {short, long, long_share}}`, `{empirical: [5ms, 90ms]}`";
+        service: Option<ServiceTime> = by::<Or<String, ServiceLaw>, _>(service).required(), "Service times: `10ms`, `{exponential: 10ms}`, `{lognormal: {median, sigma}}`, `{pareto: {min, alpha}}`, `{uniform: {min, max}}`, `{bimodal: {short, long, long_share}}`, `{empirical: [5ms, 90ms]}`";
         servers: u32 = count(1..=1024).or(1), "Servers that work side by side; no more are busy than there are `workers`";
         discipline: Discipline = first_of(&[("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)]), "How servers share the work";
         degradable: f64 = number(0.0..=1.0).or(0.0), "Share of the work that shrinks with the quality that a policy sets";
         class_work: BTreeMap<Class, f64> = by::<BTreeMap<String, f64>, _>(class_work), "By class, how many times the drawn work a request is, 0.001 to 1000: `{2: 5}`; 1 for the others. Capacity (`0.5x`) is reckoned with 1";
+    }
+
+    /// `{exponential: …}`
+    struct ExponentialKeys as "ExponentialService" {
+        mean: Option<Duration> = time(SERVICE).wanted("10ms"), "The mean";
+    }
+
+    /// `{lognormal: …}`
+    struct LognormalKeys as "LognormalService" {
+        median: Option<Duration> = time(SERVICE).wanted("10ms"), "The median";
+        sigma: Option<f64> = number(0.0..=5.0).wanted("1"), "Standard deviation of the logarithm";
+    }
+
+    /// `{pareto: …}`
+    struct ParetoKeys as "ParetoService" {
+        min: Option<Duration> = time(SERVICE).wanted("5ms"), "The minimum";
+        alpha: Option<f64> = number(1.01..=100.0).wanted("2"), "Tail index";
+    }
+
+    /// `{uniform: …}`
+    struct UniformKeys as "UniformService" {
+        min: Option<Duration> = time(SERVICE).wanted("5ms"), "The minimum";
+        max: Option<Duration> = time(SERVICE).wanted("15ms"), "The maximum";
+    }
+
+    /// `{bimodal: …}`
+    struct BimodalKeys as "BimodalService" {
+        short: Option<Duration> = time(SERVICE).wanted("5ms"), "The usual value";
+        long: Option<Duration> = time(SERVICE).wanted("100ms"), "The rare value";
+        long_share: Option<f64> = number(0.0..=1.0).wanted("0.05"), "Share of the rare value";
     }
 
     /// Queue, workers and refusals of a stage.
@@ -39,6 +69,17 @@ table! {
         drop_abandoned: Option<bool> = flag().otherwise(false), "Do not work on requests whose client has gone";
         drop_expired: Option<bool> = flag().otherwise(false), "Refuse requests whose sender no longer waits (`X-Timeout-Ms`) when their turn comes";
     }
+}
+
+shapes! {
+    ServiceLaw as "ServiceLaw" = |generator| one_of(&[
+        ("exponential", generator.subschema_for::<Or<String, ExponentialKeys>>()),
+        ("lognormal", generator.subschema_for::<LognormalKeys>()),
+        ("pareto", generator.subschema_for::<ParetoKeys>()),
+        ("uniform", generator.subschema_for::<UniformKeys>()),
+        ("bimodal", generator.subschema_for::<BimodalKeys>()),
+        ("empirical", generator.subschema_for::<Vec<String>>()),
+    ]);
 }
 
 /// Emulated servers, of a target or of one of its services.
@@ -92,36 +133,32 @@ fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
 
 fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<ServiceTime> {
     let path = join(&fields.path("service"), name);
-    let of = |keys: &[&str]| Fields::of(node, &path, keys, fields.problems());
+    let problems = fields.problems();
     match name {
         "exponential" => match &node.value {
             Value::Text(text) if parse_time(text).is_some_and(|time| SERVICE.contains(&time)) => {
                 Some(ServiceTime::Exponential { mean: parse_time(text)? })
             }
-            _ => Some(ServiceTime::Exponential { mean: of(&["mean"])?.time("mean", SERVICE)? }),
+            _ => {
+                let ExponentialKeys { mean } = Fields::read_table(node, &path, problems)?;
+                Some(ServiceTime::Exponential { mean: mean? })
+            }
         },
         "lognormal" => {
-            let inner = of(&["median", "sigma"])?;
-            Some(ServiceTime::Lognormal {
-                median: inner.time("median", SERVICE)?,
-                sigma: inner.number("sigma", 0.0..=5.0)?,
-            })
+            let LognormalKeys { median, sigma } = Fields::read_table(node, &path, problems)?;
+            Some(ServiceTime::Lognormal { median: median?, sigma: sigma? })
         }
         "pareto" => {
-            let inner = of(&["min", "alpha"])?;
-            Some(ServiceTime::Pareto { min: inner.time("min", SERVICE)?, alpha: inner.number("alpha", 1.01..=100.0)? })
+            let ParetoKeys { min, alpha } = Fields::read_table(node, &path, problems)?;
+            Some(ServiceTime::Pareto { min: min?, alpha: alpha? })
         }
         "uniform" => {
-            let inner = of(&["min", "max"])?;
-            Some(ServiceTime::Uniform { min: inner.time("min", SERVICE)?, max: inner.time("max", SERVICE)? })
+            let UniformKeys { min, max } = Fields::read_table(node, &path, problems)?;
+            Some(ServiceTime::Uniform { min: min?, max: max? })
         }
         "bimodal" => {
-            let inner = of(&["short", "long", "long_share"])?;
-            Some(ServiceTime::Bimodal {
-                short: inner.time("short", SERVICE)?,
-                long: inner.time("long", SERVICE)?,
-                long_share: inner.number("long_share", 0.0..=1.0)?,
-            })
+            let BimodalKeys { short, long, long_share } = Fields::read_table(node, &path, problems)?;
+            Some(ServiceTime::Bimodal { short: short?, long: long?, long_share: long_share? })
         }
         "empirical" => match &node.value {
             Value::List(nodes) if nodes.len() <= MOST_VALUES => {

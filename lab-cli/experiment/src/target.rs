@@ -42,7 +42,7 @@ const APPS: &[(&str, AppName)] = &[
 table! {
     /// What is measured.
     pub(super) struct TargetKeys as "Target" {
-        app: Option<AppName> = choice::<_, AppName>(APPS).wanted("arashi"), "What it serves: web mail, a service with a quality knob, service times by a law, or several emulated services that call each other ([Several services](#several-services))";
+        app: Option<AppName> = choice::<_, AppName>(APPS).wanted("arashi").shared(), "What it serves: web mail, a service with a quality knob, service times by a law, or several emulated services that call each other ([Several services](#several-services))";
         arashi = keys_of::<ArashiKeys>("arashi");
         checksum = keys_of::<ChecksumKeys>("checksum");
         answer = keys_of::<AnswerKeys>("checksum, emulated");
@@ -51,8 +51,8 @@ table! {
         pool = keys_of::<PoolKeys>("");
         stages = free::<BTreeMap<String, StageKeys>>(), "Stages that differ, by name: `{search: {workers: 1}}`";
         machines = free::<Vec<Policy>>(), "Pool sizing, batching, monitors (`lab policies`): `[thread-pool]`";
-        class: ClassRule = by::<ClassKeys, _>(class), "Where a request's class is found; the lab's users say their class, unless it is 0, in the header that the target reads, and no user sends a class cookie";
-        criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class).otherwise("CRITICAL"), "How important requests of a class are that do not say so themselves (`X-Criticality`): `{0: SHEDDABLE, 3: CRITICAL_PLUS}`";
+        class: ClassRule = by::<ClassKeys, _>(class).shared(), "Where a request's class is found; the lab's users say their class, unless it is 0, in the header that the target reads, and no user sends a class cookie";
+        criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class).otherwise("CRITICAL").shared(), "How important requests of a class are that do not say so themselves (`X-Criticality`): `{0: SHEDDABLE, 3: CRITICAL_PLUS}`";
         health: HealthChecks = first_of(&[("outside", HealthChecks::Outside), ("inside", HealthChecks::Inside)]), "Who answers `GET /health`: the edge, whatever policies say (`outside`), or dispatch, if the policy there lets it in; policies learn nothing from it";
         backlog: Option<u32> = count(1..=65_535), "Length of the kernel's listen queue";
         keep_alive: bool = flag().or(true), "Keep connections open between requests";
@@ -63,10 +63,10 @@ table! {
 
     /// Keys of the web mail.
     pub(super) struct ArashiKeys as "Arashi" {
-        mail: MailKeys = table_or_default(), "The generated corpus: kept between runs, copied for each arm";
-        database = choice::<_, String>(&[("sqlite", ())]), "Where the mail is kept";
-        capacity = free::<String>(), "Solve the work knob for this rate before the first arm: `100/s`";
-        work: Option<f64> = number(0.0..=1e6).otherwise(0), "Extra database operations a request, instead of `capacity`";
+        mail: MailKeys = table_or_default().shared(), "The generated corpus: kept between runs, copied for each arm";
+        database = choice::<_, String>(&[("sqlite", ())]).shared(), "Where the mail is kept";
+        capacity = free::<String>().shared(), "Solve the work knob for this rate before the first arm: `100/s`";
+        work: Option<f64> = number(0.0..=1e6).otherwise(0).shared(), "Extra database operations a request, instead of `capacity`";
         connections: u32 = count(1..=256).or(4), "Connections to the database";
         session: bool = first_of(&[("cookie", false), ("link", true)]), "Where the session key is: `link` as in the paper";
         search: bool = first_of(&[("substring", false), ("full-text", true)]), "How search works: `substring` as in the paper";

@@ -37,8 +37,8 @@ const BALANCERS: &[(&str, Balancer)] =
 table! {
     /// Keys of a target that is several services.
     pub(super) struct TreeKeys as "Tree" {
-        services = free::<BTreeMap<String, ServiceKeys>>(), "Services by name, callers before those that they call";
-        entry = free::<serde_json::Value>().otherwise("the first"), "The service that users ask, or by class: `{0: proxy, 1: back}`";
+        services = free::<BTreeMap<String, ServiceKeys>>().shared(), "Services by name, callers before those that they call";
+        entry = free::<serde_json::Value>().otherwise("the first").shared(), "The service that users ask, or by class: `{0: proxy, 1: back}`";
     }
 
     /// A service of a tree; what is not given is as in `target`.

@@ -13,28 +13,28 @@ use workloads::{
 use super::{
     client::{client_key, criticality_by_class, customer_by_class},
     fields::{Fields, join},
-    keys::{Table, by, choice, count, first_of, flag, free, keys_of, number, table, text, time},
+    keys::{Or, Table, by, choice, count, first_of, flag, free, keys_of, number, one_of, shapes, table, text, time},
     named_file,
     plan::{ClientPolicy, LoadStream, Model, PhasePlan, Rate, Recording, UsersPlan},
     policy::Policy,
     problem::Problems,
     raw::{Node, Value},
-    recording::recording,
+    recording::{TraceKey, recording},
 };
 
 const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 const PAUSES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 /// Most users at once: they are data in memory, and ids have room for far more.
-const MAX_USERS: u64 = 2_000_000;
+const MAX_USERS: u32 = 2_000_000;
 
 table! {
     /// Who sends.
     pub(super) struct UsersKeys as "Users" {
         model = free::<String>(), "`arashi` (figure 46 of the thesis), `url`, or the path of a user model; not needed with a `trace`";
-        trace = free::<serde_json::Value>(), "Recorded sessions in place of drawn ones: a file, or `{file: mail.trace.zst, pace: clock, speed: 10, from: 60s, for: 5m, copies: 3, sample: 0.5}`; `pace` is `clock` or `sessions` ([traces](traces.md))";
+        trace = free::<TraceKey>(), "Recorded sessions in place of drawn ones: a file, or `{file: mail.trace.zst, pace: clock, speed: 10, from: 60s, for: 5m, copies: 3, sample: 0.5}`; `pace` is `clock` or `sessions` ([traces](traces.md))";
         path = free::<String>().otherwise("/"), "url: what is asked for";
         previous_page: Option<PreviousPage> = choice::<_, String>(PREVIOUS_PAGE).otherwise("as in the trace that the model was fitted to, else literal"), "Where users go after a delete or refile: the very page, or the list";
-        think = free::<serde_json::Value>().otherwise("the model's own, page by page or transition by transition"), "Pauses: `20ms`, `{exponential: 5s}`, `{uniform: {min, max}}`, `{lognormal: {median, sigma}}`";
+        think = free::<Or<ZeroOrTime, PauseLaw>>().otherwise("the model's own, page by page or transition by transition"), "Pauses: `20ms`, `{exponential: 5s}`, `{uniform: {min, max}}`, `{lognormal: {median, sigma}}`";
         timeout: Duration = time(TIMES).or(Duration::from_secs(60)), "Longest wait for an answer";
         connect_timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for a connection";
         drain: Duration = time(PAUSES).or(Duration::from_secs(10)), "Longest wait after the last phase for what is in flight";
@@ -47,7 +47,7 @@ table! {
         // A budget of all requests is none.
         retry_budget: Option<f64> = number(0.0..=0.999), "Most retries, as a share of requests";
         heed_dont_retry: bool = flag().or(true), "Not to try the same again after an answer with `X-Retry: never`";
-        connections: ConnectionHabit = by::<serde_json::Value, _>(connections).otherwise("per-user"), "`per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
+        connections: ConnectionHabit = by::<Or<String, MixedKeys>, _>(connections).otherwise("per-user"), "`per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
         sources: u32 = count(1..=65_536).or(1), "Source addresses of 127.0.0.0/8 that users are spread over";
         criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class), "What the requests of a class say of themselves in `X-Criticality` (`CRITICAL_PLUS`, `CRITICAL`, `SHEDDABLE_PLUS`, `SHEDDABLE`): `{0: SHEDDABLE}`; a class that is not named says nothing";
         customer: BTreeMap<Class, u32> = by::<BTreeMap<u8, u32>, _>(customer_by_class), "Who pays for the requests of a class (`X-Customer`): `{0: 3}`";
@@ -66,7 +66,7 @@ table! {
 
     /// How long a user waits, and what comes then.
     pub(super) struct PatienceKeys as "Patience" {
-        lasts: Option<Think> = by::<serde_json::Value, _>(law).wanted("10s"), "A time or a law, as `think`";
+        lasts: Option<Think> = by::<Or<ZeroOrTime, PauseLaw>, _>(law).wanted("10s"), "A time or a law, as `think`";
         then: bool = first_of(&[("leave", false), ("reload", true)]), "What the user does";
     }
 
@@ -90,19 +90,48 @@ table! {
 
     /// Users, sessions or requests.
     struct PlannedKeys as "Planned" {
-        users = free::<serde_json::Value>(), "Users at once (closed): `1000`, or `{from: 3, to: 1000}`";
-        sessions = free::<serde_json::Value>(), "Sessions that begin (partly open): `5/s`, `0.5x` (times the capacity), or `{from: 1/s, to: 5/s}`";
-        requests = free::<serde_json::Value>(), "Requests (open), written as `sessions` are";
+        users = free::<Or<UsersCount, UsersSpan>>(), "Users at once (closed): `1000`, or `{from: 3, to: 1000}`";
+        sessions = free::<Or<String, RateSpan>>(), "Sessions that begin (partly open): `5/s`, `0.5x` (times the capacity), or `{from: 1/s, to: 5/s}`";
+        requests = free::<Or<String, RateSpan>>(), "Requests (open), written as `sessions` are";
     }
 
     /// Those who are there without asking for anything.
     struct BackgroundKeys as "Background" {
-        idle = free::<serde_json::Value>(), "Connections that are kept open without a request: `1000`, or `{from: 3, to: 1000}`";
-        checks = free::<serde_json::Value>(), "Those who check the service's health, each on a connection that it keeps";
+        idle = free::<Or<UsersCount, UsersSpan>>(), "Connections that are kept open without a request: `1000`, or `{from: 3, to: 1000}`";
+        checks = free::<Or<UsersCount, UsersSpan>>(), "Those who check the service's health, each on a connection that it keeps";
         every: Option<Duration> = time(TIMES), "checks: so often each";
         anew: bool = flag().or(false), "checks: on a new connection each time";
-        churn = free::<serde_json::Value>(), "Connections that come and go: `100/s`";
+        churn = free::<Or<String, RateSpan>>(), "Connections that come and go: `100/s`";
         ask: bool = flag().or(false), "churn: with a health check each";
+    }
+
+    /// From so many users to so many.
+    struct UsersSpan as "UsersSpan" {
+        from: Option<u32> = count(0..=MAX_USERS).wanted("3"), "At the start of the phase";
+        to: Option<u32> = count(0..=MAX_USERS).wanted("1000"), "At its end";
+    }
+
+    /// From one rate to another.
+    struct RateSpan as "RateSpan" {
+        from: Option<Rate> = by::<String, _>(rate_of).required(), "At the start of the phase: `10/s`, `0.5x`";
+        to: Option<Rate> = by::<String, _>(rate_of).required(), "At its end";
+    }
+
+    /// Some users keep their connections.
+    struct MixedKeys as "MixedConnections" {
+        keep: f64 = number(0.0..=1.0).or(0.1), "Share of the users that keep their connection; the others open one for each request";
+    }
+
+    /// `{uniform: …}`
+    struct UniformKeys as "UniformPauses" {
+        min: Option<Duration> = time(PAUSES).wanted("5s"), "The shortest pause";
+        max: Option<Duration> = time(PAUSES).wanted("10s"), "The longest pause";
+    }
+
+    /// `{lognormal: …}`
+    struct LognormalKeys as "LognormalPauses" {
+        median: Option<Duration> = time(PAUSES).wanted("5s"), "The median pause";
+        sigma: Option<f64> = number(0.0..=5.0).wanted("1"), "Standard deviation of the logarithm";
     }
 
     /// How they arrive.
@@ -110,6 +139,20 @@ table! {
         law: ArrivalLaw = first_of(&[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)]), "Gaps between arrivals: exponential, or all the same";
         class: u8 = count(0..=255).or(0), "Class of the requests";
     }
+}
+
+/// A time with its unit; 0 has none.
+type ZeroOrTime = Or<String, u8>;
+/// A whole number, which may be written `10k`.
+type UsersCount = Or<u32, String>;
+
+shapes! {
+    PauseLaw as "PauseLaw" = |generator| one_of(&[
+        ("constant", generator.subschema_for::<String>()),
+        ("exponential", generator.subschema_for::<String>()),
+        ("uniform", generator.subschema_for::<UniformKeys>()),
+        ("lognormal", generator.subschema_for::<LognormalKeys>()),
+    ]);
 }
 
 /// What a user does in trouble.
@@ -237,22 +280,18 @@ fn law(fields: &Fields<'_>, key: &str) -> Option<Think> {
         Value::Table(entries) if entries.len() == 1 => {
             let (name, inner) = (entries[0].key.as_str(), &entries[0].node);
             let path = join(&fields.path(key), name);
-            let of = |keys: &[&str]| Fields::of(inner, &path, keys, fields.problems());
             match (name, &inner.value) {
                 ("constant" | "exponential", Value::Text(text)) => {
                     let Some(time) = parse_time(text) else { return wrong() };
                     Some(if name == "constant" { Think::Constant(time) } else { Think::Exponential { mean: time } })
                 }
                 ("uniform", _) => {
-                    let inner = of(&["min", "max"])?;
-                    Some(Think::Uniform { min: inner.time("min", PAUSES)?, max: inner.time("max", PAUSES)? })
+                    let UniformKeys { min, max } = Fields::read_table(inner, &path, fields.problems())?;
+                    Some(Think::Uniform { min: min?, max: max? })
                 }
                 ("lognormal", _) => {
-                    let inner = of(&["median", "sigma"])?;
-                    Some(Think::Lognormal {
-                        median: inner.time("median", PAUSES)?,
-                        sigma: inner.number("sigma", 0.0..=5.0)?,
-                    })
+                    let LognormalKeys { median, sigma } = Fields::read_table(inner, &path, fields.problems())?;
+                    Some(Think::Lognormal { median: median?, sigma: sigma? })
                 }
                 _ => wrong(),
             }
@@ -279,8 +318,8 @@ fn patience(fields: &Fields<'_>, key: &str) -> Option<Patience> {
 fn connections(fields: &Fields<'_>, _: &str) -> ConnectionHabit {
     match fields.node("connections").map(|node| &node.value) {
         Some(Value::Table(_)) => {
-            let keep = fields.fields("connections", &["keep"]).and_then(|inner| inner.number("keep", 0.0..=1.0));
-            ConnectionHabit::Mixed { keep: keep.unwrap_or(0.1) }
+            let keep = fields.table("connections").map_or(0.1, |MixedKeys { keep }| keep);
+            ConnectionHabit::Mixed { keep }
         }
         _ => {
             let words = [
@@ -371,15 +410,14 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     if kind == "users" || role.is_some() {
         let (from, to) = match &fields.node(kind)?.value {
             Value::Table(_) => {
-                let inner = fields.fields(kind, &["from", "to"])?;
-                (inner.count("from", 0..=MAX_USERS)?, inner.count("to", 0..=MAX_USERS)?)
+                let UsersSpan { from, to } = fields.table(kind)?;
+                (from?, to?)
             }
             _ => {
-                let users = fields.count(kind, 0..=MAX_USERS)?;
+                let users = fields.count(kind, 0..=MAX_USERS.into())? as u32;
                 (users, users)
             }
         };
-        let (from, to) = (from as u32, to as u32);
         return Some(match role {
             None => LoadStream::Users { from, to, class },
             Some(role) => LoadStream::Present { from, to, role, class },
@@ -388,8 +426,8 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     let node = fields.node(kind)?;
     let (from, to) = match &node.value {
         Value::Table(_) => {
-            let inner = fields.fields(kind, &["from", "to"])?;
-            (inner.node("from").and_then(rate), inner.node("to").and_then(rate))
+            let RateSpan { from, to } = fields.table(kind)?;
+            (from, to)
         }
         _ => (rate(node), rate(node)),
     };
@@ -406,6 +444,11 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
         "churn" => LoadStream::Churn { from, to, law, ask: BackgroundKeys::read(fields).ask, class },
         _ => LoadStream::Requests { from, to, law, class },
     })
+}
+
+/// The same, of a key.
+fn rate_of(fields: &Fields<'_>, key: &str) -> Option<Rate> {
+    rate(fields.node(key)?)
 }
 
 /// `100/s`, `10k/s`, `60/m`, `0.5x`.
@@ -429,4 +472,29 @@ pub fn rate(node: &Node) -> Option<Rate> {
         _ => return None,
     };
     number(digits, factor).map(Rate::PerSecond)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Changes, read};
+
+    const FILE: &str = "name: x\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
+
+    #[test]
+    fn what_is_missing_in_a_law_or_a_span_is_named() {
+        for (key, written, missing) in [
+            ("users.think", "{uniform: {min: 1s}}", "users.think.uniform.max"),
+            ("users.think", "{lognormal: {median: 1s}}", "users.think.lognormal.sigma"),
+            ("target.service", "{bimodal: {short: 1ms, long: 9ms}}", "target.service.bimodal.long_share"),
+            ("users.phases.x", "{name: x, users: {to: 5}, for: 3s}", "users.phases.0.users.from"),
+        ] {
+            let changes = Changes { set: vec![format!("{key}={written}")], ..Changes::default() };
+            let problems = read(FILE, &changes).expect_err("a part is missing");
+            let told: Vec<_> = problems.iter().map(ToString::to_string).collect();
+            assert!(
+                told.len() == 1 && told[0].contains(&format!("{missing}: is missing")),
+                "{key}={written}: {told:?}"
+            );
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Policies on the sender's side.
 
+use controllers::Objective;
 use serde::{Deserialize, Serialize};
-use workloads::plan::ClientScope;
+use workloads::plan::{ClientScope, ClientSpec};
 
 /// A policy on the users' own side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,4 +13,12 @@ pub struct ClientPolicy {
     pub settings: controllers::Settings,
     /// Who shares one.
     pub scope: ClientScope,
+}
+
+impl ClientPolicy {
+    /// As senders take it; a client that may do as it likes is none.
+    pub fn spec(&self, objective: Objective, renewed_in: Vec<usize>) -> Option<ClientSpec> {
+        let Self { policy, settings, scope } = self.clone();
+        (policy != "none").then_some(ClientSpec { policy, settings, scope, objective, renewed_in })
+    }
 }

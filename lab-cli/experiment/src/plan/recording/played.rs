@@ -1,8 +1,7 @@
 //! A trace as the sessions that a run replays.
 
 use std::{
-    cmp::Reverse,
-    collections::BinaryHeap,
+    collections::BTreeMap,
     fs::File,
     io::{BufReader, Read},
     path::PathBuf,
@@ -76,7 +75,7 @@ impl Played {
             sessions: regroup::Sessions::new(reader),
             cut: self.cut,
             names: Names::new(self.with_texts),
-            soon: BinaryHeap::new(),
+            soon: BTreeMap::new(),
             read_to: Duration::ZERO,
             number: 0,
             over: false,
@@ -98,43 +97,11 @@ struct Playing<R> {
     sessions: regroup::Sessions<R>,
     cut: Cut,
     names: Names,
-    /// Sessions read, some of whose copies start later than one that is still to be read.
-    soon: BinaryHeap<Reverse<Soon>>,
+    /// Sessions read, by start, then as they were read: some copies start later than a session that is still to be read.
+    soon: BTreeMap<(Duration, u64), ReplaySession>,
     read_to: Duration,
     number: u64,
     over: bool,
-}
-
-/// By start, then as they were read.
-struct Soon {
-    number: u64,
-    session: ReplaySession,
-}
-
-impl Soon {
-    fn key(&self) -> (Duration, u64) {
-        (self.session.at, self.number)
-    }
-}
-
-impl PartialEq for Soon {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Soon {}
-
-impl PartialOrd for Soon {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Soon {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
 }
 
 impl<R: Read> Playing<R> {
@@ -168,7 +135,7 @@ impl<R: Read> Playing<R> {
             let user = user.wrapping_mul(self.cut.copies).wrapping_add(copy);
             let (at, class) = (self.read_to + later, Class(session.class));
             let session = ReplaySession { at, user, name: name.clone(), class, steps: steps.clone() };
-            self.soon.push(Reverse(Soon { number: self.number, session }));
+            self.soon.insert((at, self.number), session);
             self.number += 1;
         }
     }
@@ -180,9 +147,9 @@ impl<R: Read> Iterator for Playing<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let is_due = |Reverse(soon): &Reverse<Soon>| self.over || soon.session.at <= self.read_to;
-            if self.soon.peek().is_some_and(is_due) {
-                return self.soon.pop().map(|Reverse(soon)| Ok(soon.session));
+            let next = self.soon.first_entry().filter(|soon| self.over || soon.key().0 <= self.read_to);
+            if let Some(soon) = next {
+                return Some(Ok(soon.remove()));
             }
             if self.over {
                 return None;
