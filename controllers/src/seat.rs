@@ -106,7 +106,7 @@ pub struct Waiting<J> {
     pub job: J,
     /// The offer.
     pub offer: Offer,
-    /// When the job was offered.
+    /// The time of the offer.
     pub offered: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! What a refusal costs: CPU of a 503 on a kept connection, as a share of the CPU of *show message* at work 0.
+//! The cost of a refusal: CPU of a 503 on a kept connection, as a share of the CPU of *show message* at work 0.
 //!
 //! `cargo bench -p target-app --bench refusal`. The target is a process of its own on the last processor; its CPU time
 //! comes from its control port. Pairs of refusals and pages alternate; the median of their ratios is printed with the

@@ -170,8 +170,8 @@ impl LiveApp {
         AppAnswer::of_service(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")), None)
     }
 
-    /// Offers the request to the gate, then to the stage that its route names. Returns what became of it; `None` if its handler
-    /// panicked.
+    /// Offers the request to the gate, then to the stage that its route names. Returns the result; `None` if the
+    /// handler panicked.
     async fn dispatch(self: &Arc<Self>, mut request: Request, offer: Offer) -> Option<JobReply> {
         let branch = request.route.branch.0;
         // From its stage on the request may carry other tags than those for the policy at dispatch.

@@ -36,7 +36,7 @@ const CONFIDENCE: f64 = 0.99;
 /// The error of a fit.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
-    /// It cannot be read.
+    /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
     /// The trace has totals of sessions without their actions.
@@ -45,7 +45,7 @@ pub enum LearnError {
          import Dovecot events, rawlogs or a packet capture beside them"
     )]
     TotalsAlone(u64),
-    /// It has no session that ended.
+    /// The trace has no session that ended.
     #[error(
         "of the trace's {0} sessions none was seen to its end, so that it does not say when users leave: import the log's \
          logout lines too, or a longer part of it"

@@ -1,4 +1,4 @@
-//! What one emulated mail user costs: CPU for each page, and memory.
+//! The cost of one emulated mail user: CPU for each page, and memory.
 //!
 //! `cargo bench -p workloads --bench mail_user`. The CPU bounds how many users one core can emulate, the memory how many
 //! one process can. Nothing is sent: pages come from the test service, and are made before the clock starts.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::persona::{Answer, Call, Connection, Draws, Ending, Move, Pause, Persona, Purpose, Reply, Turn, Want};
 
-/// What a background client does.
+/// The role of a background client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BackgroundRole {
@@ -31,7 +31,7 @@ pub enum BackgroundRole {
 /// The path of health checks.
 pub const HEALTH: &str = "/health";
 
-/// How often a background client checks whether its connection is still open.
+/// The period at which a background client checks that its connection is still open.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// A client that sends no requests of users: it keeps or makes connections, or checks health.

@@ -1,7 +1,7 @@
 //! Web-mail users: they walk a Markov model over the pages of a mail service, and follow the marks that its pages carry
 //! (see [`crate::page`]). The model is that of Welsh's thesis, figure 46; see `models/arashi.yaml`.
 //!
-//! How the walk meets the pages:
+//! The walk over the pages:
 //! - A user draws its next state when a page has arrived, takes the link or form for it from that page, thinks, and
 //!   sends.
 //! - Where the model has a row of second order (`second`) for a page and the one before it, the next state is drawn
@@ -70,7 +70,7 @@ pub const REQUEST_TYPES: [&str; 10] = [
     "other",
 ];
 
-/// Whether web-mail users make requests of this type.
+/// True if web-mail users make requests of this type.
 #[must_use]
 pub fn users_make(kind: Kind) -> bool {
     State::of(kind).is_some()
@@ -107,7 +107,7 @@ pub fn arashi() -> traces::UserModel {
     traces::UserModel::from_yaml(ARASHI).expect("the shipped model is sound")
 }
 
-/// Whether web-mail users can walk this model.
+/// Checks that web-mail users can walk this model.
 ///
 /// # Errors
 /// The states that they do not have, as the rest of a sentence that begins with the model's name.

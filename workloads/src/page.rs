@@ -39,7 +39,7 @@ pub enum PageKind {
     Message,
     /// A change was made.
     Done,
-    /// What was found.
+    /// The results of a search.
     Search,
     /// Something went wrong.
     Error,

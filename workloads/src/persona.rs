@@ -89,7 +89,7 @@ pub struct Call {
     pub kind: Kind,
     /// User class.
     pub class: Class,
-    /// What the user wants of the service.
+    /// The kind of reply that the user wants.
     pub want: Want,
     /// Method.
     pub method: Method,
@@ -108,7 +108,7 @@ pub struct Call {
     pub attempt: u8,
     /// 0 for a request of its own, then the number of the redirect or refresh that is being followed.
     pub hop: u8,
-    /// Which connection to use.
+    /// The connection to use.
     pub connection: Connection,
 }
 
@@ -139,7 +139,7 @@ impl Call {
     }
 }
 
-/// What a user wants of a service.
+/// The kind of reply that a user wants of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Want {
     /// An answer: a request, as all ledgers count them.
@@ -284,21 +284,21 @@ const OF_REQUESTS: u64 = 1 << 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// Which page next.
+    /// The next page.
     Transition = 1,
-    /// Which of several links.
+    /// The choice of one of several links.
     Link = 2,
-    /// How long to think.
+    /// The length of a pause.
     Think = 3,
-    /// How long to back off.
+    /// The length of a back-off.
     Backoff = 4,
-    /// How long the patience lasts.
+    /// The length of the patience.
     Patience = 5,
     /// Words to search for, folders to file into.
     Text = 6,
-    /// Which class, which account, which connection habit a new user has.
+    /// Class, account and connection habit of a new user.
     Character = 7,
-    /// How long a user is kept from its next request after one that got no answer.
+    /// The pause before the next request after one that got no answer.
     Setback = 8,
 }
 

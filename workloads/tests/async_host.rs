@@ -1,4 +1,4 @@
-//! The async host against real servers on loopback: the same books as the fiber host's, and TLS.
+//! The async host against real servers on loopback: the same ledgers as the fiber host's, and TLS.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a live test has a clock and threads")]
 
 mod support;

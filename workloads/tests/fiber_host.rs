@@ -57,7 +57,7 @@ fn kept_connections_are_used_again_and_the_ledgers_agree() {
     assert_eq!(without_answer(&report), []);
 }
 
-/// Four users who begin anew at once, of whom the balancer lets one at a time through.
+/// Four users who begin again at once, of whom the balancer admits one at a time.
 #[test]
 fn beyond_their_balancers_cap_users_are_refused_at_once_and_the_run_goes_on() {
     let server = Server::start();
@@ -362,7 +362,8 @@ fn twenty_thousand_users_that_mostly_think() {
         users.think = traces::Think::Constant(Duration::from_secs(600));
         users.connections = ConnectionHabit::PerRequest;
     });
-    // They arrive along a line, ask once, and think until the end. However busy the machine, everybody gets an answer.
+    // They arrive along a line, send one request, and think until the end. However busy the machine, every user gets an
+    // answer.
     let arrive = workloads::plan::Load::Users { from: 0, to: 20_000, class: controllers::Class(0) };
     plan.phases = vec![
         phase("arrive", Duration::from_secs(4), vec![arrive]),

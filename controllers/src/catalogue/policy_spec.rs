@@ -1,4 +1,4 @@
-//! A policy as a plan names it.
+//! A policy in a plan.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,16 +11,17 @@ use crate::Place;
 pub struct PolicySpec {
     /// Name in the catalogue.
     pub name: String,
-    /// Where it sits; `None`: the entry's default.
+    /// The place of its sites; `None`: the entry's default.
     #[serde(default)]
     pub place: Option<Place>,
-    /// Its settings, as written; checked against the catalogue.
+    /// Its settings, unchecked.
     #[serde(default)]
     pub settings: Settings,
 }
 
 impl PolicySpec {
-    /// The policy sits at accept: it leaves connections to the kernel, so that overflows of the kernel's queue are its doing.
+    /// True if the policy works at accept: it leaves connections to the kernel, so that overflows of the kernel's queue
+    /// are its effect.
     #[must_use]
     pub fn works_at_accept(&self) -> bool {
         let place = self.place.or_else(|| Catalogue::find(&self.name)?.place(&self.settings).ok());

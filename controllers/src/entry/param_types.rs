@@ -51,7 +51,7 @@ pub(crate) trait ParamType {
     /// The default as a file would give it.
     ///
     /// # Errors
-    /// It has none: what stands in its place, in words.
+    /// If there is no default: the text in its place.
     fn written_default(&self) -> Result<Setting, &'static str>;
 
     /// Reads a setting.
@@ -211,7 +211,7 @@ impl ParamType for Time {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OptionalTime {
     time: Time,
-    /// What stands in its place, in words.
+    /// The text in place of a default.
     otherwise: &'static str,
 }
 

@@ -69,16 +69,16 @@ enum LevelOf {
     Job,
 }
 
-/// Mean service time of the jobs that were served last.
+/// The mean service time of recently served jobs.
 #[derive(Debug, Default)]
 struct ServiceTime {
     mean_s: f64,
-    /// How many jobs the mean is of.
+    /// The number of jobs in the mean.
     jobs: u32,
 }
 
 impl ServiceTime {
-    /// The mean is of about this many jobs: a window's.
+    /// The mean covers about this number of jobs: those of a window.
     fn add(&mut self, took: Duration, window_jobs: u32) {
         self.jobs = (self.jobs + 1).min(window_jobs);
         self.mean_s += (took.as_secs_f64() - self.mean_s) / f64::from(self.jobs);
@@ -140,8 +140,8 @@ impl Dagor {
         self.waited = Duration::ZERO;
     }
 
-    /// True if a mean wait of this length indicates overload. A site that has served no job yet has no mean service time to compare with, and
-    /// no overload.
+    /// True if a mean wait of this length indicates overload. A site that has served no job yet has no mean service
+    /// time to compare with, and no overload.
     fn is_over(&self, wait: Duration) -> bool {
         let DagorParams { threshold, threshold_services, .. } = self.params;
         let of_services = |mean| wait.as_secs_f64() > threshold_services * mean;

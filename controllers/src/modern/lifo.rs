@@ -15,7 +15,7 @@ struct Lifo {
     /// Held jobs with the end of their time-out.
     queue: JobQueue<Timestamp>,
     by_expiry: BTreeSet<(Timestamp, JobId)>,
-    /// Since when the queue has not been empty.
+    /// The time since which the queue has not been empty.
     queued_since: Option<Timestamp>,
     order: Order,
     params: LifoParams,

@@ -176,7 +176,7 @@ mod tests {
         assert_limit(after(&mut law, 128, 27, false), 27.0);
         // 27 × (1 − 100/150) = 9 wait, more than beta: − 1.
         assert_limit(after(&mut law, 150, 27, false), 26.0);
-        // Dropped: − 1, whoever is in flight and however quick.
+        // Dropped: − 1, whatever the number in flight and the response time.
         assert_limit(after(&mut law, 100, 1, true), 25.0);
         // 12 × 2 < 25: hold, however quick.
         assert_limit(after(&mut law, 100, 12, false), 25.0);
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_probe_takes_what_is_for_what_would_be_without_load() {
-        // From half to the whole of 1 × 20 samples; nobody is in flight, so that the limit stays at 20.
+        // The probe comes after half to the whole of 1 × 20 samples; no job is in flight, so the limit stays at 20.
         let mut law = law(&[("probe_multiplier", 1)]);
         after(&mut law, 100, 1, false);
         let mut samples = 1;

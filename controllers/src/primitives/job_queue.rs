@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(queue.iter().copied().collect::<Vec<_>>(), [70, 90, 50]);
         assert_eq!(queue.pop_newest(), Some((JobId(5), 50)));
         assert_eq!(queue.pop_oldest(), Some((JobId(7), 70)));
-        // Who comes again comes last.
+        // A job that is pushed again goes to the end.
         queue.push(JobId(3), 1);
         assert_eq!(queue.pop_newest(), Some((JobId(3), 1)));
         assert_eq!((queue.len(), queue.pop_oldest(), queue.pop_oldest()), (1, Some((JobId(9), 90)), None));

@@ -36,7 +36,7 @@ pub struct Queued<J> {
     pub offer: Offer,
     /// The grant of its admission.
     pub grant: Grant,
-    /// When it was offered.
+    /// The time of its offer.
     pub offered: Timestamp,
 }
 

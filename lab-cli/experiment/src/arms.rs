@@ -11,10 +11,10 @@ use super::{
     fields::{Fields, count_in, join},
     hindsight,
     own_target::{Base, own_target},
-    plan::{App, Arm, CallChanges, Hindsight, Tree},
+    plan::{AppPlan, ArmPlan, CallChanges, Hindsight, Tree},
     policy::{check, place_of_key, policy_and_settings, resolved, setting},
     problem::{Place, Problems},
-    raw::{Entry, Node, Value},
+    raw::{Entry, Node, Value, parse},
     refusal::refusal,
     tree,
 };
@@ -36,11 +36,11 @@ const PLACES: &[(&str, Seat)] =
     &[("accept", Seat::Accept), ("single", Seat::Single), ("stage", Seat::Stage), ("per-stage", Seat::Stage)];
 
 /// Reads `arms`. `base`: what is served, if that can be read.
-pub fn arms(fields: &Fields<'_>, base: Option<Base<'_>>) -> Vec<Arm> {
+pub(crate) fn arms(fields: &Fields<'_>, base: Option<Base<'_>>) -> Vec<ArmPlan> {
     if fields.node("arms").is_none() {
         fields.missing("arms", "[none, seda]");
     }
-    let mut arms: Vec<Arm> = Vec::new();
+    let mut arms: Vec<ArmPlan> = Vec::new();
     for node in fields.list("arms") {
         let Some(arm) = arm(node, base, fields.problems()) else { continue };
         if arms.iter().any(|other| other.label == arm.label) {
@@ -54,7 +54,7 @@ pub fn arms(fields: &Fields<'_>, base: Option<Base<'_>>) -> Vec<Arm> {
 }
 
 /// Keeps the named arms; a name that no arm has is a policy with its defaults.
-pub fn only(arms: &[Arm], names: &[String], base: Option<Base<'_>>, problems: &Problems) -> Vec<Arm> {
+pub(crate) fn only(arms: &[ArmPlan], names: &[String], base: Option<Base<'_>>, problems: &Problems) -> Vec<ArmPlan> {
     let mut kept = Vec::new();
     for name in names {
         let of_file = arms.iter().filter(|arm| arm.label == *name || arm.policy.name == *name).cloned();
@@ -69,12 +69,24 @@ pub fn only(arms: &[Arm], names: &[String], base: Option<Base<'_>>, problems: &P
     kept
 }
 
+/// The key of each arm in a file's text: a policy, or a preset.
+pub fn keys_of_arms(text: &str) -> Vec<String> {
+    let Ok(root) = parse(text) else { return Vec::new() };
+    let Some(Value::List(arms)) = root.get("arms").map(|node| &node.value) else { return Vec::new() };
+    let key = |node: &Node| match &node.value {
+        Value::Table(entries) => entries.first().map_or_else(String::new, |entry| entry.key.clone()),
+        Value::Text(text) => text.clone(),
+        _ => String::new(),
+    };
+    arms.iter().map(key).collect()
+}
+
 /// `- none` or `- seda: {scope: per-stage}`.
-fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<Arm> {
+fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPlan> {
     let app = base.map(|base| &base.target.app);
     let (name, settings) = policy_and_settings(node, "arms", problems)?;
     let path = join("arms", name);
-    let mut arm = Arm {
+    let mut arm = ArmPlan {
         label: name.to_owned(),
         policy: PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() },
         on_refuse: None,
@@ -118,7 +130,7 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<Arm> 
         return Some(arm);
     }
     // What the target itself would refuse: a place that it does not have, settings for stages that it does not have.
-    let reports = matches!(app, Some(App::Tree(_)));
+    let reports = matches!(app, Some(AppPlan::Tree(_)));
     let unfit = match (resolved(&arm.policy, reports), app) {
         (Ok(policy), Some(app)) => policy.misplaced(&app.graph()),
         (Ok(_), None) => Vec::new(),
@@ -137,7 +149,7 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<Arm> 
     }
     // The limit of one service: the others have none.
     if let Some(Hindsight::BestStatic { service: Some(service), .. }) = &arm.hindsight {
-        let limit = std::mem::replace(&mut arm.policy, Arm::none().policy);
+        let limit = std::mem::replace(&mut arm.policy, ArmPlan::none().policy);
         arm.services.insert(service.clone(), limit);
     }
     Some(arm)
@@ -149,10 +161,10 @@ fn in_target(place: Seat) -> bool {
 }
 
 fn tree_of(base: Option<Base<'_>>) -> Option<&Tree> {
-    base.and_then(|base| if let App::Tree(tree) = &base.target.app { Some(tree) } else { None })
+    base.and_then(|base| if let AppPlan::Tree(tree) = &base.target.app { Some(tree) } else { None })
 }
 
-fn lab_key(arm: &mut Arm, entry: &Entry, path: &str, base: Option<Base<'_>>, problems: &Problems) {
+fn lab_key(arm: &mut ArmPlan, entry: &Entry, path: &str, base: Option<Base<'_>>, problems: &Problems) {
     let (key, node) = (entry.key.as_str(), &entry.node);
     let tree = tree_of(base);
     if matches!(key, "services" | "calls") && base.is_some() && tree.is_none() {
@@ -198,7 +210,7 @@ mod tests {
 
     const FILE: &str = "name: x\nabout: y\ntarget: {app: emulated, service: 10ms, workers: 2}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
 
-    fn arm_of(arm: &str) -> Result<Arm, String> {
+    fn arm_of(arm: &str) -> Result<ArmPlan, String> {
         let changes = Changes { set: vec![format!("arms.0={arm}")], ..Changes::default() };
         let experiment: Result<Experiment, _> = read(FILE, &changes);
         experiment.map(|found| found.arms[0].clone()).map_err(|problems| problems[0].to_string())

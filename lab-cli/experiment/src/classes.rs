@@ -5,13 +5,13 @@ use controllers::ClassRule;
 use workloads::{http1::names::is_reserved, plan::CLASS_HEADER};
 
 use super::{
-    plan::{Target, Users, classes},
+    plan::{TargetPlan, UsersPlan, classes},
     problem::Problems,
     raw::Node,
 };
 
 /// Has users send the header that the target reads. `node`: the target as written.
-pub fn agree(target: &Target, users: &mut Users, node: &Node, problems: &Problems) {
+pub fn agree(target: &TargetPlan, users: &mut UsersPlan, node: &Node, problems: &Problems) {
     let told = classes(users);
     let place = &node.get("class").unwrap_or(node).place;
     match &target.class {

@@ -8,7 +8,7 @@ use workloads::plan::ClientScope;
 
 use super::{
     fields::{Fields, count_in, join},
-    plan::Client,
+    plan::ClientPolicy,
     policy::{check, policy_and_settings, setting},
     problem::Problems,
     raw::{Entry, Node, Value},
@@ -19,7 +19,7 @@ const MAX_GROUP: u64 = 2_000_000;
 const SCOPE_HINT: &str = "all, user, or {group: 50}";
 
 /// Reads `throttle` or `throttle: {k: 2, scope: all}`.
-pub fn client(node: &Node, path: &str, problems: &Problems) -> Option<Client> {
+pub fn client(node: &Node, path: &str, problems: &Problems) -> Option<ClientPolicy> {
     let (name, settings) = policy_and_settings(node, path, problems)?;
     let path = join(path, name);
     let (mut scope, mut own) = (ClientScope::default(), Settings::new());
@@ -50,11 +50,11 @@ pub fn client(node: &Node, path: &str, problems: &Problems) -> Option<Client> {
         problems.add(&node.place, &path, "does not sit on the users' side", hint);
         return None;
     }
-    Some(Client { policy: spec.name, settings: spec.settings, scope })
+    Some(ClientPolicy { policy: spec.name, settings: spec.settings, scope })
 }
 
 /// The same, of a key.
-pub fn client_key(fields: &Fields<'_>, key: &str) -> Option<Client> {
+pub fn client_key(fields: &Fields<'_>, key: &str) -> Option<ClientPolicy> {
     client(fields.node(key)?, &fields.path(key), fields.problems())
 }
 

@@ -12,7 +12,7 @@ use super::{
 
 /// A table that is being read.
 #[derive(Debug, Clone)]
-pub struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     node: &'a Node,
     path: String,
     problems: &'a Problems,
@@ -180,7 +180,7 @@ fn time(node: &Node) -> Result<Option<Duration>, &'static str> {
 }
 
 /// A whole number within a range, or what is wrong and what would be right.
-pub fn count_in(node: &Node, range: RangeInclusive<u64>) -> Result<u64, (String, String)> {
+pub(crate) fn count_in(node: &Node, range: RangeInclusive<u64>) -> Result<u64, (String, String)> {
     let hint = format!("{} to {}", range.start(), range.end());
     let count = match &node.value {
         Value::Number(number) if number.fract() == 0.0 && *number >= 0.0 => Some(*number as u64),

@@ -14,7 +14,7 @@ pub const BEST_STATIC: &str = "best-static";
 const MOST: u32 = 512;
 
 /// The oracle has no settings: whatever is left of an arm's is a slip.
-pub fn oracle(own: &mut Vec<&Entry>, path: &str, problems: &Problems) -> (String, Hindsight) {
+pub(crate) fn oracle(own: &mut Vec<&Entry>, path: &str, problems: &Problems) -> (String, Hindsight) {
     for entry in own.drain(..) {
         let hint = "leave it out: the oracle knows all that it needs";
         problems.add(&entry.place, &join(path, &entry.key), "there is no such key", hint);
@@ -24,7 +24,7 @@ pub fn oracle(own: &mut Vec<&Entry>, path: &str, problems: &Problems) -> (String
 
 /// Takes the keys of `best-static` out of an arm's settings: whose limit it is (`of`), up to where it is looked for
 /// (`most`), and at which service of a `tree` it holds (`service`). Gives the policy's name.
-pub fn best_static(
+pub(crate) fn best_static(
     own: &mut Vec<&Entry>,
     tree: Option<&Tree>,
     place: &Place,

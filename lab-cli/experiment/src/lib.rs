@@ -11,7 +11,7 @@ pub mod hindsight;
 mod keys;
 pub mod library;
 mod named_file;
-pub mod own_target;
+mod own_target;
 pub mod plan;
 pub mod plan_digest;
 mod policy;
@@ -27,7 +27,7 @@ pub mod simulation;
 mod stage;
 mod target;
 mod thresholds;
-pub mod tree;
+mod tree;
 mod users;
 
 pub use library::Library;

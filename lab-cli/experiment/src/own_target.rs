@@ -5,7 +5,7 @@ use analysis::text::suggestion;
 
 use super::{
     keys::names,
-    plan::{App, OwnTarget, Target},
+    plan::{AppPlan, OwnTarget, TargetPlan},
     policy::setting,
     problem::Problems,
     raw::{Entry, Node, Value},
@@ -21,7 +21,7 @@ pub struct Base<'a> {
     /// As written.
     pub node: &'a Node,
     /// As read.
-    pub target: &'a Target,
+    pub target: &'a TargetPlan,
 }
 
 /// Keys of `target` that an arm may change.
@@ -35,7 +35,7 @@ pub fn own_target(node: &Node, base: Base<'_>, path: &str, problems: &Problems) 
         problems.add(&node.place, path, format!("not {}", node.value.shown()), "write {workers: 4}");
         return None;
     };
-    if matches!(base.target.app, App::Tree(_)) {
+    if matches!(base.target.app, AppPlan::Tree(_)) {
         problems.add(&node.place, path, "an arm changes no tree's services", "change policies (services) or calls");
         return None;
     }

@@ -28,15 +28,15 @@ use workloads::plan::FailureRule;
 
 use arm::steers_by;
 
-pub use arm::{Arm, OwnTarget};
+pub use arm::{ArmPlan, OwnTarget};
 pub(crate) use classes::classes;
-pub use client::Client;
+pub use client::ClientPolicy;
 pub use hindsight::{Hindsight, LIMIT};
 pub use recording::{Cut, Played, Recording};
 pub use services::{CallChanges, Tree, TreeCall, TreeService};
 pub use simulation::{CostChanges, Simulation, read_plant};
-pub use target::{App, Arashi, Mail, Target, Work};
-pub use users::{Load, Model, Phase, Rate, Users, policy_resets, replayed};
+pub use target::{AppPlan, ArashiPlan, Mail, TargetPlan, Work};
+pub use users::{LoadStream, Model, PhasePlan, Rate, UsersPlan, policy_resets, replayed};
 
 /// A whole experiment. It is read back from a run's manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,13 +48,13 @@ pub struct Experiment {
     /// Figure and paper, where there is one.
     pub source: Option<String>,
     /// What is measured.
-    pub target: Target,
+    pub target: TargetPlan,
     /// What the service promises.
     pub objective: LatencyObjective,
     /// Who sends.
-    pub users: Users,
+    pub users: UsersPlan,
     /// What is compared.
-    pub arms: Vec<Arm>,
+    pub arms: Vec<ArmPlan>,
     /// How often every arm is run.
     pub repeat: u32,
     /// Root of all randomness.
@@ -78,7 +78,8 @@ impl Experiment {
     /// can be computed beforehand. For services whose requests cost what they cost by themselves.
     pub fn is_open(&self) -> bool {
         let users = &self.users;
-        let open = users.phases.iter().flat_map(|phase| &phase.loads).all(|load| matches!(load, Load::Requests { .. }));
+        let open =
+            users.phases.iter().flat_map(|phase| &phase.loads).all(|load| matches!(load, LoadStream::Requests { .. }));
         // Who comes for one request and is told to log in again, leaves.
         let gives_in = |trouble: &FailureRule| matches!(trouble, FailureRule::Login { .. } | FailureRule::Leave);
         let behaviour = &users.behaviour;
@@ -86,19 +87,19 @@ impl Experiment {
             && gives_in(&behaviour.on_failure)
             && !behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
             && matches!(users.model, Model::Url { .. })
-            && matches!(self.target.app, App::Emulated(_) | App::Checksum(_) | App::Tree(_))
+            && matches!(self.target.app, AppPlan::Emulated(_) | AppPlan::Checksum(_) | AppPlan::Tree(_))
     }
 
     /// The rate that the target can serve, if it is known before it is measured.
     pub fn nominal_capacity(&self) -> Option<f64> {
         match &self.target.app {
-            App::Arashi(Arashi { work: Work::Capacity(rate), .. }) => Some(*rate),
-            App::Arashi(_) | App::Checksum(_) => None,
-            App::Emulated(emulated) => {
+            AppPlan::Arashi(ArashiPlan { work: Work::Capacity(rate), .. }) => Some(*rate),
+            AppPlan::Arashi(_) | AppPlan::Checksum(_) => None,
+            AppPlan::Emulated(emulated) => {
                 let stage = self.target.stages.get("work").unwrap_or(&self.target.stage_defaults);
                 emulated.capacity(stage.workers)
             }
-            App::Tree(tree) => tree.capacity(),
+            AppPlan::Tree(tree) => tree.capacity(),
         }
     }
 
@@ -111,7 +112,7 @@ impl Experiment {
     /// whose class the target does not go by.
     pub fn cautions(&self) -> Vec<String> {
         let promised = self.objective.percentile;
-        let by_another = |arm: &Arm| {
+        let by_another = |arm: &ArmPlan| {
             let percentile = steers_by(&arm.policy).filter(|percentile| (promised - percentile).abs() > 1e-9)?;
             let label = &arm.label;
             Some(format!("{label} steers by the {percentile}th percentile; the objective is about the {promised}th"))
@@ -136,7 +137,7 @@ impl Experiment {
 
     /// What a live run leaves out of what the experiment says.
     pub fn live_cautions(&self) -> Vec<String> {
-        let mut left_out = if let App::Tree(tree) = &self.target.app { tree.live_cautions() } else { Vec::new() };
+        let mut left_out = if let AppPlan::Tree(tree) = &self.target.app { tree.live_cautions() } else { Vec::new() };
         // Where a live run is refused, none leaves anything out.
         left_out.extend(self.simulation.live_caution().filter(|_| !self.virtual_only()));
         left_out

@@ -7,7 +7,7 @@ use serde_json::Value;
 use workloads::plan::{LoadPlan, Target};
 
 use super::resolve;
-use crate::plan::{Arm, Experiment};
+use crate::plan::{ArmPlan, Experiment};
 
 /// What users mean to do, without the port that the target happened to get, and without the policy that an arm puts before
 /// them.
@@ -42,7 +42,7 @@ pub fn replan(manifest: &Manifest) -> Result<Vec<BlockPlan>, String> {
     let rate = manifest.capacity.as_ref().map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
     let plan = |block: &Block| {
         let seed = seed_of(&experiment, block.block);
-        let plan = || resolve::load_plan(&experiment, &Arm::none(), &accounts, nowhere(), seed, rate);
+        let plan = || resolve::load_plan(&experiment, &ArmPlan::none(), &accounts, nowhere(), seed, rate);
         let digest = experiment.users.trace.is_none().then(|| digest_of(&plan())).transpose();
         Ok(BlockPlan { seed, digest: digest.map_err(|error| error.to_string())? })
     };

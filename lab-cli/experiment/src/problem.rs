@@ -4,7 +4,7 @@ use std::{cell::RefCell, fmt};
 
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub(crate) enum Place {
     /// In the file, both counted from 1.
     File {
         /// Line.
@@ -27,9 +27,9 @@ impl fmt::Display for Place {
 
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
+pub struct FileProblem {
     /// Where.
-    pub place: Place,
+    pub(crate) place: Place,
     /// The key, dotted: `users.phases.spike.for`; empty for the file as a whole.
     pub key: String,
     /// What is wrong, in one sentence.
@@ -38,7 +38,7 @@ pub struct Problem {
     pub hint: Option<String>,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for FileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.place)?;
         if !self.key.is_empty() {
@@ -54,23 +54,18 @@ impl fmt::Display for Problem {
 
 /// Collects problems while a file is read, so that a person sees all of them at once.
 #[derive(Debug, Default)]
-pub struct Problems(RefCell<Vec<Problem>>);
+pub(crate) struct Problems(RefCell<Vec<FileProblem>>);
 
 impl Problems {
     /// Adds one with a way out.
     pub fn add(&self, place: &Place, key: &str, message: impl Into<String>, hint: impl Into<String>) {
         let hint = Some(hint.into()).filter(|hint| !hint.is_empty());
-        let problem = Problem { place: place.clone(), key: key.to_owned(), message: message.into(), hint };
+        let problem = FileProblem { place: place.clone(), key: key.to_owned(), message: message.into(), hint };
         self.0.borrow_mut().push(problem);
     }
 
-    /// None so far.
-    pub fn is_empty(&self) -> bool {
-        self.0.borrow().is_empty()
-    }
-
     /// All of them, in the order of the file.
-    pub fn into_sorted(self) -> Vec<Problem> {
+    pub fn into_sorted(self) -> Vec<FileProblem> {
         let mut all = self.0.into_inner();
         all.sort();
         all.dedup();

@@ -11,7 +11,7 @@ use serde::{
 };
 use serde_yaml::{DuplicateKeyPolicy, NonFiniteFloatPolicy, Spanned, budget};
 
-use super::problem::{Place, Problem};
+use super::problem::{FileProblem, Place};
 
 /// Longest file that is read, bytes. Experiments are a page long; this keeps a mistaken path from filling memory.
 pub const MAX_BYTES: u64 = 1 << 20;
@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 32;
 
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub(crate) struct Node {
     /// What.
     pub value: Value,
     /// Where.
@@ -28,7 +28,7 @@ pub struct Node {
 
 /// A value as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub(crate) enum Value {
     /// Nothing (`key:` with nothing after it, `null`, `~`).
     Null,
     /// `true`, `false`.
@@ -45,7 +45,7 @@ pub enum Value {
 
 /// One line of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Its key.
     pub key: String,
     /// Where the key is.
@@ -80,7 +80,7 @@ impl Value {
 ///
 /// # Errors
 /// The first place where it is not such a document.
-pub fn parse(text: &str) -> Result<Node, Problem> {
+pub(crate) fn parse(text: &str) -> Result<Node, FileProblem> {
     if text.len() as u64 > MAX_BYTES {
         return Err(whole_file(
             format!("the file is over {MAX_BYTES} bytes"),
@@ -110,7 +110,7 @@ pub fn parse(text: &str) -> Result<Node, Problem> {
         Err(error) => {
             let place = error.location().map_or(Place::File { line: 1, column: 1 }, |at| place_of(&at));
             let (message, hint) = in_our_words(&error.without_snippet().to_string());
-            Err(Problem { place, key: String::new(), message, hint })
+            Err(FileProblem { place, key: String::new(), message, hint })
         }
     }
 }
@@ -142,8 +142,8 @@ fn in_our_words(message: &str) -> (String, Option<String>) {
     (message.to_owned(), None)
 }
 
-fn whole_file(message: String, hint: &str) -> Problem {
-    Problem { place: Place::File { line: 1, column: 1 }, key: String::new(), message, hint: Some(hint.to_owned()) }
+fn whole_file(message: String, hint: &str) -> FileProblem {
+    FileProblem { place: Place::File { line: 1, column: 1 }, key: String::new(), message, hint: Some(hint.to_owned()) }
 }
 
 fn node(spanned: Spanned<Value>) -> Node {

@@ -15,9 +15,9 @@ use super::{
     fields::Fields,
     keys::{Table, by, choice, count, flag, free, number, shapes, table, text, time},
     own_target::Base,
-    plan::{App, Experiment, Load, Model, Rate, Target, Users},
+    plan::{AppPlan, Experiment, LoadStream, Model, Rate, TargetPlan, UsersPlan},
     policy::Policy,
-    problem::{Problem, Problems},
+    problem::{FileProblem, Problems},
     raw::{self, Value},
     set::set,
     simulation::{self, SimulationKeys},
@@ -90,7 +90,7 @@ pub struct Changes {
 ///
 /// # Errors
 /// Every problem, in the order of the file.
-pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<Problem>> {
+pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<FileProblem>> {
     let mut root = raw::parse(text).map_err(|problem| vec![problem])?;
     let mut bad = Vec::new();
     for assignment in &changes.set {
@@ -166,8 +166,8 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
 }
 
 /// Web-mail users walk the pages of a mail service.
-fn check_service(target: &Target, users: &Users, fields: &Fields<'_>) {
-    if matches!(users.model, Model::Mail { .. }) && !matches!(target.app, App::Arashi(_)) {
+fn check_service(target: &TargetPlan, users: &UsersPlan, fields: &Fields<'_>) {
+    if matches!(users.model, Model::Mail { .. }) && !matches!(target.app, AppPlan::Arashi(_)) {
         let inner = fields.node("users").and_then(|node| node.get("model"));
         let Some(node) = inner.or(fields.node("users")) else { return };
         let message = "web-mail users need a mail service, and this one has no mailboxes to sign in to";
@@ -240,9 +240,11 @@ fn declares(fields: &Fields<'_>, key: &str) -> Vec<Declared> {
 
 /// `0.5x` needs a capacity that is known before the run.
 fn check_rates(experiment: &Experiment, fields: &Fields<'_>) {
-    let relative = |load: &Load| match load {
-        Load::Users { .. } | Load::Present { .. } | Load::Replay => false,
-        Load::Sessions { from, to, .. } | Load::Requests { from, to, .. } | Load::Churn { from, to, .. } => {
+    let relative = |load: &LoadStream| match load {
+        LoadStream::Users { .. } | LoadStream::Present { .. } | LoadStream::Replay => false,
+        LoadStream::Sessions { from, to, .. }
+        | LoadStream::Requests { from, to, .. }
+        | LoadStream::Churn { from, to, .. } => {
             matches!(from, Rate::OfCapacity(_)) || matches!(to, Rate::OfCapacity(_))
         }
     };

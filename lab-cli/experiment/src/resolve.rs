@@ -14,7 +14,9 @@ use workloads::{
     plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers},
 };
 
-use crate::plan::{App, Arashi, Arm, Experiment, Load, Mail, Model, Recording, Tree, TreeCall, TreeService, Work};
+use crate::plan::{
+    AppPlan, ArashiPlan, ArmPlan, Experiment, LoadStream, Mail, Model, Recording, Tree, TreeCall, TreeService, Work,
+};
 
 /// Listen queue where connections are not limited: as long as kernels allow by default.
 const LONG_BACKLOG: u32 = 4096;
@@ -24,7 +26,7 @@ const SHORT_BACKLOG: u32 = 16;
 /// What the target of one arm is. `cpu`: the processor that it is kept to.
 pub fn target_spec(
     experiment: &Experiment,
-    arm: &Arm,
+    arm: &ArmPlan,
     database: Option<PathBuf>,
     work: f64,
     seed: u64,
@@ -32,7 +34,7 @@ pub fn target_spec(
 ) -> TargetSpec {
     let target = arm.target(experiment);
     let app = match &target.app {
-        App::Arashi(arashi) => spec::App::Arashi {
+        AppPlan::Arashi(arashi) => spec::App::Arashi {
             database: database.unwrap_or_default(),
             connections: arashi.connections,
             work: WorkSpec { operations: work, ..WorkSpec::default() },
@@ -41,10 +43,10 @@ pub fn target_spec(
             durability: arashi.durability,
             stale: arashi.stale,
         },
-        App::Checksum(page) => spec::App::Checksum(page.clone()),
-        App::Emulated(emulated) => spec::App::Emulated(emulated.clone()),
+        AppPlan::Checksum(page) => spec::App::Checksum(page.clone()),
+        AppPlan::Emulated(emulated) => spec::App::Emulated(emulated.clone()),
         // Who starts a tree takes [`tree_spec`]; of one target there is only the first service.
-        App::Tree(tree) => spec::App::Emulated(tree.services[0].emulated.clone()),
+        AppPlan::Tree(tree) => spec::App::Emulated(tree.services[0].emulated.clone()),
     };
     let mut stage_defaults = target.stage_defaults.clone();
     let mut stages = target.stages.clone();
@@ -74,7 +76,7 @@ pub fn target_spec(
 }
 
 /// What the services of one arm are. `cpu`: the processor that they are kept to.
-pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu: Option<usize>) -> TreeSpec {
+pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64, cpu: Option<usize>) -> TreeSpec {
     let of_tree = |machine: &&spec::PolicySpec| machine.name == "quota-server";
     let (machines, beside): (Vec<_>, Vec<_>) = experiment.target.machines.iter().partition(of_tree);
     let one = |service: &TreeService| {
@@ -111,7 +113,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &Arm, tree: &Tree, seed: u64, cpu
     }
 }
 
-fn call_spec(experiment: &Experiment, arm: &Arm, call: &TreeCall) -> CallSpec {
+fn call_spec(experiment: &Experiment, arm: &ArmPlan, call: &TreeCall) -> CallSpec {
     let changes = &arm.calls;
     let client = changes.client.as_ref().or(call.client.as_ref()).filter(|client| client.policy != "none");
     CallSpec {
@@ -136,19 +138,19 @@ fn call_spec(experiment: &Experiment, arm: &Arm, call: &TreeCall) -> CallSpec {
 pub fn work(experiment: &Experiment, capacity: Option<&Capacity>) -> f64 {
     match (&experiment.target.app, capacity) {
         (_, Some(found)) => found.operations,
-        (App::Arashi(Arashi { work: Work::Operations(operations), .. }), None) => *operations,
+        (AppPlan::Arashi(ArashiPlan { work: Work::Operations(operations), .. }), None) => *operations,
         _ => 0.0,
     }
 }
 
-fn backlog(experiment: &Experiment, arm: &Arm) -> u32 {
+fn backlog(experiment: &Experiment, arm: &ArmPlan) -> u32 {
     let by_place = if arm.policy.works_at_accept() { SHORT_BACKLOG } else { LONG_BACKLOG };
     arm.backlog.or(arm.target(experiment).backlog).unwrap_or(by_place)
 }
 
 /// Who may sign in.
-pub fn accounts(app: &App) -> Vec<Account> {
-    if let App::Arashi(arashi) = app { accounts_of(arashi.mail) } else { Vec::new() }
+pub fn accounts(app: &AppPlan) -> Vec<Account> {
+    if let AppPlan::Arashi(arashi) = app { accounts_of(arashi.mail) } else { Vec::new() }
 }
 
 /// Whose mail it is.
@@ -160,7 +162,7 @@ pub fn accounts_of(mail: Mail) -> Vec<Account> {
 /// What is sent in one arm: the same for every arm of a block, but for the policy on the users' own side.
 pub fn load_plan(
     experiment: &Experiment,
-    arm: &Arm,
+    arm: &ArmPlan,
     accounts: &[Account],
     target: plan::Target,
     seed: u64,
@@ -197,7 +199,7 @@ pub fn load_plan(
 }
 
 /// A client that may do as it likes is none.
-fn client_spec(experiment: &Experiment, arm: &Arm) -> Option<ClientSpec> {
+fn client_spec(experiment: &Experiment, arm: &ArmPlan) -> Option<ClientSpec> {
     let client = arm.client.as_ref().filter(|client| client.policy != "none")?;
     let phases = experiment.users.phases.iter().enumerate();
     Some(ClientSpec {
@@ -216,27 +218,27 @@ fn objective(experiment: &Experiment) -> Objective {
     }
 }
 
-fn resolved(phase: &crate::plan::Phase, trace: Option<&Recording>, capacity: Option<f64>) -> plan::Phase {
-    let load = |load: &Load| match *load {
-        Load::Replay => match trace {
+fn resolved(phase: &crate::plan::PhasePlan, trace: Option<&Recording>, capacity: Option<f64>) -> plan::Phase {
+    let load = |load: &LoadStream| match *load {
+        LoadStream::Replay => match trace {
             Some(trace) => trace.load(trace.played()),
             None => unreachable!("the reader gives such a load only where there is a trace"),
         },
-        Load::Users { from, to, class } => plan::Load::Users { from, to, class: Class(class) },
-        Load::Sessions { from, to, law, class } => plan::Load::Sessions {
+        LoadStream::Users { from, to, class } => plan::Load::Users { from, to, class: Class(class) },
+        LoadStream::Sessions { from, to, law, class } => plan::Load::Sessions {
             from_per_s: from.per_second(capacity),
             to_per_s: to.per_second(capacity),
             law,
             class: Class(class),
         },
-        Load::Requests { from, to, law, class } => plan::Load::Requests {
+        LoadStream::Requests { from, to, law, class } => plan::Load::Requests {
             from_per_s: from.per_second(capacity),
             to_per_s: to.per_second(capacity),
             law,
             class: Class(class),
         },
-        Load::Present { from, to, role, class } => plan::Load::Present { from, to, role, class: Class(class) },
-        Load::Churn { from, to, law, ask, class } => plan::Load::Churn {
+        LoadStream::Present { from, to, role, class } => plan::Load::Present { from, to, role, class: Class(class) },
+        LoadStream::Churn { from, to, law, ask, class } => plan::Load::Churn {
             from_per_s: from.per_second(capacity),
             to_per_s: to.per_second(capacity),
             law,
@@ -248,20 +250,20 @@ fn resolved(phase: &crate::plan::Phase, trace: Option<&Recording>, capacity: Opt
 }
 
 /// What arrives in a phase, in words.
-pub fn load_in_words(phase: &crate::plan::Phase, capacity: Option<f64>) -> String {
-    let one = |load: &Load| match load {
-        Load::Replay => "recorded sessions".to_owned(),
-        Load::Users { from, to, .. } if from == to => format!("{to} users"),
-        Load::Users { from, to, .. } => format!("{from} to {to} users"),
-        Load::Sessions { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "sessions/s"),
-        Load::Requests { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "requests/s"),
-        Load::Present { from, to, role: BackgroundRole::Idle | BackgroundRole::Churn { .. }, .. } => {
+pub fn load_in_words(phase: &crate::plan::PhasePlan, capacity: Option<f64>) -> String {
+    let one = |load: &LoadStream| match load {
+        LoadStream::Replay => "recorded sessions".to_owned(),
+        LoadStream::Users { from, to, .. } if from == to => format!("{to} users"),
+        LoadStream::Users { from, to, .. } => format!("{from} to {to} users"),
+        LoadStream::Sessions { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "sessions/s"),
+        LoadStream::Requests { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "requests/s"),
+        LoadStream::Present { from, to, role: BackgroundRole::Idle | BackgroundRole::Churn { .. }, .. } => {
             span(f64::from(*from), f64::from(*to), "idle connections")
         }
-        Load::Present { from, to, role: BackgroundRole::Checker { .. }, .. } => {
+        LoadStream::Present { from, to, role: BackgroundRole::Checker { .. }, .. } => {
             span(f64::from(*from), f64::from(*to), "health checkers")
         }
-        Load::Churn { from, to, .. } => {
+        LoadStream::Churn { from, to, .. } => {
             span(from.per_second(capacity), to.per_second(capacity), "connections/s that come and go")
         }
     };

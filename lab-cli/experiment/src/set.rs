@@ -3,7 +3,7 @@
 use analysis::text::suggestion;
 
 use super::{
-    problem::{Place, Problem},
+    problem::{FileProblem, Place},
     raw::{Entry, Node, Value, parse},
 };
 
@@ -13,9 +13,9 @@ use super::{
 ///
 /// # Errors
 /// The key leads nowhere or to more than one place, or the value is no YAML.
-pub fn set(root: &mut Node, assignment: &str) -> Result<(), Problem> {
+pub fn set(root: &mut Node, assignment: &str) -> Result<(), FileProblem> {
     let place = Place::Flag(format!("--set {assignment}"));
-    let problem = |message: String, hint: &str| Problem {
+    let problem = |message: String, hint: &str| FileProblem {
         place: place.clone(),
         key: String::new(),
         message,
@@ -164,7 +164,7 @@ arms:
   - codel
 ";
 
-    fn changed(assignment: &str) -> Result<Node, Problem> {
+    fn changed(assignment: &str) -> Result<Node, FileProblem> {
         let mut root = parse(FILE).expect("it is YAML");
         set(&mut root, assignment).map(|()| root)
     }

@@ -9,7 +9,7 @@ use super::{
     fields::Fields,
     keys::{Table, flag, free, number, size, table, table_of, table_or_default, text, time},
     named_file,
-    plan::{App, CostChanges, Simulation, read_plant},
+    plan::{AppPlan, CostChanges, Simulation, read_plant},
     problem::Problems,
     raw::Node,
 };
@@ -57,7 +57,7 @@ table! {
 }
 
 /// Reads the section. `app`: what is simulated, where that could be read.
-pub(super) fn simulation(node: Option<&Node>, app: Option<&App>, problems: &Problems) -> Simulation {
+pub(super) fn simulation(node: Option<&Node>, app: Option<&AppPlan>, problems: &Problems) -> Simulation {
     let mut simulation = Simulation::default();
     let fields = node.and_then(|node| Fields::of_table::<SimulationKeys>(node, "virtual", problems));
     let Some(fields) = fields else { return simulation };
@@ -99,7 +99,7 @@ impl CostKeys {
     }
 }
 
-fn fault(node: &Node, app: Option<&App>, problems: &Problems) -> Option<Fault> {
+fn fault(node: &Node, app: Option<&AppPlan>, problems: &Problems) -> Option<Fault> {
     let fields = Fields::of_table::<FaultKeys>(node, "virtual.faults", problems)?;
     let FaultKeys { at, r#for: lasts, capacity, latency, service } = FaultKeys::read(&fields);
     let kind = match (capacity, latency) {
@@ -118,8 +118,8 @@ fn fault(node: &Node, app: Option<&App>, problems: &Problems) -> Option<Fault> {
 }
 
 /// Why a fault cannot hit the service of that name, and what to write.
-fn not_hit(name: &str, app: &App) -> Option<(String, String)> {
-    let App::Tree(tree) = app else {
+fn not_hit(name: &str, app: &AppPlan) -> Option<(String, String)> {
+    let AppPlan::Tree(tree) = app else {
         let hint = "leave it out: a fault hits this target anyway; services by name are those of target.app: tree";
         return Some((format!("there is one service alone, and none called {name:?}"), hint.to_owned()));
     };

@@ -11,7 +11,7 @@ use super::{
     client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, time},
-    plan::{App, Arashi, Mail, Target, Work},
+    plan::{AppPlan, ArashiPlan, Mail, TargetPlan, Work},
     policy::{Policy, machine},
     problem::Problems,
     raw::{Node, Value},
@@ -110,12 +110,12 @@ table! {
 }
 
 /// Reads `target`.
-pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
+pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
     let fields = Fields::of_table::<TargetKeys>(node, "target", problems)?;
     let keys = TargetKeys::read(&fields);
     let stage_defaults = stage(&fields, &StageSpec::default());
     let app = keys.app.and_then(|name| app(name, &fields, &stage_defaults));
-    let graph = app.as_ref().map(App::graph);
+    let graph = app.as_ref().map(AppPlan::graph);
     let known: Option<Vec<&str>> = graph.as_ref().map(|graph| graph.sized().collect());
     let mut stages = BTreeMap::new();
     if let Some(Node { value: Value::Table(entries), .. }) = fields.node("stages") {
@@ -133,9 +133,9 @@ pub fn target(node: &Node, problems: &Problems) -> Option<Target> {
         fields.problem("stages", "a table is wanted here", "write {search: {workers: 1}}");
     }
     // All of them are read before a wrong app ends it: a person sees every problem at once.
-    let reports = matches!(app, Some(App::Tree(_)));
+    let reports = matches!(app, Some(AppPlan::Tree(_)));
     let machines = fields.list("machines").iter().filter_map(|node| machine(node, reports, problems)).collect();
-    Some(Target {
+    Some(TargetPlan {
         app: app?,
         stage_defaults,
         stages,
@@ -163,7 +163,7 @@ fn hosts(fields: &Fields<'_>, key: &str) -> Vec<String> {
     hosts
 }
 
-fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option<App> {
+fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option<AppPlan> {
     // Keys of another app are slips, not silently ignored.
     let (word, _) = APPS[name as usize];
     let (own, others): (Vec<_>, Vec<_>) = TargetKeys::rows()
@@ -176,17 +176,17 @@ fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option
     }
     let answer_bytes = |usual| AnswerKeys::read(fields).answer.unwrap_or(usual);
     Some(match name {
-        AppName::Arashi => App::Arashi(arashi(fields)),
+        AppName::Arashi => AppPlan::Arashi(arashi(fields)),
         AppName::Checksum => {
             let ChecksumKeys { rounds, fixed_rounds, reads } = ChecksumKeys::read(fields);
-            App::Checksum(ChecksumSpec { rounds, fixed_rounds, reads, answer_bytes: answer_bytes(8192) })
+            AppPlan::Checksum(ChecksumSpec { rounds, fixed_rounds, reads, answer_bytes: answer_bytes(8192) })
         }
-        AppName::Emulated => App::Emulated(emulated(fields, answer_bytes(1024))?),
-        AppName::Tree => App::Tree(super::tree::tree(fields, stage_defaults)?),
+        AppName::Emulated => AppPlan::Emulated(emulated(fields, answer_bytes(1024))?),
+        AppName::Tree => AppPlan::Tree(super::tree::tree(fields, stage_defaults)?),
     })
 }
 
-fn arashi(fields: &Fields<'_>) -> Arashi {
+fn arashi(fields: &Fields<'_>) -> ArashiPlan {
     let keys = ArashiKeys::read(fields);
     let work = match (fields.node("capacity"), keys.work) {
         (Some(_), Some(_)) => {
@@ -203,7 +203,7 @@ fn arashi(fields: &Fields<'_>) -> Arashi {
         (None, operations) => Work::Operations(operations.unwrap_or(0.0)),
     };
     let MailKeys { seed, accounts, inbox } = keys.mail;
-    Arashi {
+    ArashiPlan {
         mail: Mail { seed, accounts, inbox },
         work,
         connections: keys.connections,

@@ -16,7 +16,7 @@ use super::{
     keys::{
         Table, by, choice, count, first_of, flag, free, keys_of, names, number, shapes, table, table_or_default, time,
     },
-    plan::{CallChanges, Client, Tree, TreeCall, TreeService},
+    plan::{CallChanges, ClientPolicy, Tree, TreeCall, TreeService},
     policy::{Policy, policy},
     problem::Problems,
     raw::{Entry, Node, Value},
@@ -71,7 +71,7 @@ table! {
         when_refused: WhenRefused = first_of(WHEN_REFUSED), "What a request is answered for which a call was refused in the end";
         timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait, all attempts together, and no longer than the request's own sender waits";
         connections: u32 = count(0..=100_000).or(0), "Most connections of a task; 0: any number";
-        client: Option<Client> = by::<Policy, _>(client_key), "A policy on the caller's side";
+        client: Option<ClientPolicy> = by::<Policy, _>(client_key), "A policy on the caller's side";
     }
 
     /// What an arm changes of all calls.
@@ -79,7 +79,7 @@ table! {
         attempts: Option<u8> = count(1..=100), "Most attempts of a call, the first among them";
         heed_dont_retry: Option<bool> = flag(), "\"Don't retry\" ends the attempts";
         when_refused: Option<WhenRefused> = choice::<_, String>(WHEN_REFUSED), "What a request is answered for which a call was refused in the end";
-        client: Option<Client> = by::<Policy, _>(client_key), "A policy on the caller's side";
+        client: Option<ClientPolicy> = by::<Policy, _>(client_key), "A policy on the caller's side";
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     fields::{Fields, join},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, number, table, text, time},
     named_file,
-    plan::{Client, Load, Model, Phase, Rate, Recording, Users},
+    plan::{ClientPolicy, LoadStream, Model, PhasePlan, Rate, Recording, UsersPlan},
     policy::Policy,
     problem::Problems,
     raw::{Node, Value},
@@ -51,7 +51,7 @@ table! {
         sources: u32 = count(1..=65_536).or(1), "Source addresses of 127.0.0.0/8 that users are spread over";
         criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class), "What the requests of a class say of themselves in `X-Criticality` (`CRITICAL_PLUS`, `CRITICAL`, `SHEDDABLE_PLUS`, `SHEDDABLE`): `{0: SHEDDABLE}`; a class that is not named says nothing";
         customer: BTreeMap<Class, u32> = by::<BTreeMap<u8, u32>, _>(customer_by_class), "Who pays for the requests of a class (`X-Customer`): `{0: 3}`";
-        client: Option<Client> = by::<Policy, _>(client_key), "A policy on the users' own side, for all arms that name none: `throttle`, or `throttle: {scope: all}` (`user`, `{group: 50}`); see [Policies on the users' side](#policies-on-the-users-side)";
+        client: Option<ClientPolicy> = by::<Policy, _>(client_key), "A policy on the users' own side, for all arms that name none: `throttle`, or `throttle: {scope: all}` (`user`, `{group: 50}`); see [Policies on the users' side](#policies-on-the-users-side)";
         phases = free::<Vec<PhaseKeys>>(), "One after another; not needed with a `trace`: then there is one, `replay`";
     }
 
@@ -127,7 +127,7 @@ const THEN: &[(&str, Then)] =
 const PREVIOUS_PAGE: &[(&str, PreviousPage)] = &[("literal", PreviousPage::Literal), ("list", PreviousPage::List)];
 
 /// Reads `users`.
-pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
+pub fn users(node: &Node, problems: &Problems) -> Option<UsersPlan> {
     let fields = Fields::of_table::<UsersKeys>(node, "users", problems)?;
     let keys = UsersKeys::read(&fields);
     let model = model(&fields, keys.previous_page);
@@ -142,7 +142,7 @@ pub fn users(node: &Node, problems: &Problems) -> Option<Users> {
         heed_dont_retry: keys.heed_dont_retry,
         retry_budget: keys.retry_budget,
     };
-    Some(Users {
+    Some(UsersPlan {
         model: model?,
         behaviour,
         connections: keys.connections,
@@ -294,16 +294,22 @@ fn connections(fields: &Fields<'_>, _: &str) -> ConnectionHabit {
 }
 
 /// A replay without phases is one phase, as long as the recording.
-fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<Phase> {
+fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<PhasePlan> {
     let nodes = fields.list("phases");
     if let (true, Some(trace)) = (nodes.is_empty(), trace) {
         let (name, duration) = ("replay".to_owned(), trace.lasts().max(Duration::from_millis(100)));
-        return vec![Phase { name, duration, fresh_policy: false, steady: Some(false), loads: vec![Load::Replay] }];
+        return vec![PhasePlan {
+            name,
+            duration,
+            fresh_policy: false,
+            steady: Some(false),
+            loads: vec![LoadStream::Replay],
+        }];
     }
     if nodes.is_empty() && fields.node("trace").is_none() {
         fields.missing("phases", "[{name: spike, users: 1000, for: 30s}]");
     }
-    let mut phases: Vec<Phase> = Vec::new();
+    let mut phases: Vec<PhasePlan> = Vec::new();
     for (index, node) in nodes.iter().enumerate() {
         let path = join("users.phases", &index.to_string());
         let Some(inner) = Fields::of_table::<PhaseKeys>(node, &path, fields.problems()) else { continue };
@@ -316,7 +322,7 @@ fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<Phase> {
             inner.problem("name", format!("there are two phases called {name:?}"), "give each its own name");
         }
         let loads = match inner.node("loads") {
-            None if trace.is_some() && !says_who(&inner) => vec![Load::Replay],
+            None if trace.is_some() && !says_who(&inner) => vec![LoadStream::Replay],
             None => load(&inner).into_iter().collect(),
             Some(_) => {
                 let path = join(&path, "loads");
@@ -325,7 +331,7 @@ fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<Phase> {
             }
         };
         if let Some(duration) = duration {
-            phases.push(Phase { name, duration, fresh_policy, steady, loads });
+            phases.push(PhasePlan { name, duration, fresh_policy, steady, loads });
         }
     }
     phases
@@ -337,7 +343,7 @@ fn says_who(phase: &Fields<'_>) -> bool {
 }
 
 /// `users: 3`, `users: {from: 3, to: 100}`, `requests: 100/s`, `sessions: {from: 1/s, to: 5/s}`.
-fn load(fields: &Fields<'_>) -> Option<Load> {
+fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     let ArrivalKeys { law, class } = ArrivalKeys::read(fields);
     let all = ["users", "sessions", "requests", "idle", "checks", "churn"];
     let kinds: Vec<&str> = all.into_iter().filter(|key| fields.node(key).is_some()).collect();
@@ -375,8 +381,8 @@ fn load(fields: &Fields<'_>) -> Option<Load> {
         };
         let (from, to) = (from as u32, to as u32);
         return Some(match role {
-            None => Load::Users { from, to, class },
-            Some(role) => Load::Present { from, to, role, class },
+            None => LoadStream::Users { from, to, class },
+            Some(role) => LoadStream::Present { from, to, role, class },
         });
     }
     let node = fields.node(kind)?;
@@ -396,9 +402,9 @@ fn load(fields: &Fields<'_>) -> Option<Load> {
         return None;
     };
     Some(match kind {
-        "sessions" => Load::Sessions { from, to, law, class },
-        "churn" => Load::Churn { from, to, law, ask: BackgroundKeys::read(fields).ask, class },
-        _ => Load::Requests { from, to, law, class },
+        "sessions" => LoadStream::Sessions { from, to, law, class },
+        "churn" => LoadStream::Churn { from, to, law, ask: BackgroundKeys::read(fields).ask, class },
+        _ => LoadStream::Requests { from, to, law, class },
     })
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use experiment::{
     Changes, Experiment,
-    plan::{App, Arm},
+    plan::{AppPlan, ArmPlan},
 };
 
 use super::{print, read_experiment};
@@ -99,7 +99,7 @@ fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
         };
         for mut experiment in of_name {
             let app = |experiment: &Experiment| std::mem::discriminant(&experiment.target.app);
-            if matches!(experiment.target.app, App::Emulated(_) | App::Tree(_)) {
+            if matches!(experiment.target.app, AppPlan::Emulated(_) | AppPlan::Tree(_)) {
                 let why = format!("{name}: an emulated service takes the times that its experiment says");
                 return Err(Failure::usage(why));
             }
@@ -108,7 +108,7 @@ fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
                     format!("{name}: a plant file has one target of each service; measure this one into another file");
                 return Err(Failure::usage(why));
             }
-            experiment.arms = std::iter::once(Arm::none()).chain(refuses.iter().cloned()).collect();
+            experiment.arms = std::iter::once(ArmPlan::none()).chain(refuses.iter().cloned()).collect();
             found.push(experiment);
         }
     }

@@ -10,7 +10,7 @@ use std::{
 use analysis::text::scrubbed;
 use experiment::{
     Changes, Experiment,
-    plan::{App, Arm, Work},
+    plan::{AppPlan, ArmPlan, Work},
     raw::MAX_BYTES,
     resolve::target_spec,
 };
@@ -55,7 +55,7 @@ pub fn serve(args: &args::ServeArgs) -> CommandResult {
         return for_the_lab(token);
     }
     let experiment = experiment(args)?;
-    let arm = experiment.arms.first().cloned().unwrap_or_else(Arm::none);
+    let arm = experiment.arms.first().cloned().unwrap_or_else(ArmPlan::none);
     // Kept until the service has ended.
     let scratch = Scratch::new(&cache_folder().join("serve")).map_err(Failure::because)?;
     let (database, account) = mail(args, &experiment, &scratch)?;
@@ -77,7 +77,7 @@ pub fn serve(args: &args::ServeArgs) -> CommandResult {
 /// The work knob, and where to run: a capacity is one of a single processor, the one that it was solved for on.
 fn work(experiment: &Experiment, scratch: &Scratch) -> Result<(f64, Cpus), Failure> {
     let anywhere = Cpus { generator: None, target: None };
-    let App::Arashi(arashi) = &experiment.target.app else { return Ok((0.0, anywhere)) };
+    let AppPlan::Arashi(arashi) = &experiment.target.app else { return Ok((0.0, anywhere)) };
     let wanted = match arashi.work {
         Work::Operations(operations) => return Ok((operations, anywhere)),
         Work::Capacity(wanted) => wanted,
@@ -109,11 +109,11 @@ fn experiment(args: &args::ServeArgs) -> Result<Experiment, Failure> {
     if experiment.virtual_only() {
         return Err(Failure::usage(format!("{} runs in virtual time alone: lab run --virtual", experiment.name)));
     }
-    if matches!(experiment.target.app, App::Tree(_)) {
+    if matches!(experiment.target.app, AppPlan::Tree(_)) {
         let message = format!("{} is several services, and this serves one: lab run starts them all", experiment.name);
         return Err(Failure::usage(message));
     }
-    if args.mail.is_some() && !matches!(experiment.target.app, App::Arashi(_)) {
+    if args.mail.is_some() && !matches!(experiment.target.app, AppPlan::Arashi(_)) {
         return Err(Failure::usage("--mail: this experiment's target serves no mail"));
     }
     Ok(experiment)
@@ -125,7 +125,7 @@ fn mail(
     experiment: &Experiment,
     scratch: &Scratch,
 ) -> Result<(Option<PathBuf>, Option<Account>), Failure> {
-    let App::Arashi(arashi) = &experiment.target.app else { return Ok((None, None)) };
+    let AppPlan::Arashi(arashi) = &experiment.target.app else { return Ok((None, None)) };
     let at = args.database.clone().unwrap_or_else(|| scratch.path().join("mail.sqlite"));
     let known = args.database.as_ref().is_some_and(|path| path.exists());
     if let Some(path) = &args.mail {

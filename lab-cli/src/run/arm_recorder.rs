@@ -6,7 +6,7 @@ use analysis::{
     live::{CoreSpeeds, LiveEvent, TimelineSecond},
     summary,
 };
-use experiment::plan::Arm;
+use experiment::plan::ArmPlan;
 use measure::{Report, Window};
 use target_app::control::wire::Gauges;
 use workloads::plan::LoadPlan;
@@ -29,7 +29,7 @@ pub struct Ended {
 /// Makes the events of an arm, second by second, and watches the thresholds that end the run.
 #[derive(Debug)]
 pub struct ArmRecorder<'a> {
-    arm: &'a Arm,
+    arm: &'a ArmPlan,
     block: u32,
     plan: &'a LoadPlan,
     seconds: Seconds,
@@ -41,12 +41,12 @@ pub struct ArmRecorder<'a> {
 
 impl<'a> ArmRecorder<'a> {
     /// For an arm of a block. `watches`: thresholds that end the run, each with its number.
-    pub fn new(arm: &'a Arm, block: u32, plan: &'a LoadPlan, seconds: Seconds, watches: &[(usize, Watch)]) -> Self {
+    pub fn new(arm: &'a ArmPlan, block: u32, plan: &'a LoadPlan, seconds: Seconds, watches: &[(usize, Watch)]) -> Self {
         Self { arm, block, plan, seconds, watches: watches.to_vec(), phase: None, abort: None }
     }
 
     /// The event with which an arm begins.
-    pub fn started(arm: &Arm, block: u32) -> LiveEvent {
+    pub fn started(arm: &ArmPlan, block: u32) -> LiveEvent {
         LiveEvent::ArmStarted { arm: arm.label.clone(), block, policy: Some(arm.policy.clone()) }
     }
 

@@ -77,7 +77,7 @@ pub fn service(books: ServiceBooks) -> ServiceLedger {
 }
 
 /// Every parameter of an arm's policy as it was in force, and what it changes about the service (`target.workers`).
-pub fn parameters_of(arm: &experiment::plan::Arm) -> BTreeMap<String, Value> {
+pub fn parameters_of(arm: &experiment::plan::ArmPlan) -> BTreeMap<String, Value> {
     let mut all = parameters(&arm.policy);
     for (service, policy) in &arm.services {
         all.extend(parameters(policy).into_iter().map(|(key, value)| (format!("services.{service}.{key}"), value)));

@@ -16,7 +16,7 @@ use analysis::summary::{Capacity, CapacityStep};
 use controllers::random::seed_for;
 use experiment::{
     Experiment,
-    plan::{Arm, Model},
+    plan::{ArmPlan, Model},
     resolve::target_spec,
 };
 use measure::Window;
@@ -68,7 +68,7 @@ pub fn search(
 ) -> Result<Capacity, RunFailure> {
     let mail = users(experiment, corpus.accounts())?;
     let seed = seed(experiment);
-    let spec = target_spec(experiment, &Arm::none(), Some(corpus.copy()?), 0.0, seed, cpus.target);
+    let spec = target_spec(experiment, &ArmPlan::none(), Some(corpus.copy()?), 0.0, seed, cpus.target);
     let target = TargetProcess::start(TaskSpec::alone(spec), log)?;
     sinks.note(solving_for(wanted, &mail));
     let plan = plan(&mail, destination(&target.ready)?, seed);

@@ -23,7 +23,7 @@ use controllers::{
     random::{Seeded, seed_for},
 };
 use experiment::{
-    plan::{App, Arashi, Experiment, Hindsight, Load, Work, replayed},
+    plan::{AppPlan, ArashiPlan, Experiment, Hindsight, LoadStream, Work, replayed},
     plan_digest::{digest_of, seed_of},
     resolve,
 };
@@ -170,14 +170,14 @@ impl Run<'_> {
         self.tell(&LiveEvent::RunStarted(self.shape(experiment.nominal_capacity())))?;
         self.warnings()?;
         let corpus = match &experiment.target.app {
-            App::Arashi(arashi) => {
+            AppPlan::Arashi(arashi) => {
                 self.note("preparing mail (seconds the first time, then kept)")?;
                 Some(Corpus::prepare(&arashi.mail)?)
             }
-            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => None,
+            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) => None,
         };
         let capacity = match (&experiment.target.app, &corpus) {
-            (App::Arashi(Arashi { work: Work::Capacity(wanted), .. }), Some(corpus)) => {
+            (AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }), Some(corpus)) => {
                 Some(self.capacity(corpus, *wanted)?)
             }
             _ => None,
@@ -248,7 +248,7 @@ impl Run<'_> {
 
     fn shape(&self, capacity: Option<f64>) -> Shape {
         let experiment = self.request.experiment;
-        let phase = |phase: &experiment::plan::Phase| PhaseShape {
+        let phase = |phase: &experiment::plan::PhasePlan| PhaseShape {
             name: phase.name.clone(),
             seconds: phase.duration.as_secs_f64(),
             load: resolve::load_in_words(phase, capacity),
@@ -298,7 +298,7 @@ impl Run<'_> {
         let work = resolve::work(experiment, capacity);
         let cpu = self.request.cpus.target;
         let site = match &experiment.target.app {
-            App::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpu)),
+            AppPlan::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpu)),
             _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu))),
         };
         let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
@@ -389,9 +389,9 @@ impl Run<'_> {
         self.request.experiment.measures_plan(rate, self.request.virtual_time)
     }
 
-    fn context(&self, arm: &experiment::plan::Arm) -> gates::Context {
+    fn context(&self, arm: &experiment::plan::ArmPlan) -> gates::Context {
         let experiment = self.request.experiment;
-        let closed = |load: &Load| matches!(load, Load::Users { .. });
+        let closed = |load: &LoadStream| matches!(load, LoadStream::Users { .. });
         let any_closed = experiment.users.phases.iter().flat_map(|phase| &phase.loads).any(closed);
         let declared = |what| experiment.declares.contains(&what);
         gates::Context {

@@ -17,13 +17,7 @@ const LEFT: [(&str, &[&str]); 8] = [
     ("workloads", &[]),
     ("target-app", &[]),
     ("lab-cli/analysis", &[]),
-    (
-        "lab-cli/experiment",
-        &[
-            "App", "Arashi", "Arm", "Client", "Entry", "Fields", "Load", "Names", "Node", "Phase", "Place", "Problem",
-            "Problems", "Target", "Users", "Value",
-        ],
-    ),
+    ("lab-cli/experiment", &[]),
     ("lab-cli", &[]),
 ];
 

@@ -1,4 +1,4 @@
-//! What both worlds decide alike, and the live side of it against bare sockets.
+//! The decisions that both worlds share, and the live side of calls against bare sockets.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -138,7 +138,7 @@ async fn a_call_has_draws_of_its_own_and_so_has_each_attempt_as_in_virtual_time(
         assert!(head.contains(&format!("\r\nX-Draw: {key}\r\n")), "{head}");
     }
     assert!(keys[0] != keys[1] && keys[1] != keys[2] && keys[0] != keys[2]);
-    // Of a request that nobody gave a key to, the callee draws by the order of arrival.
+    // For a request without a key, the callee draws by the order of arrival.
     assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Answered);
     assert!(!heads.recv().await.unwrap().1.contains("X-Draw"));
 }
@@ -242,7 +242,7 @@ fn client(policy: &str, settings: controllers::Settings) -> Option<workloads::pl
     })
 }
 
-/// DAGOR's mark, and the level 1: only the most important are let in.
+/// DAGOR's mark, and level 1: only the most important requests are admitted.
 const FULL: &str = "HTTP/1.1 200 OK\r\nX-Note: 15735577098032513025\r\nContent-Length: 2\r\n\r\nok";
 
 #[test]

@@ -20,7 +20,7 @@ use crate::{policies::Resolved, service::Boxed, signals::ThisProcess};
 mod disciplines;
 mod interleavings;
 
-/// What a piece of test work says when something happens to it.
+/// An event of a piece of test work.
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
     Done(u64),
@@ -248,7 +248,7 @@ async fn held_jobs_wait_in_the_stage_and_are_released_or_refused() {
     let mut said = [bench.next().await, bench.next().await];
     said.sort_by_key(|said| matches!(said, Said::Refused(..)));
     assert_eq!(said, [Said::Done(0), Said::Refused(1, Reason::Class)]);
-    // The third is let in by the next policy.
+    // The next policy admits the third.
     bench.stage.replace(none());
     assert_eq!(bench.next().await, Said::Done(2));
     assert_eq!(bench.stage.gauges().policy_name, "none");

@@ -85,7 +85,7 @@ impl Browser {
         self.post("/goog/cdp/execute", &json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": params }));
     }
 
-    /// What a script says about the page.
+    /// The result of a script that runs in the page.
     pub fn measure(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
     }
@@ -132,7 +132,7 @@ impl Browser {
         self.get(&format!("/element/{}/text", element.0)).as_str().expect("text").to_owned()
     }
 
-    /// What a person sees of all elements that a CSS selector finds.
+    /// The visible text of all elements that a CSS selector finds.
     pub fn texts(&self, selector: &str) -> Vec<String> {
         self.find_all(selector).iter().map(|element| self.text(element)).collect()
     }
@@ -169,7 +169,7 @@ impl Browser {
         self.try_ask(request).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// What the driver answers, or what it says is wrong.
+    /// The driver's answer, or its error.
     fn try_ask(&self, request: reqwest::RequestBuilder) -> Result<Value, Value> {
         let answer: Value = self.runtime.block_on(async { request.send().await?.json().await }).expect("an answer");
         let value = answer["value"].clone();

@@ -30,7 +30,7 @@ pub struct Target {
     pub address: SocketAddr,
     pub control: ControlClient,
     pub control_address: SocketAddr,
-    /// What opens the control port.
+    /// The token of the control port.
     pub token: String,
     thread: Option<thread::JoinHandle<Result<(), ServeError>>>,
 }

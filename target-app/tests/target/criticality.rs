@@ -1,4 +1,4 @@
-//! What requests say of themselves reaches the policies of Google SRE, and what these advise reaches the client.
+//! Criticality in requests reaches the policies of Google SRE, and their advice reaches the client.
 
 use std::{
     collections::BTreeMap,

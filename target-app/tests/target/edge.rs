@@ -1,4 +1,4 @@
-//! What the wire lets through, and how long: framing that smuggles, slow senders, floods.
+//! The limits of the edge: framing that smuggles, slow senders, floods.
 
 use std::{
     io::{Read, Write},
@@ -14,7 +14,7 @@ fn limited(limits: EdgeSpec) -> Target {
     start(TargetSpec { edge: limits, ..spec() })
 }
 
-/// How often an answer begins in what came back.
+/// The number of answers in the received bytes.
 fn answers(text: &str) -> usize {
     text.matches("HTTP/1.1 ").count()
 }

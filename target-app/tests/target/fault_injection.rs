@@ -1,4 +1,4 @@
-//! What a person puts in a running service's way: capacity cuts and delays, asked for at the control port.
+//! Faults that an operator injects into a running service: capacity cuts and delays, requested at the control port.
 
 use std::{
     io::Write,
@@ -15,7 +15,7 @@ use crate::common::{Target, answer, checksum, emulated, spec, start};
 
 const LONG: f64 = 60_000.0;
 
-/// How long one request takes, from its writing to its answer.
+/// The time that one request takes, from its writing to its answer.
 fn asked(stream: &mut TcpStream) -> Duration {
     let begun = Instant::now();
     stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();

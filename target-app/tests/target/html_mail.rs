@@ -78,11 +78,12 @@ const ATTACKS: &[&str] = &[
     "<!--[if IE]><img src=CANARY/conditional><![endif]--><!--><img src=CANARY/comment>-->",
 ];
 
-/// What the canary must hear when nothing is held back, or its silence says nothing.
+/// The attacks that the canary must hear when nothing is held back; otherwise its silence proves nothing.
 const MUST_BE_HEARD: &[&str] =
     &["script", "img", "css-url", "iframe", "svg-onload", "refresh", "preload", "pinged", "form?"];
 
-/// Time for a page to do what it should not. On an idle machine everything that the canary hears comes within a tenth.
+/// The time that a page has for a forbidden request. On an idle machine all requests reach the canary within a tenth of
+/// it.
 fn quiet() {
     thread::sleep(Duration::from_secs(1));
 }
@@ -194,7 +195,7 @@ fn arashi(database: &Path) -> App {
         database: database.to_owned(),
         connections: 2,
         work: WorkSpec::default(),
-        // So that a browser needs no more than an address to be signed in.
+        // So that a browser needs only an address to be signed in.
         session_in_links: true,
         full_text: false,
         durability: target_app::spec::Durability::Normal,
@@ -234,17 +235,17 @@ impl Reader {
     }
 }
 
-/// Where the links of a kind lead.
+/// The destinations of a kind of links.
 fn hrefs(page: &str, what: &str) -> Vec<String> {
     let mark = format!("<a data-do=\"{what}\" href=\"");
     let rest = page.split(&mark).skip(1);
     rest.filter_map(|rest| rest.split('"').next()).map(|href| href.replace("&amp;", "&")).collect()
 }
 
-/// What the canary remembers if somebody came and asked for nothing.
+/// The canary's record of a connection without a request.
 const NOTHING_ASKED: &str = "connected";
 
-/// A listener that remembers what it was asked for, and also that somebody came and asked for nothing.
+/// A listener that records all requests, and connections without one.
 struct Canary {
     address: SocketAddr,
     heard: Arc<Mutex<BTreeSet<String>>>,
@@ -265,7 +266,7 @@ impl Canary {
         format!("http://{}", self.address)
     }
 
-    /// What was heard since the last time.
+    /// The records since the last call.
     fn heard(&self) -> BTreeSet<String> {
         std::mem::take(&mut *self.heard.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -67,7 +67,7 @@ fn everything_fits_on_a_narrow_screen() {
     browser.click(&browser.find("a[data-do=next]"));
     assert_eq!(browser.texts("p.found"), ["13 messages in all folders with “example.org” in the headers"]);
 
-    // What is not there leads back.
+    // A missing page leads back.
     for path in ["/show?folderid=1&entry=9999", "/list?folderid=77", "/nowhere"] {
         browser.go(&format!("http://{}{path}", target.address));
         assert_eq!(browser.texts("h1"), ["Not Found"], "{path}");
@@ -86,7 +86,7 @@ fn search(browser: &Browser, words: &str) {
     browser.click(&browser.find("form[data-do=search] button"));
 }
 
-/// Nothing is wider than the screen, and whoever wants to search can.
+/// Nothing is wider than the screen, and every page has its search box.
 fn fits(browser: &Browser, name: &str) {
     browser.picture(&format!("narrow-{name}"));
     let wide = browser.measure("return document.documentElement.scrollWidth").as_u64();

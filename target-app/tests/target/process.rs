@@ -179,7 +179,7 @@ fn a_capacity_cut_is_kept_over_all_jobs() {
     });
     let after = control.gauges().unwrap();
     let (cpu, time) = (after.cpu_s - before.cpu_s, (after.at_ms - before.at_ms) / 1e3);
-    // What it does beside its jobs comes on top.
+    // Its work outside of jobs is in addition.
     assert!(cpu < 0.2 * time, "{cpu} s of CPU in {time} s");
     assert!(served.into_inner() > 8, "and still it works");
     control.stop().unwrap();

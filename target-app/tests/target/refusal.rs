@@ -282,7 +282,7 @@ fn crowd(target: &Target, users: usize, time: Duration) -> (Vec<Duration>, u64) 
 }
 
 /// 64 users on one server of 5 ms: uncontrolled, each waits for the 63 others, 320 ms. With a target of 50 ms SEDA's
-/// controller must turn most away, and those that it lets in must be much faster.
+/// controller must refuse most, and the admitted ones must be much faster.
 #[test]
 fn sedas_control_turns_many_away_and_is_quick_for_the_others() {
     let run = |name: &str| {

@@ -12,7 +12,7 @@ pub struct Entries {
     pub zoned: Spool<LogEntry>,
     /// Entries at times by stamps without a zone, read as UTC.
     pub local: Spool<LogEntry>,
-    /// The comparison of clocks, which decides about the latter.
+    /// The comparison of clocks, which determines the zone of the latter.
     pub clocks: Clocks,
 }
 

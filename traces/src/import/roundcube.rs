@@ -4,8 +4,8 @@
 //! of the rest (`... [truncated 1234 bytes]`). So bytes of literals are never counted off: a line with a stamp begins a
 //! line, and lines without one continue it. Names and passwords are omitted (`LOGIN ****** [13]`): then each session is
 //! a user of its own. Source: `debug`, `putLine` and `readLine` of `rcube_imap_generic.php`.
+//!
 //! Each page of a web mail makes a connection of its own, which logs in and out: a session's first login counts, and
-//! only silence ends it. Times are whole seconds.
 //! only silence ends it. Times are whole seconds.
 
 use std::{

@@ -72,11 +72,11 @@ pub struct MoreFiles {
     pub cut: u64,
     /// Lines, packets or entries in them.
     pub units: u64,
-    /// Those that were understood.
+    /// Units that were understood.
     pub understood: u64,
-    /// Those of kinds that carry nothing about users' actions.
+    /// Units of kinds that carry nothing about users' actions.
     pub beside: u64,
-    /// Those that should have been understood, and were not.
+    /// Units that should have been understood, and were not.
     pub not_understood: u64,
 }
 
@@ -105,12 +105,12 @@ pub struct FileTally {
     pub format: String,
     /// Lines, packets or entries in it.
     pub units: u64,
-    /// Those that were understood.
+    /// Units that were understood.
     pub understood: u64,
-    /// Those of kinds that carry nothing about users' actions: other programs' lines, packets of other ports.
+    /// Units of kinds that carry nothing about users' actions: other programs' lines, packets of other ports.
     #[serde(skip_serializing_if = "is_zero")]
     pub beside: u64,
-    /// Those that should have been understood, and were not.
+    /// Units that should have been understood, and were not.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_understood: u64,
     /// The first of these, with position and problem.

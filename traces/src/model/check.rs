@@ -67,7 +67,7 @@ impl UserModel {
             return Some(format!("`{from}` has no row under `transitions`; give it one"));
         };
         let leads = |row: &BTreeMap<String, f64>, to: &str| row.get(to).is_some_and(|chance| *chance > 0.0);
-        // From a state without a row users go back to wherever they were.
+        // From a state without a row users return to any previous state.
         let comes = match self.transitions.get(before) {
             Some(row) => leads(row, from),
             None => self.states().contains(before),

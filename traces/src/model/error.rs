@@ -84,7 +84,7 @@ pub enum ModelError {
     Profile {
         /// As asked for.
         name: String,
-        /// Those that there are.
+        /// The names of the existing profiles.
         known: String,
     },
 }

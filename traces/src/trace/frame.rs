@@ -62,13 +62,13 @@ pub(super) struct LastLine {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SomeLine {
-    /// The first.
+    /// The first line.
     First(Header),
-    /// Those between.
+    /// A line between them.
     Between(Record<'static>),
-    /// The last.
+    /// The last line.
     Last {
-        /// How it ended.
+        /// Its content.
         end: Footer,
     },
 }

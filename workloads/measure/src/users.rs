@@ -47,7 +47,6 @@ pub struct Offered {
 
 /// Results of recorded requests: `recorded = asked + passed_over + cut_off`. A host counts those of sessions that
 /// began; the owner of the recording adds the others ([`Replayed::of`]).
-/// has the recording of the others ([`Replayed::of`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replayed {
     /// Requests in the recording.

@@ -368,7 +368,7 @@ fn span(whole: &[u8], part: &[u8]) -> (u32, u32) {
     (from as u32, (from + part.len()) as u32)
 }
 
-/// What the header lines say about framing and the connection.
+/// The framing and the fate of the connection, as the header lines state them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Said {
     length: Option<usize>,

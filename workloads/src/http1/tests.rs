@@ -265,7 +265,7 @@ fn a_path_cannot_smuggle_a_second_request() {
     assert_eq!(written(&bad), "GET /x%20y%0D%0AHost:%20evil%0D%0A%0D%0AGET%20/%C3%A4 HTTP/1.1\r\nHost: h:1\r\n\r\n");
 }
 
-/// What the lab writes is what nobody else can say a class in.
+/// No class can be carried in a header that the lab writes.
 #[test]
 fn every_header_that_is_written_has_a_reserved_name() {
     let marks = crate::plan::Marks {

@@ -17,7 +17,7 @@ use tokio::{
 };
 use workloads::plan::{Behaviour, FailureRule, Load, LoadPlan, Phase, Target, UrlUsers, Users};
 
-/// What the service saw.
+/// The counts of the service.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub connections: AtomicU64,

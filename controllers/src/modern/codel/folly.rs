@@ -76,7 +76,7 @@ impl Folly {
 mod tests {
     use super::*;
 
-    /// Whether a job is refused that comes to its turn at this time after this wait, in ms. Target 5 ms, slough 10 ms.
+    /// True if a job is refused whose turn comes at this time after this wait, in ms. Target 5 ms, slough 10 ms.
     fn over(law: &mut Folly, at: u64, waited: u64) -> bool {
         law.is_over(Timestamp::from_millis(at), Duration::from_millis(waited))
     }

@@ -111,11 +111,11 @@ mod tests {
     fn a_window_that_admitted_nobody_does_not_open_everything() {
         let mut levels = LevelCursor::new(8, 0.05, 0.01);
         after(&mut levels, [100, 0, 0, 0, 0, 0, 0, 0], true);
-        // Of 100 nobody was admitted, 1 wanted: with level 5 it is 90.
+        // Of 100 jobs none was admitted, 1 wanted: with level 5 it is 90.
         assert_eq!(after(&mut levels, [0, 0, 0, 0, 0, 90, 10, 0], false), 6);
         // 90 admitted and overloaded, 85.5 wanted: without level 5 it is none.
         assert_eq!(after(&mut levels, [0, 0, 0, 0, 0, 90, 10, 0], true), 5);
-        // Nobody admitted and still overloaded, by those who wait from before: no reason to go on.
+        // No job admitted and still overloaded, because of jobs that waited before: no reason to go on.
         assert_eq!(after(&mut levels, [0, 0, 0, 0, 0, 90, 10, 0], true), 5);
     }
 

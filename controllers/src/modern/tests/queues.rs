@@ -1,4 +1,4 @@
-//! Queue disciplines in a seat: who is let in, who is refused, and when.
+//! Queue disciplines in a seat: the admitted and the refused jobs, and their times.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ struct Queue {
     seat: Seat,
 }
 
-/// What became of a job.
+/// The end of a job.
 #[derive(Debug, PartialEq)]
 enum Now {
     In(u64),
@@ -64,7 +64,7 @@ fn codel_lets_in_the_oldest_and_refuses_at_the_head() {
     let mut queue = Queue::new("codel", &Settings::new());
     queue.hold(0, 1..=9);
     assert_eq!(queue.room(10, 2), [In(1), In(2)]);
-    // Over 5 ms from 10 ms on: after 110 ms one is refused, and the next let in.
+    // Over 5 ms from 10 ms on: after 110 ms one is refused, and the next admitted.
     assert_eq!(queue.room(111, 1), [Out(3), In(4)]);
     assert_eq!(queue.see(112, &Seen::Left(JobId(5))), []);
     assert_eq!(queue.room(113, 9), [In(6), In(7), In(8), In(9)]);

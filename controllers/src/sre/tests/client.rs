@@ -74,7 +74,7 @@ fn time_outs_are_accepts_unless_set_otherwise() {
         sent.into_iter().for_each(|admitted| bench.end(admitted, Tags::default(), Outcome::TimedOut));
         assert!(near(bench.gauge("reject_probability_critical"), expected), "{word}");
     }
-    // Errors, and users who left, say that it was let in.
+    // Errors, and users who left, show that the request was admitted.
     let mut bench = Bench::new("throttle", []);
     for outcome in [Outcome::Failed, Outcome::Ignored, Outcome::Abandoned] {
         assert!(bench.request(Tags::default(), outcome));

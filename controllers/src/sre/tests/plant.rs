@@ -27,7 +27,7 @@ fn crowd(per_s: u32, preset: &str) -> Series {
         .run(testing::policy("utilization", &settings([("preset", preset.into())]), Duration::from_secs(1)), Vec::new())
 }
 
-/// Share of each criticality that was let in, lowest first.
+/// The admitted share of each criticality, lowest first.
 fn let_in(series: &Series) -> [f64; 4] {
     [0, 1, 2, 3].map(|class| {
         let (offered, refused) = series.by_class[&Class(class)];

@@ -16,7 +16,7 @@ fn limits<const N: usize>(of: [(u32, f64); N]) -> Setting {
 }
 
 impl Bench {
-    /// A request that costs so much by measurement; true if it was let in.
+    /// A request with this measured cost; true if it was admitted.
     fn costs(&mut self, tags: Tags, cost: Duration) -> bool {
         let Ok(admitted) = self.offer(tags) else { return false };
         self.end_after(admitted, tags, Outcome::Served, Duration::ZERO, Some(cost));
@@ -43,7 +43,7 @@ impl Bench {
 fn measured_cost_is_charged_and_paid_back_at_the_limit() {
     let mut bench = Bench::new("quota", [("limits", limits([(1, 0.4)]))]);
     let tags = of_customer(1);
-    // 5 s of 0.4 CPU s/s: 2 CPU seconds. The first request is let in, and costs 2.5: 0.5 in debt, paid after 1.25 s.
+    // 5 s of 0.4 CPU s/s: 2 CPU seconds. The first request is admitted, and costs 2.5: 0.5 in debt, paid after 1.25 s.
     assert!(bench.costs(tags, 2500 * MS));
     assert_eq!(bench.offer(tags), Err(Reason::Quota));
     bench.pass(1250 * MS);

@@ -18,7 +18,7 @@ impl Bench {
         }
     }
 
-    /// Which criticalities would be let in, lowest first.
+    /// The criticalities that would be admitted, lowest first.
     pub(super) fn lets_in(&mut self) -> [bool; 4] {
         Criticality::ALL.map(|criticality| self.request(of(criticality), Outcome::Served))
     }

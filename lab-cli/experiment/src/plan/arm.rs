@@ -6,11 +6,11 @@ use analysis::summary::ORACLE;
 use controllers::{Catalogue, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
 
-use super::{CallChanges, Client, Experiment, Hindsight, Target};
+use super::{CallChanges, ClientPolicy, Experiment, Hindsight, TargetPlan};
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Arm {
+pub struct ArmPlan {
     /// Its name in tables and thresholds: the policy's, unless `as` says otherwise.
     pub label: String,
     /// Who decides.
@@ -20,7 +20,7 @@ pub struct Arm {
     /// Length of the kernel's listen queue.
     pub backlog: Option<u32>,
     /// Who decides on the users' own side, before they send: the arm's own, else that of all arms.
-    pub client: Option<Client>,
+    pub client: Option<ClientPolicy>,
     /// What the arm knows beforehand, as no policy can: for runs in virtual time alone.
     pub hindsight: Option<Hindsight>,
     /// Who decides at single services of a tree, instead of `policy`.
@@ -37,10 +37,10 @@ pub struct OwnTarget {
     /// What was written, by key.
     pub changes: controllers::Settings,
     /// All of it.
-    pub target: Target,
+    pub target: TargetPlan,
 }
 
-impl Arm {
+impl ArmPlan {
     /// No control.
     pub fn none() -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Arm {
     }
 
     /// What this arm runs against: its own service, else the experiment's.
-    pub fn target<'a>(&'a self, experiment: &'a Experiment) -> &'a Target {
+    pub fn target<'a>(&'a self, experiment: &'a Experiment) -> &'a TargetPlan {
         self.own_target.as_ref().map_or(&experiment.target, |own| &own.target)
     }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use controllers::ClassRule;
 
-use super::{Load, Target, Users};
+use super::{LoadStream, TargetPlan, UsersPlan};
 
 /// What readers should know of a target that goes by something else than what users say.
-pub(super) fn caution(target: &Target, users: &Users) -> Option<String> {
+pub(super) fn caution(target: &TargetPlan, users: &UsersPlan) -> Option<String> {
     let goes_by = match &target.class {
         ClassRule::Address(_) => "source address",
         ClassRule::Path(_) => "path",
@@ -23,16 +23,16 @@ pub(super) fn caution(target: &Target, users: &Users) -> Option<String> {
 }
 
 /// Classes that users say: all but 0, of which nobody speaks.
-pub(crate) fn classes(users: &Users) -> BTreeSet<u8> {
+pub(crate) fn classes(users: &UsersPlan) -> BTreeSet<u8> {
     let recorded = users.trace.iter().flat_map(|trace| trace.classes.iter().copied());
     let loads = users.phases.iter().flat_map(|phase| &phase.loads);
-    let of_load = |load: &Load| match *load {
-        Load::Users { class, .. }
-        | Load::Sessions { class, .. }
-        | Load::Requests { class, .. }
-        | Load::Present { class, .. }
-        | Load::Churn { class, .. } => Some(class),
-        Load::Replay => None,
+    let of_load = |load: &LoadStream| match *load {
+        LoadStream::Users { class, .. }
+        | LoadStream::Sessions { class, .. }
+        | LoadStream::Requests { class, .. }
+        | LoadStream::Present { class, .. }
+        | LoadStream::Churn { class, .. } => Some(class),
+        LoadStream::Replay => None,
     };
     loads.filter_map(of_load).chain(recorded).filter(|class| *class != 0).collect()
 }

@@ -5,7 +5,7 @@ use workloads::plan::ClientScope;
 
 /// A policy on the users' own side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Client {
+pub struct ClientPolicy {
     /// Its name in the catalogue.
     pub policy: String,
     /// Its settings.

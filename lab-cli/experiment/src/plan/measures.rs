@@ -7,12 +7,12 @@ use analysis::{
     summary::PlannedLoad,
 };
 
-use super::{Experiment, Load, Phase, Rate};
+use super::{Experiment, LoadStream, PhasePlan, Rate};
 
 impl Experiment {
     /// What measures must know of it, on a target of this capacity. Faults are for runs in virtual time.
     pub fn measures_plan(&self, capacity: Option<f64>, virtual_time: bool) -> MeasuresPlan {
-        let phase = |phase: &Phase| PlannedPhase {
+        let phase = |phase: &PhasePlan| PlannedPhase {
             name: phase.name.clone(),
             seconds: phase.duration.as_secs_f64(),
             load: load_of(&phase.loads, capacity),
@@ -29,17 +29,17 @@ impl Experiment {
 }
 
 /// The sum of streams of one kind that stay the same; those that ask for nothing are none.
-fn load_of(loads: &[Load], capacity: Option<f64>) -> Option<PlannedLoad> {
+fn load_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
     let mut sum = None;
     for load in loads {
         let rate = |from: Rate, to: Rate| (from == to).then(|| from.per_second(capacity));
         let one = match load {
-            Load::Users { from, to, .. } => PlannedLoad::Users((from == to).then_some(*to)?),
-            Load::Sessions { from, to, .. } => PlannedLoad::SessionsPerS(rate(*from, *to)?),
-            Load::Requests { from, to, .. } => PlannedLoad::RequestsPerS(rate(*from, *to)?),
-            Load::Present { .. } | Load::Churn { .. } => continue,
+            LoadStream::Users { from, to, .. } => PlannedLoad::Users((from == to).then_some(*to)?),
+            LoadStream::Sessions { from, to, .. } => PlannedLoad::SessionsPerS(rate(*from, *to)?),
+            LoadStream::Requests { from, to, .. } => PlannedLoad::RequestsPerS(rate(*from, *to)?),
+            LoadStream::Present { .. } | LoadStream::Churn { .. } => continue,
             // It is whatever was recorded.
-            Load::Replay => return None,
+            LoadStream::Replay => return None,
         };
         sum = Some(match (sum, one) {
             (None, one) => one,

@@ -9,7 +9,7 @@ use target_app::{
     tree::{Balancer, Per, Slow, WhenRefused},
 };
 
-use super::{Client, CostChanges};
+use super::{ClientPolicy, CostChanges};
 
 /// Several services.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub struct TreeCall {
     /// Most connections of a task; 0: any number.
     pub connections: u32,
     /// Who decides on the caller's own side.
-    pub client: Option<Client>,
+    pub client: Option<ClientPolicy>,
 }
 
 impl Tree {
@@ -120,5 +120,5 @@ pub struct CallChanges {
     /// What a request is answered for which a call was refused.
     pub when_refused: Option<WhenRefused>,
     /// Who decides on the callers' own side.
-    pub client: Option<Client>,
+    pub client: Option<ClientPolicy>,
 }

@@ -15,9 +15,9 @@ use super::Tree;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Target {
+pub struct TargetPlan {
     /// What it serves.
-    pub app: App,
+    pub app: AppPlan,
     /// Queue, pool and batch of every stage.
     pub stage_defaults: StageSpec,
     /// Those that differ.
@@ -46,9 +46,9 @@ pub struct Target {
 /// What is served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "app", rename_all = "kebab-case")]
-pub enum App {
+pub enum AppPlan {
     /// The web-mail service.
-    Arashi(Arashi),
+    Arashi(ArashiPlan),
     /// The checksum service.
     Checksum(ChecksumSpec),
     /// Emulated service times.
@@ -59,7 +59,7 @@ pub enum App {
 
 /// The web-mail service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Arashi {
+pub struct ArashiPlan {
     /// Whose mail.
     pub mail: Mail,
     /// How much work a request is.
@@ -115,7 +115,7 @@ pub enum Work {
     Operations(f64),
 }
 
-impl App {
+impl AppPlan {
     /// Its request types and stages.
     pub fn graph(&self) -> Graph {
         match self {

@@ -1,12 +1,12 @@
 //! An arm against itself: what differs there is the noise of the lab.
 
-use super::{Arm, Experiment};
+use super::{ArmPlan, Experiment};
 
 impl Experiment {
     /// Pairs of arms that are the same but for their names, each with the first of its kind.
     pub fn twins(&self) -> Vec<[String; 2]> {
-        let unnamed = |arm: &Arm| Arm { label: String::new(), ..arm.clone() };
-        let twin = |(index, arm): (usize, &Arm)| {
+        let unnamed = |arm: &ArmPlan| ArmPlan { label: String::new(), ..arm.clone() };
+        let twin = |(index, arm): (usize, &ArmPlan)| {
             let first = self.arms[..index].iter().find(|other| unnamed(other) == unnamed(arm))?;
             Some([first.label.clone(), arm.label.clone()])
         };

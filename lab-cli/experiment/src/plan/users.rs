@@ -8,11 +8,11 @@ use workloads::{
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, PreviousPage},
 };
 
-use super::{Client, Recording};
+use super::{ClientPolicy, Recording};
 
 /// Who sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Users {
+pub struct UsersPlan {
     /// What they do.
     pub model: Model,
     /// What they did once, and do again where a phase says nothing else.
@@ -35,9 +35,9 @@ pub struct Users {
     /// What their requests say of themselves.
     pub marks: Marks,
     /// Who decides on their own side, in arms that do not say otherwise.
-    pub client: Option<Client>,
+    pub client: Option<ClientPolicy>,
     /// Stretches of load.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PhasePlan>,
 }
 
 /// What users do.
@@ -65,7 +65,7 @@ pub enum Model {
 
 /// A stretch of load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Phase {
+pub struct PhasePlan {
     /// Its name.
     pub name: String,
     /// How long.
@@ -77,14 +77,14 @@ pub struct Phase {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<bool>,
     /// What arrives.
-    pub loads: Vec<Load>,
+    pub loads: Vec<LoadStream>,
 }
 
 /// A stream of users.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Load {
-    /// What is recorded ([`Users::trace`]).
+pub enum LoadStream {
+    /// What is recorded ([`UsersPlan::trace`]).
     Replay,
     /// Closed.
     Users {
@@ -169,7 +169,7 @@ fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::
 }
 
 /// When the phases begin that ask for a fresh policy; the first has one anyway.
-pub fn policy_resets(phases: &[Phase]) -> Vec<Duration> {
+pub fn policy_resets(phases: &[PhasePlan]) -> Vec<Duration> {
     let mut at = Duration::ZERO;
     let mut starts = Vec::new();
     for phase in phases {
@@ -182,11 +182,11 @@ pub fn policy_resets(phases: &[Phase]) -> Vec<Duration> {
 }
 
 /// Stretches of the recording that phases replay.
-pub fn replayed(phases: &[Phase]) -> Vec<Range<Duration>> {
+pub fn replayed(phases: &[PhasePlan]) -> Vec<Range<Duration>> {
     let (mut now, mut spans) = (Duration::ZERO, Vec::<Range<Duration>>::new());
     for phase in phases {
         let until = now + phase.duration;
-        if phase.loads.iter().any(|load| matches!(load, Load::Replay)) {
+        if phase.loads.iter().any(|load| matches!(load, LoadStream::Replay)) {
             match spans.last_mut() {
                 Some(last) if last.end == now => last.end = until,
                 _ => spans.push(now..until),
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn only_later_phases_that_ask_for_it_begin_anew() {
-        let phase = |seconds, fresh_policy| Phase {
+        let phase = |seconds, fresh_policy| PhasePlan {
             name: String::new(),
             duration: Duration::from_secs(seconds),
             fresh_policy,

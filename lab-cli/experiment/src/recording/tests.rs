@@ -13,7 +13,7 @@ use workloads::{
 };
 
 use super::*;
-use crate::plan::{self, Phase, replayed};
+use crate::plan::{self, PhasePlan, replayed};
 
 /// A trace of these: user, action, object; a second apart.
 fn trace(records: &[(&str, &str, &str)]) -> tempfile::NamedTempFile {
@@ -127,15 +127,15 @@ fn requests_of_a_window_are_those_of_sessions_that_start_in_phases_of_the_record
     let records = [("joe", "login", ""), ("ann", "login", ""), ("joe", "list folders", ""), ("bob", "login", "")];
     let file = trace(&records);
     let recording = read(file.path(), Pace::Clock, Cut::whole(), None).expect("a recording");
-    let phase = |seconds: f64, load: &plan::Load| Phase {
+    let phase = |seconds: f64, load: &plan::LoadStream| PhasePlan {
         name: "part".to_owned(),
         duration: Duration::from_secs_f64(seconds),
         fresh_policy: false,
         steady: None,
         loads: vec![load.clone()],
     };
-    let users = &plan::Load::Users { from: 1, to: 1, class: 0 };
-    let replay = &plan::Load::Replay;
+    let users = &plan::LoadStream::Users { from: 1, to: 1, class: 0 };
+    let replay = &plan::LoadStream::Replay;
     for (phases, requests) in [
         (vec![phase(4.0, replay)], 4),
         (vec![phase(100.0, replay)], 4),

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use controllers::random::seed_for;
 use experiment::{
     Experiment,
-    plan::{App, Arm},
+    plan::{AppPlan, ArmPlan},
     resolve::target_spec,
 };
 use target_app::{
@@ -156,11 +156,11 @@ pub fn measure(
     let mut measured = PlantMeasurements::default();
     for experiment in request.experiments {
         let corpus = match &experiment.target.app {
-            App::Arashi(arashi) => {
+            AppPlan::Arashi(arashi) => {
                 sinks.note("preparing mail (seconds the first time, then kept)");
                 Some(Corpus::prepare(&arashi.mail)?)
             }
-            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => None,
+            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) => None,
         };
         for turn in 1..=request.repeat {
             let loads = if corpus.is_some() { MAIL_LOADS } else { CHECKSUM_LOADS };
@@ -189,7 +189,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn target(&self, arm: usize) -> Result<TargetProcess, RunFailure> {
         let database = self.corpus.map(Corpus::copy).transpose()?;
-        let none = Arm::none();
+        let none = ArmPlan::none();
         let arm = self.experiment.arms.get(arm).unwrap_or(&none);
         let mut spec = target_spec(self.experiment, arm, database, 0.0, self.seed(), self.request.cpus.target);
         spec.edge.connection_requests = 0;
@@ -295,8 +295,8 @@ impl Bench<'_> {
 
     fn connections(&self) -> u32 {
         match &self.experiment.target.app {
-            App::Arashi(arashi) => arashi.connections,
-            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => 0,
+            AppPlan::Arashi(arashi) => arashi.connections,
+            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) => 0,
         }
     }
 
@@ -306,7 +306,7 @@ impl Bench<'_> {
 
     /// A page of the checksum service is its reads, and its reading as a request.
     fn checksum(&self, measured: &mut PlantMeasurements) -> Result<(), RunFailure> {
-        let spec = target_spec(self.experiment, &Arm::none(), None, 0.0, self.seed(), self.request.cpus.target);
+        let spec = target_spec(self.experiment, &ArmPlan::none(), None, 0.0, self.seed(), self.request.cpus.target);
         let spec::App::Checksum(ChecksumSpec { rounds, fixed_rounds, reads, .. }) = spec.app else { return Ok(()) };
         let target = self.target(0)?;
         let seen = self.load(&target, &url_users("/", ConnectionHabit::PerUser), 4, None)?;

@@ -10,7 +10,7 @@ use analysis::{
     summary::{self, Capacity, LimitTry},
 };
 use experiment::{
-    plan::{App, Arashi, Arm, Hindsight, LIMIT, Work},
+    plan::{AppPlan, ArashiPlan, ArmPlan, Hindsight, LIMIT, Work},
     plan_digest::seed_of,
 };
 
@@ -45,7 +45,9 @@ impl Run<'_> {
         }
         let setup = VirtualSetup::of(experiment);
         let capacity = match &experiment.target.app {
-            App::Arashi(Arashi { work: Work::Capacity(wanted), .. }) => Some(setup.capacity(experiment, *wanted)?),
+            AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }) => {
+                Some(setup.capacity(experiment, *wanted)?)
+            }
             _ => None,
         };
         let rate = capacity.as_ref().map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
@@ -104,7 +106,7 @@ impl Run<'_> {
         setup: &VirtualSetup,
         blocks: &[Block],
         capacity: Option<&Capacity>,
-    ) -> Result<Vec<Arm>, RunFailure> {
+    ) -> Result<Vec<ArmPlan>, RunFailure> {
         let experiment = self.request.experiment;
         let flag = self.stop.fresh_flag();
         let mut arms = experiment.arms.clone();
@@ -181,7 +183,7 @@ impl Run<'_> {
 }
 
 /// The arm with this limit.
-fn limited(arm: &Arm, limit: u32) -> Arm {
+fn limited(arm: &ArmPlan, limit: u32) -> ArmPlan {
     let mut arm = arm.clone();
     let policy = match &arm.hindsight {
         Some(Hindsight::BestStatic { service: Some(service), .. }) => arm.services.get_mut(service),

@@ -7,7 +7,7 @@ use analysis::{
     live::{CoreSpeeds, LiveEvent, TimelineSecond},
     summary::{self, Touched},
 };
-use experiment::plan::{Arm, Phase};
+use experiment::plan::{ArmPlan, PhasePlan};
 use measure::{Report, Window};
 use target_app::control::wire::{Gauges, ReadRequests};
 use workloads::{
@@ -41,13 +41,13 @@ use crate::{
 #[derive(Debug)]
 pub struct ArmTurn<'a> {
     /// Which arm.
-    pub arm: &'a Arm,
+    pub arm: &'a ArmPlan,
     /// Which repetition.
     pub block: u32,
     /// What it runs against.
     pub site: SiteSpec,
     /// What the load consists of.
-    pub phases: &'a [Phase],
+    pub phases: &'a [PhasePlan],
     /// Thresholds that end the run.
     pub watches: &'a [(usize, threshold::Watch)],
     /// What a person may do to it.

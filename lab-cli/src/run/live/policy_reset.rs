@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use experiment::plan::{Phase, policy_resets};
+use experiment::plan::{PhasePlan, policy_resets};
 use target_app::control::{client::ControlError, wire::SetPolicy};
 
 use super::site::Controls;
@@ -22,7 +22,7 @@ pub struct PolicyResets {
 
 impl PolicyResets {
     /// Begins: the load starts now.
-    pub fn begin(controls: &Controls, phases: &[Phase]) -> std::io::Result<Self> {
+    pub fn begin(controls: &Controls, phases: &[PhasePlan]) -> std::io::Result<Self> {
         let (over, wait) = mpsc::channel::<()>();
         let (ports, due) = (controls.ports(), policy_resets(phases));
         let began = Instant::now();

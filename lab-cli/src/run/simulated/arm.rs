@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use analysis::{figures, judge::threshold::Watch, summary};
 use controllers::Timestamp;
-use experiment::{Experiment, plan::Arm, plan_digest::digest_of};
+use experiment::{Experiment, plan::ArmPlan, plan_digest::digest_of};
 use target_app::{
     control::wire::{Gauges, ReadRequests, StreamedEvent},
     plant::{Cluster, Plant},
@@ -60,7 +60,7 @@ pub fn run_on<W: SimulatedService>(
     mut plant: W,
     plan: &LoadPlan,
     experiment: &Experiment,
-    (arm, task): (&Arm, Task),
+    (arm, task): (&ArmPlan, Task),
     ArmHost { mut events, watches, stop, computed }: ArmHost<'_>,
 ) -> Result<Simulated, RunFailure> {
     // Of this arm alone: others run beside it.

@@ -4,7 +4,7 @@ use analysis::summary::{self, Capacity};
 use controllers::seed_for;
 use experiment::{
     Experiment,
-    plan::{App, Arm, Hindsight, Tree, policy_resets},
+    plan::{AppPlan, ArmPlan, Hindsight, Tree, policy_resets},
     plan_digest::nowhere,
     resolve,
 };
@@ -30,11 +30,11 @@ impl VirtualSetup {
     pub fn of(experiment: &Experiment) -> Self {
         let accounts = resolve::accounts(&experiment.target.app);
         let folders = match &experiment.target.app {
-            App::Arashi(arashi) => arashi.mail.corpus().folders(),
-            App::Checksum(_) | App::Emulated(_) | App::Tree(_) => Vec::new(),
+            AppPlan::Arashi(arashi) => arashi.mail.corpus().folders(),
+            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) => Vec::new(),
         };
         let simulation = &experiment.simulation;
-        let emulated = matches!(experiment.target.app, App::Emulated(_));
+        let emulated = matches!(experiment.target.app, AppPlan::Emulated(_));
         let plan = PlantPlan {
             costs: if emulated { simulation.emulated_costs() } else { simulation.costs.clone() },
             wire: emulated,
@@ -54,7 +54,7 @@ impl VirtualSetup {
         let calm = PlantPlan { faults: Vec::new(), renewals: Vec::new(), ..self.plan.clone() };
         let seed = calibrate::seed(experiment);
         calibrate::solve(wanted, |operations| {
-            let spec = resolve::target_spec(experiment, &Arm::none(), None, operations, seed, None);
+            let spec = resolve::target_spec(experiment, &ArmPlan::none(), None, operations, seed, None);
             let mut plant = Plant::new(&spec, &calm).map_err(|error| unfit(&error))?;
             let plan = calibrate::plan(&mail, nowhere(), seed);
             let mut served = calibrate::Served::default();
@@ -70,13 +70,13 @@ impl VirtualSetup {
     pub fn in_time(
         &self,
         experiment: &Experiment,
-        arm: &Arm,
+        arm: &ArmPlan,
         seed: u64,
         capacity: Option<&Capacity>,
         stop: &StopFlag,
     ) -> Result<u64, RunFailure> {
         let link = experiment.simulation.link();
-        let finished = if let App::Tree(tree) = &experiment.target.app {
+        let finished = if let AppPlan::Tree(tree) = &experiment.target.app {
             let (plan, mut cluster) = self.set_up_tree(experiment, arm, tree, seed)?;
             sim::run(&plan, link, &mut cluster, |_, _, _| {}, stop)
         } else {
@@ -90,8 +90,8 @@ impl VirtualSetup {
     ///
     /// # Errors
     /// What a run of the arm would fail with at its start.
-    pub fn can_start(&self, experiment: &Experiment, arm: &Arm) -> Result<(), RunFailure> {
-        let plan = if let App::Tree(tree) = &experiment.target.app {
+    pub fn can_start(&self, experiment: &Experiment, arm: &ArmPlan) -> Result<(), RunFailure> {
+        let plan = if let AppPlan::Tree(tree) = &experiment.target.app {
             self.set_up_tree(experiment, arm, tree, experiment.seed)?.0
         } else {
             self.set_up(experiment, arm, experiment.seed, None)?.0
@@ -104,7 +104,7 @@ impl VirtualSetup {
     fn set_up(
         &self,
         experiment: &Experiment,
-        arm: &Arm,
+        arm: &ArmPlan,
         seed: u64,
         capacity: Option<&Capacity>,
     ) -> Result<(LoadPlan, Plant), RunFailure> {
@@ -120,7 +120,7 @@ impl VirtualSetup {
     fn set_up_tree(
         &self,
         experiment: &Experiment,
-        arm: &Arm,
+        arm: &ArmPlan,
         tree: &Tree,
         seed: u64,
     ) -> Result<(LoadPlan, Cluster), RunFailure> {
@@ -132,15 +132,15 @@ impl VirtualSetup {
         Ok((plan, cluster))
     }
 
-    fn plan_of(&self, arm: &Arm) -> PlantPlan {
+    fn plan_of(&self, arm: &ArmPlan) -> PlantPlan {
         PlantPlan { oracle: arm.hindsight == Some(Hindsight::Oracle), ..self.plan.clone() }
     }
 
     /// What no policy can exceed, with this seed.
-    pub fn bound(&self, experiment: &Experiment, arm: &Arm, task: Task) -> Result<summary::Arm, RunFailure> {
+    pub fn bound(&self, experiment: &Experiment, arm: &ArmPlan, task: Task) -> Result<summary::Arm, RunFailure> {
         let faults = &experiment.simulation.faults;
         let link = experiment.simulation.link();
-        let phases = if let App::Tree(tree) = &experiment.target.app {
+        let phases = if let AppPlan::Tree(tree) = &experiment.target.app {
             let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
             let fastest: Vec<f64> = tree
                 .services
@@ -168,13 +168,13 @@ impl VirtualSetup {
     pub fn run(
         &self,
         experiment: &Experiment,
-        arms: &[Arm],
+        arms: &[ArmPlan],
         task: Task,
         capacity: Option<&Capacity>,
         host: ArmHost<'_>,
     ) -> Result<Simulated, RunFailure> {
         let arm = &arms[task.arm];
-        if let App::Tree(tree) = &experiment.target.app {
+        if let AppPlan::Tree(tree) = &experiment.target.app {
             let (plan, cluster) = self.set_up_tree(experiment, arm, tree, task.seed)?;
             return run_on(cluster, &plan, experiment, (arm, task), host);
         }

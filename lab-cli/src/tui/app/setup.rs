@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use analysis::{live::value_in_words, summary::ORACLE};
 use controllers::{Catalogue, Entry, Place, Settings, catalogue::ParamRow};
-use experiment::{Changes, Experiment, hindsight::BEST_STATIC, plan::App, raw, read};
+use experiment::{Changes, Experiment, arms::keys_of_arms, hindsight::BEST_STATIC, plan::AppPlan, read};
 
 use super::{Line, RunOrder, cursor::moved, line::Ended};
 use crate::tui::keymap::Action;
@@ -87,7 +87,7 @@ impl Setup {
             edits: BTreeMap::new(),
             on: false,
         }));
-        if !matches!(experiment.target.app, App::Tree(_)) {
+        if !matches!(experiment.target.app, AppPlan::Tree(_)) {
             let bounds = [BEST_STATIC, ORACLE].into_iter().filter(|name| !known(name));
             candidates.extend(bounds.map(|name| Candidate {
                 label: name.to_owned(),
@@ -273,19 +273,7 @@ impl Candidate {
 /// A policy that can sit in this target.
 fn fits(entry: &Entry, experiment: &Experiment) -> bool {
     let in_target = entry.places.iter().any(|place| matches!(place, Place::Accept | Place::Single | Place::Stage));
-    entry.is_policy() && in_target && !matches!(experiment.target.app, App::Tree(_))
-}
-
-/// By which key each arm stands in the file: a policy, or a preset.
-fn keys_of_arms(text: &str) -> Vec<String> {
-    let Ok(root) = raw::parse(text) else { return Vec::new() };
-    let Some(raw::Value::List(arms)) = root.get("arms").map(|node| &node.value) else { return Vec::new() };
-    let key = |node: &raw::Node| match &node.value {
-        raw::Value::Table(entries) => entries.first().map_or_else(String::new, |entry| entry.key.clone()),
-        raw::Value::Text(text) => text.clone(),
-        _ => String::new(),
-    };
-    arms.iter().map(key).collect()
+    entry.is_policy() && in_target && !matches!(experiment.target.app, AppPlan::Tree(_))
 }
 
 /// How long a live run takes, about: each arm with its start and its end.

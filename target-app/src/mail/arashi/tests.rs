@@ -30,7 +30,7 @@ struct Browser {
     headers: Vec<(&'static str, String)>,
 }
 
-/// What came back.
+/// The answer.
 struct Came {
     status: StatusCode,
     headers: HeaderMap,

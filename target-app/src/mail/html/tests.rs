@@ -328,7 +328,7 @@ proptest! {
             prop_assert_eq!(tag.name, "a");
         }
         prop_assert_eq!(assert_allowed(&html), Ok(()), "{}", html);
-        // Nothing of the text is lost: without tags and escapes it is the text.
+        // No text is lost: without tags and escapes the result is the text.
         let shown = html.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text)).collect::<String>();
         let shown = shown.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
         prop_assert_eq!(shown, text);

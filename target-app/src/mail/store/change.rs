@@ -50,8 +50,8 @@ impl Store {
     /// Moves these messages, from one folder or from any, to another, and returns their number. `None`: the user lacks
     /// one of the folders.
     ///
+    /// # Errors
     /// Any error of the database; then nothing has changed.
-    /// Whatever the database reports; then nothing has changed.
     pub async fn refile(
         &self,
         user: UserId,

@@ -157,7 +157,7 @@ async fn both_searches_find_headers_and_take_no_orders() {
     }
 }
 
-/// What a search over a part finds is the beginning of what one over everything finds: those that are in the part.
+/// The hits of a search over a part are the first hits of a search over everything: those in the part.
 #[tokio::test]
 async fn a_search_over_the_newest_part_finds_nothing_older() {
     for full_text in [false, true] {
@@ -252,7 +252,7 @@ async fn what_sqlites_threads_do_for_a_request_is_on_its_account() {
         // Side by side, each on a connection of its own.
         let (little, much) = tokio::join!(cost(0), cost(1));
         let here = here() - before;
-        // Of 1600 operations each takes SQLite more than 10 us.
+        // Each of 1600 operations takes SQLite more than 10 us.
         assert!(little + much > here + Duration::from_millis(16), "{little:?} and {much:?}; on this thread {here:?}");
         ratios.push(much.as_secs_f64() / little.as_secs_f64());
     }
@@ -308,7 +308,7 @@ async fn a_writer_whose_statement_met_an_io_error_is_replaced() {
     let row = newest(&other, ANN).await;
     other.delete(ANN, Scope::All, &[row.entry]).await.expect("delete");
     assert_eq!(marked().await, 1, "the connection stays as long as nothing is wrong");
-    // What the other one wrote is gone from the log: the next statement that looks for it cannot read it.
+    // The other process's changes are gone from the log: the next statement that needs them cannot read them.
     let log = std::fs::File::options().write(true).open(dir.path().join("mail.sqlite-wal")).expect("there is a log");
     log.set_len(32).expect("is cut");
     let failed = store.delete(ANN, Scope::All, &[row.entry]).await;

@@ -23,7 +23,7 @@ pub(super) struct Watched {
     pub(super) work: BTreeMap<u64, Duration>,
     /// When each user came first.
     users: BTreeMap<u64, Timestamp>,
-    /// What was asked for.
+    /// The type of each request, by the key of its draws.
     kinds: BTreeMap<u64, Kind>,
 }
 
@@ -87,7 +87,7 @@ fn watched(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
     (world, finished.digest)
 }
 
-/// Where both have a value, it is the same; how many that are.
+/// Checks that the values are equal where both have one; returns the number of those.
 pub(in crate::plant) fn agree<T: PartialEq + std::fmt::Debug>(
     one: &BTreeMap<u64, T>,
     other: &BTreeMap<u64, T>,
@@ -172,7 +172,7 @@ fn of_the_mail_service_every_event_and_draw_is_the_same_twice_and_no_policy_move
         assert_ne!(other, digest, "{name} decided something");
         let came = free.users.len();
         assert_eq!(agree(&free.users, &ruled.users), came, "{name}: all came, and when they came without it");
-        // Who was refused asks for something else: what costs the same is the same request.
+        // A refused user requests something else: only requests of the same kind are compared.
         let same = |(key, _): &(&u64, &Duration)| ruled.kinds.get(key) == free.kinds.get(key);
         let work = ruled.work.iter().filter(same).map(|(key, work)| (*key, *work)).collect();
         let both = agree(&free.work, &work);

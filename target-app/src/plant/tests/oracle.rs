@@ -31,7 +31,7 @@ fn of_a_crowd_that_comes_at_once_it_finishes_as_many_as_can_be_finished() {
             });
             fits.count() as u64
         };
-        // Who comes first is worked on before the others are known, however long that takes.
+        // The first job begins before the others are known, however long it takes.
         let first = world.came.iter().min_by_key(|(_, at)| **at).and_then(|(key, _)| world.work.get(key)).copied();
         let planned = Duration::from_millis(180);
         let (least, most) = (within(planned.saturating_sub(first.unwrap_or_default())), within(planned) + 1);

@@ -11,7 +11,7 @@ use workloads::replay::{Object, Texts};
 
 /// What is known of a trace's names so far. It grows with users and their folders, and not with records.
 #[derive(Debug, Default)]
-pub struct Names {
+pub(crate) struct Names {
     users: HashMap<String, Known>,
     /// A user's number and what its folder's name hashes to, to the folder's number.
     folders: HashMap<(u32, u64), u32>,

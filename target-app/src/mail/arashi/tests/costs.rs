@@ -1,4 +1,4 @@
-//! What requests cost. Prints, and says nothing of how much it may be: that depends on the machine and on the build.
+//! The cost of requests. Prints figures without limits: they depend on the machine and on the build.
 
 use std::path::Path;
 

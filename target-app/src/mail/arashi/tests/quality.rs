@@ -1,4 +1,4 @@
-//! What a policy's quality figure does to pages.
+//! The effect of a policy's quality figure on pages.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What others must not be able to do.
+//! Actions that other users and sites must not be able to do.
 
 use super::*;
 
@@ -280,7 +280,7 @@ async fn a_form_of_too_many_fields_is_refused_whole() {
 const BACK: &str = ">Back to your mail</a>";
 const SIGN_IN: &str = ">Sign in<";
 
-/// Whoever is signed in is offered the mail, and whoever is not the way in.
+/// A signed-in user is offered the mail, and any other the sign-in page.
 #[tokio::test]
 async fn pages_of_errors_offer_the_way_back_to_those_who_are_signed_in() {
     for key_in_links in [false, true] {

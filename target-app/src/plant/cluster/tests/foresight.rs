@@ -1,4 +1,4 @@
-//! What is foreseen is what comes, at whichever task a request lands.
+//! The foreseen work is the real work, at whichever task a request arrives.
 
 use super::*;
 use crate::plant::Foreseen;
