@@ -48,7 +48,7 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed]) -> Outcome {
                     plant.on_hang_up(conn(nth), &mut heap);
                 }
             }
-            Operation::Renew => plant.renew(&mut heap),
+            Operation::Renew => plant.on_event(Event::Renew, &mut heap),
         }
         let stages = plant.sites.stages.iter().map(|stage| stage.site.gauges());
         let dispatch = &plant.sites.dispatchers;
