@@ -52,7 +52,7 @@ impl Row {
 }
 
 /// A table of an experiment file. [`table!`] implements this trait.
-pub trait Table: Sized {
+pub(crate) trait Table: Sized {
     /// Its keys, in the order in which hints name them.
     fn rows() -> Vec<Row>;
     /// Reads each key that is kept.

@@ -240,15 +240,8 @@ fn declares(fields: &Fields<'_>, key: &str) -> Vec<Declared> {
 
 /// `0.5x` needs a capacity that is known before the run.
 fn check_rates(experiment: &Experiment, fields: &Fields<'_>) {
-    let relative = |load: &LoadStream| match load {
-        LoadStream::Users { .. } | LoadStream::Present { .. } | LoadStream::Replay => false,
-        LoadStream::Sessions { from, to, .. }
-        | LoadStream::Requests { from, to, .. }
-        | LoadStream::Churn { from, to, .. } => {
-            matches!(from, Rate::OfCapacity(_)) || matches!(to, Rate::OfCapacity(_))
-        }
-    };
-    let any = experiment.users.phases.iter().flat_map(|phase| &phase.loads).any(relative);
+    let loads = experiment.users.phases.iter().flat_map(|phase| &phase.loads);
+    let any = loads.filter_map(LoadStream::rates).flatten().any(|rate| matches!(rate, Rate::OfCapacity(_)));
     if any && experiment.nominal_capacity().is_none() {
         fields.problem("target", "a rate like 0.5x needs a capacity", "set target.capacity, for example 100/s");
     }

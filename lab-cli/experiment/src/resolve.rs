@@ -206,58 +206,39 @@ fn objective(experiment: &Experiment) -> Objective {
 }
 
 fn resolved(phase: &crate::plan::PhasePlan, trace: Option<&Recording>, capacity: Option<f64>) -> plan::Phase {
-    let load = |load: &LoadStream| match *load {
-        LoadStream::Replay => match trace {
-            Some(trace) => trace.load(trace.played()),
-            None => unreachable!("the reader gives such a load only where there is a trace"),
-        },
-        LoadStream::Users { from, to, class } => plan::Load::Users { from, to, class: Class(class) },
-        LoadStream::Sessions { from, to, law, class } => plan::Load::Sessions {
-            from_per_s: from.per_second(capacity),
-            to_per_s: to.per_second(capacity),
-            law,
-            class: Class(class),
-        },
-        LoadStream::Requests { from, to, law, class } => plan::Load::Requests {
-            from_per_s: from.per_second(capacity),
-            to_per_s: to.per_second(capacity),
-            law,
-            class: Class(class),
-        },
-        LoadStream::Present { from, to, role, class } => plan::Load::Present { from, to, role, class: Class(class) },
-        LoadStream::Churn { from, to, law, ask, class } => plan::Load::Churn {
-            from_per_s: from.per_second(capacity),
-            to_per_s: to.per_second(capacity),
-            law,
-            ask,
-            class: Class(class),
-        },
+    let load = |load: &LoadStream| {
+        let [from_per_s, to_per_s] = load.span(capacity);
+        let class = Class(load.class().unwrap_or_default());
+        match *load {
+            LoadStream::Replay => match trace {
+                Some(trace) => trace.load(trace.played()),
+                None => unreachable!("the reader gives such a load only where there is a trace"),
+            },
+            LoadStream::Users { from, to, .. } => plan::Load::Users { from, to, class },
+            LoadStream::Sessions { law, .. } => plan::Load::Sessions { from_per_s, to_per_s, law, class },
+            LoadStream::Requests { law, .. } => plan::Load::Requests { from_per_s, to_per_s, law, class },
+            LoadStream::Present { from, to, role, .. } => plan::Load::Present { from, to, role, class },
+            LoadStream::Churn { law, ask, .. } => plan::Load::Churn { from_per_s, to_per_s, law, ask, class },
+        }
     };
     plan::Phase { name: phase.name.clone(), duration: phase.duration, loads: phase.loads.iter().map(load).collect() }
 }
 
 /// What arrives in a phase, in words.
 pub fn load_in_words(phase: &crate::plan::PhasePlan, capacity: Option<f64>) -> String {
-    let one = |load: &LoadStream| match load {
-        LoadStream::Replay => "recorded sessions".to_owned(),
-        LoadStream::Users { from, to, .. } if from == to => format!("{to} users"),
-        LoadStream::Users { from, to, .. } => format!("{from} to {to} users"),
-        LoadStream::Sessions { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "sessions/s"),
-        LoadStream::Requests { from, to, .. } => span(from.per_second(capacity), to.per_second(capacity), "requests/s"),
-        LoadStream::Present { from, to, role: BackgroundRole::Idle | BackgroundRole::Churn { .. }, .. } => {
-            span(f64::from(*from), f64::from(*to), "idle connections")
-        }
-        LoadStream::Present { from, to, role: BackgroundRole::Checker { .. }, .. } => {
-            span(f64::from(*from), f64::from(*to), "health checkers")
-        }
-        LoadStream::Churn { from, to, .. } => {
-            span(from.per_second(capacity), to.per_second(capacity), "connections/s that come and go")
-        }
+    let one = |load: &LoadStream| {
+        let unit = match load {
+            LoadStream::Replay => return "recorded sessions".to_owned(),
+            LoadStream::Users { .. } => "users",
+            LoadStream::Sessions { .. } => "sessions/s",
+            LoadStream::Requests { .. } => "requests/s",
+            LoadStream::Present { role: BackgroundRole::Checker { .. }, .. } => "health checkers",
+            LoadStream::Present { .. } => "idle connections",
+            LoadStream::Churn { .. } => "connections/s that come and go",
+        };
+        let [from, to] = load.span(capacity);
+        if from == to { format!("{to:.0} {unit}") } else { format!("{from:.0} to {to:.0} {unit}") }
     };
     let all: Vec<String> = phase.loads.iter().map(one).collect();
     all.join(" and ")
-}
-
-fn span(from: f64, to: f64, unit: &str) -> String {
-    if from == to { format!("{to:.0} {unit}") } else { format!("{from:.0} to {to:.0} {unit}") }
 }

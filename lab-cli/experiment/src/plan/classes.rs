@@ -26,13 +26,5 @@ pub(super) fn caution(target: &TargetPlan, users: &UsersPlan) -> Option<String> 
 pub(crate) fn classes(users: &UsersPlan) -> BTreeSet<u8> {
     let recorded = users.trace.iter().flat_map(|trace| trace.classes.iter().copied());
     let loads = users.phases.iter().flat_map(|phase| &phase.loads);
-    let of_load = |load: &LoadStream| match *load {
-        LoadStream::Users { class, .. }
-        | LoadStream::Sessions { class, .. }
-        | LoadStream::Requests { class, .. }
-        | LoadStream::Present { class, .. }
-        | LoadStream::Churn { class, .. } => Some(class),
-        LoadStream::Replay => None,
-    };
-    loads.filter_map(of_load).chain(recorded).filter(|class| *class != 0).collect()
+    loads.filter_map(LoadStream::class).chain(recorded).filter(|class| *class != 0).collect()
 }

@@ -143,6 +143,38 @@ pub enum LoadStream {
     },
 }
 
+impl LoadStream {
+    /// Their class, unless it is recorded.
+    pub fn class(&self) -> Option<u8> {
+        match *self {
+            Self::Replay => None,
+            Self::Users { class, .. }
+            | Self::Sessions { class, .. }
+            | Self::Requests { class, .. }
+            | Self::Present { class, .. }
+            | Self::Churn { class, .. } => Some(class),
+        }
+    }
+
+    /// The rates at which they arrive, at the start and at the end, if it is by a rate that they do.
+    pub fn rates(&self) -> Option<[Rate; 2]> {
+        match *self {
+            Self::Sessions { from, to, .. } | Self::Requests { from, to, .. } | Self::Churn { from, to, .. } => {
+                Some([from, to])
+            }
+            Self::Replay | Self::Users { .. } | Self::Present { .. } => None,
+        }
+    }
+
+    /// How many there are, or come a second, at the start and at the end; of what is recorded nothing is said.
+    pub fn span(&self, capacity: Option<f64>) -> [f64; 2] {
+        match *self {
+            Self::Users { from, to, .. } | Self::Present { from, to, .. } => [from, to].map(f64::from),
+            _ => self.rates().map_or([0.0; 2], |rates| rates.map(|rate| rate.per_second(capacity))),
+        }
+    }
+}
+
 /// A rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
