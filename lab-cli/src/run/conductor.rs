@@ -89,23 +89,10 @@ pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) ->
     let thresholds: Vec<Threshold> =
         request.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
     let watches = watches(&thresholds, &request.experiment.aborts);
-    let (arms, parts, timeline) = (Vec::new(), Vec::new(), Vec::new());
     let (searches, abort, headroom, recorded) = (Vec::new(), None, None, None);
-    let mut run = Run {
-        request,
-        folder,
-        sinks,
-        stop,
-        thresholds,
-        watches,
-        abort,
-        searches,
-        headroom,
-        recorded,
-        arms,
-        parts,
-        timeline,
-    };
+    let collected = Collected::default();
+    let mut run =
+        Run { request, folder, sinks, stop, thresholds, watches, abort, searches, headroom, recorded, collected };
     if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
 }
 
@@ -149,9 +136,15 @@ struct Run<'a> {
     headroom: Option<Headroom>,
     /// What the recording has for this run, once it was asked for.
     recorded: Option<u64>,
+    collected: Collected,
+}
+
+/// What the summary needs of the arms that have ended. Memory does not grow with the histograms of every arm and the seconds of
+/// every run: the rest of an arm's data is in the folder.
+#[derive(Default)]
+struct Collected {
     arms: Vec<summary::Arm>,
-    /// What thresholds ask for beside the summary; the rest of what an arm leaves is in the folder. Memory does not grow with
-    /// the histograms of every arm and the seconds of every run.
+    /// The parts of phases that thresholds ask for.
     parts: Vec<Part>,
     timeline: Vec<TimelineSecond>,
 }
@@ -194,7 +187,7 @@ impl Run<'_> {
             self.manifest(&capacity, &blocks)?;
             for index in order {
                 let digest = self.one_arm(index, block, seed, corpus.as_ref(), capacity.as_ref())?;
-                let touched = self.arms.last().is_some_and(|arm| !arm.touches.is_empty());
+                let touched = self.collected.arms.last().is_some_and(|arm| !arm.touches.is_empty());
                 if let Some(entry) = blocks.last_mut()
                     && (entry.plan.is_none() || touched)
                 {
@@ -349,7 +342,7 @@ impl Run<'_> {
         self.folder.put(&record::file_name(&arm.label, block), &kept)?;
         self.tell(&LiveEvent::ArmFinished(Box::new(found.clone())))?;
         self.keep_parts(&found, &ended.report);
-        self.arms.push(found);
+        self.collected.arms.push(found);
         Ok(())
     }
 
@@ -372,7 +365,12 @@ impl Run<'_> {
     fn keep_parts(&mut self, arm: &summary::Arm, report: &Report) {
         for (phase, part) in self.wanted_parts(arm) {
             if let Some(found) = report.part(&phase, part.clone()) {
-                self.parts.push(Part { arm: self.arms.len(), phase, part, found: figures::phase(&found) });
+                self.collected.parts.push(Part {
+                    arm: self.collected.arms.len(),
+                    phase,
+                    part,
+                    found: figures::phase(&found),
+                });
             }
         }
     }
@@ -380,7 +378,7 @@ impl Run<'_> {
     /// Keeps a second for thresholds about gauges, if there are any about its arm.
     fn keep_second(&mut self, second: &TimelineSecond) {
         if self.thresholds.iter().any(|threshold| threshold.reads_gauges(&second.arm)) {
-            self.timeline.push(second.clone());
+            self.collected.timeline.push(second.clone());
         }
     }
 
@@ -407,7 +405,8 @@ impl Run<'_> {
     fn summary(&self, capacity: &Option<Capacity>, partial: bool) -> RunSummary {
         let experiment = self.request.experiment;
         let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| {
-            let kept = self.parts.iter().find(|kept| kept.arm == index && kept.phase == phase && kept.part == part);
+            let kept =
+                self.collected.parts.iter().find(|kept| kept.arm == index && kept.phase == phase && kept.part == part);
             kept.map(|kept| kept.found.clone())
         };
         let order: Vec<String> = experiment.arms.iter().map(|arm| arm.label.clone()).collect();
@@ -422,10 +421,10 @@ impl Run<'_> {
             capacity: capacity.as_ref(),
             searches: &self.searches,
             headroom: self.headroom,
-            arms: &self.arms,
+            arms: &self.collected.arms,
             thresholds: &self.thresholds,
             abort: self.abort.as_ref(),
-            timeline: &self.timeline,
+            timeline: &self.collected.timeline,
             parts: &parts,
             order: &order,
             hindsight: &hindsight,

@@ -147,11 +147,22 @@ pub(super) enum Effect {
     Quit,
 }
 
+/// What the program was started for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Shows {
+    /// Everything that the program can do.
+    #[default]
+    All,
+    /// One run (`lab run`): there is nothing before it and nothing after it.
+    OneRun,
+    /// One trace (`lab trace inspect`): there is nothing behind it.
+    OneTrace,
+}
+
 /// Everything that is shown.
 #[derive(Debug, Default)]
 pub(super) struct App {
-    /// One run alone is watched (`lab run`): there is nothing before it and nothing after it.
-    pub one_run: bool,
+    pub shows: Shows,
     pub screen: Screen,
     pub home: Home,
     pub setup: Option<Setup>,
@@ -164,8 +175,6 @@ pub(super) struct App {
     pub trace: Option<Trace>,
     /// The comparison was opened from the past runs: that is where it leads back to.
     pub of_the_past: bool,
-    /// It alone is shown (`lab trace inspect`): there is nothing behind it.
-    pub one_trace: bool,
     pub help: bool,
     /// A line for the person: what went wrong.
     pub said: Option<String>,
@@ -174,17 +183,17 @@ pub(super) struct App {
 impl App {
     /// `lab run` on a terminal.
     pub fn of_one_run() -> Self {
-        Self { one_run: true, screen: Screen::Live, ..Self::default() }
+        Self { shows: Shows::OneRun, screen: Screen::Live, ..Self::default() }
     }
 
     /// `lab trace inspect` on a terminal.
     pub fn of_a_trace(trace: OpenTrace) -> Self {
-        Self { one_trace: true, screen: Screen::Trace, trace: Some(Trace::new(trace)), ..Self::default() }
+        Self { shows: Shows::OneTrace, screen: Screen::Trace, trace: Some(Trace::new(trace)), ..Self::default() }
     }
 
     /// Nothing is left to show.
     pub fn is_over(&self) -> bool {
-        self.one_run && self.live.over
+        self.shows == Shows::OneRun && self.live.over
     }
 
     pub fn told(&mut self, told: Told) {
@@ -332,7 +341,7 @@ impl App {
             Screen::Trace if self.trace.as_mut()?.back() => return None,
             Screen::Compare if self.compare.back() => return None,
             Screen::Setup if self.setup.as_mut().is_some_and(Setup::back) => return None,
-            Screen::Trace if self.one_trace => return Some(Effect::Quit),
+            Screen::Trace if self.shows == Shows::OneTrace => return Some(Effect::Quit),
             Screen::Home | Screen::Setup | Screen::Past | Screen::Live | Screen::Trace => Screen::Home,
             Screen::Compare if self.of_the_past || self.setup.is_none() => Screen::Past,
             Screen::Compare => Screen::Setup,

@@ -164,7 +164,7 @@ impl Run<'_> {
         self.folder.put(&record::file_name(&arm.name, arm.block), &kept)?;
         self.tell(&LiveEvent::ArmStarted { arm: arm.name.clone(), block: arm.block, policy: None })?;
         self.tell(&LiveEvent::ArmFinished(Box::new(arm.clone())))?;
-        self.arms.push(arm);
+        self.collected.arms.push(arm);
         Ok(())
     }
 
