@@ -1,7 +1,9 @@
-//! Mechanisms that enforce a decision: a token bucket, and a queue of jobs that any job may leave.
+//! Mechanisms that enforce a decision: a token bucket, a queue of jobs that any job may leave, and a set of jobs.
 
 mod job_queue;
+mod job_set;
 mod token_bucket;
 
 pub(crate) use job_queue::JobQueue;
+pub(crate) use job_set::JobSet;
 pub(crate) use token_bucket::{TokenBucket, TokenClock};

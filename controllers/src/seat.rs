@@ -1,10 +1,6 @@
 //! The type that every host drives: a policy with its held jobs, its jobs in flight and their counts.
 
-use std::{
-    collections::BTreeSet,
-    hash::{BuildHasherDefault, Hasher},
-    time::Duration,
-};
+use std::{collections::BTreeSet, time::Duration};
 
 mod machine;
 #[cfg(test)]
@@ -16,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, SiteId,
-    Timestamp, UnixSeconds, Verdict, policy::Reason, primitives::JobQueue,
+    Timestamp, UnixSeconds, Verdict,
+    policy::Reason,
+    primitives::{JobQueue, JobSet},
 };
 
 /// An installed policy.
@@ -31,7 +29,7 @@ pub struct Seat<J = ()> {
     epoch: u32,
     clock: CallTime,
     /// Admitted jobs that have not ended.
-    in_flight: InFlight,
+    in_flight: JobSet,
     /// Held jobs.
     held: JobQueue<Waiting<J>>,
     effects: Effects,
@@ -49,28 +47,6 @@ pub struct Seat<J = ()> {
 struct CallTime {
     now: Timestamp,
     wall: UnixSeconds,
-}
-
-/// Jobs in flight. A hash table, since each decision looks here twice; no code iterates over it, so its order affects
-/// nothing.
-type InFlight = hashbrown::HashSet<JobId, BuildHasherDefault<Spread>>;
-
-/// Distributes identities, which are mostly consecutive, over a hash table.
-#[derive(Debug, Default)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
 }
 
 /// Totals since the creation of the seat: `offered = admitted + refused + sent_back + left + held`.
@@ -168,7 +144,7 @@ impl<J> Seat<J> {
             policy,
             epoch: 0,
             clock: CallTime::default(),
-            in_flight: InFlight::default(),
+            in_flight: JobSet::default(),
             held: JobQueue::default(),
             effects: Effects::default(),
             released_before: BTreeSet::new(),
@@ -223,7 +199,7 @@ impl<J> Seat<J> {
     /// True if this job was admitted and has not ended.
     #[must_use]
     pub fn is_in_flight(&self, id: JobId) -> bool {
-        self.in_flight.contains(&id)
+        self.in_flight.contains(id)
     }
 
     /// Passes one fact to the policy.
@@ -328,7 +304,7 @@ impl<J> Seat<J> {
     /// Admitted jobs that have not ended.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
-        count(self.in_flight.len())
+        self.in_flight.len()
     }
 
     /// Held jobs.
@@ -379,7 +355,7 @@ impl<J> Seat<J> {
         let cx = Ctx {
             now: self.clock.now,
             wall: self.clock.wall,
-            in_flight: count(self.in_flight.len()) + self.effects.releases(),
+            in_flight: self.in_flight.len() + self.effects.releases(),
             held: self.held.len().saturating_sub(self.effects.decided()),
             random: &mut self.random,
             effects: &mut self.effects,
@@ -430,7 +406,7 @@ impl<J> Seat<J> {
 
     /// Removes a job from the jobs in flight. False: it was not in flight, so its end frees no slot.
     fn end(&mut self, id: JobId) -> bool {
-        let known = self.in_flight.remove(&id);
+        let known = self.in_flight.remove(id);
         if known {
             self.counts.ended += 1;
         } else {
@@ -445,10 +421,6 @@ impl<J> Seat<J> {
         self.counts.contradictions += 1;
         debug_assert!(false, "{id:?} {what}");
     }
-}
-
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 impl<J> std::fmt::Debug for Seat<J> {

@@ -151,7 +151,7 @@ impl LiveApp {
     }
 
     fn facts<'a>(&self, head: &'a Parts, peer: SocketAddr) -> RequestFacts<'a> {
-        RequestFacts { head, peer, session: self.service.session(head) }
+        RequestFacts::of_head(head, peer, self.service.session(head))
     }
 
     /// Answers a health check, which no ledger counts as a request.

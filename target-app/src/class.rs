@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
+    time::Duration,
 };
 
 use controllers::{
@@ -52,6 +53,10 @@ pub(crate) struct RequestFacts<'a> {
     pub(crate) peer: SocketAddr,
     /// The session of the service, if the request belongs to one.
     pub(crate) session: Option<u64>,
+    /// The number of the attempt, 0 for the first.
+    pub(crate) attempt: u8,
+    /// The time that the sender still waits, where it says so.
+    pub(crate) left: Option<Duration>,
 }
 
 impl RequestFacts<'_> {
@@ -97,7 +102,7 @@ mod tests {
         let request = http::Request::builder();
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let head = request.body(()).unwrap().into_parts().0;
-        let facts = RequestFacts { head: &head, peer: "127.0.0.1:1".parse().unwrap(), session: None };
+        let facts = RequestFacts::of_head(&head, "127.0.0.1:1".parse().unwrap(), None);
         classification.ranked(Tags::default(), said, &facts).criticality
     }
 

@@ -21,7 +21,6 @@ use controllers::{
 
 pub use intake::Intake;
 pub(crate) use reply::{DEGRADED, headers};
-pub(crate) use tags::{ATTEMPT, TIMEOUT};
 use tags::{note, tags};
 
 use crate::{calls::CallsEnded, ledger::RequestEnding};

@@ -93,6 +93,8 @@ pub struct PolicySite<J> {
     quality: f64,
     /// The actions that the host has not polled yet.
     actions: VecDeque<Action<J>>,
+    /// The time of the next poll.
+    wake: Option<Timestamp>,
     wants: Vec<Next<J>>,
     /// True if the work that is due was performed in this round of polls.
     polled: bool,
@@ -125,6 +127,7 @@ impl<J> PolicySite<J> {
             notes: BTreeMap::new(),
             quality: FULL_QUALITY,
             actions: VecDeque::new(),
+            wake: None,
             wants: Vec::new(),
             polled: false,
         }
@@ -171,11 +174,10 @@ impl<J> PolicySite<J> {
         if !std::mem::replace(&mut self.polled, true) {
             return None;
         }
-        let action = self.actions.pop_front().unwrap_or(Action::Idle);
-        if matches!(action, Action::WakeAt(_) | Action::Idle) {
+        Some(self.actions.pop_front().unwrap_or_else(|| {
             self.polled = false;
-        }
-        Some(action)
+            self.wake.map_or(Action::Idle, Action::WakeAt)
+        }))
     }
 
     /// Collects the effects of policy and machines. Effects for the queue or the pool go to `carry_out`, which adds the
@@ -209,11 +211,13 @@ impl<J> PolicySite<J> {
         wake
     }
 
-    /// Ends a turn: sorts the actions, with `more` among them, and appends the next wake-up.
+    /// Ends a turn: sorts the actions, with `more` among them. The next wake-up comes after them.
     pub(super) fn end_turn(&mut self, wake: Option<Timestamp>, more: Option<Action<J>>) {
         self.actions.extend(more);
-        self.actions.make_contiguous().sort_by_key(Action::rank);
-        self.actions.push_back(wake.map_or(Action::Idle, Action::WakeAt));
+        if self.actions.len() > 1 {
+            self.actions.make_contiguous().sort_by_key(Action::rank);
+        }
+        self.wake = wake;
     }
 
     /// The quality of service that the policy sets, 0 to 1.

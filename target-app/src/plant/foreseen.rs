@@ -7,10 +7,9 @@ use controllers::Timestamp;
 use workloads::persona::Call;
 
 use super::{
-    in_flight::{head_of, peer_of},
+    in_flight::{facts_of, head_of},
     world::Plant,
 };
-use crate::class::RequestFacts;
 
 /// The work for a request at one service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,12 +51,9 @@ impl Servers {
 impl Plant {
     /// The work on this user's request with these draws, at full quality.
     pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Duration {
-        let head = head_of(call, None);
+        let head = head_of(call);
         let kind = self.backend.route(&head).kind;
-        let class = self
-            .intake
-            .tags(&RequestFacts { head: &head, peer: peer_of(user), session: Some(user) }, kind, Timestamp::ZERO)
-            .class;
+        let class = self.intake.tags(&facts_of(&head, call, user, None), kind, Timestamp::ZERO).class;
         self.backend.steps(kind, class, key, 1.0).iter().map(|step| step.demand).sum()
     }
 

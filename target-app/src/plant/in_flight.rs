@@ -18,12 +18,13 @@ use workloads::{
 };
 
 use super::cpu::Step;
-use crate::{calls::CallsResult, ledger, service::Route};
+use crate::{calls::CallsResult, class::RequestFacts, ledger, service::Route};
 
 /// The requests in a plant, and the workers of its stages.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    pub(super) in_flight: BTreeMap<JobId, InFlight>,
+    /// Boxed: a tree moves its values about.
+    pub(super) in_flight: BTreeMap<JobId, Box<InFlight>>,
     pub(super) workers: Vec<Option<Worker>>,
     /// Stages whose workers have jobs to begin.
     pub(super) woken_stages: VecDeque<usize>,
@@ -94,8 +95,8 @@ impl PlannedAnswer {
     }
 }
 
-/// The head in the form that the live service would get.
-pub(super) fn head_of(call: &Call, left: Option<Duration>) -> Parts {
+/// The head in the form that the live service would get, without what [`facts_of`] says beside it.
+pub(super) fn head_of(call: &Call) -> Parts {
     let method = if call.method == Method::Post { http::Method::POST } else { http::Method::GET };
     let mut head = Request::new(()).into_parts().0;
     head.method = method;
@@ -106,14 +107,12 @@ pub(super) fn head_of(call: &Call, left: Option<Duration>) -> Parts {
             head.headers.append(name, value);
         }
     }
-    if call.attempt > 0 {
-        head.headers.insert(&crate::request::ATTEMPT, u16::from(call.attempt).into());
-    }
-    if let Some(left) = left {
-        let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-        head.headers.insert(&crate::request::TIMEOUT, millis.into());
-    }
     head
+}
+
+/// The facts about a request of this user, who still waits for `left`.
+pub(super) fn facts_of<'a>(head: &'a Parts, call: &Call, user: u64, left: Option<Duration>) -> RequestFacts<'a> {
+    RequestFacts { head, peer: peer_of(user), session: Some(user), attempt: call.attempt, left }
 }
 
 /// True for a health check.
@@ -122,7 +121,7 @@ pub(super) fn is_check(call: &Call) -> bool {
 }
 
 /// The address that a live service would see of this user: users are spread over 127.0.0.0/8.
-pub(super) fn peer_of(user: u64) -> SocketAddr {
+fn peer_of(user: u64) -> SocketAddr {
     let number = (user % 0x00FF_FFFE) as u32 + 1;
     SocketAddr::from((std::net::Ipv4Addr::from_bits(0x7F00_0000 | number), 1024))
 }

@@ -14,13 +14,12 @@ use super::{
     costs::ms,
     cpu::{Step, Task},
     event::{Event, TimerSite},
-    in_flight::{InFlight, PlannedAnswer, Worker, head_of, is_check, peer_of},
+    in_flight::{InFlight, PlannedAnswer, Worker, facts_of, head_of, is_check},
     listener::PendingRefusal,
     world::{Plant, bare, reply_to},
 };
 use crate::{
     calls::{CallContext, CallsResult},
-    class::RequestFacts,
     request::{self, End},
     spec::HealthChecks,
 };
@@ -43,9 +42,9 @@ impl Plant {
             }
         }
         let entry = (!check).then(|| self.books(asked.conn).open(asked.number));
-        let head = head_of(&asked.call, asked.left);
+        let head = head_of(&asked.call);
         let route = self.backend.route(&head);
-        let facts = RequestFacts { head: &head, peer: peer_of(asked.user), session: Some(asked.user) };
+        let facts = facts_of(&head, &asked.call, asked.user, asked.left);
         let offer = if check {
             self.intake.check(&facts, route.kind, cx.now())
         } else {
@@ -74,7 +73,7 @@ impl Plant {
             worker: None,
             calls: CallsResult::NONE,
         };
-        self.requests.in_flight.insert(id, request);
+        self.requests.in_flight.insert(id, Box::new(request));
         match self.sites.dispatch.offer(cx.now(), offer, || id) {
             Entered::In(permit) => self.dispatched(id, permit, cx),
             Entered::Refused(away) => self.answer_refused(id, away, &RefusalAnswer::Reject, cx),

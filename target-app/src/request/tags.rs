@@ -1,6 +1,6 @@
 //! The tags in a request's head: a missing or malformed header means the default.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use controllers::{Criticality, Kind, Note, Tags, Timestamp};
 use http::{HeaderName, request::Parts};
@@ -9,9 +9,9 @@ use workloads::client::NOTE;
 use crate::class::{Classification, RequestFacts};
 
 /// The number of the attempt; a first attempt is 0 and may omit it.
-pub(crate) static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
+static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
 /// The time that the sender still waits, milliseconds.
-pub(crate) static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
+static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
 /// One of the names of [`Criticality`].
 static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 /// The number of the user.
@@ -22,16 +22,23 @@ static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
 /// The tags of a request of this type on arrival.
 pub(super) fn tags(classification: &Classification, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Tags {
     let head = facts.head;
-    let timeout = number(head, &TIMEOUT).map(Duration::from_millis);
     let tags = Tags {
         kind,
-        deadline: timeout.map(|timeout| entered + timeout),
-        attempt: number(head, &ATTEMPT).unwrap_or_default(),
+        deadline: facts.left.map(|left| entered + left),
+        attempt: facts.attempt,
         user: number(head, &USER).unwrap_or_else(|| facts.user()),
         customer: number(head, &CUSTOMER).unwrap_or_default(),
         ..Tags::default()
     };
     classification.ranked(tags, text(head, &CRITICALITY).and_then(Criticality::named), facts)
+}
+
+impl<'a> RequestFacts<'a> {
+    /// The facts that the head of a request says. `session`: of the service, if the request belongs to one.
+    pub(crate) fn of_head(head: &'a Parts, peer: SocketAddr, session: Option<u64>) -> Self {
+        let attempt = number(head, &ATTEMPT).unwrap_or_default();
+        Self { head, peer, session, attempt, left: number(head, &TIMEOUT).map(Duration::from_millis) }
+    }
 }
 
 /// The note of the sender's policy on a request.
@@ -57,7 +64,7 @@ mod tests {
             request = request.header(*name, *value);
         }
         let head = request.body(()).unwrap().into_parts().0;
-        let facts = RequestFacts { head: &head, peer: "127.0.0.1:1".parse().unwrap(), session: Some(0) };
+        let facts = RequestFacts::of_head(&head, "127.0.0.1:1".parse().unwrap(), Some(0));
         super::tags(&Classification::default(), &facts, Kind(0), Timestamp::ZERO)
     }
 
@@ -75,7 +82,7 @@ mod tests {
                 request = request.header("X-User", number);
             }
             let head = request.body(()).unwrap().into_parts().0;
-            let facts = RequestFacts { head: &head, peer: peer.parse().unwrap(), session };
+            let facts = RequestFacts::of_head(&head, peer.parse().unwrap(), session);
             super::tags(&Classification::default(), &facts, Kind(0), Timestamp::ZERO).user
         };
         assert_eq!(user(Some("18446744073709551615"), Some(7), "127.0.0.1:1"), u64::MAX);
