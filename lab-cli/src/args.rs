@@ -6,9 +6,11 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use controllers::catalogue::parse_time;
 use experiment::fields::parse_size;
 
+mod proxy;
 mod replay;
 mod trace;
 
+pub use proxy::{Log, ProxyArgs};
 pub use replay::{By, ReplayArgs};
 pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};
 
@@ -64,6 +66,8 @@ pub enum LabCommand {
     Calibrate(CalibrateArgs),
     /// Serves the Arashi web mail alone, for a browser or another load tool.
     Serve(ServeArgs),
+    /// A reverse proxy with a policy of admission, before a service of your own.
+    Proxy(Box<ProxyArgs>),
     /// Reads experiment files and says everything that is wrong with them.
     Check(CheckArgs),
     /// The catalogue of policies.

@@ -24,6 +24,7 @@ mod history;
 mod input;
 mod load;
 mod policies;
+mod proxy;
 mod recheck;
 mod replay;
 mod report;
@@ -64,6 +65,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Load(args)) => load::load(&args),
         Some(LabCommand::Replay(args)) => replay::replay(&args, cli.color),
         Some(LabCommand::Serve(args)) => serve::serve(&args),
+        Some(LabCommand::Proxy(args)) => proxy::proxy(&args),
     }
 }
 
