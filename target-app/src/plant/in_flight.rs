@@ -11,11 +11,7 @@ use controllers::{
     site::{Permit, Queued},
 };
 use http::{HeaderName, HeaderValue, Request, request::Parts};
-use workloads::{
-    background::HEALTH,
-    persona::{Call, Method},
-    sim::SimRequest,
-};
+use workloads::{background::HEALTH, persona::Call, sim::SimRequest};
 
 use super::cpu::Step;
 use crate::{calls::CallsResult, ledger, service::Route};
@@ -96,7 +92,7 @@ impl PlannedAnswer {
 
 /// The head in the form that the live service would get.
 pub(super) fn head_of(call: &Call, left: Option<Duration>) -> Parts {
-    let method = if call.method == Method::Post { http::Method::POST } else { http::Method::GET };
+    let method = http::Method::from_bytes(call.method.name().as_bytes()).unwrap_or_default();
     let mut head = Request::new(()).into_parts().0;
     head.method = method;
     head.uri = call.path.parse().unwrap_or_default();
