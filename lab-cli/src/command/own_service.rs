@@ -5,7 +5,7 @@ use std::time::Duration;
 use experiment::{Experiment, plan::AppPlan};
 
 use super::load::destination;
-use crate::{args, exit::Failure};
+use crate::exit::Failure;
 
 /// Starting and stopping service and proxy, and reading the last requests, for each arm; measured with services that start at once.
 const EACH_ARM: Duration = Duration::from_millis(1500);
@@ -16,9 +16,9 @@ const ONCE: Duration = Duration::from_secs(6);
 ///
 /// # Errors
 /// A host beyond this machine that was not named a second time; a run in virtual time without a plant.
-pub fn may_run(experiment: &Experiment, args: &args::RunArgs) -> Result<(), Failure> {
+pub fn may_run(experiment: &Experiment, virtual_time: bool, allowed: &[String]) -> Result<(), Failure> {
     let AppPlan::Own(own) = &experiment.target.app else { return Ok(()) };
-    if args.virtual_time {
+    if virtual_time {
         return match &experiment.simulation.costs.service {
             Some(_) => Ok(()),
             None => Err(Failure::usage(format!(
@@ -29,7 +29,7 @@ pub fn may_run(experiment: &Experiment, args: &args::RunArgs) -> Result<(), Fail
         };
     }
     match &own.url {
-        Some(url) => destination(url, &args.allow_host).map(drop),
+        Some(url) => destination(url, allowed).map(drop),
         None => Ok(()),
     }
 }

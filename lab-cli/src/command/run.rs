@@ -43,7 +43,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, color: Color
         return Err(Failure::usage(format!("{} runs in virtual time alone: add --virtual", only.name)));
     }
     for experiment in experiments {
-        own_service::may_run(experiment, args)?;
+        own_service::may_run(experiment, args.virtual_time, &args.allow_host)?;
     }
     let cpus = Cpus::choose();
     if !args.virtual_time {
