@@ -125,7 +125,7 @@ impl With<'_> {
             .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
         let scratch = tempfile::tempdir()?;
         let out = scratch.path().join("run");
-        let cpus = Cpus { generator: None, target: None };
+        let cpus = Cpus::anywhere();
         let touches = Interventions::default();
         let request =
             RunRequest { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true, touches: &touches };

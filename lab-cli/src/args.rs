@@ -6,9 +6,13 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use controllers::catalogue::parse_time;
 use experiment::fields::parse_size;
 
+mod init;
+mod proxy;
 mod replay;
 mod trace;
 
+pub use init::InitArgs;
+pub use proxy::{Log, ProxyArgs};
 pub use replay::{By, ReplayArgs};
 pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};
 
@@ -64,6 +68,10 @@ pub enum LabCommand {
     Calibrate(CalibrateArgs),
     /// Serves the Arashi web mail alone, for a browser or another load tool.
     Serve(ServeArgs),
+    /// A reverse proxy with a policy of admission, before a service of your own.
+    Proxy(Box<ProxyArgs>),
+    /// Writes an experiment file for a service of your own, by asking it a few requests.
+    Init(InitArgs),
     /// Reads experiment files and says everything that is wrong with them.
     Check(CheckArgs),
     /// The catalogue of policies.
@@ -77,6 +85,9 @@ pub enum LabCommand {
         #[arg(value_enum)]
         of: SchemaOf,
     },
+    /// Runs beside somebody else's command, and ends it with the lab; nobody types this.
+    #[command(hide = true)]
+    Guard,
     /// Shell completions.
     Completions {
         /// For which shell.
@@ -125,6 +136,9 @@ pub struct RunArgs {
     /// Also write the run over time, a row of whole numbers a second, into this text file.
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,
+    /// A host beyond this machine that may be loaded, where target.url names one: yours, and prepared for it.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
     /// In virtual time: a simulated service in place of the real one, in seconds instead of minutes, bit for bit repeatable.
     #[arg(long = "virtual")]
     pub virtual_time: bool,
@@ -322,8 +336,9 @@ pub struct LoadArgs {
 /// `lab calibrate`.
 #[derive(Debug, Args)]
 pub struct CalibrateArgs {
-    /// What to measure: arashi (with the checksum service), or experiment files or ids, whose targets are measured.
-    #[arg(value_name = "arashi|FILE|ID", required = true)]
+    /// What to measure: arashi (with the checksum service), experiment files or ids, whose targets are measured, or the URL
+    /// of a service of your own.
+    #[arg(value_name = "arashi|FILE|ID|URL", required = true)]
     pub targets: Vec<String>,
     /// Plant file, which must not exist yet; experiments name it under virtual: {plant: FILE}.
     #[arg(short = 'o', long, value_name = "FILE", default_value = "plant.yaml")]
@@ -334,6 +349,9 @@ pub struct CalibrateArgs {
     /// How long each load lasts: a repetition has 17 of them for arashi, 13 on the mail service and 4 on the checksum service.
     #[arg(long = "for", value_name = "TIME", default_value = "4s", value_parser = time)]
     pub lasts: Duration,
+    /// A host beyond this machine that may be loaded: yours, and prepared for it.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
 }
 
 /// `lab serve`.

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::{
     args::{Cli, LabCommand, Output, SchemaOf},
     exit::{CommandResult, End, Failure},
-    run::StopSignal,
+    run::{StopSignal, guard},
     tui,
 };
 
@@ -21,9 +21,12 @@ mod calibrate;
 mod check;
 mod compare;
 mod history;
+mod init;
 mod input;
 mod load;
+mod own_service;
 mod policies;
+mod proxy;
 mod recheck;
 mod replay;
 mod report;
@@ -63,7 +66,13 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Calibrate(args)) => calibrate::calibrate(&args),
         Some(LabCommand::Load(args)) => load::load(&args),
         Some(LabCommand::Replay(args)) => replay::replay(&args, cli.color),
+        Some(LabCommand::Init(args)) => init::init(&args),
+        Some(LabCommand::Guard) => {
+            guard()?;
+            Ok(End::Done)
+        }
         Some(LabCommand::Serve(args)) => serve::serve(&args),
+        Some(LabCommand::Proxy(args)) => proxy::proxy(&args),
     }
 }
 

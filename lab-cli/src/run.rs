@@ -24,11 +24,13 @@ mod unread_requests;
 use analysis::live::LiveEvent;
 
 pub use calibrate::{
-    PlantMeasurements, PlantRequest, as_table, as_yaml, caution, measure as measure_plant, search as search_capacity,
+    PlantMeasurements, PlantRequest, ServiceMeasurements, ServiceRequest, as_table, as_yaml, caution,
+    measure as measure_plant, measure_service, search as search_capacity,
 };
 pub use conductor::{Finished, RunRequest, conduct};
 pub use environment::cpus::Cpus;
 pub use error::RunFailure;
+pub use live::service::{Got, RunningService, get as get_page, guard::guard, log_in as service_log};
 pub use live::{
     interventions::Interventions,
     snapshot::{Corpus, Scratch, cache_folder},

@@ -7,7 +7,7 @@ use std::{
 };
 
 use controllers::{
-    Class, Criticality, Tags,
+    Class, ClassRule, Criticality, Tags,
     catalogue::Problem,
     classify::{Classifier, Facts},
     random::mix,
@@ -31,11 +31,16 @@ impl Classification {
     /// # Errors
     /// The problems of its rule for classes.
     pub fn of(spec: &TargetSpec) -> Result<Self, Vec<Problem>> {
-        Ok(Self {
-            classes: spec.class.read()?,
-            by_class: spec.criticality.clone(),
-            dispatch: spec.stage("dispatch").clone(),
-        })
+        let dispatch = spec.stage("dispatch").clone();
+        Ok(Self { dispatch, ..Self::by(&spec.class, spec.criticality.clone())? })
+    }
+
+    /// The rules of a proxy, which overrides no criticality.
+    ///
+    /// # Errors
+    /// The problems of its rule for classes.
+    pub(crate) fn by(class: &ClassRule, by_class: BTreeMap<Class, Criticality>) -> Result<Self, Vec<Problem>> {
+        Ok(Self { classes: class.read()?, by_class, dispatch: StageSpec::default() })
     }
 
     /// Tags with the class of a request, and with its criticality at dispatch; `said`: its own criticality.
@@ -85,8 +90,6 @@ impl Facts for RequestFacts<'_> {
 
 #[cfg(test)]
 mod tests {
-    use controllers::ClassRule;
-
     use super::*;
 
     fn criticality(

@@ -16,12 +16,14 @@ use crate::{
 };
 
 pub mod client;
+mod controlled;
 pub mod events;
 mod port;
 pub mod reports;
 mod token;
 pub mod wire;
 
+pub(crate) use controlled::Controlled;
 use port::Port;
 pub(crate) use port::serve;
 pub use token::{Token, TokenError};
@@ -96,6 +98,7 @@ fn told(port: &Port, head: &Parts, body: &[u8]) -> Told {
             Ok(())
         }),
         (Method::PUT, "/policy") => change(body, |change| running.set_policy(&change)),
+        (Method::PUT, "/config") => done(running.configure(body)),
         (Method::PUT, "/work") => change(body, |work| running.set_work(&work)),
         (Method::PUT, "/hinder") => change(body, |hinder| running.hinder(&hinder)),
         (Method::POST, "/renew-callers") => {
@@ -115,7 +118,7 @@ fn told(port: &Port, head: &Parts, body: &[u8]) -> Told {
     }
 }
 
-const PATHS: [&str; 12] = [
+const PATHS: [&str; 13] = [
     "/gauges",
     "/requests",
     "/events",
@@ -123,6 +126,7 @@ const PATHS: [&str; 12] = [
     "/report",
     "/policies",
     "/policy",
+    "/config",
     "/work",
     "/hinder",
     "/renew-callers",
@@ -140,7 +144,11 @@ fn change<T: DeserializeOwned>(body: &[u8], apply: impl FnOnce(T) -> Result<(), 
         Ok(wanted) => wanted,
         Err(error) => return problem(StatusCode::BAD_REQUEST, &error.to_string()),
     };
-    match apply(wanted) {
+    done(apply(wanted))
+}
+
+fn done(result: Result<(), Vec<String>>) -> Told {
+    match result {
         Ok(()) => json(StatusCode::OK, &Done { done: true }),
         Err(problems) => json(StatusCode::BAD_REQUEST, &Problems { problems }),
     }

@@ -42,16 +42,18 @@ mod owed;
 mod registry;
 mod wire;
 
-use acceptable::Fault;
+pub(crate) use acceptable::{Fault, fault_of_proxied};
 pub(crate) use body::{Answered, read as read_body};
+pub(crate) use canned::turn_away;
 pub(crate) use conn::{Conn, Phase};
-pub(crate) use registry::Registry;
-use registry::Source;
+pub(crate) use registry::{Member, Registry, Source};
 pub(crate) use wire::Wire;
 use wire::given_up;
 
 /// hyper parses up to this number of header lines on its stack; for more it allocates.
 const HEADERS_ON_STACK: u32 = 100;
+/// hyper's smallest buffer for a head, bytes.
+pub(crate) const LEAST_HEAD_BYTES: u32 = 8192;
 /// The period of the check of deadlines.
 const TICK: Duration = Duration::from_millis(250);
 
@@ -241,7 +243,7 @@ impl Edge {
 
 /// Bounds the bytes that a client that does not read holds in the kernel. For unsent bytes a quarter of that is enough,
 /// and a client that sends request after request without reading soon waits for itself.
-fn bounded(stream: &TcpStream, send_buffer: u32) -> io::Result<()> {
+pub(crate) fn bounded<S: AsFd>(stream: &S, send_buffer: u32) -> io::Result<()> {
     if send_buffer == 0 {
         return Ok(());
     }
@@ -368,13 +370,16 @@ fn close(mut answer: AppAnswer) -> AppAnswer {
 /// The name of the calling service.
 const CALLER: HeaderName = HeaderName::from_static("x-caller");
 
+/// The number that a client of ours gives a request.
+pub(crate) static NUMBER: HeaderName = HeaderName::from_static("x-request-number");
+
 /// The number that a client of ours gave the request.
 fn number(head: &Parts) -> Option<u64> {
-    head.headers.get("x-request-number")?.to_str().ok()?.parse().ok()
+    head.headers.get(&NUMBER)?.to_str().ok()?.parse().ok()
 }
 
 /// The largest number of connections: as set, or four fifths of the descriptors, at most 4096.
-fn cap(limits: &EdgeSpec) -> usize {
+pub(crate) fn cap(limits: &EdgeSpec) -> usize {
     let set = usize::try_from(limits.connections).unwrap_or(usize::MAX);
     if set > 0 {
         return set;

@@ -29,6 +29,8 @@ pub enum Role {
     Read,
     /// Classifies requests and chooses the stage.
     Dispatch,
+    /// Decides before a service that is not the lab's.
+    Proxy,
     /// Answers from memory.
     Static,
     /// Works on requests: the stages that overload control protects.
@@ -63,6 +65,14 @@ impl Graph {
         Self { kinds: kinds.iter().map(|&kind| kind.to_owned()).collect(), stages }
     }
 
+    /// A proxy: `read → proxy → send`, with the one site of its policy.
+    #[must_use]
+    pub fn proxy(kinds: &[&str]) -> Self {
+        let mut graph = Self::new(kinds, &[]);
+        (graph.stages[1].name, graph.stages[1].role) = ("proxy".to_owned(), Role::Proxy);
+        graph
+    }
+
     /// All stages in order.
     #[must_use]
     pub fn stages(&self) -> &[Node] {
@@ -87,7 +97,8 @@ impl Graph {
         let single = match place {
             Place::Accept => Some(self.accept()),
             Place::Single => Some(self.dispatch()),
-            Place::Stage | Place::Client | Place::Proxy => None,
+            Place::Proxy => (self.stages[1].role == Role::Proxy).then(|| self.dispatch()),
+            Place::Stage | Place::Client => None,
         };
         dynamic.map(|(site, _)| site).chain(single)
     }

@@ -15,6 +15,7 @@ pub mod monitor;
 pub mod plant;
 pub mod policies;
 pub mod private;
+pub mod proxy;
 mod request;
 pub mod running;
 mod security_headers;

@@ -25,7 +25,9 @@ mod listener;
 mod build;
 mod in_flight;
 mod mail;
+mod measured_service;
 mod oracle;
+mod own_service;
 mod sites;
 mod synthetic;
 #[cfg(test)]
@@ -40,6 +42,7 @@ pub use costs::{PlantError, PlantSpec, TypeCost};
 pub use event::Event;
 pub use fault::{Fault, FaultKind};
 pub use foreseen::{Foreseen, Servers};
+pub use measured_service::{MeasuredService, RequestCost};
 #[cfg(test)]
 pub(crate) use tests::target as emulated_target;
 pub use world::Plant;

@@ -90,6 +90,40 @@ impl Resolved {
         Ok(Self { entry, factory, place })
     }
 
+    /// Checks a choice for a proxy, which seats it before the service: as at the place `proxy`, or as before dispatch
+    /// where the policy does not offer that.
+    ///
+    /// # Errors
+    /// An unknown name, wrong settings, a machine, or a place that a proxy does not have.
+    pub fn at_proxy(spec: &PolicySpec) -> Result<Self, Unfit> {
+        let unfit = |key: &str, message: String| Unfit {
+            name: spec.name.clone(),
+            problems: vec![Problem { key: key.to_owned(), message }],
+        };
+        let resolve = Catalogue::resolve(&spec.name, &spec.settings);
+        let (entry, mut settings) =
+            resolve.map_err(|problem| Unfit { name: spec.name.clone(), problems: vec![problem] })?;
+        if !entry.is_policy() {
+            return Err(unfit("policy", "it decides about no requests: it is no policy but a machine".to_owned()));
+        }
+        let offered = [Place::Proxy, Place::Single].into_iter().find(|place| entry.places.contains(place));
+        let usual = offered.or(spec.place).unwrap_or(entry.places[0]);
+        let scope = settings
+            .entry("scope".to_owned())
+            .or_insert_with(|| Setting::Text(spec.place.unwrap_or(usual).scope().to_owned()));
+        let scope = scope.to_string();
+        let factory = entry.check(&settings).map_err(|problems| Unfit { name: spec.name.clone(), problems })?;
+        let place = entry.place(&settings).map_err(|problem| unfit(&problem.key, problem.message.clone()))?;
+        if !matches!(place, Place::Proxy | Place::Single) {
+            return Err(unfit("scope", format!("{scope} is not a place in a proxy, which has: proxy, single")));
+        }
+        if factory.setting(REPORTS) == Some(&Setting::Flag(true)) {
+            let nobody = "only services of a tree report what they use, to a quota-server: leave it off";
+            return Err(unfit(REPORTS, nobody.to_owned()));
+        }
+        Ok(Self { entry, factory, place })
+    }
+
     /// Checks a choice for a target by itself, live or in virtual time, without carriers of usage reports and quotas: a
     /// machine or policy that waits for them would silently do nothing.
     ///

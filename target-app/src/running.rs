@@ -11,7 +11,9 @@ use tokio::sync::Notify;
 use crate::{
     app::LiveApp,
     calls::Callers,
+    clock::ServiceClock,
     control::{
+        Controlled,
         events::Events,
         reports::Reports,
         wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetPolicy, StageGauges},
@@ -49,27 +51,38 @@ impl Running {
         &self.built.app
     }
 
-    /// The event stream.
-    #[must_use]
-    pub fn events(&self) -> &Events {
+    /// Waits for [`Running::stop`].
+    pub(crate) async fn stopped(&self) {
+        let told = self.stop.notified();
+        if !self.stopping.load(Ordering::Acquire) {
+            told.await;
+        }
+    }
+
+    fn policy(&self) -> MutexGuard<'_, String> {
+        self.built.policy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Controlled for Running {
+    fn clock(&self) -> ServiceClock {
+        self.app().clock
+    }
+
+    fn events(&self) -> &Events {
         self.built.seating.events()
     }
 
-    /// The outgoing usage reports; `None` if no host carries them.
-    #[must_use]
-    pub fn reports(&self) -> Option<&Reports> {
+    fn reports(&self) -> Option<&Reports> {
         self.built.reports.as_ref()
     }
 
-    /// Delivers a report to the site that it names.
-    pub fn hear(&self, report: PeerReport) {
+    fn hear(&self, report: PeerReport) {
         let PeerReport::Quota { to, .. } = report else { return };
         self.app().sites.hear(to, &Seen::Peer(report));
     }
 
-    /// The current gauges of all sites and ledgers.
-    #[must_use]
-    pub fn gauges(&self) -> Gauges {
+    fn gauges(&self) -> Gauges {
         let LiveApp { sites, ledgers, intake, clock, callers, .. } = self.app();
         let books = ledgers.read();
         let [read, send] = Ledgers::rows(&books, intake);
@@ -92,15 +105,11 @@ impl Running {
         }
     }
 
-    /// The numbers of the requests that were read.
-    #[must_use]
-    pub fn requests(&self) -> ReadRequests {
+    fn requests(&self) -> ReadRequests {
         self.app().ledgers.users.requests()
     }
 
-    /// The policy at each site, and the names of all policies.
-    #[must_use]
-    pub fn policies(&self) -> Policies {
+    fn policies(&self) -> Policies {
         let sites = &self.app().sites;
         let gauges = [sites.accept.gauges(), sites.dispatch.gauges()].into_iter();
         let gauges = gauges.chain(sites.stages.iter().map(|stage| stage.gauges()));
@@ -108,11 +117,7 @@ impl Running {
         Policies { sites, names: Catalogue::names().into_iter().map(str::to_owned).collect() }
     }
 
-    /// Switches the policy, at one site or at all. Admitted requests stay admitted; held requests are offered to the new policy.
-    ///
-    /// # Errors
-    /// Everything that is wrong with the name, the settings or the site; then nothing has changed.
-    pub fn set_policy(self: &Arc<Self>, change: &SetPolicy) -> Result<(), Vec<String>> {
+    fn set_policy(&self, change: &SetPolicy) -> Result<(), Vec<String>> {
         let resolve = if self.built.reports.is_some() { Resolved::new } else { Resolved::live };
         let chosen = resolve(&change.policy).map_err(|unfit| {
             unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect::<Vec<_>>()
@@ -158,48 +163,29 @@ impl Running {
         Ok(())
     }
 
-    /// Replaces the policies of this service's own calls by new ones of the same kind.
-    pub fn renew_callers(&self) {
+    fn renew_callers(&self) {
         self.app().callers.iter().for_each(Callers::renew);
     }
 
-    /// Turns the work knob.
-    ///
-    /// # Errors
-    /// The service has none, or the values make no sense.
-    pub fn set_work(&self, work: &WorkSpec) -> Result<(), Vec<String>> {
+    fn set_work(&self, work: &WorkSpec) -> Result<(), Vec<String>> {
         self.app().service.set_work(work).map_err(|error| vec![error.to_string()])
     }
 
-    /// Injects a fault for a limited time.
-    ///
-    /// # Errors
-    /// A value out of its range; then nothing has changed.
-    pub fn hinder(&self, hinder: &InjectFault) -> Result<(), Vec<String>> {
+    fn hinder(&self, hinder: &InjectFault) -> Result<(), Vec<String>> {
         self.app().fault_injection.put(hinder)
     }
 
-    /// Refuses new requests from now on; admitted requests are finished.
-    pub fn drain(&self) {
+    fn drain(&self) {
         self.app().draining.store(true, Ordering::Relaxed);
     }
 
-    /// Stops the service, in order.
-    pub fn stop(&self) {
+    fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.stop.notify_waiters();
     }
 
-    /// Waits for [`Running::stop`].
-    pub(crate) async fn stopped(&self) {
-        let told = self.stop.notified();
-        if !self.stopping.load(Ordering::Acquire) {
-            told.await;
-        }
-    }
-
-    fn policy(&self) -> MutexGuard<'_, String> {
-        self.built.policy.lock().unwrap_or_else(PoisonError::into_inner)
+    fn configure(&self, _: &[u8]) -> Result<(), Vec<String>> {
+        Err(vec!["a service has no settings to change as a whole: PUT /policy and PUT /work change it".to_owned()])
     }
 }
 

@@ -18,7 +18,7 @@ mod error;
 mod process;
 
 pub use error::ServeError;
-use process::{ControlPort, Ends};
+pub(crate) use process::{ControlPort, Ends, die_with, pin, runtime};
 
 /// The longest time for the service to close.
 const CLOSING: Duration = Duration::from_secs(5);
@@ -38,10 +38,10 @@ pub fn serve_blocking(spec: TargetSpec, on_ready: impl FnOnce(Ready)) -> Result<
 /// As [`serve_blocking`].
 pub fn serve_task(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), ServeError> {
     if let Some(parent) = task.target.die_with {
-        process::die_with(parent)?;
+        die_with(parent)?;
     }
-    process::pin(&task.target.cpus)?;
-    let runtime = process::runtime()?;
+    pin(&task.target.cpus)?;
+    let runtime = runtime()?;
     let served = runtime.block_on(serve(task, on_ready));
     // A handler that blocks for good must not keep the process from ending.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -71,7 +71,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
             (drawn.clone(), Some(drawn))
         }
     };
-    let port = ControlPort::open(controls, Arc::clone(&running), token)?;
+    let port = ControlPort::open(controls, Arc::<Running>::clone(&running), token)?;
 
     let accepting = tokio::spawn({
         let edge = Arc::clone(&edge);
@@ -81,7 +81,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
         let edge = Arc::clone(&edge);
         async move { edge.keep_deadlines().await }
     });
-    on_ready(Ready { pid: std::process::id(), url: service, control, token: drawn });
+    on_ready(Ready { pid: std::process::id(), url: service, control, token: drawn, metrics: None, open: None });
 
     tokio::select! {
         () = running.stopped() => {}
@@ -100,7 +100,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
     Ok(())
 }
 
-fn url(address: io::Result<SocketAddr>) -> Result<String, ServeError> {
+pub(crate) fn url(address: io::Result<SocketAddr>) -> Result<String, ServeError> {
     let address = address.map_err(|source| ServeError::System { what: "cannot tell the listening address", source })?;
     Ok(format!("http://{address}"))
 }

@@ -86,6 +86,27 @@ impl Picker {
         (0..tasks).map(|n| (first + n) % tasks).find(|task| self.has_room(*task))
     }
 
+    /// Chooses among the tasks for which `may` holds. `None`: it holds for none.
+    pub fn pick_among(&mut self, may: impl Fn(usize) -> bool) -> Option<usize> {
+        let tasks = self.busy.len();
+        let turn = (0..tasks).map(|n| (n + self.next) % tasks).filter(|task| may(*task));
+        let chosen = match self.by {
+            Balancer::RoundRobin => turn.into_iter().next()?,
+            Balancer::Random => {
+                let among: Vec<usize> = turn.collect();
+                let last = among.len().checked_sub(1)?;
+                among[((self.random.uniform() * among.len() as f64) as usize).min(last)]
+            }
+            Balancer::LeastLoaded => turn.min_by_key(|task| self.busy[*task])?,
+        };
+        self.next = match self.by {
+            Balancer::RoundRobin => (chosen + 1) % tasks,
+            Balancer::Random => self.next,
+            Balancer::LeastLoaded => (self.next + 1) % tasks,
+        };
+        Some(chosen)
+    }
+
     /// True if every task is at the limit.
     #[must_use]
     pub fn is_full(&self) -> bool {
@@ -134,6 +155,21 @@ mod tests {
         let mut any = Picker::new(Balancer::RoundRobin, 1, 1);
         (0..1000).for_each(|_| any.took(0));
         assert_eq!(any.pick_with_room(), Some(0), "without a cap there is always room");
+    }
+
+    #[test]
+    fn tasks_that_are_left_out_are_passed_over_by_every_balancer() {
+        for by in [Balancer::RoundRobin, Balancer::Random, Balancer::LeastLoaded] {
+            let mut picker = Picker::new(by, 3, 1);
+            let mut counts = [0; 3];
+            for _ in 0..300 {
+                let task = picker.pick_among(|task| task != 1).expect("two are there");
+                picker.took(task);
+                counts[task] += 1;
+            }
+            assert!(counts[1] == 0 && counts.iter().all(|count| *count < 200), "{by:?}: {counts:?}");
+            assert_eq!(picker.pick_among(|_| false), None);
+        }
     }
 
     #[test]

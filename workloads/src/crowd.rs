@@ -92,11 +92,11 @@ impl Crowd {
 
     /// Names of the request types, in the order of their [`controllers::Kind`].
     #[must_use]
-    pub fn kinds(&self) -> &'static [&'static str] {
+    pub fn kinds(&self) -> Vec<&str> {
         match &self.shared {
-            Shared::Mail(_) => &REQUEST_TYPES,
-            Shared::Url(_) if self.replays => &REQUEST_TYPES,
-            Shared::Url(_) => &["request"],
+            Shared::Mail(_) => REQUEST_TYPES.to_vec(),
+            Shared::Url(_) if self.replays => REQUEST_TYPES.to_vec(),
+            Shared::Url(shared) => shared.kinds(),
         }
     }
 

@@ -158,6 +158,35 @@ pub enum Method {
     Get,
     /// Changes.
     Post,
+    /// Replaces.
+    Put,
+    /// Changes a part.
+    Patch,
+    /// Removes.
+    Delete,
+}
+
+impl Method {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
+
+    /// The method of this name, in upper or lower case; `None`: users do not know it.
+    #[must_use]
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|method| method.name().eq_ignore_ascii_case(name))
+    }
 }
 
 /// The connection that a request goes on.
@@ -300,6 +329,8 @@ pub enum Purpose {
     Character = 7,
     /// The pause before the next request after one that got no answer.
     Setback = 8,
+    /// Which of several requests comes next.
+    Request = 9,
 }
 
 #[cfg(test)]

@@ -321,7 +321,7 @@ impl MailUsers {
     }
 }
 
-/// Users of one URL.
+/// Users of one service, which ask for one URL or draw each request from a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UrlUsers {
     /// Path and query.
@@ -332,6 +332,10 @@ pub struct UrlUsers {
     pub headers: Vec<(String, String)>,
     /// Body of a POST.
     pub body: Option<String>,
+    /// The requests to draw from, at most [`MOST_REQUESTS`](crate::url::MOST_REQUESTS); empty: `path`, `method` and
+    /// `body` are the only one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<UrlRequest>,
     /// Pause between an answer and the next request.
     pub think: traces::Think,
     /// Reactions of a user to failed attempts.
@@ -349,11 +353,31 @@ impl UrlUsers {
             method: "GET".to_owned(),
             headers: Vec::new(),
             body: None,
+            requests: Vec::new(),
             think: traces::Think::Constant(Duration::ZERO),
             behaviour: Behaviour::default(),
             connections: ConnectionHabit::PerUser,
         }
     }
+}
+
+/// One of the requests that users draw from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UrlRequest {
+    /// The request type in tables; several requests may have the same.
+    pub name: String,
+    /// How often it is drawn, in proportion to the weights of the others; over 0.
+    pub weight: f64,
+    /// The method: one of [`Method::ALL`](crate::persona::Method::ALL).
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Header lines in addition to those of all requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
 }
 
 /// A name and a password.

@@ -1,19 +1,22 @@
 //! Users that request one URL again and again.
 
+mod choice;
 mod template;
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Class, Kind, Timestamp};
+use controllers::{Class, Timestamp};
 use measure::Replayed;
 
 use crate::{
     behaviour::{AttemptFailure, FirstLook, Home, Reaction, RequestAttempts},
     crowd::CrowdError,
-    persona::{Answer, Call, Draws, Ending, Method, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
+    persona::{Answer, Call, Draws, Ending, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
     plan::{Marks, UrlUsers},
     replay::{Course, ReplayStep, Script, Steps},
 };
+use choice::Choice;
+pub use choice::MOST_REQUESTS;
 pub use template::PLACES;
 use template::{Template, Who};
 
@@ -25,78 +28,34 @@ pub struct UrlCrowd(Arc<Shared>);
 struct Shared {
     users: UrlUsers,
     home: Home,
-    method: Method,
-    path: Arc<str>,
+    choice: Choice,
     /// The path template for recorded steps.
     template: Template,
-    /// Header lines by class.
-    headers: Vec<Arc<str>>,
-    body: Option<Arc<str>>,
     steps: Steps,
-}
-
-impl Shared {
-    fn headers(&self, class: Class) -> &Arc<str> {
-        &self.headers[usize::from(class.0)]
-    }
 }
 
 impl UrlCrowd {
     /// Users of this URL, on the service at `home`.
     ///
     /// # Errors
-    /// If the method is neither GET nor POST, or the path or a header line cannot be sent.
+    /// If users do not know a method, or a path, a header line or a weight is none.
     pub fn new(users: &UrlUsers, marks: &Marks, home: Home) -> Result<Self, CrowdError> {
-        let method = match users.method.to_ascii_uppercase().as_str() {
-            "GET" => Method::Get,
-            "POST" => Method::Post,
-            other => {
-                return Err(unsendable(&format!("the method `{other}`"), "users know GET and POST"));
-            }
-        };
-        if !users.path.starts_with('/') || users.path.bytes().any(|b| b <= b' ' || b == 0x7F) {
-            return Err(unsendable(
-                &format!("the path {:?}", users.path),
-                "it must begin with `/` and hold no spaces or control characters (write a space as %20)",
-            ));
-        }
         if let Some(problem) = users.think.problem() {
             return Err(unsendable("the think time", &problem));
         }
-        let mut headers = String::new();
-        for (name, value) in &users.headers {
-            let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-            if name.is_empty() || !name.bytes().all(token) {
-                return Err(unsendable(
-                    &format!("the header {name:?}"),
-                    "its name has a character that names do not have",
-                ));
-            }
-            if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7F) {
-                return Err(unsendable(&format!("the header {name}"), "its value has a control character"));
-            }
-            if ["content-length", "transfer-encoding"].iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
-                return Err(unsendable(
-                    &format!("the header {name}"),
-                    "it follows from the body, and is written for you: leave it out",
-                ));
-            }
-            let once = ["host", "content-type", "connection"].iter().any(|once| name.eq_ignore_ascii_case(once));
-            if once && users.headers.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count() > 1 {
-                return Err(unsendable(&format!("the header {name}"), "a request has it once: give it once"));
-            }
-            headers.extend([name, ": ", value, "\r\n"]);
-        }
         Ok(Self(Arc::new(Shared {
-            method,
-            path: users.path.as_str().into(),
+            choice: Choice::new(users, marks)?,
             template: Template::of(&users.path),
-            headers: marks.lines().iter().map(|marks| Arc::from(headers.clone() + marks)).collect(),
-            body: users.body.as_deref().map(Arc::from),
             users: users.clone(),
             home,
             steps: Steps::default(),
         })))
+    }
+
+    /// Names of the request types, in the order of their kinds.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<&str> {
+        self.0.choice.kinds.iter().map(String::as_str).collect()
     }
 
     /// Counts of recorded steps so far.
@@ -142,8 +101,9 @@ impl UrlUser {
     /// A user that has not arrived yet.
     #[must_use]
     pub fn new(shared: UrlCrowd, class: Class, stay: Stay) -> Self {
-        let call = Call::get(class, shared.0.path.clone(), shared.0.headers(class).clone());
-        let call = Call { method: shared.0.method, body: shared.0.body.clone(), ..call };
+        let first = shared.0.choice.first();
+        let call = Call::get(class, first.path.clone(), first.headers(class).clone());
+        let call = Call { method: first.method, body: first.body.clone(), ..call };
         Self {
             shared,
             attempts: RequestAttempts::new(call),
@@ -184,16 +144,21 @@ impl UrlUser {
         draws.at_step(self.step);
         let shared = &self.shared.0;
         let step = self.recorded.as_ref().and_then(|recorded| Some((&recorded.user, recorded.now.as_ref()?)));
+        let choice = &shared.choice;
+        let chosen = match step {
+            None if !choice.is_single() => choice.at(draws.uniform(Purpose::Request)),
+            _ => choice.first(),
+        };
         let (kind, path, wanted_at) = match step {
             Some((user, (step, wanted_at))) => (step.kind, shared.template.fill(user, step), *wanted_at),
-            None => (Kind(0), shared.path.clone(), now),
+            None => (chosen.kind, chosen.path.clone(), now),
         };
         let call = Call {
             kind,
-            method: shared.method,
+            method: chosen.method,
             path,
-            headers: shared.headers(self.class).clone(),
-            body: shared.body.clone(),
+            headers: chosen.headers(self.class).clone(),
+            body: chosen.body.clone(),
             class: self.class,
             connection: shared.users.connections.connection(true, draws),
             ..self.attempts.call().clone()

@@ -14,6 +14,7 @@ pub mod html;
 pub mod junit;
 pub mod markdown;
 mod measures;
+mod processes;
 mod replayed;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,8 @@ pub fn text(summary: &RunSummary) -> String {
         if_any(&measures::table(summary, name)),
         if_any(&behind::table(summary, "behind the recording", name)),
         ledgers(summary).to_text(),
+        if_any(&processes::table(summary, "processes", name))
+            + &processes::unknown(summary).map_or_else(String::new, |why| why + "\n"),
         if_any(&replayed::table(summary, "recording", name)),
         compared,
         identical(summary).iter().map(|line| format!("{line}\n")).collect(),

@@ -22,7 +22,18 @@ pub fn of_file(path: &Path) -> io::Result<(u64, String)> {
             }
         }
     }
-    Ok((bytes, hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+    Ok((bytes, hexadecimal(hash)))
+}
+
+/// SHA-256, in hexadecimal, of these bytes.
+pub fn of(bytes: &[u8]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(bytes);
+    hexadecimal(hash)
+}
+
+fn hexadecimal(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -42,6 +53,7 @@ mod tests {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let million = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
         assert_eq!(of("abc"), (3, abc.to_owned()));
+        assert_eq!(super::of(b"abc"), abc);
         assert_eq!(of(&"a".repeat(1_000_000)), (1_000_000, million.to_owned()));
     }
 }

@@ -33,7 +33,7 @@ pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadines
 pub use phase::PhaseSummary;
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
 pub use services::{Calls, ServiceTotals};
-pub use sides::{Generator, Kernel, Server};
+pub use sides::{Generator, Kernel, Server, ServiceUse};
 pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
 pub use verdict::{GateFinding, Validity};

@@ -14,6 +14,7 @@ use super::{
     fields::{Fields, count_in, join},
     hindsight,
     keys::{choice, count, free, names, schema, shapes, table},
+    own_arm,
     own_target::{Base, own_target},
     plan::{AppPlan, ArmPlan, Hindsight, Tree},
     policy::{Policy, check, place_of_key, policy_and_settings, resolved, setting},
@@ -33,6 +34,7 @@ table! {
         client = free::<Policy>().otherwise("as in `users`"), "A policy on the users' own side";
         services = free::<BTreeMap<String, Policy>>(), "Policies of single services of a tree, by name: `{back: utilization}`";
         calls = free::<CallChangeKeys>(), "What is different about all calls between services";
+        direct = free::<bool>().otherwise("false"), "own: users of this arm go to the service itself, past the lab's proxy: `none: {as: direct, direct: true}`";
         target = free::<serde_json::Value>(), "What is different about the service: keys of `target`, each in place of the experiment's, but not those that all arms share. For a policy with a parameter `target`: if it is a table";
     }
 }
@@ -150,6 +152,10 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
         // An arm with a slip keeps its name, so that thresholds on it are no further slips.
         return Some(arm);
     }
+    if let Some(AppPlan::Own(_)) = app {
+        own_arm::seated(&mut arm, node, settings, &path, problems);
+        return Some(arm);
+    }
     // What the target itself would refuse: a place that it does not have, settings for stages that it does not have.
     let reports = matches!(app, Some(AppPlan::Tree(_)));
     let unfit = match (resolved(&arm.policy, reports), app) {
@@ -212,6 +218,7 @@ fn lab_key(arm: &mut ArmPlan, entry: &Entry, path: &str, base: Option<Base<'_>>,
             Err((message, hint)) => problems.add(&node.place, &full, message, hint),
         },
         "client" => arm.client = client(node, &full, problems),
+        "direct" => direct(arm, node, &full, base, problems),
         "target" => arm.own_target = base.and_then(|base| own_target(node, base, &full, problems)),
         "services" => arm.services = tree::policies(node, &full, tree, problems),
         "calls" => arm.calls = tree::call_changes(node, &full, problems).unwrap_or_default(),
@@ -219,6 +226,18 @@ fn lab_key(arm: &mut ArmPlan, entry: &Entry, path: &str, base: Option<Base<'_>>,
             Ok(backlog) => arm.backlog = Some(backlog as u32),
             Err((message, hint)) => problems.add(&node.place, &full, message, hint),
         },
+    }
+}
+
+fn direct(arm: &mut ArmPlan, node: &Node, path: &str, base: Option<Base<'_>>, problems: &Problems) {
+    let is_own = base.is_none_or(|base| matches!(base.target.app, AppPlan::Own(_)));
+    match &node.value {
+        Value::Flag(direct) if is_own => arm.direct = *direct,
+        Value::Flag(_) => {
+            let hint = "it is about a service of your own: target.url, or target.command";
+            problems.add(&node.place, path, "does not belong to this target", hint);
+        }
+        other => problems.add(&node.place, path, format!("not {}", other.shown()), "true or false"),
     }
 }
 

@@ -378,6 +378,7 @@ mod tests {
     use super::*;
     use crate::{
         arms::ArmKeys,
+        paths::RequestKeys,
         read::{CompareKeys, ExperimentKeys, ObjectiveKeys},
         recording::TraceKeys,
         simulation::{CostKeys, FaultKeys, LinkKeys, SimulationKeys},
@@ -421,6 +422,7 @@ mod tests {
             markdown::<PatienceKeys>(),
             markdown::<PhaseKeys>(),
             markdown::<LoadKeys>(),
+            markdown::<RequestKeys>(),
             markdown::<ExperimentKeys>(),
             markdown::<ObjectiveKeys>(),
             markdown::<CompareKeys>(),

@@ -5,6 +5,7 @@ mod classes;
 mod client;
 mod hindsight;
 mod measures;
+mod own_service;
 mod recording;
 mod services;
 mod simulation;
@@ -24,6 +25,7 @@ use analysis::{
     text::counted,
 };
 use serde::{Deserialize, Serialize};
+use target_app::plant::MeasuredService;
 use workloads::plan::FailureRule;
 
 use arm::steers_by;
@@ -32,11 +34,12 @@ pub use arm::{ArmPlan, OwnTarget};
 pub(crate) use classes::classes;
 pub use client::ClientPolicy;
 pub use hindsight::{Hindsight, LIMIT};
+pub use own_service::{CommandWords, OwnService, PORT};
 pub use recording::{Cut, Played, Recording};
 pub use services::{CallChanges, Tree, TreeCall, TreeService};
 pub use simulation::{CostChanges, Simulation, read_plant};
 pub use target::{AppPlan, ArashiPlan, Mail, TargetPlan, Work};
-pub use users::{LoadStream, Model, PhasePlan, Rate, UsersPlan, policy_resets, replayed};
+pub use users::{LoadStream, Model, PhasePlan, Rate, UsersPlan, concealed, policy_resets, replayed};
 
 /// A whole experiment. It is read back from a run's manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -95,6 +98,7 @@ impl Experiment {
         match &self.target.app {
             AppPlan::Arashi(ArashiPlan { work: Work::Capacity(rate), .. }) => Some(*rate),
             AppPlan::Arashi(_) | AppPlan::Checksum(_) => None,
+            AppPlan::Own(_) => self.simulation.costs.service.as_ref().and_then(MeasuredService::capacity),
             AppPlan::Emulated(emulated) => {
                 let stage = self.target.stages.get("work").unwrap_or(&self.target.stage_defaults);
                 emulated.capacity(stage.workers)

@@ -4,16 +4,19 @@ use analysis::{Manifest, manifest::Block, recheck::BlockPlan};
 use controllers::random::seed_for;
 use serde::Deserialize as _;
 use serde_json::Value;
-use workloads::plan::{LoadPlan, Target};
+use workloads::plan::{LoadPlan, Target, Users};
 
 use super::resolve;
-use crate::plan::{ArmPlan, Experiment};
+use crate::plan::{ArmPlan, Experiment, concealed};
 
 /// What users mean to do, without the port that the target happened to get, and without the policy that an arm puts before
 /// them.
 pub fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     let mut plan = plan.clone();
     plan.client = None;
+    if let Users::Url(users) = &mut plan.users {
+        users.requests = concealed(&users.requests);
+    }
     plan.target.url.clear();
     plan.target.host.clear();
     plan.target.address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));

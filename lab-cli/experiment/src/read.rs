@@ -243,6 +243,10 @@ fn check_rates(experiment: &Experiment, fields: &Fields<'_>) {
     let loads = experiment.users.phases.iter().flat_map(|phase| &phase.loads);
     let any = loads.filter_map(LoadStream::rates).flatten().any(|rate| matches!(rate, Rate::OfCapacity(_)));
     if any && experiment.nominal_capacity().is_none() {
-        fields.problem("target", "a rate like 0.5x needs a capacity", "set target.capacity, for example 100/s");
+        let hint = match experiment.target.app {
+            AppPlan::Own(_) => "measure one with lab calibrate, and write virtual: {plant: plant.yaml}",
+            _ => "set target.capacity, for example 100/s",
+        };
+        fields.problem("target", "a rate like 0.5x needs a capacity", hint);
     }
 }

@@ -1,12 +1,17 @@
 //! From the plan of an experiment to what a target and a generator take.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use analysis::summary::Capacity;
-use controllers::{Class, Objective, random::seed_for};
+use controllers::{Catalogue, Class, Entry, Objective, Place, catalogue::PolicySpec, random::seed_for};
 use target_app::{
     mail::corpus,
-    spec::{self, EdgeSpec, TargetSpec, WorkSpec},
+    proxy::{HealthSpec, LimitSpec, LogLevel, ProxySpec, TimeoutSpec},
+    spec::{self, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec, WorkSpec},
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
 use workloads::{
@@ -15,11 +20,13 @@ use workloads::{
 };
 
 use crate::plan::{
-    AppPlan, ArashiPlan, ArmPlan, Experiment, LoadStream, Mail, Model, Recording, Tree, TreeCall, TreeService, Work,
+    AppPlan, ArashiPlan, ArmPlan, Experiment, LoadStream, Mail, Model, Tree, TreeCall, TreeService, UsersPlan, Work,
 };
 
 /// Listen queue where connections are not limited: as long as kernels allow by default.
 const LONG_BACKLOG: u32 = 4096;
+/// Most requests inside of a plant of a service that takes all that come.
+const MOST_AT_ONCE: u32 = 10_000;
 /// Where they are: short, so that clients feel the kernel's own back-off soon.
 const SHORT_BACKLOG: u32 = 16;
 
@@ -45,6 +52,8 @@ pub fn target_spec(
         },
         AppPlan::Checksum(page) => spec::App::Checksum(page.clone()),
         AppPlan::Emulated(emulated) => spec::App::Emulated(emulated.clone()),
+        // In a plant alone: live it is behind the lab's proxy ([`crate::plan::OwnService`]).
+        AppPlan::Own(_) => return plant_of_own(experiment, arm, seed),
         // Who starts a tree takes [`tree_spec`]; of one target there is only the first service.
         AppPlan::Tree(tree) => spec::App::Emulated(tree.services[0].emulated.clone()),
     };
@@ -72,6 +81,58 @@ pub fn target_spec(
         seed: seed_for(seed, "target"),
         cpus: cpu.into_iter().collect(),
         ..TargetSpec::new(app, arm.policy.clone(), objective(experiment))
+    }
+}
+
+/// Requests that a service of one's own works on side by side, as far as policies with a queue know.
+fn concurrency(experiment: &Experiment) -> u32 {
+    let AppPlan::Own(own) = &experiment.target.app else { return 1 };
+    let measured = experiment.simulation.costs.service.as_ref().map(|service| service.servers);
+    own.concurrency.or(measured).unwrap_or(ProxySpec::default().concurrency)
+}
+
+/// In a plant, the lab's proxy before a service of one's own is the gate at dispatch before a stage that takes all that it lets
+/// in; what requests take is in the plant file.
+fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec {
+    let app = spec::App::Emulated(EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(1))));
+    let policy = PolicySpec { place: Some(Place::Single), ..arm.policy.clone() };
+    // Policies that keep a queue are told the room of these workers; all others decide before them.
+    let keeps_queue = Catalogue::find(&policy.name).is_some_and(Entry::keeps_queue);
+    let workers = if keeps_queue { concurrency(experiment) } else { MOST_AT_ONCE };
+    let stage = StageSpec { workers, batch: 1, ..StageSpec::default() };
+    TargetSpec {
+        stages: [("dispatch".to_owned(), StageSpec { workers: MOST_AT_ONCE, ..StageSpec::default() })].into(),
+        stage_defaults: stage,
+        class: experiment.target.class.clone(),
+        criticality: experiment.target.criticality.clone(),
+        edge: EdgeSpec { backlog: LONG_BACKLOG, ..EdgeSpec::default() },
+        seed: seed_for(seed, "target"),
+        ..TargetSpec::new(app, policy, objective(experiment))
+    }
+}
+
+/// The lab's proxy before a service of one's own at `url`. `cpu`: the processor that it is kept to.
+pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, cpu: Option<usize>) -> ProxySpec {
+    ProxySpec {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        to: vec![url.to_owned()],
+        // The proxy knows where a policy sits before a whole service.
+        policy: PolicySpec { place: None, ..arm.policy.clone() },
+        concurrency: concurrency(experiment),
+        objective: objective(experiment),
+        class: experiment.target.class.clone(),
+        criticality: experiment.target.criticality.clone(),
+        // Nothing but the policy is to decide: neither limits nor the health of the one service.
+        limits: LimitSpec { backlog: LONG_BACKLOG, backend_connections: 65_535, held: 65_535, ..LimitSpec::default() },
+        health: HealthSpec { failures: 0, ..HealthSpec::default() },
+        timeouts: TimeoutSpec {
+            response: experiment.users.timeout.max(Duration::from_secs(60)),
+            ..TimeoutSpec::default()
+        },
+        log: LogLevel::Off,
+        seed: seed_for(seed, "target"),
+        cpus: cpu.into_iter().collect(),
+        ..ProxySpec::default()
     }
 }
 
@@ -172,16 +233,16 @@ pub fn load_plan(
             behaviour,
             connections: users.connections,
         }),
-        Model::Url { path, think } => {
-            let (think, connections) = (think.clone(), users.connections);
-            plan::Users::Url(UrlUsers { think, behaviour, connections, ..UrlUsers::new(path) })
+        Model::Url { path, requests, think } => {
+            let (requests, think, connections) = (requests.clone(), think.clone(), users.connections);
+            plan::Users::Url(UrlUsers { requests, think, behaviour, connections, ..UrlUsers::new(path) })
         }
     };
     LoadPlan {
         seed: seed_for(seed, "load"),
         target,
         users: who,
-        phases: users.phases.iter().map(|phase| resolved(phase, users.trace.as_ref(), capacity)).collect(),
+        phases: users.phases.iter().map(|phase| resolved(phase, users, capacity)).collect(),
         timeout: users.timeout,
         connect_timeout: users.connect_timeout,
         objective: Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),
@@ -205,14 +266,16 @@ fn objective(experiment: &Experiment) -> Objective {
     }
 }
 
-fn resolved(phase: &crate::plan::PhasePlan, trace: Option<&Recording>, capacity: Option<f64>) -> plan::Phase {
+fn resolved(phase: &crate::plan::PhasePlan, users: &UsersPlan, capacity: Option<f64>) -> plan::Phase {
     let load = |load: &LoadStream| {
         let [from_per_s, to_per_s] = load.span(capacity);
         let class = Class(load.class().unwrap_or_default());
         match *load {
-            LoadStream::Replay => match trace {
-                Some(trace) => trace.load(trace.played()),
-                None => unreachable!("the reader gives such a load only where there is a trace"),
+            LoadStream::Replay => match (&users.trace, &users.model) {
+                // What the paths of a service of one's own are made of.
+                (Some(trace), Model::Url { .. }) => trace.load(trace.played().with_texts()),
+                (Some(trace), Model::Mail { .. }) => trace.load(trace.played()),
+                (None, _) => unreachable!("the reader gives such a load only where there is a trace"),
             },
             LoadStream::Users { from, to, .. } => plan::Load::Users { from, to, class },
             LoadStream::Sessions { law, .. } => plan::Load::Sessions { from_per_s, to_per_s, law, class },

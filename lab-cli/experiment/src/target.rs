@@ -11,6 +11,7 @@ use super::{
     client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, time},
+    own_service::{OwnKeys, is_own, own_service},
     plan::{AppPlan, ArashiPlan, Mail, TargetPlan, Work},
     policy::{Policy, machine},
     problem::Problems,
@@ -30,6 +31,8 @@ enum AppName {
     Checksum,
     Emulated,
     Tree,
+    #[schemars(skip)]
+    Own,
 }
 
 const APPS: &[(&str, AppName)] = &[
@@ -39,15 +42,21 @@ const APPS: &[(&str, AppName)] = &[
     ("tree", AppName::Tree),
 ];
 
+/// What a service of one's own is called where keys say whose they are.
+const OWN: &str = "own";
+/// Keys that the proxy before such a service goes by.
+const OF_PROXY: [&str; 2] = ["class", "criticality"];
+
 table! {
     /// What is measured.
     pub(super) struct TargetKeys as "Target" {
-        app: Option<AppName> = choice::<_, AppName>(APPS).wanted("arashi").shared(), "What it serves: web mail, a service with a quality knob, service times by a law, or several emulated services that call each other ([Several services](#several-services))";
+        app: Option<AppName> = choice::<_, AppName>(APPS).shared(), "What it serves: web mail, a service with a quality knob, service times by a law, or several emulated services that call each other ([Several services](#several-services))";
         arashi = keys_of::<ArashiKeys>("arashi");
         checksum = keys_of::<ChecksumKeys>("checksum");
         answer = keys_of::<AnswerKeys>("checksum, emulated");
         emulated = keys_of::<EmulatedKeys>("emulated");
         tree = keys_of::<TreeKeys>("tree");
+        own = keys_of::<OwnKeys>(OWN);
         pool = keys_of::<PoolKeys>("");
         stages = free::<BTreeMap<String, StageKeys>>(), "Stages that differ, by name: `{search: {workers: 1}}`";
         machines = free::<Vec<Policy>>(), "Pool sizing, batching, monitors (`lab policies`): `[thread-pool]`";
@@ -114,7 +123,16 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
     let fields = Fields::of_table::<TargetKeys>(node, "target", problems)?;
     let keys = TargetKeys::read(&fields);
     let stage_defaults = stage(&fields, &StageSpec::default());
-    let app = keys.app.and_then(|name| app(name, &fields, &stage_defaults));
+    let own = is_own(&fields);
+    match (fields.node("app"), own) {
+        (Some(_), true) => {
+            fields.problem("app", "a service of your own is no app of the lab's", "leave one of them out");
+        }
+        (None, false) => fields.missing("app", "arashi"),
+        _ => {}
+    }
+    let name = if own { Some(AppName::Own) } else { keys.app };
+    let app = name.and_then(|name| app(name, &fields, &stage_defaults));
     let graph = app.as_ref().map(AppPlan::graph);
     let known: Option<Vec<&str>> = graph.as_ref().map(|graph| graph.sized().collect());
     let mut stages = BTreeMap::new();
@@ -165,7 +183,7 @@ fn hosts(fields: &Fields<'_>, key: &str) -> Vec<String> {
 
 fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option<AppPlan> {
     // Keys of another app are slips, not silently ignored.
-    let (word, _) = APPS[name as usize];
+    let word = APPS.get(name as usize).map_or(OWN, |(word, _)| *word);
     let (own, others): (Vec<_>, Vec<_>) = TargetKeys::rows()
         .into_iter()
         .filter(|row| !row.of.is_empty())
@@ -173,6 +191,9 @@ fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option
     let own: Vec<_> = own.iter().map(|row| row.key).collect();
     for row in others.iter().filter(|row| fields.node(row.key).is_some()) {
         fields.problem(row.key, "does not belong to this app", format!("it has: {}", own.join(", ")));
+    }
+    if matches!(name, AppName::Own) {
+        not_of_own(fields, &own);
     }
     let answer_bytes = |usual| AnswerKeys::read(fields).answer.unwrap_or(usual);
     Some(match name {
@@ -183,7 +204,17 @@ fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option
         }
         AppName::Emulated => AppPlan::Emulated(emulated(fields, answer_bytes(1024))?),
         AppName::Tree => AppPlan::Tree(super::tree::tree(fields, stage_defaults)?),
+        AppName::Own => AppPlan::Own(own_service(fields)?),
     })
+}
+
+/// What a target of the lab's can be told, and a service of somebody else's cannot.
+fn not_of_own(fields: &Fields<'_>, own: &[&str]) {
+    let rows = TargetKeys::rows().into_iter().filter(|row| row.of.is_empty() && !OF_PROXY.contains(&row.key));
+    for row in rows.filter(|row| row.key != "app" && fields.node(row.key).is_some()) {
+        let hint = format!("a service of your own has: {}, {}", own.join(", "), OF_PROXY.join(", "));
+        fields.problem(row.key, "is for services of the lab's", hint);
+    }
 }
 
 fn arashi(fields: &Fields<'_>) -> ArashiPlan {

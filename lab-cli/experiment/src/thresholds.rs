@@ -42,9 +42,10 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
     let names = KnownNames {
         arms,
         phases: experiment.users.phases.iter().map(|p| (p.name.as_str(), p.duration.as_secs_f64())).collect(),
-        types: match experiment.users.model {
+        types: match &experiment.users.model {
             Model::Mail { .. } => REQUEST_TYPES.to_vec(),
-            Model::Url { .. } => vec!["request"],
+            Model::Url { requests, .. } if requests.is_empty() => vec!["request"],
+            Model::Url { requests, .. } => requests.iter().map(|request| request.name.as_str()).collect(),
         },
     };
     let (mut kept, mut aborts) = (Vec::new(), Vec::new());

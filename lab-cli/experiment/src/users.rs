@@ -15,6 +15,7 @@ use super::{
     fields::{Fields, join},
     keys::{Or, Table, by, choice, count, first_of, flag, free, keys_of, number, one_of, shapes, table, text, time},
     named_file,
+    paths::{PathsKey, paths},
     plan::{ClientPolicy, LoadStream, Model, PhasePlan, Rate, Recording, UsersPlan},
     policy::Policy,
     problem::Problems,
@@ -33,6 +34,7 @@ table! {
         model = free::<String>(), "`arashi` (figure 46 of the thesis), `url`, or the path of a user model; not needed with a `trace`";
         trace = free::<TraceKey>(), "Recorded sessions in place of drawn ones: a file, or `{file: mail.trace.zst, pace: clock, speed: 10, from: 60s, for: 5m, copies: 3, sample: 0.5}`; `pace` is `clock` or `sessions` ([traces](traces.md))";
         path = free::<String>().otherwise("/"), "url: what is asked for";
+        paths = free::<PathsKey>(), "url: several requests with their weights, in place of `path`: `[{name: list, path: /items, weight: 8}, {name: buy, method: POST, path: /buy, body: '{}', headers: {Content-Type: application/json}}]`, a file with such a list under `requests:`, a HAR file of a browser, or an access log of a web server (its GET requests)";
         previous_page: Option<PreviousPage> = choice::<_, String>(PREVIOUS_PAGE).otherwise("as in the trace that the model was fitted to, else literal"), "Where users go after a delete or refile: the very page, or the list";
         think = free::<Or<ZeroOrTime, PauseLaw>>().otherwise("the model's own, page by page or transition by transition"), "Pauses: `20ms`, `{exponential: 5s}`, `{uniform: {min, max}}`, `{lognormal: {median, sigma}}`";
         timeout: Duration = time(TIMES).or(Duration::from_secs(60)), "Longest wait for an answer";
@@ -217,10 +219,19 @@ fn model(fields: &Fields<'_>, previous_page: Option<PreviousPage>) -> Option<Mod
         if !path.starts_with('/') || path.contains(|c: char| c.is_whitespace() || c.is_control()) {
             fields.problem("path", format!("{path:?} is no path"), "it begins with / and has no spaces");
         }
-        return Some(Model::Url { path, think: think(fields).unwrap_or(Think::Constant(Duration::ZERO)) });
+        let requests = match fields.node("paths") {
+            Some(_) if fields.node("path").is_some() => {
+                fields.problem("path", "path and paths are two ways to say what is asked for", "keep one of them");
+                Vec::new()
+            }
+            Some(_) => paths(fields, "paths"),
+            None => Vec::new(),
+        };
+        let think = think(fields).unwrap_or(Think::Constant(Duration::ZERO));
+        return Some(Model::Url { path, requests, think });
     }
-    if fields.node("path").is_some() {
-        fields.problem("path", "belongs to model: url", "");
+    for key in ["path", "paths"].into_iter().filter(|key| fields.node(key).is_some()) {
+        fields.problem(key, "belongs to model: url", "");
     }
     let (mut model, file) = if name == "arashi" {
         (workloads::mail::arashi(), None)

@@ -1,5 +1,7 @@
 //! `lab calibrate`: measures a live target, and writes a plant file for virtual time.
 
+mod service;
+
 use std::{
     fs::File,
     io::Write,
@@ -54,6 +56,9 @@ pub fn calibrate(args: &args::CalibrateArgs) -> CommandResult {
         let taken = format!("{} is there already: name another file with -o", args.out.display());
         return Err(Failure::usage(taken));
     }
+    if let Some(own) = service::named(args)? {
+        return service::calibrate(&own, args);
+    }
     let experiments = targets(&args.targets)?;
     // Before this process keeps to one of them.
     let cores = available_parallelism().map_or(1, usize::from);
@@ -99,7 +104,7 @@ fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
         };
         for mut experiment in of_name {
             let app = |experiment: &Experiment| std::mem::discriminant(&experiment.target.app);
-            if matches!(experiment.target.app, AppPlan::Emulated(_) | AppPlan::Tree(_)) {
+            if matches!(experiment.target.app, AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_)) {
                 let why = format!("{name}: an emulated service takes the times that its experiment says");
                 return Err(Failure::usage(why));
             }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use experiment::{Changes, Experiment};
 
-use super::{print, read_experiment};
+use super::{own_service, print, read_experiment};
 use crate::{
     args,
     exit::{CommandResult, Failure},
@@ -34,8 +34,10 @@ fn line(file: &str, experiment: &Experiment) -> String {
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
     let all = experiment.cautions().into_iter().chain(experiment.live_cautions()).chain(experiment.too_few_blocks());
     let notes: String = all.map(|caution| format!("{file}: note: {caution}\n")).collect();
+    let whole = own_service::whole_time(experiment);
+    let whole = whole.map_or_else(String::new, |time| format!(", about {} in all", minutes(time)));
     format!(
-        "{file}: good: {} over {} phases, arms {}, {} of load\n{notes}",
+        "{file}: good: {} over {} phases, arms {}, {} of load{whole}\n{notes}",
         experiment.name,
         experiment.users.phases.len(),
         arms.join(", "),

@@ -245,6 +245,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u6
         flat_out: told.flat_out,
         kernel_backlog_declared: true,
         own_target: false,
+        foreign_service: false,
         headroom: None,
     };
     gates::stamp(&mut arm, &context);

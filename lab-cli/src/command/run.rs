@@ -14,7 +14,7 @@ use analysis::{
 };
 use experiment::{Changes, Experiment};
 
-use super::{print_as, read_experiment};
+use super::{own_service, print_as, read_experiment};
 use crate::{
     args::{self, Color, Output},
     exit::{CommandResult, End, Failure},
@@ -41,6 +41,9 @@ pub fn run(args: &args::RunArgs, color: Color) -> CommandResult {
 pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, color: Color) -> CommandResult {
     if let Some(only) = experiments.iter().find(|experiment| !args.virtual_time && experiment.virtual_only()) {
         return Err(Failure::usage(format!("{} runs in virtual time alone: add --virtual", only.name)));
+    }
+    for experiment in experiments {
+        own_service::may_run(experiment, args.virtual_time, &args.allow_host)?;
     }
     let cpus = Cpus::choose();
     if !args.virtual_time {

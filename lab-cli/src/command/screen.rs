@@ -17,7 +17,7 @@ use analysis::{
 use experiment::raw::MAX_BYTES;
 use traces::trace::Header;
 
-use super::{close, read_text, run::palette, trace};
+use super::{close, own_service, read_text, run::palette, trace};
 use crate::{
     args::Color,
     exit::{CommandResult, End, Failure},
@@ -80,6 +80,8 @@ fn run(
     touches: &Interventions,
 ) -> Result<(PathBuf, Duration), Failure> {
     let experiment = read_text(&order.text, &order.name, &order.changes)?;
+    // A host beyond this machine has to be typed: lab run --allow-host.
+    own_service::may_run(&experiment, order.virtual_time, &[])?;
     let cpus = Cpus::choose();
     let mut sinks = Sinks::default();
     let teller = teller.clone();

@@ -76,7 +76,7 @@ pub fn serve(args: &args::ServeArgs) -> CommandResult {
 
 /// The work knob, and where to run: a capacity is one of a single processor, the one that it was solved for on.
 fn work(experiment: &Experiment, scratch: &Scratch) -> Result<(f64, Cpus), Failure> {
-    let anywhere = Cpus { generator: None, target: None };
+    let anywhere = Cpus::anywhere();
     let AppPlan::Arashi(arashi) = &experiment.target.app else { return Ok((0.0, anywhere)) };
     let wanted = match arashi.work {
         Work::Operations(operations) => return Ok((operations, anywhere)),

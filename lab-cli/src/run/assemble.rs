@@ -94,7 +94,7 @@ fn parameters(policy: &PolicySpec) -> BTreeMap<String, Value> {
         let preset = entry.preset(&policy.settings).ok().flatten();
         all.extend(entry.rows(preset).into_iter().map(|row| (row.name.to_owned(), as_json(&row.default))));
         if let Ok(place) = entry.place(&policy.settings) {
-            all.insert("scope".to_owned(), Value::from(place.scope()));
+            all.insert("scope".to_owned(), Value::from(policy.place.unwrap_or(place).scope()));
         }
     }
     all.extend(policy.settings.iter().map(|(key, setting)| (key.clone(), setting_as_json(setting))));

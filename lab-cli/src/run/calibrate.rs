@@ -8,6 +8,7 @@ mod figures;
 mod file;
 mod load;
 mod plant;
+mod service;
 mod threads;
 
 use std::{path::Path, time::Duration};
@@ -36,6 +37,7 @@ use super::{
 pub use self::{
     file::{as_table, as_yaml, caution},
     plant::{PlantMeasurements, PlantRequest, measure},
+    service::{ServiceMeasurements, ServiceRequest, measure_service},
 };
 
 /// Users that keep the service busy.

@@ -38,7 +38,7 @@ use super::{
     live::{
         arm::{self, ArmTurn, tell},
         interventions::Interventions,
-        site::SiteSpec,
+        site::{OwnSite, SiteSpec},
         snapshot::Corpus,
         target::log_in,
     },
@@ -167,7 +167,7 @@ impl Run<'_> {
                 self.note("preparing mail (seconds the first time, then kept)")?;
                 Some(Corpus::prepare(&arashi.mail)?)
             }
-            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) => None,
+            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_) => None,
         };
         let capacity = match (&experiment.target.app, &corpus) {
             (AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }), Some(corpus)) => {
@@ -292,6 +292,11 @@ impl Run<'_> {
         let cpu = self.request.cpus.target;
         let site = match &experiment.target.app {
             AppPlan::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpu)),
+            AppPlan::Own(service) => {
+                let of = |_| resolve::proxy_spec(experiment, arm, "", seed, self.request.cpus.proxy);
+                let proxy = (!arm.direct).then_some(()).map(of);
+                SiteSpec::Own(Box::new(OwnSite { service: service.clone(), cpu, proxy }))
+            }
             _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu))),
         };
         let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
@@ -397,7 +402,8 @@ impl Run<'_> {
             closed: any_closed && !declared(Declared::ClosedOverload),
             flat_out: false,
             kernel_backlog_declared: arm.policy.works_at_accept() || declared(Declared::KernelBacklog),
-            own_target: true,
+            own_target: !arm.direct,
+            foreign_service: matches!(experiment.target.app, AppPlan::Own(_)),
             headroom: self.headroom,
         }
     }

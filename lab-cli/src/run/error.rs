@@ -22,6 +22,16 @@ pub enum RunFailure {
         /// What it said on standard error.
         last_words: String,
     },
+    /// A service that is not the lab's does not do what it is to do.
+    #[error("{name}: {cause}{}", of_its_output(.last_words))]
+    Service {
+        /// What it is called.
+        name: String,
+        /// What is wrong.
+        cause: String,
+        /// The last lines of its output.
+        last_words: String,
+    },
     /// An arm knows beforehand what only virtual time can tell.
     #[error("{arm} knows beforehand what only virtual time can tell: {remedy}")]
     Hindsight {
@@ -80,6 +90,14 @@ pub enum RunFailure {
     /// The results folder cannot be read or written.
     #[error(transparent)]
     Folder(#[from] FolderError),
+}
+
+fn of_its_output(last_words: &str) -> String {
+    let way_out = "start it by hand with the command of the experiment, and see that target.ready answers";
+    match last_words.trim() {
+        "" => format!("\n  it has said nothing; {way_out}"),
+        said => format!("\n  the last lines of its output:\n{said}\n  {way_out}"),
+    }
 }
 
 impl From<serde_json::Error> for RunFailure {

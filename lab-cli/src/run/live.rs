@@ -6,6 +6,7 @@ mod gauge_watch;
 pub(super) mod interventions;
 mod policy_reset;
 mod reports;
+pub(super) mod service;
 pub(super) mod site;
 pub(super) mod snapshot;
 pub(super) mod target;

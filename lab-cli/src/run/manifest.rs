@@ -100,8 +100,7 @@ arms: [none]
     #[test]
     fn times_are_plain_numbers_of_milliseconds() {
         let experiment = read(FILE, &Changes::default()).expect("it is sound");
-        let written =
-            manifest(&experiment, Mode::Live, None, &[], &[], &Cpus { generator: None, target: None }).expect("JSON");
+        let written = manifest(&experiment, Mode::Live, None, &[], &[], &Cpus::anywhere()).expect("JSON");
         let at = |path: &str| written.pointer(path).unwrap_or_else(|| panic!("{path} in {written:#}")).clone();
         let behaviour = "/experiment/users/behaviour";
         assert_eq!(at(&format!("{behaviour}/on_reject/backoff/cap")), 90_000.0);
@@ -115,7 +114,7 @@ arms: [none]
     /// `lab recheck` makes plans again from it.
     #[test]
     fn every_experiment_of_the_library_is_read_back_as_it_was_written() {
-        let cpus = Cpus { generator: None, target: None };
+        let cpus = Cpus::anywhere();
         for entry in experiment::Library::all() {
             let experiment = read(entry.text, &Changes::default()).expect("it is sound");
             let written = manifest(&experiment, Mode::Virtual, None, &[], &[], &cpus).expect("JSON");
@@ -137,8 +136,7 @@ arms: [none]
         let text = FILE.replace(emulated, "target: {app: arashi}");
         let text = text.replace("model: url", &format!("model: {}", path.display()));
         let experiment = read(&text, &Changes::default()).expect("it is sound");
-        let written =
-            manifest(&experiment, Mode::Live, None, &[], &[], &Cpus { generator: None, target: None }).expect("JSON");
+        let written = manifest(&experiment, Mode::Live, None, &[], &[], &Cpus::anywhere()).expect("JSON");
         assert_eq!(written.pointer("/experiment/users/model/mail/file"), Some(&Value::from("mine.yaml")));
         assert!(!written.to_string().contains(folder.path().to_str().expect("text")));
     }

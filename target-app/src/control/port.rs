@@ -7,11 +7,10 @@ use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
 
-use super::{Token, answer};
+use super::{Controlled, Token, answer};
 use crate::{
     clock::ServiceClock,
     edge::{Conn, Registry, Wire},
-    running::Running,
     spec::EdgeSpec,
 };
 
@@ -21,7 +20,7 @@ const TICK: Duration = Duration::from_millis(250);
 /// The state that the tasks of all connections share.
 #[derive(Debug)]
 pub(super) struct Port {
-    pub(super) running: Arc<Running>,
+    pub(super) running: Arc<dyn Controlled>,
     pub(super) token: Token,
     pub(super) limits: EdgeSpec,
     clock: ServiceClock,
@@ -29,8 +28,8 @@ pub(super) struct Port {
 }
 
 /// Serves the control port until the runtime ends.
-pub(crate) async fn serve(listener: tokio::net::TcpListener, running: Arc<Running>, token: Token) {
-    let clock = running.app().clock;
+pub(crate) async fn serve(listener: tokio::net::TcpListener, running: Arc<dyn Controlled>, token: Token) {
+    let clock = running.clock();
     let port = Arc::new(Port { running, token, limits: limits(), clock, registry: Arc::default() });
     tokio::join!(accept(&port, &listener), keep_deadlines(&port));
 }

@@ -21,6 +21,12 @@ pub struct Ready {
     /// The token of the control port, unless it was given in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Token>,
+    /// `http://address/metrics` of a proxy's metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<String>,
+    /// Who can reach a proxy that listens beyond loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<String>,
 }
 
 /// All gauges of one moment (`GET /gauges`).

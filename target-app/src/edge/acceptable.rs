@@ -9,10 +9,10 @@ const URI_BYTES: usize = 8 * 1024;
 
 /// The answer to an unacceptable request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fault {
-    pub(super) status: StatusCode,
+pub(crate) struct Fault {
+    pub(crate) status: StatusCode,
     /// True if the answer must list the methods.
-    pub(super) allow: bool,
+    pub(crate) allow: bool,
 }
 
 impl From<StatusCode> for Fault {
@@ -23,29 +23,50 @@ impl From<StatusCode> for Fault {
 
 /// The first fault, if there is one. `ambiguous`: the framing is ambiguous.
 pub(super) fn fault(head: &Parts, ambiguous: bool, limits: &EdgeSpec) -> Option<Fault> {
-    if ambiguous || !is_target(head) {
-        return Some(StatusCode::BAD_REQUEST.into());
-    }
-    // Gateways replace underscores by hyphens: a header could mean one thing to them and another here.
-    if head.headers.keys().any(|name| name.as_str().contains('_')) {
-        return Some(StatusCode::BAD_REQUEST.into());
-    }
-    let host = match host(head) {
-        Ok(host) => host,
-        Err(status) => return Some(status.into()),
-    };
-    // This is no proxy, whatever the target of the tunnel.
-    if head.method == Method::CONNECT {
-        return Some(Fault { status: StatusCode::METHOD_NOT_ALLOWED, allow: true });
-    }
-    let authority = match head.uri.authority().map(|authority| Host::of(authority.as_str())) {
-        Some(None) => return Some(StatusCode::BAD_REQUEST.into()),
-        Some(authority) => authority,
-        None => None,
+    let (host, authority) = match well_formed(head, ambiguous, false) {
+        Ok(hosts) => hosts,
+        Err(fault) => return Some(fault),
     };
     if !host.into_iter().chain(authority).all(|host| is_ours(host, limits)) {
         return Some(StatusCode::MISDIRECTED_REQUEST.into());
     }
+    over(head, limits)
+}
+
+/// The first fault of a request that is passed on, whose host is the service's own affair.
+pub(crate) fn fault_of_proxied(head: &Parts, ambiguous: bool, limits: &EdgeSpec, underscores: bool) -> Option<Fault> {
+    let fault = well_formed(head, ambiguous, underscores).err();
+    // What TRACE would show of a request includes what this proxy adds to it.
+    let trace = (head.method == Method::TRACE).then_some(Fault { status: StatusCode::METHOD_NOT_ALLOWED, allow: true });
+    fault.or(trace).or_else(|| over(head, limits))
+}
+
+/// The host, and that of the target where it has one.
+type Hosts<'a> = (Option<Host<'a>>, Option<Host<'a>>);
+
+/// Checks framing, target, names and hosts; `underscores`: names may have them.
+fn well_formed(head: &Parts, ambiguous: bool, underscores: bool) -> Result<Hosts<'_>, Fault> {
+    if ambiguous || !is_target(head) {
+        return Err(StatusCode::BAD_REQUEST.into());
+    }
+    // Gateways replace underscores by hyphens: a header could mean one thing to them and another here.
+    if !underscores && head.headers.keys().any(|name| name.as_str().contains('_')) {
+        return Err(StatusCode::BAD_REQUEST.into());
+    }
+    let host = host(head)?;
+    // No tunnels to anywhere, whatever the target.
+    if head.method == Method::CONNECT {
+        return Err(Fault { status: StatusCode::METHOD_NOT_ALLOWED, allow: true });
+    }
+    match head.uri.authority().map(|authority| Host::of(authority.as_str())) {
+        Some(None) => Err(StatusCode::BAD_REQUEST.into()),
+        Some(authority) => Ok((host, authority)),
+        None => Ok((host, None)),
+    }
+}
+
+/// The fault of a request over a limit.
+fn over(head: &Parts, limits: &EdgeSpec) -> Option<Fault> {
     if head.headers.len() > usize::try_from(limits.headers).unwrap_or(usize::MAX) {
         return Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.into());
     }
@@ -65,6 +86,8 @@ fn host(head: &Parts) -> Result<Option<Host<'_>>, StatusCode> {
     let host = match (hosts.next(), hosts.next()) {
         (Some(host), None) => Some(host),
         (None, _) if head.version < Version::HTTP_11 => None,
+        // HTTP/2 has it in the target.
+        (None, _) if head.version == Version::HTTP_2 && head.uri.authority().is_some() => None,
         _ => return Err(StatusCode::BAD_REQUEST),
     };
     let Some(host) = host else { return Ok(None) };

@@ -22,7 +22,7 @@ pub(super) fn completed(answer: &[u8]) -> Vec<u8> {
 }
 
 /// Sends the reason in the one write that fits, and closes.
-pub(super) fn turn_away(mut stream: &TcpStream) {
+pub(crate) fn turn_away(mut stream: &TcpStream) {
     let _ = stream.set_nonblocking(true);
     let _ = stream.write(CROWDED.as_bytes());
     let _ = stream.shutdown(Shutdown::Write);

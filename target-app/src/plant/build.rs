@@ -16,6 +16,7 @@ use super::{
     listener::Listener,
     mail::PlantMail,
     oracle::{self, Foresight},
+    own_service::PlantService,
     sites::{PlantSites, PlantStage},
     synthetic::{PlantChecksum, PlantEmulated},
     world::{Checks, Plant},
@@ -199,6 +200,9 @@ fn backend(spec: &TargetSpec, plan: &PlantPlan) -> Result<(Box<dyn Backend>, u32
         }
         App::Checksum(page) => (Box::new(PlantChecksum::new(costs, page)), costs.cores),
         App::Emulated(emulated) => {
+            if let Some(service) = &costs.service {
+                return Ok((Box::new(PlantService::new(service, seed)), service.servers));
+            }
             let EmulatedSpec { servers, discipline, .. } = *emulated;
             (Box::new(PlantEmulated { law: Law::of(emulated)?, servers, discipline, seed }), servers)
         }

@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 use workloads::sim::LinkSpec;
 
+use super::measured_service::MeasuredService;
+
 /// The costs of a plant: times in milliseconds of a whole core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -41,6 +43,9 @@ pub struct PlantSpec {
     pub slowdown: Vec<f64>,
     /// Costs by request type.
     pub types: BTreeMap<String, TypeCost>,
+    /// A service that is not the lab's, as it was measured from outside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<MeasuredService>,
 }
 
 /// The cost of a request of one type in addition to reading it, without extra operations.
@@ -110,6 +115,7 @@ impl Default for PlantSpec {
             writers: 1,
             slowdown: Vec::new(),
             types: BTreeMap::new(),
+            service: None,
         }
     }
 }
@@ -154,6 +160,9 @@ impl PlantSpec {
             if !(0.0..=1e9).contains(&size) {
                 return Err(PlantError::Number { what: what.to_owned(), wanted: "a size from 0 to 1e9" });
             }
+        }
+        if let Some(service) = &self.service {
+            service.check().map_err(|(what, wanted)| PlantError::Number { what, wanted })?;
         }
         if !(1..=1024).contains(&self.cores) {
             return Err(PlantError::Number { what: "cores".to_owned(), wanted: "a number from 1 to 1024" });

@@ -11,11 +11,7 @@ use controllers::{
     site::{Permit, Queued},
 };
 use http::{HeaderName, HeaderValue, Request, request::Parts};
-use workloads::{
-    background::HEALTH,
-    persona::{Call, Method},
-    sim::SimRequest,
-};
+use workloads::{background::HEALTH, persona::Call, sim::SimRequest};
 
 use super::cpu::Step;
 use crate::{calls::CallsResult, class::RequestFacts, ledger, service::Route};
@@ -97,7 +93,7 @@ impl PlannedAnswer {
 
 /// The head in the form that the live service would get, without what [`facts_of`] says beside it.
 pub(super) fn head_of(call: &Call) -> Parts {
-    let method = if call.method == Method::Post { http::Method::POST } else { http::Method::GET };
+    let method = http::Method::from_bytes(call.method.name().as_bytes()).unwrap_or_default();
     let mut head = Request::new(()).into_parts().0;
     head.method = method;
     head.uri = call.path.parse().unwrap_or_default();

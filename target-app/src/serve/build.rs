@@ -11,6 +11,7 @@ use crate::{
     class::Classification,
     clock::ServiceClock,
     control::{events::Events, reports::Reports},
+    edge::LEAST_HEAD_BYTES,
     graph::{Graph, Role},
     mail::{Arashi, ArashiSettings, SessionLimits},
     monitor::Monitors,
@@ -22,9 +23,6 @@ use crate::{
     synthetic::{Checksum, Emulated, Law},
     tree::TaskSpec,
 };
-
-/// hyper's smallest buffer.
-const LEAST_HEAD_BYTES: u32 = 8192;
 
 /// A built service that does not run yet.
 #[derive(Debug)]

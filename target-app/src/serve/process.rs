@@ -14,10 +14,10 @@ use tokio::{
 };
 
 use super::ServeError;
-use crate::{control, running::Running};
+use crate::control;
 
 /// Makes the kernel kill this process when its parent ends, however that ends.
-pub(super) fn die_with(parent: u32) -> Result<(), ServeError> {
+pub(crate) fn die_with(parent: u32) -> Result<(), ServeError> {
     let system = |errno: nix::Error| ServeError::System { what: "cannot be tied to the parent", source: errno.into() };
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(system)?;
     // The parent may have ended before this call, even before this process ran at all.
@@ -25,7 +25,7 @@ pub(super) fn die_with(parent: u32) -> Result<(), ServeError> {
 }
 
 /// Pins this thread, and with it every thread that it starts. No effect if no processors are named.
-pub(super) fn pin(cpus: &[usize]) -> Result<(), ServeError> {
+pub(crate) fn pin(cpus: &[usize]) -> Result<(), ServeError> {
     if cpus.is_empty() {
         return Ok(());
     }
@@ -36,7 +36,7 @@ pub(super) fn pin(cpus: &[usize]) -> Result<(), ServeError> {
 
 /// A runtime for the processors of this thread. On one processor threads would only take turns, so there the service
 /// runs on this thread alone; the database has threads of its own.
-pub(super) fn runtime() -> Result<Runtime, ServeError> {
+pub(crate) fn runtime() -> Result<Runtime, ServeError> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let mut builder = if processors == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     if processors > 1 {
@@ -48,7 +48,7 @@ pub(super) fn runtime() -> Result<Runtime, ServeError> {
 
 /// The signals that end a process.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(crate) struct Ends {
     terminate: unix::Signal,
     interrupt: unix::Signal,
     /// `None`: it is ignored, as `nohup` requires.
@@ -56,7 +56,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    pub(super) fn listen() -> Result<Self, ServeError> {
+    pub(crate) fn listen() -> Result<Self, ServeError> {
         let listen = |kind| {
             unix::signal(kind).map_err(|source| ServeError::System { what: "cannot listen for signals", source })
         };
@@ -64,7 +64,7 @@ impl Ends {
         Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())?, hang_up })
     }
 
-    pub(super) async fn told(&mut self) {
+    pub(crate) async fn told(&mut self) {
         let hang_up = async {
             match &mut self.hang_up {
                 Some(signal) => signal.recv().await,
@@ -88,15 +88,15 @@ fn ignores(signal: Signal) -> bool {
 
 /// The thread of the control port. It ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct ControlPort {
+pub(crate) struct ControlPort {
     end: Option<oneshot::Sender<()>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl ControlPort {
-    pub(super) fn open(
+    pub(crate) fn open(
         listener: std::net::TcpListener,
-        running: Arc<Running>,
+        running: Arc<dyn control::Controlled>,
         token: control::Token,
     ) -> Result<Self, ServeError> {
         let system = |source: io::Error| ServeError::System { what: "cannot open the control port", source };

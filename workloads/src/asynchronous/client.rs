@@ -6,7 +6,7 @@ use reqwest::{Method, Url, header, redirect};
 use crate::{
     host::{End, MEMORY_FOR_ANSWERS, RunError, RunOptions},
     http1::{Budget, FORM, Given, Http1Error, Limits},
-    persona::{Call, Connection, Method as PersonaMethod},
+    persona::{Call, Connection},
     plan::{LoadPlan, Users},
 };
 
@@ -115,7 +115,7 @@ impl ClientFactory {
     /// Sends a request and receives the answer.
     pub(super) async fn exchange(&self, client: &Client, call: &Call) -> Result<Received, Lost> {
         let Ok(url) = self.base.join(&call.path) else { return Err(End::Broken.into()) };
-        let method = if call.method == PersonaMethod::Get { Method::GET } else { Method::POST };
+        let Ok(method) = Method::from_bytes(call.method.name().as_bytes()) else { return Err(End::Broken.into()) };
         let mut request = client.request(method, url);
         for line in call.headers.lines() {
             if let Some((name, value)) = line.split_once(':') {

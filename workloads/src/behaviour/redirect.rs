@@ -65,7 +65,7 @@ pub fn onward(answer: &Answer<'_>, call: &Call, home: &Home, behaviour: &Behavio
         return Onward::Astray;
     }
     let connection = if call.connection == Connection::Fresh { Connection::Keep } else { call.connection };
-    let body = if method == Method::Post { call.body.clone() } else { None };
+    let body = if method != Method::Get { call.body.clone() } else { None };
     Onward::To(Box::new(Call { method, path, body, connection, ..call.clone() }), wait)
 }
 

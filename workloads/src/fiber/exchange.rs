@@ -203,7 +203,7 @@ impl HttpExchange {
 
     fn compose(&mut self, net: &Network, call: &Call, known: Option<Known>) {
         Outgoing {
-            method: if call.method == Method::Get { "GET" } else { "POST" },
+            method: call.method.name(),
             path: &call.path,
             host: &net.host,
             headers: &call.headers,

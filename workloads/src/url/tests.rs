@@ -14,6 +14,7 @@ fn users(path: &str) -> UrlUsers {
         method: "get".into(),
         headers: vec![("Accept".into(), "*/*".into())],
         body: None,
+        requests: Vec::new(),
         think: traces::Think::Constant(Duration::from_millis(20)),
         behaviour: Behaviour::default(),
         connections: ConnectionHabit::PerUser,
@@ -73,7 +74,7 @@ fn it_asks_thinks_and_asks_again() {
     let mut user = user(&users("/x?y=1"), Stay::Forever);
     let mut draws = Draws::new(1, 1);
     let Move::Send(call) = user.next(Reply::Start, Timestamp::ZERO, &mut draws).then else { panic!("it sends") };
-    assert_eq!((&*call.path, &*call.headers, call.method), ("/x?y=1", "Accept: */*\r\n", Method::Get));
+    assert_eq!((&*call.path, &*call.headers, call.method.name()), ("/x?y=1", "Accept: */*\r\n", "GET"));
     let turn = user.next(answer(200), Timestamp::from_millis(3), &mut draws);
     let think = Move::Think(Duration::from_millis(20), Pause::Thinking);
     assert_eq!(turn, Turn { ending: Ending::Served, then: think });
@@ -143,4 +144,48 @@ fn what_cannot_be_sent_is_refused_by_name() {
         let error = UrlCrowd::new(&users, &Marks::default(), testing::home()).expect_err("it is refused").to_string();
         assert!(error.contains(what), "{error}");
     }
+}
+
+fn request(name: &str, method: &str, path: &str, weight: f64) -> crate::plan::UrlRequest {
+    let (name, method, path) = (name.to_owned(), method.to_owned(), path.to_owned());
+    crate::plan::UrlRequest { name, weight, method, path, headers: Vec::new(), body: None }
+}
+
+#[test]
+fn requests_are_drawn_by_their_weights_and_have_their_own_type_method_and_lines() {
+    let mut order = request("order", "put", "/order", 1.0);
+    order.body = Some("{}".to_owned());
+    order.headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
+    let requests = vec![request("item", "GET", "/item/1", 2.0), request("item", "GET", "/item/2", 1.0), order];
+    let users = UrlUsers { requests, ..users("/never") };
+    let crowd = UrlCrowd::new(&users, &Marks::default(), testing::home()).expect("it can be sent");
+    assert_eq!(crowd.kinds(), ["item", "order"]);
+    let mut seen = std::collections::BTreeMap::new();
+    for number in 0..4000 {
+        let mut user = UrlUser::new(crowd.clone(), Class(0), Stay::OneRequest);
+        let Move::Send(call) = user.next(Reply::Start, Timestamp::ZERO, &mut Draws::new(1, number)).then else {
+            panic!("it sends")
+        };
+        let key = (call.kind.0, call.method.name(), call.path.to_string(), call.body.is_some());
+        *seen.entry(key).or_insert(0) += 1;
+        if call.kind.0 == 1 {
+            assert_eq!(&*call.headers, "Accept: */*\r\nContent-Type: application/json\r\n");
+        }
+    }
+    let count = |kind, method, path: &str, body| seen[&(kind, method, path.to_owned(), body)];
+    assert!((1850..2150).contains(&count(0, "GET", "/item/1", false)), "{seen:?}");
+    assert!((870..1130).contains(&count(0, "GET", "/item/2", false)), "{seen:?}");
+    assert!((870..1130).contains(&count(1, "PUT", "/order", true)), "{seen:?}");
+    assert_eq!(seen.len(), 3);
+}
+
+#[test]
+fn requests_that_cannot_be_sent_are_named() {
+    let refused = |request: crate::plan::UrlRequest| {
+        let users = UrlUsers { requests: vec![request], ..users("/") };
+        UrlCrowd::new(&users, &Marks::default(), testing::home()).expect_err("it cannot be sent").to_string()
+    };
+    assert!(refused(request("a", "BREW", "/", 1.0)).contains("GET, POST, PUT, PATCH, DELETE"));
+    assert!(refused(request("a", "GET", "no slash", 1.0)).contains("no slash"));
+    assert!(refused(request("a", "GET", "/", 0.0)).contains("over 0"));
 }

@@ -75,6 +75,10 @@ pub struct Context {
     pub kernel_backlog_declared: bool,
     /// The target is ours and has a ledger of its own. False for `lab load` on a foreign service.
     pub own_target: bool,
+    /// The service is not the lab's. It has a listen queue of its own: what overflows there is what it does under load, and the
+    /// kernel does not tell it from what overflows before the lab's proxy. And the proxy may share the generator's core.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign_service: bool,
     /// What the generator can do here; `None` where it was not measured: in virtual time, and for `lab load`.
     pub headroom: Option<Headroom>,
 }

@@ -22,6 +22,7 @@ mod facts;
 mod figures;
 mod gates;
 mod measures;
+mod processes;
 mod tables;
 
 const STYLE: &str = include_str!("html/style.css");
@@ -58,6 +59,7 @@ pub fn document(run: &Whole) -> String {
                     (figures::time_lines(run))
                     (tables::phases(run))
                     (behind::table(run))
+                    (processes::table(run))
                     (tables::types(run))
                     (measures::section(run))
                     (tables::ledgers(run))

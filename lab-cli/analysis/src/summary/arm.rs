@@ -6,7 +6,9 @@ use measure::{Offered, Replayed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Conditions, GateFinding, Generator, Joined, Kernel, Measured, PhaseSummary, Server, Touched, Validity};
+use super::{
+    Conditions, GateFinding, Generator, Joined, Kernel, Measured, PhaseSummary, Server, ServiceUse, Touched, Validity,
+};
 
 /// One policy's turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +47,9 @@ pub struct Arm {
     /// What the service itself counted.
     #[serde(default)]
     pub server: Option<Server>,
+    /// Of a service that is not the lab's: what its processes and the proxy's used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceUse>,
     /// The requests of both sides, joined; `None` where they carried no numbers, or too many had no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<Joined>,

@@ -95,6 +95,31 @@ pub struct Server {
     pub services: Vec<ServiceTotals>,
 }
 
+/// What the processes of a service that is not the lab's used while an arm ran, read from outside, and what the lab's proxy
+/// before it did.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ServiceUse {
+    /// CPU used by the service's processes, as a share of a core; `None`: unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<f64>,
+    /// The most resident memory that was seen, in millions of bytes; `None`: unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_mb: Option<f64>,
+    /// The core that it was kept to; `None`: any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core: Option<usize>,
+    /// Why its CPU and memory are unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+    /// CPU used by the proxy, as a share of a core; `None`: users went past it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_cpu: Option<f64>,
+    /// The core that the proxy was kept to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy_core: Option<usize>,
+}
+
 /// What the kernel counted while the arm ran (differences of `/proc/net/netstat`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -29,6 +29,9 @@ pub struct ArmPlan {
     pub calls: CallChanges,
     /// The service of this arm, where it is another than that of the experiment.
     pub own_target: Option<Box<OwnTarget>>,
+    /// Users go to the service itself, past the lab's proxy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub direct: bool,
 }
 
 /// A service as one arm changes it.
@@ -53,6 +56,7 @@ impl ArmPlan {
             services: BTreeMap::new(),
             calls: CallChanges::default(),
             own_target: None,
+            direct: false,
         }
     }
 

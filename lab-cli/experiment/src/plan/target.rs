@@ -11,7 +11,7 @@ use target_app::{
     synthetic::{Checksum, Emulated},
 };
 
-use super::Tree;
+use super::{OwnService, Tree};
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,8 @@ pub enum AppPlan {
     Emulated(EmulatedSpec),
     /// Several services with emulated service times that call each other.
     Tree(Tree),
+    /// A service that is not the lab's, behind the lab's proxy.
+    Own(OwnService),
 }
 
 /// The web-mail service.
@@ -122,7 +124,8 @@ impl AppPlan {
             Self::Arashi(_) => target_app::mail::Arashi::stage_graph(),
             Self::Checksum(_) => Checksum::stage_graph(),
             // Every service of a tree has the same stages.
-            Self::Emulated(_) | Self::Tree(_) => Emulated::stage_graph(),
+            // One that is not the lab's shows nothing of itself: to policies it is one stage.
+            Self::Emulated(_) | Self::Tree(_) | Self::Own(_) => Emulated::stage_graph(),
         }
     }
 }

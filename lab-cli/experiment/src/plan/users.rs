@@ -2,10 +2,11 @@
 
 use std::{ops::Range, path::PathBuf, time::Duration};
 
+use analysis::sha256;
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
     background::BackgroundRole,
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, PreviousPage},
+    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, PreviousPage, UrlRequest},
 };
 
 use super::{ClientPolicy, Recording};
@@ -54,10 +55,13 @@ pub enum Model {
         /// What "the previous page" means.
         previous_page: PreviousPage,
     },
-    /// Ask for one URL.
+    /// Ask for one URL, or for one of several.
     Url {
         /// Path and query.
         path: String,
+        /// What is drawn from; empty: `path` is the only one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "without_contents")]
+        requests: Vec<UrlRequest>,
         /// Pause after an answer.
         think: traces::Think,
     },
@@ -193,6 +197,27 @@ impl Rate {
             Self::OfCapacity(times) => times * capacity.unwrap_or(0.0),
         }
     }
+}
+
+/// What stands in a manifest for a header's value or a body: whether it is the same in two runs can be seen, what it is cannot.
+const DIGEST: &str = "sha256:";
+
+/// The same requests without what may be nobody's business; those of a manifest stay as they are.
+pub fn concealed(requests: &[UrlRequest]) -> Vec<UrlRequest> {
+    let hide = |text: &String| match text.starts_with(DIGEST) {
+        true => text.clone(),
+        false => format!("{DIGEST}{}", sha256::of(text.as_bytes())),
+    };
+    let one = |request: &UrlRequest| UrlRequest {
+        headers: request.headers.iter().map(|(name, value)| (name.clone(), hide(value))).collect(),
+        body: request.body.as_ref().map(hide),
+        ..request.clone()
+    };
+    requests.iter().map(one).collect()
+}
+
+fn without_contents<S: Serializer>(requests: &[UrlRequest], serializer: S) -> Result<S::Ok, S::Error> {
+    concealed(requests).serialize(serializer)
 }
 
 fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -12,13 +12,21 @@ pub struct Cpus {
     pub generator: Option<usize>,
     /// For the target; the same if there is no other.
     pub target: Option<usize>,
+    /// For the proxy before a service of one's own: the generator's, unless there is a third.
+    pub proxy: Option<usize>,
 }
 
 impl Cpus {
     /// The first two that this process may use.
     pub fn choose() -> Self {
         let allowed = allowed();
-        Self { generator: allowed.first().copied(), target: allowed.get(1).or(allowed.first()).copied() }
+        let (generator, target) = (allowed.first().copied(), allowed.get(1).or(allowed.first()).copied());
+        Self { generator, target, proxy: allowed.get(2).copied().or(generator) }
+    }
+
+    /// None in particular.
+    pub fn anywhere() -> Self {
+        Self { generator: None, target: None, proxy: None }
     }
 
     /// Do both share one?
@@ -35,7 +43,7 @@ impl Cpus {
 }
 
 /// Keeps this thread to that processor; false if it may not go there.
-pub(super) fn pin_this_thread(cpu: usize) -> bool {
+pub fn pin_this_thread(cpu: usize) -> bool {
     let mut set = CpuSet::new();
     set.set(cpu).is_ok() && sched_setaffinity(Pid::from_raw(0), &set).is_ok()
 }

@@ -20,6 +20,7 @@ use super::{
     gauge_watch::GaugeWatch,
     interventions::{Hands, Interventions, Reach},
     policy_reset::PolicyResets,
+    service::use_meter::Used,
     site::{Controls, LiveSite, SiteSpec},
     target::log_in,
 };
@@ -67,13 +68,14 @@ pub fn run(
     tell(&ArmRecorder::started(turn.arm, turn.block), folder, sinks)?;
     let site = LiveSite::start(&turn.site, &log_in(folder.path()))?;
     let plan = plan(site.users_go_to.clone());
-    let before = Before { gauges: site.controls().gauges()?, kernel: Counters::read() };
+    let before = Before { gauges: site.controls().gauges()?, kernel: Counters::read(), used: Used::now(&site) };
     let flag = stop.fresh_flag();
     let commands = UserCommands::default();
     let observers = Observers::begin(turn, site.controls(), &plan, folder.path(), &commands)?;
     let seconds = Seconds::new(&turn.arm.label, turn.block, &plan);
     let recorder = ArmRecorder::new(turn.arm, turn.block, &plan, seconds, turn.watches);
     let mut recording = Recording {
+        turn,
         site,
         observers,
         recorder,
@@ -96,6 +98,7 @@ pub fn run(
 struct Before {
     gauges: Gauges,
     kernel: Counters,
+    used: Used,
 }
 
 /// What looks at an arm while it runs, or acts on it; each on a thread of its own, or as seconds come.
@@ -136,6 +139,7 @@ impl Observers {
 
 /// An arm that is under way.
 struct Recording<'a> {
+    turn: &'a ArmTurn<'a>,
     site: LiveSite,
     observers: Observers,
     recorder: ArmRecorder<'a>,
@@ -202,7 +206,7 @@ impl Recording<'_> {
 
     /// The load is over: what both sides counted, and the end of the target.
     fn end(self, report: Report, client: Option<summary::Client>, before: &Before) -> Result<Ended, RunFailure> {
-        let Self { mut site, observers, recorder, folder, sinks, timeline, mut touches, failed, died, .. } = self;
+        let Self { turn, mut site, observers, recorder, folder, sinks, timeline, mut touches, failed, died, .. } = self;
         let Observers { gauges, resets, hands, noise, speed, .. } = observers;
         let conditions = noise.end(&report, &site.pids(), gauges.longest_silence());
         if let Some(failure) = failed {
@@ -210,7 +214,7 @@ impl Recording<'_> {
         }
         // Several services without one of them are another experiment: what is left of it is ended as it is dropped.
         if let Some(died) = died.or_else(|| site.has_died()) {
-            return Err(RunFailure::Target(format!("{died} during the run")));
+            return Err(site.failure_of(&died));
         }
         for event in hands.end() {
             touches.extend(event.touched());
@@ -223,11 +227,12 @@ impl Recording<'_> {
         }
         drop((speed, gauges));
         // A target that has died leaves the arm without its ledger, which makes it INVALID: what clients saw is kept.
-        let seen = settled(site.controls());
-        if let Err(failure) = &seen {
+        let seen = if turn.arm.direct { None } else { Some(settled(site.controls())) };
+        if let Some(Err(failure)) = &seen {
             tell(&LiveEvent::Note { text: failure.to_string() }, folder, sinks)?;
         }
-        let seen = seen.ok();
+        let service = before.used.until_now(&site, turn.cpus);
+        let seen = seen.and_then(Result::ok);
         let joined = report.numbers.as_ref().zip(seen.as_ref()).and_then(|(numbers, (_, read, _))| join(numbers, read));
         let (seen, joined) = balancers::with(&report.turned_back, seen, joined);
         let server = seen.map(|(last, read, services)| summary::Server {
@@ -239,6 +244,7 @@ impl Recording<'_> {
             client,
             conditions,
             server,
+            service,
             requests: joined,
             renewal_failed,
             touches,

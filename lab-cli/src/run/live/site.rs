@@ -1,14 +1,21 @@
 //! What an arm runs against: one target, or every task of several services as a process of its own.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::PoisonError};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::Path,
+    sync::{Arc, PoisonError},
+};
 
 use analysis::summary;
 use controllers::{catalogue::PolicySpec, seed_for};
+use experiment::plan::OwnService;
 use target_app::{
     control::{
         client::{ControlClient, ControlError},
         wire::{Gauges, ReadRequests},
     },
+    proxy::ProxySpec,
     spec::TargetSpec,
     tree::{CalleeSpec, ServiceSpec, TaskSpec, TreeSpec, balancer_of, books_of, gauges_of, requests_of},
 };
@@ -16,6 +23,7 @@ use workloads::plan;
 
 use super::{
     reports::{SharedGauges, carry},
+    service::{self, RunningService, ServiceMeter},
     target::{TargetProcess, destination},
 };
 use crate::run::{RunFailure, assemble};
@@ -27,6 +35,19 @@ pub enum SiteSpec {
     One(Box<TargetSpec>),
     /// Several services.
     Many(TreeSpec),
+    /// A service that is not the lab's.
+    Own(Box<OwnSite>),
+}
+
+/// A service that is not the lab's, and the proxy before it.
+#[derive(Debug)]
+pub struct OwnSite {
+    /// The service.
+    pub service: OwnService,
+    /// The processor that it is kept to.
+    pub cpu: Option<usize>,
+    /// The proxy, but for the service's URL; `None`: users go to the service itself.
+    pub proxy: Option<ProxySpec>,
 }
 
 /// What runs. Killed and reaped when dropped.
@@ -34,6 +55,8 @@ pub enum SiteSpec {
 pub struct LiveSite {
     /// Callers before those that they call, each with its name.
     targets: Vec<(String, TargetProcess)>,
+    /// A service that is not the lab's. It is ended after the proxy.
+    service: Option<RunningService>,
     controls: Controls,
     /// Where users go.
     pub users_go_to: plan::Target,
@@ -45,6 +68,8 @@ pub struct Controls {
     services: Vec<Service>,
     /// What can be seen of machines beside all services.
     beside: SharedGauges,
+    /// Sees the processes of a service that is not the lab's.
+    meter: Option<Arc<ServiceMeter>>,
 }
 
 #[derive(Debug, Clone)]
@@ -84,10 +109,11 @@ impl LiveSite {
                 let users_go_to = destination(&target.ready)?;
                 let service = Service { name: String::new(), tasks: vec![task], capped: false };
                 let targets = vec![("the target".to_owned(), target)];
-                let controls = Controls { services: vec![service], beside: SharedGauges::default() };
-                Ok(Self { targets, controls, users_go_to })
+                let controls = Controls { services: vec![service], ..Controls::default() };
+                Ok(Self { targets, service: None, controls, users_go_to })
             }
             SiteSpec::Many(spec) => many(spec, log),
+            SiteSpec::Own(spec) => own(spec, log),
         }
     }
 
@@ -98,16 +124,44 @@ impl LiveSite {
 
     /// Its processes.
     pub fn pids(&self) -> Vec<u32> {
-        self.targets.iter().map(|(_, target)| target.ready.pid).collect()
+        let of_service = self.service.iter().flat_map(RunningService::pids);
+        self.targets.iter().map(|(_, target)| target.ready.pid).chain(of_service).collect()
     }
 
     /// The first of several processes that has ended by itself, in words. One target may die without this: it is seen
     /// by its ledger, which is missing.
     pub fn has_died(&mut self) -> Option<String> {
+        if let Some(service) = &mut self.service {
+            return service.has_ended();
+        }
         if self.targets.len() == 1 {
             return None;
         }
         self.targets.iter_mut().find_map(|(name, target)| Some(format!("{name} {}", target.has_ended()?)))
+    }
+
+    /// The failure that the end of a service is, with the last words of one that is not the lab's.
+    pub fn failure_of(&mut self, died: &str) -> RunFailure {
+        match &mut self.service {
+            Some(service) => service.failed(format!("it ended during the run ({died})")),
+            None => RunFailure::Target(format!("{died} during the run")),
+        }
+    }
+
+    /// The proxy before a service that is not the lab's.
+    pub fn proxy_pid(&self) -> Option<u32> {
+        self.service.as_ref()?;
+        self.targets.first().map(|(_, proxy)| proxy.ready.pid)
+    }
+
+    /// Whether the lab has started such a service itself, and keeps it to a processor.
+    pub fn is_ours(&self) -> bool {
+        self.service.as_ref().is_some_and(RunningService::is_ours)
+    }
+
+    /// What sees the processes of such a service.
+    pub fn meter(&self) -> Option<&ServiceMeter> {
+        self.controls.meter.as_deref()
     }
 
     /// Drains all and reaps them, callers first. The first failure is told; whatever does not end is killed.
@@ -115,6 +169,28 @@ impl LiveSite {
         let ended: Vec<_> = self.targets.into_iter().map(|(_, target)| target.stop()).collect();
         ended.into_iter().collect()
     }
+}
+
+/// Starts a service that is not the lab's, and the proxy before it once it takes requests. What the proxy says goes to `log`, and
+/// what the service says beside it.
+fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
+    let folder = log.parent().unwrap_or(Path::new("."));
+    let service = RunningService::start(&spec.service, spec.cpu, &service::log_in(folder))?;
+    let meter = Some(Arc::clone(service.meter()));
+    let host = service.url.trim_start_matches("http://").to_owned();
+    let (mut targets, mut services) = (Vec::new(), Vec::new());
+    let mut users_go_to = plan::Target { host, ..plan::Target::at(service.address) };
+    if let Some(proxy) = &spec.proxy {
+        let proxy = ProxySpec { to: vec![service.url.clone()], ..proxy.clone() };
+        let policy = proxy.policy.clone();
+        let process = TargetProcess::start_proxy(proxy, log)?;
+        let task = Task { control: process.control.clone(), policy };
+        users_go_to = destination(&process.ready)?;
+        services.push(Service { name: String::new(), tasks: vec![task], capped: false });
+        targets.push(("the proxy".to_owned(), process));
+    }
+    let controls = Controls { services, meter, ..Controls::default() };
+    Ok(LiveSite { targets, service: Some(service), controls, users_go_to })
 }
 
 /// Starts services in the order in which they can be called: the last ones first.
@@ -165,7 +241,8 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<LiveSite, RunFailure> {
     let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
     let ports = services.iter().flat_map(|service: &Service| &service.tasks).map(|task| task.control.clone());
     let beside = if spec.machines.is_empty() { SharedGauges::default() } else { carry(spec, ports.collect())? };
-    Ok(LiveSite { targets, controls: Controls { services, beside }, users_go_to })
+    let controls = Controls { services, beside, meter: None };
+    Ok(LiveSite { targets, service: None, controls, users_go_to })
 }
 
 /// A task as in virtual time: the same seed, and slow if it is one of the first.
@@ -197,7 +274,11 @@ impl Controls {
     /// Everything that can be read now, under the names that several services have in virtual time too.
     pub fn gauges(&self) -> Result<Gauges, ControlError> {
         match &self.services[..] {
-            [Service { name, tasks, .. }] if name.is_empty() => tasks[0].control.gauges(),
+            [Service { name, tasks, .. }] if name.is_empty() => {
+                let gauges = tasks[0].control.gauges()?;
+                Ok(self.meter.as_ref().map_or_else(|| gauges.clone(), |meter| meter.over(gauges.clone())))
+            }
+            [] if self.meter.is_some() => Ok(self.meter.as_ref().map(|meter| meter.alone()).unwrap_or_default()),
             _ => {
                 let shown = self.shown()?;
                 let services: Vec<_> = shown.iter().map(|(name, tasks)| (*name, tasks.clone())).collect();

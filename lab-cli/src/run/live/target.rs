@@ -10,8 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde::Serialize;
 use target_app::{
     control::{client::ControlClient, wire::Ready},
+    proxy::ProxySpec,
     tree::TaskSpec,
 };
 
@@ -37,6 +39,17 @@ impl TargetProcess {
     /// Starts one, which ends when this process does, and waits until it takes requests. What it says goes to `log`.
     pub fn start(mut task: TaskSpec, log: &Path) -> Result<Self, RunFailure> {
         task.target.die_with = Some(std::process::id());
+        Self::start_as(&["serve", "--spec-stdin"], &task, log)
+    }
+
+    /// Starts a proxy, in the same way.
+    pub fn start_proxy(mut spec: ProxySpec, log: &Path) -> Result<Self, RunFailure> {
+        spec.die_with = Some(std::process::id());
+        Self::start_as(&["proxy", "--json", "--config", "-"], &spec, log)
+    }
+
+    /// Starts this program with these arguments, and `spec` on standard input.
+    fn start_as(arguments: &[&str], spec: &impl Serialize, log: &Path) -> Result<Self, RunFailure> {
         let start = |what: &str| {
             let cause = what.to_owned();
             move |error: std::io::Error| RunFailure::TargetStart {
@@ -47,13 +60,13 @@ impl TargetProcess {
         let program = std::env::current_exe().map_err(start("this program's own path"))?;
         let log_file = File::options().create(true).append(true).open(log).map_err(RunFailure::at(log))?;
         let mut command = Command::new(program);
-        command.args(["serve", "--spec-stdin"]);
+        command.args(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log_file);
         // Ctrl-C on a terminal goes to a whole process group: the target's end is the lab's to decide.
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(start("starting it"))?;
         let told = match child.stdin.take() {
-            Some(mut input) => input.write_all(&serde_json::to_vec(&task)?),
+            Some(mut input) => input.write_all(&serde_json::to_vec(spec)?),
             None => Ok(()),
         };
         let ready = told

@@ -37,10 +37,10 @@ impl VirtualSetup {
         let accounts = resolve::accounts(&experiment.target.app);
         let folders = match &experiment.target.app {
             AppPlan::Arashi(arashi) => arashi.mail.corpus().folders(),
-            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) => Vec::new(),
+            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_) => Vec::new(),
         };
         let simulation = &experiment.simulation;
-        let emulated = matches!(experiment.target.app, AppPlan::Emulated(_));
+        let emulated = matches!(experiment.target.app, AppPlan::Emulated(_) | AppPlan::Own(_));
         let plan = PlantPlan {
             costs: if emulated { simulation.emulated_costs() } else { simulation.costs.clone() },
             wire: emulated,
@@ -95,6 +95,12 @@ impl VirtualSetup {
     /// # Errors
     /// What a run of the arm would fail with at its start.
     pub fn can_start(&self, experiment: &Experiment, arm: &ArmPlan) -> Result<(), RunFailure> {
+        if matches!(experiment.target.app, AppPlan::Own(_)) && self.plan.costs.service.is_none() {
+            // Nothing is known of what its requests cost: a live run needs no plant.
+            let plan = resolve::load_plan(experiment, arm, &self.accounts, nowhere(), experiment.seed, None);
+            Crowd::new(&plan).map_err(workloads::RunError::from)?;
+            return Ok(());
+        }
         let (plan, _) = self.set_up(experiment, arm, experiment.seed, None)?;
         Crowd::new(&plan).map_err(workloads::RunError::from)?;
         Ok(())

@@ -96,7 +96,7 @@ impl Setup {
             editing: None,
             refused: None,
             // Seconds first: who wants the real thing presses one key.
-            virtual_time: true,
+            virtual_time: !has_no_plant(experiment),
             only_virtual,
             repeat: experiment.repeat,
         }
@@ -262,9 +262,20 @@ impl Candidate {
     }
 }
 
+/// Nothing is known of what requests cost a service of one's own: there is nothing to simulate.
+fn has_no_plant(experiment: &Experiment) -> bool {
+    matches!(experiment.target.app, AppPlan::Own(_)) && experiment.simulation.costs.service.is_none()
+}
+
 /// A policy that can sit in this target.
 fn fits(entry: &Entry, experiment: &Experiment) -> bool {
-    let in_target = entry.places.iter().any(|place| matches!(place, Place::Accept | Place::Single | Place::Stage));
+    let before = matches!(experiment.target.app, AppPlan::Own(_));
+    let in_target = entry.places.iter().any(|place| match place {
+        Place::Single => true,
+        Place::Accept | Place::Stage => !before,
+        Place::Proxy => before,
+        Place::Client => false,
+    });
     entry.is_policy() && in_target && !matches!(experiment.target.app, AppPlan::Tree(_))
 }
 

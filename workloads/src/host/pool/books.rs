@@ -37,7 +37,7 @@ struct Shortages {
 impl Books {
     pub(super) fn new(plan: &LoadPlan, crowd: &Crowd, numbered: bool) -> Self {
         Self {
-            recorder: Recorder::new(plan.for_recorder(), crowd.kinds()),
+            recorder: Recorder::new(plan.for_recorder(), &crowd.kinds()),
             numbers: numbered.then(Numbers::default),
             turned_back: BTreeMap::new(),
             background: 0,

@@ -191,7 +191,7 @@ pub(super) const BACKLOG: ValidityGate = ValidityGate {
 
 fn kernel(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     let dropped = arm.kernel.dropped();
-    if dropped > 0 && !context.kernel_backlog_declared {
+    if dropped > 0 && !context.kernel_backlog_declared && !context.foreign_service {
         reasons.invalid(
             format!("{dropped} connections dropped by a full queue in the kernel"),
             "0, unless the policy works at accept",

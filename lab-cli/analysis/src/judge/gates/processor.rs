@@ -51,8 +51,10 @@ fn crowded(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     }
     let (added, median) = (added_ms(arm, context), median_ms(arm));
     let share = median.map_or(0.0, |median| added / median);
+    // The lab's own proxy shares the core with the sender, in all arms alike: what it adds is held against the objective, as LAG is.
+    let share_that_counts = if context.foreign_service { added / context.objective.response_time_ms } else { share };
     let is_late = !context.flat_out && !keeps_to_the_plan(arm, context);
-    let spoils = generator.crowded > RUN_QUEUE && (share > CROWDED_EFFECT || is_late);
+    let spoils = generator.crowded > RUN_QUEUE && (share_that_counts > CROWDED_EFFECT || is_late);
     let effect = match median {
         Some(median) => {
             format!("this adds up to {added:.2} ms to the median of {median:.2} ms ({:.1} %)", share * 100.0)

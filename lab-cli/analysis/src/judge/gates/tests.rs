@@ -15,6 +15,7 @@ fn context() -> Context {
         flat_out: false,
         kernel_backlog_declared: false,
         own_target: true,
+        foreign_service: false,
         headroom: None,
     }
 }

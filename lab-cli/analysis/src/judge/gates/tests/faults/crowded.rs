@@ -66,3 +66,18 @@ fn a_crowded_sender_is_told_in_plain_words() {
         "1 % of the time; INVALID only if it is over 1 % with the allowance too, and over 5 % is added to the median"
     );
 }
+
+/// It has the sender's core too, where there is no third.
+#[test]
+fn beside_the_labs_own_proxy_waits_are_held_against_the_objective() {
+    let judged = |objective_ms: f64, foreign_service: bool| {
+        let (mut arm, mut context) = (sound(), Context { foreign_service, ..context() });
+        crowded_by(&mut arm, 5.0, 0.0);
+        context.objective.response_time_ms = objective_ms;
+        codes(&arm, &context)
+    };
+    let of = |verdict| [("CROWDED".to_owned(), verdict)];
+    assert_eq!(judged(500.0, true), of(Warn));
+    assert_eq!(judged(500.0, false), of(Invalid));
+    assert_eq!(judged(150.0, true), of(Invalid));
+}

@@ -1,0 +1,77 @@
+//! Arms on a service of one's own: policies sit at the lab's proxy before it, or on the users' side.
+
+use controllers::{
+    Catalogue, Entry, Place as Seat,
+    catalogue::{PolicySpec, Setting},
+};
+use workloads::plan::ClientScope;
+
+use super::{
+    fields::join,
+    plan::{ArmPlan, ClientPolicy},
+    policy::{place_of_key, resolved},
+    problem::Problems,
+    raw::Node,
+};
+
+/// Where such an arm's policy may be.
+const WORDS: &str = "scope: proxy (the default), or scope: client";
+
+/// Puts a checked policy into its place. `node`, `settings`: the arm as written.
+pub fn seated(arm: &mut ArmPlan, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) {
+    let Some(entry) = Catalogue::find(&arm.policy.name) else { return };
+    let scope_path = join(path, "scope");
+    let place = settings.and_then(|settings| place_of_key(settings, "scope")).unwrap_or(&node.place);
+    if arm.own_target.take().is_some() {
+        let hint = "start it with other settings in an experiment of its own, and lab compare both runs";
+        problems.add(&node.place, &join(path, "target"), "the lab cannot change a service of your own", hint);
+    }
+    let word = match (arm.policy.settings.remove("scope"), arm.policy.place.take()) {
+        (Some(Setting::Text(word)), _) => word,
+        (Some(_), _) => "?".to_owned(),
+        (None, Some(seat)) => seat.scope().to_owned(),
+        (None, None) => "proxy".to_owned(),
+    };
+    match word.as_str() {
+        "client" => on_clients(arm, entry, &scope_path, place, problems),
+        "proxy" | "single" if before_services(entry) => arm.policy.place = Some(Seat::Proxy),
+        "proxy" | "single" => {
+            let places: Vec<_> = entry.places.iter().map(|place| place.scope()).collect();
+            let message = format!("{} does not sit before a whole service, but at: {}", entry.name, places.join(", "));
+            problems.add(
+                place,
+                &scope_path,
+                message,
+                "lab policies shows which do: proxy or single is among their places",
+            );
+        }
+        _ => problems.add(place, &scope_path, format!("a service of your own has no place {word:?}"), WORDS),
+    }
+    if arm.direct && arm.policy.name != "none" {
+        let hint = "write none: {as: direct, direct: true}";
+        problems.add(&node.place, &join(path, "direct"), "past the proxy nobody decides", hint);
+    }
+    // Reports of usage and quotas are carried between the services of a tree alone.
+    let alone = PolicySpec { place: Some(Seat::Single), ..arm.policy.clone() };
+    let carried = if entry.places.contains(&Seat::Single) { resolved(&alone, false).err() } else { None };
+    for bad in carried.map(|unfit| unfit.problems).unwrap_or_default() {
+        problems.add(&node.place, &join(path, &bad.key), bad.message, "");
+    }
+}
+
+/// Whether a policy can sit before a service as a whole, as a proxy does.
+fn before_services(entry: &Entry) -> bool {
+    entry.places.iter().any(|place| matches!(place, Seat::Proxy | Seat::Single))
+}
+
+/// `{vegas: {scope: client}}`: the policy goes to the users' side, and nobody decides at the proxy.
+fn on_clients(arm: &mut ArmPlan, entry: &Entry, path: &str, place: &super::problem::Place, problems: &Problems) {
+    if !entry.places.contains(&Seat::Client) {
+        problems.add(place, path, format!("{} does not sit on the users' side", entry.name), "scope: proxy");
+        return;
+    }
+    let none = ArmPlan::none().policy;
+    let PolicySpec { name, settings, .. } =
+        std::mem::replace(&mut arm.policy, PolicySpec { place: Some(Seat::Proxy), ..none });
+    arm.client = Some(ClientPolicy { policy: name, settings, scope: ClientScope::default() });
+}

@@ -1,0 +1,181 @@
+//! `target.url` and `target.command`: a service of somebody else's.
+
+use url::Url;
+
+use super::{
+    fields::Fields,
+    keys::{Table, count, table, text},
+    plan::{CommandWords, OwnService, PORT},
+};
+
+table! {
+    /// A service of one's own.
+    pub(super) struct OwnKeys as "OwnService" {
+        url: Option<String> = text().shared(), "A service of your own that runs already, or where the `command` listens: `http://127.0.0.1:8080`. Instead of `app`; see [your service](your-service.md)";
+        command: Option<String> = text().shared(), "A service of your own, started for each arm on the target's processor and ended after it: `./my-service --port {port}`; split into words without a shell, `{port}` (and `PORT` in its environment) is a free port";
+        ready: Option<String> = text().otherwise("/").shared(), "The path that answers, with anything but a 5xx, once it takes requests";
+        reset: Option<String> = text().shared(), "A command that is run before each arm, before the service starts: `./restore-database.sh`";
+        concurrency: Option<u32> = count(1..=65_535).otherwise("the plant's, else 64").shared(), "How many requests it works on side by side, as far as policies that keep a queue (`codel`) know: they hold what comes beyond";
+        pid: Option<u32> = count(1..=4_194_304).shared(), "The process of a service that runs already, for its CPU time and memory; without it, whoever listens at the `url`, if that can be seen";
+    }
+}
+
+/// The table's keys, and whether a target that has one of the first two is one's own.
+pub fn is_own(fields: &Fields<'_>) -> bool {
+    fields.node("url").is_some() || fields.node("command").is_some()
+}
+
+/// Reads them.
+pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
+    let OwnKeys { url, command, ready, reset, concurrency, pid } = OwnKeys::read(fields);
+    let url = url.and_then(|url| base(fields, &url));
+    let command = command.and_then(|command| words(fields, "command", &command));
+    let reset = reset.and_then(|reset| words(fields, "reset", &reset));
+    if let (Some(command), None) = (&command, fields.node("url"))
+        && !command.has_port()
+    {
+        let hint = format!("write {PORT} where the port goes, or url: http://127.0.0.1:8080 if it has a fixed one");
+        fields.problem("command", "it is not said where it listens", hint);
+    }
+    if pid.is_some() && command.is_some() {
+        fields.problem("pid", "belongs to a service that runs already", "leave it out: the lab starts this one");
+    }
+    let ready = ready.unwrap_or_else(|| "/".to_owned());
+    if !ready.starts_with('/') || ready.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        fields.problem("ready", format!("{ready:?} is no path"), "write /health");
+    }
+    let service = OwnService { url, command, ready, reset, concurrency, pid };
+    (service.url.is_some() || service.command.is_some()).then_some(service)
+}
+
+/// Scheme, host and port: what is asked for is said under `users`.
+fn base(fields: &Fields<'_>, text: &str) -> Option<String> {
+    let example = "write http://127.0.0.1:8080";
+    let url = match Url::parse(text) {
+        Ok(url) => url,
+        Err(error) => {
+            fields.problem("url", format!("{text:?} is no URL: {error}"), example);
+            return None;
+        }
+    };
+    let problem = if url.scheme() != "http" {
+        Some(("the lab's proxy speaks plain HTTP to a service", example))
+    } else if url.host_str().is_none_or(str::is_empty) {
+        Some(("it has no host", example))
+    } else if !url.username().is_empty() || url.password().is_some() {
+        Some(("a run's files must hold no password", "say it in a header of users.paths"))
+    } else if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        Some(("it is scheme, host and port alone", "say what is asked for under users: path, or paths"))
+    } else {
+        None
+    };
+    if let Some((message, hint)) = problem {
+        fields.problem("url", message, hint);
+        return None;
+    }
+    Some(url.as_str().trim_end_matches('/').to_owned())
+}
+
+fn words(fields: &Fields<'_>, key: &str, text: &str) -> Option<CommandWords> {
+    match shlex::split(text) {
+        Some(words) if !words.is_empty() => Some(CommandWords(words)),
+        Some(_) => {
+            fields.problem(key, "it is empty", "write ./my-service --port {port}");
+            None
+        }
+        None => {
+            fields.problem(key, "a quotation mark is not closed, or a backslash ends it", "quote as in a shell");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        Changes, Experiment,
+        plan::{AppPlan, OwnService},
+        read,
+    };
+
+    fn file(target: &str, arms: &str) -> String {
+        format!(
+            "name: x\ntarget: {target}\nobjective: {{percentile: 90, response_time: 1s}}\n\
+             users: {{model: url, phases: [{{requests: 5/s, for: 3s}}]}}\narms: {arms}\n"
+        )
+    }
+
+    fn experiment(target: &str, arms: &str) -> Result<Experiment, String> {
+        let read = read(&file(target, arms), &Changes::default());
+        read.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    }
+
+    fn own(target: &str) -> Result<OwnService, String> {
+        match experiment(target, "[none]")?.target.app {
+            AppPlan::Own(own) => Ok(own),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn a_command_is_split_into_words_and_given_a_port() {
+        let found = own("{command: \"./serve 'a b' --port={port}\", ready: /health}").expect("it is good");
+        let command = found.command.expect("it has one");
+        assert_eq!(command.with_port(81).0, ["./serve", "a b", "--port=81"]);
+        assert_eq!((found.ready.as_str(), found.url), ("/health", None));
+    }
+
+    #[test]
+    fn problems_have_places_and_ways_out() {
+        for (target, place, wanted) in [
+            ("{command: ./serve}", "2:19", "write {port}"),
+            ("{command: \"./serve 'a {port}\"}", "2:19", "quotation mark"),
+            ("{url: \"https://127.0.0.1:1\"}", "2:15", "plain HTTP"),
+            ("{url: \"http://127.0.0.1:1/x\"}", "2:15", "under users"),
+            ("{url: \"http://me:secret@127.0.0.1:1\"}", "2:15", "password"),
+            ("{url: \"http://127.0.0.1:1\", workers: 3}", "2:46", "workers"),
+            ("{url: \"http://127.0.0.1:1\", app: arashi}", "2:42", "app"),
+            ("{app: arashi, ready: /}", "2:30", "does not belong"),
+            ("{ready: /}", "2:9", "app: is missing"),
+        ] {
+            let told = own(target).expect_err(target);
+            assert!(told.starts_with(place) && told.contains(wanted), "{target}: {told}");
+        }
+    }
+
+    #[test]
+    fn policies_sit_at_the_proxy_unless_they_say_otherwise() {
+        let url = "{url: \"http://127.0.0.1:1\"}";
+        let arms = "[none, gradient2, codel, {vegas: {scope: client}}, {none: {as: bare, direct: true}}]";
+        let found = experiment(url, arms).expect("it is good").arms;
+        let client: Vec<_> = found.iter().map(|arm| arm.client.as_ref().map(|client| client.policy.as_str())).collect();
+        assert_eq!(client, [None, None, None, Some("vegas"), None]);
+        let labels: Vec<_> =
+            found.iter().map(|arm| (arm.label.as_str(), arm.policy.name.as_str(), arm.direct)).collect();
+        let all = [
+            ("none", "none", false),
+            ("gradient2", "gradient2", false),
+            ("codel", "codel", false),
+            ("vegas", "none", false),
+            ("bare", "none", true),
+        ];
+        assert_eq!(labels, all);
+        for (arms, wanted) in [
+            ("[{gradient2: {scope: per-stage}}]", "scope: proxy"),
+            ("[connections: {max: 4}]", "accept"),
+            ("[{gradient2: {direct: true}}]", "nobody decides"),
+        ] {
+            let told = experiment(url, arms).expect_err(arms);
+            assert!(told.contains(wanted), "{arms}: {told}");
+        }
+        let told = experiment("{app: checksum}", "[{none: {direct: true}}]").expect_err("its own target");
+        assert!(told.contains("target.url"), "{told}");
+    }
+
+    #[test]
+    fn a_manifest_says_neither_arguments_nor_folders() {
+        let found = own("{command: \"/home/me/serve --key secret --port {port}\", reset: /home/me/reset}");
+        let text = serde_json::to_string(&found.expect("it is good")).expect("JSON");
+        assert_eq!(text, r#"{"command":"serve","ready":"/","reset":"reset"}"#);
+    }
+}

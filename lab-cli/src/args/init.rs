@@ -1,0 +1,30 @@
+//! What can be typed after `lab init`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Under the options of `lab init`.
+const AFTER_INIT: &str = "\
+The service is asked a few hundred requests at the most, over a few seconds: for its pages, how long they take, and how many a \
+second it serves. The file has a calm phase at half of that rate and one of overload at twice.\n\n\
+Example: lab init './my-service --port {port}', then lab check, lab run.";
+
+/// `lab init`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_INIT)]
+pub struct InitArgs {
+    /// The URL of a service of your own that runs, with a path that it answers; or, in one word (quoted), the command that
+    /// starts it, with {port} where its port goes.
+    #[arg(value_name = "URL|COMMAND")]
+    pub service: String,
+    /// The experiment file, which must not exist yet; - is standard output [default: NAME.yaml].
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Where the command listens, if its port is fixed: http://127.0.0.1:8080.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// A host beyond this machine that may be asked, and loaded: yours, and prepared for it.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+}

@@ -1,0 +1,64 @@
+//! What can be typed after `lab proxy`.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+
+/// `lab proxy`.
+#[derive(Debug, Args)]
+pub struct ProxyArgs {
+    /// A file with all settings (YAML), or - for standard input; flags count more than what it says.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<String>,
+    /// Where it takes requests [default: 127.0.0.1:8000]; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// The service: http://127.0.0.1:8080, h2c://… for HTTP/2 without TLS, https://…; once for each of several.
+    #[arg(long, value_name = "URL")]
+    pub to: Vec<String>,
+    /// Who decides on admission [default: none].
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// A setting of the policy: limit_max=500.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Requests that one backend works on side by side, for policies that keep a queue [default: 64].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub concurrency: Option<u32>,
+    /// The policy decides and is told everything, but nothing is refused: what it would have refused is counted.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// A file with the page for refused requests.
+    #[arg(long, value_name = "FILE")]
+    pub refusal_page: Option<PathBuf>,
+    /// Where the metrics for Prometheus are, without a token and read-only [default: nowhere].
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
+    /// Where the control port is, on loopback [default: a free port of 127.0.0.1].
+    #[arg(long, value_name = "ADDR")]
+    pub control: Option<SocketAddr>,
+    /// What opens the control port: a file with one line, which nobody but its owner may read (mode 0600) [default: a new
+    /// token, which is printed].
+    #[arg(long, value_name = "FILE")]
+    pub control_token_file: Option<PathBuf>,
+    /// Most connections of clients at once [default: two fifths of the descriptors, at most 2048].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_connections: Option<u32>,
+    /// Log lines on standard error.
+    #[arg(long, value_enum)]
+    pub log: Option<Log>,
+    /// The ready line as JSON: how `lab run` starts its proxies.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Log {
+    /// Nothing.
+    Off,
+    /// Changes of the proxy: policy, backends, drain.
+    Changes,
+    /// And every request.
+    Requests,
+}

@@ -1,0 +1,116 @@
+//! `lab calibrate URL|FILE`: what a service that is not the lab's costs.
+
+use experiment::{
+    Changes, Experiment,
+    plan::{AppPlan, Model, OwnService},
+};
+use workloads::plan::UrlRequest;
+
+use super::{how, write_whole};
+use crate::{
+    args,
+    command::{load::destination, print, read_experiment},
+    exit::{CommandResult, Failure},
+    run::{
+        Cpus, RunFailure, Scratch, ServiceRequest, Sinks, StopSignal, cache_folder, measure_service,
+        progress::ProgressLines,
+    },
+    tui::restore,
+};
+
+/// A service, and what it is asked for.
+#[derive(Debug)]
+pub struct ServiceToMeasure {
+    own: OwnService,
+    requests: Vec<UrlRequest>,
+}
+
+/// The service that is named, if it is one that is not the lab's: by a URL, or by an experiment file.
+///
+/// # Errors
+/// Bad usage, or a bad file.
+pub fn named(args: &args::CalibrateArgs) -> Result<Option<ServiceToMeasure>, Failure> {
+    let mut found = Vec::new();
+    for name in &args.targets {
+        if name.starts_with("http://") || name.starts_with("https://") {
+            found.push(of_url(name, &args.allow_host)?);
+        } else if name != "arashi" {
+            found.extend(of_experiment(&read_experiment(name, &Changes::default())?, &args.allow_host)?);
+        }
+    }
+    if !found.is_empty() && args.targets.len() > 1 {
+        return Err(Failure::usage(
+            "a plant file has one service of your own: measure one at a time, each into a file of its own",
+        ));
+    }
+    Ok(found.pop())
+}
+
+fn of_url(name: &str, allowed: &[String]) -> Result<ServiceToMeasure, Failure> {
+    let (url, target) = destination(name, allowed)?;
+    if url.scheme() != "http" {
+        return Err(Failure::usage(format!("{name}: the lab's proxy speaks plain HTTP to a service: write http://")));
+    }
+    let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+    let own = OwnService {
+        url: Some(target.url),
+        command: None,
+        ready: path.clone(),
+        reset: None,
+        concurrency: None,
+        pid: None,
+    };
+    Ok(ServiceToMeasure { own, requests: vec![get(&path)] })
+}
+
+fn get(path: &str) -> UrlRequest {
+    let (name, path, method) = ("request".to_owned(), path.to_owned(), "GET".to_owned());
+    UrlRequest { name, weight: 1.0, method, path, headers: Vec::new(), body: None }
+}
+
+/// `None`: its target is one of the lab's.
+fn of_experiment(experiment: &Experiment, allowed: &[String]) -> Result<Option<ServiceToMeasure>, Failure> {
+    let AppPlan::Own(own) = &experiment.target.app else { return Ok(None) };
+    if let Some(url) = &own.url {
+        destination(url, allowed)?;
+    }
+    let requests = match &experiment.users.model {
+        Model::Url { requests, .. } if !requests.is_empty() => requests.clone(),
+        Model::Url { path, .. } => vec![get(path)],
+        Model::Mail { .. } => {
+            let name = &experiment.name;
+            return Err(Failure::usage(format!(
+                "{name}: say what the service is asked for: users: {{model: url, paths: …}}"
+            )));
+        }
+    };
+    Ok(Some(ServiceToMeasure { own: own.clone(), requests }))
+}
+
+/// Measures it, and writes the plant file.
+///
+/// # Errors
+/// It cannot be measured, or the file cannot be written.
+pub fn calibrate(measured: &ServiceToMeasure, args: &args::CalibrateArgs) -> CommandResult {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cpus = Cpus::choose();
+    cpus.pin_generator();
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
+    let mut sinks = Sinks::default();
+    sinks.add(ProgressLines::default());
+    let scratch = Scratch::new(&cache_folder().join("calibrate")).map_err(Failure::because)?;
+    let ServiceToMeasure { own, requests } = measured;
+    let request =
+        ServiceRequest { own, requests, repeat: args.repeat, lasts: args.lasts, folder: scratch.path(), cpus: &cpus };
+    let found = measure_service(&request, &mut sinks, &stop);
+    if let Some(end) = stop.end() {
+        sinks.note(RunFailure::Interrupted.to_string());
+        return Ok(end);
+    }
+    let found = found.map_err(Failure::because)?;
+    let text = found.as_yaml(requests, &how(args, cores));
+    write_whole(&args.out, &text).map_err(|error| Failure::because(format!("{}: {error}", args.out.display())))?;
+    print(found.as_table(requests).as_bytes())?;
+    let out = args.out.display();
+    print(format!("plant: {out}; try settings with lab run FILE --virtual --set virtual.plant={out}\n").as_bytes())
+}

@@ -1,0 +1,124 @@
+//! The experiment file that `lab init` writes.
+
+use std::fmt::Write as _;
+
+use experiment::plan::OwnService;
+
+use super::probe::SeenSpeed;
+
+/// What is known of a service.
+#[derive(Debug)]
+pub struct FoundService {
+    pub name: String,
+    pub ready: String,
+    pub paths: Vec<String>,
+    pub speed: SeenSpeed,
+}
+
+impl FoundService {
+    /// For people.
+    pub fn in_words(&self) -> String {
+        let SeenSpeed { alone, per_second } = self.speed;
+        format!(
+            "asked for {}: {:.1} ms alone, about {per_second:.0} requests/s, {} at once\n",
+            self.paths.join(", "),
+            alone.as_secs_f64() * 1e3,
+            self.speed.at_once()
+        )
+    }
+
+    /// What users should get, milliseconds: ten times what a request takes alone, and no less than people notice.
+    fn objective_ms(&self) -> f64 {
+        rounded((self.speed.alone.as_secs_f64() * 1e4).max(200.0))
+    }
+}
+
+/// Two digits that matter.
+fn rounded(value: f64) -> f64 {
+    let scale = libm::pow(10.0, libm::floor(libm::log10(value.max(1.0))) - 1.0).max(1.0);
+    (value / scale).round() * scale
+}
+
+/// The file.
+pub fn text(found: &FoundService, own: &OwnService) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut target = Vec::new();
+    if let Some(command) = &own.command {
+        let words: Vec<&str> = command.0.iter().map(String::as_str).collect();
+        target.push(format!("command: {}", quoted(&shlex::try_join(words).unwrap_or_default())));
+    }
+    target.extend(own.url.as_ref().map(|url| format!("url: {}", quoted(url))));
+    target.push(format!("ready: {}", quoted(&found.ready)));
+    target.push(format!("concurrency: {}", found.speed.at_once()));
+    let paths: Vec<String> = found.paths.iter().map(|path| format!("{{path: {}}}", quoted(path))).collect();
+    let (objective, rate) = (found.objective_ms(), found.speed.per_second);
+    let timeout = (objective * 4.0).max(2000.0);
+    let [calm, overload] = [0.5, 2.0].map(|times| rounded((rate * times).max(1.0)));
+    let mut text = String::new();
+    let _ = write!(
+        text,
+        "# Written by lab init. lab check says how long it takes; lab run runs it; docs/your-service.md has the rest.\n\
+         name: {}\n\
+         # concurrency: what it seems to work on at once, for policies that keep a queue; measure it with lab calibrate.\n\
+         target: {{{}}}\n\
+         # A good answer: what goodput counts. Answers that take longer are late.\n\
+         objective: {{percentile: 90, response_time: {objective:.0}ms}}\n\
+         users:\n  model: url\n\
+         \x20 # What is asked for; weight: 8, method: POST, body and headers are understood, and a HAR file or an access log.\n\
+         \x20 paths: [{}]\n\
+         \x20 timeout: {timeout:.0}ms\n\
+         \x20 # Users try again: that is what turns a moment of overload into a lasting one.\n\
+         \x20 on_reject: {{then: backoff, attempts: 3}}\n\
+         \x20 on_failure: {{then: backoff, attempts: 3}}\n\
+         \x20 # It served about {rate:.0} requests/s: half of that, then twice.\n\
+         \x20 phases: [{{name: calm, requests: {calm:.0}/s, for: 10s}}, {{name: overload, requests: {overload:.0}/s, for: 30s}}]\n\
+         # Each has the same proxy before the service; add {{none: {{as: direct, direct: true}}}} for an arm without it.\n\
+         arms: [none, codel, gradient2, vegas]\n\
+         # What decides; --repeat 7 is enough for a verdict.\n\
+         compare: {{phase: overload}}\n",
+        found.name,
+        target.join(", "),
+        paths.join(", "),
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use experiment::{
+        Changes,
+        plan::{AppPlan, CommandWords},
+        read,
+    };
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let words = ["./my service", "--say", "a \"b\" 'c'", "--port", "{port}"].map(str::to_owned).to_vec();
+        let own = OwnService {
+            url: None,
+            command: Some(CommandWords(words.clone())),
+            ready: "/".to_owned(),
+            reset: None,
+            concurrency: None,
+            pid: None,
+        };
+        let speed = SeenSpeed { alone: Duration::from_millis(30), per_second: 131.7 };
+        let paths = vec!["/".to_owned(), "/a?x=\"1\"".to_owned()];
+        let found = FoundService { name: "my-service".to_owned(), ready: "/health".to_owned(), paths, speed };
+        let experiment = read(&text(&found, &own), &Changes::default()).expect("it is good");
+        let AppPlan::Own(read) = &experiment.target.app else { panic!("it is one's own") };
+        assert_eq!(read.command, Some(CommandWords(words)));
+        assert_eq!((read.ready.as_str(), read.concurrency), ("/health", Some(4)));
+        assert_eq!(experiment.arms.len(), 4);
+        assert!((experiment.objective.response_time_ms - 300.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn rates_have_two_digits() {
+        assert_eq!([65.85, 263.4, 0.7, 1999.0].map(rounded), [66.0, 260.0, 1.0, 2000.0]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Asks a service for pages, and how fast it is.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    net::SocketAddr,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::run::{Got, get_page};
+
+/// Requests one after the other.
+const ALONE: u32 = 20;
+/// Most requests by several at once, and for how long.
+const CROWDED: u64 = 300;
+const CROWD: u64 = 16;
+const LASTS: Duration = Duration::from_secs(2);
+
+/// A service that can be asked.
+#[derive(Debug, Clone, Copy)]
+pub struct ServiceProbe<'a> {
+    pub address: SocketAddr,
+    pub url: &'a str,
+    pub patience: Duration,
+}
+
+/// How fast it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SeenSpeed {
+    /// Mean time of a request alone.
+    pub alone: Duration,
+    /// Requests a second by one client after the other's answer, or by several at once, whichever is more.
+    pub per_second: f64,
+}
+
+impl SeenSpeed {
+    /// Requests that it seems to work on at once.
+    pub fn at_once(&self) -> u32 {
+        (self.per_second * self.alone.as_secs_f64()).round().clamp(1.0, 1024.0) as u32
+    }
+}
+
+impl ServiceProbe<'_> {
+    pub fn get(&self, path: &str) -> io::Result<Got> {
+        get_page(self.address, self.url, path, self.patience)
+    }
+
+    /// Asks for these pages in turn.
+    pub fn speed(&self, paths: &[String]) -> io::Result<SeenSpeed> {
+        let began = Instant::now();
+        let mut made = 0;
+        while made < ALONE && (made == 0 || began.elapsed() < LASTS) {
+            self.get(&paths[made as usize % paths.len()])?;
+            made += 1;
+        }
+        let alone = began.elapsed() / made.max(1);
+        let (asked, answered) = (AtomicU64::new(0), AtomicU64::new(0));
+        let began = Instant::now();
+        thread::scope(|scope| {
+            for _ in 0..CROWD {
+                scope.spawn(|| {
+                    while began.elapsed() < LASTS {
+                        let number = asked.fetch_add(1, Ordering::Relaxed);
+                        if number >= CROWDED {
+                            return;
+                        }
+                        let path = &paths[usize::try_from(number).unwrap_or(0) % paths.len()];
+                        let good = self.get(path).is_ok_and(|got| got.status < 500);
+                        answered.fetch_add(u64::from(good), Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        let crowded = answered.into_inner() as f64 / began.elapsed().as_secs_f64().max(1e-9);
+        Ok(SeenSpeed { alone, per_second: crowded.max(1.0 / alone.as_secs_f64().max(1e-6)) })
+    }
+}
+
+/// Paths of this service that a page links to, each once, in their order.
+pub fn links(page: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for quote in ["href=\"/", "href='/"] {
+        for rest in page.split(quote).skip(1) {
+            let Some(end) = rest.find(['"', '\'', '#', '<', '>']) else { continue };
+            let path = format!("/{}", rest[..end].replace("&amp;", "&"));
+            let plain = path.bytes().all(|byte| byte.is_ascii_graphic()) && !path.starts_with("//");
+            // Whoever follows links must not sign anybody out.
+            let harmless =
+                !["logout", "signout", "delete", "remove"].iter().any(|word| path.to_lowercase().contains(word));
+            if plain && harmless && seen.insert(path.clone()) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_of_the_same_service_are_followed_and_none_that_changes_something() {
+        let page = r#"<a href="/a?x=1&amp;y=2">a</a> <a href='/b#top'> <a href="//else/c"> <a href="http://else/d">
+            <a href="/logout"> <a href="/a?x=1&amp;y=2"> <a href="/Delete/7"> <a href="/"#;
+        assert_eq!(links(page), ["/a?x=1&y=2", "/b"]);
+    }
+
+    #[test]
+    fn what_is_worked_on_at_once_is_rate_times_time() {
+        let seen = SeenSpeed { alone: Duration::from_millis(30), per_second: 133.0 };
+        assert_eq!(seen.at_once(), 4);
+    }
+}

@@ -1,0 +1,43 @@
+//! Whether an experiment on somebody else's service may run, and how long it takes.
+
+use std::time::Duration;
+
+use experiment::{Experiment, plan::AppPlan};
+
+use super::load::destination;
+use crate::exit::Failure;
+
+/// Starting and stopping service and proxy, and reading the last requests, for each arm; measured with services that start at once.
+const EACH_ARM: Duration = Duration::from_millis(1500);
+/// Measuring the generator, once.
+const ONCE: Duration = Duration::from_secs(6);
+
+/// Refuses what a run of this experiment must not or cannot do.
+///
+/// # Errors
+/// A host beyond this machine that was not named a second time; a run in virtual time without a plant.
+pub fn may_run(experiment: &Experiment, virtual_time: bool, allowed: &[String]) -> Result<(), Failure> {
+    let AppPlan::Own(own) = &experiment.target.app else { return Ok(()) };
+    if virtual_time {
+        return match &experiment.simulation.costs.service {
+            Some(_) => Ok(()),
+            None => Err(Failure::usage(format!(
+                "{}: nothing is known of what this service's requests cost: lab calibrate FILE -o plant.yaml, then \
+                 --set virtual.plant=plant.yaml",
+                experiment.name
+            ))),
+        };
+    }
+    match &own.url {
+        Some(url) => destination(url, allowed).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// How long a live run takes in all, if users get answers soon after the last phase; `None`: the service is the lab's, and
+/// how long it takes to prepare is not known beforehand.
+pub fn whole_time(experiment: &Experiment) -> Option<Duration> {
+    let AppPlan::Own(_) = &experiment.target.app else { return None };
+    let arms = u32::try_from(experiment.arms.len()).unwrap_or(u32::MAX).saturating_mul(experiment.repeat);
+    Some(experiment.planned_time() + EACH_ARM * arms + ONCE)
+}

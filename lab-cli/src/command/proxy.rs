@@ -1,0 +1,128 @@
+//! `lab proxy`: a policy before a service of one's own.
+
+use std::{
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use controllers::catalogue::Setting;
+use experiment::raw::MAX_BYTES;
+use target_app::{
+    control::{Token, wire::Ready},
+    proxy::{LogLevel, ProxyError, ProxySpec, proxy_blocking},
+    serve::ServeError,
+};
+
+use super::{input, print};
+use crate::{
+    args::{Log, ProxyArgs},
+    exit::{CommandResult, End, Failure},
+};
+
+pub fn proxy(args: &ProxyArgs) -> CommandResult {
+    let spec = spec(args)?;
+    let (json, dry_run) = (args.json, spec.dry_run);
+    let about = format!("{} → {}", spec.policy.name, spec.to.join(", "));
+    let told = |ready: Ready| {
+        // A closed pipe is no reason to stop serving.
+        let _ = if json { tell(&ready) } else { print(for_people(&ready, &about, dry_run).as_bytes()).map(drop) };
+    };
+    proxy_blocking(spec, told).map_err(failure)?;
+    Ok(End::Done)
+}
+
+/// What is wrong with the settings is bad input; what the system refuses is not.
+fn failure(error: ProxyError) -> Failure {
+    match error {
+        ProxyError::Serve(error @ (ServeError::Listen { .. } | ServeError::System { .. } | ServeError::Orphaned)) => {
+            Failure::because(error)
+        }
+        error => Failure::usage(error),
+    }
+}
+
+/// The settings: those of the file, with what was typed in their place.
+fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
+    let mut spec = match &args.config {
+        Some(name) => read(name)?,
+        None => ProxySpec::default(),
+    };
+    let token = args.control_token_file.as_deref().map(Token::read).transpose();
+    spec.control_token = token.map_err(|error| Failure::usage(format!("--control-token-file: {error}")))?;
+    if !args.to.is_empty() {
+        spec.to.clone_from(&args.to);
+    }
+    spec.listen = args.listen.unwrap_or(spec.listen);
+    spec.control = args.control.unwrap_or(spec.control);
+    spec.metrics = args.metrics.or(spec.metrics);
+    spec.concurrency = args.concurrency.unwrap_or(spec.concurrency);
+    spec.limits.connections = args.max_connections.unwrap_or(spec.limits.connections);
+    spec.dry_run |= args.dry_run;
+    if let Some(page) = &args.refusal_page {
+        spec.refusal.page = Some(page.clone());
+    }
+    if let Some(name) = &args.policy {
+        // Another policy does not take over the settings of the file's.
+        if *name != spec.policy.name {
+            spec.policy.settings.clear();
+            spec.policy.place = None;
+        }
+        spec.policy.name.clone_from(name);
+    }
+    for change in &args.set {
+        let (key, value) = setting(change)?;
+        spec.policy.settings.insert(key, value);
+    }
+    spec.log = match args.log {
+        None => spec.log,
+        Some(Log::Off) => LogLevel::Off,
+        Some(Log::Changes) => LogLevel::Changes,
+        Some(Log::Requests) => LogLevel::Requests,
+    };
+    Ok(spec)
+}
+
+fn setting(change: &str) -> Result<(String, Setting), Failure> {
+    let wrong =
+        || Failure::usage(format!("--set {change}: KEY=VALUE sets a parameter of the policy, as limit_max=500"));
+    let (key, value) = change.split_once('=').ok_or_else(wrong)?;
+    let value = serde_yaml::from_str(value).map_err(|_| wrong())?;
+    Ok((key.to_owned(), value))
+}
+
+/// Reads the settings of a file.
+fn read(name: &str) -> Result<ProxySpec, Failure> {
+    let mut text = String::new();
+    let from: Box<dyn Read> = if name == "-" {
+        Box::new(io::stdin())
+    } else {
+        Box::new(input::open(Path::new(name)).map_err(|error| Failure::usage(format!("{name}: {error}")))?)
+    };
+    from.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    serde_yaml::from_str(&text).map_err(|error| Failure::usage(format!("{name}: {}", error.without_snippet())))
+}
+
+fn for_people(ready: &Ready, about: &str, dry_run: bool) -> String {
+    let mut text = format!("proxy {} ({about})\n", ready.url);
+    if dry_run {
+        text.push_str("dry run: nothing is refused\n");
+    }
+    if let Some(open) = &ready.open {
+        text.push_str(&format!("{open}\n"));
+    }
+    if let Some(metrics) = &ready.metrics {
+        text.push_str(&format!("metrics {metrics}\n"));
+    }
+    text.push_str(&format!("control port {}; Ctrl-C ends it\n", ready.control));
+    if let Some(token) = &ready.token {
+        text.push_str(&format!("control token {}\n", token.in_full()));
+    }
+    text
+}
+
+fn tell(ready: &Ready) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let line = serde_json::to_string(ready).unwrap_or_default();
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}

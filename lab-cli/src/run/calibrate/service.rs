@@ -1,0 +1,284 @@
+//! What a service that is not the lab's costs, measured from outside: the time of each request type alone, and how many requests
+//! a second it serves with one, two, four … under way.
+
+use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
+
+use experiment::plan::OwnService;
+use measure::{TimeFamily, Window};
+use target_app::{
+    plant::{MeasuredService, RequestCost},
+    spec::Discipline,
+};
+use workloads::{
+    RunOptions,
+    plan::{Behaviour, FailureRule, Target, UrlRequest, UrlUsers, Users},
+};
+
+use super::{
+    figures::Series,
+    load::{Busy, TypeTimes},
+};
+use crate::run::{
+    Cpus, RunFailure, Sinks, StopSignal,
+    live::service::{RunningService, log_in},
+};
+
+/// How many users ask at once, each again as soon as it is answered.
+pub const LEVELS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// The phase of a load ([`Busy`]).
+const PHASE: &str = "busy";
+/// Factors up to this far from 1 are no slowdown.
+const SAME: f64 = 0.08;
+/// Most requests without a proper answer, as a share.
+const MOST_LOST: f64 = 0.01;
+
+/// What to measure.
+#[derive(Debug)]
+pub struct ServiceRequest<'a> {
+    /// The service.
+    pub own: &'a OwnService,
+    /// What it is asked for.
+    pub requests: &'a [UrlRequest],
+    /// How often everything is measured.
+    pub repeat: u32,
+    /// How long each load lasts.
+    pub lasts: Duration,
+    /// What the service says goes into this folder.
+    pub folder: &'a Path,
+    /// Where generator and service run.
+    pub cpus: &'a Cpus,
+}
+
+/// What was measured.
+#[derive(Debug, Default)]
+pub struct ServiceMeasurements {
+    /// By request type: mean time alone, milliseconds, and its spread.
+    types: BTreeMap<String, [Series; 2]>,
+    /// By the number of users: requests a second.
+    levels: BTreeMap<u32, Series>,
+}
+
+/// Measures a service.
+///
+/// # Errors
+/// It does not start, or does not answer as it should; or it was interrupted.
+pub fn measure_service(
+    request: &ServiceRequest<'_>,
+    sinks: &mut Sinks,
+    stop: &StopSignal,
+) -> Result<ServiceMeasurements, RunFailure> {
+    let mut service = RunningService::start(request.own, request.cpus.target, &log_in(request.folder))?;
+    let host = service.url.trim_start_matches("http://").to_owned();
+    let target = Target { host, ..Target::at(service.address) };
+    let mut found = ServiceMeasurements::default();
+    for round in 1..=request.repeat {
+        // Rare types would be measured too seldom by their weights.
+        let even = request.requests.iter().map(|one| UrlRequest { weight: 1.0, ..one.clone() }).collect();
+        let alone = load(request, &mut service, &target, even, 1, stop)?;
+        for (name, times) in &alone.by_type {
+            let series = found.types.entry(name.clone()).or_default();
+            series[0].add(times.mean_ms);
+            series[1].add(times.spread);
+        }
+        for level in LEVELS {
+            let seen = load(request, &mut service, &target, request.requests.to_vec(), level, stop)?;
+            sinks
+                .note(format!("{round} of {}: with {level} at once {:.1} requests/s", request.repeat, seen.per_second));
+            found.levels.entry(level).or_default().add(seen.per_second);
+        }
+    }
+    Ok(found)
+}
+
+/// What a load saw.
+struct Seen {
+    per_second: f64,
+    by_type: BTreeMap<String, TypeTimes>,
+}
+
+fn load(
+    request: &ServiceRequest<'_>,
+    service: &mut RunningService,
+    target: &Target,
+    requests: Vec<UrlRequest>,
+    at_once: u32,
+    stop: &StopSignal,
+) -> Result<Seen, RunFailure> {
+    let behaviour = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
+    let users = Users::Url(UrlUsers { requests, behaviour, ..UrlUsers::new("/") });
+    let plan = Busy { users, at_once, lasts: request.lasts, seed: u64::from(at_once) }.plan(target.clone());
+    // The first second has fresh connections and threads; requests under way at the end are left out too.
+    let seconds = request.lasts.as_secs();
+    let (first, last) = if seconds > 1 { (1, seconds) } else { (0, seconds.max(1)) };
+    let mut served = 0;
+    let flag = stop.fresh_flag();
+    let count = |window: Window| {
+        if (first..last).contains(&window.second) {
+            served += window.served + window.late;
+        }
+    };
+    let report = workloads::run(&plan, &RunOptions::default(), count, &flag)?;
+    if flag.is_stopped() {
+        return Err(RunFailure::Interrupted);
+    }
+    if let Some(how) = service.has_ended() {
+        return Err(service.failed(format!("it ended with {how} while it was measured")));
+    }
+    let ledger = &report.total.ledger;
+    let lost = ledger.rejected + ledger.timed_out + ledger.failed + ledger.connect_failed;
+    if lost as f64 > ledger.planned as f64 * MOST_LOST {
+        let cause = format!(
+            "{lost} of {} requests got no proper answer with {at_once} at once: an answer is a status from 200 to 299, or 304",
+            ledger.planned
+        );
+        return Err(service.failed(cause));
+    }
+    let by_type = report.total.by_type.keys().filter_map(|kind| {
+        let times = report.distribution(PHASE, TimeFamily::Service, Some(kind))?;
+        let (mean_ms, spread) = (times.mean_ms()?, times.log_spread().unwrap_or(0.0));
+        Some((kind.clone(), TypeTimes { count: times.count() as f64, mean_ms, spread }))
+    });
+    Ok(Seen { per_second: served as f64 / (last - first) as f64, by_type: by_type.collect() })
+}
+
+impl ServiceMeasurements {
+    fn at(&self, users: u32) -> f64 {
+        self.levels.get(&users).map_or(0.0, Series::median).max(1e-9)
+    }
+
+    /// As a plant has it. Alone a request takes its time; how many times the rate of one after the other many users get is how
+    /// many the service works on at once, and what they get less than that is how it slows down.
+    pub fn service(&self, requests: &[UrlRequest]) -> MeasuredService {
+        let cost = |request: &UrlRequest| {
+            let known = self.types.get(&request.name).or(self.types.values().next());
+            let of = |at: usize| known.map_or(0.0, |series| series[at].median());
+            let (method, path) = (request.method.clone(), request.path.clone());
+            RequestCost { method, path, ms: of(0), spread: of(1).min(3.0), weight: request.weight }
+        };
+        let requests: Vec<RequestCost> = requests.iter().map(cost).collect();
+        let discipline = Discipline::ProcessorSharing;
+        let one = MeasuredService { servers: 1, discipline, slowdown: Vec::new(), requests };
+        // Times alone are known better than a rate that a second more or less of a phase changes.
+        let alone = one.capacity().unwrap_or_else(|| self.at(1));
+        let most = LEVELS.iter().map(|&level| self.at(level)).fold(alone, f64::max);
+        let servers = (most / alone).round().clamp(1.0, 1024.0);
+        let factor = |there: u32| f64::from(there).min(servers) * alone / self.between(there);
+        let mut slowdown: Vec<f64> = (1..=LEVELS[LEVELS.len() - 1]).map(factor).collect();
+        if slowdown.iter().all(|factor| (factor - 1.0).abs() <= SAME) {
+            slowdown.clear();
+        }
+        MeasuredService { servers: servers as u32, slowdown, ..one }
+    }
+
+    /// Requests a second with so many users: on a straight line between those that were measured.
+    fn between(&self, users: u32) -> f64 {
+        let above = LEVELS.iter().position(|&level| level >= users).unwrap_or(LEVELS.len() - 1);
+        let (high, low) = (LEVELS[above], LEVELS[above.saturating_sub(1)]);
+        if high <= low || users >= high {
+            return self.at(high);
+        }
+        let share = f64::from(users - low) / f64::from(high - low);
+        self.at(low) + (self.at(high) - self.at(low)) * share
+    }
+
+    /// The plant file. `how` says where and how it was measured.
+    pub fn as_yaml(&self, requests: &[UrlRequest], how: &str) -> String {
+        let MeasuredService { servers, slowdown, requests, .. } = self.service(requests);
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let mut text = String::from(
+            "# A service that is not the lab's, as it looks from outside (lab calibrate).\n\
+             # servers: requests that it works on at once; slowdown: factors with one request there, two, ...;\n\
+             # ms: what a request takes alone; spread: standard deviation of the logarithm of that.\n",
+        );
+        let _ = writeln!(text, "measured: {}\nservice:\n  servers: {servers}", quoted(how));
+        if !slowdown.is_empty() {
+            let factors: Vec<String> = slowdown.iter().map(|factor| format!("{factor:.3}")).collect();
+            let _ = writeln!(text, "  slowdown: [{}]", factors.join(", "));
+        }
+        text.push_str("  requests:\n");
+        for RequestCost { method, path, ms, spread, weight } in requests {
+            let _ = writeln!(
+                text,
+                "    - {{method: {method}, path: {}, ms: {ms:.3}, spread: {spread:.3}, weight: {weight}}}",
+                quoted(&path)
+            );
+        }
+        text
+    }
+
+    /// For people.
+    pub fn as_table(&self, requests: &[UrlRequest]) -> String {
+        let mut text = format!("{:<34} {:>10} {:>10}\n", "request type alone", "mean ms", "spread");
+        for (name, [ms, spread]) in &self.types {
+            let _ = writeln!(text, "{name:<34} {:>10.2} {:>10.2}", ms.median(), spread.median());
+        }
+        let _ = writeln!(text, "\n{:<34} {:>10} {:>10}", "users at once", "requests/s", "mean ms");
+        for (level, rate) in &self.levels {
+            let rate = rate.median();
+            let _ = writeln!(text, "{level:<34} {rate:>10.1} {:>10.1}", f64::from(*level) * 1e3 / rate.max(1e-9));
+        }
+        let found = self.service(requests);
+        let capacity = found.capacity().unwrap_or(0.0);
+        let _ = writeln!(text, "\nit works on {} at once: {capacity:.0} requests/s of this mix", found.servers);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::plan::read_plant;
+
+    use super::*;
+
+    fn requests() -> Vec<UrlRequest> {
+        let one = |name: &str, path: &str, weight: f64| UrlRequest {
+            name: name.to_owned(),
+            weight,
+            method: "GET".to_owned(),
+            path: path.to_owned(),
+            headers: Vec::new(),
+            body: None,
+        };
+        vec![one("list", "/items", 3.0), one("report", "/report?\"x", 1.0)]
+    }
+
+    fn found(rates: [f64; 7]) -> ServiceMeasurements {
+        let series = |value: f64| {
+            let mut series = Series::default();
+            series.add(value);
+            series
+        };
+        let levels = LEVELS.into_iter().zip(rates.map(series)).collect();
+        // Three of list to one of report: 1.25 times list's time.
+        let list = 800.0 / rates[0];
+        let types = [("list", list), ("report", 2.0 * list)];
+        let types = types.map(|(name, ms)| (name.to_owned(), [series(ms), series(0.1)]));
+        ServiceMeasurements { types: types.into(), levels }
+    }
+
+    #[test]
+    fn a_pool_of_four_is_four_servers_without_slowdown() {
+        let service = found([25.0, 50.0, 100.0, 101.0, 102.0, 101.0, 100.0]).service(&requests());
+        assert_eq!((service.servers, service.slowdown.len(), service.requests[1].ms), (4, 0, 64.0));
+        assert!((service.capacity().expect("a rate") - 100.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_service_that_is_worse_when_it_is_crowded_slows_down() {
+        let service = found([100.0, 101.0, 100.0, 100.0, 80.0, 60.0, 50.0]).service(&requests());
+        assert_eq!((service.servers, service.slowdown.len()), (1, 64));
+        assert!((service.slowdown[63] - 2.0).abs() < 1e-9, "{:?}", service.slowdown);
+        // Half-way between 8 and 16 users.
+        assert!((service.slowdown[11] - 100.0 / 90.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_file_is_read_back_as_the_plant() {
+        let found = found([100.0, 101.0, 100.0, 100.0, 80.0, 60.0, 50.0]);
+        let read = read_plant(&found.as_yaml(&requests(), "a \"day\"")).expect("a plant file");
+        let service = read.service.expect("it has one");
+        assert_eq!(service.requests, found.service(&requests()).requests);
+        assert_eq!((service.servers, service.slowdown.len(), read.measured.as_str()), (1, 64, "a \"day\""));
+        assert!(found.as_table(&requests()).contains("works on 1 at once"));
+    }
+}

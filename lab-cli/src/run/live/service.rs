@@ -1,0 +1,225 @@
+//! A service that is not the lab's: started for an arm, or there already; watched from outside.
+
+pub mod guard;
+mod guarded;
+mod http;
+pub mod process_tree;
+pub mod use_meter;
+
+use std::{
+    fs,
+    net::{SocketAddr, TcpListener, ToSocketAddrs},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use experiment::plan::OwnService;
+use target_app::control::wire::Gauges;
+
+use self::{guarded::Guarded, process_tree::TreeSample};
+use crate::run::RunFailure;
+
+pub use http::{Got, get};
+
+/// Longest wait for a service to take requests.
+const START: Duration = Duration::from_secs(30);
+/// Longest time for a reset.
+const RESET: Duration = Duration::from_secs(120);
+/// The pause between two questions whether it is ready.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Lines of its output in a failure.
+const LAST_LINES: usize = 12;
+
+/// A running service. What the lab has started is ended when this is dropped.
+#[derive(Debug)]
+pub struct RunningService {
+    /// What it is called in messages.
+    name: String,
+    guarded: Option<Guarded>,
+    log: PathBuf,
+    /// Where it listens: `http://127.0.0.1:8080`.
+    pub url: String,
+    /// The address of that.
+    pub address: SocketAddr,
+    meter: Arc<ServiceMeter>,
+}
+
+impl RunningService {
+    /// Starts it, unless it is there already, and waits until it answers. What it says goes to `log`. `cpu`: the processor that
+    /// it is kept to, if it is the lab that starts it.
+    ///
+    /// # Errors
+    /// It does not start, ends, or does not answer in time; with the last lines of what it said.
+    pub fn start(own: &OwnService, cpu: Option<usize>, log: &Path) -> Result<Self, RunFailure> {
+        let name = own.shown().to_owned();
+        let failed =
+            |cause: String| RunFailure::Service { name: own.shown().to_owned(), cause, last_words: last_lines(log) };
+        if let Some(reset) = &own.reset {
+            let mut guarded = Guarded::start(reset.0.clone(), None, None, log).map_err(&failed)?;
+            let ended = guarded.wait(RESET);
+            drop(guarded);
+            match ended {
+                Some((_, true)) => {}
+                Some((how, false)) => return Err(failed(format!("target.reset ended with {how}"))),
+                None => return Err(failed(format!("target.reset had not ended after {RESET:?}"))),
+            }
+        }
+        let port =
+            if own.url.is_none() { Some(free_port().map_err(RunFailure::machine("a free port"))?) } else { None };
+        let url = own.url_at(port);
+        let address = address_of(&url).map_err(&failed)?;
+        let guarded = match &own.command {
+            None => None,
+            Some(_) if TcpListener::bind(address).is_err() => {
+                return Err(failed(format!(
+                    "something listens on {address} already: end it, or write {{port}} in its command"
+                )));
+            }
+            Some(command) => {
+                let words = command.with_port(port.unwrap_or(address.port())).0;
+                Some(Guarded::start(words, cpu, port, log).map_err(&failed)?)
+            }
+        };
+        let root = match (&guarded, own.pid) {
+            (Some(guarded), _) => Ok(guarded.pid),
+            (None, Some(pid)) => {
+                process_tree::sample(pid).map(|_| pid).ok_or_else(|| format!("there is no process {pid}"))
+            }
+            (None, None) if address.ip().is_loopback() => process_tree::listener(address),
+            (None, None) => Err("it runs on another machine".to_owned()),
+        };
+        let meter = Arc::new(ServiceMeter { root, began: Instant::now(), resident_peak: AtomicU64::new(0) });
+        let mut service = Self { name, guarded, log: log.to_owned(), url, address, meter };
+        service.wait_until_ready(&own.ready)?;
+        Ok(service)
+    }
+
+    fn wait_until_ready(&mut self, path: &str) -> Result<(), RunFailure> {
+        let began = Instant::now();
+        let mut last = "nothing listens there".to_owned();
+        while began.elapsed() < START {
+            if let Some(how) = self.has_ended() {
+                return Err(self.failed(format!("it ended with {how} before it answered {path}")));
+            }
+            match get(self.address, &self.url, path, Duration::from_secs(2)) {
+                Ok(got) if got.status < 500 => return Ok(()),
+                Ok(got) => last = format!("it answers {}", got.status),
+                Err(error) => last = error.to_string(),
+            }
+            // What runs already is ready or is not what was meant.
+            if self.guarded.is_none() && began.elapsed() > Duration::from_secs(3) {
+                break;
+            }
+            thread::sleep(PAUSE);
+        }
+        let (url, waited) = (&self.url, began.elapsed().as_secs_f64());
+        Err(self.failed(format!("{url}{path} did not answer within {waited:.0} s ({last})")))
+    }
+
+    /// The failure of this service, which is ended by it.
+    pub fn failed(&mut self, cause: String) -> RunFailure {
+        // Its last words are written when its guard ends.
+        self.guarded = None;
+        RunFailure::Service { name: self.name.clone(), cause, last_words: last_lines(&self.log) }
+    }
+
+    /// How it has ended, if it has and the lab had started it.
+    pub fn has_ended(&mut self) -> Option<String> {
+        self.guarded.as_mut()?.has_ended()
+    }
+
+    /// Whether the lab has started it.
+    pub fn is_ours(&self) -> bool {
+        self.guarded.is_some()
+    }
+
+    /// What sees its processes.
+    pub fn meter(&self) -> &Arc<ServiceMeter> {
+        &self.meter
+    }
+
+    /// Its processes, and the one that guards them.
+    pub fn pids(&self) -> Vec<u32> {
+        let guard = self.guarded.as_ref().map(Guarded::guard);
+        self.meter.sample().map(|sample| sample.pids).unwrap_or_default().into_iter().chain(guard).collect()
+    }
+}
+
+/// Reads CPU time and memory of a service's processes.
+#[derive(Debug)]
+pub struct ServiceMeter {
+    /// Its first process, or why that is not known.
+    root: Result<u32, String>,
+    began: Instant,
+    /// Bytes.
+    resident_peak: AtomicU64,
+}
+
+impl ServiceMeter {
+    /// What its processes have used by now.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    pub fn sample(&self) -> Result<TreeSample, String> {
+        let root = self.root.clone()?;
+        let sample = process_tree::sample(root).ok_or_else(|| format!("its process {root} is gone"))?;
+        self.resident_peak.fetch_max(sample.resident_bytes, Ordering::Relaxed);
+        Ok(sample)
+    }
+
+    /// The most resident memory that was seen, bytes.
+    pub fn resident_peak(&self) -> u64 {
+        self.resident_peak.load(Ordering::Relaxed)
+    }
+
+    /// Puts its figures in the place of the proxy's.
+    pub fn over(&self, gauges: Gauges) -> Gauges {
+        match self.sample() {
+            Ok(sample) => Gauges { cpu_s: sample.cpu.as_secs_f64(), rss_bytes: sample.resident_bytes, ..gauges },
+            Err(_) => Gauges { cpu_s: 0.0, rss_bytes: 0, ..gauges },
+        }
+    }
+
+    /// The gauges of a service before which there is no proxy.
+    pub fn alone(&self) -> Gauges {
+        self.over(Gauges { at_ms: self.began.elapsed().as_secs_f64() * 1e3, ..Gauges::default() })
+    }
+}
+
+/// Where what a service says is kept.
+pub fn log_in(folder: &Path) -> PathBuf {
+    folder.join("service.log")
+}
+
+/// Resolves a URL of scheme, host and port.
+///
+/// # Errors
+/// In words.
+pub fn address_of(url: &str) -> Result<SocketAddr, String> {
+    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    let host = if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
+        host.to_owned()
+    } else {
+        format!("{host}:80")
+    };
+    let found = host.to_socket_addrs().map_err(|error| format!("{url}: {error}"))?;
+    let all: Vec<SocketAddr> = found.collect();
+    // Servers that listen on localhost mostly do so on its older address.
+    let first = all.iter().find(|address| address.is_ipv4()).or(all.first());
+    first.copied().ok_or_else(|| format!("{url}: its name has no address"))
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn last_lines(log: &Path) -> String {
+    let text = String::from_utf8_lossy(&fs::read(log).unwrap_or_default()).into_owned();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+}

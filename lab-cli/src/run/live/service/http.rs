@@ -1,0 +1,46 @@
+//! One request on a connection of its own, on a plain socket: is a service there, and what does it say?
+
+use std::{
+    io::{self, Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::{Duration, Instant},
+};
+
+/// Most bytes of an answer that are read.
+const MOST: u64 = 1 << 20;
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Got {
+    /// Its status.
+    pub status: u16,
+    /// Header lines and body as they came, up to a megabyte.
+    pub text: String,
+    /// From connecting to the end of the answer.
+    pub took: Duration,
+}
+
+/// Gets a path. `url`: scheme, host and port.
+///
+/// # Errors
+/// There is no answer in time, or none of HTTP.
+pub fn get(address: SocketAddr, url: &str, path: &str, timeout: Duration) -> io::Result<Got> {
+    let began = Instant::now();
+    let mut stream = TcpStream::connect_timeout(&address, timeout)?;
+    stream.set_read_timeout(Some(timeout))?;
+    stream.set_write_timeout(Some(timeout))?;
+    let host = url.trim_start_matches("http://");
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: lab\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut bytes = Vec::new();
+    let read = stream.take(MOST).read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let status = text.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)?.get(..3)?.parse().ok());
+    match (status, read) {
+        (Some(status), _) => Ok(Got { status, text, took: began.elapsed() }),
+        (None, Err(error)) => Err(error),
+        (None, Ok(_)) => Err(io::Error::new(io::ErrorKind::InvalidData, "it does not answer in HTTP/1")),
+    }
+}

@@ -1,0 +1,202 @@
+//! Experiments on a service that is not the lab's, as a person runs them: shape, never speed.
+
+#[path = "../program/mod.rs"]
+mod program;
+mod service;
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+fn lab(folder: &Path) -> Command {
+    let mut command = program::lab();
+    command.current_dir(folder).env("LAB_CACHE", folder.join("cache")).stdin(Stdio::null());
+    command
+}
+
+fn ran(command: &mut Command) -> (Output, String, String) {
+    let output = command.output().expect("lab runs");
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    (output, out, err)
+}
+
+/// An experiment on this service, under these arms.
+fn experiment(folder: &Path, target: &str, arms: &str) {
+    let text = format!(
+        "name: mine\ntarget: {{{target}}}\nobjective: {{percentile: 90, response_time: 200ms}}\nusers:\n  model: url\n  \
+         paths: [{{name: page, path: /page, weight: 9}}, {{name: order, method: POST, path: /order, body: secret=1}}]\n  \
+         timeout: 500ms\n  drain: 1s\n  on_reject: {{then: backoff, attempts: 3}}\n  on_failure: {{then: backoff, attempts: 3}}\n  \
+         phases: [{{name: calm, requests: 40/s, for: 1s}}, {{name: overload, requests: 400/s, for: 3s}}]\narms: {arms}\n"
+    );
+    fs::write(folder.join("mine.yaml"), text).expect("written");
+}
+
+/// Processes with this word among their arguments.
+fn marked(mark: &str) -> Vec<u32> {
+    let has = |pid: &u32| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).any(|word| word == mark.as_bytes())
+    };
+    let all = fs::read_dir("/proc").expect("Linux").flatten();
+    all.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(has).collect()
+}
+
+fn within(seconds: u64, what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(seconds), "not within {seconds} s: {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn arms_are_compared_on_a_service_that_is_started_for_each_and_gone_after_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = format!("mark-a-{}", std::process::id());
+    let target =
+        format!("command: \"{}\", ready: /health, reset: \"touch reset\", concurrency: 4", service::command(&mark));
+    experiment(folder.path(), &target, "[none, gradient2, codel, {none: {as: direct, direct: true}}]");
+    let (output, out, err) =
+        ran(lab(folder.path()).args(["run", "mine.yaml", "--no-tui", "--out", "run", "--output", "json"]));
+    // A busy machine may make it INVALID: its figures are not the point.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{err}");
+    let summary: Value = serde_json::from_str(&out).expect("JSON");
+    let arms = summary["arms"].as_array().expect("arms");
+    assert_eq!(arms.iter().map(|arm| &arm["name"]).collect::<Vec<_>>(), ["none", "gradient2", "codel", "direct"]);
+    for arm in arms {
+        let direct = arm["name"] == "direct";
+        assert_eq!(arm["parameters"]["scope"], "proxy", "{arm}");
+        assert!(arm["service"]["cpu"].is_number() && arm["service"]["memory_mb"].as_f64() > Some(1.0), "{arm}");
+        assert_eq!((arm["server"].is_null(), arm["service"]["proxy_cpu"].is_null()), (direct, direct), "{arm}");
+        assert!(arm["phases"][1]["by_type"]["order"]["sent"].as_u64() > Some(0), "{arm}");
+        assert!(!arm["reasons"].to_string().contains("LEDGER"), "{arm}");
+    }
+    let in_time = |at: usize| arms[at]["phases"][1]["goodput_per_s"].as_f64().expect("a rate");
+    assert!(in_time(1) > 2.0 * in_time(0), "the limit keeps what nobody's does not: {out}");
+    assert!(in_time(1) > 60.0, "{out}");
+    assert_eq!(arms[0]["phases"][1]["rejected"], 0);
+    assert!(arms[1]["phases"][1]["rejected"].as_u64() > Some(0) && folder.path().join("reset").exists());
+    assert_eq!(marked(&mark), [0; 0], "it ended with its arm");
+    let log = fs::read_to_string(folder.path().join("run/service.log")).expect("kept");
+    assert_eq!(log.matches("listening on").count(), 4, "{log}");
+    // What a manifest must not say, and that the run can be computed again without the service.
+    let manifest = fs::read_to_string(folder.path().join("run/manifest.json")).expect("written");
+    for secret in [&mark, "secret=1", "--exact", env!("CARGO_MANIFEST_DIR")] {
+        assert!(!manifest.contains(secret), "{secret} in {manifest}");
+    }
+    let (output, out, err) = ran(lab(folder.path()).args(["recheck", "run"]));
+    assert!(output.status.success(), "{out}{err}");
+    let (_, text, _) = ran(lab(folder.path()).args(["report", "run", "--format", "md"]));
+    assert!(text.contains("gradient2"), "{text}");
+}
+
+#[test]
+fn a_check_runs_nothing_and_says_how_long_a_run_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    experiment(folder.path(), "command: \"touch started {port}\", reset: \"touch reset\"", "[none, gradient2]");
+    let (output, out, err) = ran(lab(folder.path()).args(["check", "mine.yaml"]));
+    assert!(output.status.success(), "{err}");
+    assert!(out.contains("8 s of load, about 17 s in all"), "{out}");
+    assert!(!["started", "reset"].iter().any(|file| folder.path().join(file).exists()));
+}
+
+#[test]
+fn a_service_that_fails_is_told_with_its_last_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let failing = |target: &str, args: &[&str], wanted: &[&str]| {
+        experiment(folder.path(), target, "[none]");
+        let (output, _, err) = ran(lab(folder.path()).args(["run", "mine.yaml", "--no-tui"]).args(args));
+        assert_eq!(output.status.code(), Some(1), "{err}");
+        wanted.iter().for_each(|wanted| assert!(err.contains(wanted), "{wanted:?} in {err}"));
+    };
+    let dies = "command: \"sh -c 'echo no database here; exit 3' {port}\"";
+    failing(dies, &[], &["sh: it ended with exit status: 3", "no database here", "start it by hand"]);
+    failing("command: \"./nowhere {port}\"", &[], &["nowhere: ./nowhere", "No such file"]);
+    let reset = "command: \"sleep 60 {port}\", reset: \"sh -c 'echo no backup; exit 4'\"";
+    failing(reset, &[], &["target.reset ended with exit status: 4", "no backup"]);
+    let alive = format!("command: \"{}\", ready: /health", service::command("mark-b"));
+    failing(&alive, &["--set", "users.paths=[{path: /die}]"], &["during the run", "it was told to die"]);
+}
+
+#[test]
+fn whatever_ends_the_lab_ends_the_service_and_what_it_has_started() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = format!("mark-c-{}", std::process::id());
+    // A child in a session of its own, as daemons have it.
+    let command = format!("sh -c 'setsid sleep 600 & exec {}' {mark}", service::command(&mark));
+    experiment(folder.path(), &format!("command: \"{command}\", ready: /health"), "[none]");
+    let slow = ["--set", "users.phases.calm.for=60s"];
+    let sleeps = || marked("600").len();
+    let others = sleeps();
+    for signal in ["-INT", "-KILL"] {
+        let run = lab(folder.path()).args(["run", "mine.yaml", "--no-tui"]).args(slow).stderr(Stdio::null()).spawn();
+        let mut run = run.expect("lab runs");
+        within(60, "it starts", || !marked(&mark).is_empty() && sleeps() > others);
+        thread::sleep(Duration::from_millis(500));
+        Command::new("kill").args([signal, &run.id().to_string()]).status().expect("kill runs");
+        within(20, "it is gone", || marked(&mark).is_empty() && sleeps() == others);
+        run.wait().expect("it ends");
+    }
+}
+
+#[test]
+fn hosts_beyond_this_machine_are_named_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    experiment(folder.path(), "url: \"http://192.0.2.1:8080\"", "[none]");
+    let (output, _, err) = ran(lab(folder.path()).args(["run", "mine.yaml", "--no-tui"]));
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("--allow-host 192.0.2.1"), "{err}");
+    let (output, _, err) = ran(lab(folder.path()).args(["run", "mine.yaml", "--virtual"]));
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("lab calibrate FILE"), "{err}");
+}
+
+#[test]
+fn a_file_is_written_for_a_service_that_is_measured_and_tried_in_virtual_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = format!("mark-d-{}", std::process::id());
+    let (output, out, err) = ran(lab(folder.path()).args(["init", &service::command(&mark), "-o", "new.yaml"]));
+    assert!(output.status.success(), "{err}");
+    assert!(out.contains("/, /more") && out.contains("4 at once"), "{out}");
+    assert_eq!(marked(&mark), [0; 0]);
+    let (output, out, err) = ran(lab(folder.path()).args(["check", "new.yaml"]));
+    assert!(output.status.success() && out.contains("none, codel, gradient2, vegas"), "{out}{err}");
+    let (output, out, err) =
+        ran(lab(folder.path()).args(["calibrate", "new.yaml", "--repeat", "1", "--for", "2s", "-o", "plant.yaml"]));
+    assert!(output.status.success(), "{err}");
+    assert!(out.contains("works on 4 at once"), "{out}");
+    let set = ["--set", "virtual.plant=plant.yaml", "--output", "json"];
+    let (output, out, err) = ran(lab(folder.path()).args(["run", "new.yaml", "--virtual", "--out", "v"]).args(set));
+    assert!(output.status.success(), "{err}");
+    let summary: Value = serde_json::from_str(&out).expect("JSON");
+    let in_time = |at: usize| summary["arms"][at]["phases"][1]["goodput_per_s"].as_f64().expect("a rate");
+    assert!(in_time(2) > 100.0 && in_time(2) > 2.0 * in_time(0), "{out}");
+    let (output, out, err) = ran(lab(folder.path()).args(["recheck", "v"]));
+    assert!(output.status.success(), "{out}{err}");
+    let (output, _, err) = ran(lab(folder.path()).args(["init", "./my-service"]));
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("write {port}"), "{err}");
+}
+
+#[test]
+fn the_services_that_come_with_the_lab_have_files_of_a_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in ["pool", "cpu"] {
+        let file = format!("experiments/services/{name}.yaml");
+        let text = fs::read_to_string(root.join(&file)).expect("readable");
+        assert!(text.lines().count() <= 15, "{file}");
+        let (output, out, err) = ran(lab(&root).env_remove("LAB_CACHE").args(["check", &file]));
+        assert!(output.status.success() && out.contains("none, codel, gradient2, vegas"), "{out}{err}");
+    }
+    if Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        let python = "python3 experiments/services/pool.py --port {port}";
+        let (output, out, err) = ran(lab(&root).env_remove("LAB_CACHE").args(["init", python, "-o", "-"]));
+        assert!(output.status.success() && out.contains("ready: \"/health\""), "{out}{err}");
+    }
+}

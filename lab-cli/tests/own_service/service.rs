@@ -1,0 +1,90 @@
+//! A service that is not the lab's: a pool of connections that a page holds for a while. It is this test program itself, so that
+//! nothing else need be installed.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+/// Pages that are made at once, and how long each takes: 160 a second.
+const CONNECTIONS: u32 = 4;
+const TAKES: Duration = Duration::from_millis(25);
+
+struct Pool(Mutex<u32>, Condvar);
+
+impl Pool {
+    fn held(&self, work: impl FnOnce()) {
+        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.1.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        *free -= 1;
+        drop(free);
+        work();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.1.notify_one();
+    }
+}
+
+/// The words that start it, with `mark` among them to find it by. The port comes in its environment.
+pub fn command(mark: &str) -> String {
+    let program = std::env::current_exe().expect("this program");
+    format!("{} --exact service::the_service --nocapture {mark} {{port}}", program.display())
+}
+
+/// No test but the service itself, where it is started with these words.
+#[test]
+fn the_service() {
+    if std::env::args().any(|word| word.starts_with("mark-")) {
+        serve();
+    }
+}
+
+pub fn serve() {
+    let port: u16 = std::env::var("PORT").expect("the lab gives a port").parse().expect("a port");
+    let pool = Arc::new(Pool(Mutex::new(CONNECTIONS), Condvar::new()));
+    let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
+    eprintln!("listening on {port}");
+    for stream in listener.incoming().flatten() {
+        let pool = Arc::clone(&pool);
+        thread::spawn(move || answer(stream, &pool));
+    }
+}
+
+fn answer(mut stream: TcpStream, pool: &Pool) -> Option<()> {
+    stream.set_nodelay(true).ok()?;
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    loop {
+        let mut first = String::new();
+        reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
+        let (mut length, mut last) = (0_u64, false);
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
+            let line = line.trim_end().to_ascii_lowercase();
+            if line.is_empty() {
+                break;
+            }
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse().ok()?;
+            }
+            last |= line == "connection: close";
+        }
+        io::copy(&mut (&mut reader).take(length), &mut io::sink()).ok()?;
+        match first.split(' ').nth(1)? {
+            "/health" => {}
+            "/die" => {
+                eprintln!("it was told to die");
+                std::process::exit(7);
+            }
+            _ => pool.held(|| thread::sleep(TAKES)),
+        }
+        let page = "<a href=\"/more\">more</a>\n";
+        let length = page.len();
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{page}").ok()?;
+        if last {
+            return None;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What the control port reads and changes: a service, or a proxy before one.
+
+use std::fmt;
+
+use controllers::PeerReport;
+
+use super::{
+    events::Events,
+    reports::Reports,
+    wire::{Gauges, InjectFault, Policies, ReadRequests, SetPolicy},
+};
+use crate::{clock::ServiceClock, spec::WorkSpec};
+
+/// A running process behind a control port. Changes return everything that is wrong with them; then nothing has changed.
+pub(crate) trait Controlled: fmt::Debug + Send + Sync + 'static {
+    /// The clock of all its sites.
+    fn clock(&self) -> ServiceClock;
+
+    /// The current gauges of all sites and ledgers.
+    fn gauges(&self) -> Gauges;
+
+    /// The numbers of the requests that were read.
+    fn requests(&self) -> ReadRequests;
+
+    /// The policy at each site, and the names of all policies.
+    fn policies(&self) -> Policies;
+
+    /// The event stream.
+    fn events(&self) -> &Events;
+
+    /// The outgoing usage reports; `None` if no host carries them.
+    fn reports(&self) -> Option<&Reports>;
+
+    /// Delivers a report to the site that it names.
+    fn hear(&self, report: PeerReport);
+
+    /// Switches the policy, at one site or at all.
+    fn set_policy(&self, change: &SetPolicy) -> Result<(), Vec<String>>;
+
+    /// Changes the settings as a whole: a JSON value of the process's own kind.
+    fn configure(&self, settings: &[u8]) -> Result<(), Vec<String>>;
+
+    /// Replaces the policies of the process's own calls by new ones of the same kind.
+    fn renew_callers(&self);
+
+    /// Turns the work knob.
+    fn set_work(&self, work: &WorkSpec) -> Result<(), Vec<String>>;
+
+    /// Injects a fault for a limited time.
+    fn hinder(&self, hinder: &InjectFault) -> Result<(), Vec<String>>;
+
+    /// Refuses new requests from now on; admitted requests are finished.
+    fn drain(&self);
+
+    /// Stops the process, in order.
+    fn stop(&self);
+}

@@ -1,0 +1,94 @@
+//! A service that is not the lab's, in a plant.
+
+use std::time::Duration;
+
+use controllers::{Class, Kind, Timestamp, random::mix};
+use http::request::Parts;
+use workloads::{persona::Call, sim::Response};
+
+use super::{
+    backend::{Backend, spread},
+    costs::ms,
+    cpu::Step,
+    measured_service::{MeasuredService, RequestCost},
+};
+use crate::{
+    graph::{Branch, Graph},
+    service::Route,
+    spec::Discipline,
+    synthetic::Emulated,
+};
+
+/// Such a service.
+#[derive(Debug)]
+pub(super) struct PlantService {
+    service: MeasuredService,
+    seed: u64,
+}
+
+impl PlantService {
+    pub(super) fn new(service: &MeasuredService, seed: u64) -> Self {
+        Self { service: service.clone(), seed }
+    }
+}
+
+impl Backend for PlantService {
+    fn graph(&self) -> Graph {
+        let kinds: Vec<String> =
+            self.service.requests.iter().map(|request| format!("{} {}", request.method, request.path)).collect();
+        let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+        // The stage has the name that it has where service times are emulated.
+        let branches = Emulated::stage_graph();
+        let branches: Vec<_> = branches.branches().map(|(_, node)| (node.name.as_str(), node.role)).collect();
+        Graph::new(&kinds, &branches)
+    }
+
+    fn pools(&self) -> Vec<u32> {
+        match self.service.discipline {
+            Discipline::Fifo => vec![self.service.servers],
+            Discipline::ProcessorSharing => vec![u32::MAX],
+        }
+    }
+
+    fn slowdown(&self) -> Vec<f64> {
+        self.service.slowdown.clone()
+    }
+
+    fn route(&self, head: &Parts) -> Route {
+        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        let known = |request: &RequestCost| request.path == path && request.method == head.method.as_str();
+        let found = self.service.requests.iter().position(known).unwrap_or(0);
+        Route { kind: Kind(u16::try_from(found).unwrap_or_default()), branch: Branch(0) }
+    }
+
+    fn steps(&mut self, kind: Kind, _: Class, key: u64, _: f64) -> Vec<Step> {
+        let Some(cost) = self.service.requests.get(usize::from(kind.0)) else { return Vec::new() };
+        let demand = ms(cost.ms * spread(cost.spread, mix(self.seed ^ key)));
+        vec![Step { pool: Some(0), demand }]
+    }
+
+    fn answer(&mut self, _: &Call, _: Option<&str>, _: Timestamp) -> Response {
+        Response { status: 200, ..Response::default() }
+    }
+
+    fn degrade(&mut self, _: Kind, _: &Call, _: u64, _: Timestamp) -> Option<(Duration, Response)> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plant::measured_service::tests::service;
+
+    #[test]
+    fn a_request_takes_the_time_of_its_path_and_another_that_of_the_first() {
+        let mut plant = PlantService::new(&service(), 1);
+        let mut demand = |path: &str| {
+            let head = http::Request::get(path).body(()).expect("a request").into_parts().0;
+            let kind = plant.route(&head).kind;
+            plant.steps(kind, Class(0), 7, 1.0)[0].demand.as_millis()
+        };
+        assert_eq!([demand("/a"), demand("/b?x=1"), demand("/b"), demand("/nowhere")], [10, 50, 10, 10]);
+    }
+}

@@ -1,0 +1,25 @@
+//! A reverse proxy with a policy of admission before a service of anybody's: `lab proxy`.
+//!
+//! The policy decides at the head, before the body is read. What it admits goes to a backend over kept connections; both
+//! directions are streamed, each only as fast as its reader takes it. hyper reads and writes HTTP; the checks of what is
+//! ambiguous, the phases of connections and their limits are those of the lab's own services ([`crate::edge`]).
+
+mod admission;
+mod backend;
+mod client;
+mod error;
+mod exchange;
+mod headers;
+mod listener;
+mod page;
+mod process;
+mod relay;
+mod running;
+mod span;
+mod spec;
+mod state;
+mod upload;
+
+pub use error::ProxyError;
+pub use process::proxy_blocking;
+pub use spec::{HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, ProxySpec, RefusalSpec, TimeoutSpec, TlsSpec};

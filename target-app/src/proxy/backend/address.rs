@@ -1,0 +1,83 @@
+//! The address of a backend, from its URL.
+
+use http::{HeaderValue, Uri, uri::Authority};
+
+/// How a backend is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Protocol {
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2 without TLS, known beforehand.
+    Http2,
+    /// TLS, and in it what both sides agree on.
+    Tls,
+}
+
+/// The address of a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Address {
+    /// As written.
+    pub(in super::super) url: String,
+    pub(in super::super) protocol: Protocol,
+    /// The name or address, without brackets.
+    pub(in super::super) host: String,
+    pub(in super::super) port: u16,
+    /// `host:port`, as a request names it.
+    pub(in super::super) authority: Authority,
+    /// The same as the value of a `Host` header.
+    pub(in super::super) host_header: HeaderValue,
+}
+
+impl Address {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(in super::super) fn of(url: &str) -> Result<Self, String> {
+        let wrong = |what: &str| format!("{url:?}: {what}; http://127.0.0.1:8080 is the URL of a backend");
+        let uri: Uri = url.parse().map_err(|_| wrong("not a URL"))?;
+        let (protocol, port) = match uri.scheme_str() {
+            Some("http") => (Protocol::Http1, 80),
+            Some("h2c") => (Protocol::Http2, 80),
+            Some("https") => (Protocol::Tls, 443),
+            _ => return Err(wrong("its scheme must be http, h2c (HTTP/2 without TLS) or https")),
+        };
+        let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?.clone();
+        if authority.as_str().contains('@') {
+            return Err(wrong("it has a user name"));
+        }
+        if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+            return Err(wrong("it has a path, and requests are passed on with their own"));
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = uri.port_u16().unwrap_or(port);
+        let host_header = HeaderValue::from_str(authority.as_str()).map_err(|_| wrong("its host is no host"))?;
+        Ok(Self { url: url.to_owned(), protocol, host, port, authority, host_header })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_host_port_and_protocol() {
+        for (url, protocol, host, port) in [
+            ("http://127.0.0.1:8080", Protocol::Http1, "127.0.0.1", 8080),
+            ("http://localhost/", Protocol::Http1, "localhost", 80),
+            ("h2c://[::1]:9000", Protocol::Http2, "::1", 9000),
+            ("https://a.example", Protocol::Tls, "a.example", 443),
+        ] {
+            let address = Address::of(url).unwrap();
+            assert_eq!((address.protocol, address.host.as_str(), address.port), (protocol, host, port));
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_the_way_out() {
+        for url in ["", "127.0.0.1:8080", "ftp://a", "http://a/path", "http://u@a", "http://a?b", "/a"] {
+            let message = Address::of(url).unwrap_err();
+            assert!(message.contains("http://127.0.0.1:8080 is the URL of a backend"), "{message}");
+        }
+    }
+}

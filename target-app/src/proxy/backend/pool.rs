@@ -1,0 +1,84 @@
+//! The kept connections to one backend.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use controllers::Timestamp;
+
+use super::sender::Sender;
+use crate::stage::lock;
+
+#[derive(Debug)]
+pub(super) struct Pool {
+    /// Connections without a request, the one used last at the end: those not needed grow old.
+    idle: Mutex<Vec<(Sender, Timestamp)>>,
+    open: Arc<AtomicU32>,
+    most: u32,
+    keep: Duration,
+}
+
+/// The place of an open connection; dropped when its task ends.
+#[derive(Debug)]
+pub(super) struct OpenConnection(Arc<AtomicU32>);
+
+impl Drop for OpenConnection {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Pool {
+    pub(super) fn new(most: u32, keep: Duration) -> Self {
+        Self { idle: Mutex::default(), open: Arc::default(), most, keep }
+    }
+
+    /// A place for another connection; `None`: there are as many as there may be.
+    pub(super) fn place(&self) -> Option<OpenConnection> {
+        let more = |open| (open < self.most).then_some(open + 1);
+        self.open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        Some(OpenConnection(Arc::clone(&self.open)))
+    }
+
+    /// A connection that can take a request.
+    pub(super) async fn take(&self, now: Timestamp) -> Option<Sender> {
+        loop {
+            let (mut sender, since) = lock(&self.idle).pop()?;
+            // The others are older still.
+            if now.since(since) > self.keep {
+                lock(&self.idle).clear();
+                return None;
+            }
+            if let Some(shared) = sender.shared() {
+                lock(&self.idle).push((shared, now));
+            }
+            if sender.is_usable().await {
+                return Some(sender);
+            }
+        }
+    }
+
+    /// Takes a connection back.
+    pub(super) fn keep(&self, sender: Sender, now: Timestamp) {
+        if sender.is_kept() && !self.keep.is_zero() {
+            lock(&self.idle).push((sender, now));
+        }
+    }
+
+    /// Closes what has been idle for too long.
+    pub(super) fn sweep(&self, now: Timestamp) {
+        lock(&self.idle).retain(|(sender, since)| now.since(*since) <= self.keep && !sender.is_closed());
+    }
+
+    pub(super) fn open(&self) -> u32 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn idle(&self) -> usize {
+        lock(&self.idle).len()
+    }
+}

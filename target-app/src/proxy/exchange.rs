@@ -1,0 +1,231 @@
+//! One request: from its head to an answer that is ready to be written.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use controllers::{Kind, Note, Outcome, Reason, Refusal, Timestamp, site::TurnedAway};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use hyper::body::{Body as _, Bytes, Incoming};
+
+use super::{
+    admission::Admitted,
+    backend::{Lease, Trouble},
+    client::Client,
+    headers, page,
+    relay::{Job, Relayed},
+    state::{Proxy, Settings},
+    upload::{Progress, Upload},
+};
+use crate::{
+    class::RequestFacts,
+    edge::{Fault, NUMBER, fault_of_proxied},
+    ledger::{LedgerEntry, RequestEnding},
+    request::End,
+};
+
+/// A request under way.
+struct Exchange<'a> {
+    proxy: &'a Arc<Proxy>,
+    settings: Arc<Settings>,
+    client: &'a Arc<Client>,
+    is_head: bool,
+}
+
+/// Answers one request. Dropped, it ends as abandoned.
+pub(super) async fn answer(proxy: &Arc<Proxy>, request: Request<Incoming>, client: &Arc<Client>) -> Response<Relayed> {
+    let entered = proxy.clock.now();
+    let ambiguous = !client.multiplexed && client.conn.request_begins();
+    let is_head = request.method() == Method::HEAD;
+    let exchange = Exchange { proxy, settings: proxy.settings(), client, is_head };
+    let answer = exchange.run(request, entered, ambiguous).await;
+    exchange.last(answer)
+}
+
+impl Exchange<'_> {
+    async fn run(&self, request: Request<Incoming>, entered: Timestamp, ambiguous: bool) -> Response<Relayed> {
+        let (head, body) = request.into_parts();
+        let spec = &self.settings.spec;
+        if let Some(Fault { status, .. }) =
+            fault_of_proxied(&head, ambiguous, &self.settings.edge, spec.headers.underscores)
+        {
+            self.proxy.ledgers.users.malformed();
+            return close(self.failed(status, None));
+        }
+        let is_check = !spec.health_path.is_empty()
+            && head.uri.path() == spec.health_path
+            && [Method::GET, Method::HEAD].contains(&head.method);
+        if is_check {
+            self.proxy.ledgers.users.checked();
+            return self.forward(head, body, None, Admitted::unasked()).await;
+        }
+        let entry = Some(self.proxy.ledgers.users.open(number(&head)));
+        let limit = self.settings.edge.body_bytes;
+        if limit > 0 && body.size_hint().lower() > limit.into() {
+            return close(self.failed(StatusCode::PAYLOAD_TOO_LARGE, entry));
+        }
+        if self.proxy.draining.load(Ordering::Relaxed) {
+            return self.refused(&head, Refusal::new(Reason::Draining).into(), entry, None);
+        }
+        match self.decide(&head, entered).await {
+            Ok(admitted) => self.forward(head, body, entry, admitted).await,
+            Err(away) => self.refused(&head, away, entry, None),
+        }
+    }
+
+    /// Asks the policy.
+    async fn decide(&self, head: &Parts, entered: Timestamp) -> Result<Admitted, TurnedAway> {
+        let facts = RequestFacts { head, peer: self.client.peer(), session: None };
+        let offer = self.proxy.intake.request(&facts, Kind::default(), entered);
+        let admission = &self.proxy.admission;
+        if self.settings.spec.dry_run {
+            return Ok(admission.ask_dry(offer));
+        }
+        admission.ask(offer, self.settings.spec.limits.held).await
+    }
+
+    /// Passes an admitted request on.
+    async fn forward(
+        &self,
+        mut head: Parts,
+        body: Incoming,
+        entry: Option<LedgerEntry>,
+        mut admitted: Admitted,
+    ) -> Response<Relayed> {
+        admitted.started();
+        let spec = &self.settings.spec;
+        let mut lease = self.settings.backends.lease();
+        let upgrade = headers::upgrade(&head, &spec.headers);
+        headers::to_backend(&mut head, self.client, &lease.backend().address, &spec.headers, upgrade);
+        let (upload, progress) = Upload::new(body, &self.client.conn, self.proxy.clock, &self.settings.edge);
+        let sent = {
+            let sending = lease.send(Request::from_parts(head, upload));
+            in_time(sending, spec.timeouts.response, progress.as_deref()).await
+        };
+        let mut job = Job {
+            entry,
+            admitted: Some(admitted),
+            lease: None,
+            progress,
+            outcome: Outcome::Failed,
+            ending: RequestEnding::Failed,
+            cost: None,
+            told: None,
+        };
+        match sent {
+            Some(Ok(response)) => self.relay(response, lease, job),
+            Some(Err(trouble)) => self.unanswered(trouble, job),
+            None => {
+                lease.failed(lease.backend());
+                drop(lease); // with its connection: the answer may still come
+                job.progress = None;
+                self.page(page::failed(StatusCode::GATEWAY_TIMEOUT), job)
+            }
+        }
+    }
+
+    /// Passes a backend's answer on.
+    fn relay(&self, response: Response<Incoming>, lease: Lease, mut job: Job) -> Response<Relayed> {
+        let (mut head, body) = response.into_parts();
+        let end = End::Answered(head.status.as_u16());
+        (job.outcome, job.ending) = (end.outcome(false), end.ending());
+        job.lease = Some(lease);
+        job.cost = self.cost(&head.headers);
+        job.told = head.headers.get(workloads::client::NOTE).and_then(|note| workloads::client::note(note.as_bytes()));
+        headers::to_client(&mut head, self.client, self.is_head || body.is_end_stream());
+        let stall = self.settings.spec.timeouts.stall;
+        Response::from_parts(head, Relayed::backend(body, stall, self.is_head, job, self.client))
+    }
+
+    /// The CPU time of the request, where the backend says it.
+    fn cost(&self, headers: &http::HeaderMap) -> Option<Duration> {
+        let name = &self.settings.spec.headers.cost;
+        if name.is_empty() {
+            return None;
+        }
+        let millis: f64 = headers.get(name)?.to_str().ok()?.trim().parse().ok()?;
+        Duration::try_from_secs_f64(millis / 1e3).ok()
+    }
+
+    /// The answer to a request that no backend answered.
+    fn unanswered(&self, trouble: Trouble, mut job: Job) -> Response<Relayed> {
+        // A client whose own body broke off or was at fault gets that for an answer.
+        let fault = job.progress.as_ref().and_then(|progress| progress.fault());
+        if let Some(status) = fault {
+            (job.outcome, job.ending) = (Outcome::Ignored, RequestEnding::Served);
+            return close(self.page(page::failed(status), job));
+        }
+        match trouble {
+            Trouble::Full => {
+                let (end, refusal) = self.turned_away(Refusal::new(Reason::Concurrency));
+                (job.outcome, job.ending) = (end.outcome(false), end.ending());
+                self.page(self.settings.pages.refused(&end, refusal.retry, None), job)
+            }
+            Trouble::Unreachable | Trouble::Broken => self.page(page::failed(StatusCode::BAD_GATEWAY), job),
+        }
+    }
+
+    fn turned_away(&self, refusal: Refusal) -> (End, Refusal) {
+        (End::Refused(refusal), refusal)
+    }
+
+    fn refused(
+        &self,
+        head: &Parts,
+        away: TurnedAway,
+        entry: Option<LedgerEntry>,
+        note: Option<Note>,
+    ) -> Response<Relayed> {
+        let TurnedAway { refusal, note: told } = away;
+        let end = self.settings.pages.end(refusal, head);
+        let page = self.settings.pages.refused(&end, refusal.retry, told.or(note));
+        self.page(page, ended(entry, end.ending()))
+    }
+
+    /// An answer to a request at fault.
+    fn failed(&self, status: StatusCode, entry: Option<LedgerEntry>) -> Response<Relayed> {
+        self.page(page::failed(status), ended(entry, RequestEnding::Served))
+    }
+
+    fn page(&self, page: Response<Bytes>, job: Job) -> Response<Relayed> {
+        page.map(|page| Relayed::page(page, self.is_head, job, self.client))
+    }
+
+    /// Makes the last answer of a connection say so.
+    fn last(&self, answer: Response<Relayed>) -> Response<Relayed> {
+        let ends = !self.client.multiplexed
+            && (self.proxy.draining.load(Ordering::Relaxed) || self.client.conn.is_used_up(&self.settings.edge));
+        if ends { close(answer) } else { answer }
+    }
+}
+
+/// Waits for the head of an answer. The time begins anew once the body of the request has gone. `None`: too late.
+async fn in_time<T>(sending: impl Future<Output = T>, limit: Duration, progress: Option<&Progress>) -> Option<T> {
+    let mut sending = std::pin::pin!(sending);
+    loop {
+        let uploading = progress.is_some_and(|progress| !progress.is_all());
+        match tokio::time::timeout(limit, &mut sending).await {
+            Ok(sent) => return Some(sent),
+            Err(_) if uploading => {} // a body has limits of its own
+            Err(_) => return None,
+        }
+    }
+}
+
+/// A request that no policy and no backend has a part in.
+fn ended(entry: Option<LedgerEntry>, ending: RequestEnding) -> Job {
+    let outcome = Outcome::Ignored;
+    Job { entry, admitted: None, lease: None, progress: None, outcome, ending, cost: None, told: None }
+}
+
+/// Makes the connection end with this answer.
+fn close(mut answer: Response<Relayed>) -> Response<Relayed> {
+    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    answer
+}
+
+/// The number that a client of the lab's gave the request.
+fn number(head: &Parts) -> Option<u64> {
+    head.headers.get(&NUMBER)?.to_str().ok()?.parse().ok()
+}

@@ -1,0 +1,209 @@
+//! What a proxy does to heads: it takes out what belongs to one connection (RFC 9110, section 7.6.1), and says for whom it
+//! asks (RFC 7239, RFC 9110, section 7.6.3).
+
+use http::{HeaderMap, HeaderName, HeaderValue, Version, header, request, response};
+
+use super::{
+    backend::{Address, Protocol},
+    client::Client,
+    spec::{HeaderSpec, HostHeader},
+};
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
+const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// Takes out the headers of one connection: the known ones, and those that `Connection` names.
+fn strip(headers: &mut HeaderMap) {
+    if headers.contains_key(header::CONNECTION) {
+        let named: Vec<HeaderName> = headers
+            .get_all(header::CONNECTION)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .filter_map(|name| HeaderName::try_from(name.trim()).ok())
+            // Framing and routing are not a client's to take out.
+            .filter(|name| ![header::HOST, header::CONTENT_LENGTH].contains(name))
+            .collect();
+        headers.remove(header::CONNECTION);
+        for name in named {
+            headers.remove(name);
+        }
+    }
+    for name in [KEEP_ALIVE, PROXY_CONNECTION, header::TE, header::TRANSFER_ENCODING, header::UPGRADE] {
+        headers.remove(name);
+    }
+}
+
+/// The protocol that a request asks to switch to, if that one is passed on.
+pub(super) fn upgrade(head: &request::Parts, spec: &HeaderSpec) -> Option<HeaderValue> {
+    let value = head.headers.get(header::UPGRADE)?;
+    let asked = head.headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let asked = asked.flat_map(|value| value.split(',')).any(|name| name.trim().eq_ignore_ascii_case("upgrade"));
+    let protocol = value.to_str().ok()?.trim();
+    let passes = spec.upgrades.iter().any(|known| known.eq_ignore_ascii_case(protocol));
+    (asked && passes && head.version == Version::HTTP_11 && head.method == http::Method::GET).then(|| value.clone())
+}
+
+/// Makes the head of a client's request that of a request to a backend.
+pub(super) fn to_backend(
+    head: &mut request::Parts,
+    client: &Client,
+    to: &Address,
+    spec: &HeaderSpec,
+    upgrade: Option<HeaderValue>,
+) {
+    let via = match head.version {
+        Version::HTTP_2 => "2 lab",
+        Version::HTTP_10 => "1.0 lab",
+        _ => "1.1 lab",
+    };
+    let trailers = head.headers.get(header::TE).is_some_and(|te| te == "trailers");
+    strip(&mut head.headers);
+    // The expectation is met here: the body is asked for once the backend takes it.
+    head.headers.remove(header::EXPECT);
+    head.headers.remove(HTTP2_SETTINGS);
+    let host = named_host(head).unwrap_or_else(|| to.host_header.clone());
+    forwarded(&mut head.headers, client, &host, spec.trust_forwarded);
+    append(&mut head.headers, header::VIA, HeaderValue::from_static(via));
+    if let Some(protocol) = upgrade {
+        head.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        head.headers.insert(header::UPGRADE, protocol);
+    }
+    let host = match spec.host {
+        HostHeader::Client => host,
+        HostHeader::Backend => to.host_header.clone(),
+    };
+    address(head, to, host, trailers);
+}
+
+/// The target and the host, in the form of the backend's protocol.
+fn address(head: &mut request::Parts, to: &Address, host: HeaderValue, trailers: bool) {
+    let path = head.uri.path_and_query().cloned();
+    let mut uri = http::uri::Parts::default();
+    if to.protocol == Protocol::Http1 {
+        head.version = Version::HTTP_11;
+        head.headers.insert(header::HOST, host);
+        if head.uri.authority().is_none() {
+            return; // in origin form already
+        }
+    } else {
+        head.version = Version::HTTP_2;
+        head.headers.remove(header::HOST);
+        uri.scheme =
+            Some(if to.protocol == Protocol::Tls { http::uri::Scheme::HTTPS } else { http::uri::Scheme::HTTP });
+        uri.authority = host.to_str().ok().and_then(|host| host.parse().ok()).or_else(|| Some(to.authority.clone()));
+        if trailers {
+            head.headers.insert(header::TE, HeaderValue::from_static("trailers"));
+        }
+    }
+    uri.path_and_query = path.or_else(|| Some(http::uri::PathAndQuery::from_static("/")));
+    if let Ok(uri) = http::Uri::from_parts(uri) {
+        head.uri = uri;
+    }
+}
+
+/// The host that a request is for: that of its target, where it has one, and not another one beside it (RFC 9112, section
+/// 3.2.2).
+fn named_host(head: &request::Parts) -> Option<HeaderValue> {
+    match head.uri.authority() {
+        Some(authority) => HeaderValue::from_str(authority.as_str()).ok(),
+        None => head.headers.get(header::HOST).cloned(),
+    }
+}
+
+fn forwarded(headers: &mut HeaderMap, client: &Client, host: &HeaderValue, trusted: bool) {
+    let element = client.forwarded(host);
+    if trusted {
+        append(headers, FORWARDED_FOR, client.address.clone());
+        append(headers, header::FORWARDED, element);
+        // What the first proxy saw is what counts.
+        headers.entry(FORWARDED_PROTO).or_insert_with(|| client.scheme());
+        headers.entry(FORWARDED_HOST).or_insert_with(|| host.clone());
+    } else {
+        headers.insert(FORWARDED_FOR, client.address.clone());
+        headers.insert(header::FORWARDED, element);
+        headers.insert(FORWARDED_PROTO, client.scheme());
+        headers.insert(FORWARDED_HOST, host.clone());
+    }
+}
+
+/// Adds to a list in one line.
+fn append(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
+    let before: Vec<&[u8]> = headers.get_all(&name).iter().map(HeaderValue::as_bytes).collect();
+    if before.is_empty() {
+        headers.insert(name, value);
+        return;
+    }
+    let all = [before.as_slice(), &[value.as_bytes()]].concat().join(&b", "[..]);
+    headers.insert(name, HeaderValue::from_bytes(&all).unwrap_or(value));
+}
+
+/// True if the end of the answer's body is the end of the connection: nobody can tell whether it is complete.
+fn is_close_delimited(head: &response::Parts, is_empty: bool) -> bool {
+    let framed =
+        head.headers.contains_key(header::CONTENT_LENGTH) || head.headers.contains_key(header::TRANSFER_ENCODING);
+    !is_empty && !framed && head.version < Version::HTTP_2
+}
+
+/// Makes the head of a backend's answer that of an answer to a client; `is_empty`: it has no body.
+pub(super) fn to_client(head: &mut response::Parts, client: &Client, is_empty: bool) {
+    let until_close = is_close_delimited(head, is_empty);
+    // A coding and a length beside each other: the coding counts, and the length would lie.
+    if head.headers.contains_key(header::TRANSFER_ENCODING) {
+        head.headers.remove(header::CONTENT_LENGTH);
+    }
+    strip(&mut head.headers);
+    head.version = match (client.multiplexed, until_close) {
+        (true, _) => Version::HTTP_2,
+        // Passed on as it came: with chunks it would claim to be complete.
+        (false, true) => {
+            head.headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            Version::HTTP_10
+        }
+        (false, false) => Version::HTTP_11,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        lines.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn what_belongs_to_one_connection_is_taken_out() {
+        let mut headers = map(&[
+            ("connection", "close, X-Hop"),
+            ("x-hop", "1"),
+            ("keep-alive", "timeout=5"),
+            ("te", "trailers"),
+            ("transfer-encoding", "chunked"),
+            ("proxy-connection", "close"),
+            ("x-stays", "1"),
+            ("trailer", "X-Sum"),
+        ]);
+        strip(&mut headers);
+        assert_eq!(headers, map(&[("x-stays", "1"), ("trailer", "X-Sum")]));
+    }
+
+    #[test]
+    fn a_client_cannot_have_its_host_or_its_length_taken_out() {
+        let mut headers =
+            map(&[("connection", "host, content-length, x-user"), ("host", "a"), ("content-length", "5")]);
+        strip(&mut headers);
+        assert_eq!(headers, map(&[("host", "a"), ("content-length", "5")]));
+    }
+
+    #[test]
+    fn lists_go_on_in_one_line() {
+        let mut headers = map(&[("via", "1.0 a"), ("via", "1.1 b")]);
+        append(&mut headers, header::VIA, HeaderValue::from_static("1.1 lab"));
+        assert_eq!(headers, map(&[("via", "1.0 a, 1.1 b, 1.1 lab")]));
+    }
+}

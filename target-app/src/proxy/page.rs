@@ -1,0 +1,109 @@
+//! Answers of the proxy itself: refusals, redirects, and what no backend answered.
+
+use std::{borrow::Cow, io};
+
+use controllers::{Note, Refusal, RetryHint};
+use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, request::Parts};
+use hyper::body::Bytes;
+
+use super::{error::ProxyError, spec::RefusalSpec};
+use crate::request::{End, headers};
+
+/// What refused requests are answered.
+#[derive(Debug)]
+pub(super) struct Pages {
+    spec: RefusalSpec,
+    refused: Bytes,
+    kind: HeaderValue,
+}
+
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// The page where there is none of the service's own.
+const REFUSED: &str =
+    "<!doctype html><title>Busy</title><h1>The service is busy</h1><p>Please try again in a moment.</p>\n";
+/// The largest page, bytes.
+const LARGEST: u64 = 1 << 20;
+
+impl Pages {
+    /// Reads the page.
+    ///
+    /// # Errors
+    /// A page that cannot be read, or a node that is no URL.
+    pub(super) fn new(spec: &RefusalSpec) -> Result<Self, ProxyError> {
+        for (key, node) in [("refusal.redirect", &spec.redirect), ("refusal.come_back", &spec.come_back)] {
+            let is_node = |node: &String| {
+                node.parse::<http::Uri>().is_ok_and(|uri| uri.scheme().is_some() && uri.authority().is_some())
+            };
+            if let Some(node) = node.as_ref().filter(|node| !is_node(node)) {
+                return Err(ProxyError::setting(key, format!("{node:?} is no URL; https://busy.example is one")));
+            }
+        }
+        let Some(path) = &spec.page else {
+            return Ok(Self { spec: spec.clone(), refused: Bytes::from_static(REFUSED.as_bytes()), kind: HTML });
+        };
+        let wrong = |error: io::Error| ProxyError::setting("refusal.page", format!("{}: {error}", path.display()));
+        let size = std::fs::metadata(path).map_err(wrong)?.len();
+        if size > LARGEST {
+            return Err(wrong(io::Error::other(format!("{size} bytes, and a page may have {LARGEST}"))));
+        }
+        let kind = match path.extension().and_then(|end| end.to_str()) {
+            Some("json") => JSON,
+            Some("txt") => TEXT,
+            _ => HTML,
+        };
+        Ok(Self { spec: spec.clone(), refused: std::fs::read(path).map_err(wrong)?.into(), kind })
+    }
+
+    /// How a refused request ends.
+    pub(super) fn end(&self, mut refusal: Refusal, head: &Parts) -> End {
+        let is_plain = [Method::GET, Method::HEAD].contains(&head.method);
+        let sent_back = matches!(refusal.retry, RetryHint::After(_));
+        let node = if sent_back { self.spec.come_back.as_ref() } else { None };
+        if let Some(node) = node.or(self.spec.redirect.as_ref()).filter(|_| is_plain) {
+            let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+            let location = format!("{}{path}", node.trim_end_matches('/'));
+            return End::Redirected { location, reason: refusal.reason };
+        }
+        if let (RetryHint::Unsaid, Some(wait)) = (refusal.retry, self.spec.retry_after) {
+            refusal.retry = RetryHint::After(wait);
+        }
+        End::Refused(refusal)
+    }
+
+    /// The answer to a refused request. A redirect also says when to come back, where the policy does.
+    pub(super) fn refused(&self, end: &End, wait: RetryHint, note: Option<Note>) -> Response<Bytes> {
+        let page = if matches!(end, End::Refused(_)) { self.refused.clone() } else { Bytes::new() };
+        let mut response = answer(StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE), page);
+        response.headers_mut().insert(header::CONTENT_TYPE, self.kind.clone());
+        for (name, value) in headers(end, note) {
+            let value = match value {
+                Cow::Borrowed(value) => Some(HeaderValue::from_static(value)),
+                Cow::Owned(value) => HeaderValue::try_from(value).ok(),
+            };
+            let name = HeaderName::from_static(name);
+            value.into_iter().for_each(|value| drop(response.headers_mut().insert(name.clone(), value)));
+        }
+        if let (RetryHint::After(wait), End::Redirected { .. }) = (wait, end) {
+            let seconds = wait.as_secs_f64().ceil().max(1.0) as u64;
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+/// An answer of the proxy to a request that is at fault, or that no backend answered.
+pub(super) fn failed(status: StatusCode) -> Response<Bytes> {
+    let text = status.canonical_reason().unwrap_or("error");
+    let mut response = answer(status, Bytes::from(format!("{} {text}\n", status.as_u16())));
+    response.headers_mut().insert(header::CONTENT_TYPE, TEXT);
+    response
+}
+
+fn answer(status: StatusCode, page: Bytes) -> Response<Bytes> {
+    let mut response = Response::new(page);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

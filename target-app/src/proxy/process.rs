@@ -1,0 +1,115 @@
+//! Runs a proxy from its spec as a process, and ends it in order.
+
+use std::{sync::Arc, time::Duration};
+
+use controllers::{Seat, seed_for, site::PolicySite};
+
+use super::{
+    admission::Admission,
+    error::ProxyError,
+    listener::Listener,
+    running::RunningProxy,
+    spec::ProxySpec,
+    state::{Proxy, Settings},
+};
+use crate::{
+    class::Classification,
+    clock::ServiceClock,
+    control::{self, Token, events::Events, wire::Ready},
+    edge,
+    graph::Graph,
+    policies::{Resolved, Seating},
+    request::Intake,
+    serve::{ControlPort, Ends, ServeError, die_with, pin, runtime, url},
+    signals::ThisProcess,
+    stage::{AdmissionGate, keep_time, spawn},
+};
+
+/// Serves until SIGTERM, SIGHUP or SIGINT, or an order on the control port. Calls `on_ready` once requests are
+/// accepted. Pins the calling process to the processors of the spec.
+///
+/// # Errors
+/// The error that kept it from serving. Once it serves, it ends without an error.
+pub fn proxy_blocking(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
+    if let Some(parent) = spec.die_with {
+        die_with(parent)?;
+    }
+    pin(&spec.cpus)?;
+    let runtime = runtime()?;
+    let served = runtime.block_on(serve(spec, on_ready));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served
+}
+
+async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
+    let mut ends = Ends::listen()?;
+    let listener = edge::listen(spec.listen, spec.limits.backlog)
+        .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
+    let controls =
+        control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
+    let ready_at = (url(listener.local_addr())?, url(controls.local_addr())?);
+    let given = spec.control_token.clone();
+    let open = (!spec.listen.ip().is_loopback())
+        .then(|| format!("{} is no loopback address: other machines can reach this proxy", spec.listen.ip()));
+    let (proxy, seating) = build(spec)?;
+    let system = |what| move |source| ServeError::System { what, source };
+    let listener = Listener::new(Arc::clone(&proxy), listener).map_err(system("cannot watch the listening socket"))?;
+    spawn(keep_time(Arc::downgrade(&proxy.admission.gate)));
+    let running = RunningProxy::new(proxy, Arc::clone(&listener), seating);
+    let (token, drawn) = match given {
+        Some(token) => (token, None),
+        None => {
+            let drawn = Token::draw().map_err(system("cannot draw a token"))?;
+            (drawn.clone(), Some(drawn))
+        }
+    };
+    let port = ControlPort::open(controls, Arc::<RunningProxy>::clone(&running), token)?;
+    let accepting = tokio::spawn({
+        let listener = Arc::clone(&listener);
+        async move { listener.accept().await }
+    });
+    let deadlines = tokio::spawn({
+        let listener = Arc::clone(&listener);
+        async move { listener.keep_deadlines().await }
+    });
+    let (url, control) = ready_at;
+    on_ready(Ready { pid: std::process::id(), url, control, token: drawn, metrics: None, open });
+    tokio::select! {
+        () = running.stopped() => {}
+        () = ends.told() => {}
+    }
+    accepting.abort();
+    let _ = accepting.await; // it ends as cancelled, as ordered
+    tokio::select! {
+        () = listener.drain() => {}
+        () = ends.told() => {} // the second order ends it at once
+    }
+    deadlines.abort();
+    drop(port);
+    Ok(())
+}
+
+/// The proxy of a spec, and the seat of its policy.
+fn build(spec: ProxySpec) -> Result<(Arc<Proxy>, Seating), ProxyError> {
+    if spec.limits.head_bytes < edge::LEAST_HEAD_BYTES {
+        return Err(ServeError::Head(spec.limits.head_bytes).into());
+    }
+    let chosen = Resolved::at_proxy(&spec.policy).map_err(ServeError::from)?;
+    let clock = ServiceClock::start();
+    let classification = Classification::by(&spec.class, spec.criticality.clone()).map_err(ServeError::Class)?;
+    let graph = Arc::new(Graph::proxy(&["request"]));
+    let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, Events::default());
+    let site = graph.dispatch();
+    let name = graph.site_name(site);
+    let seat = Seat::new(
+        site,
+        seating.forced(&chosen, site).policy,
+        seed_for(spec.seed, name),
+        seating.events().observer(&graph),
+    );
+    let policy = PolicySite::new(seat, chosen.entry, Vec::new());
+    let capacity = spec.concurrency.saturating_mul(u32::try_from(spec.to.len()).unwrap_or(u32::MAX));
+    let gate = AdmissionGate::new(name, policy, capacity, Arc::new(ThisProcess), None, clock);
+    let settings = Settings::new(spec, clock)?;
+    Ok((Proxy::new(clock, Admission::new(gate), Intake::new(classification), settings), seating))
+}

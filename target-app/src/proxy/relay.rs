@@ -1,0 +1,175 @@
+//! The body of an answer on its way to a client, and the end of the request with it.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use controllers::{Note, Outcome};
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use tokio::time::Sleep;
+
+use super::{
+    admission::Admitted,
+    backend::Lease,
+    client::Client,
+    upload::{BrokenOff, Progress},
+};
+use crate::{
+    edge::Phase,
+    ledger::{LedgerEntry, RequestEnding},
+};
+
+/// A request that is being answered. Dropped before its end, it ends as abandoned: the client has left.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) entry: Option<LedgerEntry>,
+    pub(super) admitted: Option<Admitted>,
+    pub(super) lease: Option<Lease>,
+    /// How far its own body has got; `None`: it has none.
+    pub(super) progress: Option<Arc<Progress>>,
+    pub(super) outcome: Outcome,
+    pub(super) ending: RequestEnding,
+    /// The CPU time that the backend says.
+    pub(super) cost: Option<Duration>,
+    /// The note of the backend's answer.
+    pub(super) told: Option<Note>,
+}
+
+impl Job {
+    /// Ends the request as it was to end.
+    pub(super) fn end(&mut self) {
+        if let Some(admitted) = self.admitted.take() {
+            // The head of the answer has gone: there is no place for a note.
+            let _ = admitted.end(self.outcome, self.cost, self.told);
+        }
+        if let Some(entry) = self.entry.take() {
+            entry.close(self.ending);
+        }
+        if let Some(lease) = self.lease.take()
+            && self.progress.as_ref().is_none_or(|progress| progress.is_all())
+        {
+            lease.keep();
+        }
+    }
+
+    /// Ends the request: its answer broke off.
+    fn breaks(&mut self) {
+        if let Some(lease) = self.lease.take() {
+            lease.failed(lease.backend());
+        }
+        (self.outcome, self.ending) = (Outcome::Failed, RequestEnding::Failed);
+        self.end();
+    }
+}
+
+/// The body of an answer.
+#[derive(Debug)]
+pub(super) struct Relayed {
+    left: Left,
+    job: Job,
+    client: Arc<Client>,
+    stall: Duration,
+    /// Runs while the backend is waited for.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+#[derive(Debug)]
+enum Left {
+    Page(Bytes),
+    Backend(Incoming),
+}
+
+impl Relayed {
+    /// A page of the proxy's own; `is_head`: only the head is sent.
+    pub(super) fn page(page: Bytes, is_head: bool, job: Job, client: &Arc<Client>) -> Self {
+        let is_all = is_head || page.is_empty();
+        Self::new(Left::Page(page), Duration::ZERO, is_all, job, client)
+    }
+
+    /// The body of a backend's answer; `stall`: the longest pause within it.
+    pub(super) fn backend(body: Incoming, stall: Duration, is_head: bool, job: Job, client: &Arc<Client>) -> Self {
+        let is_all = is_head || body.is_end_stream();
+        Self::new(Left::Backend(body), stall, is_all, job, client)
+    }
+
+    fn new(left: Left, stall: Duration, is_all: bool, job: Job, client: &Arc<Client>) -> Self {
+        let mut body = Self { left, job, client: Arc::clone(client), stall, stalled: None };
+        body.client.conn.enter(Phase::Writing);
+        if is_all {
+            body.taken();
+        }
+        body
+    }
+
+    fn taken(&mut self) {
+        self.client.conn.taken();
+        self.job.end();
+    }
+
+    fn broke(&mut self) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        self.job.breaks();
+        if !self.client.multiplexed {
+            self.client.reset();
+        }
+        Poll::Ready(Some(Err(BrokenOff)))
+    }
+
+    /// True once the backend has been silent for too long.
+    fn is_stalled(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.stalled.is_none() {
+            self.client.conn.enter(Phase::Working); // it is not the client who is waited for
+        }
+        let sleep = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.stall)));
+        sleep.as_mut().poll(cx).is_ready()
+    }
+}
+
+impl Body for Relayed {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        let relayed = &mut *self;
+        let polled = match &mut relayed.left {
+            Left::Page(page) if page.is_empty() => return Poll::Ready(None),
+            Left::Page(page) => {
+                let page = std::mem::take(page);
+                relayed.taken();
+                return Poll::Ready(Some(Ok(Frame::data(page))));
+            }
+            Left::Backend(body) => Pin::new(body).poll_frame(cx),
+        };
+        let Poll::Ready(frame) = polled else {
+            return if relayed.is_stalled(cx) { relayed.broke() } else { Poll::Pending };
+        };
+        if relayed.stalled.take().is_some() {
+            relayed.client.conn.enter(Phase::Writing);
+        }
+        match frame {
+            Some(Err(_)) => relayed.broke(),
+            frame => {
+                if frame.is_none() || relayed.is_end_stream() {
+                    relayed.taken();
+                }
+                Poll::Ready(frame.and_then(Result::ok).map(Ok))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.left {
+            Left::Page(page) => page.is_empty(),
+            Left::Backend(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.left {
+            Left::Page(page) => SizeHint::with_exact(page.len() as u64),
+            Left::Backend(body) => body.size_hint(),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A running proxy, as the control port reads and changes it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use controllers::{Catalogue, PeerReport, Seen};
+use tokio::sync::Notify;
+
+use super::{
+    listener::Listener,
+    state::{Proxy, Settings},
+};
+use crate::{
+    clock::ServiceClock,
+    control::{
+        Controlled,
+        events::Events,
+        reports::Reports,
+        wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetPolicy, StageGauges},
+    },
+    ledger::Ledgers,
+    policies::{Resolved, Seating},
+    signals,
+    spec::WorkSpec,
+    stage::lock,
+};
+
+/// A running proxy.
+#[derive(Debug)]
+pub(super) struct RunningProxy {
+    pub(super) proxy: Arc<Proxy>,
+    listener: Arc<Listener>,
+    seating: Seating,
+    runtime: tokio::runtime::Handle,
+    /// The name of the policy.
+    policy: Mutex<String>,
+    stopping: AtomicBool,
+    stop: Notify,
+}
+
+impl RunningProxy {
+    /// Needs a runtime.
+    pub(super) fn new(proxy: Arc<Proxy>, listener: Arc<Listener>, seating: Seating) -> Arc<Self> {
+        let policy = Mutex::new(proxy.settings().spec.policy.name.clone());
+        let runtime = tokio::runtime::Handle::current();
+        Arc::new(Self {
+            proxy,
+            listener,
+            seating,
+            runtime,
+            policy,
+            stopping: AtomicBool::new(false),
+            stop: Notify::new(),
+        })
+    }
+
+    /// Waits for the order to stop.
+    pub(super) async fn stopped(&self) {
+        let told = self.stop.notified();
+        if !self.stopping.load(Ordering::Acquire) {
+            told.await;
+        }
+    }
+
+    /// The gauges of the gate, with what a dry run would have done and the requests that are parked.
+    fn gate(&self) -> StageGauges {
+        let admission = &self.proxy.admission;
+        let mut gauges = admission.gate.gauges();
+        gauges.counts.insert("parked".to_owned(), admission.parked().into());
+        if self.proxy.settings().spec.dry_run {
+            gauges.counts.extend(admission.dry.rows());
+        }
+        gauges
+    }
+
+    /// A row for each backend.
+    fn backends(&self) -> Vec<StageGauges> {
+        let settings = self.proxy.settings();
+        let row = |(number, backend): (usize, &Arc<super::backend::Backend>)| {
+            let counts: BTreeMap<String, u64> = [
+                ("failures", backend.failures.load(Ordering::Relaxed)),
+                ("connections", backend.open().into()),
+                ("ejected", u64::from(backend.is_ejected(self.proxy.clock))),
+            ]
+            .map(|(name, count)| (name.to_owned(), count))
+            .into();
+            StageGauges {
+                name: format!("backend {}", number + 1),
+                idle: u32::try_from(backend.idle()).unwrap_or(u32::MAX),
+                completed: backend.requests.load(Ordering::Relaxed),
+                counts,
+                ..StageGauges::default()
+            }
+        };
+        settings.backends.iter().enumerate().map(row).collect()
+    }
+}
+
+impl Controlled for RunningProxy {
+    fn clock(&self) -> ServiceClock {
+        self.proxy.clock
+    }
+
+    fn gauges(&self) -> Gauges {
+        let Proxy { ledgers, intake, clock, .. } = &*self.proxy;
+        let books = ledgers.read();
+        let [read, send] = Ledgers::rows(&books, intake);
+        let [ledger, calls] = books;
+        let read = StageGauges { queue: count(self.listener.reading()), ..read };
+        let send = StageGauges { queue: count(self.listener.writing()), ..send };
+        let stages = [read, self.gate()].into_iter().chain(self.backends()).chain([send]).collect();
+        Gauges {
+            at_ms: clock.now().as_secs_f64() * 1e3,
+            policy: lock(&self.policy).clone(),
+            ledger,
+            stages,
+            cpu_s: signals::cpu_time().as_secs_f64(),
+            rss_bytes: signals::resident_bytes(),
+            open_files: signals::open_files(),
+            panics: 0,
+            events_dropped: self.events().dropped(),
+            calls: CallBooks { read: calls, made: Vec::new() },
+        }
+    }
+
+    fn requests(&self) -> ReadRequests {
+        self.proxy.ledgers.users.requests()
+    }
+
+    fn policies(&self) -> Policies {
+        let gauges = self.proxy.admission.gate.gauges();
+        let sites = [(gauges.name, gauges.policy_name)].into();
+        Policies { sites, names: Catalogue::names().into_iter().map(str::to_owned).collect() }
+    }
+
+    fn events(&self) -> &Events {
+        self.seating.events()
+    }
+
+    fn reports(&self) -> Option<&Reports> {
+        None
+    }
+
+    fn hear(&self, report: PeerReport) {
+        if matches!(report, PeerReport::Quota { .. }) {
+            self.proxy.admission.gate.hear(&Seen::Peer(report));
+        }
+    }
+
+    fn set_policy(&self, change: &SetPolicy) -> Result<(), Vec<String>> {
+        let site = self.seating.graph().dispatch();
+        let name = self.seating.graph().site_name(site);
+        if let Some(stage) = change.stage.as_ref().filter(|stage| *stage != name) {
+            return Err(vec![format!("stage: no policy can sit at {stage:?}; it can at: {name}")]);
+        }
+        let chosen = Resolved::at_proxy(&change.policy).map_err(|unfit| {
+            unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect::<Vec<_>>()
+        })?;
+        let _on_the_runtime = self.runtime.enter();
+        self.proxy.admission.gate.replace(self.seating.forced(&chosen, site));
+        change.policy.name.clone_into(&mut lock(&self.policy));
+        Ok(())
+    }
+
+    fn configure(&self, settings: &[u8]) -> Result<(), Vec<String>> {
+        let spec = serde_json::from_slice(settings).map_err(|error| vec![error.to_string()])?;
+        let _on_the_runtime = self.runtime.enter();
+        let settings = Settings::new(spec, self.proxy.clock).map_err(|error| vec![error.to_string()])?;
+        self.proxy.set(settings);
+        Ok(())
+    }
+
+    fn renew_callers(&self) {}
+
+    fn set_work(&self, _: &WorkSpec) -> Result<(), Vec<String>> {
+        Err(vec!["a proxy does no work of its own".to_owned()])
+    }
+
+    fn hinder(&self, _: &InjectFault) -> Result<(), Vec<String>> {
+        Err(vec!["a proxy has no capacity to take away: the service behind it has".to_owned()])
+    }
+
+    fn drain(&self) {
+        self.proxy.draining.store(true, Ordering::Relaxed);
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        self.stop.notify_waiters();
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

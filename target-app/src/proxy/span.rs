@@ -1,0 +1,35 @@
+//! Durations as people write them in files: `15s`, `500ms`.
+
+use std::time::Duration;
+
+use controllers::catalogue::parse_time;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    text(*time).serialize(serializer)
+}
+
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    read(&String::deserialize(deserializer)?)
+}
+
+fn read<E: Error>(text: &str) -> Result<Duration, E> {
+    parse_time(text).ok_or_else(|| E::custom(format!("{text:?} is no duration; 500ms, 15s and 1h are some")))
+}
+
+fn text(time: Duration) -> String {
+    format!("{}us", time.as_micros())
+}
+
+/// A duration that may be absent.
+pub(super) mod optional {
+    use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, read, text};
+
+    pub(in super::super) fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        time.map(text).serialize(to)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        Option::<String>::deserialize(from)?.as_deref().map(read).transpose()
+    }
+}

@@ -1,0 +1,202 @@
+//! The body of a request on its way to a backend: read from the client as fast as the backend takes it.
+
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use controllers::Timestamp;
+use http::StatusCode;
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+
+use crate::{
+    clock::ServiceClock,
+    edge::{Conn, Phase},
+    spec::EdgeSpec,
+};
+
+/// A request's body.
+#[derive(Debug)]
+pub(super) struct Upload(Option<Box<Streamed>>);
+
+#[derive(Debug)]
+struct Streamed {
+    body: Incoming,
+    conn: Arc<Conn>,
+    progress: Arc<Progress>,
+    clock: ServiceClock,
+    account: Account,
+    /// Since when the client is waited for.
+    waits: Option<Timestamp>,
+}
+
+/// What a client may do with its body, and has done.
+#[derive(Debug)]
+struct Account {
+    limit: u64,
+    grace: Duration,
+    rate: f64,
+    come: u64,
+    waited: Duration,
+}
+
+/// How far a body has got, as the request's own task sees it.
+#[derive(Debug, Default)]
+pub(super) struct Progress(AtomicU8);
+
+const ALL: u8 = 1;
+const LARGE: u8 = 2;
+const SLOW: u8 = 3;
+const MALFORMED: u8 = 4;
+const BROKEN: u8 = 5;
+
+impl Progress {
+    /// True once the backend has been given all of it.
+    pub(super) fn is_all(&self) -> bool {
+        self.0.load(Ordering::Acquire) == ALL
+    }
+
+    /// The answer to a client whose body is at fault.
+    pub(super) fn fault(&self) -> Option<StatusCode> {
+        match self.0.load(Ordering::Acquire) {
+            LARGE => Some(StatusCode::PAYLOAD_TOO_LARGE),
+            SLOW => Some(StatusCode::REQUEST_TIMEOUT),
+            MALFORMED | BROKEN => Some(StatusCode::BAD_REQUEST),
+            _ => None,
+        }
+    }
+
+    fn set(&self, to: u8) {
+        self.0.store(to, Ordering::Release);
+    }
+}
+
+/// The reason that a body broke off.
+#[derive(Debug)]
+pub(super) struct BrokenOff;
+
+impl fmt::Display for BrokenOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the body of the request broke off")
+    }
+}
+
+impl std::error::Error for BrokenOff {}
+
+impl Upload {
+    /// No body.
+    pub(super) fn none() -> Self {
+        Self(None)
+    }
+
+    /// The body of a request; `None` beside it: there is none.
+    pub(super) fn new(
+        body: Incoming,
+        conn: &Arc<Conn>,
+        clock: ServiceClock,
+        limits: &EdgeSpec,
+    ) -> (Self, Option<Arc<Progress>>) {
+        if body.is_end_stream() {
+            return (Self::none(), None);
+        }
+        let progress = Arc::new(Progress::default());
+        let limit = if limits.body_bytes == 0 { u64::MAX } else { limits.body_bytes.into() };
+        let account =
+            Account { limit, grace: limits.body_grace, rate: limits.body_rate.into(), come: 0, waited: Duration::ZERO };
+        let (conn, told) = (Arc::clone(conn), Arc::clone(&progress));
+        (Self(Some(Box::new(Streamed { body, conn, progress, clock, account, waits: None }))), Some(told))
+    }
+}
+
+impl Account {
+    /// Takes bytes in that were waited for; the fault if there is one.
+    fn take(&mut self, bytes: usize, waited: Duration) -> Option<u8> {
+        self.come += bytes as u64;
+        self.waited += waited;
+        if self.come > self.limit {
+            return Some(LARGE);
+        }
+        let paid_for = if self.rate > 0.0 {
+            self.grace + Duration::from_secs_f64(self.come as f64 / self.rate)
+        } else {
+            Duration::MAX
+        };
+        (self.waited > paid_for).then_some(SLOW)
+    }
+}
+
+impl Streamed {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
+            if self.waits.is_none() {
+                self.waits = Some(self.clock.now());
+                self.conn.enter(Phase::Body);
+            }
+            return Poll::Pending;
+        };
+        let waited = self.waits.take().map(|since| {
+            self.conn.enter(Phase::Working);
+            self.clock.now().since(since)
+        });
+        let fault = match &frame {
+            // hyper accepts chunks that the grammar does not allow.
+            _ if self.conn.is_at_fault() => Some(MALFORMED),
+            Some(Ok(frame)) => {
+                let bytes = frame.data_ref().map_or(0, Bytes::len);
+                self.account.take(bytes, waited.unwrap_or_default())
+            }
+            Some(Err(_)) => Some(BROKEN),
+            None => None,
+        };
+        if let Some(fault) = fault {
+            self.progress.set(fault);
+            return Poll::Ready(Some(Err(BrokenOff)));
+        }
+        if frame.is_none() || self.body.is_end_stream() {
+            self.progress.set(ALL);
+        }
+        Poll::Ready(frame.and_then(Result::ok).map(Ok))
+    }
+}
+
+impl Body for Upload {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        match &mut self.0 {
+            None => Poll::Ready(None),
+            Some(streamed) => streamed.poll(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.as_ref().is_none_or(|streamed| streamed.body.is_end_stream())
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.as_ref().map_or_else(|| SizeHint::with_exact(0), |streamed| streamed.body.size_hint())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_drips_is_too_slow_and_one_that_a_backend_takes_slowly_is_not() {
+        let mut account =
+            Account { limit: 1000, grace: Duration::from_secs(5), rate: 100.0, come: 0, waited: Duration::ZERO };
+        assert_eq!(account.take(10, Duration::from_secs(5)), None);
+        assert_eq!(account.take(10, Duration::from_secs(1)), Some(SLOW));
+        account.waited = Duration::ZERO;
+        assert_eq!(account.take(900, Duration::ZERO), None);
+        assert_eq!(account.take(900, Duration::ZERO), Some(LARGE));
+    }
+}

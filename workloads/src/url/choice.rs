@@ -1,0 +1,141 @@
+//! The requests that users of one service choose among.
+
+use std::sync::Arc;
+
+use controllers::{Class, Kind};
+
+use super::unsendable;
+use crate::{
+    crowd::CrowdError,
+    persona::Method,
+    plan::{Marks, UrlRequest, UrlUsers},
+};
+
+/// Most requests to choose among: each has its header lines by class in memory.
+pub const MOST_REQUESTS: usize = 256;
+
+/// A request, ready to be sent.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) kind: Kind,
+    pub(super) method: Method,
+    pub(super) path: Arc<str>,
+    pub(super) body: Option<Arc<str>>,
+    /// Header lines by class.
+    headers: Vec<Arc<str>>,
+    /// The sum of the weights up to this request and with it.
+    upto: f64,
+}
+
+impl Prepared {
+    pub(super) fn headers(&self, class: Class) -> &Arc<str> {
+        &self.headers[usize::from(class.0)]
+    }
+
+    fn new(request: &UrlRequest, users: &UrlUsers, marks: &Marks, kind: Kind, upto: f64) -> Result<Self, CrowdError> {
+        let Some(method) = Method::of(&request.method) else {
+            let known: Vec<_> = Method::ALL.iter().map(|method| method.name()).collect();
+            let problem = format!("users know {}", known.join(", "));
+            return Err(unsendable(&format!("the method `{}`", request.method), &problem));
+        };
+        let path = request.path.as_str();
+        if !path.starts_with('/') || path.bytes().any(|b| b <= b' ' || b == 0x7F) {
+            return Err(unsendable(
+                &format!("the path {path:?}"),
+                "it must begin with `/` and hold no spaces or control characters (write a space as %20)",
+            ));
+        }
+        let lines = header_lines(&users.headers.iter().chain(&request.headers).collect::<Vec<_>>())?;
+        Ok(Self {
+            kind,
+            method,
+            path: path.into(),
+            body: request.body.as_deref().map(Arc::from),
+            headers: marks.lines().iter().map(|marks| Arc::from(lines.clone() + marks)).collect(),
+            upto,
+        })
+    }
+}
+
+/// Requests with their weights.
+#[derive(Debug)]
+pub(super) struct Choice {
+    requests: Vec<Prepared>,
+    /// The names of the request types, in the order of their kinds.
+    pub(super) kinds: Vec<String>,
+}
+
+impl Choice {
+    /// Those of `users.requests`; the one of `users.path` if there are none.
+    pub(super) fn new(users: &UrlUsers, marks: &Marks) -> Result<Self, CrowdError> {
+        let only = [UrlRequest {
+            name: "request".to_owned(),
+            weight: 1.0,
+            method: users.method.clone(),
+            path: users.path.clone(),
+            headers: Vec::new(),
+            body: users.body.clone(),
+        }];
+        let all = if users.requests.is_empty() { &only[..] } else { &users.requests[..] };
+        if all.len() > MOST_REQUESTS {
+            let problem = format!("there are {}, and at most {MOST_REQUESTS} are kept: leave rare ones out", all.len());
+            return Err(unsendable("the list of requests", &problem));
+        }
+        let (mut requests, mut kinds, mut upto) = (Vec::new(), Vec::new(), 0.0);
+        for request in all {
+            if !(request.weight.is_finite() && request.weight > 0.0) {
+                let problem = format!("its weight is {}, and must be over 0", request.weight);
+                return Err(unsendable(&format!("the request {:?}", request.name), &problem));
+            }
+            let known = kinds.iter().position(|kind| *kind == request.name).unwrap_or_else(|| {
+                kinds.push(request.name.clone());
+                kinds.len() - 1
+            });
+            upto += request.weight;
+            let kind = Kind(u16::try_from(known).unwrap_or_default());
+            requests.push(Prepared::new(request, users, marks, kind, upto)?);
+        }
+        Ok(Self { requests, kinds })
+    }
+
+    pub(super) fn first(&self) -> &Prepared {
+        &self.requests[0]
+    }
+
+    /// True if there is nothing to choose.
+    pub(super) fn is_single(&self) -> bool {
+        self.requests.len() == 1
+    }
+
+    /// The request at this share, 0 to 1, of the weights.
+    pub(super) fn at(&self, share: f64) -> &Prepared {
+        let wanted = share * self.requests.last().map_or(0.0, |last| last.upto);
+        self.requests.iter().find(|request| wanted < request.upto).unwrap_or_else(|| self.first())
+    }
+}
+
+/// Header lines, each whole.
+fn header_lines(given: &[&(String, String)]) -> Result<String, CrowdError> {
+    let mut lines = String::new();
+    for (name, value) in given {
+        let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+        if name.is_empty() || !name.bytes().all(token) {
+            return Err(unsendable(&format!("the header {name:?}"), "its name has a character that names do not have"));
+        }
+        if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7F) {
+            return Err(unsendable(&format!("the header {name}"), "its value has a control character"));
+        }
+        if ["content-length", "transfer-encoding"].iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
+            return Err(unsendable(
+                &format!("the header {name}"),
+                "it follows from the body, and is written for you: leave it out",
+            ));
+        }
+        let once = ["host", "content-type", "connection"].iter().any(|once| name.eq_ignore_ascii_case(once));
+        if once && given.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count() > 1 {
+            return Err(unsendable(&format!("the header {name}"), "a request has it once: give it once"));
+        }
+        lines.extend([name, ": ", value, "\r\n"]);
+    }
+    Ok(lines)
+}
