@@ -44,7 +44,7 @@ mod wire;
 
 pub(crate) use acceptable::{Fault, fault_of_proxied};
 pub(crate) use body::{Answered, read as read_body};
-pub(crate) use canned::turn_away;
+pub(crate) use canned::{LATE, turn_away};
 pub(crate) use conn::{Conn, Phase};
 pub(crate) use registry::{Member, Registry, Source};
 pub(crate) use wire::Wire;

@@ -4,9 +4,11 @@
 //! directions are streamed, each only as fast as its reader takes it. hyper reads and writes HTTP; the checks of what is
 //! ambiguous, the phases of connections and their limits are those of the lab's own services ([`crate::edge`]).
 
+mod address;
 mod admission;
 mod backend;
 mod client;
+mod connection;
 mod error;
 mod exchange;
 mod headers;
@@ -18,6 +20,9 @@ mod running;
 mod span;
 mod spec;
 mod state;
+mod stream;
+mod tls;
+mod tunnel;
 mod upload;
 
 pub use error::ProxyError;

@@ -12,6 +12,7 @@ use std::{
 use controllers::{Objective, catalogue::PolicySpec};
 use serde_json::{Value, json};
 use target_app::{
+    control::client::ControlClient,
     spec::{App, EmulatedSpec, ServiceTime, TargetSpec, WorkSpec},
     tree::TaskSpec,
 };
@@ -22,6 +23,8 @@ pub struct Service {
     pub name: &'static str,
     pub address: SocketAddr,
     pub ready: Value,
+    /// The service that it is a proxy of.
+    pub behind: Option<Box<Service>>,
     _folder: tempfile::TempDir,
 }
 
@@ -72,6 +75,19 @@ impl Service {
         [Self::arashi(LETTER, json!({})), Self::emulated(json!({}))]
     }
 
+    /// An emulated one behind `lab proxy` with these settings.
+    pub fn proxied(mut settings: Value) -> Self {
+        let behind = Self::emulated(json!({}));
+        settings["to"] = json!([behind.ready["url"]]);
+        settings["listen"] = json!("127.0.0.1:0");
+        let mut command = crate::program::lab();
+        command.args(["proxy", "--json", "--config", "-"]);
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut proxy = Self::ready("proxy", folder, &settings.to_string(), command);
+        proxy.behind = Some(Box::new(behind));
+        proxy
+    }
+
     fn start(name: &'static str, folder: tempfile::TempDir, app: App, edge: Value) -> Self {
         let mut command = crate::program::lab();
         command.args(["serve", "--spec-stdin"]);
@@ -79,22 +95,33 @@ impl Service {
     }
 
     /// Starts it, and tells it what it is to be.
-    fn told(name: &'static str, folder: tempfile::TempDir, app: App, edge: Value, mut command: Command) -> Self {
+    fn told(name: &'static str, folder: tempfile::TempDir, app: App, edge: Value, command: Command) -> Self {
         let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
         let policy = PolicySpec { name: "none".to_owned(), place: None, settings: Default::default() };
         let target = TargetSpec::new(app, policy, objective);
         let mut task = serde_json::to_value(TaskSpec::alone(target)).expect("is JSON");
         task["target"]["edge"] = edge; // with what is not said as usual
+        Self::ready(name, folder, &task.to_string(), command)
+    }
+
+    /// Starts it with its settings, and waits until it is ready.
+    fn ready(name: &'static str, folder: tempfile::TempDir, settings: &str, mut command: Command) -> Self {
         command.current_dir(folder.path());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("lab starts");
         let mut input = child.stdin.take().expect("piped");
-        input.write_all(task.to_string().as_bytes()).expect("takes its settings");
+        input.write_all(settings.as_bytes()).expect("takes its settings");
         drop(input);
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("says that it is ready");
         let ready: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no ready line: {line:?}"));
         let address = ready["url"].as_str().and_then(|url| url.strip_prefix("http://")?.parse().ok());
-        Self { child, name, address: address.expect("an address"), ready, _folder: folder }
+        Self { child, name, address: address.expect("an address"), ready, behind: None, _folder: folder }
+    }
+
+    /// Heads that it read and that were no acceptable HTTP, as its own ledger says.
+    pub fn malformed(&self) -> u64 {
+        let ready = serde_json::from_value(self.ready.clone()).expect("a ready line");
+        ControlClient::of(&ready).expect("an address").gauges().expect("it runs").ledger.malformed
     }
 
     pub fn pid(&self) -> u32 {

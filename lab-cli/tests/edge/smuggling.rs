@@ -375,6 +375,36 @@ fn no_case_of_http11probe_fails() {
     }
 }
 
+/// Requests that are well-formed and that the service behind a proxy refuses itself: the proxy passes its answer on, and keeps the
+/// connection.
+const ANSWERED_BY_THE_SERVICE: [&str; 4] =
+    ["SMUG-ABSOLUTE-URI-HOST-MISMATCH", "COMP-METHOD-CASE", "COMP-UNKNOWN-METHOD", "COMP-405-ALLOW"];
+
+/// A proxy passes nothing on whose end is not clear, and takes what a service takes.
+#[test]
+fn no_case_of_http11probe_fails_at_a_proxy() {
+    let cases: Vec<_> =
+        [request_lines_and_headers(), lengths(), codings(), chunks(), hidden()].into_iter().flatten().collect();
+    for (after, half_close) in [(After::Wait, false), (After::Wait, true), (After::HalfClose, true)] {
+        let settings = json!({"limits": {"body_bytes": 65536}, "headers": {"half_close": half_close}});
+        let service = Service::proxied(settings);
+        let (passed_on, own): (Vec<_>, Vec<_>) = cases
+            .iter()
+            .map(|case| Case { id: case.id, request: case.request.clone(), wanted: case.wanted })
+            .partition(|case| ANSWERED_BY_THE_SERVICE.contains(&case.id));
+        for case in &passed_on {
+            let said = exchange(service.address, &case.request, after);
+            let Refused(wanted) = case.wanted else { panic!("{} is refused", case.id) };
+            assert!(matches!(said.statuses()[..], [status] if wanted.contains(&status)), "{}: {said:?}", case.id);
+        }
+        let failed = failures(&service, &own, after);
+        assert!(failed.is_empty(), "{after:?}: {} of {}: {failed:#?}", failed.len(), cases.len());
+        let behind = service.behind.as_ref().expect("it is a proxy");
+        // The host of another service, in good form: that one is refused there.
+        assert_eq!(behind.malformed(), 1, "{after:?}: more of what it was sent was at fault");
+    }
+}
+
 /// Where a request at fault stands behind good ones, those are answered, and it is refused.
 #[test]
 fn what_is_ambiguous_is_refused_behind_pipelined_requests_too() {

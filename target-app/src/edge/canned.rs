@@ -5,7 +5,7 @@ use std::{io::Write as _, net::Shutdown, net::TcpStream, sync::LazyLock};
 use crate::security_headers;
 
 /// The answer to a head that takes too long.
-pub(super) static LATE: LazyLock<String> = LazyLock::new(|| whole("408 Request Timeout", ""));
+pub(crate) static LATE: LazyLock<String> = LazyLock::new(|| whole("408 Request Timeout", ""));
 /// The answer to a connection that is refused.
 static CROWDED: LazyLock<String> = LazyLock::new(|| whole("503 Service Unavailable", "X-Refused: connections\r\n"));
 

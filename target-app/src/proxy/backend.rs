@@ -1,6 +1,5 @@
 //! The backends: which of them a request goes to, and the kept connections to each.
 
-mod address;
 mod connect;
 mod health;
 mod pool;
@@ -15,13 +14,12 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use workloads::balance::Picker;
 
-pub(super) use address::{Address, Protocol};
-pub(super) use connect::Connector;
+use connect::Connector;
 use health::Health;
 use pool::Pool;
 use sender::Sender;
 
-use super::{error::ProxyError, spec::ProxySpec, upload::Upload};
+use super::{address::Address, error::ProxyError, spec::ProxySpec, upload::Upload};
 use crate::{clock::ServiceClock, stage::lock};
 
 /// The reason that a request got no answer of a backend.
@@ -84,7 +82,7 @@ impl Backends {
         });
         let all = all.collect::<Result<Vec<_>, ProxyError>>()?;
         let picker = Mutex::new(Picker::new(spec.balancer, all.len(), spec.seed));
-        Ok(Arc::new(Self { all, picker, connector: Connector::new(spec), clock }))
+        Ok(Arc::new(Self { all, picker, connector: Connector::new(spec)?, clock }))
     }
 
     /// Each backend.
@@ -147,7 +145,11 @@ impl Lease {
             let was_kept = kept.is_some();
             let mut sender = match kept {
                 Some(sender) => sender,
-                None => self.connect(&backend).await?,
+                None => {
+                    let sender = self.connect(&backend).await?;
+                    backend.pool.share(&sender, self.backends.clock.now());
+                    sender
+                }
             };
             match sender.send(request).await {
                 Ok(response) => {

@@ -3,40 +3,173 @@
 use std::{
     fmt::Write as _,
     net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use http::HeaderValue;
 use socket2::SockRef;
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, sync::Notify};
 
-use crate::{edge::Conn, stage::lock};
+use crate::{
+    edge::{Conn, Member, Phase},
+    ledger::ServiceLedger,
+    spec::EdgeSpec,
+    stage::lock,
+};
+
+/// The resources that end with a connection, however it ends.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) ledger: Arc<ServiceLedger>,
+    pub(super) _member: Member,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.ledger.disconnected();
+    }
+}
 
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) conn: Arc<Conn>,
     socket: Arc<TcpStream>,
+    /// Kept for a tunnel, which outlives the task of its connection.
+    _open: Arc<Open>,
     pub(super) secure: bool,
-    /// HTTP/2: several requests at a time.
-    pub(super) multiplexed: bool,
+    /// The requests of an HTTP/2 connection; `None`: HTTP/1.1, one at a time.
+    streams: Option<Streams>,
+    retired: Notify,
     /// The address as `X-Forwarded-For` has it.
     pub(super) address: HeaderValue,
     /// The last `Host` and the `Forwarded` line made of it: most clients ask for one host.
     forwarded: Mutex<Option<(HeaderValue, HeaderValue)>>,
 }
 
+/// The requests of an HTTP/2 connection, by who is waited for.
+#[derive(Debug, Default)]
+struct Streams {
+    /// All that have begun and not ended.
+    open: AtomicU32,
+    /// Those whose answers the client does not take.
+    blocked: AtomicU32,
+    /// All that have ever begun.
+    begun: AtomicU32,
+}
+
+/// A request's part in its connection. Dropped, it has ended.
+#[derive(Debug)]
+pub(super) struct Stream {
+    pub(super) client: Arc<Client>,
+    blocked: bool,
+}
+
+impl Stream {
+    /// Notes whether the client has more of the answer than it takes.
+    pub(super) fn set_blocked(&mut self, blocked: bool) {
+        if let Some(streams) = &self.client.streams
+            && blocked != self.blocked
+        {
+            self.blocked = blocked;
+            let one = u32::from(!blocked);
+            let before = if blocked {
+                streams.blocked.fetch_add(1, Ordering::Relaxed)
+            } else {
+                streams.blocked.fetch_sub(1, Ordering::Relaxed)
+            };
+            if before == one {
+                self.client.conn.enter(if blocked { Phase::Writing } else { Phase::Working });
+            }
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.set_blocked(false);
+        if let Some(streams) = &self.client.streams
+            && streams.open.fetch_sub(1, Ordering::Relaxed) == 1
+        {
+            self.client.conn.enter(Phase::Idle);
+        }
+    }
+}
+
 impl Client {
-    pub(super) fn new(conn: &Arc<Conn>, socket: &Arc<TcpStream>, secure: bool, multiplexed: bool) -> Arc<Self> {
+    pub(super) fn new(
+        conn: &Arc<Conn>,
+        socket: &Arc<TcpStream>,
+        open: &Arc<Open>,
+        secure: bool,
+        multiplexed: bool,
+    ) -> Arc<Self> {
         let address = conn.peer.ip().to_canonical().to_string();
         Arc::new(Self {
             conn: Arc::clone(conn),
             socket: Arc::clone(socket),
+            _open: Arc::clone(open),
             secure,
-            multiplexed,
+            streams: multiplexed.then(Streams::default),
+            retired: Notify::new(),
             address: HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("unknown")),
             forwarded: Mutex::new(None),
         })
+    }
+
+    /// True for HTTP/2.
+    pub(super) fn is_multiplexed(&self) -> bool {
+        self.streams.is_some()
+    }
+
+    /// Begins a request.
+    pub(super) fn begin(self: &Arc<Self>) -> Stream {
+        if let Some(streams) = &self.streams {
+            streams.begun.fetch_add(1, Ordering::Relaxed);
+        }
+        self.stream()
+    }
+
+    /// Another part of a request that has begun.
+    pub(super) fn stream(self: &Arc<Self>) -> Stream {
+        if let Some(streams) = &self.streams
+            && streams.open.fetch_add(1, Ordering::Relaxed) == 0
+        {
+            self.conn.enter(Phase::Working);
+        }
+        Stream { client: Arc::clone(self), blocked: false }
+    }
+
+    /// True if the current request is the last one that this connection may bring.
+    pub(super) fn is_used_up(&self, limits: &EdgeSpec) -> bool {
+        match &self.streams {
+            None => self.conn.is_used_up(limits),
+            Some(streams) => {
+                limits.connection_requests > 0 && streams.begun.load(Ordering::Relaxed) >= limits.connection_requests
+            }
+        }
+    }
+
+    /// Makes the connection end after the requests that have begun.
+    pub(super) fn retire(&self) {
+        if self.is_multiplexed() {
+            self.retired.notify_one();
+        }
+    }
+
+    /// Waits for [`Client::retire`].
+    pub(super) async fn retired(&self) {
+        self.retired.notified().await;
+    }
+
+    /// Enters a phase of the one request of HTTP/1.1.
+    pub(super) fn enter(&self, phase: Phase) {
+        if !self.is_multiplexed() {
+            self.conn.enter(phase);
+        }
     }
 
     /// The address of the client.

@@ -7,7 +7,10 @@ use std::{
 
 use controllers::{Kind, Note, Outcome, Reason, Refusal, Timestamp, site::TurnedAway};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
-use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::{
+    body::{Body as _, Bytes, Incoming},
+    upgrade::OnUpgrade,
+};
 
 use super::{
     admission::Admitted,
@@ -16,6 +19,7 @@ use super::{
     headers, page,
     relay::{Job, Relayed},
     state::{Proxy, Settings},
+    tunnel::{self, Switch},
     upload::{Progress, Upload},
 };
 use crate::{
@@ -36,7 +40,8 @@ struct Exchange<'a> {
 /// Answers one request. Dropped, it ends as abandoned.
 pub(super) async fn answer(proxy: &Arc<Proxy>, request: Request<Incoming>, client: &Arc<Client>) -> Response<Relayed> {
     let entered = proxy.clock.now();
-    let ambiguous = !client.multiplexed && client.conn.request_begins();
+    let _stream = client.begin();
+    let ambiguous = !client.is_multiplexed() && client.conn.request_begins();
     let is_head = request.method() == Method::HEAD;
     let exchange = Exchange { proxy, settings: proxy.settings(), client, is_head };
     let answer = exchange.run(request, entered, ambiguous).await;
@@ -97,8 +102,9 @@ impl Exchange<'_> {
         let spec = &self.settings.spec;
         let mut lease = self.settings.backends.lease();
         let upgrade = headers::upgrade(&head, &spec.headers);
+        let near = upgrade.is_some().then(|| head.extensions.remove::<OnUpgrade>()).flatten();
         headers::to_backend(&mut head, self.client, &lease.backend().address, &spec.headers, upgrade);
-        let (upload, progress) = Upload::new(body, &self.client.conn, self.proxy.clock, &self.settings.edge);
+        let (upload, progress) = Upload::new(body, self.client, self.proxy.clock, &self.settings.edge);
         let sent = {
             let sending = lease.send(Request::from_parts(head, upload));
             in_time(sending, spec.timeouts.response, progress.as_deref()).await
@@ -114,6 +120,9 @@ impl Exchange<'_> {
             told: None,
         };
         match sent {
+            Some(Ok(response)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+                self.switch(response, near, lease, job)
+            }
             Some(Ok(response)) => self.relay(response, lease, job),
             Some(Err(trouble)) => self.unanswered(trouble, job),
             None => {
@@ -136,6 +145,28 @@ impl Exchange<'_> {
         headers::to_client(&mut head, self.client, self.is_head || body.is_end_stream());
         let stall = self.settings.spec.timeouts.stall;
         Response::from_parts(head, Relayed::backend(body, stall, self.is_head, job, self.client))
+    }
+
+    /// Joins both sides after a switch of protocols, which ends the request: what follows is no work that policies know.
+    fn switch(
+        &self,
+        mut response: Response<Incoming>,
+        near: Option<OnUpgrade>,
+        lease: Lease,
+        mut job: Job,
+    ) -> Response<Relayed> {
+        let far = response.extensions_mut().remove::<OnUpgrade>();
+        let (Some(client), Some(backend)) = (near, far) else {
+            return self.page(page::failed(StatusCode::BAD_GATEWAY), job); // nobody asked for it
+        };
+        tunnel::open(Switch { client, backend }, Arc::clone(self.client), lease, self.settings.spec.timeouts.tunnel);
+        (job.outcome, job.ending) = (Outcome::Served, RequestEnding::Served);
+        let (mut head, _) = response.into_parts();
+        let protocol = head.headers.get(header::UPGRADE).cloned();
+        headers::to_client(&mut head, self.client, true);
+        head.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        protocol.into_iter().for_each(|protocol| drop(head.headers.insert(header::UPGRADE, protocol)));
+        Response::from_parts(head, Relayed::page(Bytes::new(), true, job, self.client))
     }
 
     /// The CPU time of the request, where the backend says it.
@@ -194,9 +225,12 @@ impl Exchange<'_> {
 
     /// Makes the last answer of a connection say so.
     fn last(&self, answer: Response<Relayed>) -> Response<Relayed> {
-        let ends = !self.client.multiplexed
-            && (self.proxy.draining.load(Ordering::Relaxed) || self.client.conn.is_used_up(&self.settings.edge));
-        if ends { close(answer) } else { answer }
+        let ends = self.proxy.draining.load(Ordering::Relaxed) || self.client.is_used_up(&self.settings.edge);
+        if !ends {
+            return answer;
+        }
+        self.client.retire();
+        if self.client.is_multiplexed() { answer } else { close(answer) }
     }
 }
 

@@ -4,7 +4,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, Version, header, request, response};
 
 use super::{
-    backend::{Address, Protocol},
+    address::Address,
     client::Client,
     spec::{HeaderSpec, HostHeader},
 };
@@ -61,6 +61,7 @@ pub(super) fn to_backend(
         Version::HTTP_10 => "1.0 lab",
         _ => "1.1 lab",
     };
+    join_cookies(head);
     let trailers = head.headers.get(header::TE).is_some_and(|te| te == "trailers");
     strip(&mut head.headers);
     // The expectation is met here: the body is asked for once the backend takes it.
@@ -77,32 +78,50 @@ pub(super) fn to_backend(
         HostHeader::Client => host,
         HostHeader::Backend => to.host_header.clone(),
     };
-    address(head, to, host, trailers);
+    if trailers {
+        head.extensions.insert(TakesTrailers);
+    }
+    address(head, host);
 }
 
-/// The target and the host, in the form of the backend's protocol.
-fn address(head: &mut request::Parts, to: &Address, host: HeaderValue, trailers: bool) {
-    let path = head.uri.path_and_query().cloned();
-    let mut uri = http::uri::Parts::default();
-    if to.protocol == Protocol::Http1 {
-        head.version = Version::HTTP_11;
-        head.headers.insert(header::HOST, host);
-        if head.uri.authority().is_none() {
-            return; // in origin form already
-        }
-    } else {
-        head.version = Version::HTTP_2;
-        head.headers.remove(header::HOST);
-        uri.scheme =
-            Some(if to.protocol == Protocol::Tls { http::uri::Scheme::HTTPS } else { http::uri::Scheme::HTTP });
-        uri.authority = host.to_str().ok().and_then(|host| host.parse().ok()).or_else(|| Some(to.authority.clone()));
-        if trailers {
-            head.headers.insert(header::TE, HeaderValue::from_static("trailers"));
-        }
+/// HTTP/2 may split a cookie line (RFC 9113, section 8.2.3), and other versions have one.
+fn join_cookies(head: &mut request::Parts) {
+    if head.version != Version::HTTP_2 || head.headers.get_all(header::COOKIE).iter().nth(1).is_none() {
+        return;
     }
-    uri.path_and_query = path.or_else(|| Some(http::uri::PathAndQuery::from_static("/")));
+    let all: Vec<&[u8]> = head.headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if let Ok(line) = HeaderValue::from_bytes(&all.join(&b"; "[..])) {
+        head.headers.insert(header::COOKIE, line);
+    }
+}
+
+/// The target in origin form, the host beside it: what [`to_http2`] changes where a connection speaks that.
+fn address(head: &mut request::Parts, host: HeaderValue) {
+    head.version = Version::HTTP_11;
+    head.headers.insert(header::HOST, host);
+    if head.uri.authority().is_some() {
+        let path = head.uri.path_and_query().cloned();
+        head.uri = path.map_or_else(|| http::Uri::from_static("/"), http::Uri::from);
+    }
+}
+
+/// The mark of a request whose client takes trailers.
+#[derive(Debug, Clone, Copy)]
+struct TakesTrailers;
+
+/// Makes a request to a backend one of HTTP/2.
+pub(super) fn to_http2<B>(request: &mut http::Request<B>, secure: bool) {
+    let Some(host) = request.headers_mut().remove(header::HOST) else { return };
+    let mut uri = http::uri::Parts::default();
+    uri.scheme = Some(if secure { http::uri::Scheme::HTTPS } else { http::uri::Scheme::HTTP });
+    uri.authority = host.to_str().ok().and_then(|host| host.parse().ok());
+    uri.path_and_query = request.uri().path_and_query().cloned();
     if let Ok(uri) = http::Uri::from_parts(uri) {
-        head.uri = uri;
+        *request.uri_mut() = uri;
+    }
+    *request.version_mut() = Version::HTTP_2;
+    if request.extensions_mut().remove::<TakesTrailers>().is_some() {
+        request.headers_mut().insert(header::TE, HeaderValue::from_static("trailers"));
     }
 }
 
@@ -157,7 +176,7 @@ pub(super) fn to_client(head: &mut response::Parts, client: &Client, is_empty: b
         head.headers.remove(header::CONTENT_LENGTH);
     }
     strip(&mut head.headers);
-    head.version = match (client.multiplexed, until_close) {
+    head.version = match (client.is_multiplexed(), until_close) {
         (true, _) => Version::HTTP_2,
         // Passed on as it came: with chunks it would claim to be complete.
         (false, true) => {

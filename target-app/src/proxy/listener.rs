@@ -1,20 +1,21 @@
 //! Accepts connections of clients, serves each, and ends all of them in order.
 
 use std::{
-    convert::Infallible,
     io,
     net::{SocketAddr, TcpListener},
-    pin::pin,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::rt::TokioIo;
-use tokio::{io::Interest, net::TcpStream, sync::Notify};
+use tokio::{net::TcpStream, sync::Notify};
 
-use super::{client::Client, exchange, state::Proxy};
-use crate::edge::{Conn, Member, Phase, Registry, Source, Wire, bounded, cap, turn_away};
+use super::{
+    client::Open,
+    connection::{self, Served},
+    state::Proxy,
+    tls::Acceptor,
+};
+use crate::edge::{Conn, Phase, Registry, Source, bounded, cap, turn_away};
 
 /// The period of the check of deadlines.
 const TICK: Duration = Duration::from_millis(250);
@@ -26,21 +27,9 @@ pub(super) struct Listener {
     listener: tokio::net::TcpListener,
     registry: Arc<Registry>,
     cap: usize,
+    tls: Option<Acceptor>,
     /// Tells connections to end after the answer that is under way.
     ending: Arc<Notify>,
-}
-
-/// The resources that end with a connection, however it ends.
-#[derive(Debug)]
-pub(super) struct Open {
-    proxy: Arc<Proxy>,
-    _member: Member,
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.proxy.ledgers.users.disconnected();
-    }
 }
 
 impl Listener {
@@ -48,12 +37,12 @@ impl Listener {
     ///
     /// # Errors
     /// If the socket cannot be watched.
-    pub(super) fn new(proxy: Arc<Proxy>, listener: TcpListener) -> io::Result<Arc<Self>> {
+    pub(super) fn new(proxy: Arc<Proxy>, listener: TcpListener, tls: Option<Acceptor>) -> io::Result<Arc<Self>> {
         // A request needs two descriptors: its client's connection and its backend's.
         let edge = &proxy.settings().edge;
         let cap = if edge.connections > 0 { cap(edge) } else { (cap(edge) / 2).max(1) };
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        Ok(Arc::new(Self { proxy, listener, registry: Arc::default(), cap, ending: Arc::default() }))
+        Ok(Arc::new(Self { proxy, listener, registry: Arc::default(), cap, tls, ending: Arc::default() }))
     }
 
     /// The number of requests that are being read.
@@ -120,12 +109,12 @@ impl Listener {
         }
         let conn = Arc::new(Conn::new(peer, self.proxy.clock, &settings.edge));
         self.proxy.ledgers.users.connected();
+        let tls = self.tls.clone();
         let (proxy, about, ending) = (Arc::clone(&self.proxy), Arc::clone(&conn), Arc::clone(&self.ending));
         self.registry.add(conn, |member| {
-            let open = Arc::new(Open { proxy: Arc::clone(&proxy), _member: member });
+            let open = Arc::new(Open { ledger: Arc::clone(&proxy.ledgers.users), _member: member });
             tokio::spawn(async move {
-                serve(&proxy, stream, &about, &ending).await;
-                drop(open);
+                connection::serve(Served { proxy, conn: about, open, ending, tls }, stream).await;
             })
             .abort_handle()
         });
@@ -148,63 +137,5 @@ impl Listener {
 fn refuse(stream: TcpStream) {
     if let Ok(stream) = stream.into_std() {
         turn_away(&stream);
-    }
-}
-
-/// Serves one connection until it is closed.
-async fn serve(proxy: &Arc<Proxy>, stream: TcpStream, conn: &Arc<Conn>, ending: &Notify) {
-    let settings = proxy.settings();
-    let (limits, half_close) = (&settings.edge, settings.spec.headers.half_close);
-    let mut http = http1::Builder::new();
-    http.keep_alive(limits.keep_alive)
-        .header_read_timeout(None)
-        .half_close(true)
-        .max_buf_size(usize::try_from(limits.head_bytes).unwrap_or(usize::MAX));
-    if limits.headers > 100 {
-        http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
-    }
-    let stream = Arc::new(stream);
-    let client = Client::new(conn, &stream, false, false);
-    let wire = TokioIo::new(Wire::new(Arc::clone(&stream), Arc::clone(conn)));
-    let service = service_fn(|request| {
-        let (proxy, client) = (Arc::clone(proxy), Arc::clone(&client));
-        async move { Ok::<_, Infallible>(exchange::answer(&proxy, request, &client).await) }
-    });
-    let serving = http.serve_connection(wire, service).with_upgrades();
-    drop(settings);
-    let (mut serving, mut left) = (pin!(serving), pin!(left(&stream, half_close)));
-    let mut told = pin!(ending.notified());
-    let mut ends = false;
-    let served = loop {
-        tokio::select! {
-            biased;
-            // First: no backend is asked for a client that has already gone.
-            () = &mut left => return,
-            served = &mut serving => break served,
-            // On the next read, the wire sends the answer itself.
-            () = conn.called_late() => {}
-            () = &mut told, if !ends => {
-                ends = true;
-                serving.as_mut().graceful_shutdown();
-            }
-        }
-    };
-    if let Err(error) = served
-        && (error.is_parse() || conn.is_late())
-    {
-        proxy.ledgers.users.malformed();
-    }
-}
-
-/// Waits until the client has left: until it resets the connection or, unless it is allowed to, ends its sending side. That
-/// is seen whatever bytes are still unread: the interest is in the end alone.
-async fn left(stream: &TcpStream, half_close: bool) {
-    let interest = if half_close { Interest::ERROR } else { Interest::PRIORITY };
-    loop {
-        match stream.ready(interest).await {
-            Ok(ready) if ready.is_error() || (!half_close && ready.is_read_closed()) => return,
-            Ok(_) => tokio::task::yield_now().await,      // a spurious wake-up
-            Err(_) => std::future::pending::<()>().await, // the runtime ends
-        }
     }
 }

@@ -11,6 +11,7 @@ use super::{
     running::RunningProxy,
     spec::ProxySpec,
     state::{Proxy, Settings},
+    tls,
 };
 use crate::{
     class::Classification,
@@ -47,13 +48,18 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
     let controls =
         control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
-    let ready_at = (url(listener.local_addr())?, url(controls.local_addr())?);
+    let mut ready_at = (url(listener.local_addr())?, url(controls.local_addr())?);
+    if spec.tls.is_some() {
+        ready_at.0 = ready_at.0.replacen("http", "https", 1);
+    }
     let given = spec.control_token.clone();
     let open = (!spec.listen.ip().is_loopback())
         .then(|| format!("{} is no loopback address: other machines can reach this proxy", spec.listen.ip()));
+    let tls = spec.tls.as_ref().map(|tls| tls::acceptor(tls, spec.limits.streams > 0)).transpose()?;
     let (proxy, seating) = build(spec)?;
     let system = |what| move |source| ServeError::System { what, source };
-    let listener = Listener::new(Arc::clone(&proxy), listener).map_err(system("cannot watch the listening socket"))?;
+    let listener =
+        Listener::new(Arc::clone(&proxy), listener, tls).map_err(system("cannot watch the listening socket"))?;
     spawn(keep_time(Arc::downgrade(&proxy.admission.gate)));
     let running = RunningProxy::new(proxy, Arc::clone(&listener), seating);
     let (token, drawn) = match given {

@@ -14,7 +14,7 @@ use tokio::time::Sleep;
 use super::{
     admission::Admitted,
     backend::Lease,
-    client::Client,
+    client::{Client, Stream},
     upload::{BrokenOff, Progress},
 };
 use crate::{
@@ -70,7 +70,7 @@ impl Job {
 pub(super) struct Relayed {
     left: Left,
     job: Job,
-    client: Arc<Client>,
+    stream: Stream,
     stall: Duration,
     /// Runs while the backend is waited for.
     stalled: Option<Pin<Box<Sleep>>>,
@@ -96,8 +96,8 @@ impl Relayed {
     }
 
     fn new(left: Left, stall: Duration, is_all: bool, job: Job, client: &Arc<Client>) -> Self {
-        let mut body = Self { left, job, client: Arc::clone(client), stall, stalled: None };
-        body.client.conn.enter(Phase::Writing);
+        let mut body = Self { left, job, stream: client.stream(), stall, stalled: None };
+        client.enter(Phase::Writing);
         if is_all {
             body.taken();
         }
@@ -105,14 +105,14 @@ impl Relayed {
     }
 
     fn taken(&mut self) {
-        self.client.conn.taken();
+        self.stream.client.conn.taken();
         self.job.end();
     }
 
     fn broke(&mut self) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         self.job.breaks();
-        if !self.client.multiplexed {
-            self.client.reset();
+        if !self.stream.client.is_multiplexed() {
+            self.stream.client.reset();
         }
         Poll::Ready(Some(Err(BrokenOff)))
     }
@@ -120,7 +120,7 @@ impl Relayed {
     /// True once the backend has been silent for too long.
     fn is_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         if self.stalled.is_none() {
-            self.client.conn.enter(Phase::Working); // it is not the client who is waited for
+            self.stream.client.enter(Phase::Working); // it is not the client who is waited for
         }
         let sleep = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.stall)));
         sleep.as_mut().poll(cx).is_ready()
@@ -133,6 +133,7 @@ impl Body for Relayed {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         let relayed = &mut *self;
+        relayed.stream.set_blocked(false);
         let polled = match &mut relayed.left {
             Left::Page(page) if page.is_empty() => return Poll::Ready(None),
             Left::Page(page) => {
@@ -146,13 +147,15 @@ impl Body for Relayed {
             return if relayed.is_stalled(cx) { relayed.broke() } else { Poll::Pending };
         };
         if relayed.stalled.take().is_some() {
-            relayed.client.conn.enter(Phase::Writing);
+            relayed.stream.client.enter(Phase::Writing);
         }
         match frame {
             Some(Err(_)) => relayed.broke(),
             frame => {
                 if frame.is_none() || relayed.is_end_stream() {
                     relayed.taken();
+                } else {
+                    relayed.stream.set_blocked(true); // until it asks for more
                 }
                 Poll::Ready(frame.and_then(Result::ok).map(Ok))
             }

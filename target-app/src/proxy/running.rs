@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 
 use super::{
     listener::Listener,
+    spec::ProxySpec,
     state::{Proxy, Settings},
 };
 use crate::{
@@ -168,7 +169,11 @@ impl Controlled for RunningProxy {
     }
 
     fn configure(&self, settings: &[u8]) -> Result<(), Vec<String>> {
-        let spec = serde_json::from_slice(settings).map_err(|error| vec![error.to_string()])?;
+        let spec: ProxySpec = serde_json::from_slice(settings).map_err(|error| vec![error.to_string()])?;
+        let fixed = fixed(&self.proxy.settings().spec, &spec);
+        if !fixed.is_empty() {
+            return Err(fixed);
+        }
         let _on_the_runtime = self.runtime.enter();
         let settings = Settings::new(spec, self.proxy.clock).map_err(|error| vec![error.to_string()])?;
         self.proxy.set(settings);
@@ -193,6 +198,26 @@ impl Controlled for RunningProxy {
         self.stopping.store(true, Ordering::Release);
         self.stop.notify_waiters();
     }
+}
+
+/// The keys that would change and cannot while the proxy runs, each with the way out.
+fn fixed(old: &ProxySpec, new: &ProxySpec) -> Vec<String> {
+    let started_with = "is fixed while the proxy runs: start it anew";
+    let keys = [
+        ("listen", old.listen != new.listen, started_with),
+        ("control", old.control != new.control, started_with),
+        ("policy", old.policy != new.policy, "is changed by PUT /policy"),
+        ("objective", old.objective != new.objective, started_with),
+        ("concurrency", old.concurrency != new.concurrency, started_with),
+        ("class", old.class != new.class, started_with),
+        ("criticality", old.criticality != new.criticality, started_with),
+        ("tls", old.tls != new.tls, started_with),
+        ("seed", old.seed != new.seed, started_with),
+        ("cpus", old.cpus != new.cpus, started_with),
+        ("limits.connections", old.limits.connections != new.limits.connections, started_with),
+        ("limits.backlog", old.limits.backlog != new.limits.backlog, started_with),
+    ];
+    keys.into_iter().filter(|(_, differs, _)| *differs).map(|(key, _, why)| format!("{key}: {why}")).collect()
 }
 
 fn count(n: usize) -> u32 {

@@ -56,6 +56,8 @@ pub struct ProxySpec {
     pub health: HealthSpec,
     /// The certificate of the listener; `None`: without TLS.
     pub tls: Option<TlsSpec>,
+    /// A PEM file with the certificates of authorities that `https` backends show one of; `None`: the system's.
+    pub backend_ca: Option<PathBuf>,
     /// The address of the metrics for Prometheus; `None`: none.
     pub metrics: Option<SocketAddr>,
     /// Log lines on standard error.
@@ -92,6 +94,7 @@ impl Default for ProxySpec {
             headers: HeaderSpec::default(),
             health: HealthSpec::default(),
             tls: None,
+            backend_ca: None,
             metrics: None,
             log: LogLevel::default(),
             seed: 1,

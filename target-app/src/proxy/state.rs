@@ -2,7 +2,13 @@
 
 use std::sync::{Arc, PoisonError, RwLock, atomic::AtomicBool};
 
-use super::{admission::Admission, backend::Backends, error::ProxyError, page::Pages, spec::ProxySpec};
+use super::{
+    admission::Admission,
+    backend::Backends,
+    error::ProxyError,
+    page::Pages,
+    spec::{LogLevel, ProxySpec},
+};
 use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec};
 
 /// A proxy as requests meet it.
@@ -32,9 +38,23 @@ impl Settings {
     /// # Errors
     /// The first that makes no sense.
     pub(super) fn new(spec: ProxySpec, clock: ServiceClock) -> Result<Arc<Self>, ProxyError> {
+        not_built_yet(&spec)?;
         let backends = Backends::new(&spec, clock)?;
         let pages = Pages::new(&spec.refusal)?;
         Ok(Arc::new(Self { edge: spec.edge(), backends, pages, spec }))
+    }
+}
+
+/// Refuses what nothing carries out: a setting without effect would be taken for one that has it.
+fn not_built_yet(spec: &ProxySpec) -> Result<(), ProxyError> {
+    let asked = [
+        ("metrics", spec.metrics.is_some(), "GET /gauges of the control port has the same figures"),
+        ("log", spec.log == LogLevel::Requests, "GET /events of the control port has what policies do"),
+        ("health.path", !spec.health.path.is_empty(), "backends are left out after failures of requests"),
+    ];
+    match asked.into_iter().find(|(_, asked, _)| *asked) {
+        Some((key, _, instead)) => Err(ProxyError::setting(key, format!("is not built yet; {instead}"))),
+        None => Ok(()),
     }
 }
 

@@ -15,11 +15,8 @@ use controllers::Timestamp;
 use http::StatusCode;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
-use crate::{
-    clock::ServiceClock,
-    edge::{Conn, Phase},
-    spec::EdgeSpec,
-};
+use super::client::Client;
+use crate::{clock::ServiceClock, edge::Phase, spec::EdgeSpec};
 
 /// A request's body.
 #[derive(Debug)]
@@ -28,7 +25,7 @@ pub(super) struct Upload(Option<Box<Streamed>>);
 #[derive(Debug)]
 struct Streamed {
     body: Incoming,
-    conn: Arc<Conn>,
+    client: Arc<Client>,
     progress: Arc<Progress>,
     clock: ServiceClock,
     account: Account,
@@ -98,7 +95,7 @@ impl Upload {
     /// The body of a request; `None` beside it: there is none.
     pub(super) fn new(
         body: Incoming,
-        conn: &Arc<Conn>,
+        client: &Arc<Client>,
         clock: ServiceClock,
         limits: &EdgeSpec,
     ) -> (Self, Option<Arc<Progress>>) {
@@ -109,8 +106,8 @@ impl Upload {
         let limit = if limits.body_bytes == 0 { u64::MAX } else { limits.body_bytes.into() };
         let account =
             Account { limit, grace: limits.body_grace, rate: limits.body_rate.into(), come: 0, waited: Duration::ZERO };
-        let (conn, told) = (Arc::clone(conn), Arc::clone(&progress));
-        (Self(Some(Box::new(Streamed { body, conn, progress, clock, account, waits: None }))), Some(told))
+        let (client, told) = (Arc::clone(client), Arc::clone(&progress));
+        (Self(Some(Box::new(Streamed { body, client, progress, clock, account, waits: None }))), Some(told))
     }
 }
 
@@ -136,17 +133,17 @@ impl Streamed {
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
             if self.waits.is_none() {
                 self.waits = Some(self.clock.now());
-                self.conn.enter(Phase::Body);
+                self.client.enter(Phase::Body);
             }
             return Poll::Pending;
         };
         let waited = self.waits.take().map(|since| {
-            self.conn.enter(Phase::Working);
+            self.client.enter(Phase::Working);
             self.clock.now().since(since)
         });
         let fault = match &frame {
             // hyper accepts chunks that the grammar does not allow.
-            _ if self.conn.is_at_fault() => Some(MALFORMED),
+            _ if !self.client.is_multiplexed() && self.client.conn.is_at_fault() => Some(MALFORMED),
             Some(Ok(frame)) => {
                 let bytes = frame.data_ref().map_or(0, Bytes::len);
                 self.account.take(bytes, waited.unwrap_or_default())

@@ -6,26 +6,48 @@ use std::{
     time::Duration,
 };
 
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, time::timeout};
-
-use super::{
-    address::{Address, Protocol},
-    pool::OpenConnection,
-    sender::Sender,
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::ServerName;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
 };
-use crate::proxy::spec::ProxySpec;
+use tokio_rustls::TlsConnector;
+
+use super::{pool::OpenConnection, sender::Sender};
+use crate::proxy::{
+    address::{Address, Protocol},
+    error::ProxyError,
+    spec::ProxySpec,
+    tls,
+};
 
 /// Makes connections.
-#[derive(Debug)]
-pub(in super::super) struct Connector {
+#[derive(Clone)]
+pub(super) struct Connector {
     timeout: Duration,
+    /// Only where a backend speaks TLS.
+    tls: Option<TlsConnector>,
 }
 
+impl std::fmt::Debug for Connector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connector").field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+/// Bytes that a stream and a connection of HTTP/2 may bring unasked.
+const WINDOWS: (u32, u32) = (256 * 1024, 4 * 1024 * 1024);
+
 impl Connector {
-    pub(in super::super) fn new(spec: &ProxySpec) -> Self {
-        Self { timeout: spec.timeouts.connect }
+    /// # Errors
+    /// No certificates to check those of backends against.
+    pub(super) fn new(spec: &ProxySpec) -> Result<Self, ProxyError> {
+        let is_secure = spec.to.iter().any(|url| url.starts_with("https:"));
+        let tls = is_secure.then(|| tls::connector(spec.backend_ca.as_deref())).transpose()?;
+        Ok(Self { timeout: spec.timeouts.connect, tls })
     }
 
     /// A new connection, which has its place until it is closed.
@@ -35,9 +57,19 @@ impl Connector {
     pub(super) async fn connect(&self, to: &Address, place: OpenConnection) -> io::Result<Sender> {
         let connected = timeout(self.timeout, async {
             let stream = tcp(to).await?;
-            match to.protocol {
-                Protocol::Http1 => speak(stream, place).await,
-                Protocol::Http2 | Protocol::Tls => Err(io::Error::other("not yet")),
+            match (to.protocol, &self.tls) {
+                (Protocol::Http1, _) => speak(stream, place).await,
+                (Protocol::Http2, _) => speak_http2(stream, place, false).await,
+                (Protocol::Tls, None) => Err(io::Error::other("without certificates")),
+                (Protocol::Tls, Some(tls)) => {
+                    let name = ServerName::try_from(to.host.clone()).map_err(io::Error::other)?;
+                    let stream = tls.connect(name, stream).await?;
+                    if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+                        speak_http2(stream, place, true).await
+                    } else {
+                        speak(stream, place).await
+                    }
+                }
             }
         });
         connected.await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
@@ -53,11 +85,28 @@ async fn tcp(to: &Address) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-async fn speak(stream: TcpStream, place: OpenConnection) -> io::Result<Sender> {
+async fn speak<S>(stream: S, place: OpenConnection) -> io::Result<Sender>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
     tokio::spawn(async move {
         let _place = place;
         let _ = connection.with_upgrades().await; // what breaks it is told to the request on it
     });
     Ok(Sender::Http1(sender))
+}
+
+async fn speak_http2<S>(stream: S, place: OpenConnection, secure: bool) -> io::Result<Sender>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut http = http2::Builder::new(TokioExecutor::new());
+    http.initial_stream_window_size(WINDOWS.0).initial_connection_window_size(WINDOWS.1);
+    let (sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    tokio::spawn(async move {
+        let _place = place;
+        let _ = connection.await; // what breaks it is told to the requests on it
+    });
+    Ok(Sender::Http2 { sender, secure })
 }

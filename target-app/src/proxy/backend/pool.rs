@@ -62,6 +62,13 @@ impl Pool {
         }
     }
 
+    /// Offers a connection that several requests share to others.
+    pub(super) fn share(&self, sender: &Sender, now: Timestamp) {
+        if let Some(shared) = sender.shared() {
+            lock(&self.idle).push((shared, now));
+        }
+    }
+
     /// Takes a connection back.
     pub(super) fn keep(&self, sender: Sender, now: Timestamp) {
         if sender.is_kept() && !self.keep.is_zero() {

@@ -4,7 +4,7 @@ use http::{HeaderValue, Uri, uri::Authority};
 
 /// How a backend is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Protocol {
+pub(super) enum Protocol {
     /// HTTP/1.1.
     Http1,
     /// HTTP/2 without TLS, known beforehand.
@@ -15,17 +15,17 @@ pub(in super::super) enum Protocol {
 
 /// The address of a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) struct Address {
+pub(super) struct Address {
     /// As written.
-    pub(in super::super) url: String,
-    pub(in super::super) protocol: Protocol,
+    pub(super) url: String,
+    pub(super) protocol: Protocol,
     /// The name or address, without brackets.
-    pub(in super::super) host: String,
-    pub(in super::super) port: u16,
+    pub(super) host: String,
+    pub(super) port: u16,
     /// `host:port`, as a request names it.
-    pub(in super::super) authority: Authority,
+    pub(super) authority: Authority,
     /// The same as the value of a `Host` header.
-    pub(in super::super) host_header: HeaderValue,
+    pub(super) host_header: HeaderValue,
 }
 
 impl Address {
@@ -33,7 +33,7 @@ impl Address {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(in super::super) fn of(url: &str) -> Result<Self, String> {
+    pub(super) fn of(url: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("{url:?}: {what}; http://127.0.0.1:8080 is the URL of a backend");
         let uri: Uri = url.parse().map_err(|_| wrong("not a URL"))?;
         let (protocol, port) = match uri.scheme_str() {

@@ -1,0 +1,207 @@
+//! One connection of a client: which protocol it speaks, and its requests until it ends.
+
+use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
+
+use hyper::{
+    rt::{Read, Write},
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, Interest},
+    net::TcpStream,
+    sync::Notify,
+};
+use tokio_rustls::server::TlsStream;
+
+use super::{
+    client::{Client, Open},
+    exchange,
+    state::Proxy,
+    stream::{Reported, Shared, Taken},
+    tls::Acceptor,
+};
+use crate::edge::{Conn, Wire};
+
+/// A connection, and what its requests need.
+pub(super) struct Served {
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) conn: Arc<Conn>,
+    pub(super) open: Arc<Open>,
+    /// Told when the proxy is to stop.
+    pub(super) ending: Arc<Notify>,
+    pub(super) tls: Option<Acceptor>,
+}
+
+/// Why a connection ended.
+enum Ended {
+    /// Nobody has anything to say any more.
+    InOrder,
+    /// The client has left.
+    Left,
+    /// What came was no acceptable HTTP.
+    Malformed,
+}
+
+/// What begins every HTTP/2 connection, as far as it cannot be HTTP/1.1.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
+/// hyper parses up to this number of header lines on its stack; for more it allocates.
+const HEADERS_ON_STACK: u32 = 100;
+/// Bytes that a stream and a connection of HTTP/2 may bring unasked.
+const WINDOWS: (u32, u32) = (64 * 1024, 1024 * 1024);
+
+/// Serves one connection until it is closed.
+pub(super) async fn serve(served: Served, stream: TcpStream) {
+    let stream = Arc::new(stream);
+    let streams = served.proxy.settings().spec.limits.streams;
+    let ended = match &served.tls {
+        Some(tls) => {
+            let Some(secured) = handshake(tls, &stream, served.proxy.settings().edge.head_timeout).await else {
+                return;
+            };
+            if secured.get_ref().1.alpn_protocol() == Some(b"h2") {
+                let io = TokioIo::new(Taken::new(secured, &served.conn));
+                http2(&served, io, &stream).await
+            } else {
+                http1(&served, TokioIo::new(Reported::new(secured, &served.conn)), &stream).await
+            }
+        }
+        None if streams > 0 && is_http2(&stream).await => {
+            let io = TokioIo::new(Taken::new(Shared(Arc::clone(&stream)), &served.conn));
+            http2(&served, io, &stream).await
+        }
+        None => {
+            let wire = TokioIo::new(Wire::new(Arc::clone(&stream), Arc::clone(&served.conn)));
+            http1(&served, wire, &stream).await
+        }
+    };
+    if let Ended::Malformed = ended {
+        served.proxy.ledgers.users.malformed();
+    }
+}
+
+async fn handshake(tls: &Acceptor, stream: &Arc<TcpStream>, limit: Duration) -> Option<TlsStream<Shared>> {
+    tokio::time::timeout(limit, tls.0.accept(Shared(Arc::clone(stream)))).await.ok()?.ok()
+}
+
+/// True if the first bytes are those of HTTP/2. They are looked at and left where they are.
+async fn is_http2(stream: &TcpStream) -> bool {
+    let mut first = [0; PREFACE.len()];
+    loop {
+        let Ok(count) = stream.peek(&mut first).await else { return false };
+        let come = &first[..count];
+        if !PREFACE.starts_with(come) || count == 0 {
+            return false;
+        }
+        if count == PREFACE.len() {
+            return true;
+        }
+        // Some of them: what is there already would wake this at once.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I, stream: &Arc<TcpStream>) -> Ended {
+    let Served { proxy, conn, open, ending, tls } = served;
+    let settings = proxy.settings();
+    let (limits, half_close) = (&settings.edge, settings.spec.headers.half_close);
+    let mut http = http1::Builder::new();
+    http.keep_alive(limits.keep_alive)
+        .header_read_timeout(None)
+        .half_close(true)
+        .max_buf_size(usize::try_from(limits.head_bytes).unwrap_or(usize::MAX));
+    if limits.headers > HEADERS_ON_STACK {
+        http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
+    }
+    drop(settings);
+    let client = Client::new(conn, stream, open, tls.is_some(), false);
+    let service = service_fn(|request| {
+        let (proxy, client) = (Arc::clone(proxy), Arc::clone(&client));
+        async move { Ok::<_, Infallible>(exchange::answer(&proxy, request, &client).await) }
+    });
+    let mut serving = pin!(http.serve_connection(io, service).with_upgrades());
+    let (mut left, mut told) = (pin!(left(stream, half_close)), pin!(ending.notified()));
+    let mut ends = false;
+    let ended = loop {
+        tokio::select! {
+            biased;
+            // First: no backend is asked for a client that has already gone.
+            () = &mut left => return Ended::Left,
+            ended = &mut serving => break ended,
+            // On the next read, the wire sends the answer itself.
+            () = conn.called_late() => {}
+            () = &mut told, if !ends => {
+                ends = true;
+                serving.as_mut().graceful_shutdown();
+            }
+        }
+    };
+    match ended {
+        Err(error) if error.is_parse() || conn.is_late() => Ended::Malformed,
+        _ => Ended::InOrder,
+    }
+}
+
+async fn http2<S>(served: &Served, io: TokioIo<S>, stream: &Arc<TcpStream>) -> Ended
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let Served { proxy, conn, open, ending, tls } = served;
+    let settings = proxy.settings();
+    let mut http = http2::Builder::new(TokioExecutor::new());
+    http.max_concurrent_streams(settings.spec.limits.streams)
+        .max_header_list_size(settings.edge.head_bytes)
+        .initial_stream_window_size(WINDOWS.0)
+        .initial_connection_window_size(WINDOWS.1)
+        .max_send_buf_size(usize::try_from(WINDOWS.0).unwrap_or(usize::MAX));
+    drop(settings);
+    let client = Client::new(conn, stream, open, tls.is_some(), true);
+    let service = service_fn(|request| {
+        let (proxy, client) = (Arc::clone(proxy), Arc::clone(&client));
+        async move { Ok::<_, Infallible>(exchange::answer(&proxy, request, &client).await) }
+    });
+    let mut serving = pin!(http.serve_connection(io, service));
+    let (mut left, mut told, mut retired) =
+        (pin!(left(stream, false)), pin!(ending.notified()), pin!(client.retired()));
+    let mut ends = false;
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut left => return Ended::Left,
+            ended = &mut serving => return if is_at_fault(ended) { Ended::Malformed } else { Ended::InOrder },
+            () = &mut told, if !ends => ends = true,
+            () = &mut retired, if !ends => ends = true,
+        }
+        if ends {
+            serving.as_mut().graceful_shutdown();
+        }
+    }
+}
+
+fn is_at_fault(ended: hyper::Result<()>) -> bool {
+    let from_the_network = |error: &hyper::Error| {
+        let mut cause = std::error::Error::source(error);
+        while let Some(of) = cause {
+            if of.is::<io::Error>() {
+                return true;
+            }
+            cause = of.source();
+        }
+        false
+    };
+    ended.is_err_and(|error| !from_the_network(&error))
+}
+
+/// Waits until the client has left: until it resets the connection or, unless it is allowed to, ends its sending side. That
+/// is seen whatever bytes are still unread: the interest is in the end alone.
+async fn left(stream: &TcpStream, half_close: bool) {
+    let interest = if half_close { Interest::ERROR } else { Interest::PRIORITY };
+    loop {
+        match stream.ready(interest).await {
+            Ok(ready) if ready.is_error() || (!half_close && ready.is_read_closed()) => return,
+            Ok(_) => tokio::task::yield_now().await,      // a spurious wake-up
+            Err(_) => std::future::pending::<()>().await, // the runtime ends
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! TLS on both sides: the certificate of the listener, and whom backends must show one of.
+
+use std::{fmt, path::Path, sync::Arc};
+
+use rustls::{
+    ClientConfig, RootCertStore, ServerConfig,
+    crypto::ring,
+    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
+};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use super::{error::ProxyError, spec::TlsSpec};
+
+/// The listener's side of TLS.
+#[derive(Clone)]
+pub(super) struct Acceptor(pub(super) TlsAcceptor);
+
+impl fmt::Debug for Acceptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Acceptor(…)")
+    }
+}
+
+/// The listener's side; `http2`: offer it.
+///
+/// # Errors
+/// Files that cannot be read, or that do not belong together.
+pub(super) fn acceptor(spec: &TlsSpec, http2: bool) -> Result<Acceptor, ProxyError> {
+    let chain = certificates("tls.certificate", &spec.certificate)?;
+    let key = PrivateKeyDer::from_pem_file(&spec.key)
+        .map_err(|error| ProxyError::setting("tls.key", format!("{}: {error}", spec.key.display())))?;
+    let built = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key));
+    let mut config = built.map_err(|error| ProxyError::setting("tls", error.to_string()))?;
+    config.alpn_protocols = protocols(http2);
+    Ok(Acceptor(TlsAcceptor::from(Arc::new(config))))
+}
+
+/// The side towards backends; `authorities`: a file with the certificates that theirs may be signed by, instead of the
+/// system's.
+///
+/// # Errors
+/// A file that cannot be read, or a system without certificates.
+pub(super) fn connector(authorities: Option<&Path>) -> Result<TlsConnector, ProxyError> {
+    let mut roots = RootCertStore::empty();
+    match authorities {
+        Some(path) => {
+            let (added, _) = roots.add_parsable_certificates(certificates("backend_ca", path)?);
+            if added == 0 {
+                return Err(ProxyError::setting("backend_ca", format!("{}: no certificate in it", path.display())));
+            }
+        }
+        None => _ = roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs),
+    }
+    if roots.is_empty() {
+        let message = "this system has no certificates of authorities; backend_ca names a file with some";
+        return Err(ProxyError::setting("backend_ca", message));
+    }
+    let built = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map(|builder| builder.with_root_certificates(roots).with_no_client_auth());
+    let mut config = built.map_err(|error| ProxyError::setting("to", error.to_string()))?;
+    config.alpn_protocols = protocols(true);
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
+fn protocols(http2: bool) -> Vec<Vec<u8>> {
+    let all: [&[u8]; 2] = [b"h2", b"http/1.1"];
+    all[usize::from(!http2)..].iter().map(|name| name.to_vec()).collect()
+}
+
+fn certificates(key: &'static str, path: &Path) -> Result<Vec<CertificateDer<'static>>, ProxyError> {
+    let wrong = |error: &dyn std::fmt::Display| ProxyError::setting(key, format!("{}: {error}", path.display()));
+    let all = CertificateDer::pem_file_iter(path).map_err(|error| wrong(&error))?;
+    let all: Vec<_> = all.collect::<Result<_, _>>().map_err(|error| wrong(&error))?;
+    if all.is_empty() { Err(wrong(&"no certificate in it")) } else { Ok(all) }
+}
