@@ -2,7 +2,6 @@
 
 use std::{
     cell::Cell,
-    collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -15,10 +14,11 @@ use controllers::{
 };
 
 use crate::{
-    BuildError, PolicyChoice, RequestTags,
+    AdmissionGauges, BuildError, PolicyChoice, RequestTags,
     machine::Machine,
     plan::{Checked, Side, SitePlan},
     site::{Entry, LiveGate},
+    ticket::{Host, Ticket},
 };
 
 /// The running policy of a layer: its numbers, shadow mode, and another policy in its place. Clones are the same policy.
@@ -33,32 +33,6 @@ struct Shared {
     shadow: AtomicBool,
     #[cfg(feature = "metrics")]
     published: AtomicBool,
-}
-
-/// What can be seen of a running policy: totals since the layer was built, and what is so now.
-#[derive(Debug, Clone, Default, PartialEq)]
-#[non_exhaustive]
-pub struct AdmissionGauges {
-    /// The policy.
-    pub policy: String,
-    /// Requests that were asked about.
-    pub offered: u64,
-    /// Requests that the policy admitted, at once or after a wait.
-    pub admitted: u64,
-    /// Requests that the policy refused. In shadow mode they passed.
-    pub refused: u64,
-    /// Requests that passed although the policy refused them, in shadow mode.
-    pub would_refuse: u64,
-    /// Requests that went away while they waited.
-    pub left: u64,
-    /// Requests that were admitted and have not ended.
-    pub in_flight: u64,
-    /// Requests that wait for a decision.
-    pub held: u64,
-    /// Ends that contradict what the policy knows, an error of this crate: 0.
-    pub contradictions: u64,
-    /// The policy's own gauges by name (`limit`, `admission_rate_per_s`); of one class: `name[class]`. With shards: the means.
-    pub gauges: BTreeMap<String, f64>,
 }
 
 impl Admission {
@@ -150,7 +124,9 @@ impl Admission {
     pub(crate) fn enter(&self, request: RequestTags) -> Entry {
         #[cfg(feature = "metrics")]
         if !self.0.published.load(Ordering::Relaxed) && !self.0.published.swap(true, Ordering::Relaxed) {
-            self.0.published.store(crate::metrics::start(self), Ordering::Relaxed);
+            let shared = Arc::downgrade(&self.0);
+            let publish = move || shared.upgrade().map(|shared| Self(shared).publish());
+            self.0.published.store(crate::metrics::start(publish), Ordering::Relaxed);
         }
         let gates = &self.0.gates;
         let gate = if gates.len() == 1 { &gates[0] } else { &gates[of_this_thread() % gates.len()] };
@@ -158,18 +134,23 @@ impl Admission {
         match gate.enter(request, shadow) {
             Entry::Refused(_) if shadow => {
                 gate.pass();
-                Entry::Go(crate::ticket::Ticket::unwatched())
+                Entry::Go(Ticket::unwatched())
             }
-            Entry::Held(held) if shadow => Entry::Go(crate::ticket::Ticket::shadow(held)),
+            Entry::Held(held) if shadow => Entry::Go(Ticket::shadow(held)),
             entry => entry,
         }
     }
+}
 
-    /// A handle that does not keep the policy alive.
-    #[cfg(feature = "metrics")]
-    pub(crate) fn watch(&self) -> impl Fn() -> Option<Self> + Send + 'static {
-        let weak = Arc::downgrade(&self.0);
-        move || weak.upgrade().map(Self)
+#[cfg(feature = "metrics")]
+impl Admission {
+    /// Publishes counters and gauges now. It happens once a second by itself; before a scrape it makes them fresh.
+    ///
+    /// All have the labels `layer` and `policy`: `admission_offered_total`, `admission_admitted_total`, `admission_refused_total`,
+    /// `admission_would_refuse_total` (shadow mode), `admission_left_total`, `admission_in_flight`, `admission_held`, `admission_shadow` (0 or 1), and
+    /// `admission_policy`, the policy's own gauges, each with its name as the label `gauge`.
+    pub fn publish(&self) {
+        crate::metrics::publish(self.name(), self.is_shadow(), self.gauges());
     }
 }
 

@@ -7,3 +7,15 @@ pub use crate::{
     outcome::{ErrorsAreFailures as ServerOutcomes, ErrorsAreFailures as ClientOutcomes},
     refusal::RefuseWithError as ServerRefusal,
 };
+
+/// The default refusal of servers.
+#[cfg(feature = "http")]
+pub(crate) fn server_refusal() -> ServerRefusal {
+    ServerRefusal::default()
+}
+
+/// The default refusal of servers.
+#[cfg(not(feature = "http"))]
+pub(crate) fn server_refusal() -> ServerRefusal {
+    ServerRefusal
+}

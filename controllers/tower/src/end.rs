@@ -6,7 +6,7 @@ use crate::ticket::Ticket;
 
 /// The end of a request that has a response.
 #[derive(Debug)]
-pub struct Ending {
+pub struct ResponseEnding {
     /// `None`: the policy refused the request, and is told no end.
     pub(crate) ticket: Option<Ticket>,
     pub(crate) outcome: Outcome,
@@ -15,7 +15,7 @@ pub struct Ending {
     pub(crate) bodyless: bool,
 }
 
-impl Ending {
+impl ResponseEnding {
     pub(crate) fn of_refusal() -> Self {
         Self { ticket: None, outcome: Outcome::Ignored, bodyless: true }
     }
@@ -35,7 +35,7 @@ pub trait ResponseEnd<Req, Res>: sealed::Sealed {
     fn bodyless(&self, request: &Req) -> bool;
 
     /// Ends the request, now or with its response.
-    fn end(&self, response: Res, ending: Ending) -> Self::Response;
+    fn end(&self, response: Res, ending: ResponseEnding) -> Self::Response;
 }
 
 pub(crate) mod sealed {
@@ -55,7 +55,7 @@ impl<Req, Res> ResponseEnd<Req, Res> for AtHead {
         true
     }
 
-    fn end(&self, response: Res, ending: Ending) -> Res {
+    fn end(&self, response: Res, ending: ResponseEnding) -> Res {
         ending.now();
         response
     }

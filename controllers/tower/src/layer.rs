@@ -13,7 +13,7 @@ use tower_layer::Layer;
 use crate::{
     Admission, AdmissionService, AtHead, BuildError, IntoSetting, NoTags, PolicyChoice,
     clock::Clock,
-    defaults::{ClientOutcomes, ServerOutcomes, ServerRefusal},
+    defaults::{ClientOutcomes, ServerOutcomes, ServerRefusal, server_refusal},
     plan::{OBJECTIVE, Side, SitePlan},
     probe::ThisProcessProbe,
     refusal::{RefuseWith, RefuseWithError},
@@ -73,12 +73,7 @@ impl AdmissionLayer {
     /// A refusal is an HTTP response: 503 with `Retry-After`, or a gRPC status if the request is one of gRPC.
     pub fn new(policy: impl Into<PolicyChoice>) -> Self {
         let side = Side::Server(Place::Single);
-        let handling = Handling {
-            tags: NoTags,
-            refusal: ServerRefusal::default(),
-            outcomes: ServerOutcomes,
-            end: AtHead,
-        };
+        let handling = Handling { tags: NoTags, refusal: server_refusal(), outcomes: ServerOutcomes, end: AtHead };
         Self { choice: policy.into(), plan: SitePlan::new("server", side), handling, running: Arc::default() }
     }
 }
@@ -96,8 +91,7 @@ impl AdmissionLayer<NoTags, RefuseWithError, ClientOutcomes, AtHead> {
     /// # }
     /// ```
     pub fn client(policy: impl Into<PolicyChoice>) -> Self {
-        let handling =
-            Handling { tags: NoTags, refusal: RefuseWithError, outcomes: ClientOutcomes, end: AtHead };
+        let handling = Handling { tags: NoTags, refusal: RefuseWithError, outcomes: ClientOutcomes, end: AtHead };
         Self { choice: policy.into(), plan: SitePlan::new("client", Side::Client), handling, running: Arc::default() }
     }
 }

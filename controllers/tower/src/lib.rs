@@ -66,6 +66,7 @@ mod choice;
 mod clock;
 mod defaults;
 mod end;
+mod gauges;
 #[cfg(feature = "http")]
 mod http;
 mod layer;
@@ -84,7 +85,7 @@ mod tags;
 mod ticket;
 mod timer;
 
-pub use admission::{Admission, AdmissionGauges};
+pub use admission::Admission;
 pub use build_error::BuildError;
 pub use choice::{IntoSetting, PolicyChoice};
 /// The vocabulary of policies, of the crate `controllers`.
@@ -93,7 +94,8 @@ pub use controllers::{
     catalogue::{Problem, Setting},
     site::Probe,
 };
-pub use end::{AtHead, Ending, ResponseEnd};
+pub use end::{AtHead, ResponseEnd, ResponseEnding};
+pub use gauges::AdmissionGauges;
 #[cfg(feature = "http")]
 pub use http::{AdmissionBody, AtBody, HttpOutcomes, HttpRefusal, HttpReplies, trusted_headers};
 pub use layer::AdmissionLayer;

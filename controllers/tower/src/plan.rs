@@ -81,7 +81,8 @@ impl SitePlan {
                 entry.name
             )));
         }
-        sharding::check(entry, side, self.shards).map_err(|message| BuildError::one("shards", message))?;
+        sharding::check(entry, side == Side::Client, self.shards)
+            .map_err(|message| BuildError::one("shards", message))?;
         Ok(Checked { entry, factory, side })
     }
 }

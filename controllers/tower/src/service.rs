@@ -14,7 +14,7 @@ use tower_service::Service;
 use crate::{
     Admission, AtHead, Classify, NoTags, OnRefusal, Outcomes,
     defaults::{ServerOutcomes, ServerRefusal},
-    end::{Ending, ResponseEnd},
+    end::{ResponseEnd, ResponseEnding},
     site::Entry,
     ticket::{Held, Ticket},
 };
@@ -176,7 +176,7 @@ where
                     let outcome = outcomes.outcome(result.as_ref());
                     return Poll::Ready(match result {
                         Ok(response) => {
-                            let ending = Ending { ticket: Some(ticket), outcome, bodyless: *this.bodyless };
+                            let ending = ResponseEnding { ticket: Some(ticket), outcome, bodyless: *this.bodyless };
                             Ok(end.end(response, ending))
                         }
                         Err(error) => {
@@ -187,7 +187,7 @@ where
                 }
                 StateNow::Refused { answer } => {
                     let Some(answer) = answer.take() else { polled_again() };
-                    return Poll::Ready(answer.map(|response| end.end(response, Ending::of_refusal())));
+                    return Poll::Ready(answer.map(|response| end.end(response, ResponseEnding::of_refusal())));
                 }
             };
             this.state.set(next);

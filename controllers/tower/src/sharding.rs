@@ -2,20 +2,18 @@
 
 use controllers::Entry;
 
-use crate::plan::Side;
-
 /// The largest number of shards.
 const MOST: u32 = 256;
 
 /// Checks that a policy can be sharded.
-pub(crate) fn check(entry: &Entry, side: Side, shards: u32) -> Result<(), String> {
+pub(crate) fn check(entry: &Entry, at_client: bool, shards: u32) -> Result<(), String> {
     if !(1..=MOST).contains(&shards) {
         return Err(format!("{shards} is out of range: 1 to {MOST}"));
     }
     if shards == 1 {
         return Ok(());
     }
-    if side == Side::Client {
+    if at_client {
         return Err("a client's policy learns from all requests of the client: leave `shards` at 1".to_owned());
     }
     match why_not(entry) {

@@ -19,12 +19,9 @@ use crate::{
     Refused, RequestTags,
     clock::Clock,
     machine::{Answer, Grasp, Machine, Step},
-    ticket::{Held, Ticket},
-    timer,
+    ticket::{Fate, Held, Host, Ticket},
+    timer::{self, Timed},
 };
-
-/// What was decided about a held request.
-pub(crate) type Fate = Result<Ticket, Refused>;
 
 /// A held request.
 #[derive(Debug)]
@@ -37,12 +34,12 @@ pub(crate) struct Waiter {
 /// A machine that tasks share.
 #[derive(Debug)]
 pub(crate) struct LiveGate {
-    pub(crate) clock: Clock,
+    clock: Clock,
     state: Mutex<State>,
     /// Ends of requests that found the lock taken.
     ends: SegQueue<(Grasp, Outcome)>,
     /// Rings when the timer waits for too late a time, and when the gate is dropped.
-    pub(crate) alarm: Arc<Notify>,
+    alarm: Arc<Notify>,
     timed: AtomicBool,
     probe: Arc<dyn Probe>,
     /// Requests that passed although they were refused.
@@ -104,46 +101,17 @@ impl LiveGate {
             })
         });
         match (answer, waiting) {
-            (Answer::Go(grasp), _) => Entry::Go(Ticket::new(self, grasp)),
+            (Answer::Go(Some(grasp)), _) => Entry::Go(Ticket::new(self.host(), grasp)),
+            (Answer::Go(None), _) => Entry::Go(Ticket::unwatched()),
             (Answer::Refused(refused), _) => Entry::Refused(refused),
-            (Answer::Held(id), Some(receiver)) => Entry::Held(Held::new(Arc::clone(self), id, receiver)),
+            (Answer::Held(id), Some(receiver)) => Entry::Held(Held::new(self.host(), id, receiver)),
             (Answer::Held(_), None) => unreachable!("a held request was given a waiter"),
         }
-    }
-
-    /// Work on a request that was held begins.
-    pub(crate) fn started(self: &Arc<Self>, grasp: &mut Grasp) {
-        self.with(|state, now| state.machine.started(now, grasp));
-    }
-
-    /// A request has ended. Never waits for the lock.
-    pub(crate) fn end(self: &Arc<Self>, grasp: Grasp, outcome: Outcome) {
-        match self.state.try_lock() {
-            Ok(state) => _ = self.run(state, Caller::Request, |state, now| state.end(now, grasp, outcome)),
-            Err(TryLockError::Poisoned(state)) => {
-                self.run(state.into_inner(), Caller::Request, |state, now| state.end(now, grasp, outcome));
-            }
-            Err(TryLockError::WouldBlock) => {
-                self.ends.push((grasp, outcome));
-                self.take_ends();
-            }
-        }
-    }
-
-    /// A held request is not wanted any more.
-    pub(crate) fn leave(self: &Arc<Self>, id: JobId) {
-        let gone = self.with(|state, now| state.machine.leave(now, id));
-        drop(gone);
     }
 
     /// Passes a fact to the policy.
     pub(crate) fn hear(self: &Arc<Self>, seen: &Seen) {
         self.with(|state, now| state.machine.observe(now, seen));
-    }
-
-    /// Counts a request that passed although it was refused.
-    pub(crate) fn pass(&self) {
-        self.passed.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn passed(&self) -> u64 {
@@ -160,15 +128,8 @@ impl LiveGate {
         self.with(|state, now| act(&mut state.machine, now))
     }
 
-    /// Does what is due, and says when to come again. Called late, it does it once.
-    pub(crate) fn turn(self: &Arc<Self>) -> Option<Timestamp> {
-        self.run(lock(&self.state), Caller::Timer, |_, _| ()).1
-    }
-
-    /// The timer has ended, with its runtime: the next call starts another.
-    pub(crate) fn untimed(&self) {
-        self.timed.store(false, Ordering::Release);
-        lock(&self.state).armed = None;
+    fn host(self: &Arc<Self>) -> Arc<dyn Host> {
+        Arc::clone(self) as _
     }
 
     fn with<T>(self: &Arc<Self>, act: impl FnOnce(&mut State, Timestamp) -> T) -> T {
@@ -247,7 +208,7 @@ impl LiveGate {
                     if let (true, Ok(grasp)) = (waiter.shadow, &mut fate) {
                         machine.started(now, grasp);
                     }
-                    decided.push((waiter, fate.map(|grasp| Ticket::new(self, Some(grasp)))));
+                    decided.push((waiter, fate.map(|grasp| Ticket::new(self.host(), grasp))));
                 }
                 Step::Wait(wake) => return wake,
             }
@@ -259,6 +220,49 @@ impl State {
     fn end(&mut self, now: Timestamp, grasp: Grasp, outcome: Outcome) {
         self.ended += 1;
         self.machine.ended(now, grasp, outcome);
+    }
+}
+
+impl Host for LiveGate {
+    fn started(self: Arc<Self>, grasp: &mut Grasp) {
+        self.with(|state, now| state.machine.started(now, grasp));
+    }
+
+    /// Never waits for the lock.
+    fn end(self: Arc<Self>, grasp: Grasp, outcome: Outcome) {
+        let state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                self.ends.push((grasp, outcome));
+                return self.take_ends();
+            }
+        };
+        self.run(state, Caller::Request, |state, now| state.end(now, grasp, outcome));
+    }
+
+    fn leave(self: Arc<Self>, id: JobId) {
+        let gone = self.with(|state, now| state.machine.leave(now, id));
+        drop(gone);
+    }
+
+    fn pass(&self) {
+        self.passed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Timed for LiveGate {
+    fn alarm(&self) -> (Arc<Notify>, Clock) {
+        (Arc::clone(&self.alarm), self.clock)
+    }
+
+    fn turn(self: &Arc<Self>) -> Option<Timestamp> {
+        self.run(lock(&self.state), Caller::Timer, |_, _| ()).1
+    }
+
+    fn untimed(&self) {
+        self.timed.store(false, Ordering::Release);
+        lock(&self.state).armed = None;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Requests inside: the ticket of one that was let in, and the place of one that waits.
 
 use std::{
+    fmt,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -10,11 +11,25 @@ use std::{
 use controllers::{JobId, Outcome, Reason, RetryHint};
 use tokio::sync::oneshot;
 
-use crate::{
-    Refused,
-    machine::Grasp,
-    site::{Fate, LiveGate},
-};
+use crate::{Refused, machine::Grasp};
+
+/// What was decided about a held request.
+pub(crate) type Fate = Result<Ticket, Refused>;
+
+/// What the requests inside tell their gate.
+pub(crate) trait Host: fmt::Debug + Send + Sync {
+    /// Work on a request that was held begins.
+    fn started(self: Arc<Self>, grasp: &mut Grasp);
+
+    /// A request has ended.
+    fn end(self: Arc<Self>, grasp: Grasp, outcome: Outcome);
+
+    /// A held request is not wanted any more.
+    fn leave(self: Arc<Self>, id: JobId);
+
+    /// Counts a request that passed although it was refused.
+    fn pass(&self);
+}
 
 /// A request that was let in. It ends once: by [`Ticket::end`], or when it is dropped: as abandoned, or as failed if its thread panics.
 #[derive(Debug)]
@@ -24,17 +39,17 @@ pub(crate) struct Ticket(Inside);
 enum Inside {
     /// Nobody wants to know how it ends.
     Unwatched,
-    Admitted(Arc<LiveGate>, Grasp),
+    Admitted(Arc<dyn Host>, Grasp),
     /// In shadow mode: it runs, while the policy holds it.
     Shadow(Held),
 }
 
 impl Ticket {
-    pub(crate) fn new(gate: &Arc<LiveGate>, grasp: Option<Grasp>) -> Self {
-        Self(grasp.map_or(Inside::Unwatched, |grasp| Inside::Admitted(Arc::clone(gate), grasp)))
+    pub(crate) fn new(gate: Arc<dyn Host>, grasp: Grasp) -> Self {
+        Self(Inside::Admitted(gate, grasp))
     }
 
-    /// The ticket of a request that the policy refused, and that passed.
+    /// The ticket of a request whose end nobody wants to know: there is no policy, or it refused the request, which passed in shadow mode.
     pub(crate) fn unwatched() -> Self {
         Self(Inside::Unwatched)
     }
@@ -47,7 +62,7 @@ impl Ticket {
     /// The work begins, after a wait.
     pub(crate) fn started(&mut self) {
         if let Inside::Admitted(gate, grasp) = &mut self.0 {
-            gate.started(grasp);
+            Arc::clone(gate).started(grasp);
         }
     }
 
@@ -74,14 +89,14 @@ impl Drop for Ticket {
 /// A request that the policy holds. It leaves when it is dropped before a decision.
 #[derive(Debug)]
 pub(crate) struct Held {
-    gate: Arc<LiveGate>,
+    gate: Arc<dyn Host>,
     id: JobId,
     decided: oneshot::Receiver<Fate>,
     waits: bool,
 }
 
 impl Held {
-    pub(crate) fn new(gate: Arc<LiveGate>, id: JobId, decided: oneshot::Receiver<Fate>) -> Self {
+    pub(crate) fn new(gate: Arc<dyn Host>, id: JobId, decided: oneshot::Receiver<Fate>) -> Self {
         Self { gate, id, decided, waits: true }
     }
 
@@ -118,7 +133,7 @@ impl Future for Held {
 impl Drop for Held {
     fn drop(&mut self) {
         if self.waits {
-            self.gate.leave(self.id);
+            Arc::clone(&self.gate).leave(self.id);
         }
     }
 }

@@ -7,10 +7,25 @@ use std::{
     task::Poll,
 };
 
-use crate::site::LiveGate;
+use controllers::Timestamp;
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+
+/// What a timer wakes.
+pub(crate) trait Timed: Send + Sync + 'static {
+    /// Rings when the timer waits for too late a time, and when nobody has the gate any more.
+    fn alarm(&self) -> (Arc<Notify>, Clock);
+
+    /// Does what is due, and says when to come again. Called late, it does it once.
+    fn turn(self: &Arc<Self>) -> Option<Timestamp>;
+
+    /// The timer has ended, with its runtime.
+    fn untimed(&self);
+}
 
 /// Starts the timer on the current runtime. False: there is none, and what is due is done late, by the next request.
-pub(crate) fn start(gate: &Arc<LiveGate>) -> bool {
+pub(crate) fn start<G: Timed>(gate: &Arc<G>) -> bool {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return false };
     let gate = Arc::downgrade(gate);
     let ends = Ends(Weak::clone(&gate));
@@ -22,17 +37,17 @@ pub(crate) fn start(gate: &Arc<LiveGate>) -> bool {
 }
 
 /// Says that the timer is gone, with its runtime or by itself.
-struct Ends(Weak<LiveGate>);
+struct Ends<G: Timed>(Weak<G>);
 
-impl Drop for Ends {
+impl<G: Timed> Drop for Ends<G> {
     fn drop(&mut self) {
         self.0.upgrade().into_iter().for_each(|gate| gate.untimed());
     }
 }
 
 /// Wakes the gate in time for as long as it lives. The task keeps no gate alive: it has the gate for its turns alone.
-async fn keep_time(gate: Weak<LiveGate>) {
-    let Some((alarm, clock)) = gate.upgrade().map(|gate| (Arc::clone(&gate.alarm), gate.clock)) else { return };
+async fn keep_time<G: Timed>(gate: Weak<G>) {
+    let Some((alarm, clock)) = gate.upgrade().map(|gate| gate.alarm()) else { return };
     loop {
         // Listen before the check: an alarm between the two must not be missed.
         let alarm = alarm.notified();

@@ -12,7 +12,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::outcomes::of_trailers;
-use crate::end::{Ending, ResponseEnd, sealed::Sealed};
+use crate::end::{ResponseEnd, ResponseEnding, sealed::Sealed};
 
 /// A request ends with the body of its response: see [`crate::AdmissionLayer::end_at_body`].
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +27,7 @@ impl<In, Out: Body> ResponseEnd<Request<In>, Response<Out>> for AtBody {
         request.method() == Method::HEAD
     }
 
-    fn end(&self, response: Response<Out>, ending: Ending) -> Self::Response {
+    fn end(&self, response: Response<Out>, ending: ResponseEnding) -> Self::Response {
         let bodyless = ending.bodyless
             || matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
             || response.body().is_end_stream();
@@ -60,7 +60,7 @@ impl<B> fmt::Debug for AdmissionBody<B> {
 /// The request, until it has ended. A ticket that is dropped ends as abandoned.
 #[derive(Debug, Default)]
 struct LastWord {
-    ending: Option<Ending>,
+    ending: Option<ResponseEnding>,
     /// Bytes that are left, if the body has said how many there are: who reads them does not ask again.
     left: Option<u64>,
 }
@@ -68,7 +68,7 @@ struct LastWord {
 impl LastWord {
     fn end(&mut self, outcome: Option<Outcome>) {
         if let Some(ending) = self.ending.take() {
-            Ending { outcome: outcome.unwrap_or(ending.outcome), ..ending }.now();
+            ResponseEnding { outcome: outcome.unwrap_or(ending.outcome), ..ending }.now();
         }
     }
 
