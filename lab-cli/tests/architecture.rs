@@ -15,9 +15,10 @@ use std::{
 mod type_names;
 
 /// Folders of our crates, and whom each may depend on: dependencies point one way, and the two at the bottom know nothing of
-/// ours. A crate has the name of its folder.
-const MAY_DEPEND_ON: [(&str, &[&str]); 8] = [
+/// ours. A crate has the name of its folder, or that of [`PUBLISHED_AS`].
+const MAY_DEPEND_ON: [(&str, &[&str]); 9] = [
     ("controllers", &[]),
+    ("controllers/tower", &["controllers"]),
     ("traces", &[]),
     ("workloads/measure", &["controllers"]),
     ("workloads", &["controllers", "traces", "measure"]),
@@ -26,6 +27,9 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 8] = [
     ("lab-cli/experiment", &["controllers", "traces", "workloads", "target-app", "analysis"]),
     ("lab-cli", &["controllers", "traces", "measure", "workloads", "target-app", "analysis", "experiment"]),
 ];
+
+/// Folders whose crate has another name: the one that it is to be published under.
+const PUBLISHED_AS: [(&str, &str); 1] = [("controllers/tower", "tower-admission")];
 
 /// A crate, and libraries that nothing it is built of may be: a run is computed again from its files alone.
 const NOT_BUILT_OF: [(&str, &[&str]); 1] = [("analysis", &["tokio", "may", "sqlx"])];
@@ -37,13 +41,16 @@ const IN_CIRCLES: &[(&str, &[&str])] = &[];
 const LAYERED: [&str; 4] = ["workloads/measure", "lab-cli/analysis", "lab-cli/experiment", "lab-cli"];
 
 /// A library, and the only places (below the workspace root) that may name it.
-const ONLY_NAMED_IN: [(&str, &[&str]); 5] = [
+const ONLY_NAMED_IN: [(&str, &[&str]); 8] = [
     ("may", &["workloads/src/fiber", "workloads/src/fiber.rs"]),
     ("ratatui", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
     ("crossterm", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
     // The mail store, and the index of past runs: one SQLite for both.
     ("sqlx", &["target-app/src/mail/store", "target-app/src/mail/store.rs", "lab-cli/src/store/history"]),
     ("tracing", &["target-app/src/service/cost", "target-app/src/service/cost.rs"]),
+    ("tower", &["controllers/tower"]),
+    ("tower_layer", &["controllers/tower"]),
+    ("tower_service", &["controllers/tower"]),
 ];
 
 /// Folders of crates in which nothing but what is listed below may lift a ban on clocks, waiting and threads.
@@ -244,7 +251,8 @@ fn a_test_that_is_not_run_says_why_and_which_command_of_the_docs_runs_it() {
 
 /// The name of the crate in a folder.
 fn name(folder: &str) -> &str {
-    folder.rsplit('/').next().unwrap_or(folder)
+    let published = PUBLISHED_AS.iter().find(|(of, _)| *of == folder);
+    published.map_or_else(|| folder.rsplit('/').next().unwrap_or(folder), |(_, name)| name)
 }
 
 /// True if the line uses the library as a path or imports it. Comments do not count.

@@ -1,0 +1,128 @@
+//! The machine that a layer hosts: a gate at a server, the gate of senders at a client. Both are those of the lab.
+
+use controllers::{
+    JobId, Offer, Outcome, Seen, Timestamp, UnixSeconds,
+    site::{Action, Asked, Clients, Decided, Entered, Gate, Member, Pass, Permit, Probe},
+};
+
+use crate::{Refused, RequestTags};
+
+/// The machine, with `J` for each request that it holds.
+#[derive(Debug)]
+pub(crate) enum Machine<J> {
+    Server(Box<Gate<J>>),
+    Client(Box<Clients<J>>, Member),
+}
+
+/// What the machine lets in or through, to be handed back once.
+#[derive(Debug)]
+pub(crate) enum Grasp {
+    Permit(Permit),
+    Pass(Pass),
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// It may go; `None`: nobody wants to know how it ends.
+    Go(Option<Grasp>),
+    Refused(Refused),
+    Held(JobId),
+}
+
+/// What is to be done next.
+#[derive(Debug)]
+pub(crate) enum Step<J> {
+    Decided(J, Result<Grasp, Refused>),
+    Wait(Option<Timestamp>),
+}
+
+impl<J> Machine<J> {
+    pub(crate) fn set_wall(&mut self, wall: UnixSeconds) {
+        match self {
+            Self::Server(gate) => gate.set_wall(wall),
+            Self::Client(clients, _) => clients.set_wall(wall),
+        }
+    }
+
+    /// Asks about a request; `number` is its identity at a gate. `job` is made if it is held.
+    pub(crate) fn ask(&mut self, now: Timestamp, number: u64, request: RequestTags, job: impl FnOnce() -> J) -> Answer {
+        let RequestTags { mut tags, time_left, note } = request;
+        if let Some(left) = time_left {
+            tags.deadline = Some(now + left);
+        }
+        match self {
+            Self::Server(gate) => {
+                let id = JobId(number);
+                match gate.offer(now, Offer { id, tags, entered: now, note }, job) {
+                    Entered::In(None) => Answer::Go(None),
+                    Entered::In(Some(mut permit)) => {
+                        gate.started(now, &mut permit);
+                        Answer::Go(Some(Grasp::Permit(permit)))
+                    }
+                    Entered::Refused(away) => Answer::Refused(away.into()),
+                    Entered::Held => Answer::Held(id),
+                }
+            }
+            Self::Client(clients, member) => match clients.ask(*member, tags, now, note, now, |_| job()) {
+                Asked::Go(pass) => Answer::Go(Some(Grasp::Pass(pass))),
+                Asked::Refused(retry) => Answer::Refused(Refused::at_client(retry)),
+                Asked::ComeBack(wait) => Answer::Refused(Refused::at_client(controllers::RetryHint::After(wait))),
+                Asked::Held(id) => Answer::Held(id),
+            },
+        }
+    }
+
+    /// Work on a request that was held begins.
+    pub(crate) fn started(&mut self, now: Timestamp, grasp: &mut Grasp) {
+        if let (Self::Server(gate), Grasp::Permit(permit)) = (self, grasp) {
+            gate.started(now, permit);
+        }
+    }
+
+    pub(crate) fn ended(&mut self, now: Timestamp, grasp: Grasp, outcome: Outcome) {
+        match (self, grasp) {
+            (Self::Server(gate), Grasp::Permit(permit)) => _ = gate.ended(now, permit, outcome, None, None),
+            (Self::Client(clients, _), Grasp::Pass(pass)) => clients.ended(pass, outcome, None, now),
+            // A machine gets back what it gave.
+            (Self::Server(_), Grasp::Pass(_)) | (Self::Client(..), Grasp::Permit(_)) => {}
+        }
+    }
+
+    /// A held request is not wanted any more. `None`: it was decided about.
+    pub(crate) fn leave(&mut self, now: Timestamp, id: JobId) -> Option<J> {
+        match self {
+            Self::Server(gate) => gate.leave(now, id),
+            Self::Client(clients, member) => clients.left(*member, id, now),
+        }
+    }
+
+    pub(crate) fn observe(&mut self, now: Timestamp, seen: &Seen) {
+        if let Self::Server(gate) = self {
+            gate.observe(now, seen);
+        }
+    }
+
+    /// The next step. Call after each other call until it is [`Step::Wait`].
+    pub(crate) fn poll(&mut self, now: Timestamp, probe: &dyn Probe) -> Step<J> {
+        match self {
+            Self::Server(gate) => loop {
+                return match gate.poll(now, probe) {
+                    Action::Admit(job, permit) => Step::Decided(job, Ok(Grasp::Permit(permit))),
+                    Action::Refuse(job, away) => Step::Decided(job, Err(away.into())),
+                    Action::WakeAt(at) => Step::Wait(Some(at)),
+                    Action::Idle => Step::Wait(None),
+                    // A gate has no workers and no site upstream, and a layer no other sites that reports are for.
+                    Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) | Action::Tell(_) => {
+                        continue;
+                    }
+                };
+            },
+            Self::Client(clients, _) => match clients.poll(now) {
+                Some(Decided::Go(job, pass)) => Step::Decided(job, Ok(Grasp::Pass(pass))),
+                Some(Decided::Refused(job, retry)) => Step::Decided(job, Err(Refused::at_client(retry))),
+                None => Step::Wait(clients.next_wake()),
+            },
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! What a layer is built of, and whether that is possible.
+
+use std::{sync::Arc, time::Duration};
+
+use controllers::{Entry, Objective, Place, catalogue::Factory, site::Probe};
+
+use crate::{BuildError, PolicyChoice, clock::Clock, sharding};
+
+/// What the gates of a layer are made of, apart from their policy.
+#[derive(Debug, Clone)]
+pub(crate) struct SitePlan {
+    pub(crate) name: String,
+    /// What was asked for: a server's layer takes a client's policy too.
+    pub(crate) side: Side,
+    pub(crate) capacity: Option<u32>,
+    pub(crate) objective: Objective,
+    pub(crate) shards: u32,
+    pub(crate) shadow: bool,
+    pub(crate) seed: u64,
+    pub(crate) probe: Arc<dyn Probe>,
+    pub(crate) clock: Clock,
+}
+
+/// The side of the wire that a layer is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Server(Place),
+    Client,
+}
+
+impl Side {
+    pub(crate) fn place(self) -> Place {
+        match self {
+            Self::Server(place) => place,
+            Self::Client => Place::Client,
+        }
+    }
+}
+
+/// A policy that can run here.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub(crate) entry: &'static Entry,
+    pub(crate) factory: Factory,
+    pub(crate) side: Side,
+}
+
+/// The objective until another is set: nine of ten requests within a second.
+pub(crate) const OBJECTIVE: Objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
+
+impl SitePlan {
+    /// Checks a policy: its settings, its place, the capacity that it needs, and its shards.
+    pub(crate) fn check(&self, choice: &PolicyChoice) -> Result<Checked, BuildError> {
+        let (entry, settings, factory) = choice.check()?;
+        let problem = |message: String| BuildError::one(entry.name, message);
+        if !entry.is_policy() {
+            return Err(problem("it decides about no request: it sizes pools, or signals".to_owned()));
+        }
+        let scope = settings.contains_key("scope").then(|| entry.place(&settings)).transpose();
+        let scope = scope.map_err(|wrong| BuildError::of_policy(entry, [wrong]))?;
+        let side = match (self.side, scope) {
+            (Side::Client, None | Some(Place::Client)) if entry.places.contains(&Place::Client) => Side::Client,
+            (Side::Client, _) => {
+                let places = entry.places.iter().map(|place| place.scope()).collect::<Vec<_>>().join(", ");
+                return Err(problem(format!("it has no place at a client; it has: {places}")));
+            }
+            (Side::Server(_), Some(Place::Client)) => Side::Client,
+            (Side::Server(_), Some(place @ (Place::Single | Place::Proxy))) => Side::Server(place),
+            (Side::Server(_), None) => server_place(entry).ok_or_else(|| problem(NOT_IN_A_LAYER.to_owned()))?,
+            (Side::Server(_), Some(Place::Stage | Place::Accept)) => {
+                return Err(BuildError::one(
+                    format!("{}.scope", entry.name),
+                    "in a layer it may be: single, proxy, client",
+                ));
+            }
+        };
+        if entry.keeps_queue() && self.capacity.is_none() {
+            return Err(problem(format!(
+                "{} makes requests wait until there is room: set the layer's `capacity`, the number of requests that the \
+                 service works on side by side",
+                entry.name
+            )));
+        }
+        sharding::check(entry, side == Side::Client, self.shards)
+            .map_err(|message| BuildError::one("shards", message))?;
+        Ok(Checked { entry, factory, side })
+    }
+}
+
+const NOT_IN_A_LAYER: &str = "it needs a queue and workers, or connections, that a layer does not have: it runs in a stage of the lab's services, or at accept";
+
+/// The place of an entry in a server's layer, unless its settings say another.
+fn server_place(entry: &Entry) -> Option<Side> {
+    let has = |place| entry.places.contains(&place);
+    if has(Place::Single) {
+        Some(Side::Server(Place::Single))
+    } else if has(Place::Client) {
+        Some(Side::Client)
+    } else if has(Place::Proxy) {
+        Some(Side::Server(Place::Proxy))
+    } else {
+        None
+    }
+}

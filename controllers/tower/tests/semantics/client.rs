@@ -1,0 +1,73 @@
+//! Layers at clients: refusals are errors, ends are replies, retries have a budget.
+
+use std::{
+    io,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use http::{Request, Response, StatusCode};
+use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
+use tower_admission::{AdmissionLayer, Refused, RequestTags, policies};
+
+/// A server that refuses everything, and counts what it gets.
+fn refusing(
+    asked: &'static AtomicU32,
+) -> impl Service<Request<u8>, Response = Response<()>, Error = io::Error, Future: Send> + Clone + Send + 'static {
+    service_fn(move |_: Request<u8>| async move {
+        asked.fetch_add(1, Ordering::Relaxed);
+        let mut response = Response::new(());
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        Ok::<_, io::Error>(response)
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_throttle_keeps_most_requests_from_a_server_that_refuses_all() {
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let layer = AdmissionLayer::client("throttle").seed(1).build().unwrap();
+    let service = layer.layer(refusing(&ASKED));
+    let mut refused = 0;
+    for _ in 0..1000 {
+        if let Err(error) = service.clone().oneshot(Request::new(0)).await {
+            assert!(error.downcast_ref::<Refused>().is_some(), "{error}");
+            refused += 1;
+        }
+    }
+    let asked = ASKED.load(Ordering::Relaxed);
+    assert!(asked < 100 && asked + refused == 1000, "{asked} of 1000 were sent");
+    let seen = service.admission().gauges();
+    assert_eq!((seen.offered, seen.admitted, seen.in_flight), (1000, asked.into(), 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_budget_lets_first_attempts_through_and_a_tenth_of_retries() {
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let layer = AdmissionLayer::client("retry-budget")
+        .classify(|request: &Request<u8>| RequestTags::new().attempt(*request.body()))
+        .build()
+        .unwrap();
+    let service = layer.layer(refusing(&ASKED));
+    let mut sent = [0, 0];
+    for _ in 0..500 {
+        for attempt in [0_u8, 1] {
+            sent[usize::from(attempt)] += u32::from(service.clone().oneshot(Request::new(attempt)).await.is_ok());
+        }
+    }
+    assert_eq!(sent[0], 500);
+    assert!((10..150).contains(&sent[1]), "{} of 500 retries", sent[1]);
+}
+
+#[tokio::test]
+async fn an_error_of_the_client_is_passed_on() {
+    let failing = service_fn(|_: Request<u8>| async { Err::<Response<()>, _>(io::Error::other("connection reset")) });
+    let service = AdmissionLayer::client(policies::SreClient::default()).layer(failing);
+    let error: BoxError = service.oneshot(Request::new(0)).await.unwrap_err();
+    assert_eq!(error.downcast_ref::<io::Error>().unwrap().to_string(), "connection reset");
+}
+
+#[test]
+fn a_policy_without_a_place_at_clients_is_an_error_that_says_its_places() {
+    let said = |layer: Result<_, tower_admission::BuildError>| layer.map(|_| ()).unwrap_err().to_string();
+    let wrong = said(AdmissionLayer::client("utilization").build());
+    assert_eq!(wrong, "utilization: it has no place at a client; it has: single, per-stage, proxy");
+}
