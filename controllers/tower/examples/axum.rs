@@ -4,7 +4,7 @@
 //! (`-- none`) without it:
 //!
 //! ```sh
-//! cargo run --release -- load http://127.0.0.1:3000/ -R 600 --duration 20s
+//! cargo run --release -- load http://127.0.0.1:3000/ -R 600 -d 20s
 //! ```
 use std::{sync::Arc, time::Duration};
 

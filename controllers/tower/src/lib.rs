@@ -49,8 +49,7 @@
 //!
 //! # Many threads
 //!
-//! One lock guards a policy, for some hundred nanoseconds a request. An end never waits for it. [`AdmissionLayer::shards`] splits a policy where that is possible; the lab's
-//! `docs/benchmarks.md` has figures.
+//! One lock guards a policy while it decides. An end never waits for it. [`AdmissionLayer::shards`] splits a policy where that is possible.
 //!
 //! # Features
 //!

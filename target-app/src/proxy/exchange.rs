@@ -81,7 +81,7 @@ impl Exchange<'_> {
 
     /// Asks the policy.
     async fn decide(&self, head: &Parts, entered: Timestamp) -> Result<Admitted, TurnedAway> {
-        let facts = RequestFacts { head, peer: self.client.peer(), session: None };
+        let facts = RequestFacts::of_head(head, self.client.peer(), None);
         let offer = self.proxy.intake.request(&facts, Kind::default(), entered);
         let admission = &self.proxy.admission;
         if self.settings.spec.dry_run {
