@@ -106,9 +106,12 @@ pub(super) fn head_of(call: &Call) -> Parts {
     head
 }
 
-/// The facts about a request of this user, who still waits for `left`.
+/// The facts about a request of this user, who still waits for `left`. What a call of another service says in its head
+/// holds where the sender says nothing beside it.
 pub(super) fn facts_of<'a>(head: &'a Parts, call: &Call, user: u64, left: Option<Duration>) -> RequestFacts<'a> {
-    RequestFacts { head, peer: peer_of(user), session: Some(user), attempt: call.attempt, left }
+    let said = RequestFacts::of_head(head, peer_of(user), Some(user));
+    let attempt = if call.attempt > 0 { call.attempt } else { said.attempt };
+    RequestFacts { attempt, left: left.or(said.left), ..said }
 }
 
 /// True for a health check.
