@@ -3,5 +3,5 @@
 mod job_queue;
 mod token_bucket;
 
-pub(crate) use job_queue::JobQueue;
-pub(crate) use token_bucket::{TokenBucket, TokenClock};
+pub use job_queue::JobQueue;
+pub use token_bucket::{TokenBucket, TokenClock};

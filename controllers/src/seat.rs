@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, SiteId,
-    Timestamp, UnixSeconds, Verdict, policy::Reason, primitives::JobQueue,
+    Timestamp, UnixSeconds, Verdict,
+    policy::{Reason, Sampling},
+    primitives::JobQueue,
 };
 
 /// An installed policy.
@@ -323,6 +325,11 @@ impl<J> Seat<J> {
     /// The policy's gauges.
     pub fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
         self.policy.gauges(visit);
+    }
+
+    /// Load samples that the policy needs beside those of its entry.
+    pub(crate) fn samples(&self) -> &[Sampling] {
+        self.policy.samples()
     }
 
     /// Admitted jobs that have not ended.

@@ -138,7 +138,7 @@ pub fn work(experiment: &Experiment, capacity: Option<&Capacity>) -> f64 {
 }
 
 fn backlog(experiment: &Experiment, arm: &ArmPlan) -> u32 {
-    let by_place = if arm.policy.works_at_accept() { SHORT_BACKLOG } else { LONG_BACKLOG };
+    let by_place = if arm.policy.works_at_accept(installed::catalogue()) { SHORT_BACKLOG } else { LONG_BACKLOG };
     arm.backlog.or(arm.target(experiment).backlog).unwrap_or(by_place)
 }
 
