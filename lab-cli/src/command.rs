@@ -23,6 +23,7 @@ mod compare;
 mod history;
 mod input;
 mod load;
+mod new_policy;
 mod policies;
 mod recheck;
 mod replay;
@@ -46,6 +47,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         }
         Some(LabCommand::Check(args)) => check::check(&args),
         Some(LabCommand::Policies(args)) => policies::policies(&args),
+        Some(LabCommand::NewPolicy(args)) => new_policy::new_policy(&args),
         Some(LabCommand::Trace(args)) => trace::trace(&args, cli.color),
         Some(LabCommand::Schema { of }) => schema(of),
         Some(LabCommand::Completions { shell }) => {
