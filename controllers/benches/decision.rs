@@ -66,7 +66,7 @@ impl Host {
 /// What a benchmark is called, the policy, and its settings: every policy of the catalogue as it is by default, so that none is
 /// forgotten, and variants of some. Those that keep a queue (`codel`, `folly`, `lifo`) hold each job, and let it in when there is room.
 fn admitting() -> Vec<(&'static str, &'static str, Settings)> {
-    let policies = Catalogue::entries().iter().filter(|entry| entry.is_policy());
+    let policies = Catalogue::built_in().entries().filter(|entry| entry.is_policy());
     let by_default = policies.map(|entry| (entry.name, entry.name, Settings::new()));
     let variants = [
         ("seda, 4 classes", "seda", settings([("classes", 4_u32.into())])),

@@ -1,18 +1,18 @@
 //! The list of policies and machines: names, parameters with unit, default and range, sources, and supported places.
 
-use crate::{baseline, modern, resource, seda, sre};
+use crate::{baseline, compose, modern, resource, seda, sre};
 
 mod policy_spec;
 #[cfg(test)]
 mod tests;
 
 pub use crate::entry::{
-    Entry, EntryKind, Factory, Given, Param, ParamKind, ParamReader, ParamRow, Preset, Problem, SampleKind, Sampling,
-    Setting, Settings, Source, parse_time,
+    CompositionRole, Entry, EntryKind, EntryLookup, Factory, Given, Make, Param, ParamDeclaration, ParamKind,
+    ParamReader, ParamRow, Parameters, Preset, Problem, SampleKind, Sampling, Setting, Settings, Source, parse_time,
 };
 pub use policy_spec::PolicySpec;
 
-use crate::entry::nearest;
+use crate::entry::{OF_EVERY_ENTRY, nearest};
 
 /// All entries, policies first.
 static ALL: &[Entry] = &[
@@ -39,27 +39,112 @@ static ALL: &[Entry] = &[
     modern::CODEL,
     modern::LIFO,
     modern::DAGOR,
+    compose::COMPOSE,
     resource::THREAD_POOL,
     resource::BATCHING,
     resource::MONITOR,
     sre::QUOTA_SERVER,
 ];
 
-/// Access to the list.
-#[derive(Debug)]
-pub struct Catalogue;
+/// A list of policies and machines: the entries of this crate, and those that a program adds.
+///
+/// ```
+/// use controllers::{Catalogue, Settings};
+///
+/// let (entry, settings) = Catalogue::built_in().resolve("folly", &Settings::new()).unwrap();
+/// assert_eq!((entry.name, settings.len()), ("codel", 1));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Catalogue {
+    /// Entries beside those of this crate.
+    extra: Vec<&'static Entry>,
+}
+
+static BUILT_IN: Catalogue = Catalogue { extra: Vec::new() };
 
 impl Catalogue {
-    /// All entries, policies first.
+    /// The entries of this crate.
     #[must_use]
-    pub fn entries() -> &'static [Entry] {
-        ALL
+    pub fn built_in() -> &'static Self {
+        &BUILT_IN
+    }
+
+    /// The entries of this crate and these.
+    ///
+    /// # Errors
+    /// All problems of the new entries at once: a name that is taken, an entry without a place, a parameter with the
+    /// name of a key that every entry has.
+    pub fn with(extra: &'static [Entry]) -> Result<Self, Vec<Problem>> {
+        BUILT_IN.clone().and(extra)
+    }
+
+    /// These entries in addition.
+    ///
+    /// # Errors
+    /// As [`Catalogue::with`].
+    pub fn and(mut self, extra: &'static [Entry]) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        for entry in extra {
+            problems.extend(self.unfit(entry));
+            self.extra.push(entry);
+        }
+        if problems.is_empty() { Ok(self) } else { Err(problems) }
+    }
+
+    fn unfit(&self, entry: &Entry) -> Vec<Problem> {
+        let problem = |message: String| Problem::new(entry.name, message);
+        let mut problems = Vec::new();
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if !entry.name.starts_with(|c: char| c.is_ascii_lowercase()) || !entry.name.chars().all(is_name) {
+            let message = "this cannot name an entry: small letters, digits and hyphens, a letter first";
+            problems.push(Problem::new(format!("{:?}", entry.name), message));
+        }
+        if self.names().contains(&entry.name) || self.find(entry.name).is_some() {
+            problems.push(problem("there is an entry or a preset of this name already: give it another".to_owned()));
+        }
+        let taken = entry.presets.iter().filter(|preset| self.find(preset.name).is_some());
+        problems.extend(taken.map(|preset| problem(format!("its preset {} has the name of an entry", preset.name))));
+        if entry.places.is_empty() {
+            problems.push(problem("it names no place, so that it can be installed nowhere".to_owned()));
+            return problems;
+        }
+        let params = entry.params();
+        for (at, param) in params.iter().enumerate() {
+            if OF_EVERY_ENTRY.contains(&param.name) {
+                problems.push(problem(format!("its parameter {} hides a key that every entry has", param.name)));
+            }
+            if params[..at].iter().any(|other| other.name == param.name) {
+                problems.push(problem(format!("it has two parameters called {}", param.name)));
+            }
+        }
+        for preset in entry.presets.iter().map(Some).chain([None]) {
+            let settings = preset.map(Preset::settings).unwrap_or_default();
+            if let Err(wrong) = entry.check(&settings) {
+                let of =
+                    preset.map_or_else(|| "its defaults".to_owned(), |preset| format!("its preset {}", preset.name));
+                problems.extend(wrong.into_iter().map(|wrong| problem(format!("{of}: {wrong}"))));
+            }
+        }
+        problems
+    }
+
+    /// All entries: those of this crate first, policies before machines.
+    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + Clone {
+        ALL.iter().chain(self.extra.iter().copied())
     }
 
     /// Finds an entry by name.
     #[must_use]
-    pub fn find(name: &str) -> Option<&'static Entry> {
-        Self::entries().iter().find(|entry| entry.name == name)
+    pub fn find(&self, name: &str) -> Option<&'static Entry> {
+        self.entries().find(|entry| entry.name == name)
+    }
+
+    /// Checks settings of an entry: [`Entry::check`], with other entries that the settings may name.
+    ///
+    /// # Errors
+    /// As [`Entry::check`], and the problems of a composition's parts.
+    pub fn check(&self, entry: &Entry, settings: &Settings) -> Result<Factory, Vec<Problem>> {
+        entry.check_among(settings, self)
     }
 
     /// Finds an entry by its name, or by the name of a preset that only one entry has (`usits03-as-coded` means
@@ -67,12 +152,12 @@ impl Catalogue {
     ///
     /// # Errors
     /// An unknown name (with a suggestion), or an ambiguous one.
-    pub fn resolve(name: &str, settings: &Settings) -> Result<(&'static Entry, Settings), Problem> {
-        if let Some(entry) = Self::find(name) {
+    pub fn resolve(&self, name: &str, settings: &Settings) -> Result<(&'static Entry, Settings), Problem> {
+        if let Some(entry) = self.find(name) {
             return Ok((entry, settings.clone()));
         }
-        let of_preset = |entry: &&Entry| entry.presets.iter().any(|preset| preset.name == name);
-        let owners: Vec<_> = Self::entries().iter().filter(of_preset).collect();
+        let of_preset = |entry: &&'static Entry| entry.presets.iter().any(|preset| preset.name == name);
+        let owners: Vec<_> = self.entries().filter(of_preset).collect();
         let problem = |message: String| Problem::new(name, message);
         match owners.as_slice() {
             [entry] => {
@@ -80,9 +165,9 @@ impl Catalogue {
                 settings.entry("preset".to_owned()).or_insert_with(|| Setting::Text(name.to_owned()));
                 Ok((entry, settings))
             }
-            [] => Err(problem(match nearest(name, &Self::names()) {
+            [] => Err(problem(match nearest(name, &self.names()) {
                 Some(near) => format!("there is no such policy; did you mean {near}?"),
-                None => format!("there is no such policy; there are: {}", Self::names().join(", ")),
+                None => format!("there is no such policy; there are: {}", self.names().join(", ")),
             })),
             [first, ..] => {
                 Err(problem(format!("more than one policy has this preset: write {}: {{preset: {name}}}", first.name)))
@@ -92,9 +177,15 @@ impl Catalogue {
 
     /// Every name that [`Catalogue::resolve`] accepts.
     #[must_use]
-    pub fn names() -> Vec<&'static str> {
-        let all = || Self::entries().iter().flat_map(|entry| entry.presets.iter().map(|preset| preset.name));
-        let alone = |name: &&str| all().filter(|other| other == name).count() == 1 && Self::find(name).is_none();
-        Self::entries().iter().map(|entry| entry.name).chain(all().filter(alone)).collect()
+    pub fn names(&self) -> Vec<&'static str> {
+        let all = || self.entries().flat_map(|entry| entry.presets.iter().map(|preset| preset.name));
+        let alone = |name: &&str| all().filter(|other| other == name).count() == 1 && self.find(name).is_none();
+        self.entries().map(|entry| entry.name).chain(all().filter(alone)).collect()
+    }
+}
+
+impl EntryLookup for Catalogue {
+    fn entry(&self, name: &str, settings: &Settings) -> Result<(&'static Entry, Settings), Problem> {
+        self.resolve(name, settings)
     }
 }

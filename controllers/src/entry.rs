@@ -1,27 +1,32 @@
 //! An entry of the catalogue: one policy or machine with its name, source, places, parameters and constructor.
 
-use std::{fmt, time::Duration};
+use crate::{Machine, Place, Policy};
 
-use crate::{Machine, Place, Policy, Site};
-
+mod declaration;
+mod factory;
 mod param;
 mod param_row;
 mod param_types;
 mod preset;
+mod role;
 mod setting;
 mod time;
 
-pub use param::{Make, Param, ParamReader, Parameters};
+pub use crate::policy::{SampleKind, Sampling};
+pub use declaration::{Make, Param, ParamDeclaration};
+pub use factory::Factory;
+pub use param::{EntryLookup, ParamReader, Parameters};
 pub use param_row::ParamRow;
 pub use param_types::ParamKind;
 pub use preset::{Given, Preset};
+pub use role::CompositionRole;
 pub use setting::{Problem, Setting, Settings};
 pub use time::parse_time;
 
-pub(crate) use param::{Declared, params};
-pub(crate) use param_types::{
-    CLASS_TIMES, Choice, Count, Flag, Number, ParamType, STAGE_TIMES, Table, Time, choice, count, customer_numbers,
-    flag, ms, number, s, time, time_or, us,
+pub(crate) use param::params;
+pub use param_types::{
+    CLASS_TIMES, Choice, Count, Flag, Number, OptionalTime, ParamTable, ParamType, STAGE_TIMES, Time, choice, count,
+    customer_numbers, flag, ms, number, s, time, time_or, us,
 };
 pub(crate) use setting::nearest;
 
@@ -32,28 +37,6 @@ pub struct Source {
     pub title: &'static str,
     /// Section, figure or file.
     pub place: &'static str,
-}
-
-/// A load sample that a machine needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sampling {
-    /// The kind of sample.
-    pub what: SampleKind,
-    /// The time between samples.
-    pub period: Duration,
-}
-
-/// Kinds of load samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SampleKind {
-    /// [`crate::LoadSample::Cpu`].
-    Cpu,
-    /// [`crate::LoadSample::Memory`].
-    Memory,
-    /// [`crate::LoadSample::Stage`].
-    Stage,
-    /// [`crate::LoadSample::Ready`].
-    Ready,
 }
 
 /// One policy or machine of the catalogue.
@@ -76,6 +59,8 @@ pub struct Entry {
     pub presets: &'static [Preset],
     /// The load samples that it needs.
     pub samples: &'static [Sampling],
+    /// What it can do in a composition; empty: it works by itself alone.
+    pub roles: &'static [CompositionRole],
     /// Its kind, with the function that reads its parameters.
     pub kind: EntryKind,
 }
@@ -91,62 +76,15 @@ pub enum EntryKind {
     Machine(fn(&mut ParamReader<'_>) -> Make<dyn Machine>),
 }
 
-/// Checked settings of one entry: creates its policies or machines.
-#[derive(Clone)]
-pub struct Factory {
-    settings: Settings,
-    params: Vec<Param>,
-    make: Makes,
-}
+use factory::Makes;
 
-#[derive(Clone)]
-enum Makes {
-    Policies(Make<dyn Policy>),
-    Machines(Make<dyn Machine>),
-}
+/// Knows no entries.
+#[derive(Debug)]
+struct Nothing;
 
-impl fmt::Debug for Factory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Factory").field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
-
-impl Factory {
-    /// Creates a policy for a site; `None`: the entry is a machine.
-    #[must_use]
-    pub fn policy(&self, site: &Site) -> Option<Box<dyn Policy>> {
-        match &self.make {
-            Makes::Policies(make) => Some(make(site)),
-            Makes::Machines(_) => None,
-        }
-    }
-
-    /// Creates a machine for a site; `None`: the entry is a policy.
-    #[must_use]
-    pub fn machine(&self, site: &Site) -> Option<Box<dyn Machine>> {
-        match &self.make {
-            Makes::Machines(make) => Some(make(site)),
-            Makes::Policies(_) => None,
-        }
-    }
-
-    /// A parameter's setting, or its default. `None`: no parameter has this name, or it has no default.
-    #[must_use]
-    pub fn setting(&self, name: &str) -> Option<&Setting> {
-        let declared = || self.params.iter().find(|param| param.name == name)?.default.as_ref().ok();
-        self.settings.get(name).or_else(declared)
-    }
-
-    /// The stages that settings name, each with its parameter. The host checks that they exist.
-    pub fn stages(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let by_stage = self.params.iter().filter(|param| param.kind == ParamKind::StageTimes);
-        by_stage.flat_map(|param| {
-            let stages = match self.settings.get(param.name) {
-                Some(Setting::Map(stages)) => Some(stages.keys()),
-                _ => None,
-            };
-            stages.into_iter().flatten().map(|stage| (param.name, stage.as_str()))
-        })
+impl EntryLookup for Nothing {
+    fn entry(&self, name: &str, _: &Settings) -> Result<(&'static Entry, Settings), Problem> {
+        Err(Problem::new(name, "parts of a composition are looked up in a catalogue: check it with Catalogue::check"))
     }
 }
 
@@ -158,27 +96,41 @@ impl Entry {
     /// preset sets defaults, which the other keys override; a scope selects the place.
     ///
     /// # Errors
-    /// Unknown keys (with a suggestion), wrong types, values out of range, presets and places that do not exist.
+    /// Unknown keys (with a suggestion), wrong types, values out of range, presets and places that do not exist; a
+    /// composition, whose parts only a catalogue knows ([`crate::Catalogue::check`]).
     pub fn check(&self, settings: &Settings) -> Result<Factory, Vec<Problem>> {
+        self.check_among(settings, &Nothing)
+    }
+
+    /// The same, for an entry whose settings may name other entries, which `known` looks up.
+    ///
+    /// # Errors
+    /// As [`Entry::check`].
+    pub fn check_among(&self, settings: &Settings, known: &dyn EntryLookup) -> Result<Factory, Vec<Problem>> {
         let mut problems = Vec::new();
         let preset = self.preset(settings).map_err(|problem| problems.push(problem)).ok().flatten();
-        if let Err(problem) = self.place(settings) {
+        let place = self.place(settings).unwrap_or_else(|problem| {
             problems.push(problem);
-        }
+            self.places[0]
+        });
         let mut merged = preset.map(Preset::settings).unwrap_or_default();
         let written = settings.iter().filter(|(key, _)| !OF_EVERY_ENTRY.contains(&key.as_str()));
         merged.extend(written.map(|(key, setting)| (key.clone(), setting.clone())));
-        let mut reader = ParamReader::new(&merged, problems);
+        let mut reader = ParamReader::new(&merged, problems, known, place);
         let make = self.read(&mut reader);
-        let ParamReader { params, problems, .. } = reader;
-        if problems.is_empty() { Ok(Factory { settings: merged, params, make }) } else { Err(problems) }
+        let ParamReader { params, problems, parts, .. } = reader;
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let keeps_queue = self.keeps_queue() || parts.iter().any(Factory::keeps_queue);
+        Ok(Factory { settings: merged, params, make, parts, keeps_queue })
     }
 
     /// The parameters.
     #[must_use]
     pub fn params(&self) -> Vec<Param> {
         let settings = Settings::new();
-        let mut reader = ParamReader::new(&settings, Vec::new());
+        let mut reader = ParamReader::new(&settings, Vec::new(), &Nothing, self.places[0]);
         self.read(&mut reader);
         reader.params
     }

@@ -5,7 +5,7 @@ mod percentile;
 mod running;
 mod window;
 
-pub(crate) use ewma::Ewma;
-pub(crate) use percentile::PercentileOfN;
-pub(crate) use running::Running;
-pub(crate) use window::WindowCounts;
+pub use ewma::Ewma;
+pub use percentile::PercentileOfN;
+pub use running::RunningJobs;
+pub use window::WindowCounts;

@@ -3,5 +3,5 @@
 mod aimd;
 mod pid;
 
-pub(crate) use aimd::{Aimd, Direction, Increase};
-pub(crate) use pid::Pid;
+pub use aimd::{Aimd, AimdStep, Increase};
+pub use pid::Pid;

@@ -6,7 +6,8 @@
 //! stage of a live service, in a proxy, on a client and in a simulator.
 //!
 //! Hosts drive a policy through a [`Seat`], which counts jobs, keeps held jobs in order, and switches policies live.
-//! The [`catalogue`] lists every policy with its parameters, their units, ranges and sources.
+//! The [`catalogue`] lists every policy with its parameters, their units, ranges and sources. A program adds its own with
+//! [`Catalogue::with`]; [`parts`] has what they are made of, [`params`](mod@params) their parameters.
 //!
 //! Most policies are composed of three parts: an *estimator* measures, a *law* sets a limit or a rate from the
 //! estimate, a *gate* enforces it.
@@ -15,6 +16,7 @@
 mod baseline;
 pub mod catalogue;
 pub mod classify;
+mod compose;
 mod entry;
 mod estimate;
 pub mod job;
@@ -22,6 +24,8 @@ mod law;
 pub mod millis;
 mod modern;
 pub mod observe;
+pub mod params;
+pub mod parts;
 pub mod policy;
 mod primitives;
 pub mod random;
@@ -40,8 +44,8 @@ pub use entry::{Entry, Settings};
 pub use job::{Class, Criticality, Grant, JobId, Kind, Note, Offer, Outcome, Tags, Timing};
 pub use observe::{Gauge, Observer, PolicyEvent, SiteId};
 pub use policy::{
-    Ctx, Effect, Effects, LoadSample, Machine, Objective, PeerReport, Place, Policy, Reason, Refusal, Resize,
-    RetryHint, Seen, Site, Verdict,
+    Ctx, Effect, Effects, LoadSample, Machine, Objective, OwnReason, PeerReport, Place, Policy, Reason, Refusal,
+    Resize, RetryHint, Seen, Site, Verdict,
 };
 pub use random::{Random, Seeded, seed_for};
 pub use seat::{Counts, MachineSeat, Next, Seat};

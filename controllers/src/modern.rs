@@ -15,12 +15,12 @@
 //! where the work is done, not several in series.
 
 mod aimd;
-mod codel;
-mod dagor;
-mod discipline;
+pub(crate) mod codel;
+pub(crate) mod dagor;
+pub mod discipline;
 mod gradient2;
 mod lifo;
-mod limiter;
+pub mod limiter;
 #[cfg(test)]
 mod tests;
 mod vegas;

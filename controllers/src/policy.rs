@@ -8,6 +8,12 @@ use crate::{
     Gauge, Grant, JobId, Note, Observer, Offer, Outcome, Random, SiteId, Tags, Timestamp, Timing, UnixSeconds,
 };
 
+mod reason;
+mod sampling;
+
+pub use reason::{OwnReason, Reason};
+pub use sampling::{SampleKind, Sampling};
+
 /// State that learns from facts and requests its own wake-ups: policies, pool sizing, batching, monitors.
 pub trait Machine: fmt::Debug + Send {
     /// Receives one fact that the host observed.
@@ -25,6 +31,11 @@ pub trait Machine: fmt::Debug + Send {
 
     /// Visits settings and estimates, for plots, the control port, and handlers that degrade.
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64));
+
+    /// Load samples that this machine needs beside those of its entry of the catalogue: those of a composition's parts.
+    fn samples(&self) -> &[Sampling] {
+        &[]
+    }
 }
 
 /// A machine that also decides on arrivals.
@@ -156,77 +167,6 @@ impl Refusal {
     #[must_use]
     pub const fn new(reason: Reason) -> Self {
         Self { reason, retry: RetryHint::Unsaid }
-    }
-}
-
-/// The reason of a refusal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reason {
-    /// Over the admission rate.
-    Rate,
-    /// Over the limit of jobs in the system.
-    Concurrency,
-    /// The queue is full.
-    QueueFull,
-    /// The job waited too long in the queue.
-    Waited,
-    /// Over the limit of connections.
-    Connections,
-    /// A downstream stage or a monitor reported pressure.
-    Pressure,
-    /// The job's class is pre-empted by a higher one.
-    Class,
-    /// The sender's throttle holds the request back, because the service refuses too many of its requests.
-    Throttled,
-    /// The sender holds the retry back: its retry budget is exhausted, or the service advised against a retry.
-    RetryBudget,
-    /// The customer's quota is exhausted.
-    Quota,
-    /// Load, CPU or memory exceed the threshold of the job's criticality.
-    Utilization,
-    /// A service that the job calls refused it.
-    Callee,
-    /// The service is shutting down.
-    Draining,
-}
-
-impl Reason {
-    /// Every reason, in the order of declaration.
-    pub const ALL: [Self; 13] = [
-        Self::Rate,
-        Self::Concurrency,
-        Self::QueueFull,
-        Self::Waited,
-        Self::Connections,
-        Self::Pressure,
-        Self::Class,
-        Self::Throttled,
-        Self::RetryBudget,
-        Self::Quota,
-        Self::Utilization,
-        Self::Callee,
-        Self::Draining,
-    ];
-
-    /// The name used in headers, files and pages.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "rate",
-            Self::Concurrency => "concurrency",
-            Self::QueueFull => "queue-full",
-            Self::Waited => "waited",
-            Self::Connections => "connections",
-            Self::Pressure => "pressure",
-            Self::Class => "class",
-            Self::Throttled => "throttled",
-            Self::RetryBudget => "retry-budget",
-            Self::Quota => "quota",
-            Self::Utilization => "utilization",
-            Self::Callee => "callee",
-            Self::Draining => "draining",
-        }
     }
 }
 

@@ -4,6 +4,6 @@ mod job_queue;
 mod job_set;
 mod token_bucket;
 
-pub(crate) use job_queue::JobQueue;
+pub use job_queue::JobQueue;
 pub(crate) use job_set::JobSet;
-pub(crate) use token_bucket::{TokenBucket, TokenClock};
+pub use token_bucket::{TokenBucket, TokenClock};

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Ctx, Effect, Effects, Gauge, Grant, JobId, Note, Observer, Offer, Policy, Refusal, RetryHint, Seeded, Seen, SiteId,
     Timestamp, UnixSeconds, Verdict,
-    policy::Reason,
+    policy::{Reason, Sampling},
     primitives::{JobQueue, JobSet},
 };
 
@@ -299,6 +299,11 @@ impl<J> Seat<J> {
     /// The policy's gauges.
     pub fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
         self.policy.gauges(visit);
+    }
+
+    /// Load samples that the policy needs beside those of its entry.
+    pub(crate) fn samples(&self) -> &[Sampling] {
+        self.policy.samples()
     }
 
     /// Admitted jobs that have not ended.

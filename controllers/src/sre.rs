@@ -6,11 +6,11 @@
 //! Each mechanism is a [`guard::Guard`], which refuses a job or abstains. A policy of the catalogue is a sequence of
 //! guards.
 
-mod attempts;
+pub(crate) mod attempts;
 mod chapter;
 mod client;
 mod dont_retry;
-mod guard;
+pub(crate) mod guard;
 mod quota;
 mod quota_server;
 mod retry_budget;

@@ -33,6 +33,7 @@ pub const fn entry(kind: EntryKind) -> Entry {
         places: &Place::ALL,
         presets: &[],
         samples: &[],
+        roles: &[],
         kind,
     }
 }
@@ -68,8 +69,9 @@ pub fn machine(name: &str, settings: &Settings, target: Duration) -> Box<dyn Mac
 }
 
 fn factory_and_site(name: &str, settings: &Settings, target: Duration) -> (Factory, Site) {
-    let (entry, settings) = Catalogue::resolve(name, settings).unwrap_or_else(|problem| panic!("{problem}"));
-    let factory = entry.check(&settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
+    let catalogue = Catalogue::built_in();
+    let (entry, settings) = catalogue.resolve(name, settings).unwrap_or_else(|problem| panic!("{problem}"));
+    let factory = catalogue.check(entry, &settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
     (factory, site(entry.places[0], target))
 }
 

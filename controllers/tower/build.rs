@@ -9,12 +9,12 @@ use controllers::{
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let hosted = |entry: &&Entry| {
+    let hosted = |entry: &&'static Entry| {
         let has_place = entry.places.iter().any(|place| matches!(place, Place::Single | Place::Client | Place::Proxy));
         entry.is_policy() && has_place
     };
     let mut code = String::new();
-    for entry in Catalogue::entries().iter().filter(hosted) {
+    for entry in Catalogue::built_in().entries().filter(hosted) {
         builder(&mut code, entry);
     }
     let folder = env::var_os("OUT_DIR").expect("cargo names a folder for what is generated");
@@ -113,6 +113,13 @@ fn setter(code: &mut String, policy: &str, param: &Param) {
              self.settings.insert({name:?}.to_owned(), {name}.into_setting());\n        self\n    }}\n"
         )
     };
+    // A policy of its own: a name, or a builder of this module.
+    let part = || {
+        format!(
+            "    pub fn {name}(mut self, {name}: impl Into<PolicyChoice>) -> Self {{\n        \
+             self.settings.insert({name:?}.to_owned(), {name}.into().into_setting());\n        self\n    }}\n"
+        )
+    };
     let method = match kind {
         ParamKind::Number => scalar("f64"),
         ParamKind::Count => scalar("u32"),
@@ -122,6 +129,7 @@ fn setter(code: &mut String, policy: &str, param: &Param) {
         ParamKind::StageTimes => table("stage", "&str", "Duration"),
         ParamKind::ClassTimes => table("class", "u8", "Duration"),
         ParamKind::CustomerNumbers => table("customer", "u32", "f64"),
+        ParamKind::Part => part(),
     };
     _ = writeln!(code, "{method}");
 }

@@ -76,6 +76,8 @@ pub enum LabCommand {
     Check(CheckArgs),
     /// The catalogue of policies.
     Policies(PoliciesArgs),
+    /// Writes a crate with a policy of your own, which runs in all of the lab at once.
+    NewPolicy(NewPolicyArgs),
     /// Traces and user models: from a log to a model of its users, and back.
     #[command(subcommand)]
     Trace(Trace),
@@ -142,6 +144,17 @@ pub struct RunArgs {
     /// In virtual time: a simulated service in place of the real one, in seconds instead of minutes, bit for bit repeatable.
     #[arg(long = "virtual")]
     pub virtual_time: bool,
+}
+
+/// `lab new-policy`.
+#[derive(Debug, Args)]
+pub struct NewPolicyArgs {
+    /// The policy's name, and the crate's folder: small letters, digits and hyphens (my-limit).
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// The lab's workspace [default: the one that this folder is in].
+    #[arg(long, value_name = "PATH")]
+    pub lab: Option<PathBuf>,
 }
 
 /// `lab compare`.

@@ -24,6 +24,7 @@ mod history;
 mod init;
 mod input;
 mod load;
+mod new_policy;
 mod own_service;
 mod policies;
 mod proxy;
@@ -49,6 +50,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         }
         Some(LabCommand::Check(args)) => check::check(&args),
         Some(LabCommand::Policies(args)) => policies::policies(&args),
+        Some(LabCommand::NewPolicy(args)) => new_policy::new_policy(&args),
         Some(LabCommand::Trace(args)) => trace::trace(&args, cli.color),
         Some(LabCommand::Schema { of }) => schema(of),
         Some(LabCommand::Completions { shell }) => {

@@ -150,6 +150,11 @@ impl LiveApp {
         }
     }
 
+    /// The page of a refusal: made at the start, but for the reasons that policies outside of `controllers` name.
+    fn refused_page(&self, reason: Reason) -> Bytes {
+        self.pages.get(&reason).cloned().unwrap_or_else(|| self.service.refused_page(reason))
+    }
+
     fn facts<'a>(&self, head: &'a Parts, peer: SocketAddr) -> RequestFacts<'a> {
         RequestFacts::of_head(head, peer, self.service.session(head))
     }
@@ -232,7 +237,7 @@ impl LiveApp {
     fn unserved(&self, end: &End, note: Option<Note>) -> AppAnswer {
         let status = StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         let page = match end {
-            End::Refused(refusal) => self.pages.get(&refusal.reason).cloned().unwrap_or_default(),
+            End::Refused(refusal) => self.refused_page(refusal.reason),
             End::Redirected { .. } => Bytes::new(),
             End::Answered(_) | End::Degraded(_) => self.service.error_page(status),
         };

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use controllers::{
-    Catalogue, Entry, Objective, Place, Seat, Settings, Site, SiteId,
+    Entry, Objective, Place, Seat, Settings, Site, SiteId,
     catalogue::{Factory, Problem, SampleKind, Sampling, Setting},
     seed_for,
     site::{InstalledPolicy, PolicySite, SiteMachine},
 };
+use installed::catalogue;
 
 use crate::{control::events::Events, graph::Graph, spec::PolicySpec};
 
@@ -77,11 +78,11 @@ impl Resolved {
     pub fn new(spec: &PolicySpec) -> Result<Self, Unfit> {
         let unfit = |problems| Unfit { name: spec.name.clone(), problems };
         let (entry, mut settings) =
-            Catalogue::resolve(&spec.name, &spec.settings).map_err(|problem| unfit(vec![problem]))?;
+            catalogue().resolve(&spec.name, &spec.settings).map_err(|problem| unfit(vec![problem]))?;
         if let Some(place) = spec.place {
             settings.entry("scope".to_owned()).or_insert_with(|| Setting::Text(place.scope().to_owned()));
         }
-        let factory = entry.check(&settings).map_err(unfit)?;
+        let factory = catalogue().check(entry, &settings).map_err(unfit)?;
         let place = entry.place(&settings).map_err(|problem| unfit(vec![problem]))?;
         if matches!(place, Place::Client | Place::Proxy) {
             let message = format!("{} is not a place in the target", place.scope());
@@ -100,7 +101,7 @@ impl Resolved {
             name: spec.name.clone(),
             problems: vec![Problem { key: key.to_owned(), message }],
         };
-        let resolve = Catalogue::resolve(&spec.name, &spec.settings);
+        let resolve = catalogue().resolve(&spec.name, &spec.settings);
         let (entry, mut settings) =
             resolve.map_err(|problem| Unfit { name: spec.name.clone(), problems: vec![problem] })?;
         if !entry.is_policy() {
@@ -112,7 +113,8 @@ impl Resolved {
             .entry("scope".to_owned())
             .or_insert_with(|| Setting::Text(spec.place.unwrap_or(usual).scope().to_owned()));
         let scope = scope.to_string();
-        let factory = entry.check(&settings).map_err(|problems| Unfit { name: spec.name.clone(), problems })?;
+        let factory =
+            catalogue().check(entry, &settings).map_err(|problems| Unfit { name: spec.name.clone(), problems })?;
         let place = entry.place(&settings).map_err(|problem| unfit(&problem.key, problem.message.clone()))?;
         if !matches!(place, Place::Proxy | Place::Single) {
             return Err(unfit("scope", format!("{scope} is not a place in a proxy, which has: proxy, single")));
@@ -151,7 +153,7 @@ impl Resolved {
     #[must_use]
     pub fn before_several(&self, graph: &Graph) -> Option<Problem> {
         let stages = graph.branches().count();
-        (self.entry.keeps_queue() && stages > 1).then(|| {
+        (self.factory.keeps_queue() && stages > 1).then(|| {
             let name = self.entry.name;
             let message = format!(
                 "{name} keeps the queue of one stage. Before all {stages} of this service it would see the room of all together, and not the queue of the busiest: use scope: per-stage"

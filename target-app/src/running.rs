@@ -5,7 +5,8 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use controllers::{Catalogue, PeerReport, Seen, catalogue::Setting};
+use controllers::{PeerReport, Seen, catalogue::Setting};
+use installed::catalogue;
 use tokio::sync::Notify;
 
 use crate::{
@@ -114,7 +115,7 @@ impl Controlled for Running {
         let gauges = [sites.accept.gauges(), sites.dispatch.gauges()].into_iter();
         let gauges = gauges.chain(sites.stages.iter().map(|stage| stage.gauges()));
         let sites = gauges.map(|gauges| (gauges.name, gauges.policy_name)).collect();
-        Policies { sites, names: Catalogue::names().into_iter().map(str::to_owned).collect() }
+        Policies { sites, names: catalogue().names().into_iter().map(str::to_owned).collect() }
     }
 
     fn set_policy(&self, change: &SetPolicy) -> Result<(), Vec<String>> {

@@ -79,7 +79,8 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
         Box::pin(std::future::ready(None))
     }
 
-    /// The page of a refusal. Called once for each reason, at the start.
+    /// The page of a refusal. Called once for each reason of [`Reason::ALL`], at the start, and for each refusal with
+    /// another.
     fn refused_page(&self, reason: Reason) -> Bytes {
         let page = format!(
             "<!doctype html><html lang=\"en\"><head><title>Too busy</title></head><body data-page=\"refused\">\

@@ -2,7 +2,7 @@
 
 use crate::{
     Ctx, Entry, Gauge, Machine, Offer, Place, Policy, Reason, Seen, Verdict,
-    entry::{EntryKind, Source, count, params},
+    entry::{CompositionRole, EntryKind, Source, count, params},
 };
 
 params! {
@@ -44,6 +44,7 @@ pub(crate) const CONCURRENCY: Entry = Entry {
     places: &[Place::Single, Place::Stage, Place::Client, Place::Proxy],
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Limit],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &ConcurrencyParams, _| Box::new(Concurrency { max: params.max }))
     }),

@@ -73,6 +73,7 @@ pub(crate) const CONNECTIONS: Entry = Entry {
     places: &[Place::Accept],
     presets: &[],
     samples: &[],
+    roles: &[],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &ConnectionsParams, _| Box::new(Connections { max: params.max, held: VecDeque::new() }))
     }),

@@ -2,7 +2,7 @@
 
 use crate::{
     Ctx, Entry, Gauge, Machine, Offer, Place, Policy, Reason, Seen, Verdict,
-    entry::{EntryKind, Source, count, number, params},
+    entry::{CompositionRole, EntryKind, Source, count, number, params},
     primitives::{TokenBucket, TokenClock},
 };
 
@@ -48,6 +48,7 @@ pub(crate) const FIXED_RATE: Entry = Entry {
     places: &[Place::Single, Place::Stage, Place::Accept, Place::Client, Place::Proxy],
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Inflow],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &FixedRateParams, _| {
             let bucket = TokenBucket::new(params.rate, f64::from(params.depth), TokenClock::Precise);

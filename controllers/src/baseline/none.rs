@@ -33,5 +33,6 @@ pub(crate) const NONE: Entry = Entry {
     places: &[Place::Stage, Place::Single, Place::Accept, Place::Client, Place::Proxy],
     presets: &[],
     samples: &[],
+    roles: &[],
     kind: EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::new(NoControl))),
 };

@@ -2,8 +2,8 @@
 
 use crate::{
     Ctx, Entry, Gauge, Machine, Offer, Place, Policy, Reason, Seen, Verdict,
-    entry::{EntryKind, Source, count, params},
-    estimate::Running,
+    entry::{CompositionRole, EntryKind, Source, count, params},
+    estimate::RunningJobs,
 };
 
 params! {
@@ -16,7 +16,7 @@ params! {
 #[derive(Debug)]
 struct QueueLength {
     max: u32,
-    running: Running,
+    running: RunningJobs,
 }
 
 impl Machine for QueueLength {
@@ -47,9 +47,10 @@ pub(crate) const QUEUE_LENGTH: Entry = Entry {
     places: &[Place::Stage, Place::Single],
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Inflow],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &QueueLengthParams, _| {
-            Box::new(QueueLength { max: params.max, running: Running::default() })
+            Box::new(QueueLength { max: params.max, running: RunningJobs::default() })
         })
     }),
 };

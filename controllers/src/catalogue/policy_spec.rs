@@ -23,8 +23,8 @@ impl PolicySpec {
     /// True if the policy works at accept: it leaves connections to the kernel, so that overflows of the kernel's queue
     /// are its effect.
     #[must_use]
-    pub fn works_at_accept(&self) -> bool {
-        let place = self.place.or_else(|| Catalogue::find(&self.name)?.place(&self.settings).ok());
+    pub fn works_at_accept(&self, catalogue: &Catalogue) -> bool {
+        let place = self.place.or_else(|| catalogue.find(&self.name)?.place(&self.settings).ok());
         place == Some(Place::Accept)
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 fn problems(name: &str, pairs: impl IntoIterator<Item = (&'static str, Setting)>) -> Vec<String> {
-    let entry = Catalogue::find(name).unwrap();
+    let entry = Catalogue::built_in().find(name).unwrap();
     let problems = entry.check(&settings(pairs)).expect_err("this is wrong");
     problems.iter().map(ToString::to_string).collect()
 }
@@ -18,7 +18,7 @@ fn problems(name: &str, pairs: impl IntoIterator<Item = (&'static str, Setting)>
 #[test]
 fn every_entry_has_a_name_of_its_own_and_says_what_it_is() {
     let mut names = BTreeSet::new();
-    for entry in Catalogue::entries() {
+    for entry in Catalogue::built_in().entries() {
         assert!(names.insert(entry.name), "{} is there twice", entry.name);
         for text in [entry.about, entry.caution, entry.source.title, entry.source.place] {
             assert!(!text.is_empty(), "{} says too little", entry.name);
@@ -50,7 +50,7 @@ fn every_entry_is_built_from_its_defaults_and_presets_wherever_it_may_sit() {
 #[test]
 fn defaults_lie_within_their_ranges() {
     // Written out, every default must pass the check that a person's values pass.
-    for entry in Catalogue::entries() {
+    for entry in Catalogue::built_in().entries() {
         for preset in entry.presets.iter().map(Some).chain([None]) {
             let written: Settings = entry
                 .rows(preset)
@@ -110,20 +110,20 @@ fn the_names_that_experiments_use_are_known() {
         "monitor",
         "quota-server",
     ] {
-        assert!(Catalogue::resolve(name, &Settings::new()).is_ok(), "{name}");
-        assert!(Catalogue::names().contains(&name), "{name}");
+        assert!(Catalogue::built_in().resolve(name, &Settings::new()).is_ok(), "{name}");
+        assert!(Catalogue::built_in().names().contains(&name), "{name}");
     }
 }
 
 #[test]
 fn a_presets_name_alone_means_its_entry() {
-    let (entry, resolved) = Catalogue::resolve("ew02", &settings([("depth", 3_u32.into())])).unwrap();
+    let (entry, resolved) = Catalogue::built_in().resolve("ew02", &settings([("depth", 3_u32.into())])).unwrap();
     assert_eq!((entry.name, &resolved["preset"], &resolved["depth"]), ("seda", &"ew02".into(), &3_u32.into()));
 }
 
 #[test]
 fn names_that_mean_nothing_or_too_much_are_explained() {
-    let said = |name| Catalogue::resolve(name, &Settings::new()).unwrap_err().to_string();
+    let said = |name| Catalogue::built_in().resolve(name, &Settings::new()).unwrap_err().to_string();
     assert_eq!(said("sedda"), "sedda: there is no such policy; did you mean seda?");
     assert_eq!(
         said("as-coded"),
@@ -133,7 +133,7 @@ fn names_that_mean_nothing_or_too_much_are_explained() {
 
 #[test]
 fn a_preset_sets_defaults_that_other_keys_override() {
-    let entry = Catalogue::find("seda").unwrap();
+    let entry = Catalogue::built_in().find("seda").unwrap();
     let factory = entry.check(&settings([("preset", "direct".into()), ("depth", 4_u32.into())])).unwrap();
     assert_eq!(factory.setting("rate_initial"), Some(&10.0.into()), "from the preset");
     assert_eq!(factory.setting("depth"), Some(&4_u32.into()), "written");
@@ -167,7 +167,7 @@ fn times_by_class_have_the_class_as_their_key() {
 
 #[test]
 fn a_queue_discipline_holds_what_all_others_decide_at_once() {
-    for entry in Catalogue::entries().iter().filter(|entry| entry.is_policy()) {
+    for entry in Catalogue::built_in().entries().filter(|entry| entry.is_policy()) {
         let policy = testing::policy(entry.name, &Settings::new(), Duration::from_secs(1));
         let mut seat = Seat::new(SiteId(1), policy, 1, Box::new(()));
         let offer = Offer { id: JobId(1), tags: Tags::default(), entered: Timestamp::ZERO, note: None };
@@ -178,7 +178,7 @@ fn a_queue_discipline_holds_what_all_others_decide_at_once() {
 
 #[test]
 fn a_scope_chooses_the_place() {
-    let entry = Catalogue::find("seda").unwrap();
+    let entry = Catalogue::built_in().find("seda").unwrap();
     assert_eq!(entry.place(&Settings::new()), Ok(Place::Stage));
     assert_eq!(entry.place(&settings([("scope", "single".into())])), Ok(Place::Single));
     assert_eq!(
@@ -245,7 +245,7 @@ fn not_a_number_is_no_number() {
 
 #[test]
 fn stages_that_targets_name_are_told_to_the_host() {
-    let entry = Catalogue::find("seda").unwrap();
+    let entry = Catalogue::built_in().find("seda").unwrap();
     let targets = Setting::Map(settings([("search", "5s".into())]));
     let factory = entry.check(&settings([("targets", targets)])).unwrap();
     assert_eq!(factory.stages().collect::<Vec<_>>(), [("targets", "search")]);
@@ -264,7 +264,7 @@ fn times_are_read_as_they_are_written() {
 
 #[test]
 fn the_parameter_table_shows_a_presets_defaults() {
-    let entry = Catalogue::find("seda").unwrap();
+    let entry = Catalogue::built_in().find("seda").unwrap();
     let preset = entry.presets.iter().find(|preset| preset.name == "usits03-as-coded");
     let row = |name: &str, preset| entry.rows(preset).into_iter().find(|row| row.name == name).unwrap();
     assert_eq!(row("depth", None).default, "10");

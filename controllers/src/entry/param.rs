@@ -3,34 +3,16 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{ParamKind, ParamType, Problem, Setting, Settings, setting::nearest};
-use crate::Site;
+use super::{Entry, Factory, Make, Param, ParamDeclaration, ParamType, Problem, Setting, Settings, setting::nearest};
+use crate::{Place, Site};
 
-/// The description of one parameter of an entry.
-#[derive(Debug, Clone)]
-pub struct Param {
-    /// The key in files.
-    pub name: &'static str,
-    /// Its effect, one line, with its unit.
-    pub about: &'static str,
-    /// Its type.
-    pub kind: ParamKind,
-    /// The unit, `""` for none.
-    pub unit: &'static str,
-    /// The allowed values.
-    pub range: String,
-    /// The default as a file would give it; an error says in words what stands in its place.
-    pub default: Result<Setting, &'static str>,
-    /// The symbol and place in the source (`adj_d, USITS'03 fig. 4`), or the reason for the default.
-    pub source: &'static str,
-}
-
-/// A declaration that several structs share, without the key.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Declared<K> {
-    pub(crate) kind: K,
-    pub(crate) about: &'static str,
-    pub(crate) source: &'static str,
+/// Looks up entries that settings name.
+pub trait EntryLookup: fmt::Debug {
+    /// The entry of this name, or of a preset of this name, which is then among the settings.
+    ///
+    /// # Errors
+    /// An unknown or ambiguous name.
+    fn entry(&self, name: &str, settings: &Settings) -> Result<(&'static Entry, Settings), Problem>;
 }
 
 /// Typed parameters of an entry, or of a part that several entries share. [`params!`] implements this trait.
@@ -44,11 +26,26 @@ impl Parameters for () {
     fn read(_: &mut ParamReader<'_>) -> Self {}
 }
 
-/// Declares a struct of typed parameters, one row for each field:
+/// Declares a struct of typed parameters ([`catalogue::Parameters`](crate::catalogue::Parameters)), one row for each
+/// field. The constructors of types are in [`params`](mod@crate::params).
+///
+/// ```
+/// use std::time::Duration;
+/// use controllers::params::{ms, number, params, s, time};
+///
+/// params! {
+///     struct MyParams {
+///         target: Duration = time(ms(1)..=s(60), ms(100)), "the wait that it aims at", "the lab's choice";
+///         gain: f64 = number(0.01..=1.0, 0.1), "share of an error that is corrected in a step", "Hellerstein, 9.2";
+///     }
+/// }
+/// # fn main() {}
+/// ```
 ///
 /// - `rate: f64 = number(0.01..=1e6, 100.0).in_unit("/s"), "description", "source";` declares a parameter;
-/// - `window: Duration = WINDOW;` uses a [`Declared`] value that several structs share;
+/// - `window: Duration = WINDOW;` uses a [`ParamDeclaration`] value that several structs share;
 /// - `quota: QuotaParams;` includes all parameters of another struct.
+#[macro_export]
 macro_rules! params {
     ($(#[$meta:meta])* $vis:vis struct $name:ident {
         $($(#[$of_field:meta])* $field:ident : $type:ty $(= $kind:expr $(, $about:expr, $source:expr)?)?;)*
@@ -59,35 +56,74 @@ macro_rules! params {
             $($(#[$of_field])* pub(crate) $field: $type,)*
         }
 
-        impl $crate::entry::Parameters for $name {
-            fn read(reader: &mut $crate::entry::ParamReader<'_>) -> Self {
-                Self { $($field: params!(@read reader $field $type $(= $kind $(, $about, $source)?)?),)* }
+        impl $crate::catalogue::Parameters for $name {
+            fn read(reader: &mut $crate::catalogue::ParamReader<'_>) -> Self {
+                Self { $($field: $crate::params!(@read reader $field $type $(= $kind $(, $about, $source)?)?),)* }
             }
         }
     };
-    (@read $reader:ident $field:ident $type:ty) => { <$type as $crate::entry::Parameters>::read($reader) };
+    (@read $reader:ident $field:ident $type:ty) => { <$type as $crate::catalogue::Parameters>::read($reader) };
     (@read $reader:ident $field:ident $type:ty = $row:expr) => { $reader.take(stringify!($field), $row) };
     (@read $reader:ident $field:ident $type:ty = $kind:expr, $about:expr, $source:expr) => {
-        $reader.take(stringify!($field), $crate::entry::Declared { kind: $kind, about: $about, source: $source })
+        $reader.take(stringify!($field), $crate::catalogue::ParamDeclaration { kind: $kind, about: $about, source: $source })
     };
 }
 pub(crate) use params;
 
-/// A constructor of policies or machines for sites.
-pub type Make<M> = Arc<dyn Fn(&Site) -> Box<M> + Send + Sync>;
-
 /// Reads settings, and collects the declared parameters and the problems.
 #[derive(Debug)]
 pub struct ParamReader<'a> {
-    settings: &'a Settings,
+    pub(super) settings: &'a Settings,
+    known: &'a dyn EntryLookup,
+    place: Place,
+    /// The parts of a composition.
+    pub(super) parts: Vec<Factory>,
     pub(super) params: Vec<Param>,
     pub(super) problems: Vec<Problem>,
 }
 
 impl<'a> ParamReader<'a> {
     /// A reader of these settings. `problems`: those that are known already.
-    pub(super) fn new(settings: &'a Settings, problems: Vec<Problem>) -> Self {
-        Self { settings, params: Vec::new(), problems }
+    pub(super) fn new(
+        settings: &'a Settings,
+        problems: Vec<Problem>,
+        known: &'a dyn EntryLookup,
+        place: Place,
+    ) -> Self {
+        Self { settings, known, place, parts: Vec::new(), params: Vec::new(), problems }
+    }
+
+    /// The place of the sites for which the settings are read.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Looks up entries that the settings name.
+    #[must_use]
+    pub fn known(&self) -> &'a dyn EntryLookup {
+        self.known
+    }
+
+    /// Adds checked parts of a composition, and the problems with them.
+    pub(crate) fn compose(&mut self, parts: Vec<Factory>, problems: Vec<Problem>) {
+        self.parts = parts;
+        self.problems.extend(problems);
+    }
+
+    /// Declares a parameter that is read by hand.
+    pub(crate) fn declare(&mut self, param: Param) {
+        self.params.push(param);
+    }
+
+    /// The setting of this key.
+    pub(crate) fn setting(&self, key: &str) -> Option<&'a Setting> {
+        self.settings.get(key)
+    }
+
+    /// The problems of keys that no parameter has.
+    pub(crate) fn unknown_keys(&self) -> Vec<Problem> {
+        self.settings.keys().filter_map(|key| self.unknown(key)).collect()
     }
 
     /// Reads the parameters, from which `make` constructs a policy or machine for a site.
@@ -97,7 +133,7 @@ impl<'a> ParamReader<'a> {
 
     /// The same for parameters that depend on each other: `clashes` finds values that are allowed alone but not
     /// together.
-    pub(crate) fn make_unless<P: Parameters, M: ?Sized + 'static>(
+    pub fn make_unless<P: Parameters, M: ?Sized + 'static>(
         &mut self,
         clashes: fn(&P) -> Vec<Problem>,
         make: fn(&P, &Site) -> Box<M>,
@@ -112,7 +148,7 @@ impl<'a> ParamReader<'a> {
     /// Reads parameters alone.
     #[cfg(test)]
     pub(crate) fn read_all<P: Parameters>(settings: &'a Settings) -> Result<P, Vec<Problem>> {
-        let mut reader = Self::new(settings, Vec::new());
+        let mut reader = Self::new(settings, Vec::new(), &super::Nothing, Place::Stage);
         let params = reader.read();
         if reader.problems.is_empty() { Ok(params) } else { Err(reader.problems) }
     }
@@ -121,14 +157,14 @@ impl<'a> ParamReader<'a> {
     fn read<P: Parameters>(&mut self) -> P {
         let known_before = self.problems.len();
         let params = P::read(self);
-        let unknown: Vec<_> = self.settings.keys().filter_map(|key| self.unknown(key)).collect();
+        let unknown = self.unknown_keys();
         self.problems.splice(known_before..known_before, unknown);
         params
     }
 
     /// Reads one parameter.
-    pub(crate) fn take<K: ParamType>(&mut self, name: &'static str, row: Declared<K>) -> K::Value {
-        let Declared { kind, about, source } = row;
+    pub fn take<K: ParamType>(&mut self, name: &'static str, row: ParamDeclaration<K>) -> K::Value {
+        let ParamDeclaration { kind, about, source } = row;
         let default = kind.written_default();
         self.params.push(Param { name, about, kind: K::KIND, unit: kind.unit(), range: kind.range(), default, source });
         let Some(setting) = self.settings.get(name) else { return kind.default() };

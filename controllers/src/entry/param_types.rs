@@ -27,10 +27,12 @@ pub enum ParamKind {
     ClassTimes,
     /// A table of numbers by customer.
     CustomerNumbers,
+    /// Another policy: its name, or its name with settings.
+    Part,
 }
 
 /// Type, range (both ends allowed) and default of a parameter.
-pub(crate) trait ParamType {
+pub trait ParamType {
     /// The Rust type of the struct's field.
     type Value;
 
@@ -68,19 +70,22 @@ fn wrong<T>(message: impl Into<String>) -> Result<T, Vec<Problem>> {
 
 /// A number; files can write it with its unit: `12.5/s`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Number {
+pub struct Number {
     min: f64,
     max: f64,
     default: f64,
     unit: &'static str,
 }
 
-pub(crate) const fn number(range: RangeInclusive<f64>, default: f64) -> Number {
+/// A number within this range (both ends allowed), with this default.
+pub const fn number(range: RangeInclusive<f64>, default: f64) -> Number {
     Number { min: *range.start(), max: *range.end(), default, unit: "" }
 }
 
 impl Number {
-    pub(crate) const fn in_unit(self, unit: &'static str) -> Self {
+    /// The same in a unit, which files can write: `/s`, `ms`.
+    #[must_use]
+    pub const fn in_unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
     }
 }
@@ -126,13 +131,14 @@ impl ParamType for Number {
 
 /// A whole number.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Count {
+pub struct Count {
     min: u32,
     max: u32,
     default: u32,
 }
 
-pub(crate) const fn count(range: RangeInclusive<u32>, default: u32) -> Count {
+/// A whole number within this range, with this default.
+pub const fn count(range: RangeInclusive<u32>, default: u32) -> Count {
     Count { min: *range.start(), max: *range.end(), default }
 }
 
@@ -168,13 +174,14 @@ impl ParamType for Count {
 
 /// A duration.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Time {
+pub struct Time {
     min: Duration,
     max: Duration,
     default: Duration,
 }
 
-pub(crate) const fn time(range: RangeInclusive<Duration>, default: Duration) -> Time {
+/// A duration within this range, with this default.
+pub const fn time(range: RangeInclusive<Duration>, default: Duration) -> Time {
     Time { min: *range.start(), max: *range.end(), default }
 }
 
@@ -209,13 +216,14 @@ impl ParamType for Time {
 
 /// A duration that need not be given.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct OptionalTime {
+pub struct OptionalTime {
     time: Time,
     /// The text in place of a default.
     otherwise: &'static str,
 }
 
-pub(crate) const fn time_or(range: RangeInclusive<Duration>, otherwise: &'static str) -> OptionalTime {
+/// A duration within this range that need not be given; `otherwise` says in words what stands in its place.
+pub const fn time_or(range: RangeInclusive<Duration>, otherwise: &'static str) -> OptionalTime {
     OptionalTime { time: time(range, Duration::ZERO), otherwise }
 }
 
@@ -242,11 +250,12 @@ impl ParamType for OptionalTime {
 
 /// Yes or no.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Flag {
+pub struct Flag {
     default: bool,
 }
 
-pub(crate) const fn flag(default: bool) -> Flag {
+/// Yes or no, with this default.
+pub const fn flag(default: bool) -> Flag {
     Flag { default }
 }
 
@@ -276,12 +285,13 @@ impl ParamType for Flag {
 
 /// One of several words, each with its value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Choice<T: 'static> {
+pub struct Choice<T: 'static> {
     default: (&'static str, T),
     others: &'static [(&'static str, T)],
 }
 
-pub(crate) const fn choice<T: Copy>(default: (&'static str, T), others: &'static [(&'static str, T)]) -> Choice<T> {
+/// One of several words, each with its value; the first is the default.
+pub const fn choice<T: Copy>(default: (&'static str, T), others: &'static [(&'static str, T)]) -> Choice<T> {
     Choice { default, others }
 }
 
@@ -320,10 +330,10 @@ impl<T: Copy> ParamType for Choice<T> {
 const TABLE_TIMES: Time = time(ms(1)..=s(3600), Duration::ZERO);
 
 /// Durations by stage name.
-pub(crate) const STAGE_TIMES: Table<String, Time> = Table { value: TABLE_TIMES, key: |stage| Ok(stage.to_owned()) };
+pub const STAGE_TIMES: ParamTable<String, Time> = ParamTable { value: TABLE_TIMES, key: |stage| Ok(stage.to_owned()) };
 
 /// Durations by user class.
-pub(crate) const CLASS_TIMES: Table<Class, Time> = Table {
+pub const CLASS_TIMES: ParamTable<Class, Time> = ParamTable {
     value: TABLE_TIMES,
     key: |class| match class.parse() {
         Ok(class @ 0..=9) => Ok(Class(class)),
@@ -332,8 +342,8 @@ pub(crate) const CLASS_TIMES: Table<Class, Time> = Table {
 };
 
 /// Numbers by customer.
-pub(crate) const fn customer_numbers(range: RangeInclusive<f64>, unit: &'static str) -> Table<u32, Number> {
-    Table {
+pub const fn customer_numbers(range: RangeInclusive<f64>, unit: &'static str) -> ParamTable<u32, Number> {
+    ParamTable {
         value: number(range, 0.0).in_unit(unit),
         key: |key| key.parse().map_err(|_| format!("a customer is a whole number from 0 to {}", u32::MAX)),
     }
@@ -341,7 +351,7 @@ pub(crate) const fn customer_numbers(range: RangeInclusive<f64>, unit: &'static 
 
 /// Values of one type by keys of another.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Table<K, V> {
+pub struct ParamTable<K, V> {
     value: V,
     key: fn(&str) -> Result<K, String>,
 }
@@ -354,7 +364,7 @@ trait TableKind {
     fn range(&self) -> String;
 }
 
-impl TableKind for Table<String, Time> {
+impl TableKind for ParamTable<String, Time> {
     const KIND: ParamKind = ParamKind::StageTimes;
     const EXAMPLE: &str = "{search: 5s}";
 
@@ -363,7 +373,7 @@ impl TableKind for Table<String, Time> {
     }
 }
 
-impl TableKind for Table<Class, Time> {
+impl TableKind for ParamTable<Class, Time> {
     const KIND: ParamKind = ParamKind::ClassTimes;
     const EXAMPLE: &str = "{1: 5s}";
 
@@ -372,7 +382,7 @@ impl TableKind for Table<Class, Time> {
     }
 }
 
-impl TableKind for Table<u32, Number> {
+impl TableKind for ParamTable<u32, Number> {
     const KIND: ParamKind = ParamKind::CustomerNumbers;
     const EXAMPLE: &str = "{1: 0.5}";
 
@@ -381,7 +391,7 @@ impl TableKind for Table<u32, Number> {
     }
 }
 
-impl<K: Ord, V: ParamType> ParamType for Table<K, V>
+impl<K: Ord, V: ParamType> ParamType for ParamTable<K, V>
 where
     Self: TableKind,
 {
@@ -423,16 +433,16 @@ where
 }
 
 /// Microseconds.
-pub(crate) const fn us(n: u64) -> Duration {
+pub const fn us(n: u64) -> Duration {
     Duration::from_micros(n)
 }
 
 /// Milliseconds.
-pub(crate) const fn ms(n: u64) -> Duration {
+pub const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
 /// Seconds.
-pub(crate) const fn s(n: u64) -> Duration {
+pub const fn s(n: u64) -> Duration {
     Duration::from_secs(n)
 }

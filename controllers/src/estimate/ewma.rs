@@ -2,7 +2,7 @@
 
 /// `current = old_weight × current + (1 − old_weight) × sample` (the α of USITS'03, section 3.2).
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ewma {
+pub struct Ewma {
     old_weight: f64,
     /// `None`: no sample yet, and the first one sets the average.
     current: Option<f64>,
@@ -13,17 +13,17 @@ const NEGLIGIBLE: f64 = 1e-8;
 
 impl Ewma {
     /// Starts at zero, so that the first sample has only its weight, as coded in SEDA.
-    pub(crate) const fn from_zero(old_weight: f64) -> Self {
+    pub const fn from_zero(old_weight: f64) -> Self {
         Self { old_weight, current: Some(0.0) }
     }
 
     /// Starts at the first sample.
-    pub(crate) const fn from_first(old_weight: f64) -> Self {
+    pub const fn from_first(old_weight: f64) -> Self {
         Self { old_weight, current: None }
     }
 
     /// Adds a sample and returns the average.
-    pub(crate) fn add(&mut self, sample: f64) -> f64 {
+    pub fn add(&mut self, sample: f64) -> f64 {
         let next = match self.current {
             Some(current) => self.old_weight * current + (1.0 - self.old_weight) * sample,
             None => sample,
@@ -34,7 +34,7 @@ impl Ewma {
     }
 
     /// The average; zero before the first sample.
-    pub(crate) fn current(&self) -> f64 {
+    pub fn current(&self) -> f64 {
         self.current.unwrap_or(0.0)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Collects up to `full` samples and returns one of them: of n sorted samples, element floor(p × n), counted from 0, as
 /// SEDA computes its 90th percentile (USITS'03, section 3.2).
 #[derive(Debug, Clone)]
-pub(crate) struct PercentileOfN {
+pub struct PercentileOfN {
     percent: usize,
     full: usize,
     nanos: Vec<u64>,
@@ -13,34 +13,40 @@ pub(crate) struct PercentileOfN {
 
 impl PercentileOfN {
     /// `percent`: 0 to 99; `full`: at least 1.
-    pub(crate) fn new(percent: usize, full: usize) -> Self {
+    pub fn new(percent: usize, full: usize) -> Self {
         Self { percent, full, nanos: Vec::with_capacity(full) }
     }
 
     /// The percentile, percent.
-    pub(crate) fn percent(&self) -> usize {
+    pub fn percent(&self) -> usize {
         self.percent
     }
 
     /// Adds a sample; once full, further samples are dropped until [`Self::take`].
-    pub(crate) fn record(&mut self, sample: Duration) {
+    pub fn record(&mut self, sample: Duration) {
         if !self.is_full() {
             self.nanos.push(u64::try_from(sample.as_nanos()).unwrap_or(u64::MAX));
         }
     }
 
     /// True once `full` samples are collected.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.nanos.len() >= self.full
     }
 
+    /// True if there are no samples.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nanos.is_empty()
+    }
+
     /// The number of samples.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.nanos.len()
     }
 
     /// The percentile of the samples, seconds; removes all samples. `None`: there are none.
-    pub(crate) fn take(&mut self) -> Option<f64> {
+    pub fn take(&mut self) -> Option<f64> {
         let last = self.nanos.len().checked_sub(1)?;
         let index = (self.nanos.len() * self.percent / 100).min(last);
         let (_, nanos, _) = self.nanos.select_nth_unstable(index);

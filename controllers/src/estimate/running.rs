@@ -8,11 +8,11 @@ use crate::{JobId, Seen};
 ///
 /// If the host never reports [`Seen::Started`], every job counts as waiting until its end.
 #[derive(Debug, Default)]
-pub(crate) struct Running(BTreeSet<JobId>);
+pub struct RunningJobs(BTreeSet<JobId>);
 
-impl Running {
+impl RunningJobs {
     /// Receives a fact.
-    pub(crate) fn observe(&mut self, seen: &Seen) {
+    pub fn observe(&mut self, seen: &Seen) {
         match seen {
             Seen::Started { id, .. } => drop(self.0.insert(*id)),
             Seen::Ended { id, .. } | Seen::Freed(id) => drop(self.0.remove(id)),
@@ -21,7 +21,7 @@ impl Running {
     }
 
     /// Waiting jobs among `in_flight` jobs.
-    pub(crate) fn waiting(&self, in_flight: u32) -> u32 {
+    pub fn waiting(&self, in_flight: u32) -> u32 {
         in_flight.saturating_sub(u32::try_from(self.0.len()).unwrap_or(u32::MAX))
     }
 }

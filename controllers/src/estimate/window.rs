@@ -10,7 +10,7 @@ const BUCKETS: usize = 60;
 
 /// `N` counters over a sliding window. Time must not go back.
 #[derive(Debug, Clone)]
-pub(crate) struct WindowCounts<const N: usize> {
+pub struct WindowCounts<const N: usize> {
     width_ns: u64,
     /// The current bucket, counted from time zero.
     newest: u64,
@@ -20,7 +20,7 @@ pub(crate) struct WindowCounts<const N: usize> {
 
 impl<const N: usize> WindowCounts<N> {
     /// An empty window.
-    pub(crate) fn new(window: Duration) -> Self {
+    pub fn new(window: Duration) -> Self {
         let width = window.as_nanos() / BUCKETS as u128;
         Self {
             width_ns: u64::try_from(width).unwrap_or(u64::MAX).max(1),
@@ -31,7 +31,7 @@ impl<const N: usize> WindowCounts<N> {
     }
 
     /// Increments counter `which`.
-    pub(crate) fn count(&mut self, now: Timestamp, which: usize) {
+    pub fn count(&mut self, now: Timestamp, which: usize) {
         self.forget(now);
         let counter = &mut self.buckets[slot(self.newest)][which];
         // A full bucket counts no further, so that exactly its sum is subtracted later.
@@ -42,13 +42,13 @@ impl<const N: usize> WindowCounts<N> {
     }
 
     /// The counts of the window that ends now.
-    pub(crate) fn totals(&mut self, now: Timestamp) -> [u64; N] {
+    pub fn totals(&mut self, now: Timestamp) -> [u64; N] {
         self.forget(now);
         self.totals
     }
 
     /// The counts as of the last call with a time.
-    pub(crate) fn last_totals(&self) -> [u64; N] {
+    pub fn last_totals(&self) -> [u64; N] {
         self.totals
     }
 

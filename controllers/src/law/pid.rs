@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// `out = p × e + d × de/dt + i × ∫e dt`, the integral being over the last `window` steps by the trapezoid rule. Time
 /// in seconds.
 #[derive(Debug, Clone)]
-pub(crate) struct Pid {
+pub struct Pid {
     proportional: f64,
     derivative: f64,
     integral: f64,
@@ -16,7 +16,7 @@ pub(crate) struct Pid {
 
 impl Pid {
     /// Creates a law with these gains on the error, its derivative and its integral.
-    pub(crate) fn new(proportional: f64, derivative: f64, integral: f64, window: usize) -> Self {
+    pub fn new(proportional: f64, derivative: f64, integral: f64, window: usize) -> Self {
         Self {
             proportional,
             derivative,
@@ -28,7 +28,7 @@ impl Pid {
     }
 
     /// The change of the setting, `dt` seconds (over 0) after the previous step.
-    pub(crate) fn step(&mut self, error: f64, dt: f64) -> f64 {
+    pub fn step(&mut self, error: f64, dt: f64) -> f64 {
         let slope = (error - self.last_error) / dt;
         if self.trapezoids.len() == self.window {
             self.trapezoids.pop_front();

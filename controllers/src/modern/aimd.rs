@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::limiter::{
-    self, Ends, EndsParams, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES, Window,
+    self, Ends, EndsParams, HOW_ENDS_COUNT, LimitLaw, LimitSample, Limiter, PLACES, SampleWindow, WINDOW_SAMPLES,
 };
 use crate::{
     Entry, Gauge, Random,
-    entry::{EntryKind, Source, number, params, s, time, us},
+    entry::{CompositionRole, EntryKind, Source, number, params, s, time, us},
 };
 
 /// Raises the limit by one while jobs end in time and the limit is used, and lowers it by a ratio when a job does not.
@@ -24,7 +24,7 @@ impl Aimd {
 }
 
 impl LimitLaw for Aimd {
-    fn sample(&mut self, sample: &Sample, _: &mut dyn Random) {
+    fn sample(&mut self, sample: &LimitSample, _: &mut dyn Random) {
         let limit = if sample.dropped || sample.rtt > self.params.timeout {
             (f64::from(self.limit) * self.params.backoff_ratio) as u32
         } else if u64::from(sample.in_flight) * 2 >= u64::from(self.limit) {
@@ -66,11 +66,12 @@ pub(crate) const AIMD: Entry = Entry {
     places: PLACES,
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Limit],
     kind: EntryKind::Policy(|reader| {
         reader.make_unless(
             |params: &AimdParams| limiter::clashes(params.limit_initial, params.limit_min, params.limit_max),
             |params, site| {
-                let window = Window::new(params.window, params.window_samples);
+                let window = SampleWindow::new(params.window, params.window_samples);
                 Box::new(Limiter::new(Aimd::new(params), Ends::new(&params.ends, site.place), window))
             },
         )
@@ -92,7 +93,7 @@ mod tests {
 
     /// The limit after a job that took this long, with so many in flight.
     fn after(law: &mut Aimd, ms: u64, in_flight: u32, dropped: bool) -> u32 {
-        law.sample(&Sample { rtt: Duration::from_millis(ms), in_flight, dropped }, &mut Seeded::new(1));
+        law.sample(&LimitSample { rtt: Duration::from_millis(ms), in_flight, dropped }, &mut Seeded::new(1));
         law.limit()
     }
 

@@ -5,13 +5,13 @@ mod linux;
 
 use std::time::Duration;
 
-use folly::Folly;
-use linux::Linux;
+pub use folly::FollyCodel;
+pub use linux::LinuxCodel;
 
 use super::discipline::{self, Head, MAX};
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
-    entry::{EntryKind, Given, Preset, Problem, Source, choice, ms, params, s, time, us},
+    entry::{CompositionRole, EntryKind, Given, Preset, Problem, Source, choice, ms, params, s, time, us},
     primitives::JobQueue,
 };
 
@@ -27,15 +27,15 @@ struct Codel {
 /// The law that selects the jobs to refuse at the head.
 #[derive(Debug)]
 enum Law {
-    Linux(Linux),
-    Folly(Folly),
+    Linux(LinuxCodel),
+    Folly(FollyCodel),
 }
 
 /// Creates a law from target and interval.
 type MakeLaw = fn(Duration, Duration) -> Law;
 
-const LINUX: MakeLaw = |target, interval| Law::Linux(Linux::new(target, interval));
-const FOLLY: MakeLaw = |target, interval| Law::Folly(Folly::new(target, interval));
+const LINUX: MakeLaw = |target, interval| Law::Linux(LinuxCodel::new(target, interval));
+const FOLLY: MakeLaw = |target, interval| Law::Folly(FollyCodel::new(target, interval));
 
 impl Codel {
     fn next(&mut self, cx: &mut Ctx<'_>) -> Option<JobId> {
@@ -121,6 +121,7 @@ pub(crate) const CODEL: Entry = Entry {
         },
     ],
     samples: &[],
+    roles: &[CompositionRole::Queue],
     kind: EntryKind::Discipline(|reader| {
         reader.make_unless(clashes, |params: &CodelParams, _| {
             let law = (params.law)(params.target, params.interval);

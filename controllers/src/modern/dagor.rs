@@ -4,12 +4,15 @@ mod cursor;
 
 use std::time::Duration;
 
-use cursor::LevelCursor;
+pub use cursor::LevelCursor;
 
 use crate::{
     Criticality, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Note, Offer, Outcome, Place, Policy, Reason,
     Refusal, Seen, Timestamp, Verdict,
-    entry::{EntryKind, Given, Preset, Source, choice, count, flag, ms, number, params, s, time, time_or, us},
+    entry::{
+        CompositionRole, EntryKind, Given, Preset, Source, choice, count, flag, ms, number, params, s, time, time_or,
+        us,
+    },
     random::mix,
 };
 
@@ -289,6 +292,7 @@ pub(crate) const DAGOR: Entry = Entry {
         },
     ],
     samples: &[],
+    roles: &[CompositionRole::Select],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &DagorParams, site| {
             let sends = site.place == Place::Client;

@@ -5,21 +5,23 @@ use std::time::Duration;
 
 use crate::{
     JobId, Place, Reason, Refusal, Verdict,
-    entry::{Count, Declared, count},
+    entry::{Count, ParamDeclaration, count},
     primitives::JobQueue,
 };
 
 /// The job at the head of the queue.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Head {
-    pub(super) id: JobId,
-    pub(super) waited: Duration,
+pub struct Head {
+    /// The job.
+    pub id: JobId,
+    /// The time since its arrival.
+    pub waited: Duration,
     /// Jobs behind it.
-    pub(super) left: u32,
+    pub left: u32,
 }
 
 /// Holds a job if the queue is not full.
-pub(super) fn hold<T>(queue: &mut JobQueue<T>, max: u32, id: JobId, what: T) -> Verdict {
+pub fn hold<T>(queue: &mut JobQueue<T>, max: u32, id: JobId, what: T) -> Verdict {
     if queue.len() >= max {
         return Verdict::Refuse(Refusal::new(Reason::QueueFull));
     }
@@ -28,9 +30,10 @@ pub(super) fn hold<T>(queue: &mut JobQueue<T>, max: u32, id: JobId, what: T) -> 
 }
 
 /// Places with a queue. At dispatch the service must have one stage, since free workers are counted over all stages.
-pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single];
+pub const PLACES: &[Place] = &[Place::Stage, Place::Single];
 
-pub(super) const MAX: Declared<Count> = Declared {
+/// The bound of a queue.
+pub const MAX: ParamDeclaration<Count> = ParamDeclaration {
     kind: count(1..=1_000_000, 1000),
     about: "most jobs that wait; those that find so many are refused",
     source: "DEFAULT_CODEL_LIMIT, Linux sch_codel.c, in packets",

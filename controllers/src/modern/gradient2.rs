@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::limiter::{
-    self, Ends, EndsParams, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES, Window,
+    self, Ends, EndsParams, HOW_ENDS_COUNT, LimitLaw, LimitSample, Limiter, PLACES, SampleWindow, WINDOW_SAMPLES,
 };
 use crate::{
     Entry, Gauge, Random,
-    entry::{EntryKind, Source, count, number, params, s},
+    entry::{CompositionRole, EntryKind, Source, count, number, params, s},
 };
 
 /// Sets the limit L to L × gradient + queue, smoothed. The gradient is 1 unless the last time exceeds the long average
@@ -58,7 +58,7 @@ impl Gradient2 {
 
 impl LimitLaw for Gradient2 {
     /// Ignores drops, since the times show them.
-    fn sample(&mut self, sample: &Sample, _: &mut dyn Random) {
+    fn sample(&mut self, sample: &LimitSample, _: &mut dyn Random) {
         let short = sample.rtt.as_secs_f64();
         let long = self.long.add(short);
         self.last_s = short;
@@ -114,11 +114,12 @@ pub(crate) const GRADIENT2: Entry = Entry {
     places: PLACES,
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Limit],
     kind: EntryKind::Policy(|reader| {
         reader.make_unless(
             |params: &Gradient2Params| limiter::clashes(params.limit_initial, params.limit_min, params.limit_max),
             |params, site| {
-                let window = Window::new(params.window, params.window_samples);
+                let window = SampleWindow::new(params.window, params.window_samples);
                 Box::new(Limiter::new(Gradient2::new(params), Ends::new(&params.ends, site.place), window))
             },
         )
@@ -140,7 +141,7 @@ mod tests {
 
     /// The limit after a job that took this long, with so many in flight.
     fn after(law: &mut Gradient2, ms: u64, in_flight: u32) -> f64 {
-        law.sample(&Sample { rtt: Duration::from_millis(ms), in_flight, dropped: false }, &mut Seeded::new(1));
+        law.sample(&LimitSample { rtt: Duration::from_millis(ms), in_flight, dropped: false }, &mut Seeded::new(1));
         law.limit
     }
 

@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, time::Duration};
 use super::discipline::{self, MAX};
 use crate::{
     Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
-    entry::{Declared, EntryKind, Given, Preset, Problem, Source, Time, count, flag, ms, params, s, time},
+    entry::{
+        CompositionRole, EntryKind, Given, ParamDeclaration, Preset, Problem, Source, Time, count, flag, ms, params, s,
+        time,
+    },
     primitives::JobQueue,
 };
 
@@ -63,7 +66,7 @@ impl Lifo {
     }
 
     fn note_if_empty(&mut self) {
-        if self.queue.len() == 0 {
+        if self.queue.is_empty() {
             self.queued_since = None;
         }
     }
@@ -118,8 +121,8 @@ impl Policy for Lifo {
 
 const MAURER: &str = "Controlled Delay, Adaptive LIFO";
 
-const fn timeout(about: &'static str, source: &'static str) -> Declared<Time> {
-    Declared { kind: time(ms(1)..=s(3600), s(1)), about, source }
+const fn timeout(about: &'static str, source: &'static str) -> ParamDeclaration<Time> {
+    ParamDeclaration { kind: time(ms(1)..=s(3600), s(1)), about, source }
 }
 
 params! {
@@ -174,6 +177,7 @@ pub(crate) const LIFO: Entry = Entry {
         },
     ],
     samples: &[],
+    roles: &[CompositionRole::Queue],
     kind: EntryKind::Discipline(|reader| {
         reader.make_unless(clashes, |params: &LifoParams, _| {
             Box::new(Lifo {

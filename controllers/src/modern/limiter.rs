@@ -5,17 +5,17 @@ use std::{fmt, time::Duration};
 mod ends;
 
 use ends::Counted;
-pub(super) use ends::{Ends, EndsParams};
+pub use ends::{Ends, EndsParams};
 
 use crate::{
     Ctx, Gauge, Grant, Machine, Offer, Place, Policy, Random, Reason, Refusal, Seen, Timestamp, Verdict,
-    entry::{Count, Declared, Problem, Time, count, s, time},
+    entry::{Count, ParamDeclaration, Problem, Time, count, s, time},
 };
 
 /// Sets a limit from samples.
-pub(super) trait LimitLaw: fmt::Debug + Send {
+pub trait LimitLaw: fmt::Debug + Send {
     /// Adds the sample of one job, or of a window of jobs.
-    fn sample(&mut self, sample: &Sample, random: &mut dyn Random);
+    fn sample(&mut self, sample: &LimitSample, random: &mut dyn Random);
 
     /// The largest number of jobs in flight, at least 1.
     fn limit(&self) -> u32;
@@ -26,27 +26,28 @@ pub(super) trait LimitLaw: fmt::Debug + Send {
 
 /// The measurement of one job, or of a window of jobs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Sample {
+pub struct LimitSample {
     /// The time from the offer to the end, over 0. Of a window: the mean.
-    pub(super) rtt: Duration,
+    pub rtt: Duration,
     /// Jobs in flight at the admission, including this one. Of a window: the maximum.
-    pub(super) in_flight: u32,
+    pub in_flight: u32,
     /// The job counts as dropped. Of a window: at least one does.
-    pub(super) dropped: bool,
+    pub dropped: bool,
 }
 
 /// Admits while fewer jobs are in flight than a law allows.
 #[derive(Debug)]
-pub(super) struct Limiter<L> {
+pub struct Limiter<L> {
     law: L,
     ends: Ends,
     /// `None`: each job is a sample.
-    window: Option<Window>,
+    window: Option<SampleWindow>,
 }
 
 impl<L: LimitLaw> Limiter<L> {
     /// A window of no length makes each job a sample.
-    pub(super) fn new(law: L, ends: Ends, window: Window) -> Self {
+    #[must_use]
+    pub fn new(law: L, ends: Ends, window: SampleWindow) -> Self {
         Self { law, ends, window: (window.lasts > Duration::ZERO).then_some(window) }
     }
 }
@@ -60,7 +61,7 @@ impl<L: LimitLaw> Machine for Limiter<L> {
             Counted::Ignored => return,
         };
         let rtt = timing.ended.since(timing.offered).max(Duration::from_nanos(1));
-        let sample = Sample { rtt, in_flight: u32::try_from(grant.cookie).unwrap_or(u32::MAX), dropped };
+        let sample = LimitSample { rtt, in_flight: u32::try_from(grant.cookie).unwrap_or(u32::MAX), dropped };
         let sample = match &mut self.window {
             None => Some(sample),
             Some(window) => window.add(timing.ended, &sample),
@@ -89,7 +90,7 @@ impl<L: LimitLaw> Policy for Limiter<L> {
 
 /// Combines the jobs that end within a time to one sample.
 #[derive(Debug)]
-pub(super) struct Window {
+pub struct SampleWindow {
     lasts: Duration,
     least_samples: u32,
     /// The first job that ends after this time closes the window.
@@ -103,8 +104,10 @@ pub(super) struct Window {
 /// Shorter times carry no information about the service.
 const LEAST_RTT: Duration = Duration::from_micros(100);
 
-impl Window {
-    pub(super) fn new(lasts: Duration, least_samples: u32) -> Self {
+impl SampleWindow {
+    /// A window that lasts this long, and is thrown away if fewer jobs end in it. No length: each job is a sample.
+    #[must_use]
+    pub fn new(lasts: Duration, least_samples: u32) -> Self {
         Self {
             lasts,
             least_samples,
@@ -117,7 +120,7 @@ impl Window {
     }
 
     /// Adds a job, and returns the window's sample if the job closes it and the window has enough jobs.
-    fn add(&mut self, ended: Timestamp, sample: &Sample) -> Option<Sample> {
+    fn add(&mut self, ended: Timestamp, sample: &LimitSample) -> Option<LimitSample> {
         if sample.rtt < LEAST_RTT {
             return None;
         }
@@ -130,7 +133,7 @@ impl Window {
         }
         let full = std::mem::replace(self, Self::new(self.lasts, self.least_samples));
         self.ends = ended + self.lasts;
-        (full.samples >= full.least_samples).then(|| Sample {
+        (full.samples >= full.least_samples).then(|| LimitSample {
             rtt: full.total / full.samples,
             in_flight: full.in_flight,
             dropped: full.dropped,
@@ -139,47 +142,48 @@ impl Window {
 }
 
 /// The places of a limiter.
-pub(super) const PLACES: &[Place] = &[Place::Stage, Place::Single, Place::Client, Place::Proxy];
+pub const PLACES: &[Place] = &[Place::Stage, Place::Single, Place::Client, Place::Proxy];
 
 /// The difference of all limiters from their source.
-pub(super) const HOW_ENDS_COUNT: &str = "The source's server adapter ignores a call whose handler throws and takes one that was answered with an error for a success; here both are failures, and count as `failures` says.";
+pub const HOW_ENDS_COUNT: &str = "The source's server adapter ignores a call whose handler throws and takes one that was answered with an error for a success; here both are failures, and count as `failures` says.";
 
 /// The initial limit.
-pub(super) const fn limit_initial(default: u32, source: &'static str) -> Declared<Count> {
+pub const fn limit_initial(default: u32, source: &'static str) -> ParamDeclaration<Count> {
     limit("most jobs in flight at the start", default, source)
 }
 
 /// A bound of the limit.
-pub(super) const fn limit_min(default: u32, source: &'static str) -> Declared<Count> {
+pub const fn limit_min(default: u32, source: &'static str) -> ParamDeclaration<Count> {
     limit("smallest limit", default, source)
 }
 
 /// A bound of the limit.
-pub(super) const fn limit_max(default: u32, source: &'static str) -> Declared<Count> {
+pub const fn limit_max(default: u32, source: &'static str) -> ParamDeclaration<Count> {
     limit("largest limit", default, source)
 }
 
-const fn limit(about: &'static str, default: u32, source: &'static str) -> Declared<Count> {
-    Declared { kind: count(1..=1_000_000, default), about, source }
+const fn limit(about: &'static str, default: u32, source: &'static str) -> ParamDeclaration<Count> {
+    ParamDeclaration { kind: count(1..=1_000_000, default), about, source }
 }
 
 /// The length of a window.
-pub(super) const fn window(default: Duration, source: &'static str) -> Declared<Time> {
+pub const fn window(default: Duration, source: &'static str) -> ParamDeclaration<Time> {
     let about = "jobs that end within this time are one sample, their mean; 0ms: each job is one";
-    Declared { kind: time(Duration::ZERO..=s(60), default), about, source }
+    ParamDeclaration { kind: time(Duration::ZERO..=s(60), default), about, source }
 }
 
-pub(super) const WINDOW_SAMPLES: Declared<Count> = Declared {
+/// The number of jobs in a window below which it says nothing.
+pub const WINDOW_SAMPLES: ParamDeclaration<Count> = ParamDeclaration {
     kind: count(1..=100_000, 10),
     about: "windows with fewer jobs than this are thrown away",
     source: "windowSize, WindowedLimit.java",
 };
 
 /// The source of [`window`] for laws whose source has none.
-pub(super) const NO_WINDOW: &str = "no window unless one is put around it, WindowedLimit.java";
+pub const NO_WINDOW: &str = "no window unless one is put around it, WindowedLimit.java";
 
 /// Finds an initial limit outside the bounds.
-pub(super) fn clashes(initial: u32, min: u32, max: u32) -> Vec<Problem> {
+pub fn clashes(initial: u32, min: u32, max: u32) -> Vec<Problem> {
     if (min..=max).contains(&initial) {
         return Vec::new();
     }
@@ -191,20 +195,20 @@ pub(super) fn clashes(initial: u32, min: u32, max: u32) -> Vec<Problem> {
 mod tests {
     use super::*;
 
-    fn sample(ms: u64, in_flight: u32, dropped: bool) -> Sample {
-        Sample { rtt: Duration::from_millis(ms), in_flight, dropped }
+    fn sample(ms: u64, in_flight: u32, dropped: bool) -> LimitSample {
+        LimitSample { rtt: Duration::from_millis(ms), in_flight, dropped }
     }
 
     #[test]
     fn a_window_gives_its_mean_its_most_in_flight_and_whether_one_was_dropped() {
-        let mut window = Window::new(Duration::from_secs(1), 3);
+        let mut window = SampleWindow::new(Duration::from_secs(1), 3);
         let at = Timestamp::from_millis;
         // The first end closes the window before it, which has but one job, and opens one until 1.010 s.
         assert_eq!(window.add(at(10), &sample(500, 9, true)), None);
         assert_eq!(window.add(at(100), &sample(10, 4, false)), None);
         assert_eq!(window.add(at(1010), &sample(20, 7, true)), None, "the end of a window belongs to it");
         assert_eq!(
-            window.add(at(1011), &Sample { rtt: Duration::from_micros(99), in_flight: 50, dropped: true }),
+            window.add(at(1011), &LimitSample { rtt: Duration::from_micros(99), in_flight: 50, dropped: true }),
             None
         );
         // (10 + 20 + 60) / 3 = 30 ms.

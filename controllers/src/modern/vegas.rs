@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::limiter::{
-    self, Ends, EndsParams, HOW_ENDS_COUNT, LimitLaw, Limiter, PLACES, Sample, WINDOW_SAMPLES, Window,
+    self, Ends, EndsParams, HOW_ENDS_COUNT, LimitLaw, LimitSample, Limiter, PLACES, SampleWindow, WINDOW_SAMPLES,
 };
 use crate::{
     Entry, Gauge, Random,
-    entry::{EntryKind, Source, count, number, params},
+    entry::{CompositionRole, EntryKind, Source, count, number, params},
 };
 
 /// Compares each response time with the shortest one: with a limit L, about L × (1 − shortest / time) jobs wait.
@@ -46,7 +46,7 @@ impl Vegas {
         true
     }
 
-    fn adjust(&mut self, shortest: Duration, sample: &Sample) {
+    fn adjust(&mut self, shortest: Duration, sample: &LimitSample) {
         // The estimated number of waiting jobs, rounded up.
         let queue = (self.limit * (1.0 - shortest.as_secs_f64() / sample.rtt.as_secs_f64())).ceil();
         let step = step(self.limit);
@@ -80,7 +80,7 @@ fn step(limit: f64) -> f64 {
 }
 
 impl LimitLaw for Vegas {
-    fn sample(&mut self, sample: &Sample, random: &mut dyn Random) {
+    fn sample(&mut self, sample: &LimitSample, random: &mut dyn Random) {
         if self.probes(random) {
             self.shortest = Some(sample.rtt);
             return;
@@ -125,11 +125,12 @@ pub(crate) const VEGAS: Entry = Entry {
     places: PLACES,
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Limit],
     kind: EntryKind::Policy(|reader| {
         reader.make_unless(
             |params: &VegasParams| limiter::clashes(params.limit_initial, 1, params.limit_max),
             |params, site| {
-                let window = Window::new(params.window, params.window_samples);
+                let window = SampleWindow::new(params.window, params.window_samples);
                 Box::new(Limiter::new(Vegas::new(params), Ends::new(&params.ends, site.place), window))
             },
         )
@@ -151,7 +152,7 @@ mod tests {
 
     /// The limit after a job that took this long, with so many in flight.
     fn after(law: &mut Vegas, ms: u64, in_flight: u32, dropped: bool) -> f64 {
-        law.sample(&Sample { rtt: Duration::from_millis(ms), in_flight, dropped }, &mut Seeded::new(1));
+        law.sample(&LimitSample { rtt: Duration::from_millis(ms), in_flight, dropped }, &mut Seeded::new(1));
         law.limit
     }
 
@@ -218,7 +219,7 @@ mod tests {
             let mut law = law(&[("limit_initial", limit)]);
             for micros in [shortest_us, rtt_us] {
                 let rtt = Duration::from_micros(micros);
-                law.sample(&Sample { rtt, in_flight: limit, dropped: false }, &mut Seeded::new(1));
+                law.sample(&LimitSample { rtt, in_flight: limit, dropped: false }, &mut Seeded::new(1));
             }
             assert_limit(law.limit, wanted);
         }
@@ -226,7 +227,7 @@ mod tests {
         let mut law = law(&[("limit_initial", 1000), ("limit_max", 2000)]);
         for micros in [100_000, 100_800] {
             let rtt = Duration::from_micros(micros);
-            law.sample(&Sample { rtt, in_flight: 1000, dropped: false }, &mut Seeded::new(1));
+            law.sample(&LimitSample { rtt, in_flight: 1000, dropped: false }, &mut Seeded::new(1));
         }
         assert_limit(law.limit, 1003.0);
     }
@@ -255,12 +256,16 @@ mod tests {
         for (draw, probe) in [(0, 300), (u64::MAX, 600)] {
             let mut law = law(&[]);
             let mut random = Always(draw);
-            let mut sample =
-                |ms| law.sample(&Sample { rtt: Duration::from_millis(ms), in_flight: 1, dropped: false }, &mut random);
+            let mut sample = |ms| {
+                law.sample(&LimitSample { rtt: Duration::from_millis(ms), in_flight: 1, dropped: false }, &mut random);
+            };
             sample(100);
             (2..probe).for_each(|_| sample(300));
             assert_eq!(law.shortest, Some(Duration::from_millis(100)), "sample {} is none", probe - 1);
-            law.sample(&Sample { rtt: Duration::from_millis(300), in_flight: 1, dropped: false }, &mut Always(draw));
+            law.sample(
+                &LimitSample { rtt: Duration::from_millis(300), in_flight: 1, dropped: false },
+                &mut Always(draw),
+            );
             assert_eq!(law.shortest, Some(Duration::from_millis(300)), "sample {probe} is one");
         }
     }

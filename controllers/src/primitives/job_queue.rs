@@ -6,7 +6,7 @@ use crate::JobId;
 
 /// Waiting jobs in order of arrival, each with a value of its owner.
 #[derive(Debug)]
-pub(crate) struct JobQueue<T> {
+pub struct JobQueue<T> {
     next: u64,
     by_order: BTreeMap<u64, (JobId, T)>,
     by_id: BTreeMap<JobId, u64>,
@@ -20,7 +20,7 @@ impl<T> Default for JobQueue<T> {
 
 impl<T> JobQueue<T> {
     /// Appends a job. It must not be in the queue already.
-    pub(crate) fn push(&mut self, id: JobId, what: T) {
+    pub fn push(&mut self, id: JobId, what: T) {
         let doubled = self.by_id.insert(id, self.next);
         debug_assert!(doubled.is_none(), "{id:?} is in the queue already");
         self.by_order.insert(self.next, (id, what));
@@ -28,37 +28,43 @@ impl<T> JobQueue<T> {
     }
 
     /// Removes a job at any position.
-    pub(crate) fn remove(&mut self, id: JobId) -> Option<T> {
+    pub fn remove(&mut self, id: JobId) -> Option<T> {
         let (_, what) = self.by_order.remove(&self.by_id.remove(&id)?)?;
         Some(what)
     }
 
     /// Removes the job that arrived first.
-    pub(crate) fn pop_oldest(&mut self) -> Option<(JobId, T)> {
+    pub fn pop_oldest(&mut self) -> Option<(JobId, T)> {
         let (_, (id, what)) = self.by_order.pop_first()?;
         self.by_id.remove(&id);
         Some((id, what))
     }
 
     /// Removes the job that arrived last.
-    pub(crate) fn pop_newest(&mut self) -> Option<(JobId, T)> {
+    pub fn pop_newest(&mut self) -> Option<(JobId, T)> {
         let (_, (id, what)) = self.by_order.pop_last()?;
         self.by_id.remove(&id);
         Some((id, what))
     }
 
     /// True if the job is in the queue.
-    pub(crate) fn contains(&self, id: JobId) -> bool {
+    pub fn contains(&self, id: JobId) -> bool {
         self.by_id.contains_key(&id)
     }
 
+    /// True if no job waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_order.is_empty()
+    }
+
     /// The number of jobs.
-    pub(crate) fn len(&self) -> u32 {
+    pub fn len(&self) -> u32 {
         u32::try_from(self.by_order.len()).unwrap_or(u32::MAX)
     }
 
     /// All jobs, oldest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.by_order.values().map(|(_, what)| what)
     }
 }

@@ -4,7 +4,7 @@ use crate::Timestamp;
 
 /// The resolution of the bucket's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TokenClock {
+pub enum TokenClock {
     /// Nanoseconds, any rate.
     Precise,
     /// Whole milliseconds, as in the SEDA code: one token takes at least 1 ms, so at most 1000 jobs pass per second at
@@ -14,7 +14,7 @@ pub(crate) enum TokenClock {
 
 /// A token bucket, full at the start. Each admission takes one token.
 #[derive(Debug, Clone)]
-pub(crate) struct TokenBucket {
+pub struct TokenBucket {
     /// Tokens per second; infinite means unlimited.
     rate: f64,
     depth: f64,
@@ -25,12 +25,12 @@ pub(crate) struct TokenBucket {
 
 impl TokenBucket {
     /// Creates a full bucket. `rate`: tokens per second, over 0; `depth`: tokens, at least 1, or no job ever passes.
-    pub(crate) fn new(rate: f64, depth: f64, clock: TokenClock) -> Self {
+    pub fn new(rate: f64, depth: f64, clock: TokenClock) -> Self {
         Self { rate, depth, tokens: depth, filled_at: Timestamp::ZERO, clock }
     }
 
     /// Takes a token. False: there is none.
-    pub(crate) fn pass(&mut self, now: Timestamp) -> bool {
+    pub fn pass(&mut self, now: Timestamp) -> bool {
         self.fill(now);
         // Rounding errors of many small fillings must not cost a whole token.
         if self.tokens < 1.0 - 1e-9 {
@@ -41,13 +41,13 @@ impl TokenBucket {
     }
 
     /// Changes the rate; tokens are kept.
-    pub(crate) fn set_rate(&mut self, now: Timestamp, rate: f64) {
+    pub fn set_rate(&mut self, now: Timestamp, rate: f64) {
         self.fill(now);
         self.rate = rate;
     }
 
     /// Removes all tokens.
-    pub(crate) fn empty(&mut self, now: Timestamp) {
+    pub fn empty(&mut self, now: Timestamp) {
         self.fill(now);
         self.tokens = 0.0;
     }

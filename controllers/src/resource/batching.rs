@@ -160,6 +160,7 @@ pub(crate) const BATCHING: Entry = Entry {
         },
     ],
     samples: &[Sampling { what: SampleKind::Stage, period: SAMPLE_PERIOD }],
+    roles: &[],
     kind: EntryKind::Machine(|reader| {
         reader.make_unless(
             |params: &BatchingParams| min_max(params.min, params.max),

@@ -106,6 +106,7 @@ pub(crate) const MONITOR: Entry = Entry {
         Sampling { what: SampleKind::Cpu, period: Duration::from_secs(1) },
         Sampling { what: SampleKind::Memory, period: Duration::from_secs(1) },
     ],
+    roles: &[],
     kind: EntryKind::Machine(|reader| {
         reader.make_unless(clashes, |params: &MonitorParams, _| {
             let watch = |high| Watch::new(params.smoothing, high, params.band);

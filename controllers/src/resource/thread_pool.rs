@@ -169,6 +169,7 @@ pub(crate) const THREAD_POOL: Entry = Entry {
         },
     ],
     samples: &[Sampling { what: SampleKind::Stage, period: SAMPLE_PERIOD }],
+    roles: &[],
     kind: EntryKind::Machine(|reader| {
         reader.make_unless(
             |params: &ThreadPoolParams| min_max(params.min, params.max),

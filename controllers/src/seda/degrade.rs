@@ -2,7 +2,7 @@
 
 use crate::{
     Ctx, Effect, Entry, Gauge, Machine, Offer, Place, Policy, PolicyEvent, Seen, Timestamp, Verdict,
-    entry::{EntryKind, Given, Preset, Source, choice, count, number, params},
+    entry::{CompositionRole, EntryKind, Given, Preset, Source, choice, count, number, params},
 };
 
 use super::{
@@ -181,6 +181,7 @@ pub(crate) const DEGRADE: Entry = Entry {
         Preset { name: "degrade-only", about: "never refuses", given: &[("admission", Given::Text("off"))] },
     ],
     samples: &[],
+    roles: &[CompositionRole::Inflow],
     kind: EntryKind::Policy(|reader| {
         reader.make_unless(
             |params: &DegradeParams| params.seda.clashes(),

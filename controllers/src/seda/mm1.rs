@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::{
     Class, Ctx, Entry, Gauge, Grant, LoadSample, Machine, Offer, Outcome, Place, Policy, PolicyEvent, Reason, Refusal,
     Seen, Timestamp, Verdict,
-    entry::{EntryKind, SampleKind, Sampling, Source, count, ms, number, params, s, time},
+    entry::{CompositionRole, EntryKind, SampleKind, Sampling, Source, count, ms, number, params, s, time},
     estimate::{Ewma, PercentileOfN},
     primitives::{TokenBucket, TokenClock},
 };
@@ -187,6 +187,7 @@ pub(crate) const MM1: Entry = Entry {
     places: &[Place::Stage],
     presets: &[],
     samples: &[Sampling { what: SampleKind::Stage, period: Duration::from_secs(1) }],
+    roles: &[CompositionRole::Inflow],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &Mm1Params, site| {
             let average = || Ewma::from_zero(params.smoothing);

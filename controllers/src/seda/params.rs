@@ -12,8 +12,8 @@ use std::{collections::BTreeMap, time::Duration};
 use crate::{
     Class, Entry, Place, Site,
     entry::{
-        CLASS_TIMES, Choice, Count, Declared, EntryKind, Given, Number, Preset, Problem, STAGE_TIMES, Source, choice,
-        count, flag, ms, number, params, s, time, time_or,
+        CLASS_TIMES, Choice, CompositionRole, Count, EntryKind, Given, Number, ParamDeclaration, Preset, Problem,
+        STAGE_TIMES, Source, choice, count, flag, ms, number, params, s, time, time_or,
     },
     estimate::{Ewma, PercentileOfN},
     law::{Aimd, Increase},
@@ -80,6 +80,7 @@ pub(crate) const SEDA: Entry = Entry {
         },
     ],
     samples: &[],
+    roles: &[CompositionRole::Inflow],
     kind: EntryKind::Policy(|reader| {
         reader.make_unless(SedaParams::clashes, |params, site| Box::new(params.controller(site)))
     }),
@@ -120,33 +121,33 @@ impl TargetParams {
 }
 
 /// The initial rate.
-pub(super) const fn rate_initial(default: f64, source: &'static str) -> Declared<Number> {
+pub(super) const fn rate_initial(default: f64, source: &'static str) -> ParamDeclaration<Number> {
     rate("admissions per second at the start", default, source)
 }
 
 /// A bound of the rate.
-pub(super) const fn rate_min(default: f64, source: &'static str) -> Declared<Number> {
+pub(super) const fn rate_min(default: f64, source: &'static str) -> ParamDeclaration<Number> {
     rate("smallest admission rate", default, source)
 }
 
 /// A bound of the rate.
-pub(super) const fn rate_max(source: &'static str) -> Declared<Number> {
+pub(super) const fn rate_max(source: &'static str) -> ParamDeclaration<Number> {
     rate("largest admission rate", 5000.0, source)
 }
 
-const fn rate(about: &'static str, default: f64, source: &'static str) -> Declared<Number> {
-    Declared { kind: number(0.001..=1e6, default).in_unit("/s"), about, source }
+const fn rate(about: &'static str, default: f64, source: &'static str) -> ParamDeclaration<Number> {
+    ParamDeclaration { kind: number(0.001..=1e6, default).in_unit("/s"), about, source }
 }
 
 /// The bucket's depth.
-pub(super) const fn depth(default: u32, source: &'static str) -> Declared<Count> {
+pub(super) const fn depth(default: u32, source: &'static str) -> ParamDeclaration<Count> {
     let about = "most admissions at once: the bucket's depth, which is full at the start";
-    Declared { kind: count(1..=1_000_000, default), about, source }
+    ParamDeclaration { kind: count(1..=1_000_000, default), about, source }
 }
 
 /// The bucket's clock, with the published code's as the default.
-pub(super) const fn coded_tokens(source: &'static str) -> Declared<Choice<TokenClock>> {
-    Declared {
+pub(super) const fn coded_tokens(source: &'static str) -> ParamDeclaration<Choice<TokenClock>> {
+    ParamDeclaration {
         kind: choice(("milliseconds", TokenClock::Milliseconds), &[("precise", TokenClock::Precise)]),
         about: "the bucket's clock: whole milliseconds with at most 1000 tokens a second, or precise",
         source,
@@ -160,8 +161,8 @@ const FROM_ZERO: MakeAverage = Ewma::from_zero;
 const FROM_FIRST_SAMPLE: MakeAverage = Ewma::from_first;
 
 /// The start of the percentile's moving average.
-pub(super) const fn estimate_from(source: &'static str) -> Declared<Choice<MakeAverage>> {
-    Declared {
+pub(super) const fn estimate_from(source: &'static str) -> ParamDeclaration<Choice<MakeAverage>> {
+    ParamDeclaration {
         kind: choice(("zero", FROM_ZERO), &[("first-sample", FROM_FIRST_SAMPLE)]),
         about: "whether the moving average starts at zero or at its first sample",
         source,

@@ -1,9 +1,9 @@
 //! The percentile of response times that a controller uses, and the name of its gauge.
 
-use crate::entry::{Count, Declared, count};
+use crate::entry::{Count, ParamDeclaration, count};
 
 /// The percentile that the controller compares with its target.
-pub(super) const PERCENTILE: Declared<Count> = Declared {
+pub(super) const PERCENTILE: ParamDeclaration<Count> = ParamDeclaration {
     kind: count(1..=99, 90),
     about: "which percentile of response times is held against the target, in whole percent; its gauge is named after it (p90_ms)",
     source: "the 90th, USITS'03 section 3.2",

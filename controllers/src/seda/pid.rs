@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     Class, Ctx, Entry, Gauge, Machine, Offer, Outcome, Place, Policy, PolicyEvent, Reason, Seen, Timestamp, Verdict,
-    entry::{EntryKind, Source, choice, count, ms, number, params, s, time},
+    entry::{CompositionRole, EntryKind, Source, choice, count, ms, number, params, s, time},
     estimate::PercentileOfN,
     law,
     primitives::{TokenBucket, TokenClock},
@@ -140,6 +140,7 @@ pub(crate) const PID: Entry = Entry {
     places: &[Place::Stage, Place::Single, Place::Proxy],
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Inflow],
     kind: EntryKind::Policy(|reader| {
         reader.make_unless(
             |params: &PidParams| rate_clashes(params.rate_min, params.rate_initial, params.rate_max),

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::{
     Ctx, Entry, Gauge, Machine, Offer, Outcome, Place, Policy, Reason, Seen, Verdict,
-    entry::{EntryKind, Source, count, number, params},
-    estimate::{Ewma, Running},
-    law::{Aimd, Direction, Increase},
+    entry::{CompositionRole, EntryKind, Source, count, number, params},
+    estimate::{Ewma, RunningJobs},
+    law::{Aimd, AimdStep, Increase},
 };
 
 use super::params::TargetParams;
@@ -20,7 +20,7 @@ struct QueueThreshold {
     seen: u32,
     law: Aimd,
     threshold: f64,
-    running: Running,
+    running: RunningJobs,
 }
 
 impl QueueThreshold {
@@ -34,9 +34,9 @@ impl QueueThreshold {
         let error = (mean - self.target_s) / self.target_s;
         self.threshold = match self.law.direction(error) {
             // A threshold is a whole number of jobs.
-            Direction::Down => self.law.decreased(self.threshold).floor().max(self.law.min),
-            Direction::Up => self.law.increased(self.threshold, error),
-            Direction::Stay => self.threshold,
+            AimdStep::Down => self.law.decreased(self.threshold).floor().max(self.law.min),
+            AimdStep::Up => self.law.increased(self.threshold, error),
+            AimdStep::Stay => self.threshold,
         };
     }
 }
@@ -91,6 +91,7 @@ pub(crate) const QUEUE_THRESHOLD: Entry = Entry {
     places: &[Place::Stage, Place::Single],
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Inflow],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &QueueThresholdParams, site| {
             Box::new(QueueThreshold {
@@ -107,7 +108,7 @@ pub(crate) const QUEUE_THRESHOLD: Entry = Entry {
                     max: f64::from(params.max),
                 },
                 threshold: 1.0,
-                running: Running::default(),
+                running: RunningJobs::default(),
             })
         })
     }),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     Class, Ctx, Effect, Gauge, Grant, Machine, Offer, Outcome, PeerReport, Policy, PolicyEvent, Reason, Refusal, Seen,
     SiteId, Timestamp, Verdict,
-    law::{Aimd, Direction},
+    law::{Aimd, AimdStep},
 };
 
 use super::{
@@ -100,9 +100,9 @@ impl ResponseTime {
         let before = self.classes[index].rate();
         if self.admission {
             match self.law.direction(estimate.error) {
-                Direction::Down => self.violated(index, cx),
-                Direction::Up => self.met(index, estimate.error, true, cx),
-                Direction::Stay => self.met(index, estimate.error, false, cx),
+                AimdStep::Down => self.violated(index, cx),
+                AimdStep::Up => self.met(index, estimate.error, true, cx),
+                AimdStep::Stay => self.met(index, estimate.error, false, cx),
             }
         }
         self.tell_upstream(&estimate, cx);
@@ -191,7 +191,7 @@ impl ResponseTime {
 
     fn tell_upstream(&mut self, estimate: &Estimate, cx: &mut Ctx<'_>) {
         let Some(signal) = &mut self.signal else { return };
-        let pressed = self.law.direction(estimate.error) == Direction::Down;
+        let pressed = self.law.direction(estimate.error) == AimdStep::Down;
         // The share by which response times must fall. Repeated while overload lasts, since reports expire. If the rate
         // is cut below the target already, the share can be zero: the smallest level then, since 0 means relief.
         let excess = estimate.error / (1.0 + estimate.error);

@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_request_that_another_policy_let_go_is_counted() {
-        let none = crate::Catalogue::find("none").unwrap();
+        let none = crate::Catalogue::built_in().find("none").unwrap();
         let (mut clients, now) = (clients(none, ClientScope::User), Timestamp::ZERO);
         let ask = |clients: &mut Clients<()>| {
             let member = clients.join(0);

@@ -74,7 +74,7 @@ mod tests {
     fn a_row_shows_a_contradiction_and_nothing_where_there_was_none() {
         let policy = testing::policy("concurrency", &Settings::new(), Duration::from_secs(1));
         let seat = Seat::new(SiteId(1), policy, 1, Box::new(()));
-        let site = PolicySite::new(seat, Catalogue::find("concurrency").unwrap(), Vec::new());
+        let site = PolicySite::new(seat, Catalogue::built_in().find("concurrency").unwrap(), Vec::new());
         let mut gate: Gate<()> = Gate::new("dispatch", site, 1);
         let offer = Offer { id: JobId(1), tags: Tags::default(), entered: Timestamp::ZERO, note: None };
         let Entered::In(Some(permit)) = gate.offer(Timestamp::ZERO, offer, || ()) else { panic!("there is room") };

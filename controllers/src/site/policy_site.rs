@@ -117,7 +117,7 @@ impl<J> PolicySite<J> {
     /// Creates a site. The seat must contain the policy of this entry.
     #[must_use]
     pub fn new(seat: Seat<J>, entry: &'static Entry, machines: Vec<SiteMachine>) -> Self {
-        let samplers = Samplers::new(entry.samples, Timestamp::ZERO);
+        let samplers = Samplers::new(&all_samples(entry, seat.samples()), Timestamp::ZERO);
         Self {
             seat,
             entry,
@@ -282,7 +282,7 @@ impl<J> PolicySite<J> {
     pub(super) fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
         self.quality = FULL_QUALITY;
         self.entry = installed.entry;
-        self.samplers = Samplers::new(installed.entry.samples, now);
+        self.samplers = Samplers::new(&all_samples(installed.entry, installed.policy.samples()), now);
         self.seat.replace(now, installed.policy);
     }
 
@@ -324,6 +324,11 @@ impl<J> PolicySite<J> {
         });
         found
     }
+}
+
+/// The load samples that an entry and its policy request.
+fn all_samples(entry: &Entry, own: &[Sampling]) -> Vec<Sampling> {
+    entry.samples.iter().chain(own).copied().collect()
 }
 
 /// The earlier of two times.

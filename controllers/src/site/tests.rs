@@ -52,7 +52,7 @@ fn offer(id: u64) -> Offer {
 }
 
 fn site(policy: Scripted) -> PolicySite<u64> {
-    let entry = Catalogue::find("fixed-rate").expect("it is there");
+    let entry = Catalogue::built_in().find("fixed-rate").expect("it is there");
     PolicySite::new(Seat::new(SiteId(2), Box::new(policy), 7, Box::new(())), entry, Vec::new())
 }
 
@@ -130,8 +130,10 @@ fn the_actions_of_a_call_come_in_one_order() {
     stage.batch_done(at(1), 1, at(0));
     assert_eq!(wants(&mut stage, 1), [Action::Tell(report), Action::Hire(2), Action::Shed(None, 0.5)]);
     assert_eq!((stage.gauges().workers, stage.gauges().batch, stage.quality()), (3, 1, 0.25));
-    let next =
-        InstalledPolicy { entry: Catalogue::find("none").expect("it is there"), policy: Box::new(Scripted::default()) };
+    let next = InstalledPolicy {
+        entry: Catalogue::built_in().find("none").expect("it is there"),
+        policy: Box::new(Scripted::default()),
+    };
     stage.replace(at(2), next);
     assert_eq!((stage.quality(), stage.gauges().policy_name.as_str()), (1.0, "none"));
 }
@@ -202,7 +204,7 @@ fn who_is_to_come_back_is_refused_with_the_time_where_nobody_can_wait_outside() 
 #[test]
 fn a_machine_that_samples_load_is_told_when_that_is_due() {
     const STAGE: LoadSample = LoadSample::Stage { queue: 3, workers: 2, idle: 1, completed: 9 };
-    let entry = Catalogue::find("thread-pool").expect("it is there");
+    let entry = Catalogue::built_in().find("thread-pool").expect("it is there");
     let [sampling] = entry.samples else { panic!("one kind of samples") };
     let mut samplers = sampler::Samplers::new(entry.samples, at(0));
     let mut taken = |now| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     Entry, Place,
-    entry::{EntryKind, params},
+    entry::{CompositionRole, EntryKind, params},
 };
 
 use super::{
@@ -35,6 +35,7 @@ pub(crate) const SRE_CLIENT: Entry = Entry {
     places: &[Place::Client, Place::Proxy],
     presets: &throttle::PRESETS,
     samples: &[],
+    roles: &[CompositionRole::Select],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &ClientParams, _| {
             let budget = RetryBudget::new(&params.retry_budget, params.window);

@@ -3,7 +3,7 @@
 
 use crate::{
     Entry, Place,
-    entry::{EntryKind, params},
+    entry::{CompositionRole, EntryKind, params},
 };
 
 use super::{
@@ -33,6 +33,7 @@ pub(crate) const DONT_RETRY: Entry = Entry {
     places: &[Place::Single, Place::Stage, Place::Proxy],
     presets: &utilization::PRESETS,
     samples: &utilization::SAMPLES,
+    roles: &[CompositionRole::Select],
     kind: EntryKind::Policy(|reader| {
         reader.make_unless(
             |params: &DontRetryParams| params.utilization.clashes(),

@@ -5,7 +5,7 @@ use crate::{Ctx, Gauge, Grant, Machine, Offer, Policy, Refusal, RetryHint, Seen,
 use super::attempts::Attempts;
 
 /// A mechanism that refuses a job or abstains.
-pub(super) trait Guard: Machine {
+pub trait Guard: Machine {
     /// The refusal of a job; `None`: the guard abstains.
     fn refusal(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Option<Refusal>;
 
@@ -17,7 +17,7 @@ pub(super) trait Guard: Machine {
 
 /// A sequence of guards: the first refusal decides, and later guards are not called.
 #[derive(Debug)]
-pub(super) struct Guarded {
+pub struct Guarded {
     guards: Vec<Box<dyn Guard>>,
     /// The source of advice on retrying, for refusals without any.
     attempts: Option<Attempts>,
@@ -25,12 +25,12 @@ pub(super) struct Guarded {
 
 impl Guarded {
     /// Creates the sequence. Without guards every job is admitted.
-    pub(super) fn new(guards: Vec<Box<dyn Guard>>) -> Self {
+    pub fn new(guards: Vec<Box<dyn Guard>>) -> Self {
         Self { guards, attempts: None }
     }
 
     /// Adds advice on retrying to refusals that have none.
-    pub(super) fn advising(self, attempts: Attempts) -> Self {
+    pub fn advising(self, attempts: Attempts) -> Self {
         Self { attempts: Some(attempts), ..self }
     }
 }

@@ -9,7 +9,8 @@ use std::{
 };
 
 use crate::{
-    Ctx, Effect, Gauge, Grant, Machine, Offer, PeerReport, Place, Reason, Refusal, Seen, Timestamp, entry::EntryKind,
+    Ctx, Effect, Gauge, Grant, Machine, Offer, PeerReport, Place, Reason, Refusal, Seen, Timestamp,
+    entry::{CompositionRole, EntryKind},
     estimate::Ewma,
 };
 
@@ -194,6 +195,7 @@ pub(crate) const QUOTA: crate::Entry = crate::Entry {
     places: &[Place::Single, Place::Stage, Place::Proxy],
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Select],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &QuotaParams, _| Box::new(Guarded::new(vec![Box::new(Quota::new(params))])))
     }),

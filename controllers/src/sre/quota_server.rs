@@ -128,6 +128,7 @@ pub(crate) const QUOTA_SERVER: Entry = Entry {
     places: &[Place::Single],
     presets: &[],
     samples: &[],
+    roles: &[],
     kind: EntryKind::Machine(|reader| {
         reader.make(|params: &QuotaServerParams, _| {
             Box::new(QuotaServer { params: params.clone(), wanted: BTreeMap::new(), ignored: 0, next: None })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     Ctx, Entry, Gauge, Grant, Machine, Offer, Place, Reason, Refusal, RetryHint, Seen,
-    entry::{EntryKind, count, flag, number, params},
+    entry::{CompositionRole, EntryKind, count, flag, number, params},
     estimate::WindowCounts,
 };
 
@@ -101,6 +101,7 @@ pub(crate) const RETRY_BUDGET: Entry = Entry {
     places: &[Place::Client, Place::Proxy],
     presets: &[],
     samples: &[],
+    roles: &[CompositionRole::Select],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &RetryBudgetParams, _| {
             Box::new(Guarded::new(vec![Box::new(RetryBudget::new(&params.rules, params.window))]))

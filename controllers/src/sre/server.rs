@@ -2,7 +2,7 @@
 
 use crate::{
     Entry, Place,
-    entry::{Declared, EntryKind, Flag, Problem, flag, params},
+    entry::{CompositionRole, EntryKind, Flag, ParamDeclaration, Problem, flag, params},
 };
 
 use super::{
@@ -13,8 +13,8 @@ use super::{
     utilization::{self, Utilization, UtilizationParams},
 };
 
-const fn switch(about: &'static str, source: &'static str) -> Declared<Flag> {
-    Declared { kind: flag(true), about, source }
+const fn switch(about: &'static str, source: &'static str) -> ParamDeclaration<Flag> {
+    ParamDeclaration { kind: flag(true), about, source }
 }
 
 params! {
@@ -56,5 +56,6 @@ pub(crate) const SRE: Entry = Entry {
     places: &[Place::Single, Place::Stage, Place::Proxy],
     presets: &utilization::PRESETS,
     samples: &utilization::SAMPLES,
+    roles: &[CompositionRole::Select],
     kind: EntryKind::Policy(|reader| reader.make_unless(clashes, |params, _| Box::new(policy(params)))),
 };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     Criticality, Ctx, Entry, Gauge, Machine, Offer, Outcome, Place, Reason, Refusal, Seen,
-    entry::{Choice, Declared, EntryKind, Given, Preset, choice, flag, number, params},
+    entry::{Choice, CompositionRole, EntryKind, Given, ParamDeclaration, Preset, choice, flag, number, params},
     estimate::WindowCounts,
 };
 
@@ -97,8 +97,8 @@ impl Guard for Throttle {
     }
 }
 
-const fn accepted(about: &'static str, source: &'static str) -> Declared<Choice<bool>> {
-    Declared { kind: choice(("accepted", true), &[("refused", false)]), about, source }
+const fn accepted(about: &'static str, source: &'static str) -> ParamDeclaration<Choice<bool>> {
+    ParamDeclaration { kind: choice(("accepted", true), &[("refused", false)]), about, source }
 }
 
 params! {
@@ -165,6 +165,7 @@ pub(crate) const THROTTLE: Entry = Entry {
     places: &[Place::Client, Place::Proxy],
     presets: &PRESETS,
     samples: &[],
+    roles: &[CompositionRole::Select],
     kind: EntryKind::Policy(|reader| {
         reader.make(|params: &ThrottleParams, _| {
             Box::new(Guarded::new(vec![Box::new(Throttle::new(&params.rules, params.window))]))

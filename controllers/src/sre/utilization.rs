@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::{
     Ctx, Entry, Gauge, LoadSample, Machine, Offer, Place, Reason, Refusal, Seen, Timestamp,
     entry::{
-        Declared, EntryKind, Given, Number, Preset, Problem, SampleKind, Sampling, count, flag, ms, number, params, s,
-        time,
+        CompositionRole, EntryKind, Given, Number, ParamDeclaration, Preset, Problem, SampleKind, Sampling, count,
+        flag, ms, number, params, s, time,
     },
 };
 
@@ -123,12 +123,12 @@ pub(super) const PRESETS: [Preset; 2] = [
 const DOUBLED: &str = "the lab's choice: twice that of the level below";
 const STEPS: &str = "the lab's choice: steps of 5 % below the full resource, where the signal ends";
 
-const fn load(about: &'static str, default: f64, source: &'static str) -> Declared<Number> {
-    Declared { kind: number(0.0..=1e6, default).in_unit("tasks a processor"), about, source }
+const fn load(about: &'static str, default: f64, source: &'static str) -> ParamDeclaration<Number> {
+    ParamDeclaration { kind: number(0.0..=1e6, default).in_unit("tasks a processor"), about, source }
 }
 
-const fn share(about: &'static str, default: f64) -> Declared<Number> {
-    Declared { kind: number(0.0..=1.0, default), about, source: STEPS }
+const fn share(about: &'static str, default: f64) -> ParamDeclaration<Number> {
+    ParamDeclaration { kind: number(0.0..=1.0, default), about, source: STEPS }
 }
 
 params! {
@@ -212,6 +212,7 @@ pub(crate) const UTILIZATION: Entry = Entry {
     places: &[Place::Single, Place::Stage, Place::Proxy],
     presets: &PRESETS,
     samples: &SAMPLES,
+    roles: &[CompositionRole::Select],
     kind: EntryKind::Policy(|reader| {
         reader.make_unless(UtilizationParams::clashes, |params, _| {
             Box::new(Guarded::new(vec![Box::new(Utilization::new(params))]))

@@ -143,7 +143,9 @@ pub type Transcript = Vec<String>;
 /// # Panics
 /// If an invariant does not hold.
 pub fn check(entry: &'static Entry, settings: &Settings, site: &Site, codes: &[u64]) -> Transcript {
-    let factory = entry.check(settings).unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
+    let factory = crate::Catalogue::built_in()
+        .check(entry, settings)
+        .unwrap_or_else(|problems| panic!("{}: {problems:?}", entry.name));
     if entry.is_policy() {
         let mut host = Host::new(entry, &factory, site);
         for code in codes {
@@ -324,11 +326,16 @@ impl<'a> Host<'a> {
         let limited = match self.entry.name {
             "concurrency" | "connections" => Some((in_flight, "max")),
             "queue-length" => Some((self.waiting.len(), "max")),
-            "aimd" | "vegas" | "gradient2" => Some((in_flight, "limit_max")),
             _ => None,
         };
         if let Some((jobs, limit)) = limited {
             assert!(jobs as f64 <= number(self.factory, limit), "{}: {jobs} over {limit}", self.entry.name);
+        }
+        // Of a composition: that of its limit, whose queue has a limit of its own.
+        for part in self.factory.parts().iter().filter(|part| !part.keeps_queue()) {
+            for limit in ["max", "limit_max"].into_iter().filter(|limit| part.setting(limit).is_some()) {
+                assert!(in_flight as f64 <= number(part, limit), "{}: {in_flight} over {limit}", self.entry.name);
+            }
         }
         self.seat.gauges(&mut |gauge, value| check_gauge(self.entry, self.factory, gauge, value));
     }
@@ -390,7 +397,10 @@ fn check_gauge(entry: &Entry, factory: &Factory, gauge: Gauge, value: f64) {
             let max = number(factory, "limit_max");
             assert!((1.0..=max).contains(&value), "{name}: limit {value} is not in 1 to {max}");
         }
-        "held" => assert!(value <= number(factory, "max"), "{name}: {value} are held"),
+        "held" => {
+            let queue = factory.parts().iter().find(|part| part.keeps_queue()).unwrap_or(factory);
+            assert!(value <= number(queue, "max"), "{name}: {value} are held");
+        }
         "admission_rate_per_s" => assert!(value > 0.0, "{name}: rate {value}"),
         _ => assert!(value >= 0.0, "{name}: {gauge:?} is {value}"),
     }
@@ -438,7 +448,7 @@ fn check_machine(entry: &'static Entry, factory: &Factory, site: &Site, codes: &
 #[must_use]
 pub fn every_build() -> Vec<(&'static Entry, Settings, Place)> {
     let mut all = Vec::new();
-    for entry in crate::Catalogue::entries() {
+    for entry in crate::Catalogue::built_in().entries() {
         let presets = entry.presets.iter().map(|preset| super::settings([("preset", preset.name.into())]));
         for settings in std::iter::once(Settings::new()).chain(presets) {
             for place in entry.places {

@@ -42,7 +42,7 @@ proptest! {
             ("signal_upstream", true.into()),
             ("timeout", "5ms".into()),
         ]);
-        let entry = Catalogue::find("seda").unwrap();
+        let entry = Catalogue::built_in().find("seda").unwrap();
         check(entry, &settings, &site(entry.places[0], TARGET), &codes);
     }
 
@@ -50,7 +50,7 @@ proptest! {
     fn invariants_hold_with_usage_reports(codes in prop::collection::vec(any::<u64>(), 0..600), customers in 0..4_u32) {
         let limits = Setting::Map((0..customers).map(|customer| (customer.to_string(), 0.01.into())).collect());
         for name in ["quota", "sre"] {
-            let entry = Catalogue::find(name).unwrap();
+            let entry = Catalogue::built_in().find(name).unwrap();
             let settings = [("report_usage", true.into()), ("report_every", "10ms".into()), ("limits", limits.clone())];
             check(entry, &super::settings(settings), &site(entry.places[0], TARGET), &codes);
         }
@@ -59,7 +59,7 @@ proptest! {
     #[test]
     fn limits_are_kept(max in 1..6_u32, codes in prop::collection::vec(any::<u64>(), 0..300)) {
         for name in ["concurrency", "connections", "queue-length", "codel", "folly", "lifo", "fail-at-scale"] {
-            let (entry, settings) = Catalogue::resolve(name, &settings([("max", max.into())])).unwrap();
+            let (entry, settings) = Catalogue::built_in().resolve(name, &settings([("max", max.into())])).unwrap();
             check(entry, &settings, &site(entry.places[0], TARGET), &codes);
         }
     }
@@ -79,7 +79,7 @@ proptest! {
                 "vegas" => settings.insert("probe_multiplier".to_owned(), probe_multiplier.into()),
                 _ => settings.insert("limit_min".to_owned(), 1_u32.into()),
             };
-            let entry = Catalogue::find(name).unwrap();
+            let entry = Catalogue::built_in().find(name).unwrap();
             check(entry, &settings, &site(entry.places[0], TARGET), &codes);
         }
     }
@@ -100,7 +100,7 @@ proptest! {
             ("alpha", 0.5.into()),
             ("beta", 0.2.into()),
         ]);
-        let entry = Catalogue::find("dagor").unwrap();
+        let entry = Catalogue::built_in().find("dagor").unwrap();
         check(entry, &settings, &site(entry.places[0], TARGET), &codes);
     }
 }

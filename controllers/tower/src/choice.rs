@@ -13,6 +13,7 @@ use crate::BuildError;
 #[derive(Debug, Clone)]
 pub struct PolicyChoice {
     of: Of,
+    among: &'static Catalogue,
     settings: Settings,
 }
 
@@ -26,13 +27,21 @@ impl PolicyChoice {
     /// A policy or preset by its name in the catalogue.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
-        Self { of: Of::Name(name.into()), settings: Settings::new() }
+        Self { of: Of::Name(name.into()), among: Catalogue::built_in(), settings: Settings::new() }
     }
 
     /// A policy by its entry, which need not be in the catalogue.
     #[must_use]
     pub fn entry(entry: &'static Entry) -> Self {
-        Self { of: Of::Entry(entry), settings: Settings::new() }
+        Self { of: Of::Entry(entry), among: Catalogue::built_in(), settings: Settings::new() }
+    }
+
+    /// Looks up names in this catalogue: of the policy, and of those that its settings name. Default:
+    /// [`Catalogue::built_in`].
+    #[must_use]
+    pub fn among(mut self, catalogue: &'static Catalogue) -> Self {
+        self.among = catalogue;
+        self
     }
 
     /// Sets a parameter.
@@ -53,9 +62,9 @@ impl PolicyChoice {
     pub(crate) fn check(&self) -> Result<(&'static Entry, Settings, Factory), BuildError> {
         let (entry, settings) = match &self.of {
             Of::Entry(entry) => (*entry, self.settings.clone()),
-            Of::Name(name) => Catalogue::resolve(name, &self.settings).map_err(|problem| BuildError::new([problem]))?,
+            Of::Name(name) => self.among.resolve(name, &self.settings).map_err(|problem| BuildError::new([problem]))?,
         };
-        let factory = entry.check(&settings).map_err(|problems| BuildError::of_policy(entry, problems))?;
+        let factory = self.among.check(entry, &settings).map_err(|problems| BuildError::of_policy(entry, problems))?;
         Ok((entry, settings, factory))
     }
 }
@@ -136,11 +145,25 @@ impl IntoSetting for Duration {
     }
 }
 
+impl IntoSetting for PolicyChoice {
+    /// The policy as a part of another: `{name: {settings}}`.
+    fn into_setting(self) -> Setting {
+        let name = match self.of {
+            Of::Name(name) => name,
+            Of::Entry(entry) => entry.name.to_owned(),
+        };
+        Setting::Map(Settings::from([(name, Setting::Map(self.settings))]))
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use controllers::catalogue::parse_time;
+    use std::sync::LazyLock;
+
+    use controllers::catalogue::{EntryKind, Source, parse_time};
 
     use super::*;
+    use crate::policies;
 
     #[test]
     fn a_duration_is_read_as_it_was_set() {
@@ -154,6 +177,43 @@ mod tests {
     #[test]
     fn a_plain_number_is_a_number() {
         assert_eq!((500.into_setting(), 0.5.into_setting()), (Setting::Number(500.0), Setting::Number(0.5)));
+    }
+
+    #[test]
+    fn a_composition_takes_builders_and_names_as_its_parts() {
+        let composed = policies::Compose::default().limit(policies::Gradient2::default().limit_max(500)).queue("codel");
+        let (entry, settings, factory) = PolicyChoice::from(composed).check().unwrap();
+        let limit = Settings::from([("limit_max".to_owned(), Setting::Number(500.0))]);
+        let limit = Settings::from([("gradient2".to_owned(), Setting::Map(limit))]);
+        assert_eq!((entry.name, &settings["limit"]), ("compose", &Setting::Map(limit)));
+        assert_eq!(factory.parts().len(), 2);
+        let wrong = policies::Compose::default().limit("codel");
+        assert!(PolicyChoice::from(wrong).check().unwrap_err().to_string().starts_with("compose.limit: "));
+    }
+
+    #[test]
+    fn names_are_looked_up_in_the_catalogue_that_was_given() {
+        static MINE: LazyLock<[Entry; 1]> = LazyLock::new(|| {
+            let like = Catalogue::built_in().find("gradient2").unwrap();
+            let EntryKind::Policy(make) = like.kind else { panic!("a policy") };
+            let Entry { about, caution, ref source, deviations, places, samples, roles, .. } = *like;
+            let source = Source { title: source.title, place: source.place };
+            [Entry {
+                name: "my-limit",
+                about,
+                caution,
+                source,
+                deviations,
+                places,
+                presets: &[],
+                samples,
+                roles,
+                kind: EntryKind::Policy(make),
+            }]
+        });
+        static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::with(&*MINE).unwrap());
+        assert!(PolicyChoice::named("my-limit").check().is_err());
+        assert_eq!(PolicyChoice::named("my-limit").among(&CATALOGUE).check().unwrap().0.name, "my-limit");
     }
 
     #[test]

@@ -145,7 +145,7 @@ impl Manifest {
     /// Whether connections that wait in the kernel are part of what this arm is about.
     pub fn kernel_backlog_declared(&self, label: &str) -> bool {
         let arm = self.experiment.arms.iter().find(|arm| arm.label == label);
-        arm.and_then(|arm| arm.policy.as_ref()).is_some_and(PolicySpec::works_at_accept)
+        arm.and_then(|arm| arm.policy.as_ref()).is_some_and(|policy| policy.works_at_accept(installed::catalogue()))
             || self.experiment.declares.contains(&Declared::KernelBacklog)
     }
 

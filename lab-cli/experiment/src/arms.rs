@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use analysis::summary::ORACLE;
 use controllers::{
-    Catalogue, Place as Seat,
+    Place as Seat,
     catalogue::{PolicySpec, Settings},
 };
+use installed::catalogue;
 use schemars::json_schema;
 
 use super::{
@@ -57,7 +58,7 @@ shapes! {
 /// the service.
 fn is_the_labs(entry: &Entry, policy: &str) -> bool {
     let key = entry.key.as_str();
-    let known = Catalogue::resolve(policy, &Settings::new());
+    let known = catalogue().resolve(policy, &Settings::new());
     let of_policy = known.is_ok_and(|(known, _)| known.params().iter().any(|param| param.name == key));
     names::<ArmKeys>().contains(&key)
         && (!of_policy || (key == "target" && matches!(entry.node.value, Value::Table(_))))
@@ -167,7 +168,7 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
         let param = bad.key.split('.').next().unwrap_or(&bad.key);
         let place = settings.and_then(|settings| place_of_key(settings, param)).unwrap_or(&node.place);
         let on_clients_alone =
-            Catalogue::find(&arm.policy.name).is_some_and(|entry| !entry.places.iter().any(|place| in_target(*place)));
+            catalogue().find(&arm.policy.name).is_some_and(|entry| !entry.places.iter().any(|place| in_target(*place)));
         let hint = match on_clients_alone {
             true => format!("it sits on the users' side: - none: {{as: {name}, client: {name}}}"),
             false => String::new(),
@@ -273,7 +274,7 @@ mod tests {
     #[test]
     fn no_parameter_that_is_a_table_has_a_name_of_the_labs() {
         let of_entry = |entry: &'static controllers::Entry| entry.params().into_iter().map(move |param| (entry, param));
-        let params = Catalogue::entries().iter().flat_map(of_entry);
+        let params = catalogue().entries().flat_map(of_entry);
         for (entry, param) in params.filter(|(_, param)| names::<ArmKeys>().contains(&param.name)) {
             let scalar = matches!(param.kind, ParamKind::Time | ParamKind::Count);
             assert!(scalar, "{}.{}", entry.name, param.name);

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::text::suggestion;
-use controllers::{Catalogue, Class, Criticality, Place, Settings, catalogue::PolicySpec};
+use controllers::{Class, Criticality, Place, Settings, catalogue::PolicySpec};
+use installed::catalogue;
 use workloads::plan::ClientScope;
 
 use super::{
@@ -39,13 +40,14 @@ pub fn client(node: &Node, path: &str, problems: &Problems) -> Option<ClientPoli
             return None;
         }
     }
-    let mut spec = PolicySpec { name: name.to_owned(), place: None, settings: own };
+    let on_clients = |name: &str| catalogue().find(name).is_some_and(|entry| entry.places.contains(&Place::Client));
+    let place = on_clients(name).then_some(Place::Client);
+    let mut spec = PolicySpec { name: name.to_owned(), place, settings: own };
     if !check(&mut spec, node, settings, &path, problems) {
         return None;
     }
-    let on_clients = |name: &str| Catalogue::find(name).is_some_and(|entry| entry.places.contains(&Place::Client));
     if !on_clients(&spec.name) {
-        let all = Catalogue::entries().iter().map(|entry| entry.name).filter(|name| on_clients(name));
+        let all = catalogue().entries().map(|entry| entry.name).filter(|name| on_clients(name));
         let hint = format!("these do: {}", all.collect::<Vec<_>>().join(", "));
         problems.add(&node.place, &path, "does not sit on the users' side", hint);
         return None;

@@ -1,6 +1,7 @@
 //! Arms that know what no policy can know.
 
-use controllers::{Catalogue, catalogue::ParamKind};
+use controllers::catalogue::ParamKind;
+use installed::catalogue;
 
 use super::{
     fields::{count_in, join},
@@ -69,7 +70,7 @@ pub(crate) fn best_static(
         }
         false
     });
-    let found = Catalogue::find(&policy);
+    let found = catalogue().find(&policy);
     let limits = |param: &controllers::catalogue::Param| param.name == LIMIT && param.kind == ParamKind::Count;
     if !found.is_some_and(|entry| entry.is_policy() && entry.params().iter().any(limits)) {
         let message = format!("{policy} has no limit to look for");

@@ -1,9 +1,10 @@
 //! Arms on a service of one's own: policies sit at the lab's proxy before it, or on the users' side.
 
 use controllers::{
-    Catalogue, Entry, Place as Seat,
+    Entry, Place as Seat,
     catalogue::{PolicySpec, Setting},
 };
+use installed::catalogue;
 use workloads::plan::ClientScope;
 
 use super::{
@@ -19,7 +20,7 @@ const WORDS: &str = "scope: proxy (the default), or scope: client";
 
 /// Puts a checked policy into its place. `node`, `settings`: the arm as written.
 pub fn seated(arm: &mut ArmPlan, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) {
-    let Some(entry) = Catalogue::find(&arm.policy.name) else { return };
+    let Some(entry) = catalogue().find(&arm.policy.name) else { return };
     let scope_path = join(path, "scope");
     let place = settings.and_then(|settings| place_of_key(settings, "scope")).unwrap_or(&node.place);
     if arm.own_target.take().is_some() {

@@ -1,10 +1,8 @@
 //! A policy as a file names it: checked against the catalogue, and as the target will take it.
 
 use analysis::{summary::ORACLE, text::suggestion};
-use controllers::{
-    Catalogue,
-    catalogue::{PolicySpec, Setting, Settings},
-};
+use controllers::catalogue::{PolicySpec, Setting, Settings};
+use installed::catalogue;
 use schemars::json_schema;
 use target_app::policies::{Resolved, Unfit};
 
@@ -82,7 +80,7 @@ pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) 
 /// Checks a policy with its settings against the catalogue. A preset's name that stands for its policy is written out:
 /// from here on there are policies by their own names, with settings.
 pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
-    let Ok((entry, written_out)) = Catalogue::resolve(&spec.name, &spec.settings) else {
+    let Ok((entry, written_out)) = catalogue().resolve(&spec.name, &spec.settings) else {
         let ours = [BEST_STATIC, ORACLE];
         let (message, hint) = if ours.contains(&spec.name.as_str()) {
             let message = format!("{} stands for an arm, not for a policy of a part of it", spec.name);
@@ -91,7 +89,7 @@ pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: 
                 "write - oracle, - best-static, or of one service of a tree - best-static: {service: NAME}".to_owned(),
             )
         } else {
-            let names: Vec<&str> = Catalogue::names().into_iter().chain(ours).collect();
+            let names: Vec<&str> = catalogue().names().into_iter().chain(ours).collect();
             let hint = format!("{} (see lab policies)", suggestion(&spec.name, &names));
             (format!("there is no policy called {:?}", spec.name), hint)
         };
@@ -118,7 +116,12 @@ pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: 
         problems.add(&node.place, path, message, format!("it can sit at: {}", places.join(", ")));
         return false;
     }
-    let Err(found) = entry.check(&spec.settings) else { return true };
+    // A composition checks its parts for the place.
+    let mut placed = spec.settings.clone();
+    if let Some(place) = spec.place {
+        placed.entry("scope".to_owned()).or_insert_with(|| Setting::Text(place.scope().to_owned()));
+    }
+    let Err(found) = catalogue().check(entry, &placed) else { return true };
     for bad in found {
         let first = bad.key.split('.').next().unwrap_or(&bad.key);
         let place = settings.and_then(|settings| place_of_key(settings, first)).unwrap_or(&node.place);

@@ -7,7 +7,8 @@ use std::{
 };
 
 use analysis::summary::Capacity;
-use controllers::{Catalogue, Class, Entry, Objective, Place, catalogue::PolicySpec, random::seed_for};
+use controllers::{Class, Objective, Place, catalogue::PolicySpec, random::seed_for};
+use installed::catalogue;
 use target_app::{
     mail::corpus,
     proxy::{HealthSpec, LimitSpec, LogLevel, ProxySpec, TimeoutSpec},
@@ -97,7 +98,9 @@ fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec
     let app = spec::App::Emulated(EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(1))));
     let policy = PolicySpec { place: Some(Place::Single), ..arm.policy.clone() };
     // Policies that keep a queue are told the room of these workers; all others decide before them.
-    let keeps_queue = Catalogue::find(&policy.name).is_some_and(Entry::keeps_queue);
+    let entry = catalogue().find(&policy.name);
+    let keeps_queue =
+        entry.and_then(|entry| catalogue().check(entry, &policy.settings).ok()).is_some_and(|made| made.keeps_queue());
     let workers = if keeps_queue { concurrency(experiment) } else { MOST_AT_ONCE };
     let stage = StageSpec { workers, batch: 1, ..StageSpec::default() };
     TargetSpec {
@@ -199,7 +202,7 @@ pub fn work(experiment: &Experiment, capacity: Option<&Capacity>) -> f64 {
 }
 
 fn backlog(experiment: &Experiment, arm: &ArmPlan) -> u32 {
-    let by_place = if arm.policy.works_at_accept() { SHORT_BACKLOG } else { LONG_BACKLOG };
+    let by_place = if arm.policy.works_at_accept(catalogue()) { SHORT_BACKLOG } else { LONG_BACKLOG };
     arm.backlog.or(arm.target(experiment).backlog).unwrap_or(by_place)
 }
 

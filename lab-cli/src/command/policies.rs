@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use analysis::text::suggestion;
 use controllers::{
-    Catalogue, Entry, Settings,
+    Entry, Settings,
     catalogue::{ParamRow, Preset},
 };
+use installed::catalogue;
 use serde::Serialize;
 
 use super::print_as;
@@ -17,7 +18,7 @@ use crate::{
 
 pub fn policies(args: &args::PoliciesArgs) -> CommandResult {
     let entries: Vec<(&Entry, Option<&Preset>)> = match &args.name {
-        None => Catalogue::entries().iter().map(|entry| (entry, None)).collect(),
+        None => catalogue().entries().map(|entry| (entry, None)).collect(),
         Some(name) => vec![find(name)?],
     };
     let shown: Vec<Shown> = entries.iter().map(|(entry, preset)| Shown::of(entry, *preset)).collect();
@@ -30,8 +31,8 @@ pub fn policies(args: &args::PoliciesArgs) -> CommandResult {
 /// The policy of that name, or that of a preset, with the preset.
 fn find(name: &str) -> Result<(&'static Entry, Option<&'static Preset>), Failure> {
     let unknown =
-        |_| Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &Catalogue::names())));
-    let (entry, settings) = Catalogue::resolve(name, &Settings::new()).map_err(unknown)?;
+        |_| Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &catalogue().names())));
+    let (entry, settings) = catalogue().resolve(name, &Settings::new()).map_err(unknown)?;
     Ok((entry, entry.preset(&settings).map_err(unknown)?))
 }
 
@@ -45,6 +46,8 @@ struct Shown {
     source: String,
     deviations: &'static [&'static str],
     scopes: Vec<&'static str>,
+    /// Keys of a composition that take it.
+    parts: Vec<&'static str>,
     presets: Vec<ShownPreset>,
     parameters: Vec<ParamRow>,
 }
@@ -72,6 +75,7 @@ impl Shown {
             source: format!("{}, {}", entry.source.title, entry.source.place),
             deviations: entry.deviations,
             scopes: entry.places.iter().map(|place| place.scope()).collect(),
+            parts: entry.roles.iter().map(|role| role.key()).collect(),
             presets: entry.presets.iter().map(preset).collect(),
             parameters: entry.rows(chosen),
         }
@@ -79,11 +83,11 @@ impl Shown {
 }
 
 fn list() -> String {
-    let entries = Catalogue::entries();
-    let width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+    let entries = catalogue().entries();
+    let width = entries.clone().map(|entry| entry.name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (title, deciding) in [("Policies (arms of an experiment)", true), ("Machines (target.machines)", false)] {
-        let of_kind: Vec<_> = entries.iter().filter(|entry| entry.is_policy() == deciding).collect();
+        let of_kind: Vec<_> = entries.clone().filter(|entry| entry.is_policy() == deciding).collect();
         if of_kind.is_empty() {
             continue;
         }
@@ -91,6 +95,12 @@ fn list() -> String {
         for entry in of_kind {
             let _ = writeln!(text, "  {:width$}  {}", entry.name, entry.about);
         }
+    }
+    let _ = writeln!(text, "Parts of a composition (compose: {{limit: …, select: …, queue: …}})");
+    for key in ["limit", "select", "queue"] {
+        let plays = |entry: &&Entry| entry.roles.iter().any(|role| role.key() == key);
+        let names: Vec<&str> = entries.clone().filter(plays).map(|entry| entry.name).collect();
+        let _ = writeln!(text, "  {key:width$}  {}", names.join(", "));
     }
     text.push_str("lab policies NAME shows parameters, source and cautions.\n");
     text
@@ -102,6 +112,9 @@ fn whole(entry: &Entry, chosen: Option<&Preset>) -> String {
     let _ = writeln!(text, "Source: {}, {}", entry.source.title, entry.source.place);
     let scopes: Vec<&str> = entry.places.iter().map(|place| place.scope()).collect();
     let _ = writeln!(text, "Scope:  {} (the first unless `scope` says otherwise)", scopes.join(", "));
+    for role in entry.roles {
+        let _ = writeln!(text, "Part:   {} of a composition: {}", role.key(), role.about());
+    }
     if !entry.caution.is_empty() {
         let _ = writeln!(text, "Mind:   {}", entry.caution);
     }

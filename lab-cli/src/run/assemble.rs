@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use analysis::summary::{Calls, Client, Joined, Server, ServiceTotals};
 use controllers::{
-    Catalogue,
     catalogue::{PolicySpec, Setting},
     site::CONTRADICTIONS,
 };
+use installed::catalogue;
 use serde_json::Value;
 use target_app::{
     calls::CallCounts,
@@ -90,7 +90,7 @@ pub fn parameters_of(arm: &experiment::plan::ArmPlan) -> BTreeMap<String, Value>
 /// Every parameter of a policy as it was in force: defaults, preset, settings.
 fn parameters(policy: &PolicySpec) -> BTreeMap<String, Value> {
     let mut all = BTreeMap::new();
-    if let Some(entry) = Catalogue::find(&policy.name) {
+    if let Some(entry) = catalogue().find(&policy.name) {
         let preset = entry.preset(&policy.settings).ok().flatten();
         all.extend(entry.rows(preset).into_iter().map(|row| (row.name.to_owned(), as_json(&row.default))));
         if let Ok(place) = entry.place(&policy.settings) {

@@ -401,7 +401,8 @@ impl Run<'_> {
             objective: experiment.objective,
             closed: any_closed && !declared(Declared::ClosedOverload),
             flat_out: false,
-            kernel_backlog_declared: arm.policy.works_at_accept() || declared(Declared::KernelBacklog),
+            kernel_backlog_declared: arm.policy.works_at_accept(installed::catalogue())
+                || declared(Declared::KernelBacklog),
             own_target: !arm.direct,
             foreign_service: matches!(experiment.target.app, AppPlan::Own(_)),
             headroom: self.headroom,

@@ -3,10 +3,11 @@
 
 use analysis::live::{Touch, value_in_words};
 use controllers::{
-    Catalogue, Entry, Place, Settings,
+    Entry, Place, Settings,
     catalogue::{PolicySpec, Setting},
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+use installed::catalogue;
 use workloads::UserCommand;
 
 use super::app::Line;
@@ -107,7 +108,7 @@ impl Form {
         let first = self.fields.first().map_or("", |field| field.line.text.trim());
         match self.change {
             Change::Policy => {
-                Catalogue::resolve(first, &Settings::new()).map_or(String::new(), |(entry, _)| entry.about.to_owned())
+                catalogue().resolve(first, &Settings::new()).map_or(String::new(), |(entry, _)| entry.about.to_owned())
             }
             Change::Parameter => self.row(first).map_or_else(
                 || format!("{} has no parameters", self.policy.name),
@@ -179,7 +180,7 @@ impl Form {
 
     fn row(&self, name: &str) -> Option<controllers::catalogue::ParamRow> {
         let entry = entry_of(&self.policy)?;
-        let (_, settings) = Catalogue::resolve(&self.policy.name, &self.policy.settings).ok()?;
+        let (_, settings) = catalogue().resolve(&self.policy.name, &self.policy.settings).ok()?;
         let preset = entry.preset(&settings).ok().flatten();
         entry.rows(preset).into_iter().find(|row| row.name == name)
     }
@@ -242,20 +243,22 @@ fn policies() -> impl Iterator<Item = &'static Entry> {
         entry.is_policy()
             && entry.places.iter().any(|place| matches!(place, Place::Accept | Place::Single | Place::Stage))
     };
-    Catalogue::entries().iter().filter(in_target)
+    catalogue().entries().filter(in_target)
 }
 
 fn entry_of(policy: &PolicySpec) -> Option<&'static Entry> {
-    Catalogue::resolve(&policy.name, &policy.settings).ok().map(|(entry, _)| entry)
+    catalogue().resolve(&policy.name, &policy.settings).ok().map(|(entry, _)| entry)
 }
 
 /// As the catalogue has it. The target checks again what depends on its stages.
 fn checked(name: &str, settings: Settings) -> Result<Touch, String> {
-    let (entry, resolved) = Catalogue::resolve(name, &settings).map_err(|problem| problem.to_string())?;
+    let (entry, resolved) = catalogue().resolve(name, &settings).map_err(|problem| problem.to_string())?;
     if !policies().any(|known| known.name == entry.name) {
         return Err(format!("{name} does not sit in a service: up and down show those that do"));
     }
-    entry.check(&resolved).map_err(|problems| problems.first().map_or_else(String::new, ToString::to_string))?;
+    catalogue()
+        .check(entry, &resolved)
+        .map_err(|problems| problems.first().map_or_else(String::new, ToString::to_string))?;
     Ok(Touch::Policy { name: name.to_owned(), settings })
 }
 

@@ -9,7 +9,8 @@ mod virtual_time;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Catalogue, Criticality, Place, SiteId, Timestamp, site::StageGauges};
+use controllers::{Criticality, Place, SiteId, Timestamp, site::StageGauges};
+use installed::catalogue;
 use proptest::prelude::*;
 
 use crate::spec::{App, EmulatedSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec};
@@ -135,7 +136,7 @@ fn seats() -> Vec<(&'static str, Place)> {
         let inside = |place: &&Place| matches!(place, Place::Single | Place::Stage);
         entry.places.iter().filter(inside).map(|place| (entry.name, *place))
     };
-    Catalogue::entries().iter().filter(|entry| entry.is_policy()).flat_map(places).collect()
+    catalogue().entries().filter(|entry| entry.is_policy()).flat_map(places).collect()
 }
 
 fn answers() -> impl Strategy<Value = OnRefuse> {

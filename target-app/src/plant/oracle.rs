@@ -14,11 +14,12 @@ use std::{
 };
 
 use controllers::{
-    Catalogue, Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Settings,
-    Timestamp, Verdict,
+    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Settings, Timestamp,
+    Verdict,
     catalogue::{EntryKind, Source},
     site::InstalledPolicy,
 };
+use installed::catalogue;
 
 /// The share of the objective that is used for planning.
 const PLANNED: f64 = 0.9;
@@ -50,10 +51,11 @@ static ENTRY: Entry = Entry {
     places: &[Place::Single],
     presets: &[],
     samples: &[],
+    roles: &[],
     // Without foresight no decision is possible; the plant installs its own instance.
     kind: EntryKind::Policy(|reader| {
         reader.make(|(): &(), site| {
-            let none = Catalogue::find("none").and_then(|none| none.check(&Settings::new()).ok()?.policy(site));
+            let none = catalogue().find("none").and_then(|none| none.check(&Settings::new()).ok()?.policy(site));
             none.unwrap_or_else(|| unreachable!("the catalogue has the policy none"))
         })
     }),

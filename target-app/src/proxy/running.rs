@@ -8,7 +8,8 @@ use std::{
     },
 };
 
-use controllers::{Catalogue, PeerReport, Seen};
+use controllers::{PeerReport, Seen};
+use installed::catalogue;
 use tokio::sync::Notify;
 
 use super::{
@@ -136,7 +137,7 @@ impl Controlled for RunningProxy {
     fn policies(&self) -> Policies {
         let gauges = self.proxy.admission.gate.gauges();
         let sites = [(gauges.name, gauges.policy_name)].into();
-        Policies { sites, names: Catalogue::names().into_iter().map(str::to_owned).collect() }
+        Policies { sites, names: catalogue().names().into_iter().map(str::to_owned).collect() }
     }
 
     fn events(&self) -> &Events {

@@ -1,6 +1,7 @@
 //! Refusals: what the stage upstream does with them, at dispatch, at a stage and at accept, and that switching policies
 //! loses nothing.
 
+use installed::catalogue;
 use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
@@ -12,7 +13,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use controllers::Catalogue;
 use target_app::{
     control::wire::SetPolicy,
     spec::{EdgeSpec, OnRefuse, PolicySpec, StageSpec, TargetSpec},
@@ -173,7 +173,7 @@ fn policies_are_switched_under_load_and_no_request_is_lost() {
         }
         let mut switched = 0;
         for _ in 0..2 {
-            for entry in Catalogue::entries().iter().filter(|entry| entry.is_policy()) {
+            for entry in catalogue().entries().filter(|entry| entry.is_policy()) {
                 let here = [controllers::Place::Accept, controllers::Place::Single, controllers::Place::Stage];
                 for place in entry.places.iter().copied().filter(|place| here.contains(place)) {
                     let policy = PolicySpec { place: Some(place), ..policy(entry.name, &[]) };

@@ -1,8 +1,9 @@
 pub use controllers::site::ClientScope;
 use controllers::{
-    Catalogue, Entry, Objective, Place, Settings,
-    catalogue::{Factory, Problem},
+    Entry, Objective, Place, Settings,
+    catalogue::{Factory, Problem, Setting},
 };
+use installed::catalogue;
 use serde::{Deserialize, Serialize};
 
 /// A client-side policy, which decides before anything is sent.
@@ -27,7 +28,7 @@ impl ClientSpec {
     /// All problems at once: an unknown name, invalid settings, a policy that has no place on the client's side, a
     /// group without members.
     pub fn resolve(&self) -> Result<(&'static Entry, Factory), Vec<Problem>> {
-        let (entry, settings) = Catalogue::resolve(&self.policy, &self.settings).map_err(|problem| vec![problem])?;
+        let (entry, settings) = catalogue().resolve(&self.policy, &self.settings).map_err(|problem| vec![problem])?;
         let mut problems = Vec::new();
         let problem = |key: &str, message: String| Problem { key: key.to_owned(), message };
         if !entry.is_policy() || !entry.places.contains(&Place::Client) {
@@ -36,7 +37,12 @@ impl ClientSpec {
         if self.scope == ClientScope::Group(0) {
             problems.push(problem("scope", "a group has at least one user".to_owned()));
         }
-        match entry.check(&settings) {
+        // A composition checks its parts for the place.
+        let mut at_client = settings;
+        if entry.places.contains(&Place::Client) {
+            at_client.entry("scope".to_owned()).or_insert_with(|| Setting::Text(Place::Client.scope().to_owned()));
+        }
+        match catalogue().check(entry, &at_client) {
             Ok(factory) if problems.is_empty() => Ok((entry, factory)),
             Ok(_) => Err(problems),
             Err(more) => {

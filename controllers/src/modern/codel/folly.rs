@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::{Gauge, JobId, Timestamp, modern::discipline::Head};
 
+/// The law of folly's executors: see the module's source, `Codel.cpp`.
 #[derive(Debug)]
-pub(super) struct Folly {
+pub struct FollyCodel {
     target: Duration,
     interval: Duration,
     shortest: Duration,
@@ -16,8 +17,10 @@ pub(super) struct Folly {
     overloaded: bool,
 }
 
-impl Folly {
-    pub(super) fn new(target: Duration, interval: Duration) -> Self {
+impl FollyCodel {
+    /// A queue without overload. `target`: the longest wait that is no overload; `interval`: how often that is judged.
+    #[must_use]
+    pub fn new(target: Duration, interval: Duration) -> Self {
         Self {
             target,
             interval,
@@ -29,7 +32,7 @@ impl Folly {
     }
 
     /// Selects the job to release; refuses others.
-    pub(super) fn next(
+    pub fn next(
         &mut self,
         now: Timestamp,
         pop: &mut impl FnMut() -> Option<Head>,
@@ -65,7 +68,8 @@ impl Folly {
         self.overloaded && waited > self.slough()
     }
 
-    pub(super) fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+    /// Visits the state of the law.
+    pub fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
         visit(Gauge::of("overloaded"), f64::from(u8::from(self.overloaded)));
         let load = self.shortest.as_secs_f64() / self.slough().as_secs_f64();
         visit(Gauge::of("load_percent"), (load * 100.0).min(100.0));
@@ -77,13 +81,13 @@ mod tests {
     use super::*;
 
     /// True if a job is refused whose turn comes at this time after this wait, in ms. Target 5 ms, slough 10 ms.
-    fn over(law: &mut Folly, at: u64, waited: u64) -> bool {
+    fn over(law: &mut FollyCodel, at: u64, waited: u64) -> bool {
         law.is_over(Timestamp::from_millis(at), Duration::from_millis(waited))
     }
 
     #[test]
     fn the_slough_under_overload() {
-        let mut law = Folly::new(Duration::from_millis(5), Duration::from_millis(100));
+        let mut law = FollyCodel::new(Duration::from_millis(5), Duration::from_millis(100));
         assert!(!over(&mut law, 20, 20), "the first is the shortest of its interval");
         assert!(!over(&mut law, 21, 11), "20 ms > 5 ms: overloaded until 121 ms, but this is the first in there");
         assert!(over(&mut law, 30, 11), "over twice the target");
@@ -99,8 +103,8 @@ mod tests {
 
     #[test]
     fn load_is_the_shortest_wait_in_the_slough() {
-        let mut law = Folly::new(Duration::from_millis(5), Duration::from_millis(100));
-        let load = |law: &Folly| {
+        let mut law = FollyCodel::new(Duration::from_millis(5), Duration::from_millis(100));
+        let load = |law: &FollyCodel| {
             let mut load = None;
             law.gauges(&mut |gauge, value| {
                 if gauge == Gauge::of("load_percent") {

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use crate::{Gauge, JobId, Timestamp, modern::discipline::Head};
 
+/// The law of the Linux kernel (`codel_impl.h`).
 #[derive(Debug)]
-pub(super) struct Linux {
+pub struct LinuxCodel {
     target: Duration,
     interval: Duration,
     /// The time at which the queue counts as standing, unless a wait is below the target before.
@@ -22,8 +23,11 @@ pub(super) struct Linux {
 /// Dropping that starts within this number of intervals after the previous one continues its count.
 const SHORTLY: u32 = 16;
 
-impl Linux {
-    pub(super) fn new(target: Duration, interval: Duration) -> Self {
+impl LinuxCodel {
+    /// A queue that does not stand. `target`: the longest wait that is no standing queue; `interval`: how long every wait must be
+    /// over it until the first job is refused.
+    #[must_use]
+    pub fn new(target: Duration, interval: Duration) -> Self {
         Self {
             target,
             interval,
@@ -36,7 +40,7 @@ impl Linux {
     }
 
     /// Selects the job to release; refuses others.
-    pub(super) fn next(
+    pub fn next(
         &mut self,
         now: Timestamp,
         pop: &mut impl FnMut() -> Option<Head>,
@@ -106,7 +110,8 @@ impl Linux {
         self.interval.div_f64((self.count as f64).sqrt())
     }
 
-    pub(super) fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+    /// Visits the state of the law.
+    pub fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
         visit(Gauge::of("dropping"), f64::from(u8::from(self.dropping)));
         visit(Gauge::of("drop_count"), self.count as f64);
     }
@@ -118,7 +123,7 @@ mod tests {
 
     /// A queue whose jobs all came at one time, with so many of them in it.
     struct Bench {
-        law: Linux,
+        law: LinuxCodel,
         arrived: u64,
         waiting: u32,
     }
@@ -126,7 +131,7 @@ mod tests {
     impl Bench {
         /// Target 5 ms, interval 100 ms; all came at 0.
         fn new(waiting: u32) -> Self {
-            let law = Linux::new(Duration::from_millis(5), Duration::from_millis(100));
+            let law = LinuxCodel::new(Duration::from_millis(5), Duration::from_millis(100));
             Self { law, arrived: 0, waiting }
         }
 

@@ -2,7 +2,7 @@
 
 /// Levels below the cursor are admitted. Level 0 is the most important.
 #[derive(Debug)]
-pub(super) struct LevelCursor {
+pub struct LevelCursor {
     /// Arrivals of this window by level.
     arrivals: Vec<u32>,
     offered: u64,
@@ -14,12 +14,12 @@ pub(super) struct LevelCursor {
 
 impl LevelCursor {
     /// Admits all levels. `levels`: at least 1.
-    pub(super) fn new(levels: u32, alpha: f64, beta: f64) -> Self {
+    pub fn new(levels: u32, alpha: f64, beta: f64) -> Self {
         Self { arrivals: vec![0; levels as usize], offered: 0, admitted: 0, cursor: levels, alpha, beta }
     }
 
     /// Counts an arrival. True: its level is admitted.
-    pub(super) fn admits(&mut self, level: u32) -> bool {
+    pub fn admits(&mut self, level: u32) -> bool {
         let count = &mut self.arrivals[level as usize];
         *count = count.saturating_add(1);
         self.offered += 1;
@@ -30,7 +30,7 @@ impl LevelCursor {
 
     /// Moves the cursor so that of the window's arrivals a share less, or a share more, would have been admitted;
     /// starts the next window.
-    pub(super) fn close(&mut self, overloaded: bool) {
+    pub fn close(&mut self, overloaded: bool) {
         let mut admitted = self.admitted as f64;
         if overloaded {
             let wanted = (1.0 - self.alpha) * admitted;
@@ -49,19 +49,19 @@ impl LevelCursor {
     }
 
     /// Starts the next window with the same cursor.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.arrivals.fill(0);
         self.offered = 0;
         self.admitted = 0;
     }
 
     /// Arrivals in this window.
-    pub(super) fn offered(&self) -> u64 {
+    pub fn offered(&self) -> u64 {
         self.offered
     }
 
     /// The first refused level; the number of levels if none is refused.
-    pub(super) fn cursor(&self) -> u32 {
+    pub fn cursor(&self) -> u32 {
         self.cursor
     }
 }

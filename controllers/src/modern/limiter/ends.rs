@@ -2,12 +2,12 @@
 
 use crate::{
     Outcome, Place,
-    entry::{Choice, Declared, choice, params},
+    entry::{Choice, ParamDeclaration, choice, params},
 };
 
 /// The class of an end (Limiter.Listener).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::modern) enum Counted {
+pub enum Counted {
     /// A sample.
     Success,
     /// A sample of a job that failed because of load.
@@ -20,7 +20,7 @@ use Counted::{Dropped, Ignored, Success};
 
 /// The class of each outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::modern) struct Ends {
+pub struct Ends {
     failures: Counted,
     timeouts: Counted,
     refusals: Counted,
@@ -44,7 +44,7 @@ const SERVLET: Ends =
 
 impl Ends {
     /// The classes of the adapter for this place, with the parameters' exceptions.
-    pub(in crate::modern) fn new(params: &EndsParams, place: Place) -> Self {
+    pub fn new(params: &EndsParams, place: Place) -> Self {
         let adapter = match (params.adapter, place) {
             (Adapter::Servlet, _) => SERVLET,
             (Adapter::Grpc, Place::Client | Place::Proxy) => GRPC_CLIENT,
@@ -60,7 +60,7 @@ impl Ends {
     }
 
     /// The class of this outcome.
-    pub(super) fn count(&self, outcome: Outcome) -> Counted {
+    pub fn count(&self, outcome: Outcome) -> Counted {
         match outcome {
             Outcome::Served => Success,
             Outcome::Failed => self.failures,
@@ -75,7 +75,7 @@ impl Ends {
 
 /// The source of the classes.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::modern) enum Adapter {
+pub enum Adapter {
     /// The gRPC adapter, server or client by place.
     Grpc,
     /// The servlet filter.
@@ -85,14 +85,14 @@ pub(in crate::modern) enum Adapter {
 const ADAPTERS: &str = "ConcurrencyLimitServerInterceptor.java at a server, ConcurrencyLimitClientInterceptor.java at a client; ConcurrencyLimitServletFilter.java";
 
 /// The class of one outcome; `None`: the adapter's. `source` lists the adapters' classes.
-const fn end(about: &'static str, source: &'static str) -> Declared<Choice<Option<Counted>>> {
+const fn end(about: &'static str, source: &'static str) -> ParamDeclaration<Choice<Option<Counted>>> {
     let words = &[("success", Some(Success)), ("ignored", Some(Ignored)), ("dropped", Some(Dropped))];
-    Declared { kind: choice(("by-adapter", None), words), about, source }
+    ParamDeclaration { kind: choice(("by-adapter", None), words), about, source }
 }
 
 params! {
     /// The adapter, and exceptions from it.
-    pub(in crate::modern) struct EndsParams {
+    pub struct EndsParams {
         adapter: Adapter = choice(("grpc", Adapter::Grpc), &[("servlet", Adapter::Servlet)]),
             "whose rules say how ends count: those of the gRPC adapters (server or client, by place) or of the servlet filter",
             ADAPTERS;

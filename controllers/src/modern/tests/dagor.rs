@@ -250,7 +250,7 @@ fn replies_tell_the_level_and_a_caller_refuses_what_would_be_refused() {
 
 /// A sender's seat, in an hour of its own.
 fn sender(hour: u64) -> Seat {
-    let (entry, settings) = Catalogue::resolve("dagor", &Settings::new()).unwrap();
+    let (entry, settings) = Catalogue::built_in().resolve("dagor", &Settings::new()).unwrap();
     let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
     let site = Site { id: SiteId(9), name: "client".to_owned(), place: Place::Client, objective };
     let policy = entry.check(&settings).unwrap().policy(&site).unwrap();

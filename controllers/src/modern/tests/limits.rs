@@ -74,7 +74,7 @@ fn a_sample_says_how_many_were_in_flight_when_its_job_came() {
 fn limit_after(place: Place, outcome: Outcome, more: &[(&'static str, &'static str)]) -> u32 {
     let ten = [("limit_initial", 10_u32.into()), ("limit_min", 1_u32.into())];
     let ten = settings(ten.into_iter().chain(more.iter().map(|(key, word)| (*key, (*word).into()))));
-    let entry = Catalogue::find("aimd").unwrap();
+    let entry = Catalogue::built_in().find("aimd").unwrap();
     let policy = entry.check(&ten).unwrap().policy(&site(place, Duration::from_secs(1))).unwrap();
     let mut seat = Seat::new(SiteId(1), policy, 1, Box::new(()));
     let mut last = Grant::default();
@@ -156,7 +156,7 @@ fn gradient2_looks_at_windows_of_ten_unless_told_not_to() {
 fn a_first_limit_outside_the_bounds_is_explained() {
     let said = |name, pairs: [(&'static str, u32); 1]| {
         let settings = settings(pairs.map(|(key, value)| (key, value.into())));
-        Catalogue::find(name).unwrap().check(&settings).unwrap_err()[0].to_string()
+        Catalogue::built_in().find(name).unwrap().check(&settings).unwrap_err()[0].to_string()
     };
     assert_eq!(
         said("aimd", [("limit_initial", 10)]),

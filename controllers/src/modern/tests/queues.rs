@@ -162,11 +162,11 @@ fn a_full_queue_refuses_at_once_and_a_live_switch_keeps_those_who_wait() {
 #[test]
 fn times_that_contradict_each_other_are_named() {
     let said = |name, key: &'static str, time: &'static str| {
-        let problems = Catalogue::find(name).unwrap().check(&settings([(key, time.into())])).unwrap_err();
+        let problems = Catalogue::built_in().find(name).unwrap().check(&settings([(key, time.into())])).unwrap_err();
         problems[0].to_string()
     };
     assert_eq!(said("codel", "target", "100ms"), "interval: must be longer than target, or every wait stands");
-    let ten = Catalogue::find("lifo").unwrap().check(&settings([("turn_at", 10_u32.into())])).unwrap_err();
+    let ten = Catalogue::built_in().find("lifo").unwrap().check(&settings([("turn_at", 10_u32.into())])).unwrap_err();
     assert_eq!(ten[0].to_string(), "turn_at: needs adaptive: true; without it the newest are first at any length");
     assert_eq!(
         said("lifo", "timeout", "500ms"),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::entry::{Declared, Number, Table, customer_numbers, flag, ms, number, params, s, time};
+use crate::entry::{Number, ParamDeclaration, ParamTable, customer_numbers, flag, ms, number, params, s, time};
 
 /// The largest limit, CPU seconds per second: more than a datacenter has.
 pub(crate) const MOST_CPUS: f64 = 1e6;
@@ -10,7 +10,7 @@ pub(crate) const MOST_CPUS: f64 = 1e6;
 pub(crate) const UNIT: &str = "CPU s/s";
 
 /// Limits by customer.
-pub(crate) const LIMITS: Declared<Table<u32, Number>> = Declared {
+pub(crate) const LIMITS: ParamDeclaration<ParamTable<u32, Number>> = ParamDeclaration {
     kind: customer_numbers(0.0..=MOST_CPUS, UNIT),
     about: "limits by customer number, CPU seconds a second; they may add up to more than there is",
     source: "chapter 21, Per-Customer Limits: negotiated usage",

@@ -286,7 +286,7 @@ fn all_of_it_asks_quotas_first_and_advises_on_every_refusal() {
 #[test]
 fn limits_by_customer_are_checked() {
     let given = [("limits", Setting::Map(settings([("gold", 1.0.into()), ("1", "2ms".into()), ("2", (-1.0).into())])))];
-    let problems = Catalogue::find("quota").unwrap().check(&settings(given)).unwrap_err();
+    let problems = Catalogue::built_in().find("quota").unwrap().check(&settings(given)).unwrap_err();
     assert_eq!(
         problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [

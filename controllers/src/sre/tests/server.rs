@@ -91,7 +91,7 @@ fn signals_are_looked_at_only_if_switched_on() {
 #[test]
 fn thresholds_that_fall_and_signals_that_are_all_off_are_problems() {
     let said = |given: [(&str, Setting); 2]| {
-        let problems = Catalogue::find("utilization").unwrap().check(&settings(given)).unwrap_err();
+        let problems = Catalogue::built_in().find("utilization").unwrap().check(&settings(given)).unwrap_err();
         problems.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(

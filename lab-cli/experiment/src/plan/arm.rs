@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use analysis::summary::ORACLE;
-use controllers::{Catalogue, catalogue::PolicySpec};
+use controllers::catalogue::PolicySpec;
+use installed::catalogue;
 use serde::{Deserialize, Serialize};
 
 use super::{CallChanges, ClientPolicy, Experiment, Hindsight, TargetPlan};
@@ -80,7 +81,7 @@ impl ArmPlan {
 /// The percentile that a policy holds against its target, if it does: a parameter of all but the M/M/1 model, which is
 /// written for the 90th.
 pub(super) fn steers_by(policy: &PolicySpec) -> Option<f64> {
-    let factory = Catalogue::find(&policy.name)?.check(&policy.settings).ok()?;
+    let factory = catalogue().check(catalogue().find(&policy.name)?, &policy.settings).ok()?;
     match policy.name.as_str() {
         "mm1" => Some(90.0),
         _ => factory.setting("percentile")?.number(),

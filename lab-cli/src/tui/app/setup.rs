@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use analysis::{live::value_in_words, summary::ORACLE};
-use controllers::{Catalogue, Entry, Place, Settings, catalogue::ParamRow};
+use controllers::{Entry, Place, Settings, catalogue::ParamRow};
 use experiment::{Changes, Experiment, arms::keys_of_arms, hindsight::BEST_STATIC, plan::AppPlan, read};
+use installed::catalogue;
 
 use super::{Line, RunOrder, cursor::moved, line::Ended};
 use crate::tui::keymap::Action;
@@ -71,14 +72,14 @@ impl Setup {
             .map(|(n, arm)| Candidate {
                 label: arm.label.clone(),
                 in_file: Some((n, keys.get(n).cloned().unwrap_or_else(|| arm.policy.name.clone()))),
-                entry: Catalogue::find(&arm.policy.name).filter(|_| arm.hindsight.is_none()),
+                entry: catalogue().find(&arm.policy.name).filter(|_| arm.hindsight.is_none()),
                 settings: arm.policy.settings.clone(),
                 edits: BTreeMap::new(),
                 on: true,
             })
             .collect();
         let known = |name: &str| experiment.arms.iter().any(|arm| arm.label == name);
-        let others = Catalogue::entries().iter().filter(|entry| !known(entry.name) && fits(entry, experiment));
+        let others = catalogue().entries().filter(|entry| !known(entry.name) && fits(entry, experiment));
         candidates.extend(others.map(|entry| Candidate::beside_the_file(entry.name, Some(entry))));
         if !matches!(experiment.target.app, AppPlan::Tree(_)) {
             let bounds = [BEST_STATIC, ORACLE].into_iter().filter(|name| !known(name));

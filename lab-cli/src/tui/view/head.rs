@@ -4,7 +4,7 @@ use analysis::{
     live::{Shape, value_in_words},
     text::{rate, scrubbed},
 };
-use controllers::Catalogue;
+use installed::catalogue;
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -76,7 +76,7 @@ fn switched(running: &Running) -> String {
     let mut set: Vec<String> =
         policy.settings.iter().map(|(name, value)| format!("{name} {}", value_in_words(value))).collect();
     if set.is_empty() {
-        let rows = Catalogue::resolve(&policy.name, &policy.settings).map(|(entry, _)| entry.rows(None));
+        let rows = catalogue().resolve(&policy.name, &policy.settings).map(|(entry, _)| entry.rows(None));
         let first = rows.into_iter().flatten().next();
         set.extend(first.map(|row| format!("{} {}", row.name, row.default)));
     }

@@ -1,0 +1,60 @@
+//! Policies that work together at one site: a limit on the number of jobs inside, a selector of who is refused, and a
+//! queue discipline that selects who is next.
+//!
+//! # Who is asked, and who is told
+//!
+//! The parts stand in the order *select*, *queue*, *limit*, as policies do that are installed one behind the other:
+//!
+//! 1. *select* sees every offer. What it refuses is refused.
+//! 2. *queue* holds what select lets pass, or refuses it. Without a queue the limit decides at once.
+//! 3. *limit* is asked for each free worker, before the queue says who is next; without an answer of yes the queue keeps
+//!    its jobs. To the limit a job begins when it is let in: the wait in the queue is not part of its time.
+//!
+//! Facts go to all parts in the order select, limit, queue, and so do wake-ups; effects follow in the order of the facts.
+//! A part learns of the decisions of those behind it as a policy learns of them that is installed before others: a job
+//! that select let pass and that is refused behind it ends for select at once, as [`Outcome::Overloaded`], without cost;
+//! one that leaves the queue by itself ends as [`Outcome::Abandoned`]. Load samples go to the parts whose entries request
+//! them.
+//!
+//! [`Outcome::Overloaded`]: crate::Outcome::Overloaded
+//! [`Outcome::Abandoned`]: crate::Outcome::Abandoned
+
+mod policy;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    Entry, Place, Site,
+    entry::{EntryKind, Source},
+};
+
+use policy::{Composed, Part};
+use read::NAME;
+
+pub(crate) const COMPOSE: Entry = Entry {
+    name: NAME,
+    about: "policies that work together: a limit of the jobs inside, a selector of who is refused, a queue of who is next",
+    caution: "each part learns from what the others let pass; without parts every job is admitted",
+    source: Source {
+        title: "The lab's own; the roles are those of DAGOR's priorities, of an adaptive limit and of CoDel's queue",
+        place: "docs/policies.md",
+    },
+    deviations: &[
+        "A part behaves as in its own entry; to a limit behind a queue a job begins when it is let in, not when it is offered.",
+    ],
+    places: &[Place::Stage, Place::Single, Place::Client, Place::Proxy],
+    presets: &[],
+    samples: &[],
+    roles: &[],
+    kind: EntryKind::Policy(|reader| {
+        let parts = read::parts(reader);
+        std::sync::Arc::new(move |site: &Site| {
+            let [limit, select, queue] = [&parts.limit, &parts.select, &parts.queue].map(|part| {
+                let part = part.as_ref()?;
+                Some(Part::new(part.factory.policy(site)?, part.entry.samples))
+            });
+            Box::new(Composed::new(limit, select, queue))
+        })
+    }),
+};

@@ -1,0 +1,150 @@
+//! `lab new-policy`: a crate with a policy, and with the whole program round it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::print;
+use crate::{
+    args,
+    exit::{CommandResult, Failure},
+};
+use installed::catalogue;
+
+/// The files of the crate, with `@name@` and its like where the crate's own words go.
+const FILES: [(&str, &str); 4] = [
+    ("Cargo.toml", include_str!("new_policy/Cargo.toml.txt")),
+    ("src/main.rs", include_str!("new_policy/main.rs.txt")),
+    ("src/lib.rs", include_str!("new_policy/lib.rs.txt")),
+    ("tests/model.rs", include_str!("new_policy/model.rs.txt")),
+];
+
+const IGNORED: &str = "/target\n/runs\n";
+
+/// Files of the workspace that the crate begins with: the same versions of all dependencies, and a policy that reads no
+/// clock.
+const COPIED: [(&str, &str); 2] = [("Cargo.lock", "Cargo.lock"), ("controllers/clippy.toml", "clippy.toml")];
+
+pub(super) fn new_policy(args: &args::NewPolicyArgs) -> CommandResult {
+    let name = &args.name;
+    check_name(name)?;
+    let here = std::env::current_dir().map_err(Failure::because)?;
+    let lab = match &args.lab {
+        Some(path) => given(path)?,
+        None => found_upwards(&here).ok_or_else(|| {
+            Failure::usage(
+                "there is no workspace of the lab in this folder or above it: go into a clone of it, or name one with --lab PATH",
+            )
+        })?,
+    };
+    let folder = here.join(name);
+    match fs::create_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(Failure::usage(format!(
+                "{name} is here already: nothing was written; give the policy another name"
+            )));
+        }
+        made => made.map_err(Failure::because)?,
+    }
+    let words = Words { name, lab: &lab };
+    write(&folder, &words).map_err(|error| Failure::because(format!("{}: {error}", folder.display())))?;
+    print(next_steps(name).as_bytes())
+}
+
+fn write(folder: &Path, words: &Words<'_>) -> io::Result<()> {
+    for sub in ["src", "tests"] {
+        fs::create_dir(folder.join(sub))?;
+    }
+    for (file, text) in FILES {
+        fs::write(folder.join(file), words.put_into(text))?;
+    }
+    for (from, to) in COPIED {
+        fs::copy(words.lab.join(from), folder.join(to))?;
+    }
+    fs::write(folder.join(".gitignore"), IGNORED)
+}
+
+/// What the templates leave open.
+struct Words<'a> {
+    name: &'a str,
+    lab: &'a Path,
+}
+
+impl Words<'_> {
+    fn put_into(&self, text: &str) -> String {
+        // As a TOML string.
+        let lab = self.lab.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+        text.replace("@name@", self.name)
+            .replace("@crate@", &self.name.replace('-', "_"))
+            .replace("@lab@", &lab)
+            .replace("@version@", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+fn next_steps(name: &str) -> String {
+    format!(
+        "wrote {name}: the policy is in src/lib.rs\n\n  cd {name}\n  cargo test\n  cargo run --release -- run flash-crowd --policy {name}\n"
+    )
+}
+
+/// Names of crates that cannot stand beside the lab's, and words of Rust.
+const TAKEN: [&str; 14] = [
+    "controllers",
+    "installed",
+    "lab",
+    "lab-cli",
+    "proptest",
+    "std",
+    "core",
+    "alloc",
+    "test",
+    "self",
+    "super",
+    "crate",
+    "fn",
+    "mod",
+];
+
+fn check_name(name: &str) -> Result<(), Failure> {
+    let usual = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+        && !name.ends_with('-')
+        && name.len() <= 40;
+    if !usual {
+        let message =
+            format!("{name:?} cannot name a policy: small letters, digits and hyphens, a letter first (my-limit)");
+        return Err(Failure::usage(message));
+    }
+    if catalogue().names().contains(&name) || catalogue().find(name).is_some() || TAKEN.contains(&name) {
+        return Err(Failure::usage(format!(
+            "the name {name} is taken: give the policy another (lab policies shows those that exist)"
+        )));
+    }
+    Ok(())
+}
+
+/// The workspace that was named.
+fn given(path: &Path) -> Result<PathBuf, Failure> {
+    let path = fs::canonicalize(path).map_err(|error| Failure::usage(format!("--lab {}: {error}", path.display())))?;
+    if !is_the_lab(&path) {
+        let message =
+            format!("--lab {}: this is no workspace of the lab (it has no controllers and lab-cli)", path.display());
+        return Err(Failure::usage(message));
+    }
+    Ok(path)
+}
+
+fn found_upwards(from: &Path) -> Option<PathBuf> {
+    from.ancestors().find(|folder| is_the_lab(folder)).map(Path::to_owned)
+}
+
+/// True for the root of a clone.
+fn is_the_lab(folder: &Path) -> bool {
+    let holds = |file: &str, line: &str| {
+        fs::read_to_string(folder.join(file)).is_ok_and(|text| text.lines().any(|of_file| of_file.trim() == line))
+    };
+    holds("Cargo.toml", "[workspace]")
+        && holds("controllers/Cargo.toml", "name = \"controllers\"")
+        && holds("lab-cli/Cargo.toml", "name = \"lab-cli\"")
+}
