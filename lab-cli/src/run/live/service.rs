@@ -1,7 +1,7 @@
 //! A service that is not the lab's: started for an arm, or there already; watched from outside.
 
 pub mod guard;
-mod guarded;
+mod guarded_command;
 mod http;
 pub mod process_tree;
 pub mod use_meter;
@@ -21,7 +21,7 @@ use std::{
 use experiment::plan::OwnService;
 use target_app::control::wire::Gauges;
 
-use self::{guarded::Guarded, process_tree::TreeSample};
+use self::{guarded_command::GuardedCommand, process_tree::TreeSample};
 use crate::run::RunFailure;
 
 pub use http::{Got, get};
@@ -40,7 +40,7 @@ const LAST_LINES: usize = 12;
 pub struct RunningService {
     /// What it is called in messages.
     name: String,
-    guarded: Option<Guarded>,
+    guarded: Option<GuardedCommand>,
     log: PathBuf,
     /// Where it listens: `http://127.0.0.1:8080`.
     pub url: String,
@@ -60,7 +60,7 @@ impl RunningService {
         let failed =
             |cause: String| RunFailure::Service { name: own.shown().to_owned(), cause, last_words: last_lines(log) };
         if let Some(reset) = &own.reset {
-            let mut guarded = Guarded::start(reset.0.clone(), None, None, log).map_err(&failed)?;
+            let mut guarded = GuardedCommand::start(reset.0.clone(), None, None, log).map_err(&failed)?;
             let ended = guarded.wait(RESET);
             drop(guarded);
             match ended {
@@ -82,7 +82,7 @@ impl RunningService {
             }
             Some(command) => {
                 let words = command.with_port(port.unwrap_or(address.port())).0;
-                Some(Guarded::start(words, cpu, port, log).map_err(&failed)?)
+                Some(GuardedCommand::start(words, cpu, port, log).map_err(&failed)?)
             }
         };
         let root = match (&guarded, own.pid) {
@@ -145,7 +145,7 @@ impl RunningService {
 
     /// Its processes, and the one that guards them.
     pub fn pids(&self) -> Vec<u32> {
-        let guard = self.guarded.as_ref().map(Guarded::guard);
+        let guard = self.guarded.as_ref().map(GuardedCommand::guard);
         self.meter.sample().map(|sample| sample.pids).unwrap_or_default().into_iter().chain(guard).collect()
     }
 }

@@ -19,7 +19,7 @@ const END: Duration = Duration::from_secs(8);
 
 /// A command and the process that guards it. Both are gone when this has been dropped.
 #[derive(Debug)]
-pub struct Guarded {
+pub struct GuardedCommand {
     guard: Child,
     /// Its end is the order to end.
     stdin: Option<ChildStdin>,
@@ -29,7 +29,7 @@ pub struct Guarded {
     ended: Option<(String, bool)>,
 }
 
-impl Guarded {
+impl GuardedCommand {
     /// Starts a command.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Guarded {
     }
 }
 
-impl Drop for Guarded {
+impl Drop for GuardedCommand {
     fn drop(&mut self) {
         self.stdin = None;
         let asked = Instant::now();
