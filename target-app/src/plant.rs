@@ -24,6 +24,7 @@ mod listener;
 
 mod build;
 mod in_flight;
+mod in_flight_table;
 mod mail;
 mod measured_service;
 mod oracle;

@@ -333,6 +333,7 @@ fn all_samples(entry: &Entry, own: &[Sampling]) -> Vec<Sampling> {
 
 /// The earlier of two times.
 #[must_use]
+#[inline]
 pub fn earliest(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),

@@ -22,7 +22,7 @@ impl SimServer for Later {
         SynResult::Taken
     }
 
-    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ConnId>) {
+    fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ConnId>) {
         cx.plan(cx.now() + Duration::from_millis(10), asked.conn);
     }
 

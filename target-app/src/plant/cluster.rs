@@ -81,7 +81,7 @@ struct Service {
 #[derive(Debug)]
 struct ServicePool {
     service: usize,
-    pool: Pool<ConnId, (Sender, SimRequest)>,
+    pool: Pool<ConnId, (Sender, Box<SimRequest>)>,
 }
 
 /// A user's connection.
@@ -185,7 +185,7 @@ impl Cluster {
     }
 
     /// Sends a request.
-    fn send(&mut self, pool: usize, owner: Sender, mut asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
+    fn send(&mut self, pool: usize, owner: Sender, mut asked: Box<SimRequest>, cx: &mut Cx<'_, ClusterEvent>) {
         let of = &mut self.pools[pool];
         if of.pool.refuses() {
             let service = of.service;
@@ -205,7 +205,7 @@ impl Cluster {
                     connection.used = true;
                     connection.asked = Some(asked.clone());
                 }
-                cx.plan(at, ClusterEvent::Asked(Box::new(asked)));
+                cx.plan(at, ClusterEvent::Asked(asked));
                 conn
             }
             Way::New(task) => {
@@ -260,10 +260,10 @@ impl Cluster {
         let Some(mut asked) = connection.asked.take() else { return };
         asked.conn = conn;
         self.pools[connection.pool].pool.written += 1;
-        cx.plan(cx.now() + self.hop, ClusterEvent::Asked(Box::new(asked)));
+        cx.plan(cx.now() + self.hop, ClusterEvent::Asked(asked));
     }
 
-    fn asked(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
+    fn asked(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ClusterEvent>) {
         // Its sender may be gone meanwhile, and its number be that of another.
         let Some(node) = self.inner.get(asked.conn).map(|connection| connection.node) else { return };
         self.at(node, cx, |plant, context| plant.on_request(asked, context));
@@ -400,7 +400,7 @@ impl SimServer for Cluster {
         syn
     }
 
-    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
+    fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ClusterEvent>) {
         match self.users.get(&asked.conn) {
             Some(&UserConnection::Direct { node }) => {
                 self.at(node, cx, |plant, context| plant.on_request(asked, context));
@@ -429,7 +429,7 @@ impl SimServer for Cluster {
             ClusterEvent::Node(node, event) => self.at(node, cx, |plant, context| plant.on_event(event, context)),
             ClusterEvent::Syn(conn, sent_before) => self.syn(conn, sent_before, cx),
             ClusterEvent::Connected(conn) => self.connected(conn, cx),
-            ClusterEvent::Asked(asked) => self.asked(*asked, cx),
+            ClusterEvent::Asked(asked) => self.asked(asked, cx),
             ClusterEvent::Answered(conn, response) => self.answered(conn, response, cx),
             ClusterEvent::Closed(conn) => self.closed(conn, cx),
             ClusterEvent::HungUp(node, conn) => self.at(node, cx, |plant, context| plant.on_hang_up(conn, context)),

@@ -48,7 +48,7 @@ impl Plant {
         taken.idle_since = cx.now();
         let silent = taken.silent;
         if let Some(unread) = taken.unread.take() {
-            self.begin_reading(*unread, cx);
+            self.begin_reading(unread, cx);
         }
         if silent {
             self.look_after(conn, cx);
@@ -118,16 +118,16 @@ impl Plant {
     }
 
     /// Takes a request that has arrived on a connection.
-    pub(super) fn arrives(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
+    pub(super) fn arrives(&mut self, asked: Box<SimRequest>, cx: &mut dyn PlantContext) {
         let Some(conn) = self.listener.conns.get_mut(&asked.conn) else { return };
         match conn.state {
-            State::Queued => conn.unread = Some(Box::new(asked)),
+            State::Queued => conn.unread = Some(asked),
             State::TurnedAway => cx.reply(asked.conn, turned_away()),
             State::Open(_) => self.begin_reading(asked, cx),
         }
     }
 
-    fn begin_reading(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
+    fn begin_reading(&mut self, asked: Box<SimRequest>, cx: &mut dyn PlantContext) {
         let first = self.listener.conns.get(&asked.conn).is_some_and(|conn| conn.requests == 0 && !conn.silent);
         let check = if is_check(&asked.call) { self.costs.check_ms } else { 0.0 };
         let demand = ms(self.costs.read_ms + check + if first { self.costs.accept_ms } else { 0.0 });
@@ -142,7 +142,7 @@ impl Plant {
         if demand.is_zero() {
             self.read(asked, cx);
         } else {
-            self.cpu.run(cx.now(), Task::Read(Box::new(asked)), demand);
+            self.cpu.run(cx.now(), Task::Read(asked), demand);
         }
     }
 
@@ -188,17 +188,17 @@ impl Plant {
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         open.dead = true;
         let busy = open.busy;
-        if let Some(request) = busy.and_then(|id| self.requests.in_flight.get_mut(&id)) {
+        if let Some(request) = busy.and_then(|id| self.requests.in_flight.get_mut(id)) {
             let id = request.offer.id;
             request.gone = true;
             request.entry = None; // dropped: the ledger records that the client was gone
             if self.sites.dispatch.holds(id) {
                 self.sites.dispatch.leave(cx.now(), id);
-                self.requests.in_flight.remove(&id);
+                self.requests.in_flight.remove(id);
                 self.turn_dispatch(cx);
             } else if self.sites.dispatchers.leave(id).is_some() {
                 self.leave_dispatch(id, Outcome::Abandoned, None, cx);
-                self.requests.in_flight.remove(&id);
+                self.requests.in_flight.remove(id);
                 self.turn_dispatchers(cx);
             }
         }

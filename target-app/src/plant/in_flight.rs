@@ -1,10 +1,6 @@
 //! A request inside the plant.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    net::SocketAddr,
-    time::Duration,
-};
+use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use controllers::{
     JobId, Offer, Refusal, Timestamp,
@@ -13,14 +9,13 @@ use controllers::{
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{background::HEALTH, persona::Call, sim::SimRequest};
 
-use super::cpu::Step;
+use super::{cpu::Step, in_flight_table::InFlightTable};
 use crate::{calls::CallsResult, class::RequestFacts, ledger, service::Route};
 
 /// The requests in a plant, and the workers of its stages.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    /// Boxed: a tree moves its values about.
-    pub(super) in_flight: BTreeMap<JobId, Box<InFlight>>,
+    pub(super) in_flight: InFlightTable,
     pub(super) workers: Vec<Option<Worker>>,
     /// Stages whose workers have jobs to begin.
     pub(super) woken_stages: VecDeque<usize>,
@@ -51,7 +46,7 @@ impl Requests {
 /// A request that has been read, until its answer is sent.
 #[derive(Debug)]
 pub(super) struct InFlight {
-    pub(super) asked: SimRequest,
+    pub(super) asked: Box<SimRequest>,
     pub(super) offer: Offer,
     pub(super) route: Route,
     /// Its entry in the service's ledger; dropping it records that the client was gone.

@@ -27,13 +27,13 @@ use crate::{
 impl Plant {
     /// The values that calls on behalf of a job carry on, and the number of the user who sent the request.
     pub(super) fn call_context(&self, id: JobId) -> Option<(CallContext, u64)> {
-        let request = self.requests.in_flight.get(&id)?;
+        let request = self.requests.in_flight.get(id)?;
         let tags = self.sites.stages[request.route.branch.0].spec.carried(request.offer.tags);
         Some((CallContext { tags, key: Some(request.asked.key), note: request.offer.note }, request.asked.user))
     }
 
     /// Takes a request that has been read whole.
-    pub(super) fn read(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
+    pub(super) fn read(&mut self, asked: Box<SimRequest>, cx: &mut dyn PlantContext) {
         let check = is_check(&asked.call);
         if check {
             self.books(asked.conn).checked();
@@ -108,7 +108,7 @@ impl Plant {
     }
 
     fn dispatched(&mut self, id: JobId, permit: Option<Permit>, cx: &mut dyn PlantContext) {
-        if let Some(request) = self.requests.in_flight.get_mut(&id) {
+        if let Some(request) = self.requests.in_flight.get_mut(id) {
             request.permit = permit;
             if request.check {
                 self.leave_dispatch(id, Outcome::Ignored, None, cx);
@@ -138,7 +138,7 @@ impl Plant {
     }
 
     fn offer_to_stage(&mut self, id: JobId, cx: &mut dyn PlantContext) {
-        let Some(request) = self.requests.in_flight.get(&id) else { return self.sites.dispatchers.taken(id, 0) };
+        let Some(request) = self.requests.in_flight.get(id) else { return self.sites.dispatchers.taken(id, 0) };
         let (now, stage) = (cx.now(), request.route.branch.0);
         let offer = Offer { tags: self.sites.stages[stage].spec.carried(request.offer.tags), ..request.offer };
         match self.sites.stages[stage].site.offer(now, offer, id) {
@@ -157,7 +157,7 @@ impl Plant {
 
     /// Answers a request that the gate at dispatch or its stage refuses.
     fn answer_refused(&mut self, id: JobId, away: TurnedAway, answer: &RefusalAnswer, cx: &mut dyn PlantContext) {
-        let Some(request) = self.requests.in_flight.get(&id) else { return };
+        let Some(request) = self.requests.in_flight.get(id) else { return };
         let (kind, call, key) = (request.route.kind, &request.asked.call, request.asked.key);
         let degraded = match answer {
             RefusalAnswer::Degrade => self.backend.degrade(kind, call, key, cx.now()),
@@ -180,7 +180,7 @@ impl Plant {
 
     /// Sends an answer; `cost`: its cost in addition to the work, if it is no refusal.
     fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn PlantContext) {
-        let Some(request) = self.requests.in_flight.remove(&id) else { return };
+        let Some(request) = self.requests.in_flight.remove(id) else { return };
         let cost = if end.costs_a_refusal() { ms(self.costs.refuse_ms) } else { cost };
         let refused = PendingRefusal { conn: request.asked.conn, response, entry: request.entry, ending: end.ending() };
         if cost.is_zero() {
@@ -205,7 +205,7 @@ impl Plant {
         cost: Option<Duration>,
         cx: &mut dyn PlantContext,
     ) -> Option<Note> {
-        let request = self.requests.in_flight.get_mut(&id)?;
+        let request = self.requests.in_flight.get_mut(id)?;
         let (permit, told) = (request.permit.take()?, request.calls.note);
         let note = self.sites.dispatch.ended(cx.now(), permit, outcome, cost, told);
         self.turn_dispatch(cx);
@@ -267,7 +267,7 @@ impl Plant {
         };
         let expired = self.sites.stages[stage].site.started(now, &queued);
         let id = queued.offer.id;
-        let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
+        let Some(request) = self.requests.in_flight.get_mut(id) else { return };
         request.worker = Some((number, now));
         let skip = self.sites.stages[stage].spec.drop_abandoned && request.gone || expired.is_some();
         if let (Some(permit), false) = (&mut request.permit, skip) {
@@ -296,7 +296,7 @@ impl Plant {
     /// Takes a task that the cores have finished.
     pub(super) fn done(&mut self, task: Task, cx: &mut dyn PlantContext) {
         match task {
-            Task::Read(asked) => self.read(*asked, cx),
+            Task::Read(asked) => self.read(asked, cx),
             Task::Refusal(refused) => self.send_refusal(*refused, cx),
             Task::Job(id) => self.step_done(id, cx),
             Task::Upkeep => {}
@@ -304,7 +304,7 @@ impl Plant {
     }
 
     fn step_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
-        let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
+        let Some(request) = self.requests.in_flight.get_mut(id) else { return };
         let Some(step) = request.steps.pop_front() else { return };
         // In the time of the plant's own servers, which may be slower than others.
         request.cost += self.cpu.time(step.demand);
@@ -320,7 +320,7 @@ impl Plant {
 
     /// Ends the service's own work on a job. Calls to other services come next; its worker waits for them.
     pub(super) fn worked(&mut self, id: JobId, cx: &mut dyn PlantContext) {
-        let Some(request) = self.requests.in_flight.get(&id) else { return };
+        let Some(request) = self.requests.in_flight.get(id) else { return };
         let (stage, gone) = (request.route.branch.0, request.gone);
         let expired = matches!(request.answer, PlannedAnswer::Refused(_));
         let dropped = expired || gone && self.sites.stages[stage].spec.drop_abandoned;
@@ -333,7 +333,7 @@ impl Plant {
 
     /// Takes the end of the calls that a job waited for.
     pub(super) fn calls_ended(&mut self, id: JobId, calls: CallsResult, cx: &mut dyn PlantContext) {
-        let Some(request) = self.requests.in_flight.get_mut(&id) else { return };
+        let Some(request) = self.requests.in_flight.get_mut(id) else { return };
         request.calls = calls;
         let stage = request.route.branch.0;
         self.sites.stages[stage].site.waits_downstream(-1);
@@ -343,7 +343,7 @@ impl Plant {
 
     /// Ends all work on a job: counted first, answered second, as in the live stage.
     pub(super) fn job_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
-        let Some(request) = self.requests.in_flight.get(&id) else { return };
+        let Some(request) = self.requests.in_flight.get(id) else { return };
         let Some((number, started)) = request.worker else { return };
         let Some((stage, queued)) =
             self.requests.workers[number].as_mut().and_then(|w| Some((w.stage, w.under_way.take()?)))
@@ -360,7 +360,7 @@ impl Plant {
         let note = self.sites.stages[stage].site.ended(cx.now(), &queued, started, outcome, cost, told);
         self.turn_stage(stage, cx);
         let note = request::note_of_reply(self.leave_dispatch(id, outcome, cost, cx), note);
-        if let Some(request) = self.requests.in_flight.get(&id) {
+        if let Some(request) = self.requests.in_flight.get(id) {
             let response = match &end {
                 None => self.backend.answer(&request.asked.call, request.answer.less(), cx.now()),
                 Some(end) => bare(end.status()),

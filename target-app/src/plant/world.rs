@@ -96,7 +96,7 @@ impl Plant {
         SynResult::Taken
     }
 
-    pub(super) fn on_request(&mut self, asked: SimRequest, cx: &mut dyn PlantContext) {
+    pub(super) fn on_request(&mut self, asked: Box<SimRequest>, cx: &mut dyn PlantContext) {
         self.sites.show_wall(cx.now());
         self.arrives(asked, cx);
         self.settle(cx);
@@ -143,7 +143,7 @@ impl SimServer for Plant {
         self.on_connect(conn, visitor.silent, cx)
     }
 
-    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, Event>) {
+    fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, Event>) {
         self.on_request(asked, cx);
     }
 

@@ -7,12 +7,7 @@ use controllers::Timestamp;
 use nix::sys::epoll::EpollEvent;
 
 use super::{News, pool::FiberPool, worker::Worker};
-use crate::{
-    clock::wall,
-    health::GapMeter,
-    host::{Driver, UserPool},
-    measure::Window,
-};
+use crate::{clock::wall, health::GapMeter, host::Driver, measure::Window};
 
 /// Wake-ups are rounded up to multiples of this: one wake-up for each of 70 000 requests a second would take a core by
 /// itself.
@@ -81,7 +76,7 @@ impl Pacer {
     /// costs less to wake for nothing than to set it again.
     fn sleep(&mut self, now: Timestamp) {
         let heartbeat = now + GapMeter::HEARTBEAT;
-        let due = self.fibers.users(UserPool::next_due).unwrap_or(heartbeat);
+        let due = self.fibers.users(|pool| pool.next_due()).unwrap_or(heartbeat);
         self.fibers.ring_by(self.fibers.rounded_up(due.max(now)).min(heartbeat), now);
         self.look();
     }

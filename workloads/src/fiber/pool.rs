@@ -229,7 +229,7 @@ impl FiberPool {
     /// Sets the alarm earlier if a user that went to sleep is due before it rings.
     fn ring_by_next_due(&self) {
         let armed = self.armed_for.load(Relaxed);
-        let due = self.users(UserPool::next_due).unwrap_or(Timestamp::MAX);
+        let due = self.users(|pool| pool.next_due()).unwrap_or(Timestamp::MAX);
         // While the pacer is awake it sets the alarm itself.
         if armed != 0 && due.as_nanos() < armed {
             self.ring_by(self.rounded_up(due), self.clock.now());

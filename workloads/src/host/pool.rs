@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-use controllers::{Timestamp, UnixSeconds};
+use controllers::{Timestamp, UnixSeconds, site::earliest};
 
 mod books;
 mod gate;
@@ -116,10 +116,9 @@ impl<C> UserPool<C> {
     }
 
     /// The next time at which something is due.
-    pub(crate) fn next_due(&mut self) -> Option<Timestamp> {
+    pub(crate) fn next_due(&self) -> Option<Timestamp> {
         let gate = self.gate.as_ref().and_then(|gate| gate.next_due());
-        let due = [self.schedule.next_due(), self.overrides.next_due(), gate, self.timers.next_due()];
-        due.into_iter().flatten().min()
+        earliest(earliest(self.schedule.next_due(), self.timers.next_due()), earliest(self.overrides.next_due(), gate))
     }
 
     /// Users that wait for the host to take them.

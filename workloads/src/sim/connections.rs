@@ -40,7 +40,7 @@ pub(super) struct PendingRequest {
     pub(super) user: Box<UserTask<Handle>>,
     pub(super) handle: Handle,
     /// The request, until it is sent.
-    pub(super) request: Option<SimRequest>,
+    pub(super) request: Option<Box<SimRequest>>,
     pub(super) began: Timestamp,
     /// True if the connection had been used before.
     pub(super) reused: bool,

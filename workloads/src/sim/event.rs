@@ -11,7 +11,7 @@ pub(crate) enum SimEvent<E> {
     /// The client learns that the port is closed.
     Refused(ConnId),
     /// A request arrives.
-    Request(SimRequest),
+    Request(Box<SimRequest>),
     /// An answer arrives.
     Answered(ConnId, Response),
     /// The client learns that the service has closed the connection.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use controllers::{Timestamp, UnixSeconds, random::mix, seed_for};
+use controllers::{Timestamp, UnixSeconds, random::mix, seed_for, site::earliest};
 
 use super::{
     ConnId, Cx, EventQueue, Identity, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult,
@@ -82,8 +82,8 @@ impl<W: SimServer> Host<'_, W> {
         let mut drained_by = None;
         let mut turns = 0_u64;
         while !self.pool.is_drained() {
-            let due = [self.pool.next_due(), self.events.next_at()].into_iter().flatten().min();
-            let Some(due) = due else { break };
+            let users_due = self.pool.next_due();
+            let Some(due) = earliest(users_due, self.events.next_at()) else { break };
             // A second is closed before the events at its end.
             while second_ends <= due {
                 self.now = second_ends;
@@ -100,15 +100,17 @@ impl<W: SimServer> Host<'_, W> {
                 break;
             }
             self.now = due;
-            self.turn();
+            self.turn(users_due == Some(due));
         }
         self.finish()
     }
 
     /// Carries out everything that is due now: the plan's events for users before the consequences of others.
-    fn turn(&mut self) {
+    fn turn(&mut self, users_are_due: bool) {
         self.pool.set_wall(UnixSeconds::in_virtual_time(self.now));
-        self.pool.advance(self.now);
+        if users_are_due {
+            self.pool.advance(self.now);
+        }
         while let Some(user) = self.pool.take(self.now) {
             self.begin(user);
         }
@@ -171,7 +173,7 @@ impl<W: SimServer> Host<'_, W> {
                 }
                 Some(handle) => {
                     let left = number.map(|_| deadline.at.since(self.now));
-                    let request = SimRequest { conn: handle.id, user: user.number, call, key, number, left };
+                    let request = Box::new(SimRequest { conn: handle.id, user: user.number, call, key, number, left });
                     self.connections.rekey(handle.id, key);
                     let waiting =
                         PendingRequest { user, handle, request: Some(request), began: self.now, reused: true };
@@ -194,7 +196,7 @@ impl<W: SimServer> Host<'_, W> {
         let handle = self.connections.open(key);
         let conn = handle.id;
         let left = number.map(|_| deadline.at.since(self.now));
-        let request = SimRequest { conn, user: user.number, call, key, number, left };
+        let request = Box::new(SimRequest { conn, user: user.number, call, key, number, left });
         let connect_by = self.now + self.plan.connect_timeout;
         let (at, end) =
             if deadline.at < connect_by { (deadline.at, deadline.end) } else { (connect_by, End::ConnectTimedOut) };

@@ -1,13 +1,14 @@
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::cmp::Reverse;
 
 use controllers::Timestamp;
+use dary_heap::QuaternaryHeap;
 
 /// Events by time. Of two events at one time, the one scheduled first comes first.
 ///
 /// The heap holds indices of entries and not the entries: moving a few words costs less than moving answers.
 #[derive(Debug)]
 pub struct EventQueue<E> {
-    heap: BinaryHeap<Reverse<(Timestamp, u64, u32)>>,
+    heap: QuaternaryHeap<Reverse<(Timestamp, u64, u32)>>,
     entries: Vec<Option<E>>,
     free: Vec<u32>,
     planned: u64,
@@ -15,7 +16,7 @@ pub struct EventQueue<E> {
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), entries: Vec::new(), free: Vec::new(), planned: 0 }
+        Self { heap: QuaternaryHeap::new(), entries: Vec::new(), free: Vec::new(), planned: 0 }
     }
 }
 

@@ -16,7 +16,7 @@ pub trait SimServer {
     fn connect(&mut self, conn: ConnId, client: SimClient, cx: &mut Cx<'_, Self::Event>) -> SynResult;
 
     /// A request has arrived on a connection.
-    fn ask(&mut self, request: SimRequest, cx: &mut Cx<'_, Self::Event>);
+    fn ask(&mut self, request: Box<SimRequest>, cx: &mut Cx<'_, Self::Event>);
 
     /// The client has closed a connection, even if it waited for an answer.
     fn hang_up(&mut self, conn: ConnId, cx: &mut Cx<'_, Self::Event>);

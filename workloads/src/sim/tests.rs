@@ -63,12 +63,12 @@ impl SimServer for Listener {
         SynResult::Taken
     }
 
-    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, SimRequest>) {
+    fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, SimRequest>) {
         self.note(cx, "is asked", asked.conn);
         self.headers.push(asked.call.headers.to_string());
         match self.queue.iter_mut().find(|(conn, _)| *conn == asked.conn) {
-            Some((_, unread)) => *unread = Some(asked),
-            None => cx.plan(cx.now() + Duration::from_millis(10), asked),
+            Some((_, unread)) => *unread = Some(*asked),
+            None => cx.plan(cx.now() + Duration::from_millis(10), *asked),
         }
     }
 
@@ -214,7 +214,7 @@ fn the_digest_sees_which_of_its_own_events_a_world_met() {
         fn connect(&mut self, _: ConnId, _: SimClient, _: &mut Cx<'_, ConnId>) -> SynResult {
             SynResult::Taken
         }
-        fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ConnId>) {
+        fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ConnId>) {
             cx.reply(asked.conn, Response { status: 200, ..Response::default() });
         }
         fn hang_up(&mut self, _: ConnId, _: &mut Cx<'_, ConnId>) {}
@@ -244,7 +244,7 @@ fn a_request_has_the_same_key_whatever_the_service_does() {
         fn connect(&mut self, _: ConnId, _: SimClient, _: &mut Cx<'_, ()>) -> SynResult {
             SynResult::Taken
         }
-        fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ()>) {
+        fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ()>) {
             self.seen.push((asked.user, asked.key));
             let status = if self.reject && asked.user.is_multiple_of(2) { 503 } else { 200 };
             cx.reply(asked.conn, Response { status, ..Response::default() });

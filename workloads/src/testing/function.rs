@@ -71,7 +71,7 @@ impl<C: Fn(u64) -> bool, S: FnMut(u64, &Call, Timestamp) -> Reaction> SimServer 
         if (self.connects)(client.user) { SynResult::Taken } else { SynResult::Dropped }
     }
 
-    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, Self::Event>) {
+    fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, Self::Event>) {
         match (self.service)(asked.user, &asked.call, cx.now()) {
             Reaction::Answer(after, response) => cx.plan(cx.now() + after, Reply(asked.conn, response)),
             Reaction::Silence => {}

@@ -68,7 +68,7 @@ impl<F: Foretells> SimServer for Listener<F> {
         SynResult::Taken
     }
 
-    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ()>) {
+    fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ()>) {
         let work = self.plant.foresee(&asked.call, asked.user, asked.key);
         self.heard.push(Arrival { at: cx.now(), work });
         cx.reply(asked.conn, Response { status: 200, ..Response::default() });

@@ -152,7 +152,7 @@ impl Cluster {
         let wanted = Wanted { kind, wanted_at: call.entered, attempt, ..wanted };
         let conn = ConnId { place: u32::MAX, generation: 0 };
         let key = call.attempt_key().unwrap_or_default();
-        let asked = SimRequest { conn, user: *user, call: wanted, key, number: None, left: None };
+        let asked = Box::new(SimRequest { conn, user: *user, call: wanted, key, number: None, left: None });
         self.send(*pool, Sender::Call(id), asked, cx);
     }
 

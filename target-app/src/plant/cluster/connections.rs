@@ -24,7 +24,7 @@ pub(super) struct InnerConnection {
     pub(super) owner: Option<Sender>,
     /// The request to send once the connection is established; or the last request, if the connection has been used
     /// before: the service may have closed it meanwhile.
-    pub(super) asked: Option<SimRequest>,
+    pub(super) asked: Option<Box<SimRequest>>,
     pub(super) used: bool,
 }
 

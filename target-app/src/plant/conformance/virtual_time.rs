@@ -38,7 +38,7 @@ pub(super) fn run(target: &TargetSpec, operations: &[Timed]) -> Outcome {
         match operation {
             Operation::Arrive(arrival) => {
                 plant.on_connect(conn(requests), false, &mut heap);
-                plant.on_request(asked(requests, arrival, now), &mut heap);
+                plant.on_request(Box::new(asked(requests, arrival, now)), &mut heap);
                 requests += 1;
             }
             Operation::Leave(nth) => {

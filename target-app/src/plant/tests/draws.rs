@@ -51,7 +51,7 @@ impl SimServer for Watched {
         self.plant.connect(conn, client, cx)
     }
 
-    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, Event>) {
+    fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, Event>) {
         assert_eq!(self.came.insert(asked.key, cx.now()), None, "two requests of one key");
         self.users.entry(asked.user).or_insert(cx.now());
         self.kinds.insert(asked.key, asked.call.kind);

@@ -1,6 +1,7 @@
-use std::{cmp::Ordering, collections::BinaryHeap};
+use std::cmp::Ordering;
 
 use controllers::Timestamp;
+use dary_heap::QuaternaryHeap;
 
 use super::user::UserTask;
 use crate::persona::Pause;
@@ -8,7 +9,7 @@ use crate::persona::Pause;
 /// Quiet users, and the time at which each is due.
 #[derive(Debug)]
 pub(super) struct Timers<C> {
-    heap: BinaryHeap<TimerEntry<C>>,
+    heap: QuaternaryHeap<TimerEntry<C>>,
     /// During an operator's pause: its start, and the users whose timers it has stopped.
     paused: Option<(Timestamp, Vec<TimerEntry<C>>)>,
     /// Users whose timers the end of the run has stopped. They and their connections are dropped after it: ten thousand
@@ -37,7 +38,7 @@ struct TimerEntry<C> {
 
 impl<C> Default for Timers<C> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), paused: None, stopped: Vec::new(), quiet: QuietUsers::default() }
+        Self { heap: QuaternaryHeap::new(), paused: None, stopped: Vec::new(), quiet: QuietUsers::default() }
     }
 }
 

@@ -32,7 +32,7 @@ impl SimServer for Watched {
         self.cluster.connect(conn, client, cx)
     }
 
-    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
+    fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ClusterEvent>) {
         assert_eq!(self.came.insert(asked.key, cx.now()), None, "two requests of one key");
         self.cluster.ask(asked, cx);
         self.look();

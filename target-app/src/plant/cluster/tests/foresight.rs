@@ -20,7 +20,7 @@ impl SimServer for Overheard {
         self.cluster.connect(conn, client, cx)
     }
 
-    fn ask(&mut self, asked: SimRequest, cx: &mut Cx<'_, ClusterEvent>) {
+    fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ClusterEvent>) {
         self.foreseen.push(self.cluster.foresee(&asked.call, asked.user, asked.key));
         self.cluster.ask(asked, cx);
     }
