@@ -158,22 +158,34 @@ impl<J> Seat<J> {
     /// Decides on one job, and returns it unless it is held. After [`Decision::Admit`] the host must report the end
     /// once, as [`Seen::Ended`].
     pub fn decide(&mut self, now: Timestamp, offer: &Offer, job: J) -> Decision<J> {
-        match self.verdict(now, offer) {
+        let mut given = Some(job);
+        let verdict = self.decide_with(now, offer, || given.take().expect("asked for once"));
+        let Some(job) = given else { return Decision::Hold };
+        match verdict {
             Verdict::Admit(grant) => Decision::Admit(job, grant),
             Verdict::Refuse(refusal) => Decision::Refuse(job, refusal),
             Verdict::ComeBack(wait) => Decision::ComeBack(job, wait),
-            Verdict::Hold => {
-                self.held.push(offer.id, Waiting { job, offer: *offer, offered: now });
-                Decision::Hold
-            }
+            Verdict::Hold => unreachable!("a held job has been taken"),
         }
     }
 
     /// The same, with a payload that is created only if the job is held.
     pub fn decide_with(&mut self, now: Timestamp, offer: &Offer, job: impl FnOnce() -> J) -> Verdict {
-        let verdict = self.verdict(now, offer);
-        if verdict == Verdict::Hold {
-            self.held.push(offer.id, Waiting { job: job(), offer: *offer, offered: now });
+        self.advance(now);
+        self.counts.offered += 1;
+        // Written where it is returned, and not moved: every decision passes here.
+        let mut verdict = self.ask(offer);
+        match &mut verdict {
+            Verdict::Admit(grant) => {
+                grant.epoch = self.epoch;
+                self.admit(offer.id);
+            }
+            Verdict::Refuse(_) => self.counts.refused += 1,
+            Verdict::ComeBack(_) => self.counts.sent_back += 1,
+            Verdict::Hold => {
+                let job = job();
+                self.held.push(offer.id, Waiting { job, offer: *offer, offered: now });
+            }
         }
         verdict
     }
@@ -333,22 +345,6 @@ impl<J> Seat<J> {
     /// Sets the wall clock that the policy sees.
     pub fn set_wall(&mut self, wall: UnixSeconds) {
         self.clock.wall = wall;
-    }
-
-    fn verdict(&mut self, now: Timestamp, offer: &Offer) -> Verdict {
-        self.advance(now);
-        self.counts.offered += 1;
-        let mut verdict = self.ask(offer);
-        match &mut verdict {
-            Verdict::Admit(grant) => {
-                grant.epoch = self.epoch;
-                self.admit(offer.id);
-            }
-            Verdict::Refuse(_) => self.counts.refused += 1,
-            Verdict::ComeBack(_) => self.counts.sent_back += 1,
-            Verdict::Hold => {}
-        }
-        verdict
     }
 
     fn ask(&mut self, job: &Offer) -> Verdict {

@@ -1,72 +1,71 @@
 //! A set of jobs whose identities are mostly consecutive.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use crate::JobId;
 
 /// A set of jobs.
 ///
-/// Hosts number their jobs consecutively, so the jobs of a set are close together: one bit each, in a window that
-/// moves on with the newest job. Jobs that fall out of the window, which are long-lived, and jobs before it are in a
-/// tree. A policy's decision looks here twice, so the common case must cost a few nanoseconds.
+/// Hosts number their jobs consecutively, so the jobs of a set are close together: one bit each, in a ring of words that
+/// moves on with the newest job. Jobs that fall out of the ring, which are long-lived, and jobs before it are in a tree.
+/// Each job is looked up here twice, so the common case is one word of the ring.
 #[derive(Debug, Default)]
 pub(crate) struct JobSet {
-    /// The number of the window's first word.
+    /// The number of the oldest word that the ring has room for.
     first: u64,
-    window: VecDeque<u64>,
+    /// Words by their numbers modulo the length, a power of two.
+    ring: Vec<u64>,
     outside: BTreeSet<JobId>,
     len: u32,
 }
 
-/// The largest window in words of 64 jobs: 65 536 jobs in 8 KiB.
-const MAX_WORDS: u64 = 1024;
+/// The first and the largest ring in words of 64 jobs: 1024 jobs in 128 bytes, 65 536 jobs in 8 KiB.
+const LEAST_WORDS: usize = 16;
+const MAX_WORDS: usize = 1024;
 
 impl JobSet {
     /// Adds a job. False: it was in the set already.
+    #[inline]
     pub(crate) fn insert(&mut self, id: JobId) -> bool {
-        let (word, bit) = position(id);
-        if self.window.is_empty() {
-            self.first = word;
+        if !self.outside.is_empty() && self.outside.contains(&id) {
+            return false;
         }
-        let added = match word.checked_sub(self.first) {
-            Some(_) if !self.outside.is_empty() && self.outside.contains(&id) => false,
-            Some(at) => {
-                let at = if at < MAX_WORDS { at } else { self.move_on(word) } as usize;
-                if at >= self.window.len() {
-                    self.window.resize(at + 1, 0);
-                }
-                let before = self.window[at];
-                self.window[at] |= bit;
-                before & bit == 0
-            }
-            None => self.outside.insert(id),
-        };
+        let (word, bit) = position(id);
+        if word < self.first {
+            self.outside.insert(id); // checked above: it is new
+            self.len += 1;
+            return true;
+        }
+        if word - self.first >= self.ring.len() as u64 {
+            self.make_room(word);
+        }
+        let at = self.place(word);
+        let added = self.ring[at] & bit == 0;
+        self.ring[at] |= bit;
         self.len += u32::from(added);
         added
     }
 
     /// Removes a job. False: it was not in the set.
+    #[inline]
     pub(crate) fn remove(&mut self, id: JobId) -> bool {
         let (word, bit) = position(id);
-        let removed = match self.word(word) {
-            Some(at) if self.window[at] & bit != 0 => {
-                self.window[at] ^= bit;
-                while self.window.len() > 1 && self.window[0] == 0 {
-                    self.window.pop_front();
-                    self.first += 1;
-                }
-                true
-            }
-            _ => !self.outside.is_empty() && self.outside.remove(&id),
+        let removed = if self.has_word(word) && self.ring[self.place(word)] & bit != 0 {
+            let at = self.place(word);
+            self.ring[at] ^= bit;
+            true
+        } else {
+            !self.outside.is_empty() && self.outside.remove(&id)
         };
         self.len -= u32::from(removed);
         removed
     }
 
     /// True if the job is in the set.
+    #[inline]
     pub(crate) fn contains(&self, id: JobId) -> bool {
         let (word, bit) = position(id);
-        self.word(word).is_some_and(|at| self.window[at] & bit != 0) || self.outside.contains(&id)
+        self.has_word(word) && self.ring[self.place(word)] & bit != 0 || self.outside.contains(&id)
     }
 
     /// The number of jobs.
@@ -74,24 +73,51 @@ impl JobSet {
         self.len
     }
 
-    /// The place in the window of the word with this number.
-    fn word(&self, number: u64) -> Option<usize> {
-        let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
-        (at < self.window.len()).then_some(at)
+    /// True if the ring has room for the word with this number.
+    fn has_word(&self, word: u64) -> bool {
+        word.wrapping_sub(self.first) < self.ring.len() as u64
     }
 
-    /// Moves the window on until this word is its last one, and returns the word's place.
-    fn move_on(&mut self, word: u64) -> u64 {
-        let first = word - (MAX_WORDS - 1);
-        while self.first < first
-            && let Some(bits) = self.window.pop_front()
-        {
-            let jobs = (0..64).filter(|bit| bits & (1 << bit) != 0).map(|bit| JobId(self.first * 64 + bit));
-            self.outside.extend(jobs);
-            self.first += 1;
+    /// The place in the ring of the word with this number.
+    fn place(&self, word: u64) -> usize {
+        word as usize & (self.ring.len() - 1)
+    }
+
+    /// Makes room for a word beyond the ring: by leaving out words without jobs, then with a longer ring, at last by
+    /// moving old jobs to the tree.
+    #[cold]
+    fn make_room(&mut self, word: u64) {
+        if self.ring.is_empty() {
+            self.ring = vec![0; LEAST_WORDS];
         }
-        self.first = first;
-        MAX_WORDS - 1
+        if self.len as usize == self.outside.len() {
+            self.first = word; // the ring has no jobs
+        }
+        while !self.has_word(word) {
+            let oldest = self.place(self.first);
+            if self.ring[oldest] == 0 {
+                self.first += 1;
+            } else if self.ring.len() < MAX_WORDS {
+                self.lengthen();
+            } else {
+                let bits = std::mem::take(&mut self.ring[oldest]);
+                let jobs = (0..64).filter(|bit| bits & (1 << bit) != 0).map(|bit| JobId(self.first * 64 + bit));
+                self.outside.extend(jobs);
+                self.first += 1;
+                if self.len as usize == self.outside.len() {
+                    self.first = word;
+                }
+            }
+        }
+    }
+
+    fn lengthen(&mut self) {
+        let words = self.ring.len() as u64;
+        let shorter = std::mem::replace(&mut self.ring, vec![0; 2 * words as usize]);
+        for word in self.first..self.first + words {
+            let at = self.place(word);
+            self.ring[at] = shorter[word as usize & (shorter.len() - 1)];
+        }
     }
 }
 
@@ -125,7 +151,7 @@ mod tests {
             assert!(set.insert(JobId(id)) && set.remove(JobId(id)));
         }
         assert!(set.contains(JobId(5)) && !set.insert(JobId(5)));
-        assert!(set.window.len() <= MAX_WORDS as usize);
+        assert!(set.ring.len() <= MAX_WORDS);
         assert!(set.remove(JobId(5)) && !set.contains(JobId(5)));
         assert_eq!(set.len(), 0);
     }
