@@ -1,5 +1,6 @@
 //! The backends: which of them a request goes to, and the kept connections to each.
 
+mod check;
 mod connect;
 mod health;
 mod pool;
@@ -63,10 +64,10 @@ pub(super) struct Lease {
 }
 
 impl Backends {
-    /// The backends of these settings.
+    /// The backends of these settings, which are checked from now on if the settings say so. Needs a runtime.
     ///
     /// # Errors
-    /// An address that is none.
+    /// An address or a path of checks that is none.
     pub(super) fn new(spec: &ProxySpec, clock: ServiceClock) -> Result<Arc<Self>, ProxyError> {
         if spec.to.is_empty() {
             return Err(ProxyError::setting("to", "no backend; --to http://127.0.0.1:8080 names one"));
@@ -82,7 +83,15 @@ impl Backends {
         });
         let all = all.collect::<Result<Vec<_>, ProxyError>>()?;
         let picker = Mutex::new(Picker::new(spec.balancer, all.len(), spec.seed));
-        Ok(Arc::new(Self { all, picker, connector: Connector::new(spec)?, clock }))
+        let backends = Arc::new(Self { all, picker, connector: Connector::new(spec)?, clock });
+        if !spec.health.path.is_empty() {
+            if !spec.health.path.starts_with('/') || spec.health.path.parse::<http::uri::PathAndQuery>().is_err() {
+                let message = format!("{:?} is no path; /health is one", spec.health.path);
+                return Err(ProxyError::setting("health.path", message));
+            }
+            check::start(&backends, &spec.health);
+        }
+        Ok(backends)
     }
 
     /// Each backend.
@@ -128,6 +137,11 @@ impl Backend {
 }
 
 impl Lease {
+    /// The number of the backend, from 0.
+    pub(super) fn index(&self) -> usize {
+        self.index
+    }
+
     /// The backend.
     pub(super) fn backend(&self) -> &Arc<Backend> {
         &self.backends.all[self.index]

@@ -16,7 +16,9 @@ use super::{
     admission::Admitted,
     backend::{Lease, Trouble},
     client::Client,
-    headers, page,
+    headers,
+    observe::Observation,
+    page,
     relay::{Job, Relayed},
     state::{Proxy, Settings},
     tunnel::{self, Switch},
@@ -28,6 +30,13 @@ use crate::{
     ledger::{LedgerEntry, RequestEnding},
     request::End,
 };
+
+/// Where a request is noted.
+#[derive(Default)]
+struct Noted {
+    entry: Option<LedgerEntry>,
+    observation: Option<Observation>,
+}
 
 /// A request under way.
 struct Exchange<'a> {
@@ -56,26 +65,29 @@ impl Exchange<'_> {
             fault_of_proxied(&head, ambiguous, &self.settings.edge, spec.headers.underscores)
         {
             self.proxy.ledgers.users.malformed();
-            return close(self.failed(status, None));
+            return close(self.failed(status, Noted::default()));
         }
         let is_check = !spec.health_path.is_empty()
             && head.uri.path() == spec.health_path
             && [Method::GET, Method::HEAD].contains(&head.method);
         if is_check {
             self.proxy.ledgers.users.checked();
-            return self.forward(head, body, None, Admitted::unasked()).await;
+            return self.forward(head, body, Noted::default(), Admitted::unasked()).await;
         }
-        let entry = Some(self.proxy.ledgers.users.open(number(&head)));
+        let noted = Noted {
+            entry: Some(self.proxy.ledgers.users.open(number(&head))),
+            observation: self.proxy.observers.observe(&head, entered, spec.log),
+        };
         let limit = self.settings.edge.body_bytes;
         if limit > 0 && body.size_hint().lower() > limit.into() {
-            return close(self.failed(StatusCode::PAYLOAD_TOO_LARGE, entry));
+            return close(self.failed(StatusCode::PAYLOAD_TOO_LARGE, noted));
         }
         if self.proxy.draining.load(Ordering::Relaxed) {
-            return self.refused(&head, Refusal::new(Reason::Draining).into(), entry, None);
+            return self.refused(&head, Refusal::new(Reason::Draining).into(), noted, None);
         }
         match self.decide(&head, entered).await {
-            Ok(admitted) => self.forward(head, body, entry, admitted).await,
-            Err(away) => self.refused(&head, away, entry, None),
+            Ok(admitted) => self.forward(head, body, noted, admitted).await,
+            Err(away) => self.refused(&head, away, noted, None),
         }
     }
 
@@ -95,7 +107,7 @@ impl Exchange<'_> {
         &self,
         mut head: Parts,
         body: Incoming,
-        entry: Option<LedgerEntry>,
+        noted: Noted,
         mut admitted: Admitted,
     ) -> Response<Relayed> {
         admitted.started();
@@ -109,16 +121,8 @@ impl Exchange<'_> {
             let sending = lease.send(Request::from_parts(head, upload));
             in_time(sending, spec.timeouts.response, progress.as_deref()).await
         };
-        let mut job = Job {
-            entry,
-            admitted: Some(admitted),
-            lease: None,
-            progress,
-            outcome: Outcome::Failed,
-            ending: RequestEnding::Failed,
-            cost: None,
-            told: None,
-        };
+        let failed = ended(noted, RequestEnding::Failed);
+        let mut job = Job { admitted: Some(admitted), progress, outcome: Outcome::Failed, ..failed };
         match sent {
             Some(Ok(response)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 self.switch(response, near, lease, job)
@@ -139,6 +143,9 @@ impl Exchange<'_> {
         let (mut head, body) = response.into_parts();
         let end = End::Answered(head.status.as_u16());
         (job.outcome, job.ending) = (end.outcome(false), end.ending());
+        if let Some(observation) = &mut job.observation {
+            observation.answered(head.status.as_u16(), Some(lease.index()));
+        }
         job.lease = Some(lease);
         job.cost = self.cost(&head.headers);
         job.told = head.headers.get(workloads::client::NOTE).and_then(|note| workloads::client::note(note.as_bytes()));
@@ -161,6 +168,9 @@ impl Exchange<'_> {
         };
         tunnel::open(Switch { client, backend }, Arc::clone(self.client), lease, self.settings.spec.timeouts.tunnel);
         (job.outcome, job.ending) = (Outcome::Served, RequestEnding::Served);
+        if let Some(observation) = &mut job.observation {
+            observation.answered(response.status().as_u16(), None);
+        }
         let (mut head, _) = response.into_parts();
         let protocol = head.headers.get(header::UPGRADE).cloned();
         headers::to_client(&mut head, self.client, true);
@@ -201,25 +211,22 @@ impl Exchange<'_> {
         (End::Refused(refusal), refusal)
     }
 
-    fn refused(
-        &self,
-        head: &Parts,
-        away: TurnedAway,
-        entry: Option<LedgerEntry>,
-        note: Option<Note>,
-    ) -> Response<Relayed> {
+    fn refused(&self, head: &Parts, away: TurnedAway, noted: Noted, note: Option<Note>) -> Response<Relayed> {
         let TurnedAway { refusal, note: told } = away;
         let end = self.settings.pages.end(refusal, head);
         let page = self.settings.pages.refused(&end, refusal.retry, told.or(note));
-        self.page(page, ended(entry, end.ending()))
+        self.page(page, ended(noted, end.ending()))
     }
 
     /// An answer to a request at fault.
-    fn failed(&self, status: StatusCode, entry: Option<LedgerEntry>) -> Response<Relayed> {
-        self.page(page::failed(status), ended(entry, RequestEnding::Served))
+    fn failed(&self, status: StatusCode, noted: Noted) -> Response<Relayed> {
+        self.page(page::failed(status), ended(noted, RequestEnding::Served))
     }
 
-    fn page(&self, page: Response<Bytes>, job: Job) -> Response<Relayed> {
+    fn page(&self, page: Response<Bytes>, mut job: Job) -> Response<Relayed> {
+        if let Some(observation) = &mut job.observation {
+            observation.answered(page.status().as_u16(), None);
+        }
         page.map(|page| Relayed::page(page, self.is_head, job, self.client))
     }
 
@@ -248,9 +255,10 @@ async fn in_time<T>(sending: impl Future<Output = T>, limit: Duration, progress:
 }
 
 /// A request that no policy and no backend has a part in.
-fn ended(entry: Option<LedgerEntry>, ending: RequestEnding) -> Job {
+fn ended(noted: Noted, ending: RequestEnding) -> Job {
+    let Noted { entry, observation } = noted;
     let outcome = Outcome::Ignored;
-    Job { entry, admitted: None, lease: None, progress: None, outcome, ending, cost: None, told: None }
+    Job { entry, admitted: None, lease: None, progress: None, outcome, ending, cost: None, told: None, observation }
 }
 
 /// Makes the connection end with this answer.

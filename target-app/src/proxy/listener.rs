@@ -1,6 +1,7 @@
 //! Accepts connections of clients, serves each, and ends all of them in order.
 
 use std::{
+    collections::BTreeMap,
     io,
     net::{SocketAddr, TcpListener},
     sync::{Arc, atomic::Ordering},
@@ -75,13 +76,22 @@ impl Listener {
         }
     }
 
-    /// Closes overdue connections of both sides, for ever.
+    /// Closes overdue connections of both sides, and logs which backends are left out, for ever.
     pub(super) async fn keep_deadlines(&self) {
+        let mut up = BTreeMap::new();
         loop {
             tokio::time::sleep(TICK).await;
             let settings = self.proxy.settings();
             self.registry.reap(self.proxy.clock.now(), &settings.edge);
             settings.backends.sweep();
+            for backend in settings.backends.iter() {
+                let is_up = !backend.is_ejected(self.proxy.clock);
+                if up.insert(backend.address.url.clone(), is_up).unwrap_or(true) != is_up {
+                    let event = if is_up { "backend_in" } else { "backend_out" };
+                    self.proxy
+                        .changed(event, &[("backend", &backend.address.url)].into_iter().collect::<BTreeMap<_, _>>());
+                }
+            }
         }
     }
 

@@ -8,8 +8,11 @@ use super::{
     admission::Admission,
     error::ProxyError,
     listener::Listener,
+    log::Log,
+    metrics,
+    observe::Observers,
     running::RunningProxy,
-    spec::ProxySpec,
+    spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
     tls,
 };
@@ -48,13 +51,20 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
     let controls =
         control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
+    let listen = |address| edge::listen(address, 16).map_err(|source| ServeError::Listen { address, source });
+    let scraped = spec.metrics.map(listen).transpose()?;
+    let scraped_at = scraped.as_ref().map(|socket| url(socket.local_addr())).transpose()?;
     let mut ready_at = (url(listener.local_addr())?, url(controls.local_addr())?);
     if spec.tls.is_some() {
         ready_at.0 = ready_at.0.replacen("http", "https", 1);
     }
     let given = spec.control_token.clone();
-    let open = (!spec.listen.ip().is_loopback())
-        .then(|| format!("{} is no loopback address: other machines can reach this proxy", spec.listen.ip()));
+    let open = [Some((spec.listen, "this proxy")), spec.metrics.map(|address| (address, "its metrics"))];
+    let open: Vec<_> = open.into_iter().flatten().filter(|(address, _)| !address.ip().is_loopback()).collect();
+    let open = open
+        .iter()
+        .map(|(address, what)| format!("{} is no loopback address: other machines can reach {what}", address.ip()));
+    let open = open.reduce(|all, line| all + "\n" + &line);
     let tls = spec.tls.as_ref().map(|tls| tls::acceptor(tls, spec.limits.streams > 0)).transpose()?;
     let (proxy, seating) = build(spec)?;
     let system = |what| move |source| ServeError::System { what, source };
@@ -62,6 +72,9 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         Listener::new(Arc::clone(&proxy), listener, tls).map_err(system("cannot watch the listening socket"))?;
     spawn(keep_time(Arc::downgrade(&proxy.admission.gate)));
     let running = RunningProxy::new(proxy, Arc::clone(&listener), seating);
+    if let Some(socket) = scraped {
+        metrics::serve(socket, &running).map_err(system("cannot watch the socket of the metrics"))?;
+    }
     let (token, drawn) = match given {
         Some(token) => (token, None),
         None => {
@@ -79,7 +92,14 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         async move { listener.keep_deadlines().await }
     });
     let (url, control) = ready_at;
-    on_ready(Ready { pid: std::process::id(), url, control, token: drawn, metrics: None, open });
+    on_ready(Ready {
+        pid: std::process::id(),
+        url,
+        control,
+        token: drawn,
+        metrics: scraped_at.map(|at| format!("{}/metrics", at.trim_end_matches('/'))),
+        open,
+    });
     tokio::select! {
         () = running.stopped() => {}
         () = ends.told() => {}
@@ -116,6 +136,9 @@ fn build(spec: ProxySpec) -> Result<(Arc<Proxy>, Seating), ProxyError> {
     let policy = PolicySite::new(seat, chosen.entry, Vec::new());
     let capacity = spec.concurrency.saturating_mul(u32::try_from(spec.to.len()).unwrap_or(u32::MAX));
     let gate = AdmissionGate::new(name, policy, capacity, Arc::new(ThisProcess), None, clock);
+    let log = (spec.log != LogLevel::Off).then(Log::start).transpose();
+    let log = log.map_err(|source| ServeError::System { what: "cannot start the thread of the log", source })?;
     let settings = Settings::new(spec, clock)?;
-    Ok((Proxy::new(clock, Admission::new(gate), Intake::new(classification), settings), seating))
+    let observers = Observers::new(clock, log);
+    Ok((Proxy::new(clock, Admission::new(gate), observers, Intake::new(classification), settings), seating))
 }

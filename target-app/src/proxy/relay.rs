@@ -15,6 +15,7 @@ use super::{
     admission::Admitted,
     backend::Lease,
     client::{Client, Stream},
+    observe::Observation,
     upload::{BrokenOff, Progress},
 };
 use crate::{
@@ -36,6 +37,7 @@ pub(super) struct Job {
     pub(super) cost: Option<Duration>,
     /// The note of the backend's answer.
     pub(super) told: Option<Note>,
+    pub(super) observation: Option<Observation>,
 }
 
 impl Job {
@@ -47,6 +49,9 @@ impl Job {
         }
         if let Some(entry) = self.entry.take() {
             entry.close(self.ending);
+        }
+        if let Some(observation) = self.observation.take() {
+            observation.ended(self.ending);
         }
         if let Some(lease) = self.lease.take()
             && self.progress.as_ref().is_none_or(|progress| progress.is_all())
@@ -138,6 +143,9 @@ impl Body for Relayed {
             Left::Page(page) if page.is_empty() => return Poll::Ready(None),
             Left::Page(page) => {
                 let page = std::mem::take(page);
+                if let Some(observation) = &mut relayed.job.observation {
+                    observation.passed(page.len());
+                }
                 relayed.taken();
                 return Poll::Ready(Some(Ok(Frame::data(page))));
             }
@@ -148,6 +156,9 @@ impl Body for Relayed {
         };
         if relayed.stalled.take().is_some() {
             relayed.stream.client.enter(Phase::Writing);
+        }
+        if let (Some(Ok(frame)), Some(observation)) = (&frame, &mut relayed.job.observation) {
+            observation.passed(frame.data_ref().map_or(0, Bytes::len));
         }
         match frame {
             Some(Err(_)) => relayed.broke(),

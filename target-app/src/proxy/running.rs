@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::{
     listener::Listener,
-    spec::ProxySpec,
+    spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
 };
 use crate::{
@@ -166,6 +166,7 @@ impl Controlled for RunningProxy {
         let _on_the_runtime = self.runtime.enter();
         self.proxy.admission.gate.replace(self.seating.forced(&chosen, site));
         change.policy.name.clone_into(&mut lock(&self.policy));
+        self.proxy.changed("policy", &change.policy);
         Ok(())
     }
 
@@ -177,7 +178,8 @@ impl Controlled for RunningProxy {
         }
         let _on_the_runtime = self.runtime.enter();
         let settings = Settings::new(spec, self.proxy.clock).map_err(|error| vec![error.to_string()])?;
-        self.proxy.set(settings);
+        self.proxy.set(Arc::clone(&settings));
+        self.proxy.changed("config", &settings.spec);
         Ok(())
     }
 
@@ -193,6 +195,7 @@ impl Controlled for RunningProxy {
 
     fn drain(&self) {
         self.proxy.draining.store(true, Ordering::Relaxed);
+        self.proxy.changed("drain", &());
     }
 
     fn stop(&self) {
@@ -213,6 +216,8 @@ fn fixed(old: &ProxySpec, new: &ProxySpec) -> Vec<String> {
         ("class", old.class != new.class, started_with),
         ("criticality", old.criticality != new.criticality, started_with),
         ("tls", old.tls != new.tls, started_with),
+        ("metrics", old.metrics != new.metrics, started_with),
+        ("log", (old.log == LogLevel::Off) != (new.log == LogLevel::Off), started_with),
         ("seed", old.seed != new.seed, started_with),
         ("cpus", old.cpus != new.cpus, started_with),
         ("limits.connections", old.limits.connections != new.limits.connections, started_with),

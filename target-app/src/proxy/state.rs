@@ -3,11 +3,7 @@
 use std::sync::{Arc, PoisonError, RwLock, atomic::AtomicBool};
 
 use super::{
-    admission::Admission,
-    backend::Backends,
-    error::ProxyError,
-    page::Pages,
-    spec::{LogLevel, ProxySpec},
+    admission::Admission, backend::Backends, error::ProxyError, observe::Observers, page::Pages, spec::ProxySpec,
 };
 use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec};
 
@@ -17,6 +13,7 @@ pub(super) struct Proxy {
     pub(super) clock: ServiceClock,
     pub(super) admission: Arc<Admission>,
     pub(super) ledgers: Ledgers,
+    pub(super) observers: Arc<Observers>,
     pub(super) intake: Intake,
     settings: RwLock<Arc<Settings>>,
     /// True once new requests are refused, before it stops.
@@ -38,23 +35,9 @@ impl Settings {
     /// # Errors
     /// The first that makes no sense.
     pub(super) fn new(spec: ProxySpec, clock: ServiceClock) -> Result<Arc<Self>, ProxyError> {
-        not_built_yet(&spec)?;
         let backends = Backends::new(&spec, clock)?;
         let pages = Pages::new(&spec.refusal)?;
         Ok(Arc::new(Self { edge: spec.edge(), backends, pages, spec }))
-    }
-}
-
-/// Refuses what nothing carries out: a setting without effect would be taken for one that has it.
-fn not_built_yet(spec: &ProxySpec) -> Result<(), ProxyError> {
-    let asked = [
-        ("metrics", spec.metrics.is_some(), "GET /gauges of the control port has the same figures"),
-        ("log", spec.log == LogLevel::Requests, "GET /events of the control port has what policies do"),
-        ("health.path", !spec.health.path.is_empty(), "backends are left out after failures of requests"),
-    ];
-    match asked.into_iter().find(|(_, asked, _)| *asked) {
-        Some((key, _, instead)) => Err(ProxyError::setting(key, format!("is not built yet; {instead}"))),
-        None => Ok(()),
     }
 }
 
@@ -62,6 +45,7 @@ impl Proxy {
     pub(super) fn new(
         clock: ServiceClock,
         admission: Arc<Admission>,
+        observers: Arc<Observers>,
         intake: Intake,
         settings: Arc<Settings>,
     ) -> Arc<Self> {
@@ -69,6 +53,7 @@ impl Proxy {
             clock,
             admission,
             ledgers: Ledgers::default(),
+            observers,
             intake,
             settings: RwLock::new(settings),
             draining: AtomicBool::new(false),
@@ -78,6 +63,11 @@ impl Proxy {
     /// The settings in force.
     pub(super) fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Logs a change of the proxy.
+    pub(super) fn changed(&self, event: &str, says: &impl serde::Serialize) {
+        self.observers.changed(self.settings().spec.log, event, says);
     }
 
     /// Puts other settings in force for the requests from now on.

@@ -1,4 +1,5 @@
-//! Whether a backend gets requests: it is left out for a while after failures in a row.
+//! Whether a backend gets requests: it is left out for a while after failures in a row, and after failed checks until it
+//! passes one.
 
 use std::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering},
@@ -42,6 +43,17 @@ impl Health {
         }
     }
 
+    /// A check has ended. A backend that fails so many in a row is left out until it passes one.
+    pub(super) fn checked(&self, passed: bool) {
+        if passed {
+            return self.answered(StatusCode::OK);
+        }
+        let failures = self.in_a_row.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        if self.failures > 0 && failures >= self.failures {
+            self.until.store(u64::MAX, Ordering::Relaxed);
+        }
+    }
+
     /// No answer came.
     pub(super) fn failed(&self, now: Timestamp) {
         let failures = self.in_a_row.fetch_add(1, Ordering::Relaxed).saturating_add(1);
@@ -55,6 +67,17 @@ impl Health {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_backend_that_fails_checks_is_left_out_until_it_passes_one() {
+        let health = Health::new(&HealthSpec { failures: 2, ..HealthSpec::default() });
+        health.checked(false);
+        assert!(health.takes(Timestamp::ZERO));
+        health.checked(false);
+        assert!(!health.takes(Timestamp::from_secs(100_000)));
+        health.checked(true);
+        assert!(health.takes(Timestamp::ZERO));
+    }
 
     #[test]
     fn failures_in_a_row_leave_a_backend_out_for_a_while() {

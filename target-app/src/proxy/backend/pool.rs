@@ -44,6 +44,12 @@ impl Pool {
         Some(OpenConnection(Arc::clone(&self.open)))
     }
 
+    /// A place beside the limit, for a check.
+    pub(super) fn extra_place(&self) -> OpenConnection {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        OpenConnection(Arc::clone(&self.open))
+    }
+
     /// A connection that can take a request.
     pub(super) async fn take(&self, now: Timestamp) -> Option<Sender> {
         loop {

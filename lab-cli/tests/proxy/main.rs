@@ -1,0 +1,11 @@
+//! `lab proxy` as a person runs it, before services that are not the lab's.
+
+#[path = "../program/mod.rs"]
+mod program;
+
+mod backend;
+mod backends;
+mod decisions;
+mod observed;
+mod proxied;
+mod transport;

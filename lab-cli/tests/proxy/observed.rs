@@ -1,0 +1,148 @@
+//! Metrics for Prometheus, the dashboard over them, and the log of requests.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::{
+    backend::Backend,
+    proxied::{Answer, Proxied, get, until},
+};
+
+/// A page of metrics, read as OpenMetrics has it: a value for each name with its labels.
+fn metrics(proxy: &Proxied) -> BTreeMap<String, f64> {
+    let answer = scrape(proxy, "GET", "/metrics");
+    assert_eq!(answer.status, 200);
+    assert!(answer.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text")));
+    let (mut values, mut described) = (BTreeMap::new(), Vec::new());
+    for line in answer.body.lines() {
+        if let Some(about) = line.strip_prefix("# ") {
+            let words: Vec<&str> = about.splitn(3, ' ').collect();
+            match words.as_slice() {
+                ["TYPE", name, kind] => {
+                    assert!(["counter", "gauge", "histogram"].contains(kind), "{line}");
+                    described.push((*name).to_owned());
+                }
+                ["HELP", _, help] => assert!(!help.is_empty(), "{line}"),
+                other => assert_eq!(other, ["EOF"]),
+            }
+            continue;
+        }
+        let (name, value) = line.rsplit_once(' ').unwrap_or_else(|| panic!("no value: {line}"));
+        let of = described.last().expect("a type before its values");
+        assert!(name.starts_with(of.as_str()), "{name} follows the type of {of}");
+        assert!(values.insert(name.to_owned(), value.parse().expect(value)).is_none(), "{name} twice");
+    }
+    assert!(answer.body.ends_with("# EOF\n"));
+    values
+}
+
+fn scrape(proxy: &Proxied, method: &str, path: &str) -> Answer {
+    let at = proxy.ready["metrics"].as_str().expect("an address");
+    let host = at.trim_start_matches("http://").trim_end_matches("/metrics");
+    Answer::to(host.parse().expect("an address"), &format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
+}
+
+#[test]
+fn metrics_say_what_the_ledger_says_and_change_nothing() {
+    let backend = Backend::start();
+    let to = backend.url();
+    let flags = ["--to", &to, "--policy", "gradient2", "--metrics", "127.0.0.1:0", "--log", "off"];
+    let proxy = Proxied::with_flags(&flags);
+    (0..5).for_each(|_| assert_eq!(proxy.get("/").status, 200));
+    let _ = proxy.get("/short");
+    let values = until("six ends", || {
+        let values = metrics(&proxy);
+        (values["lab_proxy_requests_in_flight"] == 0.0).then_some(values)
+    });
+    for (name, value) in [
+        ("lab_proxy_requests_total{outcome=\"served\"}".to_owned(), 5.0),
+        ("lab_proxy_requests_total{outcome=\"error\"}".to_owned(), 1.0),
+        ("lab_proxy_requests_read_total".to_owned(), 6.0),
+        ("lab_proxy_policy_admitted_total{policy=\"gradient2\"}".to_owned(), 6.0),
+        (format!("lab_proxy_backend_requests_total{{backend=\"{to}\"}}"), 6.0),
+        (format!("lab_proxy_backend_up{{backend=\"{to}\"}}"), 1.0),
+        ("lab_proxy_request_seconds_count{code=\"2xx\"}".to_owned(), 6.0),
+        ("lab_proxy_response_head_seconds_count".to_owned(), 6.0),
+    ] {
+        assert_eq!(values.get(&name), Some(&value), "{name} in {values:#?}");
+    }
+    assert!(values["lab_proxy_policy_gauge{policy=\"gradient2\",gauge=\"limit\"}"] >= 1.0);
+    assert_eq!(scrape(&proxy, "POST", "/metrics").status, 405);
+    assert_eq!(scrape(&proxy, "GET", "/gauges").status, 404);
+}
+
+#[test]
+fn every_metric_of_the_dashboard_is_exported() {
+    let backend = Backend::start();
+    let settings =
+        json!({"policy": {"concurrency": {"max": 1}}, "dry_run": true, "metrics": "127.0.0.1:0", "log": "off"});
+    let proxy = Proxied::before(&[backend.url()], settings);
+    let address = proxy.address;
+    let clients: Vec<_> = (0..3).map(|_| std::thread::spawn(move || get(address, "/slow?300").status)).collect();
+    assert!(clients.into_iter().all(|client| client.join().expect("a status") == 200));
+    let exported = metrics(&proxy);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/grafana/lab-proxy.json");
+    let dashboard: Value = serde_json::from_str(&fs::read_to_string(folder).expect("a dashboard")).expect("JSON");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let queries: Vec<&str> = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().expect("queries"))
+        .map(|query| query["expr"].as_str().expect("an expression"))
+        .collect();
+    assert!(queries.len() >= 8, "{queries:?}");
+    for query in queries {
+        let names =
+            query.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| word.starts_with("lab_proxy_"));
+        for name in names {
+            // Reasons of refusals have no row before the first.
+            let is_exported = exported.keys().any(|key| key.split('{').next() == Some(name));
+            assert!(is_exported || name == "lab_proxy_refused_total", "{name} in {query} is not among {exported:#?}");
+        }
+    }
+}
+
+#[test]
+fn the_log_has_a_line_for_each_request_and_change() {
+    let backend = Backend::start();
+    let settings = json!({"policy": {"concurrency": {"max": 1}}, "log": "requests"});
+    let proxy = Proxied::before(&[backend.url()], settings);
+    assert_eq!(proxy.get("/a?q=%22x%22%7B").status, 200);
+    let line = proxy.logged("request");
+    assert_eq!(
+        (&line["method"], &line["path"], &line["status"], &line["outcome"], &line["backend"], &line["body_bytes"]),
+        (&json!("GET"), &json!("/a?q=%22x%22%7B"), &json!(200), &json!("served"), &json!(1), &json!(5))
+    );
+    let (whole, head) = (line["seconds"].as_f64().expect("a time"), line["head_seconds"].as_f64().expect("a time"));
+    assert!(whole >= head && head > 0.0 && line["unix_s"].as_f64() > Some(1.7e9), "{line}");
+    let address = proxy.address;
+    let inside = std::thread::spawn(move || get(address, "/slow?500"));
+    until("request inside", || (backend.requests() == 2).then_some(()));
+    assert_eq!(proxy.get("/refused").status, 503);
+    let line = proxy.logged("request");
+    assert_eq!(
+        (&line["status"], &line["outcome"], &line["reason"]),
+        (&json!(503), &json!("refused"), &json!("concurrency"))
+    );
+    assert!(line.get("backend").is_none(), "{line}");
+    assert_eq!(inside.join().expect("an answer").status, 200);
+    let changed = proxy.control("PUT", "/policy", r#"{"policy": {"name": "none", "settings": {}}}"#);
+    assert_eq!(changed.status, 200, "{changed:?}");
+    assert_eq!(proxy.logged("policy")["name"], "none");
+}
+
+#[test]
+fn a_path_of_checks_that_is_none_and_an_address_in_use_are_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("proxy.yaml");
+    fs::write(&file, "to: [http://127.0.0.1:1]\nhealth: {path: health}\n").expect("written");
+    let ran = crate::program::lab().args(["proxy", "--config"]).arg(&file).output().expect("it runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.code() == Some(2) && said.contains("health.path") && said.contains("/health is one"), "{said}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let flags = ["proxy", "--listen", "127.0.0.1:0", "--to", "http://127.0.0.1:1", "--metrics", &address];
+    let ran = crate::program::lab().args(flags).output().expect("it runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(!ran.status.success() && said.contains(&address), "{said}");
+}

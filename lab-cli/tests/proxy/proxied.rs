@@ -1,0 +1,189 @@
+//! `lab proxy` as a process, ended by its process id when it is dropped.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+/// How long anything here may take.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running proxy.
+#[derive(Debug)]
+pub struct Proxied {
+    child: Child,
+    pub ready: Value,
+    pub address: SocketAddr,
+    lines: Receiver<Value>,
+}
+
+impl Proxied {
+    /// A proxy with these settings before these services.
+    pub fn before(to: &[String], mut settings: Value) -> Self {
+        settings["to"] = json!(to);
+        settings["listen"] = json!("127.0.0.1:0");
+        let mut command = crate::program::lab();
+        command.args(["proxy", "--json", "--config", "-"]);
+        Self::start(command, &settings.to_string())
+    }
+
+    /// One that is started with this command line.
+    pub fn with_flags(flags: &[&str]) -> Self {
+        let mut command = crate::program::lab();
+        command.args(["proxy", "--json", "--listen", "127.0.0.1:0"]).args(flags);
+        Self::start(command, "")
+    }
+
+    fn start(mut command: Command, settings: &str) -> Self {
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("lab starts");
+        child.stdin.take().expect("piped").write_all(settings.as_bytes()).expect("it takes its settings");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a ready line");
+        let stderr = child.stderr.take().expect("piped");
+        let (tell, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let _ = tell.send(serde_json::from_str(&line).unwrap_or(Value::String(line)));
+            }
+        });
+        let ready: Value = serde_json::from_str(&line)
+            .unwrap_or_else(|_| panic!("no ready line: {line:?}; {:?}", lines.recv_timeout(Duration::from_secs(2))));
+        let address = ready["url"].as_str().and_then(|url| url.strip_prefix("http://")?.parse().ok());
+        Self { child, address: address.expect("an address"), ready, lines }
+    }
+
+    /// GET of a path on a connection of its own.
+    pub fn get(&self, path: &str) -> Answer {
+        get(self.address, path)
+    }
+
+    /// A request to the control port.
+    pub fn control(&self, method: &str, path: &str, body: &str) -> Answer {
+        let control = self.ready["control"].as_str().expect("an address").trim_start_matches("http://");
+        let token = self.ready["token"].as_str().expect("a token");
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {control}\r\nAuthorization: Bearer {token}\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n{body}",
+            body.len()
+        );
+        Answer::to(control.parse().expect("an address"), &head)
+    }
+
+    /// The row of the gate.
+    pub fn gate(&self) -> Value {
+        let gauges: Value = serde_json::from_str(&self.control("GET", "/gauges", "").body).expect("JSON");
+        let rows = gauges["stages"].as_array().expect("rows");
+        rows.iter()
+            .find(|row| row["policy_name"].as_str().is_some_and(|name| !name.is_empty()))
+            .expect("a gate")
+            .clone()
+    }
+
+    pub fn ledger(&self) -> Value {
+        let gauges: Value = serde_json::from_str(&self.control("GET", "/gauges", "").body).expect("JSON");
+        gauges["ledger"].clone()
+    }
+
+    /// The next line of the log of this kind.
+    pub fn logged(&self, event: &str) -> Value {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no line of {event}"));
+            if line["event"] == event {
+                return line;
+            }
+        }
+    }
+
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    /// Waits for the end of the process.
+    pub fn ended(&mut self) -> ExitStatus {
+        until("the proxy's end", || self.child.try_wait().expect("a status"))
+    }
+}
+
+impl Drop for Proxied {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An answer over HTTP/1.1.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// 0: none came.
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+    /// True if the answer is as long as its head says, or its chunks have their end, or only the connection ends it.
+    pub whole: bool,
+}
+
+impl Answer {
+    /// Sends bytes on a connection of their own, and reads to its end.
+    pub fn to(address: SocketAddr, bytes: &str) -> Self {
+        let mut stream = TcpStream::connect(address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        stream.write_all(bytes.as_bytes()).expect("it goes out");
+        Self::from(stream)
+    }
+
+    /// Reads what comes until the connection ends.
+    pub fn from(mut stream: TcpStream) -> Self {
+        let mut bytes = Vec::new();
+        let read = stream.read_to_end(&mut bytes);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let mut answer = Self {
+            status: head.get(9..12).and_then(|code| code.parse().ok()).unwrap_or(0),
+            head: head.to_owned(),
+            body: body.to_owned(),
+            whole: false,
+        };
+        answer.whole = read.is_ok()
+            && match (answer.header("content-length"), answer.header("transfer-encoding")) {
+                (Some(length), _) => length.parse() == Ok(answer.body.len()),
+                (None, Some(_)) => answer.body.ends_with("0\r\n\r\n"),
+                (None, None) => true,
+            };
+        answer
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (key, value) = line.split_once(':')?;
+            key.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+}
+
+pub fn get(address: SocketAddr, path: &str) -> Answer {
+    Answer::to(address, &request(path))
+}
+
+pub fn request(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+}
+
+/// Asks again and again until there is an answer.
+pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(Instant::now() < end, "no {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}

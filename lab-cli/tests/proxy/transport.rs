@@ -1,0 +1,93 @@
+//! Answers that break off, time-outs, back-pressure, and the end of the process.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    sync::atomic::Ordering,
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use crate::{
+    backend::Backend,
+    proxied::{PATIENCE, Proxied, get, request, until},
+};
+
+#[test]
+fn an_answer_that_breaks_off_is_never_a_whole_one() {
+    let backend = Backend::start();
+    let proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    for path in ["/short", "/chunks"] {
+        let answer = proxy.get(path);
+        assert!(answer.status == 200 && !answer.whole, "{path}: {answer:?}");
+    }
+    assert_eq!(until("failures", || (proxy.ledger()["errors"] == 2).then(|| proxy.ledger()["served"].clone())), 0);
+    // Whether this one is whole, nobody can tell: it is passed on as it came.
+    let answer = proxy.get("/close");
+    assert_eq!((answer.body.as_str(), answer.header("content-length")), ("all that there is", None));
+}
+
+#[test]
+fn a_backend_that_takes_too_long_is_given_up() {
+    let backend = Backend::start();
+    let timeouts = json!({"response": "300ms", "stall": "300ms"});
+    let proxy = Proxied::before(&[backend.url()], json!({"timeouts": timeouts, "log": "off"}));
+    let began = Instant::now();
+    assert_eq!(proxy.get("/slow?5000").status, 504);
+    let answer = proxy.get("/stalls");
+    assert!(answer.status == 200 && !answer.whole, "{answer:?}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let ledger = proxy.ledger();
+    assert_eq!((&ledger["errors"], &ledger["in_flight"]), (&json!(2), &json!(0)));
+}
+
+#[test]
+fn a_client_that_does_not_send_its_head_is_closed() {
+    let backend = Backend::start();
+    let proxy = Proxied::before(&[backend.url()], json!({"timeouts": {"head": "500ms"}, "log": "off"}));
+    let mut stream = TcpStream::connect(proxy.address).expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: loc").expect("it goes out");
+    let began = Instant::now();
+    let mut said = String::new();
+    let _ = stream.read_to_string(&mut said);
+    assert!(began.elapsed() < Duration::from_secs(5), "{said}");
+    assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
+    assert_eq!(proxy.get("/").status, 200);
+}
+
+#[test]
+fn an_answer_that_nobody_reads_is_not_collected() {
+    let backend = Backend::start();
+    let proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    let mut stream = TcpStream::connect(proxy.address).expect("a connection");
+    stream.write_all(request("/endless").as_bytes()).expect("it goes out");
+    let written = || backend.state.written.load(Ordering::SeqCst);
+    until("first bytes", || (written() > 0).then_some(()));
+    let mut before = written();
+    let stopped = until("stop", || {
+        thread::sleep(Duration::from_millis(500));
+        let now = written();
+        (std::mem::replace(&mut before, now) == now).then_some(now)
+    });
+    // The buffers of four sockets and the proxy's own.
+    assert!(stopped < 32 << 20, "{stopped} bytes were taken from the backend for a client that takes none");
+}
+
+#[test]
+fn an_order_to_end_lets_requests_inside_end_first() {
+    for signal in ["TERM", "INT"] {
+        let backend = Backend::start();
+        let mut proxy = Proxied::before(&[backend.url()], json!({"log": "changes"}));
+        let address = proxy.address;
+        let inside = thread::spawn(move || get(address, "/slow?1000"));
+        until("request inside", || (backend.requests() == 1).then_some(()));
+        proxy.signal(signal);
+        until("closed port", || TcpStream::connect(address).is_err().then_some(()));
+        let answer = inside.join().expect("an answer");
+        assert!(answer.status == 200 && answer.whole, "{answer:?}");
+        assert!(proxy.ended().success());
+    }
+}

@@ -1,0 +1,74 @@
+//! The log on standard error: JSON, one value a line. Writing never waits for a request: lines beyond the queue are
+//! counted and lost.
+
+use std::{
+    io::{self, BufWriter, Write},
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde::Serialize;
+
+/// Lines that wait to be written.
+const QUEUE: usize = 8192;
+
+/// The log.
+#[derive(Debug)]
+pub(super) struct Log {
+    lines: SyncSender<Vec<u8>>,
+    lost: AtomicU64,
+}
+
+/// A line: the wall clock, its kind, and what it says.
+#[derive(Serialize)]
+struct Line<'a, T> {
+    /// Seconds since 1970.
+    unix_s: f64,
+    event: &'a str,
+    #[serde(flatten)]
+    says: &'a T,
+}
+
+impl Log {
+    /// Begins to write, on a thread of its own.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub(super) fn start() -> io::Result<Self> {
+        let (lines, waiting) = sync_channel(QUEUE);
+        thread::Builder::new().name("log".to_owned()).spawn(move || write(&waiting))?;
+        Ok(Self { lines, lost: AtomicU64::new(0) })
+    }
+
+    /// Writes one value.
+    pub(super) fn line(&self, event: &str, says: &impl Serialize) {
+        let unix_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        let Ok(mut line) = serde_json::to_vec(&Line { unix_s, event, says }) else { return };
+        line.push(b'\n');
+        if self.lines.try_send(line).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Lines that were lost, since the reader of standard error was too slow.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+/// Writes until the log is dropped. Lines reach the reader once none waits, or in blocks.
+fn write(waiting: &Receiver<Vec<u8>>) {
+    let mut out = BufWriter::with_capacity(64 * 1024, io::stderr());
+    while let Ok(line) = waiting.recv() {
+        let mut next = Some(line);
+        while let Some(line) = next {
+            let _ = out.write_all(&line); // a closed pipe is no reason to stop serving
+            next = waiting.try_recv().ok();
+        }
+        let _ = out.flush();
+    }
+}

@@ -1,0 +1,171 @@
+//! What is noted of a request beside the ledger: times for the metrics, and its line in the log.
+
+use std::sync::{Arc, OnceLock};
+
+use controllers::Timestamp;
+use http::request::Parts;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use serde::Serialize;
+
+use super::{log::Log, spec::LogLevel};
+use crate::{clock::ServiceClock, ledger::RequestEnding};
+
+/// Those who want to know of requests.
+#[derive(Debug)]
+pub(super) struct Observers {
+    clock: ServiceClock,
+    /// The times of requests, if there is an address of metrics.
+    pub(super) times: OnceLock<Times>,
+    /// The log, unless it is off.
+    log: Option<Log>,
+}
+
+/// Times of requests, seconds.
+#[derive(Debug)]
+pub(super) struct Times {
+    /// From the head of the request to the end of the answer, by the class of its status.
+    pub(super) whole: [Histogram; CLASSES.len()],
+    /// From the head of the request to the head of a backend's answer.
+    pub(super) to_head: Histogram,
+}
+
+/// Classes of status codes. `none`: the client left before there was one.
+pub(super) const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
+
+impl Times {
+    /// Buckets from 1 ms to 65 s, each twice the one before.
+    pub(super) fn new() -> Self {
+        let histogram = || Histogram::new(exponential_buckets(0.001, 2.0, 17));
+        Self { whole: std::array::from_fn(|_| histogram()), to_head: histogram() }
+    }
+}
+
+impl Observers {
+    pub(super) fn new(clock: ServiceClock, log: Option<Log>) -> Arc<Self> {
+        Arc::new(Self { clock, times: OnceLock::new(), log })
+    }
+
+    /// Begins to observe a request. `None`: nobody wants to know of it.
+    pub(super) fn observe(self: &Arc<Self>, head: &Parts, entered: Timestamp, level: LogLevel) -> Option<Observation> {
+        let logged = level == LogLevel::Requests && self.log.is_some();
+        if !logged && self.times.get().is_none() {
+            return None;
+        }
+        let line = logged.then(|| {
+            let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+            Box::new(RequestLine {
+                method: head.method.as_str().to_owned(),
+                path: path.to_owned(),
+                status: 0,
+                outcome: "client_gone",
+                reason: None,
+                backend: None,
+                seconds: 0.0,
+                head_seconds: None,
+                body_bytes: 0,
+            })
+        });
+        Some(Observation { observers: Arc::clone(self), entered, status: 0, line })
+    }
+
+    /// Logs a change of the proxy.
+    pub(super) fn changed(&self, level: LogLevel, event: &str, says: &impl Serialize) {
+        if level >= LogLevel::Changes
+            && let Some(log) = &self.log
+        {
+            log.line(event, says);
+        }
+    }
+
+    /// Lines of the log that were lost.
+    pub(super) fn lost_lines(&self) -> u64 {
+        self.log.as_ref().map_or(0, Log::lost)
+    }
+}
+
+/// A request that is observed, until it is dropped with its end.
+#[derive(Debug)]
+pub(super) struct Observation {
+    observers: Arc<Observers>,
+    entered: Timestamp,
+    status: u16,
+    line: Option<Box<RequestLine>>,
+}
+
+/// A request in the log.
+#[derive(Debug, Serialize)]
+struct RequestLine {
+    method: String,
+    path: String,
+    /// The status of the answer; 0: the client left before it.
+    status: u16,
+    /// `served`, `refused`, `error`, `client_gone`.
+    outcome: &'static str,
+    /// The reason of a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// The number of the backend, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    backend: Option<usize>,
+    /// From the request's head to the end of the answer.
+    seconds: f64,
+    /// From the request's head to that of a backend's answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head_seconds: Option<f64>,
+    /// Bytes of the answer's body that were passed on.
+    body_bytes: u64,
+}
+
+impl Observation {
+    /// The answer has this status; `backend`: the one whose answer it is.
+    pub(super) fn answered(&mut self, status: u16, backend: Option<usize>) {
+        self.status = status;
+        if backend.is_none() {
+            return;
+        }
+        let took = self.took();
+        if let Some(times) = self.observers.times.get() {
+            times.to_head.observe(took);
+        }
+        if let Some(line) = &mut self.line {
+            line.backend = backend.map(|index| index + 1);
+            line.head_seconds = Some(took);
+        }
+    }
+
+    /// A part of the answer's body was passed on.
+    pub(super) fn passed(&mut self, bytes: usize) {
+        if let Some(line) = &mut self.line {
+            line.body_bytes += bytes as u64;
+        }
+    }
+
+    /// The request ends.
+    pub(super) fn ended(mut self, ending: RequestEnding) {
+        if let Some(line) = &mut self.line {
+            (line.outcome, line.reason) = match ending {
+                RequestEnding::Served => ("served", None),
+                RequestEnding::Refused(reason) => ("refused", Some(reason.name())),
+                RequestEnding::Failed => ("error", None),
+            };
+        }
+    }
+
+    fn took(&self) -> f64 {
+        self.observers.clock.now().since(self.entered).as_secs_f64()
+    }
+}
+
+impl Drop for Observation {
+    fn drop(&mut self) {
+        let took = self.took();
+        if let Some(times) = self.observers.times.get() {
+            let class = usize::from(self.status / 100);
+            times.whole[if class < CLASSES.len() { class } else { 0 }].observe(took);
+        }
+        if let (Some(mut line), Some(log)) = (self.line.take(), &self.observers.log) {
+            (line.seconds, line.status) = (took, self.status);
+            log.line("request", &line);
+        }
+    }
+}
