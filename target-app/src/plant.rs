@@ -24,7 +24,7 @@ mod listener;
 
 mod build;
 mod in_flight;
-mod in_flight_table;
+mod job_table;
 mod mail;
 mod measured_service;
 mod oracle;

@@ -42,6 +42,7 @@ static ALL: &[Library] = library! {
     "ten-times" false None;
     "batch-proxy" false None;
     "one-slow-task" false None;
+    "compose" false None;
     "partial-search" false None;
     "subrequests" false None;
     "metastable" false None;

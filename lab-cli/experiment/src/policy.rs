@@ -1,7 +1,7 @@
 //! A policy as a file names it: checked against the catalogue, and as the target will take it.
 
 use analysis::{summary::ORACLE, text::suggestion};
-use controllers::catalogue::{PolicySpec, Setting, Settings};
+use controllers::catalogue::{ParamKind, PolicySpec, Setting, Settings};
 use installed::catalogue;
 use schemars::json_schema;
 use target_app::policies::{Resolved, Unfit};
@@ -121,13 +121,34 @@ pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: 
     if let Some(place) = spec.place {
         placed.entry("scope".to_owned()).or_insert_with(|| Setting::Text(place.scope().to_owned()));
     }
-    let Err(found) = catalogue().check(entry, &placed) else { return true };
+    let found = match catalogue().check(entry, &placed) {
+        Err(found) => found,
+        Ok(made) => {
+            let of_parts = entry.params().iter().any(|param| param.kind == ParamKind::Part);
+            if !of_parts || !made.parts().is_empty() {
+                return true;
+            }
+            let hint = "name its parts: {limit: gradient2, select: quota, queue: codel}, or some of them";
+            problems.add(&node.place, path, format!("{} without parts admits everything", spec.name), hint);
+            return false;
+        }
+    };
     for bad in found {
-        let first = bad.key.split('.').next().unwrap_or(&bad.key);
-        let place = settings.and_then(|settings| place_of_key(settings, first)).unwrap_or(&node.place);
+        let place = settings.and_then(|settings| deepest_place(settings, &bad.key)).unwrap_or(&node.place);
         problems.add(place, &join(path, &bad.key), bad.message, "");
     }
     false
+}
+
+/// Where the key of a setting is written, or the deepest table of it that is: `limit.gradient2.limit_max`.
+fn deepest_place<'a>(mut node: &'a Node, key: &str) -> Option<&'a Place> {
+    let mut found = None;
+    for word in key.split('.') {
+        let Value::Table(entries) = &node.value else { break };
+        let Some(entry) = entries.iter().find(|entry| entry.key == word) else { break };
+        (found, node) = (Some(&entry.node.place), &entry.node);
+    }
+    found
 }
 
 /// Where a setting is written.

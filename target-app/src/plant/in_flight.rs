@@ -9,13 +9,13 @@ use controllers::{
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{background::HEALTH, persona::Call, sim::SimRequest};
 
-use super::{cpu::Step, in_flight_table::InFlightTable};
+use super::{cpu::Step, job_table::JobTable};
 use crate::{calls::CallsResult, class::RequestFacts, ledger, service::Route};
 
 /// The requests in a plant, and the workers of its stages.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
-    pub(super) in_flight: InFlightTable,
+    pub(super) in_flight: JobTable<InFlight>,
     pub(super) workers: Vec<Option<Worker>>,
     /// Stages whose workers have jobs to begin.
     pub(super) woken_stages: VecDeque<usize>,

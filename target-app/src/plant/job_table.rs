@@ -1,0 +1,89 @@
+//! Jobs by their identities, which are mostly consecutive.
+
+use std::collections::VecDeque;
+
+use controllers::JobId;
+
+/// What a plant knows of each job.
+///
+/// A site numbers its jobs consecutively, so a place in a queue beside the oldest job's finds a job at once; an event of a
+/// request looks here several times. The queue is as long as the oldest job in it is old, in jobs: eight bytes for each.
+#[derive(Debug)]
+pub(super) struct JobTable<T> {
+    /// The identity at the first place.
+    first: u64,
+    places: VecDeque<Option<Box<T>>>,
+}
+
+impl<T> Default for JobTable<T> {
+    fn default() -> Self {
+        Self { first: 0, places: VecDeque::new() }
+    }
+}
+
+impl<T> JobTable<T> {
+    pub(super) fn get(&self, id: JobId) -> Option<&T> {
+        self.places.get(self.place(id)?)?.as_deref()
+    }
+
+    pub(super) fn get_mut(&mut self, id: JobId) -> Option<&mut T> {
+        let place = self.place(id)?;
+        self.places.get_mut(place)?.as_deref_mut()
+    }
+
+    /// Adds a job, whose identity is larger than those before it.
+    pub(super) fn insert(&mut self, id: JobId, job: Box<T>) {
+        if self.places.is_empty() {
+            self.first = id.0;
+        }
+        let place = self.place(id).expect("identities grow");
+        if place >= self.places.len() {
+            self.places.resize_with(place, || None);
+            self.places.push_back(Some(job));
+        } else {
+            self.places[place] = Some(job);
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: JobId) -> Option<Box<T>> {
+        let place = self.place(id)?;
+        let job = self.places.get_mut(place)?.take();
+        while let Some(None) = self.places.front() {
+            self.places.pop_front();
+            self.first += 1;
+        }
+        job
+    }
+
+    /// The jobs by identity.
+    #[cfg(test)]
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().flatten().map(|job| &**job)
+    }
+
+    fn place(&self, JobId(id): JobId) -> Option<usize> {
+        usize::try_from(id.checked_sub(self.first)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_are_found_whatever_has_left_before_and_between_them() {
+        let mut table = JobTable::default();
+        for id in [5, 6, 9] {
+            table.insert(JobId(id), Box::new(id));
+        }
+        assert_eq!((table.get(JobId(4)), table.get(JobId(7)), table.get(JobId(9))), (None, None, Some(&9)));
+        assert_eq!((table.remove(JobId(6)), table.remove(JobId(6))), (Some(Box::new(6)), None));
+        assert_eq!(table.remove(JobId(5)), Some(Box::new(5)));
+        *table.get_mut(JobId(9)).unwrap() += 1;
+        assert_eq!((table.values().collect::<Vec<_>>(), table.places.len()), (vec![&10], 1));
+        assert_eq!(table.remove(JobId(9)), Some(Box::new(10)));
+        table.insert(JobId(100), Box::new(100));
+        assert_eq!((table.get(JobId(100)), table.places.len()), (Some(&100), 1));
+        assert_eq!(table.get(JobId(u64::MAX)), None);
+    }
+}
