@@ -17,15 +17,31 @@ fn start(tmux: &Tmux, folder: &Path, command: &str, shown: &str) -> Pid {
     tmux.type_in(&format!("cd {}; sh -c 'echo $$ > pid; exec {lab} {command}'; echo code=$?", folder.display()));
     tmux.type_in("Enter");
     tmux.wait_for(&[shown]);
-    assert!(!tmux.shows_its_cursor() && tmux.is_on_the_other_screen());
+    assert!(taken(tmux), "the program has not taken the terminal");
     let pid = fs::read_to_string(folder.join("pid")).expect("written");
     Pid::from_raw(pid.trim().parse().expect("a number"))
 }
 
+/// Whether the program has the terminal. The end of a frame hides the cursor, so a frame that is half drawn shows text first.
+fn taken(tmux: &Tmux) -> bool {
+    soon(|| !tmux.shows_its_cursor() && tmux.is_on_the_other_screen())
+}
+
+/// Whether `condition` holds within five seconds.
+fn soon(condition: impl Fn() -> bool) -> bool {
+    (0..50).any(|_| {
+        let holds = condition();
+        if !holds {
+            thread::sleep(Duration::from_millis(100));
+        }
+        holds
+    })
+}
+
 /// The shell's own screen and cursor, and lines that are edited and shown as they are typed.
 fn assert_given_back(tmux: &Tmux, how: &str) {
-    assert!(!tmux.is_on_the_other_screen(), "{how}: still on the other screen");
-    assert!(tmux.shows_its_cursor(), "{how}: the cursor is hidden");
+    assert!(soon(|| !tmux.is_on_the_other_screen()), "{how}: still on the other screen");
+    assert!(soon(|| tmux.shows_its_cursor()), "{how}: the cursor is hidden");
     tmux.type_in("stty -a | tr -d ';' | tr ' ' '\\n' | grep -x -e icanon -e echo | paste -sd+");
     tmux.type_in("Enter");
     tmux.wait_for(&["icanon+echo"]);
@@ -70,11 +86,7 @@ fn ctrl_z_lends_the_terminal_to_the_shell_and_fg_takes_it_again() {
     tmux.wait_for(&["choose an experiment"]);
     // A frame hides it: the next key brings one.
     tmux.type_in("Down");
-    let hidden_again = (0..50).any(|_| {
-        thread::sleep(Duration::from_millis(100));
-        !tmux.shows_its_cursor()
-    });
-    assert!(hidden_again && tmux.is_on_the_other_screen());
+    assert!(taken(&tmux), "fg does not take the terminal again");
     tmux.type_in("q");
     tmux.wait_for(&["code=0"]);
     assert_given_back(&tmux, "q");
