@@ -9,33 +9,34 @@ use controllers::{
 };
 use installed::catalogue;
 use schemars::json_schema;
+use target_app::spec::OnRefuse;
 
 use super::{
-    client::client,
-    fields::{Fields, count_in, join},
+    client::client_key,
+    fields::{Fields, join},
     hindsight,
-    keys::{choice, count, free, names, schema, shapes, table},
+    keys::{Table, by, choice, count, flag, free, names, schema, shapes, table},
     own_arm,
     own_target::{Base, own_target},
-    plan::{AppPlan, ArmPlan, Hindsight, Tree},
-    policy::{Policy, check, place_of_key, policy_and_settings, resolved, setting},
+    plan::{AppPlan, ArmPlan, ClientPolicy, Hindsight, Tree},
+    policy::{Policy, check, parted, place_of_key, policy_and_settings, resolved, settings_of},
     problem::{Place, Problems},
     raw::{Entry, Node, Value, parse},
-    refusal::{OnRefuseKey, refusal},
+    refusal::{OnRefuseKey, on_refuse},
     tree::{self, CallChangeKeys},
 };
 
 table! {
     /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
     pub(super) struct ArmKeys as "ArmSettings" {
-        r#as = free::<String>().otherwise("the policy's name"), "The arm's name in tables and thresholds: letters, digits, - and _";
-        place = choice::<_, String>(PLACES).otherwise("the policy's own"), "Where the policy sits";
-        on_refuse = free::<OnRefuseKey>().otherwise("as in `target`"), "As in `target`, for this arm";
-        backlog = count(1..=65_535_u32).otherwise("as in `target`"), "Length of the kernel's listen queue; of `connections` it is the policy's own";
-        client = free::<Policy>().otherwise("as in `users`"), "A policy on the users' own side";
+        r#as: Option<String> = by::<String, _>(label).otherwise("the policy's name"), "The arm's name in tables and thresholds: letters, digits, - and _";
+        place: Option<Seat> = choice::<_, String>(PLACES).otherwise("the policy's own"), "Where the policy sits";
+        on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("as in `target`"), "As in `target`, for this arm";
+        backlog: Option<u32> = count(1..=65_535).otherwise("as in `target`"), "Length of the kernel's listen queue; of `connections` it is the policy's own";
+        client: Option<ClientPolicy> = by::<Policy, _>(client_key).otherwise("as in `users`"), "A policy on the users' own side";
         services = free::<BTreeMap<String, Policy>>(), "Policies of single services of a tree, by name: `{back: utilization}`";
         calls = free::<CallChangeKeys>(), "What is different about all calls between services";
-        direct = free::<bool>().otherwise("false"), "own: users of this arm go to the service itself, past the lab's proxy: `none: {as: direct, direct: true}`";
+        direct: Option<bool> = flag().otherwise("false"), "own: users of this arm go to the service itself, past the lab's proxy: `none: {as: direct, direct: true}`";
         target = free::<serde_json::Value>(), "What is different about the service: keys of `target`, each in place of the experiment's, but not those that all arms share. For a policy with a parameter `target`: if it is a table";
     }
 }
@@ -121,25 +122,8 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
     let path = join("arms", name);
     let policy = PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() };
     let mut arm = ArmPlan { label: name.to_owned(), policy, ..ArmPlan::none() };
-    let mut own = Vec::new();
-    if let Some(settings) = settings {
-        let Value::Table(entries) = &settings.value else {
-            problems.add(
-                &settings.place,
-                &path,
-                format!("not {}", settings.value.shown()),
-                "write settings as {key: value}",
-            );
-            return None;
-        };
-        for entry in entries {
-            if is_the_labs(entry, name) {
-                lab_key(&mut arm, entry, &path, base, problems);
-            } else {
-                own.push(entry);
-            }
-        }
-    }
+    let (lab, mut own) = parted(settings, &path, problems, |entry| is_the_labs(entry, name))?;
+    lab_keys(&mut arm, &Fields::of_table::<ArmKeys>(&lab, &path, problems)?, base);
     let known = match name {
         hindsight::BEST_STATIC => Some(hindsight::best_static(&mut own, tree_of(base), &node.place, &path, problems)),
         ORACLE => Some(hindsight::oracle(&mut own, &path, problems)),
@@ -148,7 +132,7 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
     if let Some((policy, known)) = known {
         (arm.policy.name, arm.hindsight) = (policy, Some(known));
     }
-    arm.policy.settings = own.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
+    arm.policy.settings = settings_of(&own);
     if !check(&mut arm.policy, node, settings, &path, problems) {
         // An arm with a slip keeps its name, so that thresholds on it are no further slips.
         return Some(arm);
@@ -192,54 +176,42 @@ fn tree_of(base: Option<Base<'_>>) -> Option<&Tree> {
     base.and_then(|base| if let AppPlan::Tree(tree) = &base.target.app { Some(tree) } else { None })
 }
 
-fn lab_key(arm: &mut ArmPlan, entry: &Entry, path: &str, base: Option<Base<'_>>, problems: &Problems) {
-    let (key, node) = (entry.key.as_str(), &entry.node);
-    let tree = tree_of(base);
-    if matches!(key, "services" | "calls") && base.is_some() && tree.is_none() {
-        let hint = "it is about several services: target.app: tree";
-        problems.add(&node.place, &join(path, key), "does not belong to this target", hint);
-        return;
+fn lab_keys(arm: &mut ArmPlan, fields: &Fields<'_>, base: Option<Base<'_>>) {
+    let ArmKeys { r#as: label, place, on_refuse, backlog, client, direct } = ArmKeys::read(fields);
+    if let Some(label) = label {
+        arm.label = label;
     }
-    let full = join(path, key);
-    let text = match &node.value {
-        Value::Text(text) => text.as_str(),
-        _ => "",
-    };
-    match key {
-        "as" if text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && !text.is_empty() => {
-            text.clone_into(&mut arm.label);
+    arm.policy.place = place;
+    (arm.on_refuse, arm.backlog, arm.client) = (on_refuse, backlog, client);
+    let problems = fields.problems();
+    if let (Some(node), Some(base)) = (fields.node("target"), base) {
+        arm.own_target = own_target(node, base, &fields.path("target"), problems);
+    }
+    let misplaced = |key: &str, hint: &str| fields.problem(key, "does not belong to this target", hint);
+    match direct {
+        Some(_) if !base.is_none_or(|base| matches!(base.target.app, AppPlan::Own(_))) => {
+            misplaced("direct", "it is about a service of your own: target.url, or target.command");
         }
-        "as" => problems.add(&node.place, &full, "cannot name an arm", "letters, digits, - and _"),
-        "place" => match PLACES.iter().find(|(word, _)| *word == text) {
-            Some((_, place)) => arm.policy.place = Some(*place),
-            None => problems.add(&node.place, &full, format!("{text:?} is no place"), "accept, single or stage"),
-        },
-        "on_refuse" => match refusal(node) {
-            Ok(refusal) => arm.on_refuse = Some(refusal),
-            Err((message, hint)) => problems.add(&node.place, &full, message, hint),
-        },
-        "client" => arm.client = client(node, &full, problems),
-        "direct" => direct(arm, node, &full, base, problems),
-        "target" => arm.own_target = base.and_then(|base| own_target(node, base, &full, problems)),
-        "services" => arm.services = tree::policies(node, &full, tree, problems),
-        "calls" => arm.calls = tree::call_changes(node, &full, problems).unwrap_or_default(),
-        _ => match count_in(node, 1..=65_535) {
-            Ok(backlog) => arm.backlog = Some(backlog as u32),
-            Err((message, hint)) => problems.add(&node.place, &full, message, hint),
-        },
+        direct => arm.direct = direct.unwrap_or(false),
+    }
+    let tree = tree_of(base);
+    for key in ["services", "calls"] {
+        let Some(node) = fields.node(key) else { continue };
+        match key {
+            _ if base.is_some() && tree.is_none() => misplaced(key, "it is about several services: target.app: tree"),
+            "services" => arm.services = tree::policies(node, &fields.path(key), tree, problems),
+            _ => arm.calls = tree::call_changes(node, &fields.path(key), problems).unwrap_or_default(),
+        }
     }
 }
 
-fn direct(arm: &mut ArmPlan, node: &Node, path: &str, base: Option<Base<'_>>, problems: &Problems) {
-    let is_own = base.is_none_or(|base| matches!(base.target.app, AppPlan::Own(_)));
-    match &node.value {
-        Value::Flag(direct) if is_own => arm.direct = *direct,
-        Value::Flag(_) => {
-            let hint = "it is about a service of your own: target.url, or target.command";
-            problems.add(&node.place, path, "does not belong to this target", hint);
-        }
-        other => problems.add(&node.place, path, format!("not {}", other.shown()), "true or false"),
+fn label(fields: &Fields<'_>, key: &str) -> Option<String> {
+    let label = fields.text(key)?;
+    let can_name = label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && !label.is_empty();
+    if !can_name {
+        fields.problem(key, "cannot name an arm", "letters, digits, - and _");
     }
+    can_name.then_some(label)
 }
 
 #[cfg(test)]

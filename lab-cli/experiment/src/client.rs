@@ -3,46 +3,55 @@
 use std::collections::BTreeMap;
 
 use analysis::text::suggestion;
-use controllers::{Class, Criticality, Place, Settings, catalogue::PolicySpec};
+use controllers::{Class, Criticality, Place, catalogue::PolicySpec};
 use installed::catalogue;
+use schemars::json_schema;
 use workloads::plan::ClientScope;
 
 use super::{
     fields::{Fields, count_in, join},
+    keys::{Table, by, count, names, shapes, table},
     plan::ClientPolicy,
-    policy::{check, policy_and_settings, setting},
+    policy::{check, parted, policy_and_settings, settings_of},
     problem::Problems,
     raw::{Entry, Node, Value},
 };
 
 /// Most users of a group, as there are users.
-const MAX_GROUP: u64 = 2_000_000;
+const MAX_GROUP: u32 = 2_000_000;
 const SCOPE_HINT: &str = "all, user, or {group: 50}";
+
+table! {
+    /// Keys of a policy on the users' side that the lab takes out of its settings.
+    pub(super) struct ClientKeys as "ClientSettings" {
+        scope: Option<ClientScope> = by::<Scope, _>(scope).otherwise("`all`"), "The users that share the policy and its state: `all`, `user` (each has its own), or `{group: 50}`";
+    }
+
+    /// `{group: …}`
+    pub(super) struct GroupKeys as "UserGroup" {
+        group: Option<u32> = count(1..=MAX_GROUP).wanted("50"), "Users that are present at the same time and share one";
+    }
+}
+
+shapes! {
+    Scope as "ClientScope" = |generator| json_schema!({
+        "anyOf": [{"type": "string", "enum": ["all", "user"]}, generator.subschema_for::<GroupKeys>()],
+    });
+}
 
 /// Reads `throttle` or `throttle: {k: 2, scope: all}`.
 pub fn client(node: &Node, path: &str, problems: &Problems) -> Option<ClientPolicy> {
     let (name, settings) = policy_and_settings(node, path, problems)?;
     let path = join(path, name);
-    let (mut scope, mut own) = (ClientScope::default(), Settings::new());
-    match settings.map(|node| (&node.place, &node.value)) {
-        None => {}
-        Some((_, Value::Table(entries))) => {
-            for Entry { key, node, .. } in entries {
-                if key == "scope" {
-                    scope = read_scope(node, &path, problems)?;
-                } else {
-                    own.insert(key.clone(), setting(node));
-                }
-            }
-        }
-        Some((place, other)) => {
-            problems.add(place, &path, format!("not {}", other.shown()), "write settings as {key: value}");
-            return None;
-        }
-    }
+    let (lab, own) = parted(settings, &path, problems, |entry| names::<ClientKeys>().contains(&entry.key.as_str()))?;
+    let found = ClientKeys::read(&Fields::of_table::<ClientKeys>(&lab, &path, problems)?);
+    let scope = match lab.get("scope") {
+        None => ClientScope::default(),
+        Some(_) => found.scope?,
+    };
     let on_clients = |name: &str| catalogue().find(name).is_some_and(|entry| entry.places.contains(&Place::Client));
     let place = on_clients(name).then_some(Place::Client);
-    let mut spec = PolicySpec { name: name.to_owned(), place, settings: own };
+    let mut spec = PolicySpec { name: name.to_owned(), place, settings: settings_of(&own) };
     if !check(&mut spec, node, settings, &path, problems) {
         return None;
     }
@@ -60,22 +69,16 @@ pub fn client_key(fields: &Fields<'_>, key: &str) -> Option<ClientPolicy> {
     client(fields.node(key)?, &fields.path(key), fields.problems())
 }
 
-fn read_scope(node: &Node, path: &str, problems: &Problems) -> Option<ClientScope> {
-    let path = join(path, "scope");
-    match &node.value {
+fn scope(fields: &Fields<'_>, key: &str) -> Option<ClientScope> {
+    match &fields.node(key)?.value {
         Value::Text(word) if word == "all" => return Some(ClientScope::All),
         Value::Text(word) if word == "user" => return Some(ClientScope::User),
         Value::Text(word) => {
             let hint = format!("{}, or {{group: 50}}", suggestion(word, &["all", "user"]));
-            problems.add(&node.place, &path, format!("{word:?} is not known here"), hint);
+            fields.problem(key, format!("{word:?} is not known here"), hint);
         }
-        Value::Table(entries) if entries.len() == 1 && entries[0].key == "group" => {
-            match count_in(&entries[0].node, 1..=MAX_GROUP) {
-                Ok(users) => return Some(ClientScope::Group(users as u32)),
-                Err((message, hint)) => problems.add(&entries[0].node.place, &join(&path, "group"), message, hint),
-            }
-        }
-        other => problems.add(&node.place, &path, format!("not {}", other.shown()), SCOPE_HINT),
+        Value::Table(_) => return fields.table::<GroupKeys>(key)?.group.map(ClientScope::Group),
+        other => fields.problem(key, format!("not {}", other.shown()), SCOPE_HINT),
     }
     None
 }

@@ -40,6 +40,11 @@ impl<'a> Fields<'a> {
         Some(Self { node, path: path.to_owned(), problems })
     }
 
+    /// Looks at `node` as a table whose keys the caller knows.
+    pub fn unchecked(node: &'a Node, path: &str, problems: &'a Problems) -> Self {
+        Self { node, path: path.to_owned(), problems }
+    }
+
     /// The value of a key.
     pub fn node(&self, key: &str) -> Option<&'a Node> {
         self.node.get(key).filter(|node| node.value != Value::Null)

@@ -4,15 +4,15 @@ use controllers::catalogue::ParamKind;
 use installed::catalogue;
 
 use super::{
-    fields::{count_in, join},
+    fields::{Fields, join},
+    keys::{Table, by, count, names, table, text},
     plan::{Hindsight, LIMIT, Tree},
     problem::{Place, Problems},
-    raw::{Entry, Value},
+    raw::{Entry, Node, Value},
 };
 
 /// The name of the arm whose limit is looked for.
 pub const BEST_STATIC: &str = "best-static";
-const MOST: u32 = 512;
 
 /// The oracle has no settings: whatever is left of an arm's is a slip.
 pub(crate) fn oracle(own: &mut Vec<&Entry>, path: &str, problems: &Problems) -> (String, Hindsight) {
@@ -23,8 +23,16 @@ pub(crate) fn oracle(own: &mut Vec<&Entry>, path: &str, problems: &Problems) -> 
     ("none".to_owned(), Hindsight::Oracle)
 }
 
-/// Takes the keys of `best-static` out of an arm's settings: whose limit it is (`of`), up to where it is looked for
-/// (`most`), and at which service of a `tree` it holds (`service`). Gives the policy's name.
+table! {
+    /// Keys of `best-static`; others are settings of the policy whose limit is looked for.
+    pub(super) struct BestStaticKeys as "BestStaticSettings" {
+        of: Option<String> = by::<String, _>(of).otherwise("`concurrency`"), "The policy whose limit is looked for: any with a limit `max`";
+        most: u32 = count(1..=65_536).or(512), "The highest limit that is tried";
+        service: Option<String> = text(), "In a tree, the service whose tasks have the limit; without it all tasks have it";
+    }
+}
+
+/// Takes the keys of `best-static` out of an arm's settings. Gives the policy's name.
 pub(crate) fn best_static(
     own: &mut Vec<&Entry>,
     tree: Option<&Tree>,
@@ -32,49 +40,50 @@ pub(crate) fn best_static(
     path: &str,
     problems: &Problems,
 ) -> (String, Hindsight) {
-    let mut policy = "concurrency".to_owned();
-    let mut most = MOST;
-    let mut service = None;
+    let (lab, rest): (Vec<&Entry>, _) =
+        own.iter().partition(|entry| names::<BestStaticKeys>().contains(&entry.key.as_str()));
+    *own = rest;
+    let lab = Node { value: Value::Table(lab.into_iter().cloned().collect()), place: place.clone() };
+    let fields = Fields::unchecked(&lab, path, problems);
+    let BestStaticKeys { of, most, service } = BestStaticKeys::read(&fields);
+    let policy = of.unwrap_or_else(|| "concurrency".to_owned());
+    let service = service.filter(|name| has_service(&fields, tree, name));
     own.retain(|entry| {
-        match (entry.key.as_str(), &entry.node.value) {
-            ("of", Value::Text(name)) => name.clone_into(&mut policy),
-            ("of", other) => {
-                let message = format!("a policy with a limit is wanted here, not {}", other.shown());
-                problems.add(&entry.node.place, &join(path, "of"), message, "of: concurrency");
-            }
-            ("most", _) => match count_in(&entry.node, 1..=65_536) {
-                Ok(count) => most = count as u32,
-                Err((message, hint)) => problems.add(&entry.node.place, &join(path, "most"), message, hint),
-            },
-            ("service", written) => {
-                let names: Vec<&str> =
-                    tree.map_or_else(Vec::new, |tree| tree.services.iter().map(|one| one.name.as_str()).collect());
-                match written {
-                    Value::Text(name) if names.contains(&name.as_str()) => service = Some(name.clone()),
-                    other => {
-                        let name = other.shown();
-                        let hint = match names.as_slice() {
-                            [] => "leave it out: it is about several services (target.app: tree)".to_owned(),
-                            names => format!("one of {}", names.join(", ")),
-                        };
-                        let message = format!("there is no service {name}");
-                        problems.add(&entry.node.place, &join(path, "service"), message, hint);
-                    }
-                }
-            }
-            (LIMIT, _) => {
-                let hint = format!("leave it out, or write {policy}: {{{LIMIT}: …}}");
-                problems.add(&entry.place, &join(path, LIMIT), "is what is looked for", hint);
-            }
-            _ => return true,
+        if entry.key == LIMIT {
+            let hint = format!("leave it out, or write {policy}: {{{LIMIT}: …}}");
+            problems.add(&entry.place, &join(path, LIMIT), "is what is looked for", hint);
         }
-        false
+        entry.key != LIMIT
     });
     let found = catalogue().find(&policy);
     let limits = |param: &controllers::catalogue::Param| param.name == LIMIT && param.kind == ParamKind::Count;
     if !found.is_some_and(|entry| entry.is_policy() && entry.params().iter().any(limits)) {
-        let message = format!("{policy} has no limit to look for");
-        problems.add(place, &join(path, "of"), message, "of: concurrency, or of: connections");
+        fields.problem("of", format!("{policy} has no limit to look for"), "of: concurrency, or of: connections");
     }
     (policy, Hindsight::BestStatic { most, service })
+}
+
+fn of(fields: &Fields<'_>, key: &str) -> Option<String> {
+    match &fields.node(key)?.value {
+        Value::Text(name) => Some(name.clone()),
+        other => {
+            let message = format!("a policy with a limit is wanted here, not {}", other.shown());
+            fields.problem(key, message, "of: concurrency");
+            None
+        }
+    }
+}
+
+fn has_service(fields: &Fields<'_>, tree: Option<&Tree>, name: &str) -> bool {
+    let names: Vec<&str> =
+        tree.map_or_else(Vec::new, |tree| tree.services.iter().map(|one| one.name.as_str()).collect());
+    if names.contains(&name) {
+        return true;
+    }
+    let hint = match names.as_slice() {
+        [] => "leave it out: it is about several services (target.app: tree)".to_owned(),
+        names => format!("one of {}", names.join(", ")),
+    };
+    fields.problem("service", format!("there is no service {name:?}"), hint);
+    false
 }

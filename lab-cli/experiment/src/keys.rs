@@ -295,13 +295,36 @@ impl<A: JsonSchema, B: JsonSchema> JsonSchema for Or<A, B> {
     }
 }
 
+/// One of the keys of which a table has exactly one, `{uniform: …}`: its name, the reader of its value, the value's shape.
+pub struct Case<T> {
+    name: &'static str,
+    read: fn(&Fields<'_>, &str) -> Option<T>,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl<T> Case<T> {
+    pub const fn new<W: JsonSchema>(name: &'static str, read: fn(&Fields<'_>, &str) -> Option<T>) -> Self {
+        Self { name, read, schema: SchemaGenerator::subschema_for::<W> }
+    }
+}
+
 /// The JSON Schema of a table with exactly one of these keys.
-pub fn one_of(keys: &[(&str, Schema)]) -> Schema {
+pub fn one_of<T>(cases: &[Case<T>], generator: &mut SchemaGenerator) -> Schema {
     let properties: Map<_, _> =
-        keys.iter().map(|(key, schema)| ((*key).to_owned(), schema.clone().to_value())).collect();
+        cases.iter().map(|case| (case.name.to_owned(), (case.schema)(generator).to_value())).collect();
     json_schema!({
         "type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1, "maxProperties": 1,
     })
+}
+
+/// Reads a table with exactly one of these keys. `Err`: it is no such table, or has another key.
+pub fn read_one_of<T>(cases: &[Case<T>], fields: &Fields<'_>, key: &str) -> Result<Option<T>, ()> {
+    let node = fields.node(key).ok_or(())?;
+    let crate::raw::Value::Table(entries) = &node.value else { return Err(()) };
+    let [entry] = entries.as_slice() else { return Err(()) };
+    let case = cases.iter().find(|case| case.name == entry.key).ok_or(())?;
+    let inside = Fields::unchecked(node, &fields.path(key), fields.problems());
+    Ok((case.read)(&inside, case.name))
 }
 
 /// Declares tables with their names in the JSON Schema, one row for each key:
@@ -378,14 +401,18 @@ mod tests {
     use super::*;
     use crate::{
         arms::ArmKeys,
+        client::{ClientKeys, GroupKeys},
+        hindsight::BestStaticKeys,
         paths::RequestKeys,
         read::{CompareKeys, ExperimentKeys, ObjectiveKeys},
         recording::TraceKeys,
+        refusal::RedirectKeys,
         simulation::{CostKeys, FaultKeys, LinkKeys, SimulationKeys},
+        stage,
         target::{ClassKeys, MailKeys, StageKeys, TargetKeys},
         thresholds::ThresholdKeys,
         tree::{CallChangeKeys, CallKeys, ServiceKeys, SlowKeys},
-        users::{LoadKeys, PatienceKeys, PhaseKeys, TroubleKeys, UsersKeys},
+        users::{self, LoadKeys, PatienceKeys, PhaseKeys, TroubleKeys, UsersKeys},
     };
 
     fn markdown<T: Table>() -> String {
@@ -396,6 +423,27 @@ mod tests {
         };
         let head = "| key | of | values | means |\n|---|---|---|---|\n".to_owned();
         head + &T::rows().into_iter().map(line).collect::<String>()
+    }
+
+    /// Keys of values that are tables, in one table.
+    fn values() -> String {
+        fn lines<T: Table>(of: &str) -> String {
+            let line = |row: Row| format!("| {of} | `{}` | {} | {} |\n", row.key, row.limits(), row.about);
+            T::rows().into_iter().map(line).collect()
+        }
+        "| value | key | values | means |\n|---|---|---|---|\n".to_owned()
+            + &lines::<stage::ExponentialKeys>("`service: {exponential: …}`")
+            + &lines::<stage::LognormalKeys>("`service: {lognormal: …}`")
+            + &lines::<stage::ParetoKeys>("`service: {pareto: …}`")
+            + &lines::<stage::UniformKeys>("`service: {uniform: …}`")
+            + &lines::<stage::BimodalKeys>("`service: {bimodal: …}`")
+            + &lines::<users::UniformKeys>("`think: {uniform: …}`")
+            + &lines::<users::LognormalKeys>("`think: {lognormal: …}`")
+            + &lines::<users::UsersSpan>("`users: {…}` of a phase")
+            + &lines::<users::RateSpan>("`requests: {…}`, `sessions: {…}`")
+            + &lines::<users::MixedKeys>("`connections: {…}`")
+            + &lines::<GroupKeys>("`scope: {…}` of a `client`")
+            + &lines::<RedirectKeys>("`on_refuse: {…}`")
     }
 
     #[test]
@@ -411,6 +459,7 @@ mod tests {
             markdown::<SlowKeys>(),
             markdown::<CallKeys>(),
             markdown::<ArmKeys>(),
+            markdown::<BestStaticKeys>(),
             markdown::<CallChangeKeys>(),
             markdown::<TraceKeys>(),
             markdown::<SimulationKeys>(),
@@ -418,6 +467,7 @@ mod tests {
             markdown::<LinkKeys>(),
             markdown::<FaultKeys>(),
             markdown::<UsersKeys>(),
+            markdown::<ClientKeys>(),
             markdown::<TroubleKeys>(),
             markdown::<PatienceKeys>(),
             markdown::<PhaseKeys>(),
@@ -427,6 +477,7 @@ mod tests {
             markdown::<ObjectiveKeys>(),
             markdown::<CompareKeys>(),
             markdown::<ThresholdKeys>(),
+            values(),
         ];
         let missing: Vec<_> = tables.iter().filter(|table| !page.contains(*table)).map(String::as_str).collect();
         assert!(missing.is_empty(), "put this into docs/experiments.md:\n{}", missing.join("\n"));

@@ -11,7 +11,7 @@ use super::{
     hindsight::BEST_STATIC,
     keys::shapes,
     problem::{Place, Problems},
-    raw::{Node, Value},
+    raw::{Entry, Node, Value},
 };
 
 shapes! {
@@ -75,6 +75,31 @@ pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) 
             None
         }
     }
+}
+
+/// The settings of a policy in two: a table of those that are the lab's, and the policy's own. `None`: they are no table.
+pub fn parted<'a>(
+    settings: Option<&'a Node>,
+    path: &str,
+    problems: &Problems,
+    is_the_labs: impl Fn(&Entry) -> bool,
+) -> Option<(Node, Vec<&'a Entry>)> {
+    let Some(settings) = settings else {
+        return Some((Node { value: Value::Table(Vec::new()), place: Place::Flag(String::new()) }, Vec::new()));
+    };
+    let Value::Table(entries) = &settings.value else {
+        let message = format!("not {}", settings.value.shown());
+        problems.add(&settings.place, path, message, "write settings as {key: value}");
+        return None;
+    };
+    let (lab, own): (Vec<&Entry>, _) = entries.iter().partition(|entry| is_the_labs(entry));
+    let lab = Value::Table(lab.into_iter().cloned().collect());
+    Some((Node { value: lab, place: settings.place.clone() }, own))
+}
+
+/// Settings as the catalogue takes them.
+pub fn settings_of(entries: &[&Entry]) -> Settings {
+    entries.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect()
 }
 
 /// Checks a policy with its settings against the catalogue. A preset's name that stands for its policy is written out:

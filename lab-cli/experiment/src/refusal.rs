@@ -6,41 +6,51 @@ use target_app::spec::OnRefuse;
 use url::Url;
 
 use super::{
-    keys::shapes,
-    raw::{Node, Value},
+    fields::Fields,
+    keys::{by, schema, shapes, table},
+    raw::Value,
 };
 
 const WORDS: [&str; 3] = ["reject", "block", "degrade"];
 
+table! {
+    /// `{redirect: …}`
+    pub(super) struct RedirectKeys as "Redirect" {
+        redirect: Option<OnRefuse> = by::<String, _>(redirect).required(), "The node that has the same page: scheme, host and port";
+    }
+}
+
 shapes! {
-    OnRefuseKey as "OnRefuse" = |_generator| json_schema!({"oneOf": [
-        {"type": "string", "enum": WORDS},
-        {
-            "description": HINT, "type": "object", "properties": {"redirect": {"type": "string"}},
-            "additionalProperties": false, "required": ["redirect"],
-        },
+    OnRefuseKey as "OnRefuse" = |generator| json_schema!({"oneOf": [
+        {"type": "string", "enum": WORDS}, schema::<RedirectKeys>(HINT, generator),
     ]});
 }
 
-/// Reads `reject`, `block`, `degrade` or `{redirect: http://127.0.0.1:8081}`; the error is what is wrong, and a hint.
-pub fn refusal(node: &Node) -> Result<OnRefuse, (String, String)> {
-    match &node.value {
+/// Reads `reject`, `block`, `degrade` or `{redirect: http://127.0.0.1:8081}`.
+pub fn on_refuse(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
+    let (message, hint) = match &fields.node(key)?.value {
         Value::Text(word) => match word.as_str() {
-            "reject" => Ok(OnRefuse::Reject),
-            "block" => Ok(OnRefuse::Block),
-            "degrade" => Ok(OnRefuse::Degrade),
-            "redirect" => Err(("it is not said where to".to_owned(), HINT.to_owned())),
-            _ => {
-                let hint = format!("{}, or {HINT}", suggestion(word, &WORDS));
-                Err((format!("{word:?} is not known here"), hint))
-            }
+            "reject" => return Some(OnRefuse::Reject),
+            "block" => return Some(OnRefuse::Block),
+            "degrade" => return Some(OnRefuse::Degrade),
+            "redirect" => ("it is not said where to".to_owned(), HINT.to_owned()),
+            _ => (format!("{word:?} is not known here"), format!("{}, or {HINT}", suggestion(word, &WORDS))),
         },
-        Value::Table(entries) if entries.len() == 1 && entries[0].key == "redirect" => match &entries[0].node.value {
-            Value::Text(url) if is_node(url) => Ok(OnRefuse::Redirect(url.clone())),
-            other => Err((format!("{} is no node to redirect to", other.shown()), HINT.to_owned())),
-        },
-        other => Err((format!("not {}", other.shown()), format!("one of: {}, or {HINT}", WORDS.join(", ")))),
-    }
+        Value::Table(_) => return fields.table::<RedirectKeys>(key)?.redirect,
+        other => (format!("not {}", other.shown()), format!("one of: {}, or {HINT}", WORDS.join(", "))),
+    };
+    fields.problem(key, message, hint);
+    None
+}
+
+fn redirect(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
+    let (shown, hint) = match fields.node(key).map(|node| &node.value) {
+        Some(Value::Text(url)) if is_node(url) => return Some(OnRefuse::Redirect(url.clone())),
+        Some(other) => (other.shown(), HINT),
+        None => ("nothing".to_owned(), HINT),
+    };
+    fields.problem(key, format!("{shown} is no node to redirect to"), hint);
+    None
 }
 
 const HINT: &str = "write {redirect: http://127.0.0.1:8081}: scheme, host and port; the path is the request's own";

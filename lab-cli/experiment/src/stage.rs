@@ -10,10 +10,10 @@ use target_app::{
 
 use super::{
     client::by_class,
-    fields::{Fields, join},
-    keys::{Or, Table, by, count, first_of, flag, number, one_of, shapes, table, time},
+    fields::Fields,
+    keys::{Case, Or, Table, by, count, first_of, flag, number, one_of, read_one_of, shapes, table, time},
     raw::{Node, Value},
-    refusal::{OnRefuseKey, refusal},
+    refusal::{OnRefuseKey, on_refuse},
 };
 
 const SERVICE: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(60);
@@ -31,30 +31,30 @@ table! {
     }
 
     /// `{exponential: …}`
-    struct ExponentialKeys as "ExponentialService" {
+    pub(super) struct ExponentialKeys as "ExponentialService" {
         mean: Option<Duration> = time(SERVICE).wanted("10ms"), "The mean";
     }
 
     /// `{lognormal: …}`
-    struct LognormalKeys as "LognormalService" {
+    pub(super) struct LognormalKeys as "LognormalService" {
         median: Option<Duration> = time(SERVICE).wanted("10ms"), "The median";
         sigma: Option<f64> = number(0.0..=5.0).wanted("1"), "Standard deviation of the logarithm";
     }
 
     /// `{pareto: …}`
-    struct ParetoKeys as "ParetoService" {
+    pub(super) struct ParetoKeys as "ParetoService" {
         min: Option<Duration> = time(SERVICE).wanted("5ms"), "The minimum";
         alpha: Option<f64> = number(1.01..=100.0).wanted("2"), "Tail index";
     }
 
     /// `{uniform: …}`
-    struct UniformKeys as "UniformService" {
+    pub(super) struct UniformKeys as "UniformService" {
         min: Option<Duration> = time(SERVICE).wanted("5ms"), "The minimum";
         max: Option<Duration> = time(SERVICE).wanted("15ms"), "The maximum";
     }
 
     /// `{bimodal: …}`
-    struct BimodalKeys as "BimodalService" {
+    pub(super) struct BimodalKeys as "BimodalService" {
         short: Option<Duration> = time(SERVICE).wanted("5ms"), "The usual value";
         long: Option<Duration> = time(SERVICE).wanted("100ms"), "The rare value";
         long_share: Option<f64> = number(0.0..=1.0).wanted("0.05"), "Share of the rare value";
@@ -72,15 +72,39 @@ table! {
 }
 
 shapes! {
-    ServiceLaw as "ServiceLaw" = |generator| one_of(&[
-        ("exponential", generator.subschema_for::<Or<String, ExponentialKeys>>()),
-        ("lognormal", generator.subschema_for::<LognormalKeys>()),
-        ("pareto", generator.subschema_for::<ParetoKeys>()),
-        ("uniform", generator.subschema_for::<UniformKeys>()),
-        ("bimodal", generator.subschema_for::<BimodalKeys>()),
-        ("empirical", generator.subschema_for::<Vec<String>>()),
-    ]);
+    ServiceLaw as "ServiceLaw" = |generator| one_of(LAWS, generator);
 }
+
+const LAWS: &[Case<ServiceTime>] = &[
+    Case::new::<Or<String, ExponentialKeys>>("exponential", |fields, key| {
+        let mean = match &fields.node(key)?.value {
+            Value::Text(_) => fields.time(key, SERVICE)?,
+            _ => fields.table::<ExponentialKeys>(key)?.mean?,
+        };
+        Some(ServiceTime::Exponential { mean })
+    }),
+    Case::new::<LognormalKeys>("lognormal", |fields, key| {
+        let LognormalKeys { median, sigma } = fields.table(key)?;
+        Some(ServiceTime::Lognormal { median: median?, sigma: sigma? })
+    }),
+    Case::new::<ParetoKeys>("pareto", |fields, key| {
+        let ParetoKeys { min, alpha } = fields.table(key)?;
+        Some(ServiceTime::Pareto { min: min?, alpha: alpha? })
+    }),
+    Case::new::<UniformKeys>("uniform", |fields, key| {
+        let UniformKeys { min, max } = fields.table(key)?;
+        Some(ServiceTime::Uniform { min: min?, max: max? })
+    }),
+    Case::new::<BimodalKeys>("bimodal", |fields, key| {
+        let BimodalKeys { short, long, long_share } = fields.table(key)?;
+        Some(ServiceTime::Bimodal { short: short?, long: long?, long_share: long_share? })
+    }),
+    Case::new::<Vec<String>>("empirical", empirical),
+];
+
+const LAWS_BY_EXAMPLE: &str = "service: 10ms, or {exponential: 10ms}, {lognormal: {median: 10ms, sigma: 1}}, \
+    {pareto: {min: 5ms, alpha: 2}}, {uniform: {min: 5ms, max: 15ms}}, \
+    {bimodal: {short: 5ms, long: 100ms, long_share: 0.05}}, {empirical: [5ms, 7ms, 90ms]}";
 
 /// Emulated servers, of a target or of one of its services.
 pub fn emulated(fields: &Fields<'_>, answer_bytes: u32) -> Option<EmulatedSpec> {
@@ -108,80 +132,46 @@ fn service(fields: &Fields<'_>, _: &str) -> Option<ServiceTime> {
 }
 
 fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
-    let example = "service: 10ms, or {exponential: 10ms}, {lognormal: {median: 10ms, sigma: 1}}, \
-                   {pareto: {min: 5ms, alpha: 2}}, {uniform: {min: 5ms, max: 15ms}}, \
-                   {bimodal: {short: 5ms, long: 100ms, long_share: 0.05}}, {empirical: [5ms, 7ms, 90ms]}";
     let Some(node) = fields.node("service") else {
         fields.missing("service", "10ms");
         return None;
     };
+    let wrong = |message: String| {
+        fields.problem("service", message, LAWS_BY_EXAMPLE);
+        None
+    };
     match &node.value {
         Value::Text(text) => match parse_time(text).filter(|time| SERVICE.contains(time)) {
             Some(time) => Some(ServiceTime::Constant(time)),
-            None => {
-                fields.problem("service", format!("{text:?} is no service time"), example);
-                None
-            }
+            None => wrong(format!("{text:?} is no service time")),
         },
-        Value::Table(entries) if entries.len() == 1 => law(fields, &entries[0].key, &entries[0].node, example),
-        other => {
-            fields.problem("service", format!("not {}", other.shown()), example);
-            None
-        }
+        other => read_one_of(LAWS, fields, "service").unwrap_or_else(|()| match other {
+            Value::Table(entries) if entries.len() == 1 => {
+                wrong(format!("{:?} is no law of service times", entries[0].key))
+            }
+            other => wrong(format!("not {}", other.shown())),
+        }),
     }
 }
 
-fn law(fields: &Fields<'_>, name: &str, node: &Node, example: &str) -> Option<ServiceTime> {
-    let path = join(&fields.path("service"), name);
-    let problems = fields.problems();
-    match name {
-        "exponential" => match &node.value {
-            Value::Text(text) if parse_time(text).is_some_and(|time| SERVICE.contains(&time)) => {
-                Some(ServiceTime::Exponential { mean: parse_time(text)? })
-            }
-            _ => {
-                let ExponentialKeys { mean } = Fields::read_table(node, &path, problems)?;
-                Some(ServiceTime::Exponential { mean: mean? })
-            }
-        },
-        "lognormal" => {
-            let LognormalKeys { median, sigma } = Fields::read_table(node, &path, problems)?;
-            Some(ServiceTime::Lognormal { median: median?, sigma: sigma? })
-        }
-        "pareto" => {
-            let ParetoKeys { min, alpha } = Fields::read_table(node, &path, problems)?;
-            Some(ServiceTime::Pareto { min: min?, alpha: alpha? })
-        }
-        "uniform" => {
-            let UniformKeys { min, max } = Fields::read_table(node, &path, problems)?;
-            Some(ServiceTime::Uniform { min: min?, max: max? })
-        }
-        "bimodal" => {
-            let BimodalKeys { short, long, long_share } = Fields::read_table(node, &path, problems)?;
-            Some(ServiceTime::Bimodal { short: short?, long: long?, long_share: long_share? })
-        }
-        "empirical" => match &node.value {
-            Value::List(nodes) if nodes.len() <= MOST_VALUES => {
-                let one = |node: &Node| match &node.value {
-                    Value::Text(text) => parse_time(text).filter(|time| SERVICE.contains(time)),
-                    _ => None,
-                };
-                let times: Option<Vec<_>> = nodes.iter().map(one).collect();
-                if times.is_none() {
-                    fields.problem("service", "not all of these are service times", example);
-                }
-                times.map(ServiceTime::Empirical)
-            }
-            _ => {
-                fields.problem("service", format!("a list of up to {MOST_VALUES} times is wanted here"), example);
-                None
-            }
-        },
-        _ => {
-            fields.problem("service", format!("{name:?} is no law of service times"), example);
-            None
-        }
+fn empirical(fields: &Fields<'_>, key: &str) -> Option<ServiceTime> {
+    let Value::List(nodes) = &fields.node(key)?.value else {
+        fields.problem(key, "a list of times is wanted here", LAWS_BY_EXAMPLE);
+        return None;
+    };
+    if nodes.len() > MOST_VALUES {
+        fields.problem(key, format!("a list of up to {MOST_VALUES} times is wanted here"), LAWS_BY_EXAMPLE);
+        return None;
     }
+    let one = |node: &Node| match &node.value {
+        Value::Text(text) => parse_time(text).filter(|time| SERVICE.contains(time)),
+        _ => None,
+    };
+    let times: Option<Vec<_>> = nodes.iter().map(one).collect();
+    if times.is_none() {
+        fields.problem(key, "not all of these are service times", LAWS_BY_EXAMPLE);
+    }
+    times.map(ServiceTime::Empirical)
 }
 
 /// Queue, pool and batch of a stage.
@@ -196,10 +186,6 @@ pub fn stage(fields: &Fields<'_>, otherwise: &StageSpec) -> StageSpec {
         on_refuse: on_refuse.unwrap_or_else(|| otherwise.on_refuse.clone()),
         criticality: otherwise.criticality,
     }
-}
-
-fn on_refuse(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
-    refusal(fields.node(key)?).map_err(|(message, hint)| fields.problem(key, message, hint)).ok()
 }
 
 #[cfg(test)]

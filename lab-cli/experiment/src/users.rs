@@ -13,7 +13,10 @@ use workloads::{
 use super::{
     client::{client_key, criticality_by_class, customer_by_class},
     fields::{Fields, join},
-    keys::{Or, Table, by, choice, count, first_of, flag, free, keys_of, number, one_of, shapes, table, text, time},
+    keys::{
+        Case, Or, Table, by, choice, count, first_of, flag, free, keys_of, number, one_of, read_one_of, shapes, table,
+        text, time,
+    },
     named_file,
     paths::{PathsKey, paths},
     plan::{ClientPolicy, LoadStream, Model, PhasePlan, Rate, Recording, UsersPlan},
@@ -24,6 +27,7 @@ use super::{
 };
 
 const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
+const ANY_TIME: RangeInclusive<Duration> = Duration::ZERO..=Duration::MAX;
 const PAUSES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 /// Most users at once: they are data in memory, and ids have room for far more.
 const MAX_USERS: u32 = 2_000_000;
@@ -108,30 +112,30 @@ table! {
     }
 
     /// From so many users to so many.
-    struct UsersSpan as "UsersSpan" {
+    pub(super) struct UsersSpan as "UsersSpan" {
         from: Option<u32> = count(0..=MAX_USERS).wanted("3"), "At the start of the phase";
         to: Option<u32> = count(0..=MAX_USERS).wanted("1000"), "At its end";
     }
 
     /// From one rate to another.
-    struct RateSpan as "RateSpan" {
+    pub(super) struct RateSpan as "RateSpan" {
         from: Option<Rate> = by::<String, _>(rate_of).required(), "At the start of the phase: `10/s`, `0.5x`";
         to: Option<Rate> = by::<String, _>(rate_of).required(), "At its end";
     }
 
     /// Some users keep their connections.
-    struct MixedKeys as "MixedConnections" {
+    pub(super) struct MixedKeys as "MixedConnections" {
         keep: f64 = number(0.0..=1.0).or(0.1), "Share of the users that keep their connection; the others open one for each request";
     }
 
     /// `{uniform: …}`
-    struct UniformKeys as "UniformPauses" {
+    pub(super) struct UniformKeys as "UniformPauses" {
         min: Option<Duration> = time(PAUSES).wanted("5s"), "The shortest pause";
         max: Option<Duration> = time(PAUSES).wanted("10s"), "The longest pause";
     }
 
     /// `{lognormal: …}`
-    struct LognormalKeys as "LognormalPauses" {
+    pub(super) struct LognormalKeys as "LognormalPauses" {
         median: Option<Duration> = time(PAUSES).wanted("5s"), "The median pause";
         sigma: Option<f64> = number(0.0..=5.0).wanted("1"), "Standard deviation of the logarithm";
     }
@@ -149,13 +153,23 @@ type ZeroOrTime = Or<String, u8>;
 type UsersCount = Or<u32, String>;
 
 shapes! {
-    PauseLaw as "PauseLaw" = |generator| one_of(&[
-        ("constant", generator.subschema_for::<String>()),
-        ("exponential", generator.subschema_for::<String>()),
-        ("uniform", generator.subschema_for::<UniformKeys>()),
-        ("lognormal", generator.subschema_for::<LognormalKeys>()),
-    ]);
+    PauseLaw as "PauseLaw" = |generator| one_of(PAUSE_LAWS, generator);
 }
+
+const PAUSE_LAWS: &[Case<Think>] = &[
+    Case::new::<String>("constant", |fields, key| fields.time(key, ANY_TIME).map(Think::Constant)),
+    Case::new::<String>("exponential", |fields, key| {
+        fields.time(key, ANY_TIME).map(|mean| Think::Exponential { mean })
+    }),
+    Case::new::<UniformKeys>("uniform", |fields, key| {
+        let UniformKeys { min, max } = fields.table(key)?;
+        Some(Think::Uniform { min: min?, max: max? })
+    }),
+    Case::new::<LognormalKeys>("lognormal", |fields, key| {
+        let LognormalKeys { median, sigma } = fields.table(key)?;
+        Some(Think::Lognormal { median: median?, sigma: sigma? })
+    }),
+];
 
 /// What a user does in trouble.
 #[derive(Debug, Clone, Copy, JsonSchema)]
@@ -288,26 +302,7 @@ fn law(fields: &Fields<'_>, key: &str) -> Option<Think> {
     match &node.value {
         Value::Text(text) => parse_time(text).map(Think::Constant).or_else(wrong),
         Value::Number(number) if *number == 0.0 => Some(Think::Constant(Duration::ZERO)),
-        Value::Table(entries) if entries.len() == 1 => {
-            let (name, inner) = (entries[0].key.as_str(), &entries[0].node);
-            let path = join(&fields.path(key), name);
-            match (name, &inner.value) {
-                ("constant" | "exponential", Value::Text(text)) => {
-                    let Some(time) = parse_time(text) else { return wrong() };
-                    Some(if name == "constant" { Think::Constant(time) } else { Think::Exponential { mean: time } })
-                }
-                ("uniform", _) => {
-                    let UniformKeys { min, max } = Fields::read_table(inner, &path, fields.problems())?;
-                    Some(Think::Uniform { min: min?, max: max? })
-                }
-                ("lognormal", _) => {
-                    let LognormalKeys { median, sigma } = Fields::read_table(inner, &path, fields.problems())?;
-                    Some(Think::Lognormal { median: median?, sigma: sigma? })
-                }
-                _ => wrong(),
-            }
-        }
-        _ => wrong(),
+        _ => read_one_of(PAUSE_LAWS, fields, key).unwrap_or_else(|()| wrong()),
     }
 }
 
