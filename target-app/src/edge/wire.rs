@@ -64,11 +64,12 @@ impl Wire {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads into `room` once there are bytes.
-    fn poll_bytes(&self, cx: &mut Context<'_>, room: &mut [u8]) -> Poll<io::Result<usize>> {
+    /// Reads into `room` once there are bytes. What has not been written to yet is not set to zero first: hyper's room is
+    /// 8 KiB for a head of a hundred bytes.
+    fn poll_bytes(&self, cx: &mut Context<'_>, room: &mut ReadBuf<'_>) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.stream.poll_read_ready(cx))?;
-            match self.stream.try_read(room) {
+            match self.stream.try_read_buf(room) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return Poll::Ready(read),
             }
@@ -93,11 +94,9 @@ impl AsyncRead for Wire {
             let _ = self.stream.try_write(canned::LATE.as_bytes()); // as much as fits; if the sender is gone, nothing is lost
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        let room = into.initialize_unfilled();
-        let read = ready!(self.poll_bytes(cx, room))?;
-        if read > 0 {
-            self.conn.received(&room[..read]);
-            into.advance(read);
+        let before = into.filled().len();
+        if ready!(self.poll_bytes(cx, into))? > 0 {
+            self.conn.received(&into.filled()[before..]);
         }
         Poll::Ready(Ok(()))
     }
@@ -150,7 +149,7 @@ impl AsyncWrite for Wire {
         loop {
             let before = self.left_over.unwrap_or(0);
             self.left_over = Some(before);
-            let read = match ready!(self.poll_bytes(cx, &mut scratch)) {
+            let read = match ready!(self.poll_bytes(cx, &mut ReadBuf::new(&mut scratch))) {
                 Ok(read) if read > 0 && before < LEFT_OVER => read,
                 _ => return Poll::Ready(Ok(())),
             };

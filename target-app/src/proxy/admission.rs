@@ -35,16 +35,22 @@ pub(super) struct DryCounts {
 #[derive(Debug)]
 pub(super) enum Admitted {
     /// The policy let it in.
-    In(GatePermit),
-    /// It goes on although the policy refused it.
-    Anyway,
-    /// It goes on although the policy holds it.
-    Meanwhile(Meanwhile),
+    ByPolicy(GatePermit),
+    /// Dry run: it goes on although the policy refused it.
+    DespiteRefusal,
+    /// Dry run: it goes on although the policy holds it.
+    DespiteHold(DryHeld),
+}
+
+/// The gate's answer to an offer.
+enum GateAnswer {
+    Decided(AdmissionResult),
+    Held(oneshot::Receiver<AdmissionResult>),
 }
 
 /// A request of a dry run that the policy holds while it is served.
 #[derive(Debug)]
-pub(super) struct Meanwhile {
+pub(super) struct DryHeld {
     admission: Arc<Admission>,
     id: JobId,
     decision: oneshot::Receiver<AdmissionResult>,
@@ -60,29 +66,29 @@ impl Admission {
     /// # Errors
     /// The refusal; also of a request that would be parked beside as many as may be.
     pub(super) async fn ask(&self, offer: Offer, most_parked: u32) -> Result<Admitted, TurnedAway> {
-        let (decided, decision) = self.offer(offer);
-        if let Some(decided) = decided {
-            return decided.map(Admitted::In);
-        }
+        let decision = match self.offer(offer) {
+            GateAnswer::Decided(decided) => return decided.map(Admitted::ByPolicy),
+            GateAnswer::Held(decision) => decision,
+        };
         let _parked = Parked::new(self, offer.id);
         if self.parked.load(Ordering::Relaxed) > most_parked {
             return Err(Refusal::new(Reason::QueueFull).into());
         }
         let decided = decision.await;
-        decided.unwrap_or_else(|_| Err(Refusal::new(Reason::Draining).into())).map(Admitted::In)
+        decided.unwrap_or_else(|_| Err(Refusal::new(Reason::Draining).into())).map(Admitted::ByPolicy)
     }
 
     /// Asks the policy, and lets the request pass whatever it says.
     pub(super) fn ask_dry(self: &Arc<Self>, offer: Offer) -> Admitted {
         match self.offer(offer) {
-            (Some(Ok(permit)), _) => Admitted::In(permit),
-            (Some(Err(away)), _) => {
+            GateAnswer::Decided(Ok(permit)) => Admitted::ByPolicy(permit),
+            GateAnswer::Decided(Err(away)) => {
                 self.dry.refused(away.refusal.reason);
-                Admitted::Anyway
+                Admitted::DespiteRefusal
             }
-            (None, decision) => {
+            GateAnswer::Held(decision) => {
                 self.dry.held.fetch_add(1, Ordering::Relaxed);
-                Admitted::Meanwhile(Meanwhile { admission: Arc::clone(self), id: offer.id, decision })
+                Admitted::DespiteHold(DryHeld { admission: Arc::clone(self), id: offer.id, decision })
             }
         }
     }
@@ -92,15 +98,19 @@ impl Admission {
         self.parked.load(Ordering::Relaxed)
     }
 
-    fn offer(&self, offer: Offer) -> (Option<AdmissionResult>, oneshot::Receiver<AdmissionResult>) {
+    fn offer(&self, offer: Offer) -> GateAnswer {
         let mut waiting = None;
         let decided = self.gate.offer(offer, || {
             let (sender, receiver) = oneshot::channel();
             waiting = Some(receiver);
             Box::new(|decided| drop(sender.send(decided))) // a permit without a receiver ends when it is dropped
         });
-        // A closed channel, where nothing is waited for.
-        (decided, waiting.unwrap_or_else(|| oneshot::channel().1))
+        match (decided, waiting) {
+            (Some(decided), _) => GateAnswer::Decided(decided),
+            (None, Some(decision)) => GateAnswer::Held(decision),
+            // Without a continuation a gate holds nothing.
+            (None, None) => GateAnswer::Decided(Err(Refusal::new(Reason::Draining).into())),
+        }
     }
 }
 
@@ -120,12 +130,12 @@ impl DryCounts {
 impl Admitted {
     /// A request that no policy is asked about.
     pub(super) fn unasked() -> Self {
-        Self::In(GatePermit::none())
+        Self::ByPolicy(GatePermit::none())
     }
 
     /// Work on the request begins.
     pub(super) fn started(&mut self) {
-        if let Self::In(permit) = self {
+        if let Self::ByPolicy(permit) = self {
             permit.started();
         }
     }
@@ -133,15 +143,15 @@ impl Admitted {
     /// Ends the request. Returns the note for the sender's policy.
     pub(super) fn end(self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Note> {
         match self {
-            Self::In(permit) => permit.end_served(outcome, cost, told),
-            Self::Anyway => None,
-            Self::Meanwhile(mut meanwhile) => match meanwhile.decision.try_recv() {
+            Self::ByPolicy(permit) => permit.end_served(outcome, cost, told),
+            Self::DespiteRefusal => None,
+            Self::DespiteHold(mut held) => match held.decision.try_recv() {
                 Ok(Ok(mut permit)) => {
                     permit.started();
                     permit.end_served(outcome, cost, told)
                 }
                 Ok(Err(away)) => {
-                    meanwhile.admission.dry.refused(away.refusal.reason);
+                    held.admission.dry.refused(away.refusal.reason);
                     None
                 }
                 Err(_) => None, // it is held still: it leaves
@@ -150,7 +160,7 @@ impl Admitted {
     }
 }
 
-impl Drop for Meanwhile {
+impl Drop for DryHeld {
     fn drop(&mut self) {
         self.admission.gate.leave(self.id);
     }

@@ -160,7 +160,8 @@ impl Lease {
             let mut sender = match kept {
                 Some(sender) => sender,
                 None => {
-                    let sender = self.connect(&backend).await?;
+                    // Boxed: it is rare and large, and this future is moved with each request.
+                    let sender = Box::pin(self.connect(&backend)).await?;
                     backend.pool.share(&sender, self.backends.clock.now());
                     sender
                 }

@@ -39,7 +39,7 @@ enum Ended {
     /// Nobody has anything to say any more.
     InOrder,
     /// The client has left.
-    Left,
+    ClientLeft,
     /// What came was no acceptable HTTP.
     Malformed,
 }
@@ -127,7 +127,7 @@ async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I,
         tokio::select! {
             biased;
             // First: no backend is asked for a client that has already gone.
-            () = &mut left => return Ended::Left,
+            () = &mut left => return Ended::ClientLeft,
             ended = &mut serving => break ended,
             // On the next read, the wire sends the answer itself.
             () = conn.called_late() => {}
@@ -168,7 +168,7 @@ where
     loop {
         tokio::select! {
             biased;
-            () = &mut left => return Ended::Left,
+            () = &mut left => return Ended::ClientLeft,
             ended = &mut serving => return if is_at_fault(ended) { Ended::Malformed } else { Ended::InOrder },
             () = &mut told, if !ends => ends = true,
             () = &mut retired, if !ends => ends = true,

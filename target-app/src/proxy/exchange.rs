@@ -1,6 +1,7 @@
 //! One request: from its head to an answer that is ready to be written.
 
 use std::{
+    pin::{Pin, pin},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -118,7 +119,7 @@ impl Exchange<'_> {
         headers::to_backend(&mut head, self.client, &lease.backend().address, &spec.headers, upgrade);
         let (upload, progress) = Upload::new(body, self.client, self.proxy.clock, &self.settings.edge);
         let sent = {
-            let sending = lease.send(Request::from_parts(head, upload));
+            let sending = pin!(lease.send(Request::from_parts(head, upload)));
             in_time(sending, spec.timeouts.response, progress.as_deref()).await
         };
         let failed = ended(noted, RequestEnding::Failed);
@@ -242,8 +243,11 @@ impl Exchange<'_> {
 }
 
 /// Waits for the head of an answer. The time begins anew once the body of the request has gone. `None`: too late.
-async fn in_time<T>(sending: impl Future<Output = T>, limit: Duration, progress: Option<&Progress>) -> Option<T> {
-    let mut sending = std::pin::pin!(sending);
+async fn in_time<F: Future>(
+    mut sending: Pin<&mut F>,
+    limit: Duration,
+    progress: Option<&Progress>,
+) -> Option<F::Output> {
     loop {
         let uploading = progress.is_some_and(|progress| !progress.is_all());
         match tokio::time::timeout(limit, &mut sending).await {

@@ -61,7 +61,7 @@ impl Job {
     }
 
     /// Ends the request: its answer broke off.
-    fn breaks(&mut self) {
+    fn end_broken(&mut self) {
         if let Some(lease) = self.lease.take() {
             lease.failed(lease.backend());
         }
@@ -73,7 +73,7 @@ impl Job {
 /// The body of an answer.
 #[derive(Debug)]
 pub(super) struct Relayed {
-    left: Left,
+    source: BodySource,
     job: Job,
     stream: Stream,
     stall: Duration,
@@ -82,7 +82,7 @@ pub(super) struct Relayed {
 }
 
 #[derive(Debug)]
-enum Left {
+enum BodySource {
     Page(Bytes),
     Backend(Incoming),
 }
@@ -91,17 +91,17 @@ impl Relayed {
     /// A page of the proxy's own; `is_head`: only the head is sent.
     pub(super) fn page(page: Bytes, is_head: bool, job: Job, client: &Arc<Client>) -> Self {
         let is_all = is_head || page.is_empty();
-        Self::new(Left::Page(page), Duration::ZERO, is_all, job, client)
+        Self::new(BodySource::Page(page), Duration::ZERO, is_all, job, client)
     }
 
     /// The body of a backend's answer; `stall`: the longest pause within it.
     pub(super) fn backend(body: Incoming, stall: Duration, is_head: bool, job: Job, client: &Arc<Client>) -> Self {
         let is_all = is_head || body.is_end_stream();
-        Self::new(Left::Backend(body), stall, is_all, job, client)
+        Self::new(BodySource::Backend(body), stall, is_all, job, client)
     }
 
-    fn new(left: Left, stall: Duration, is_all: bool, job: Job, client: &Arc<Client>) -> Self {
-        let mut body = Self { left, job, stream: client.stream(), stall, stalled: None };
+    fn new(source: BodySource, stall: Duration, is_all: bool, job: Job, client: &Arc<Client>) -> Self {
+        let mut body = Self { source, job, stream: client.stream(), stall, stalled: None };
         client.enter(Phase::Writing);
         if is_all {
             body.taken();
@@ -115,7 +115,7 @@ impl Relayed {
     }
 
     fn broke(&mut self) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        self.job.breaks();
+        self.job.end_broken();
         if !self.stream.client.is_multiplexed() {
             self.stream.client.reset();
         }
@@ -139,9 +139,9 @@ impl Body for Relayed {
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         let relayed = &mut *self;
         relayed.stream.set_blocked(false);
-        let polled = match &mut relayed.left {
-            Left::Page(page) if page.is_empty() => return Poll::Ready(None),
-            Left::Page(page) => {
+        let polled = match &mut relayed.source {
+            BodySource::Page(page) if page.is_empty() => return Poll::Ready(None),
+            BodySource::Page(page) => {
                 let page = std::mem::take(page);
                 if let Some(observation) = &mut relayed.job.observation {
                     observation.passed(page.len());
@@ -149,7 +149,7 @@ impl Body for Relayed {
                 relayed.taken();
                 return Poll::Ready(Some(Ok(Frame::data(page))));
             }
-            Left::Backend(body) => Pin::new(body).poll_frame(cx),
+            BodySource::Backend(body) => Pin::new(body).poll_frame(cx),
         };
         let Poll::Ready(frame) = polled else {
             return if relayed.is_stalled(cx) { relayed.broke() } else { Poll::Pending };
@@ -174,16 +174,16 @@ impl Body for Relayed {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.left {
-            Left::Page(page) => page.is_empty(),
-            Left::Backend(body) => body.is_end_stream(),
+        match &self.source {
+            BodySource::Page(page) => page.is_empty(),
+            BodySource::Backend(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.left {
-            Left::Page(page) => SizeHint::with_exact(page.len() as u64),
-            Left::Backend(body) => body.size_hint(),
+        match &self.source {
+            BodySource::Page(page) => SizeHint::with_exact(page.len() as u64),
+            BodySource::Backend(body) => body.size_hint(),
         }
     }
 }

@@ -39,13 +39,9 @@ impl AsyncRead for Shared {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             ready!(self.0.poll_read_ready(cx))?;
-            match self.0.try_read(into.initialize_unfilled()) {
+            match self.0.try_read_buf(into) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Ok(read) => {
-                    into.advance(read);
-                    return Poll::Ready(Ok(()));
-                }
-                Err(error) => return Poll::Ready(Err(error)),
+                read => return Poll::Ready(read.map(drop)),
             }
         }
     }
