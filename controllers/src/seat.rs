@@ -247,16 +247,26 @@ impl<J> Seat<J> {
     /// [`Next::Idle`].
     pub fn poll(&mut self, now: Timestamp) -> Next<J> {
         self.advance(now);
-        if self.effects.is_empty() && self.policy.next_wake().is_some_and(|at| at <= self.clock.now) {
-            let (policy, mut cx) = self.split();
-            policy.wake(&mut cx);
+        if self.effects.is_empty() {
+            match self.policy.next_wake() {
+                Some(at) if at <= self.clock.now => {
+                    let (policy, mut cx) = self.split();
+                    policy.wake(&mut cx);
+                }
+                // After most calls there is nothing to do.
+                later => return self.idle_until(later),
+            }
         }
         while let Some(effect) = self.effects.pop() {
             if let Some(next) = self.settle(effect) {
                 return next;
             }
         }
-        match self.policy.next_wake() {
+        self.idle_until(self.policy.next_wake())
+    }
+
+    fn idle_until(&self, wake: Option<Timestamp>) -> Next<J> {
+        match wake {
             // A policy that is due again at once must not keep its host in the loop.
             Some(at) => Next::WakeAt(at.max(self.clock.now + Duration::from_nanos(1))),
             None => Next::Idle,

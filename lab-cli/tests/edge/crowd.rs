@@ -161,14 +161,17 @@ fn asks(stream: &mut TcpStream) -> bool {
     stream.write_all(GET).is_ok() && answer(stream).is_some_and(|(status, _)| status == 200)
 }
 
-fn honest_clients_are_served_beside(slow: Slow) {
+/// `lab serve` and `lab proxy` have the same limits.
+fn honest_clients_are_served_beside(slow: Slow, by_proxy: bool) {
     let size = Size::of_environment();
     let limits = json!({"connections": size.cap, "connection_requests": 0});
+    let of_service = if by_proxy { json!({}) } else { limits.clone() };
     let service = match slow {
         // Something that costs next to nothing to serve: it is not the requests that are to be too many.
-        Slow::Reader => Service::arashi(LETTER, limits),
-        _ => Service::emulated(limits),
+        Slow::Reader => Service::arashi(LETTER, of_service),
+        _ => Service::emulated(of_service),
     };
+    let service = if by_proxy { service.behind_proxy(json!({"limits": limits})) } else { service };
     let (to, over) = (service.address, Arc::new(AtomicBool::new(false)));
     let resident = service.resident();
     let (opened, new, kept, after) = thread::scope(|scope| {
@@ -195,22 +198,42 @@ fn honest_clients_are_served_beside(slow: Slow) {
 
 #[test]
 fn slow_heads_make_room() {
-    honest_clients_are_served_beside(Slow::Head);
+    honest_clients_are_served_beside(Slow::Head, false);
 }
 
 #[test]
 fn slow_bodies_make_room() {
-    honest_clients_are_served_beside(Slow::Body);
+    honest_clients_are_served_beside(Slow::Body, false);
 }
 
 #[test]
 fn slow_readers_make_room() {
-    honest_clients_are_served_beside(Slow::Reader);
+    honest_clients_are_served_beside(Slow::Reader, false);
 }
 
 #[test]
 fn idle_connections_make_room() {
-    honest_clients_are_served_beside(Slow::Idle);
+    honest_clients_are_served_beside(Slow::Idle, false);
+}
+
+#[test]
+fn slow_heads_make_room_at_a_proxy() {
+    honest_clients_are_served_beside(Slow::Head, true);
+}
+
+#[test]
+fn slow_bodies_make_room_at_a_proxy() {
+    honest_clients_are_served_beside(Slow::Body, true);
+}
+
+#[test]
+fn slow_readers_make_room_at_a_proxy() {
+    honest_clients_are_served_beside(Slow::Reader, true);
+}
+
+#[test]
+fn idle_connections_make_room_at_a_proxy() {
+    honest_clients_are_served_beside(Slow::Idle, true);
 }
 
 /// With a limit for each address, a crowd at one leaves the others alone, and makes room for itself.

@@ -76,8 +76,13 @@ impl Service {
     }
 
     /// An emulated one behind `lab proxy` with these settings.
-    pub fn proxied(mut settings: Value) -> Self {
-        let behind = Self::emulated(json!({}));
+    pub fn proxied(settings: Value) -> Self {
+        Self::emulated(json!({})).behind_proxy(settings)
+    }
+
+    /// `lab proxy` with these settings, before this service.
+    pub fn behind_proxy(self, mut settings: Value) -> Self {
+        let behind = self;
         settings["to"] = json!([behind.ready["url"]]);
         settings["listen"] = json!("127.0.0.1:0");
         let mut command = crate::program::lab();
