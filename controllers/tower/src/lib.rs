@@ -63,6 +63,8 @@ mod admission;
 mod build_error;
 mod choice;
 mod clock;
+#[cfg(test)]
+mod conformance;
 mod defaults;
 mod end;
 mod gauges;
