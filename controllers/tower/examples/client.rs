@@ -1,6 +1,8 @@
-//! A client that keeps off a service that refuses, and retries within a budget: `cargo run --release -p tower-admission --example client -- URL`.
+//! A client that keeps off a service that refuses, and retries within a budget: `cargo run --release -p tower-admission
+//! --example client -- URL`.
 //!
-//! Google SRE's client (chapter 21): a throttle in front of every request, and a budget for retries. Try it against the other example while that is overloaded.
+//! Google SRE's client (chapter 21): a throttle in front of every request, and a budget for retries. Try it against the
+//! other example while that is overloaded.
 use std::{env, time::Duration};
 
 use reqwest::{Client, Method, Request, Response};
