@@ -21,6 +21,8 @@ fn outcome(result: Result<&Response, &reqwest::Error>) -> Outcome {
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
+    // reqwest is built without a cryptography provider here.
+    _ = rustls::crypto::ring::default_provider().install_default();
     let url: reqwest::Url = env::args().nth(1).unwrap_or_else(|| "http://127.0.0.1:3000/".to_owned()).parse()?;
     let attempt = |request: &Request| request.headers().get("x-attempt").map_or(0, |_| 1);
     let layer = AdmissionLayer::client("sre-client")
