@@ -1,6 +1,7 @@
 //! A small service under admission control: `cargo run --release -p tower-admission --example axum`.
 //!
-//! Each request needs one of four connections for 20 ms, so that it can answer 200 requests a second. Send it three times as many, with the layer and
+//! Each request needs one of four connections for 20 ms, so that it can answer 200 requests a second. Send it three
+//! times as many, with the layer and
 //! (`-- none`) without it:
 //!
 //! ```sh

@@ -1,6 +1,8 @@
-//! A client that keeps off a service that refuses, and retries within a budget: `cargo run --release -p tower-admission --example client -- URL`.
+//! A client that keeps off a service that refuses, and retries within a budget: `cargo run --release -p tower-admission
+//! --example client -- URL`.
 //!
-//! Google SRE's client (chapter 21): a throttle in front of every request, and a budget for retries. Try it against the other example while that is overloaded.
+//! Google SRE's client (chapter 21): a throttle in front of every request, and a budget for retries. Try it against the
+//! other example while that is overloaded.
 use std::{env, time::Duration};
 
 use reqwest::{Client, Method, Request, Response};
@@ -19,6 +21,8 @@ fn outcome(result: Result<&Response, &reqwest::Error>) -> Outcome {
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
+    // reqwest is built without a cryptography provider here.
+    _ = rustls::crypto::ring::default_provider().install_default();
     let url: reqwest::Url = env::args().nth(1).unwrap_or_else(|| "http://127.0.0.1:3000/".to_owned()).parse()?;
     let attempt = |request: &Request| request.headers().get("x-attempt").map_or(0, |_| 1);
     let layer = AdmissionLayer::client("sre-client")

@@ -21,7 +21,8 @@ use crate::{
     ticket::{Host, Ticket},
 };
 
-/// The running policy of a layer: its numbers, shadow mode, and another policy in its place. Clones are the same policy.
+/// The running policy of a layer: its numbers, shadow mode, and another policy in its place. Clones are the same
+/// policy.
 #[derive(Debug, Clone)]
 pub struct Admission(Arc<Shared>);
 
@@ -93,10 +94,12 @@ impl Admission {
         self.0.shadow.store(shadow, Ordering::Relaxed);
     }
 
-    /// Puts another policy in the place of the one that runs. Requests inside stay; those that wait are offered to the new policy, in order.
+    /// Puts another policy in the place of the one that runs. Requests inside stay; those that wait are offered to the
+    /// new policy, in order.
     ///
     /// # Errors
-    /// What [`crate::AdmissionLayer::build`] would say of that policy; at a client, always: build another layer there. The policy that runs stays.
+    /// What [`crate::AdmissionLayer::build`] would say of that policy; at a client, always: build another layer there.
+    /// The policy that runs stays.
     pub fn replace(&self, policy: impl Into<PolicyChoice>) -> Result<(), BuildError> {
         let plan = &self.0.plan;
         let checked = plan.check(&policy.into())?;
@@ -146,8 +149,10 @@ impl Admission {
 impl Admission {
     /// Publishes counters and gauges now. It happens once a second by itself; before a scrape it makes them fresh.
     ///
-    /// All have the labels `layer` and `policy`: `admission_offered_total`, `admission_admitted_total`, `admission_refused_total`,
-    /// `admission_would_refuse_total` (shadow mode), `admission_left_total`, `admission_in_flight`, `admission_held`, `admission_shadow` (0 or 1), and
+    /// All have the labels `layer` and `policy`: `admission_offered_total`, `admission_admitted_total`,
+    /// `admission_refused_total`,
+    /// `admission_would_refuse_total` (shadow mode), `admission_left_total`, `admission_in_flight`, `admission_held`,
+    /// `admission_shadow` (0 or 1), and
     /// `admission_policy`, the policy's own gauges, each with its name as the label `gauge`.
     pub fn publish(&self) {
         crate::metrics::publish(self.name(), self.is_shadow(), self.gauges());

@@ -42,7 +42,8 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// A request ends when the service returns its response: the default. A body that follows is no part of the response time.
+/// A request ends when the service returns its response: the default. A body that follows is no part of the response
+/// time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AtHead;
 

@@ -24,6 +24,7 @@ pub struct AdmissionGauges {
     pub held: u64,
     /// Ends that contradict what the policy knows, an error of this crate: 0.
     pub contradictions: u64,
-    /// The policy's own gauges by name (`limit`, `admission_rate_per_s`); of one class: `name[class]`. With shards: the means.
+    /// The policy's own gauges by name (`limit`, `admission_rate_per_s`); of one class: `name[class]`. With shards: the
+    /// means.
     pub gauges: BTreeMap<String, f64>,
 }

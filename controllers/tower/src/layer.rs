@@ -39,7 +39,8 @@ use crate::{
 /// # }
 /// ```
 ///
-/// The type parameters are what the layer does with requests and responses, each with a method that sets it: tags ([`classify`]), the answer to a refusal
+/// The type parameters are what the layer does with requests and responses, each with a method that sets it: tags
+/// ([`classify`]), the answer to a refusal
 /// ([`refuse_with`]), outcomes ([`outcome`]), and when a request ends ([`end_at_body`]).
 ///
 /// [`classify`]: AdmissionLayer::classify
@@ -68,7 +69,8 @@ impl<C, R, O, E> fmt::Debug for AdmissionLayer<C, R, O, E> {
 }
 
 impl AdmissionLayer {
-    /// A server's layer with a policy: its name in the catalogue, a builder of [`crate::policies`], or an entry of your own.
+    /// A server's layer with a policy: its name in the catalogue, a builder of [`crate::policies`], or an entry of your
+    /// own.
     ///
     /// A refusal is an HTTP response: 503 with `Retry-After`, or a gRPC status if the request is one of gRPC.
     pub fn new(policy: impl Into<PolicyChoice>) -> Self {
@@ -117,33 +119,40 @@ impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
         self.anew()
     }
 
-    /// Sets the objective: `percentile` (0 to 100) of requests are answered within `response_time`. The default is 90 in a second.
+    /// Sets the objective: `percentile` (0 to 100) of requests are answered within `response_time`. The default is 90
+    /// in a second.
     /// `seda`, for one, refuses what would exceed it.
     pub fn objective(mut self, percentile: f64, response_time: Duration) -> Self {
         self.plan.objective = Objective { percentile, response_time };
         self.anew()
     }
 
-    /// Sets how many requests the service works on side by side, at least 1: what queue disciplines (`codel`, `lifo`) let in at once, while the others wait.
+    /// Sets how many requests the service works on side by side, at least 1: what queue disciplines (`codel`, `lifo`)
+    /// let in at once, while the others wait.
     /// They need it, other policies do not.
     pub fn capacity(mut self, requests: u32) -> Self {
         self.plan.capacity = Some(requests);
         self.anew()
     }
 
-    /// Starts in shadow mode: the policy decides and is told everything, nothing is refused or made to wait, and what would have been refused is counted
+    /// Starts in shadow mode: the policy decides and is told everything, nothing is refused or made to wait, and what
+    /// would have been refused is counted
     /// ([`crate::AdmissionGauges::would_refuse`]). [`Admission::set_shadow`] switches it while the layer runs.
     ///
-    /// What would have been refused loads the service, of course: a policy that learns from response times learns from more load than it would admit.
+    /// What would have been refused loads the service, of course: a policy that learns from response times learns from
+    /// more load than it would admit.
     pub fn shadow(mut self, shadow: bool) -> Self {
         self.plan.shadow = shadow;
         self.anew()
     }
 
-    /// Runs so many sites side by side, 1 to 256, each with a lock and a policy of its own that sees the requests of some threads. The default is 1.
+    /// Runs so many sites side by side, 1 to 256, each with a lock and a policy of its own that sees the requests of
+    /// some threads. The default is 1.
     ///
-    /// For services whose threads would wait for one lock (millions of decisions a second). Only policies that need not see every request can be sharded
-    /// (`none`, `aimd`, `vegas`, `gradient2`, `dagor`, `seda`, `pid`, `utilization`, `dont-retry`); for others [`AdmissionLayer::build`] says why not. Limits
+    /// For services whose threads would wait for one lock (millions of decisions a second). Only policies that need not
+    /// see every request can be sharded
+    /// (`none`, `aimd`, `vegas`, `gradient2`, `dagor`, `seda`, `pid`, `utilization`, `dont-retry`); for others
+    /// [`AdmissionLayer::build`] says why not. Limits
     /// that settings name hold for each shard.
     pub fn shards(mut self, shards: u32) -> Self {
         self.plan.shards = shards;
@@ -156,7 +165,8 @@ impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
         self.anew()
     }
 
-    /// Sets the source of load samples (`utilization`, `sre`). The default is this process: its CPU time and its memory.
+    /// Sets the source of load samples (`utilization`, `sre`). The default is this process: its CPU time and its
+    /// memory.
     pub fn probe(mut self, probe: Arc<dyn Probe>) -> Self {
         self.plan.probe = probe;
         self.anew()
@@ -165,7 +175,8 @@ impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
     /// Checks the configuration and makes the policy.
     ///
     /// # Errors
-    /// Unknown policies and parameters (with a suggestion), values out of range, a policy that has no place in such a layer, a queue discipline without a
+    /// Unknown policies and parameters (with a suggestion), values out of range, a policy that has no place in such a
+    /// layer, a queue discipline without a
     /// capacity, a policy that cannot be sharded.
     pub fn build(self) -> Result<Self, BuildError> {
         self.admission()?;
@@ -241,8 +252,10 @@ impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
         with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end })
     }
 
-    /// Ends requests with the body of their response, instead of its head: for answers that take long to write, or that are made while they are sent. The
-    /// response's body becomes an [`crate::AdmissionBody`]. A body that is dropped before its end is an abandoned request.
+    /// Ends requests with the body of their response, instead of its head: for answers that take long to write, or that
+    /// are made while they are sent. The
+    /// response's body becomes an [`crate::AdmissionBody`]. A body that is dropped before its end is an abandoned
+    /// request.
     #[cfg(feature = "http")]
     pub fn end_at_body(self) -> AdmissionLayer<C, R, O, crate::AtBody> {
         let Handling { tags, refusal, outcomes, .. } = self.handling;
@@ -281,7 +294,8 @@ impl<S, C: Clone, R: Clone, O: Clone, E: Clone> Layer<S> for AdmissionLayer<C, R
     /// Puts a service into the layer.
     ///
     /// # Panics
-    /// If the configuration is wrong, with what [`AdmissionLayer::build`] would say. It says so at the start of a program, and not at a request.
+    /// If the configuration is wrong, with what [`AdmissionLayer::build`] would say. It says so at the start of a
+    /// program, and not at a request.
     fn layer(&self, inner: S) -> Self::Service {
         let admission = self.admission().unwrap_or_else(|wrong| panic!("{wrong}"));
         AdmissionService::new(inner, admission, self.handling.clone())

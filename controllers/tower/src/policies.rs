@@ -1,6 +1,7 @@
 //! Policies as types: a builder for each, with a method for each parameter.
 //!
-//! They are generated from the catalogue, from the rows that also check the settings of experiment files and print the tables of `lab policies`: names, units, ranges,
+//! They are generated from the catalogue, from the rows that also check the settings of experiment files and print the
+//! tables of `lab policies`: names, units, ranges,
 //! defaults and sources are those. A value out of range is an error of [`crate::AdmissionLayer::build`].
 //!
 //! ```

@@ -4,7 +4,8 @@ use std::{fs, time::Duration};
 
 use controllers::site::Probe;
 
-/// This process: the CPU time that it uses, and the share of the memory that it may have. Elsewhere than on Linux it shows no memory, and elsewhere than on Unix
+/// This process: the CPU time that it uses, and the share of the memory that it may have. Elsewhere than on Linux it
+/// shows no memory, and elsewhere than on Unix
 /// no load at all: give the layer a probe of your own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ThisProcessProbe;

@@ -30,7 +30,8 @@ pub(crate) struct Handling<C, R, O, E> {
 
 /// A service behind admission control; [`crate::AdmissionLayer`] makes it. Clones share the policy.
 ///
-/// It is ready when the inner service is: the policy is asked in `call`, where there is a request to ask about. A request that is held waits in the response
+/// It is ready when the inner service is: the policy is asked in `call`, where there is a request to ask about. A
+/// request that is held waits in the response
 /// future; one whose future is dropped leaves, or ends as abandoned.
 pub struct AdmissionService<S, C = NoTags, R = ServerRefusal, O = ServerOutcomes, E = AtHead> {
     inner: S,

@@ -25,7 +25,8 @@ pub(crate) fn check(entry: &Entry, at_client: bool, shards: u32) -> Result<(), S
 /// Why a policy must see every request of the layer; `None`: it need not.
 fn why_not(entry: &Entry) -> Option<&'static str> {
     match entry.name {
-        // Nothing is counted together; or what is decided is a probability or a level, for which a part of the requests is as good
+        // Nothing is counted together; or what is decided is a probability or a level, for which a part of the requests
+        // is as good
         // as all, if each shard sees the same mix.
         "none" | "utilization" | "dont-retry" => None,
         // Each shard learns a limit for its own requests; together they are as many as the service can do.

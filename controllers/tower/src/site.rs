@@ -1,10 +1,13 @@
 //! The sharing of a machine between tasks: a lock, a timer, and requests that wait.
 //!
-//! The lock is taken first and the clock is read second, so that times never go back. Everything is polled under the lock; what was decided
+//! The lock is taken first and the clock is read second, so that times never go back. Everything is polled under the
+//! lock; what was decided
 //! about held requests is told outside of it.
 //!
-//! An end needs no answer: a task that finds the lock taken leaves the end in a queue, and whoever has the lock takes it from there before the
-//! next decision and again after the lock is free. So no end waits for a lock, and each decision sees all ends before it.
+//! An end needs no answer: a task that finds the lock taken leaves the end in a queue, and whoever has the lock takes
+//! it from there before the
+//! next decision and again after the lock is free. So no end waits for a lock, and each decision sees all ends before
+//! it.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError, TryLockError,

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use controllers::{Class, Criticality, Kind, Note, Tags};
 
-/// What a policy is told about a request. The default is that of every request without tags: class 0, no user, criticality
+/// What a policy is told about a request. The default is that of every request without tags: class 0, no user,
+/// criticality
 /// `CRITICAL`, first attempt, no deadline.
 ///
-/// Whatever a client says about itself is its own claim: take class and criticality from what the service knows, or from a
+/// Whatever a client says about itself is its own claim: take class and criticality from what the service knows, or
+/// from a
 /// caller that it trusts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestTags {
@@ -37,7 +39,8 @@ impl RequestTags {
         self
     }
 
-    /// Its user: the same number at every service that the request comes through, 0 if unknown. Policies that refuse the
+    /// Its user: the same number at every service that the request comes through, 0 if unknown. Policies that refuse
+    /// the
     /// same users for a while (`dagor`) need it.
     #[must_use]
     pub fn user(mut self, user: u64) -> Self {

@@ -31,7 +31,8 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
     fn pass(&self);
 }
 
-/// A request that was let in. It ends once: by [`Ticket::end`], or when it is dropped: as abandoned, or as failed if its thread panics.
+/// A request that was let in. It ends once: by [`Ticket::end`], or when it is dropped: as abandoned, or as failed if
+/// its thread panics.
 #[derive(Debug)]
 pub(crate) struct Ticket(Inside);
 
@@ -49,7 +50,8 @@ impl Ticket {
         Self(Inside::Admitted(gate, grasp))
     }
 
-    /// The ticket of a request whose end nobody wants to know: there is no policy, or it refused the request, which passed in shadow mode.
+    /// The ticket of a request whose end nobody wants to know: there is no policy, or it refused the request, which
+    /// passed in shadow mode.
     pub(crate) fn unwatched() -> Self {
         Self(Inside::Unwatched)
     }

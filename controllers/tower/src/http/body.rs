@@ -42,7 +42,8 @@ impl<In, Out: Body> ResponseEnd<Request<In>, Response<Out>> for AtBody {
 }
 
 pin_project! {
-    /// The body of a response whose request ends with it: at its last frame, as failed at an error, and as abandoned if it is dropped before. A gRPC status in its
+    /// The body of a response whose request ends with it: at its last frame, as failed at an error, and as abandoned if
+    /// it is dropped before. A gRPC status in its
     /// trailers says the outcome.
     pub struct AdmissionBody<B> {
         #[pin]

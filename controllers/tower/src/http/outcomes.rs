@@ -24,8 +24,10 @@ impl<B, Err> Outcomes<Response<B>, Err> for HttpOutcomes {
     }
 }
 
-/// The outcomes of replies to a client: those of [`HttpOutcomes`], but an error is a request that was not answered ([`Outcome::Unavailable`]). The default at
-/// clients. Where the client's errors tell a time-out from a connection that failed, say so with [`crate::AdmissionLayer::outcome`].
+/// The outcomes of replies to a client: those of [`HttpOutcomes`], but an error is a request that was not answered
+/// ([`Outcome::Unavailable`]). The default at
+/// clients. Where the client's errors tell a time-out from a connection that failed, say so with
+/// [`crate::AdmissionLayer::outcome`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HttpReplies;
 

@@ -13,8 +13,10 @@ use crate::{OnRefusal, Refused};
 
 /// Refuses as HTTP does: 503 without a body, with `Retry-After` in whole seconds, rounded up. The default at servers.
 ///
-/// Where the policy gives no advice on retrying, `Retry-After` says 1 second, or what [`HttpRefusal::retry_after`] sets; where it advises against a retry,
-/// `X-Retry: never` stands in its place. To a request of gRPC the answer is the status `RESOURCE_EXHAUSTED` (8), with the same advice as
+/// Where the policy gives no advice on retrying, `Retry-After` says 1 second, or what [`HttpRefusal::retry_after`]
+/// sets; where it advises against a retry,
+/// `X-Retry: never` stands in its place. To a request of gRPC the answer is the status `RESOURCE_EXHAUSTED` (8), with
+/// the same advice as
 /// `grpc-retry-pushback-ms` (gRPC proposal A6).
 #[derive(Debug, Clone, Copy)]
 pub struct HttpRefusal {

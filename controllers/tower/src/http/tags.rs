@@ -8,7 +8,8 @@ use http::{HeaderMap, Request};
 use super::number;
 use crate::RequestTags;
 
-/// The tags that the lab's senders put on requests: `X-User`, `X-Customer`, `X-Attempt` (numbers), `X-Criticality` (`SHEDDABLE` to `CRITICAL_PLUS`), `X-Timeout-Ms`
+/// The tags that the lab's senders put on requests: `X-User`, `X-Customer`, `X-Attempt` (numbers), `X-Criticality`
+/// (`SHEDDABLE` to `CRITICAL_PLUS`), `X-Timeout-Ms`
 /// (milliseconds that the sender still waits), `X-Note`. What is missing or malformed is not told.
 ///
 /// For services whose callers are trusted: to anybody else a header is a way to be more important than others.

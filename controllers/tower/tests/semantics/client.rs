@@ -3,11 +3,14 @@
 use std::{
     io,
     sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
 };
 
 use http::{Request, Response, StatusCode};
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 use tower_admission::{AdmissionLayer, Refused, RequestTags, policies};
+
+use super::recorder::LATER;
 
 /// A server that refuses everything, and counts what it gets.
 fn refusing(
@@ -70,4 +73,20 @@ fn a_policy_without_a_place_at_clients_is_an_error_that_says_its_places() {
     let said = |layer: Result<_, tower_admission::BuildError>| layer.map(|_| ()).unwrap_err().to_string();
     let wrong = said(AdmissionLayer::client("utilization").build());
     assert_eq!(wrong, "utilization: it has no place at a client; it has: single, per-stage, proxy");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_sent_back_is_an_error_with_the_time_and_may_come_again() {
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let service = AdmissionLayer::client(&LATER).layer(refusing(&ASKED));
+    let start = tokio::time::Instant::now();
+    let error = service.clone().oneshot(Request::new(0)).await.unwrap_err();
+    let wait = error.downcast_ref::<Refused>().unwrap().retry_after().unwrap();
+    assert_eq!((wait, ASKED.load(Ordering::Relaxed)), (Duration::from_millis(250), 0), "it was not sent");
+    assert_eq!(start.elapsed(), Duration::ZERO, "the layer does not wait by itself");
+    assert_eq!(error.to_string(), "refused by admission control; retry after 250ms");
+    tokio::time::sleep(wait).await;
+    service.clone().oneshot(Request::new(0)).await.unwrap();
+    let seen = service.admission().gauges();
+    assert_eq!((seen.offered, seen.refused, seen.admitted, ASKED.load(Ordering::Relaxed)), (2, 1, 1, 1));
 }

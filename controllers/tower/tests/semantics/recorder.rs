@@ -88,3 +88,26 @@ impl Policy for Impatient {
         Verdict::Hold
     }
 }
+
+pub(crate) static LATER: Entry =
+    testing::entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Later>::default())));
+
+/// Sends the first request back for 250 ms, and admits the others.
+#[derive(Debug, Default)]
+struct Later(bool);
+
+impl Machine for Later {
+    fn observe(&mut self, _: &Seen, _: &mut Ctx<'_>) {}
+
+    fn gauges(&self, _: &mut dyn FnMut(Gauge, f64)) {}
+}
+
+impl Policy for Later {
+    fn offer(&mut self, _: &Offer, _: &mut Ctx<'_>) -> Verdict {
+        if std::mem::replace(&mut self.0, true) {
+            Verdict::Admit(Grant::new(0))
+        } else {
+            Verdict::ComeBack(Duration::from_millis(250))
+        }
+    }
+}
