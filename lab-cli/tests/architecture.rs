@@ -28,7 +28,18 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 10] = [
     ("lab-cli/experiment", &["controllers", "installed", "traces", "workloads", "target-app", "analysis"]),
     (
         "lab-cli",
-        &["controllers", "installed", "traces", "measure", "workloads", "target-app", "analysis", "experiment"],
+        &[
+            "controllers",
+            "installed",
+            "traces",
+            "measure",
+            "workloads",
+            "target-app",
+            "analysis",
+            "experiment",
+            // Its tests alone: one policy in every host.
+            "tower-admission",
+        ],
     ),
 ];
 

@@ -79,9 +79,11 @@ fn a_policy_gives_the_same_goodput_in_every_host() {
             live.len() == figures.len() && live.iter().zip(&figures).all(|(&live, &figure)| agrees(live, figure))
         };
         let mut live = measure();
-        if !all(&live) {
-            eprintln!("{host}: {live:?} instead of {figures:?}; once more");
-            live = measure();
+        for _ in 0..2 {
+            if !all(&live) {
+                eprintln!("{host}: {live:?} instead of {figures:?}; once more");
+                live = measure();
+            }
         }
         assert!(all(&live), "{host}: {live:?} requests in time per second; in virtual time {figures:?}");
     }
