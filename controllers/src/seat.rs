@@ -191,6 +191,7 @@ impl<J> Seat<J> {
     }
 
     /// Removes a held job that left. `None`: the job is not held (decided, or never offered here).
+    #[inline(never)] // inlined into `observe`, it would cost every fact registers
     pub fn leave(&mut self, now: Timestamp, id: JobId) -> Option<Waiting<J>> {
         self.advance(now);
         let gone = self.held.remove(id)?;
@@ -428,6 +429,7 @@ impl<J> Seat<J> {
 
     /// Counts an error of the host. It panics in debug builds; a running service continues, and the count appears in
     /// its figures.
+    #[cold]
     fn contradicts(&mut self, what: &str, id: JobId) {
         self.counts.contradictions += 1;
         debug_assert!(false, "{id:?} {what}");

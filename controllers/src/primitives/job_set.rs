@@ -27,17 +27,9 @@ impl JobSet {
     /// Adds a job. False: it was in the set already.
     #[inline]
     pub(crate) fn insert(&mut self, id: JobId) -> bool {
-        if !self.outside.is_empty() && self.outside.contains(&id) {
-            return false;
-        }
         let (word, bit) = position(id);
-        if word < self.first {
-            self.outside.insert(id); // checked above: it is new
-            self.len += 1;
-            return true;
-        }
-        if word - self.first >= self.ring.len() as u64 {
-            self.make_room(word);
+        if !self.has_word(word) || !self.outside.is_empty() {
+            return self.insert_slowly(id);
         }
         let at = self.place(word);
         let added = self.ring[at] & bit == 0;
@@ -50,22 +42,20 @@ impl JobSet {
     #[inline]
     pub(crate) fn remove(&mut self, id: JobId) -> bool {
         let (word, bit) = position(id);
-        let removed = if self.has_word(word) && self.ring[self.place(word)] & bit != 0 {
+        if self.has_word(word) && self.ring[self.place(word)] & bit != 0 {
             let at = self.place(word);
             self.ring[at] ^= bit;
-            true
-        } else {
-            !self.outside.is_empty() && self.outside.remove(&id)
-        };
-        self.len -= u32::from(removed);
-        removed
+            self.len -= 1;
+            return true;
+        }
+        self.remove_outside(id)
     }
 
     /// True if the job is in the set.
     #[inline]
     pub(crate) fn contains(&self, id: JobId) -> bool {
         let (word, bit) = position(id);
-        self.has_word(word) && self.ring[self.place(word)] & bit != 0 || self.outside.contains(&id)
+        self.has_word(word) && self.ring[self.place(word)] & bit != 0 || self.is_outside(id)
     }
 
     /// The number of jobs.
@@ -83,9 +73,45 @@ impl JobSet {
         word as usize & (self.ring.len() - 1)
     }
 
+    /// Adds a job beyond the ring or before it, or while jobs are outside. A function of its own, as the next two: inlined
+    /// into every decision, the tree would cost it registers.
+    #[cold]
+    #[inline(never)]
+    fn insert_slowly(&mut self, id: JobId) -> bool {
+        if self.outside.contains(&id) {
+            return false;
+        }
+        let (word, bit) = position(id);
+        if word < self.first {
+            self.len += 1;
+            return self.outside.insert(id);
+        }
+        if !self.has_word(word) {
+            self.make_room(word);
+        }
+        let at = self.place(word);
+        let added = self.ring[at] & bit == 0;
+        self.ring[at] |= bit;
+        self.len += u32::from(added);
+        added
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remove_outside(&mut self, id: JobId) -> bool {
+        let removed = self.outside.remove(&id);
+        self.len -= u32::from(removed);
+        removed
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_outside(&self, id: JobId) -> bool {
+        self.outside.contains(&id)
+    }
+
     /// Makes room for a word beyond the ring: by leaving out words without jobs, then with a longer ring, at last by
     /// moving old jobs to the tree.
-    #[cold]
     fn make_room(&mut self, word: u64) {
         if self.ring.is_empty() {
             self.ring = vec![0; LEAST_WORDS];

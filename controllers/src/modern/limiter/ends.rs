@@ -60,7 +60,11 @@ impl Ends {
     }
 
     /// The class of this outcome.
+    #[inline]
     pub fn count(&self, outcome: Outcome) -> Counted {
+        if outcome == Outcome::Served {
+            return Success; // most ends: a branch that the processor predicts, in place of a jump table
+        }
         match outcome {
             Outcome::Served => Success,
             Outcome::Failed => self.failures,
