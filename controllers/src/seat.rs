@@ -31,7 +31,7 @@ pub struct Seat<J = ()> {
     /// Admitted jobs that have not ended.
     in_flight: JobSet,
     /// Held jobs.
-    held: JobQueue<Waiting<J>>,
+    held: JobQueue<HeldJob<J>>,
     effects: Effects,
     /// Held jobs that a replaced policy had released, and whose release the host has not polled yet.
     released_before: BTreeSet<JobId>,
@@ -77,7 +77,7 @@ const FULL_QUALITY: f64 = 1.0;
 
 /// A held job.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Waiting<J> {
+pub struct HeldJob<J> {
     /// The host's payload.
     pub job: J,
     /// The offer.
@@ -105,9 +105,9 @@ pub enum Decision<J> {
 #[must_use]
 pub enum Next<J = ()> {
     /// Admit this held job, then poll again.
-    Release(Waiting<J>, Grant),
+    Release(HeldJob<J>, Grant),
     /// Refuse this held job, then poll again.
-    Refuse(Waiting<J>, Refusal),
+    Refuse(HeldJob<J>, Refusal),
     /// Perform this effect, which concerns no held job, then poll again.
     Do(Effect),
     /// Poll again at this time or later.
@@ -184,7 +184,7 @@ impl<J> Seat<J> {
             Verdict::ComeBack(_) => self.counts.sent_back += 1,
             Verdict::Hold => {
                 let job = job();
-                self.held.push(offer.id, Waiting { job, offer: *offer, offered: now });
+                self.held.push(offer.id, HeldJob { job, offer: *offer, offered: now });
             }
         }
         verdict
@@ -192,7 +192,7 @@ impl<J> Seat<J> {
 
     /// Removes a held job that left. `None`: the job is not held (decided, or never offered here).
     #[inline(never)] // inlined into `observe`, it would cost every fact registers
-    pub fn leave(&mut self, now: Timestamp, id: JobId) -> Option<Waiting<J>> {
+    pub fn leave(&mut self, now: Timestamp, id: JobId) -> Option<HeldJob<J>> {
         self.advance(now);
         let gone = self.held.remove(id)?;
         self.effects.forget(id);

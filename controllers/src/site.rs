@@ -31,4 +31,4 @@ pub use gate::{Entered, Gate};
 pub use gauges::{CONTRADICTIONS, StageGauges};
 pub use policy_site::{InstalledPolicy, PolicySite, SiteMachine, earliest};
 pub use sampler::{LoadReading, Probe};
-pub use stage::{Queued, Stage, StageLimits, WorkerStep};
+pub use stage::{QueuedJob, Stage, StageLimits, WorkerStep};

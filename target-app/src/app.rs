@@ -224,17 +224,17 @@ impl LiveApp {
         if end.costs_a_refusal() {
             self.spend(self.wire.refuse).await;
         }
-        self.unserved(&end, note)
+        self.error_response(&end, note)
     }
 
     /// The answer to a refusal.
     #[must_use]
     pub fn refused(&self, refusal: Refusal) -> AppAnswer {
-        self.unserved(&End::Refused(refusal), None)
+        self.error_response(&End::Refused(refusal), None)
     }
 
     /// An answer that no handler made. The page of a refusal is made at the start: only the head is composed here.
-    fn unserved(&self, end: &End, note: Option<Note>) -> AppAnswer {
+    fn error_response(&self, end: &End, note: Option<Note>) -> AppAnswer {
         let status = StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         let page = match end {
             End::Refused(refusal) => self.refused_page(refusal.reason),
@@ -256,7 +256,7 @@ impl LiveApp {
     /// The page of an error that no handler made.
     #[must_use]
     pub fn failed(&self, status: StatusCode) -> AppAnswer {
-        self.unserved(&End::Answered(status.as_u16()), None)
+        self.error_response(&End::Answered(status.as_u16()), None)
     }
 }
 

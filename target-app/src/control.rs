@@ -47,7 +47,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
         problem(StatusCode::BAD_REQUEST, "where this request ends is not clear")
     } else if !is_ours(&head) {
         problem(StatusCode::FORBIDDEN, "the control port answers to loopback names, and not to web pages")
-    } else if !is_allowed(&head, &port.token) {
+    } else if !has_token(&head, &port.token) {
         let mut answer = problem(
             StatusCode::UNAUTHORIZED,
             "the control port wants its token, as `Authorization: Bearer TOKEN`: it is in the ready line of the service, \
@@ -165,9 +165,9 @@ fn is_ours(head: &Parts) -> bool {
     loopback && !from_a_page
 }
 
-fn is_allowed(head: &Parts, token: &Token) -> bool {
+fn has_token(head: &Parts, token: &Token) -> bool {
     let shown = head.headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes);
-    shown.and_then(|shown| shown.strip_prefix(b"Bearer ")).is_some_and(|shown| token.is(shown))
+    shown.and_then(|shown| shown.strip_prefix(b"Bearer ")).is_some_and(|shown| token.matches(shown))
 }
 
 /// An answer.

@@ -183,7 +183,7 @@ impl<W: StageWork> LiveStage<W> {
 
     /// A copy of the policy's own 90th percentile for handlers, which never take the lock.
     fn publish_p90(&self, stage: &site::Stage<W>) {
-        if let Some(p90) = stage.p90() {
+        if let Some(p90) = stage.reported_p90() {
             self.p90.store(u64::try_from(p90.as_nanos()).unwrap_or(UNKNOWN), Ordering::Relaxed);
         }
     }

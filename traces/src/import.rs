@@ -21,7 +21,7 @@ mod emit;
 mod entries;
 mod events;
 mod flow;
-mod imap;
+mod imap_commands;
 mod log_client;
 mod mail_log;
 mod open_session;

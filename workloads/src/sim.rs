@@ -8,22 +8,22 @@
 
 mod connections;
 mod event;
+mod event_queue;
 mod host;
 mod identity;
 mod link;
 mod mailbox;
 mod message;
-mod queue;
 mod server;
 mod slots;
 #[cfg(test)]
 mod tests;
 
+pub use event_queue::EventQueue;
 pub use host::{SimOutcome, run};
 pub use identity::{Identity, identity_of};
 pub use link::LinkSpec;
 pub use mailbox::Mailboxes;
 pub use message::{ConnId, Response, SimClient, SimRequest, SynResult};
-pub use queue::EventQueue;
 pub use server::{Cx, SimServer};
 pub use slots::ConnSlots;

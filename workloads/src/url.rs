@@ -204,7 +204,7 @@ impl UrlUser {
     }
 
     fn after_failure(&mut self, ending: Ending, failure: AttemptFailure, now: Timestamp, draws: &mut Draws) -> Turn {
-        let then = match self.attempts.react(failure, self.stay, &self.shared.0.users.behaviour, draws) {
+        let then = match self.attempts.after_failure(failure, self.stay, &self.shared.0.users.behaviour, draws) {
             Reaction::Again(wait) => self.resume(wait, Pause::BackingOff),
             Reaction::NewSession(wait) => self.over(wait, Pause::BackingOff, now, draws),
             Reaction::Leave => Move::Leave,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::gauges::name_of;
 use crate::{
     Entry, Grant, JobId, Next, Note, Objective, Offer, Outcome, Place, Policy, RetryHint, Seat, Seen, Site, SiteId,
-    Tags, Timestamp, Timing, UnixSeconds, Verdict, catalogue::Factory, seat::Waiting, seed_for,
+    Tags, Timestamp, Timing, UnixSeconds, Verdict, catalogue::Factory, seat::HeldJob, seed_for,
 };
 
 /// Who shares one client-side policy, and what it has learnt.
@@ -283,13 +283,13 @@ impl<J> Clients<J> {
                 continue;
             };
             let wakes_at = match gate.seat.poll(now) {
-                Next::Release(Waiting { job, offer, offered }, grant) => {
+                Next::Release(HeldJob { job, offer, offered }, grant) => {
                     let note = gate.seat.note(offer.id);
                     self.totals.held -= 1;
                     self.totals.let_go += 1;
                     return Some(Decided::Go(job, Pass { group, offer, grant, offered, let_go: now, note }));
                 }
-                Next::Refuse(Waiting { job, .. }, refusal) => {
+                Next::Refuse(HeldJob { job, .. }, refusal) => {
                     self.totals.held -= 1;
                     self.totals.refused += 1;
                     return Some(Decided::Refused(job, refusal.retry));

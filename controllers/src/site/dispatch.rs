@@ -37,7 +37,7 @@ pub enum DispatchStep<J> {
     Offer(J),
     /// Answer the client of this job, which no stage accepted.
     Answer(J, TurnedAway, RefusalAnswer),
-    /// Call [`Dispatch::retry`] at this time or later.
+    /// Call [`Dispatch::offer_blocked_again`] at this time or later.
     WakeAt(Timestamp),
     /// Nothing to do.
     Idle,
@@ -68,8 +68,8 @@ pub struct Dispatch<J> {
     /// By stage: refused jobs, each with its blocked worker.
     blocked: BTreeMap<usize, VecDeque<(JobId, J)>>,
     /// By stage: the blocked job that is being offered again.
-    retried: BTreeMap<usize, JobId>,
-    retry_at: Option<Timestamp>,
+    offered_again: BTreeMap<usize, JobId>,
+    again_at: Option<Timestamp>,
     /// Answers, which come before offers.
     answers: VecDeque<(J, TurnedAway, RefusalAnswer)>,
     offers: VecDeque<J>,
@@ -85,8 +85,8 @@ impl<J> Dispatch<J> {
             limit: queue,
             full: 0,
             blocked: BTreeMap::new(),
-            retried: BTreeMap::new(),
-            retry_at: None,
+            offered_again: BTreeMap::new(),
+            again_at: None,
             answers: VecDeque::new(),
             offers: VecDeque::new(),
         }
@@ -108,20 +108,20 @@ impl<J> Dispatch<J> {
     /// The stage accepted the last job that was handed out.
     pub fn taken(&mut self, id: JobId, stage: usize) {
         self.worker_is_free();
-        if self.is_retried(id, stage) {
-            self.retry_first(stage);
+        if self.was_offered_again(id, stage) {
+            self.offer_first_again(stage);
         }
     }
 
     /// The stage refused the last job that was handed out.
     pub fn refused(&mut self, now: Timestamp, id: JobId, job: J, stage: usize, away: TurnedAway, on_refuse: &OnRefuse) {
-        let again = self.is_retried(id, stage);
+        let again = self.was_offered_again(id, stage);
         // Blocking helps under load, not when the service shuts down.
         if *on_refuse == OnRefuse::Block && away.refusal.reason != Reason::Draining {
             let blocked = self.blocked.entry(stage).or_default();
             let place = if again { 0 } else { blocked.len() };
             blocked.insert(place, (id, job));
-            self.retry_at.get_or_insert(now + RETRY_BLOCKED);
+            self.again_at.get_or_insert(now + RETRY_BLOCKED);
             return;
         }
         let answer = match on_refuse {
@@ -135,17 +135,17 @@ impl<J> Dispatch<J> {
 
     /// A job left the queue of this stage: a blocked job is offered to it again.
     pub fn room(&mut self, stage: usize) {
-        if !self.retried.contains_key(&stage) {
-            self.retry_first(stage);
+        if !self.offered_again.contains_key(&stage) {
+            self.offer_first_again(stage);
         }
     }
 
     /// Offers blocked jobs again, if that is due.
-    pub fn retry(&mut self, now: Timestamp) {
-        if self.retry_at.is_none_or(|at| now < at) {
+    pub fn offer_blocked_again(&mut self, now: Timestamp) {
+        if self.again_at.is_none_or(|at| now < at) {
             return;
         }
-        self.retry_at = None;
+        self.again_at = None;
         let stages: Vec<usize> = self.blocked.keys().copied().collect();
         stages.into_iter().for_each(|stage| self.room(stage));
     }
@@ -170,7 +170,7 @@ impl<J> Dispatch<J> {
         if let Some((job, away, answer)) = self.answers.pop_front() {
             return DispatchStep::Answer(job, away, answer);
         }
-        let due = if self.blocked.is_empty() { None } else { self.retry_at };
+        let due = if self.blocked.is_empty() { None } else { self.again_at };
         self.offers
             .pop_front()
             .map_or_else(|| due.map_or(DispatchStep::Idle, DispatchStep::WakeAt), DispatchStep::Offer)
@@ -205,22 +205,22 @@ impl<J> Dispatch<J> {
         self.full
     }
 
-    fn is_retried(&mut self, id: JobId, stage: usize) -> bool {
-        let is = self.retried.get(&stage) == Some(&id);
+    fn was_offered_again(&mut self, id: JobId, stage: usize) -> bool {
+        let is = self.offered_again.get(&stage) == Some(&id);
         if is {
-            self.retried.remove(&stage);
+            self.offered_again.remove(&stage);
         }
         is
     }
 
-    fn retry_first(&mut self, stage: usize) {
+    fn offer_first_again(&mut self, stage: usize) {
         let Some(blocked) = self.blocked.get_mut(&stage) else { return };
         let first = blocked.pop_front();
         if blocked.is_empty() {
             self.blocked.remove(&stage);
         }
         if let Some((id, job)) = first {
-            self.retried.insert(stage, id);
+            self.offered_again.insert(stage, id);
             self.offers.push_back(job);
         }
     }
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(dispatch.poll(), DispatchStep::Offer(0));
         dispatch.refused(at(0), JobId(0), 0, 7, FULL, &OnRefuse::Block);
         assert_eq!(dispatch.poll(), DispatchStep::WakeAt(at(5)), "job 1 is for a stage that has room, and waits");
-        dispatch.retry(at(4));
+        dispatch.offer_blocked_again(at(4));
         assert_eq!(dispatch.poll(), DispatchStep::WakeAt(at(5)));
         dispatch.room(8);
         assert_eq!(dispatch.poll(), DispatchStep::WakeAt(at(5)), "room in another stage");
@@ -291,13 +291,13 @@ mod tests {
             assert_eq!(dispatch.poll(), DispatchStep::Offer(job));
             dispatch.refused(at(0), JobId(job), job, 0, FULL, &OnRefuse::Block);
         }
-        dispatch.retry(at(5));
+        dispatch.offer_blocked_again(at(5));
         assert_eq!(dispatch.poll(), DispatchStep::Offer(0));
         dispatch.taken(JobId(0), 0);
         assert_eq!(dispatch.poll(), DispatchStep::Offer(1));
         dispatch.refused(at(5), JobId(1), 1, 0, FULL, &OnRefuse::Block);
         assert_eq!((dispatch.poll(), dispatch.blocked()), (DispatchStep::WakeAt(at(10)), 2));
-        dispatch.retry(at(10));
+        dispatch.offer_blocked_again(at(10));
         assert_eq!(dispatch.poll(), DispatchStep::Offer(1), "it kept its place");
     }
 

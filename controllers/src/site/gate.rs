@@ -7,7 +7,7 @@ use super::{
     policy_site::Want,
 };
 use crate::{
-    JobId, LoadSample, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds, Verdict, seat::Waiting,
+    JobId, LoadSample, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds, Verdict, seat::HeldJob,
 };
 
 /// A policy with its held jobs, and the capacity behind it.
@@ -177,7 +177,7 @@ impl<J> Gate<J> {
             completed: self.completed,
         };
         let wake = self.site.turn(now, sample, probe, |want, actions| match want {
-            Want::Release(Waiting { job, offer, offered }, grant) => {
+            Want::Release(HeldJob { job, offer, offered }, grant) => {
                 actions.push_back(Action::Admit(job, Permit { offer, grant, offered, started: None }));
             }
             // A gate has no upstream site that could shed, and no pool.

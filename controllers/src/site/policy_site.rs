@@ -15,7 +15,7 @@ use crate::{
     UnixSeconds, Verdict,
     entry::Sampling,
     policy::Resize,
-    seat::{Decision, Waiting},
+    seat::{Decision, HeldJob},
 };
 
 /// A policy with its entry of the catalogue.
@@ -106,7 +106,7 @@ const FULL_QUALITY: f64 = 1.0;
 /// An effect for the queue or the pool of a site.
 pub(super) enum Want<J> {
     /// Admit this held job.
-    Release(Waiting<J>, Grant),
+    Release(HeldJob<J>, Grant),
     /// Resize a pool or a batch.
     Resize(Resize),
     /// Report pressure to an upstream site.
@@ -194,7 +194,7 @@ impl<J> PolicySite<J> {
         for want in wants.drain(..) {
             match want {
                 Next::Release(waiting, grant) => carry_out(Want::Release(waiting, grant), &mut self.actions),
-                Next::Refuse(Waiting { job, offer, .. }, refusal) => {
+                Next::Refuse(HeldJob { job, offer, .. }, refusal) => {
                     let note = self.note(offer.id);
                     self.actions.push_back(Action::Refuse(job, TurnedAway { refusal, note }));
                 }
@@ -315,7 +315,7 @@ impl<J> PolicySite<J> {
     }
 
     /// The policy's estimate of the 90th percentile of response times, if it has one.
-    pub(super) fn p90(&self) -> Option<Duration> {
+    pub(super) fn reported_p90(&self) -> Option<Duration> {
         let mut found = None;
         self.seat.gauges(&mut |gauge, value| {
             if gauge == crate::Gauge::of("p90_ms") && value.is_finite() && value >= 0.0 {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Grant, LoadSample, Note, Offer, Outcome, Refusal, Resize, Seen, SiteId, Timestamp, Timing, UnixSeconds,
     policy::Reason,
-    seat::{Decision, Waiting},
+    seat::{Decision, HeldJob},
 };
 
 /// The size of a stage.
@@ -29,7 +29,7 @@ pub struct StageLimits {
 
 /// An admitted job in the queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Queued<J> {
+pub struct QueuedJob<J> {
     /// The host's payload.
     pub job: J,
     /// The offer.
@@ -45,7 +45,7 @@ pub struct Queued<J> {
 #[must_use]
 pub enum WorkerStep<J> {
     /// Process these jobs in order.
-    Batch(VecDeque<Queued<J>>),
+    Batch(VecDeque<QueuedJob<J>>),
     /// Wait for work.
     Wait,
     /// Stop: the pool has shrunk, or no more work will come.
@@ -57,7 +57,7 @@ pub enum WorkerStep<J> {
 pub struct Stage<J> {
     name: String,
     site: PolicySite<J>,
-    queue: VecDeque<Queued<J>>,
+    queue: VecDeque<QueuedJob<J>>,
     limit: usize,
     pool: Pool,
     batch: u32,
@@ -106,7 +106,7 @@ impl<J> Stage<J> {
         }
         match self.site.decide(now, &offer, job) {
             Decision::Admit(job, grant) => {
-                self.queue.push_back(Queued { job, offer, grant, offered: now });
+                self.queue.push_back(QueuedJob { job, offer, grant, offered: now });
                 Ok(())
             }
             Decision::Hold => {
@@ -136,9 +136,14 @@ impl<J> Stage<J> {
 
     /// Reports that a job of a batch has its turn. A refusal says that its sender no longer waits: the job ends with it, without work.
     #[must_use]
-    pub fn started(&mut self, now: Timestamp, queued: &Queued<impl Sized>) -> Option<Refusal> {
+    pub fn started(&mut self, now: Timestamp, queued: &QueuedJob<impl Sized>) -> Option<Refusal> {
         self.site.observe(now, &Seen::Started { id: queued.offer.id, waited: now.since(queued.offered) });
-        let expired = self.drop_expired && queued.offer.tags.deadline.is_some_and(|deadline| deadline <= now);
+        self.refuse_if_expired(now, &queued.offer)
+    }
+
+    /// The refusal of a job whose deadline has passed, if this stage drops such jobs.
+    fn refuse_if_expired(&self, now: Timestamp, offer: &Offer) -> Option<Refusal> {
+        let expired = self.drop_expired && offer.tags.deadline.is_some_and(|deadline| deadline <= now);
         expired.then_some(Refusal::new(Reason::Waited))
     }
 
@@ -147,14 +152,14 @@ impl<J> Stage<J> {
     pub fn ended(
         &mut self,
         now: Timestamp,
-        queued: &Queued<impl Sized>,
+        queued: &QueuedJob<impl Sized>,
         started: Timestamp,
         outcome: Outcome,
         cost: Option<Duration>,
         told: Option<Note>,
     ) -> Option<Note> {
         self.completed += 1;
-        let Queued { offer: Offer { id, tags, entered, .. }, grant, offered, .. } = *queued;
+        let QueuedJob { offer: Offer { id, tags, entered, .. }, grant, offered, .. } = *queued;
         let timing = Timing { entered, offered, started, ended: now };
         self.site.observe(now, &Seen::Ended { id, grant, tags, outcome, timing, cost, note: told });
         self.site.note(id)
@@ -214,8 +219,8 @@ impl<J> Stage<J> {
 
     /// The policy's estimate of the 90th percentile of response times, if it has one.
     #[must_use]
-    pub fn p90(&self) -> Option<Duration> {
-        self.site.p90()
+    pub fn reported_p90(&self) -> Option<Duration> {
+        self.site.reported_p90()
     }
 
     /// Workers in the pool.
@@ -278,8 +283,8 @@ impl<J> Stage<J> {
         };
         let Self { site, queue, pool, batch, .. } = self;
         let wake = site.turn(now, sample, probe, |want, actions| match want {
-            Want::Release(Waiting { job, offer, offered }, grant) => {
-                queue.push_back(Queued { job, offer, grant, offered });
+            Want::Release(HeldJob { job, offer, offered }, grant) => {
+                queue.push_back(QueuedJob { job, offer, grant, offered });
             }
             Want::Shed(to, level) => actions.push_back(Action::Shed(to, level)),
             Want::Resize(Resize::Workers(wanted)) => {

@@ -181,7 +181,7 @@ impl Run<'_> {
         let mut blocks = Vec::new();
         for block in 1..=experiment.repeat {
             let seed = seed_of(experiment, block);
-            let order = self.order(seed);
+            let order = self.shuffled_arms(seed);
             let names = order.iter().map(|&index| experiment.arms[index].label.clone()).collect();
             blocks.push(Block { block, seed, order: names, plan: None, touched: Vec::new() });
             self.manifest(&capacity, &blocks)?;
@@ -259,7 +259,7 @@ impl Run<'_> {
     }
 
     /// With repetitions, each block has its own order: what drifts with time must not favour an arm.
-    fn order(&self, seed: u64) -> Vec<usize> {
+    fn shuffled_arms(&self, seed: u64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.request.experiment.arms.len()).collect();
         if self.request.experiment.repeat > 1 {
             let mut random = Seeded::new(seed_for(seed, "order"));

@@ -115,7 +115,7 @@ impl SharedSite for Dispatchers {
     }
 
     fn due(dispatch: &mut Self::Machine, now: Timestamp) {
-        dispatch.retry(now);
+        dispatch.offer_blocked_again(now);
     }
 
     fn poll(self: &Arc<Self>, dispatch: &mut Self::Machine, _: Timestamp) -> (Self::Wants, Option<Timestamp>) {

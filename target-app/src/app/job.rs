@@ -175,7 +175,7 @@ impl Job {
         match ended.end_of_request() {
             None => Ok(response),
             Some(End::Refused(refusal)) => Err(refusal),
-            Some(end) => Ok(self.app.unserved(&end, None).response),
+            Some(end) => Ok(self.app.error_response(&end, None).response),
         }
     }
 }

@@ -64,7 +64,7 @@ impl Token {
 
     /// True for the same token. The time of the comparison is independent of where two tokens differ.
     #[must_use]
-    pub fn is(&self, shown: &[u8]) -> bool {
+    pub fn matches(&self, shown: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(shown).into()
     }
 
@@ -88,7 +88,7 @@ impl fmt::Debug for Token {
 
 impl PartialEq for Token {
     fn eq(&self, other: &Self) -> bool {
-        self.is(other.0.as_bytes())
+        self.matches(other.0.as_bytes())
     }
 }
 
@@ -136,8 +136,12 @@ mod tests {
     #[test]
     fn a_drawn_token_is_its_own_and_is_not_printed() {
         let (one, other) = (Token::draw().unwrap(), Token::draw().unwrap());
-        assert!(one.in_full().len() == 2 * DRAWN && one.is(one.in_full().as_bytes()));
-        assert!(!one.is(other.in_full().as_bytes()) && !one.is(&one.in_full().as_bytes()[1..]) && !one.is(b""));
+        assert!(one.in_full().len() == 2 * DRAWN && one.matches(one.in_full().as_bytes()));
+        assert!(
+            !one.matches(other.in_full().as_bytes())
+                && !one.matches(&one.in_full().as_bytes()[1..])
+                && !one.matches(b"")
+        );
         assert!(!format!("{one:?}").contains(one.in_full()));
     }
 
@@ -151,7 +155,7 @@ mod tests {
             Token::read(&path)
         };
         let token = "0123456789abcdef0123456789abcdef";
-        assert!(read(&format!("{token}\n"), 0o600).unwrap().is(token.as_bytes()));
+        assert!(read(&format!("{token}\n"), 0o600).unwrap().matches(token.as_bytes()));
         for mode in [0o640, 0o604, 0o644, 0o660, 0o700] {
             let error = read(token, mode).unwrap_err();
             assert!(matches!(&error, TokenError::Open { .. }) && error.to_string().contains("chmod 600"), "{error}");

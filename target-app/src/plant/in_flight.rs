@@ -4,7 +4,7 @@ use std::{collections::VecDeque, net::SocketAddr, time::Duration};
 
 use controllers::{
     JobId, Offer, Refusal, Timestamp,
-    site::{Permit, Queued},
+    site::{Permit, QueuedJob},
 };
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{background::HEALTH, persona::Call, sim::SimRequest};
@@ -25,8 +25,8 @@ pub(super) struct Requests {
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) stage: usize,
-    pub(super) batch: VecDeque<Queued<JobId>>,
-    pub(super) under_way: Option<Queued<JobId>>,
+    pub(super) batch: VecDeque<QueuedJob<JobId>>,
+    pub(super) under_way: Option<QueuedJob<JobId>>,
     pub(super) jobs: u32,
     pub(super) began: Timestamp,
 }

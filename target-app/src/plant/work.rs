@@ -174,7 +174,7 @@ impl Plant {
     /// Tries blocked jobs again when that is due.
     pub(super) fn retry_blocked(&mut self, cx: &mut dyn PlantContext) {
         self.sites.retry_planned = None;
-        self.sites.dispatchers.retry(cx.now());
+        self.sites.dispatchers.offer_blocked_again(cx.now());
         self.turn_dispatchers(cx);
     }
 

@@ -11,7 +11,7 @@ use std::{
 
 use controllers::{
     Outcome, Timestamp,
-    site::{self, Queued, WorkerStep},
+    site::{self, QueuedJob, WorkerStep},
 };
 
 use super::{LiveStage, SharedSite, StageWork};
@@ -33,7 +33,7 @@ pub(super) async fn work<W: StageWork>(stage: Arc<LiveStage<W>>) {
 
 impl<W: StageWork> LiveStage<W> {
     /// Waits for a batch. `None`: the worker ends.
-    async fn next_batch(self: &Arc<Self>) -> Option<VecDeque<Queued<W>>> {
+    async fn next_batch(self: &Arc<Self>) -> Option<VecDeque<QueuedJob<W>>> {
         loop {
             let mut called = pin!(self.work.notified());
             // Listen before the check: a job queued between the two must not be missed.
@@ -50,9 +50,9 @@ impl<W: StageWork> LiveStage<W> {
         }
     }
 
-    async fn work_on(self: &Arc<Self>, queued: Queued<W>) {
-        let Queued { job: mut work, offer, grant, offered } = queued;
-        let queued = Queued { job: (), offer, grant, offered };
+    async fn work_on(self: &Arc<Self>, queued: QueuedJob<W>) {
+        let QueuedJob { job: mut work, offer, grant, offered } = queued;
+        let queued = QueuedJob { job: (), offer, grant, offered };
         let (started, expired) = self.shared.with(|stage, now| {
             stage.set_wall(self.shared.clock.wall());
             ((now, stage.started(now, &queued)), None)

@@ -6,7 +6,7 @@ use std::{collections::VecDeque, io};
 use super::{
     chunker::{Chunker, Piece},
     entry::{Command, Cost, Meaning, What},
-    imap::{first_word, meaning},
+    imap_commands::{first_word, meaning},
     sink::Sink,
     timestamps::within_second,
 };

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{
     entry::{Command, Cost, What},
-    imap::meaning,
+    imap_commands::meaning,
     sink::{Heard, Sink},
     timestamps::{Stamp, TIMES, rfc3339, unix},
 };

@@ -34,7 +34,7 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
             return events::hear(event, stamp, sink);
         }
         let rest = stamp.map_or(line, |stamp| &line[stamp.length..]);
-        let Some(says) = Says::of(rest) else { return Ok(Heard::Beside) };
+        let Some(says) = LogLine::parse(rest) else { return Ok(Heard::Beside) };
         let Some(stamp) = stamp else { return Ok(NO_TIME) };
         sink.stamped(&stamp);
         says.told(&stamp, sink)
@@ -42,16 +42,16 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
 }
 
 /// The content of a line.
-enum Says<'a> {
+enum LogLine<'a> {
     Login { user: &'a str, session: String },
     Logout { user: &'a str, session: String, totals: Totals },
     Nobody,
     NoSession,
 }
 
-impl<'a> Says<'a> {
+impl<'a> LogLine<'a> {
     /// The content of a line after its stamp; `None`: nothing about users' actions.
-    fn of(line: &'a str) -> Option<Self> {
+    fn parse(line: &'a str) -> Option<Self> {
         let after = |mark: &str| line.find(mark).map(|at| &line[at + mark.len()..]);
         if let Some(rest) = after("imap-login: ") {
             return Self::dovecot_login(rest.strip_prefix("Info: ").unwrap_or(rest));

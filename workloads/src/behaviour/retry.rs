@@ -123,7 +123,13 @@ impl RequestAttempts {
     ///
     /// A user of a closed load that loses its patience leaves, and the next visitor takes its place after the papers'
     /// wait: in a closed load the number of users is given. [`FailureRule::Leave`], in contrast, does reduce the number.
-    pub fn react(&mut self, failure: AttemptFailure, stay: Stay, behaviour: &Behaviour, draws: &Draws) -> Reaction {
+    pub fn after_failure(
+        &mut self,
+        failure: AttemptFailure,
+        stay: Stay,
+        behaviour: &Behaviour,
+        draws: &Draws,
+    ) -> Reaction {
         if let (AttemptFailure::GaveUp, Some(patience)) = (failure, &behaviour.patience) {
             return match stay {
                 _ if patience.reload => self.again(Duration::ZERO, true, behaviour),

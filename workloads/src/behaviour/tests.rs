@@ -118,7 +118,7 @@ fn the_papers_users_wait_five_seconds_and_log_in_again() {
     let draws = Draws::new(1, 1);
     let rules = Behaviour::default();
     attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
-    let reaction = attempts.react(AttemptFailure::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws);
+    let reaction = attempts.after_failure(AttemptFailure::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws);
     assert_eq!(reaction, Reaction::NewSession(Duration::from_secs(5)));
 }
 
@@ -129,11 +129,14 @@ fn retries_count_their_attempts_and_end() {
     attempts.begin(call("/x"), Timestamp::from_secs(1), &rules, &draws);
     let rejected = AttemptFailure::Rejected(RetryHint::Unsaid);
     for attempt in 1..=2 {
-        assert_eq!(attempts.react(rejected, Stay::Forever, &rules, &draws), Reaction::Again(Duration::ZERO));
+        assert_eq!(attempts.after_failure(rejected, Stay::Forever, &rules, &draws), Reaction::Again(Duration::ZERO));
         let Move::Send(call) = attempts.resume() else { panic!("it sends") };
         assert_eq!((call.attempt, call.wanted_at), (attempt, Timestamp::from_secs(1)));
     }
-    assert_eq!(attempts.react(rejected, Stay::Forever, &rules, &draws), Reaction::NewSession(Duration::from_secs(5)));
+    assert_eq!(
+        attempts.after_failure(rejected, Stay::Forever, &rules, &draws),
+        Reaction::NewSession(Duration::from_secs(5))
+    );
 }
 
 #[test]
@@ -144,7 +147,7 @@ fn retry_after_is_honoured_up_to_the_most_the_user_accepts() {
         let rules = Behaviour { retry_after_at_most: most.map(Duration::from_secs), ..Behaviour::default() };
         attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
         assert_eq!(
-            attempts.react(rejected, Stay::Forever, &rules, &draws),
+            attempts.after_failure(rejected, Stay::Forever, &rules, &draws),
             Reaction::NewSession(Duration::from_secs(wait))
         );
     }
@@ -160,7 +163,7 @@ fn full_jitter_stays_under_its_doubling_cap() {
         let (mut attempts, draws) = (RequestAttempts::new(call("/x")), Draws::new(1, user));
         attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
         for longest in &mut longest {
-            let Reaction::Again(wait) = attempts.react(failed, Stay::Forever, &rules, &draws) else {
+            let Reaction::Again(wait) = attempts.after_failure(failed, Stay::Forever, &rules, &draws) else {
                 panic!("it tries again")
             };
             *longest = (*longest).max(wait);
@@ -181,7 +184,7 @@ fn a_retry_budget_bounds_the_share_of_retries() {
     for _ in 0..100 {
         attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws);
         while let Reaction::Again(_) =
-            attempts.react(AttemptFailure::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws)
+            attempts.after_failure(AttemptFailure::Rejected(RetryHint::Unsaid), Stay::Forever, &rules, &draws)
         {
             retries += 1;
         }
@@ -198,7 +201,7 @@ fn an_impatient_user_leaves_or_reloads_on_a_new_connection() {
         let rules = Behaviour { patience: Some(Patience { lasts, reload }), ..Behaviour::default() };
         let Move::Send(sent) = attempts.begin(call("/x"), Timestamp::ZERO, &rules, &draws) else { panic!("it sends") };
         assert_eq!(sent.give_up_after, Some(Duration::from_secs(8)));
-        let reaction = attempts.react(AttemptFailure::GaveUp, Stay::OneSession, &rules, &draws);
+        let reaction = attempts.after_failure(AttemptFailure::GaveUp, Stay::OneSession, &rules, &draws);
         let expected = if reload { Reaction::Again(Duration::ZERO) } else { Reaction::Leave };
         assert_eq!(reaction, expected);
         assert_eq!(attempts.call().connection == Connection::Fresh, reload);

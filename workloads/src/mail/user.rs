@@ -353,7 +353,7 @@ impl MailUser {
     }
 
     fn after_failure(&mut self, ending: Ending, failure: AttemptFailure, now: Timestamp, draws: &Draws) -> Turn {
-        let then = match self.attempts.react(failure, self.stay, &self.shared.0.users.behaviour, draws) {
+        let then = match self.attempts.after_failure(failure, self.stay, &self.shared.0.users.behaviour, draws) {
             Reaction::Again(wait) => self.pause(wait, Pause::BackingOff, Next::Resume, now, draws),
             Reaction::NewSession(_) if self.stay == Stay::OneRequest => Move::Leave,
             Reaction::NewSession(wait) => self.pause(wait, Pause::BackingOff, Next::Login, now, draws),

@@ -204,7 +204,7 @@ fn in_numbers(met: &Met, metric: Metric, margin: f64, adjusted: Option<f64>, fam
         verdict: decision.word().to_owned(),
         ratio: (ratio && !scant).then_some(effect),
         difference: (!ratio).then_some(effect),
-        interval: sample.interval(0.95).map(|ends| ends.map(shown)).filter(|_| !scant),
+        interval: sample.confidence_interval(0.95).map(|ends| ends.map(shown)).filter(|_| !scant),
         baseline_value: theirs,
         policy_value: ours,
         bound: *bound,

@@ -17,10 +17,10 @@ use self::{
     drift::DRIFT,
     excluded::EXCLUDED,
     gate::{Check, Count, FAULT_OF_THE_LAB, Reasons},
+    generator_lag::{LAG, UNSENT},
     ledger::{BACKLOG, LEDGER},
     load::{CAP, HEADROOM, MODEL, SAMPLES},
     machine::{CLOCK, NOISE, PAGING, STEAL},
-    pace::{LAG, UNSENT},
     pauses::{GAP, HICCUP},
     processor::{CPU, CROWDED},
     resources::{FILES, MEMORY, PORTS},
@@ -36,11 +36,11 @@ mod changed;
 mod drift;
 mod excluded;
 mod gate;
+mod generator_lag;
 mod ledger;
 pub mod limits;
 mod load;
 mod machine;
-mod pace;
 mod pauses;
 mod processor;
 mod reading;

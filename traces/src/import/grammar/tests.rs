@@ -1,5 +1,5 @@
 use super::*;
-use crate::import::imap::meaning;
+use crate::import::imap_commands::meaning;
 
 /// The actions of a session, as `action folder/messages`, from commands a second apart; and the result of each command.
 fn actions(commands: &[&str]) -> (Vec<String>, Vec<Did>) {

@@ -3,7 +3,7 @@
 
 use controllers::{Random as _, random::Seeded};
 
-use super::sample::{MOST_EXACT, Sample, as_far, cut_off, drawn, least_blocks, middle, variance};
+use super::sample::{MOST_EXACT, Sample, as_far, drawn, interval_from_ranks, least_blocks, middle, variance};
 
 /// Root of what is drawn: the same differences give the same answer on any machine.
 const SEED: u64 = 0x5349_474e;
@@ -45,8 +45,8 @@ impl Sample for Paired {
     }
 
     /// The signed-rank test: 95 % need six pairs, 90 % five.
-    fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
-        cut_off(&self.walsh, &signed_rank_counts(self.len()), confidence)
+    fn confidence_interval(&self, confidence: f64) -> Option<[f64; 2]> {
+        interval_from_ranks(&self.walsh, &signed_rank_counts(self.len()), confidence)
     }
 
     /// Each difference might as well have had the other sign.
@@ -121,17 +121,17 @@ mod tests {
     fn by_hand() {
         // Means of two: 1, 1.5, 2, 2, 2.5, 3, so the one in the middle is 2. Sums with signs: ±6, ±4, ±2, 0, 0: two of eight as far as 6.
         let three = of(&[1.0, 2.0, 3.0]);
-        assert_eq!((three.effect(), three.p(), three.interval(0.95)), (2.0, 0.25, None));
+        assert_eq!((three.effect(), three.p(), three.confidence_interval(0.95)), (2.0, 0.25, None));
         // One of them is negative: sums of at least 4 in size are ±6 and ±4.
         assert_eq!(of(&[-1.0, 2.0, 3.0]).p(), 0.5);
         // Six of one sign: 2 of 64, and the widest interval has 1 - 2/64 = 96.9 %.
         let six = of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        assert_eq!((six.p(), six.interval(0.95)), (2.0 / 64.0, Some([1.0, 6.0])));
-        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0]).interval(0.95), None, "five: at most 93.8 %");
-        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0]).interval(0.90), Some([1.0, 5.0]));
+        assert_eq!((six.p(), six.confidence_interval(0.95)), (2.0 / 64.0, Some([1.0, 6.0])));
+        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0]).confidence_interval(0.95), None, "five: at most 93.8 %");
+        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0]).confidence_interval(0.90), Some([1.0, 5.0]));
         // Seven: W at most 2 in 3 of 128 assignments, 2 x 2.3 % = 4.7 %: the third value from each end.
         let seven = of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
-        assert_eq!(seven.interval(0.95), Some([2.0, 6.0]));
+        assert_eq!(seven.confidence_interval(0.95), Some([2.0, 6.0]));
         assert_eq!(seven.deviation().map(|sd| (sd * sd * 3.0).round()), Some(14.0), "28 / 6");
     }
 

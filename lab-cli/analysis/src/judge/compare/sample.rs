@@ -10,7 +10,7 @@ pub(super) trait Sample {
 
     /// Where it lies, with at least this confidence, by inverting a test of ranks whose law is counted out; `None` with too few
     /// runs for it.
-    fn interval(&self, confidence: f64) -> Option<[f64; 2]>;
+    fn confidence_interval(&self, confidence: f64) -> Option<[f64; 2]>;
 
     /// The chance of one at least as large if there is none.
     fn p(&self) -> f64;
@@ -47,9 +47,9 @@ pub fn drawn(mut is_far: impl FnMut() -> bool) -> f64 {
     (far + 1) as f64 / f64::from(DRAWN + 1)
 }
 
-/// Between the ends of the values, in order, that may be cut off at each: `counts` has in how many ways 0, 1, 2, … of them lie
-/// on the wrong side by chance. `None` if not one may be cut off.
-pub fn cut_off(sorted: &[f64], counts: &[f64], confidence: f64) -> Option<[f64; 2]> {
+/// The confidence interval by ranks: the sorted values without those that may be cut off at each end. `counts` has in how many
+/// equally likely ways 0, 1, 2, … of the values lie on the wrong side. `None`: not even one may be cut off.
+pub fn interval_from_ranks(sorted: &[f64], counts: &[f64], confidence: f64) -> Option<[f64; 2]> {
     let tail = (1.0 - confidence) / 2.0;
     let all: f64 = counts.iter().sum();
     let mut below = 0.0;

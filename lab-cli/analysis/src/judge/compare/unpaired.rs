@@ -3,7 +3,7 @@
 
 use controllers::{Random as _, random::Seeded};
 
-use super::sample::{MOST_EXACT, Sample, as_far, cut_off, drawn, least_blocks, middle, variance};
+use super::sample::{MOST_EXACT, Sample, as_far, drawn, interval_from_ranks, least_blocks, middle, variance};
 
 /// Root of what is drawn: the same runs give the same answer on any machine.
 const SEED: u64 = 0x5045_524d;
@@ -37,8 +37,8 @@ impl Sample for Unpaired {
     }
 
     /// The rank-sum test (Mann and Whitney).
-    fn interval(&self, confidence: f64) -> Option<[f64; 2]> {
-        cut_off(&self.shifts, &rank_sum_counts(self.ours.len(), self.theirs.len()), confidence)
+    fn confidence_interval(&self, confidence: f64) -> Option<[f64; 2]> {
+        interval_from_ranks(&self.shifts, &rank_sum_counts(self.ours.len(), self.theirs.len()), confidence)
     }
 
     /// The runs are shared out by chance, and their means held against each other.
@@ -130,13 +130,17 @@ mod tests {
     fn by_hand() {
         // Differences 4, 3, 3, 2: their median is 3. Of six ways to choose two of {1, 2, 4, 5} two are as far apart.
         let two = of(&[5.0, 4.0], &[1.0, 2.0]);
-        assert_eq!((two.effect(), two.interval(0.95)), (3.0, None));
+        assert_eq!((two.effect(), two.confidence_interval(0.95)), (3.0, None));
         assert!((two.p() - 2.0 / 6.0).abs() < 1e-12, "{}", two.p());
         // Four of each, all apart: 2 of 70, and the widest interval has 1 - 2/70 = 97.1 %.
         let four = of(&[11.0, 12.0, 13.0, 14.0], &[1.0, 2.0, 3.0, 4.0]);
         assert!((four.p() - 2.0 / 70.0).abs() < 1e-12);
-        assert_eq!((four.effect(), four.interval(0.95)), (10.0, Some([7.0, 13.0])));
-        assert_eq!(of(&[11.0, 12.0, 13.0], &[1.0, 2.0, 3.0]).interval(0.95), None, "three of each: at most 90 %");
+        assert_eq!((four.effect(), four.confidence_interval(0.95)), (10.0, Some([7.0, 13.0])));
+        assert_eq!(
+            of(&[11.0, 12.0, 13.0], &[1.0, 2.0, 3.0]).confidence_interval(0.95),
+            None,
+            "three of each: at most 90 %"
+        );
         assert_eq!(four.deviation().map(|sd| (sd * sd * 3.0).round()), Some(10.0), "5/3 twice");
     }
 

@@ -37,10 +37,10 @@ pub fn decide(pairs: &dyn Sample, adjusted: f64, margin: f64) -> ComparisonVerdi
     let apart = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
     let within = |[low, high]: [f64; 2]| low >= -margin && high <= margin;
     let effect = pairs.effect().abs();
-    if adjusted < LEVEL && effect > margin && pairs.interval(0.95).is_some_and(apart) {
+    if adjusted < LEVEL && effect > margin && pairs.confidence_interval(0.95).is_some_and(apart) {
         return ComparisonVerdict::Different;
     }
-    if pairs.interval(0.90).is_some_and(within) {
+    if pairs.confidence_interval(0.90).is_some_and(within) {
         ComparisonVerdict::Equivalent
     } else {
         ComparisonVerdict::Inconclusive

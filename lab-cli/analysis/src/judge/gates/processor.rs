@@ -2,8 +2,8 @@
 
 use super::{
     Check, Context, Reasons, ValidityGate,
+    generator_lag::keeps_to_the_plan,
     limits::{self, CROWDED_EFFECT, RUN_QUEUE, WAKE_UP},
-    pace::keeps_to_the_plan,
     quieter,
 };
 use crate::{
