@@ -104,7 +104,7 @@ impl<T: 'static, W: JsonSchema> KeyKind<T, W> {
         Self { read: Box::new(read), values, default, required, shared, written: PhantomData }
     }
 
-    /// A default that the reader of the table knows.
+    /// A default that the table's reader applies: it is shown in hints, schema and docs.
     pub fn otherwise(self, default: impl Display) -> Self {
         Self { default: default.to_string(), ..self }
     }
@@ -168,7 +168,7 @@ impl<T, W: JsonSchema> Declaration for KeyKind<T, W> {
     }
 }
 
-/// Tells the compiler of which type a row's values are.
+/// Type hint for the macro: the type of a row's values.
 pub fn of_type<T, D: Declaration<Value = T>>(declaration: D) -> D {
     declaration
 }

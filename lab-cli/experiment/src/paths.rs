@@ -164,8 +164,8 @@ fn from_har(entries: &[Json]) -> Result<Vec<UrlRequest>, String> {
     if found.is_empty() { Err("this HAR has no request that users could send".to_owned()) } else { Ok(merged(found)) }
 }
 
-/// The request of a line in the common or combined format: `… "GET /items?page=2 HTTP/1.1" 200 512`. What other methods sent
-/// was not logged, and is not made up.
+/// The request of a line in the common or combined format: `… "GET /items?page=2 HTTP/1.1" 200 512`. Lines of methods with a
+/// body are skipped, since the log does not have the body.
 fn logged(line: &str) -> Option<UrlRequest> {
     let request = line.split('"').nth(1)?;
     let mut words = request.split(' ');

@@ -61,7 +61,7 @@ table! {
         phases = free::<Vec<PhaseKeys>>(), "One after another; not needed with a `trace`: then there is one, `replay`";
     }
 
-    /// What a user does in trouble.
+    /// What a user does after a failed request.
     pub(super) struct TroubleKeys as "Trouble" {
         then: Option<Then> = choice::<_, Then>(THEN).wanted("login"), "Begin again with a login, try the same again at once or after a pause, or leave";
         wait: Duration = time(PAUSES).or(Duration::from_secs(5)), "login: the pause before it";
@@ -101,7 +101,7 @@ table! {
         requests = free::<Or<String, RateSpan>>(), "Requests (open), written as `sessions` are";
     }
 
-    /// Those who are there without asking for anything.
+    /// Background connections and health checks.
     struct BackgroundKeys as "Background" {
         idle = free::<Or<UsersCount, UsersSpan>>(), "Connections that are kept open without a request: `1000`, or `{from: 3, to: 1000}`";
         checks = free::<Or<UsersCount, UsersSpan>>(), "Those who check the service's health, each on a connection that it keeps";
@@ -171,7 +171,7 @@ const PAUSE_LAWS: &[Case<Think>] = &[
     }),
 ];
 
-/// What a user does in trouble.
+/// What a user does after a failed request.
 #[derive(Debug, Clone, Copy, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 enum Then {
@@ -382,7 +382,7 @@ fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<PhasePlan> {
     phases
 }
 
-/// A phase that does not say who comes is one of the recording.
+/// True if a phase has a load of its own; without one it takes the recording's.
 fn says_who(phase: &Fields<'_>) -> bool {
     ["users", "sessions", "requests"].into_iter().any(|key| phase.node(key).is_some())
 }

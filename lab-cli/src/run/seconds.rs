@@ -1,4 +1,4 @@
-//! Makes seconds of what generator and target showed.
+//! Turns the counters of generator and target into figures for each second.
 
 use std::{collections::BTreeMap, time::Instant};
 

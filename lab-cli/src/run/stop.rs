@@ -43,7 +43,7 @@ impl StopSignal {
         Self(Arc::new(Inner { give_back: Some(give_back), ..Inner::default() })).listening()
     }
 
-    /// The same; whoever asks does not want to wait for answers.
+    /// As [`listen`](Self::listen), but a stop also cuts requests in flight.
     ///
     /// # Errors
     /// As [`listen`](Self::listen).
@@ -110,7 +110,7 @@ impl StopSignal {
         }
     }
 
-    /// Was it asked for?
+    /// True if a stop was requested.
     pub fn is_asked(&self) -> bool {
         self.0.by.load(Ordering::Relaxed) != 0 || self.0.this_run.load(Ordering::Relaxed)
     }

@@ -91,7 +91,7 @@ impl Outgoing<'_> {
 /// The type of a body, unless header lines name another.
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// The host's header lines that the user's own replace.
+/// Which default header lines the user overrides.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Given {
     pub(crate) host: bool,

@@ -20,7 +20,7 @@ pub struct TargetPlan {
     pub app: AppPlan,
     /// Queue, pool and batch of every stage.
     pub stage_defaults: StageSpec,
-    /// Those that differ.
+    /// Overrides by stage.
     pub stages: BTreeMap<String, StageSpec>,
     /// Pool sizing, batching, monitors.
     pub machines: Vec<PolicySpec>,
@@ -28,7 +28,7 @@ pub struct TargetPlan {
     pub class: ClassRule,
     /// Who answers health checks.
     pub health: HealthChecks,
-    /// How important requests of a class are that do not say so themselves.
+    /// Default criticality by class.
     pub criticality: BTreeMap<Class, Criticality>,
     /// Length of the kernel's listen queue, in every arm; `None`: long, and short in arms that limit connections.
     pub backlog: Option<u32>,

@@ -91,14 +91,14 @@ impl Loaded {
         self.answered / self.seconds.max(1e-9)
     }
 
-    /// Share of the service times that the target's CPU time is, if one request is open at a time.
+    /// The target's CPU time over the sum of the service times, for a load of one request at a time.
     pub fn busy_share(&self) -> f64 {
         let all: f64 = self.by_type.values().map(|times| times.count * times.mean_ms).sum();
         self.cpu_s * 1e3 / all.max(1e-9)
     }
 }
 
-/// Puts a load on a target. `most` ends it after so many requests.
+/// Puts a load on a target. `most`: the request limit.
 pub fn run(target: &TargetProcess, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag) -> Result<Loaded, RunFailure> {
     let (gauges, threads) = (target.control.gauges()?, ByThread::read(target.ready.pid));
     let report = workloads::run(plan, &RunOptions { requests_limit: most, ..RunOptions::default() }, |_| {}, stop)?;

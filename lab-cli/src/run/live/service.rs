@@ -138,7 +138,7 @@ impl RunningService {
         self.guarded.is_some()
     }
 
-    /// What sees its processes.
+    /// The meter of its processes.
     pub fn meter(&self) -> &Arc<ServiceMeter> {
         &self.meter
     }
@@ -177,7 +177,7 @@ impl ServiceMeter {
         self.resident_peak.load(Ordering::Relaxed)
     }
 
-    /// Puts its figures in the place of the proxy's.
+    /// Replaces the proxy's CPU time and memory by the service's.
     pub fn over(&self, gauges: Gauges) -> Gauges {
         match self.sample() {
             Ok(sample) => Gauges { cpu_s: sample.cpu.as_secs_f64(), rss_bytes: sample.resident_bytes, ..gauges },
