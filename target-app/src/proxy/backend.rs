@@ -168,7 +168,9 @@ impl Lease {
             };
             match sender.send(request).await {
                 Ok(response) => {
-                    backend.health.answered(response.status());
+                    if !backend.health.answered(response.status(), self.backends.clock.now()) {
+                        backend.failures.fetch_add(1, Ordering::Relaxed);
+                    }
                     self.sender = Some(sender);
                     return Ok(response);
                 }
