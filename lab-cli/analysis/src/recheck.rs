@@ -311,9 +311,9 @@ fn log(path: &Path, turn: &Turn, differences: &mut Vec<Difference>) {
     }
 }
 
-/// The arm's seconds follow on each other, and add up to what its record holds: intended starts, and requests that were written,
-/// which belong to a second in both. The second that was under way as the run ended is not told. A run that was stopped may have
-/// a whole second's requests in it; one that went on beyond its last phase has but those that a user began in its drain.
+/// The arm's seconds follow on each other and, with the second that was under way as the run ended, which is in the record alone,
+/// add up to what the record holds: planned requests, and requests that were written. A record of before says nothing of that second: it may
+/// have all requests of a run that was stopped in it, and of one that went on beyond its last phase those that users began in its drain.
 fn seconds(timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Difference>) {
     let Some(report) = &turn.report else { return };
     let (name, block) = (turn.arm.shown_name(), turn.arm.block);
@@ -334,13 +334,22 @@ fn seconds(timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Diffe
     let planned: f64 = turn.arm.phases.iter().map(|phase| phase.seconds).sum();
     let all = told as f64 >= planned;
     let phases = || turn.arm.phases.iter().map(|phase| &phase.measured);
-    let sums: [(&str, u64, u64); 2] = [
-        ("planned", of_arm().map(|second| second.planned).sum(), phases().map(|m| m.planned).sum()),
-        ("sent", of_arm().map(|second| second.sent).sum(), phases().map(|m| m.sent).sum()),
+    let last = report.last_second;
+    let sums: [(&str, u64, u64, Option<u64>); 2] = [
+        (
+            "planned",
+            of_arm().map(|second| second.planned).sum(),
+            phases().map(|m| m.planned).sum(),
+            last.map(|last| last.planned),
+        ),
+        ("sent", of_arm().map(|second| second.sent).sum(), phases().map(|m| m.sent).sum(), last.map(|last| last.sent)),
     ];
-    for (what, found, computed) in sums {
-        let drained = computed / 100 + 10;
-        if found > computed || (all && found + drained < computed) {
+    for (what, found, computed, last) in sums {
+        let add_up = match last {
+            Some(last) => found.checked_add(last) == Some(computed),
+            None => found <= computed && (!all || found + computed / 100 + 10 >= computed),
+        };
+        if !add_up {
             differs(what, found, computed);
         }
     }

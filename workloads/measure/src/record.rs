@@ -8,7 +8,8 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundLedger, Distribution, Health, Ledger, Offered, Replayed, Replies, Report, TimeFamily, TransitionCount,
+    BackgroundLedger, Distribution, Health, LastSecond, Ledger, Offered, Replayed, Replies, Report, TimeFamily,
+    TransitionCount,
     cell::Cell,
     raw::{PARTS, Raw, RawPhase},
     shares::Shares,
@@ -56,6 +57,9 @@ pub struct ReportRecord {
     /// Counts of recorded requests, if a recording was replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<Replayed>,
+    /// Requests that no line of the timeline has: those of the second that was under way at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_second: Option<LastSecond>,
     /// The reasons why the figures do not add up; empty if they do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
@@ -172,6 +176,7 @@ impl Report {
             transitions: self.transitions.clone(),
             offered: self.offered.clone(),
             replayed: self.replayed,
+            last_second: self.last_second,
             faults: self.faults.clone(),
             cells,
         }
@@ -219,6 +224,7 @@ impl ReportRecord {
         report.transitions.clone_from(&self.transitions);
         report.offered.clone_from(&self.offered);
         report.replayed = self.replayed;
+        report.last_second = self.last_second;
         report.faults.clone_from(&self.faults);
         Ok(report)
     }

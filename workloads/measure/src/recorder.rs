@@ -5,8 +5,8 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::Timestamp;
 
 use super::{
-    BackgroundLedger, CheckResult, Distribution, Fate, Health, Intent, Ledger, RecorderPlan, Report, SecondTimes,
-    TimeFamily, UserStates, Window,
+    BackgroundLedger, CheckResult, Distribution, Fate, Health, Intent, LastSecond, Ledger, RecorderPlan, Report,
+    SecondTimes, TimeFamily, UserStates, Window,
     distribution::Percentile,
     groups::{Ended, Groups},
     raw::Raw,
@@ -377,6 +377,11 @@ impl Recorder {
         if let Some(at) = self.stopped {
             self.raw.cut(at);
         }
-        Report::new(self.raw, now, health, self.in_flight, self.area)
+        let mut last = LastSecond::default();
+        for window in self.closed_windows.iter().chain([&self.window]) {
+            last.planned += window.offered + window.retries;
+            last.sent += window.sent;
+        }
+        Report { last_second: Some(last), ..Report::new(self.raw, now, health, self.in_flight, self.area) }
     }
 }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use controllers::Timestamp;
+use serde::{Deserialize, Serialize};
 
 use super::{
     BackgroundLedger, Dispersion, Distribution, Fairness, Health, Ledger, Numbers, Offered, Replayed, Replies,
@@ -39,9 +40,20 @@ pub struct Report {
     pub numbers: Option<Numbers>,
     /// The reasons why the figures do not add up; a run with any is invalid.
     pub faults: Vec<String>,
+    /// Requests that no window has. `None`: an older record does not say.
+    pub last_second: Option<LastSecond>,
     /// Requests in flight at the end, by count.
     pub(super) counted_in_flight: u64,
     pub(super) raw: Raw,
+}
+
+/// Requests of the second that was under way when the run ended, whose window was not closed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastSecond {
+    /// Requests whose intended start was reported in it, sent or not.
+    pub planned: u64,
+    /// Requests that were written in it.
+    pub sent: u64,
 }
 
 /// The generator's own state.
@@ -190,6 +202,7 @@ impl Report {
             turned_back: BTreeMap::new(),
             numbers: None,
             faults,
+            last_second: None,
             counted_in_flight: in_flight,
             raw,
         }
