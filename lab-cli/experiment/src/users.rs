@@ -382,7 +382,7 @@ fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<PhasePlan> {
     phases
 }
 
-/// A phase that does not say who comes is one of the recording.
+/// A phase without a load of its own is one of the recording.
 fn says_who(phase: &Fields<'_>) -> bool {
     ["users", "sessions", "requests"].into_iter().any(|key| phase.node(key).is_some())
 }

@@ -43,7 +43,7 @@ impl StopSignal {
         Self(Arc::new(Inner { give_back: Some(give_back), ..Inner::default() })).listening()
     }
 
-    /// The same; whoever asks does not want to wait for answers.
+    /// Asks the run to stop without waiting for answers.
     ///
     /// # Errors
     /// As [`listen`](Self::listen).
