@@ -27,6 +27,8 @@ pub(super) struct Raw {
     pub(super) replays: bool,
     /// The sum of the times from the write of requests to their end.
     pub(super) sojourn: Duration,
+    /// Requests in flight at the end of the run, by count.
+    pub(super) in_flight: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -81,6 +83,7 @@ impl Raw {
             objective: plan.objective,
             replays: plan.replays,
             sojourn: Duration::ZERO,
+            in_flight: 0,
         }
     }
 

@@ -167,7 +167,7 @@ impl Report {
             sojourn_ns: nanos(raw.sojourn),
             seconds: self.seconds,
             mean_in_flight: self.little.mean_in_flight,
-            in_flight: self.counted_in_flight,
+            in_flight: raw.in_flight,
             health: self.generator.health.clone(),
             transitions: self.transitions.clone(),
             offered: self.offered.clone(),
@@ -212,10 +212,11 @@ impl ReportRecord {
             most: Duration::from_micros(self.most_us),
             objective: Duration::from_micros(self.objective_us),
             sojourn: Duration::from_nanos(self.sojourn_ns),
+            in_flight: self.in_flight,
             // Nothing more is recorded into it.
             replays: false,
         };
-        let mut report = Report::of(raw, self.seconds, self.health.clone(), self.in_flight, self.mean_in_flight);
+        let mut report = Report::of(raw, self.seconds, self.health.clone(), self.mean_in_flight);
         report.transitions.clone_from(&self.transitions);
         report.offered.clone_from(&self.offered);
         report.replayed = self.replayed;
