@@ -56,7 +56,7 @@ static ALL: &[Entry] = &[
 /// ```
 #[derive(Debug, Clone)]
 pub struct Catalogue {
-    /// Entries beside those of this crate.
+    /// Entries in addition to those of this crate.
     extra: Vec<&'static Entry>,
 }
 

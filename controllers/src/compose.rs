@@ -1,19 +1,19 @@
 //! Policies that work together at one site: a limit on the number of jobs inside, a selector of who is refused, and a
 //! queue discipline that selects who is next.
 //!
-//! # Who is asked, and who is told
+//! # The order of decisions and facts
 //!
-//! The parts stand in the order *select*, *queue*, *limit*, as policies do that are installed one behind the other:
+//! The parts decide in the order *select*, *queue*, *limit*, as if they were policies of three sites in a row:
 //!
 //! 1. *select* sees every offer. What it refuses is refused.
 //! 2. *queue* holds what select lets pass, or refuses it. Without a queue the limit decides at once.
-//! 3. *limit* is asked for each free worker, before the queue says who is next; without an answer of yes the queue keeps
-//!    its jobs. To the limit a job begins when it is let in: the wait in the queue is not part of its time.
+//! 3. *limit* is asked for each free worker, before the queue selects a job; if the limit refuses, the queue keeps its
+//!    jobs. For the limit a job begins when the queue releases it: the wait in the queue is not part of its time.
 //!
 //! Facts go to all parts in the order select, limit, queue, and so do wake-ups; effects follow in the order of the facts.
-//! A part learns of the decisions of those behind it as a policy learns of them that is installed before others: a job
-//! that select let pass and that is refused behind it ends for select at once, as [`Outcome::Overloaded`], without cost;
-//! one that leaves the queue by itself ends as [`Outcome::Abandoned`]. Load samples go to the parts whose entries request
+//! A part learns the decisions of later parts as the ends of its jobs: a job that select admitted and that a later part
+//! refuses ends for select at once, as [`Outcome::Overloaded`], without cost; a job that leaves the queue by itself ends
+//! as [`Outcome::Abandoned`]. Load samples go to the parts whose entries request
 //! them.
 //!
 //! [`Outcome::Overloaded`]: crate::Outcome::Overloaded

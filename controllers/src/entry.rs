@@ -59,7 +59,7 @@ pub struct Entry {
     pub presets: &'static [Preset],
     /// The load samples that it needs.
     pub samples: &'static [Sampling],
-    /// What it can do in a composition; empty: it works by itself alone.
+    /// The roles that the entry can have in a composition; empty: it cannot be a part of one.
     pub roles: &'static [CompositionRole],
     /// Its kind, with the function that reads its parameters.
     pub kind: EntryKind,
@@ -78,7 +78,7 @@ pub enum EntryKind {
 
 use factory::Makes;
 
-/// Knows no entries.
+/// A catalogue without entries.
 #[derive(Debug)]
 struct Nothing;
 

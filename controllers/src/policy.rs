@@ -32,7 +32,7 @@ pub trait Machine: fmt::Debug + Send {
     /// Visits settings and estimates, for plots, the control port, and handlers that degrade.
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64));
 
-    /// Load samples that this machine needs beside those of its entry of the catalogue: those of a composition's parts.
+    /// Load samples that this machine needs in addition to those of its catalogue entry: those of a composition's parts.
     fn samples(&self) -> &[Sampling] {
         &[]
     }

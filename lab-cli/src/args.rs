@@ -87,7 +87,7 @@ pub enum LabCommand {
         #[arg(value_enum)]
         of: SchemaOf,
     },
-    /// Runs beside somebody else's command, and ends it with the lab; nobody types this.
+    /// Runs a command that is not the lab's, and ends it with the lab; the lab alone starts this.
     #[command(hide = true)]
     Guard,
     /// Shell completions.
@@ -256,7 +256,7 @@ pub struct HistoryArgs {
     /// At most so many, the newest first.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub limit: u32,
-    /// Makes the index anew from the folders.
+    /// Rebuilds the index from the folders.
     #[arg(long)]
     pub rebuild: bool,
     /// Where the runs are.

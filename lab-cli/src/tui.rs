@@ -1,4 +1,4 @@
-//! The program on a terminal: experiments to choose from, a run as it happens, runs beside each other.
+//! The program on a terminal: a list of experiments, a run as it happens, a comparison of runs.
 //!
 //! Parts that know little of each other: `app` and `state` are what is known, `update` and `keymap` change it by one event or
 //! key, `view` draws it and changes nothing, and `terminal` moves keys and events in and frames out. A run is shown from the
@@ -126,7 +126,7 @@ impl Screen {
         Ok(Self { teller: Some(Teller(teller)), thread: Some(thread) })
     }
 
-    /// Somebody who tells it what happens.
+    /// The handle by which events reach the screen.
     pub fn teller(&self) -> Option<Teller> {
         self.teller.clone()
     }
@@ -159,7 +159,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Nobody is left to tell.
+        // The screen has ended.
         let _ = self.end();
     }
 }

@@ -11,6 +11,9 @@ use std::{
     process::Command,
 };
 
+#[path = "architecture/sizes.rs"]
+mod sizes;
+
 #[path = "architecture/type_names.rs"]
 mod type_names;
 

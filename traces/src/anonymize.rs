@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use crate::{
-    pseudonym::{Of, Pseudonyms},
+    pseudonym::{NameKind, Pseudonyms},
     trace::{ACTIONS, Footer, Header, LEAVE, Reader, Record, TraceError, Writer, split_object},
 };
 
@@ -39,9 +39,9 @@ fn without_names<'r>(record: &Record<'r>, key: &Pseudonyms) -> Record<'r> {
     let known = ACTIONS.contains(&action) || action == LEAVE;
     let (folder, messages) = split_object(&record.object);
     Record {
-        user: key.of(Of::User, &record.user).into(),
-        session: key.of(Of::Session, &record.session).into(),
-        action: if known { record.action.clone() } else { key.of(Of::Action, action).into() },
+        user: key.of(NameKind::User, &record.user).into(),
+        session: key.of(NameKind::Session, &record.session).into(),
+        action: if known { record.action.clone() } else { key.of(NameKind::Action, action).into() },
         object: key.of_object(folder, messages).into(),
         ..record.clone()
     }
@@ -91,6 +91,6 @@ mod tests {
         assert!(!text.to_lowercase().contains("canary") && !text.contains("2026"), "{text}");
         assert_eq!(text.matches("4711").count(), 3);
         assert!(text.contains("/12:21") && text.contains("\"search\"") && text.contains("\"others\":3"), "{text}");
-        assert_eq!(text.matches(&key.of(Of::User, "canary7")).count(), 3, "one user stays one user");
+        assert_eq!(text.matches(&key.of(NameKind::User, "canary7")).count(), 3, "one user stays one user");
     }
 }

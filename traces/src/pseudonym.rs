@@ -44,7 +44,7 @@ impl Key {
 
 /// The kind of a name. A word has different pseudonyms as a user and as a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum NameKind {
     /// A user.
     User,
     /// A session.
@@ -83,16 +83,16 @@ impl Pseudonyms {
 
     /// The replacement of a name. An empty name stays empty.
     #[must_use]
-    pub fn of(&self, what: Of, name: &str) -> String {
+    pub fn of(&self, what: NameKind, name: &str) -> String {
         let Some(Key(key)) = &self.0 else { return bounded(name) };
         if name.is_empty() {
             return String::new();
         }
         let (letter, domain) = match what {
-            Of::User => ('u', 1),
-            Of::Session => ('s', 2),
-            Of::Folder => ('f', 3),
-            Of::Action => ('a', 4),
+            NameKind::User => ('u', 1),
+            NameKind::Session => ('s', 2),
+            NameKind::Folder => ('f', 3),
+            NameKind::Action => ('a', 4),
         };
         let mut hasher = SipHasher24::new_with_key(key);
         hasher.write_u8(domain);
@@ -103,7 +103,7 @@ impl Pseudonyms {
     /// The replacement of an object `folder/messages`, whose message numbers stay.
     #[must_use]
     pub fn of_object(&self, folder: &str, messages: &str) -> String {
-        let folder = self.of(Of::Folder, folder);
+        let folder = self.of(NameKind::Folder, folder);
         if messages.is_empty() { folder } else { bounded(&format!("{folder}/{messages}")) }
     }
 }
@@ -125,21 +125,21 @@ mod tests {
     fn a_pseudonym_depends_on_key_kind_and_name_alone() {
         let key = |digit: char| Key::from_hex(&digit.to_string().repeat(32)).expect("a key");
         let (one, other) = (Pseudonyms::keyed(key('1')), Pseudonyms::keyed(key('2')));
-        let name = one.of(Of::User, "joe");
+        let name = one.of(NameKind::User, "joe");
         assert_eq!(name.len(), 17);
-        assert_eq!(name, one.of(Of::User, "joe"));
-        assert_ne!(name, other.of(Of::User, "joe"));
-        assert_ne!(name, one.of(Of::User, "jim"));
-        assert_ne!(name[1..], one.of(Of::Folder, "joe")[1..]);
-        assert_eq!(one.of(Of::User, ""), "");
-        assert_eq!(one.of_object("INBOX", "12:21"), format!("{}/12:21", one.of(Of::Folder, "INBOX")));
+        assert_eq!(name, one.of(NameKind::User, "joe"));
+        assert_ne!(name, other.of(NameKind::User, "joe"));
+        assert_ne!(name, one.of(NameKind::User, "jim"));
+        assert_ne!(name[1..], one.of(NameKind::Folder, "joe")[1..]);
+        assert_eq!(one.of(NameKind::User, ""), "");
+        assert_eq!(one.of_object("INBOX", "12:21"), format!("{}/12:21", one.of(NameKind::Folder, "INBOX")));
     }
 
     #[test]
     fn names_stand_if_they_shall_but_never_longer_than_a_trace_allows() {
         let plain = Pseudonyms::none();
         assert_eq!(plain.of_object("INBOX", "1"), "INBOX/1");
-        assert_eq!(plain.of(Of::User, &"ü".repeat(1000)).len(), 1024);
+        assert_eq!(plain.of(NameKind::User, &"ü".repeat(1000)).len(), 1024);
     }
 
     #[test]

@@ -33,9 +33,9 @@
 mod ask;
 mod course;
 mod judge;
+mod known_mailbox;
 mod model;
 mod session;
-mod shelf;
 mod transitions;
 mod user;
 

@@ -93,7 +93,7 @@ impl Ahead {
 }
 
 /// A group whose size the plan gives: users of a class, or background clients of one role and class.
-type Of = (Option<BackgroundRole>, Class);
+type GroupKey = (Option<BackgroundRole>, Class);
 
 /// The planned events of a run in order of time, made one at a time: memory is bounded by the number of closed users
 /// present at once. Two schedules of one plan are equal.
@@ -107,7 +107,7 @@ pub struct Schedule {
     phases: std::iter::Enumerate<std::vec::IntoIter<Phase>>,
     phase_ends: Timestamp,
     streams: Vec<Stream>,
-    present: BTreeMap<Of, Present>,
+    present: BTreeMap<GroupKey, Present>,
     free_slots: BinaryHeap<Reverse<u32>>,
     slots: u32,
     users: u64,
@@ -130,9 +130,9 @@ struct Stream {
 
 #[derive(Debug)]
 enum StreamKind {
-    Leaving { of: Of, when: Crossings },
-    Arriving { of: Of, when: Crossings },
-    Open { arrivals: OpenArrivals, of: Of, stay: Stay, seed: u64, ordinal: u64 },
+    Leaving { of: GroupKey, when: Crossings },
+    Arriving { of: GroupKey, when: Crossings },
+    Open { arrivals: OpenArrivals, of: GroupKey, stay: Stay, seed: u64, ordinal: u64 },
     Recorded(Recorded),
 }
 
@@ -156,9 +156,9 @@ impl Schedule {
     fn begin_phase(&mut self, index: usize, phase: &Phase) {
         let begins = self.phase_ends;
         self.phase_ends = begins + phase.duration;
-        let mut closed: BTreeMap<Of, (u64, u64)> = self.present.keys().map(|&of| (of, (0, 0))).collect();
+        let mut closed: BTreeMap<GroupKey, (u64, u64)> = self.present.keys().map(|&of| (of, (0, 0))).collect();
         let mut open = Vec::new();
-        let mut add = |of: Of, from: u32, to: u32| {
+        let mut add = |of: GroupKey, from: u32, to: u32| {
             let (all_from, all_to) = closed.entry(of).or_default();
             *all_from += u64::from(from);
             *all_to += u64::from(to);

@@ -18,7 +18,7 @@ use crate::{
 use choice::Choice;
 pub use choice::MOST_REQUESTS;
 pub use template::PLACES;
-use template::{Template, Who};
+use template::{StepUser, Template};
 
 /// The state that all users of one URL share.
 #[derive(Debug, Clone)]
@@ -86,7 +86,7 @@ pub struct UrlUser {
 #[derive(Debug)]
 struct Recorded {
     course: Course,
-    user: Who,
+    user: StepUser,
     /// The current step, and since when its request is wanted.
     now: Option<(ReplayStep, Timestamp)>,
 }
@@ -119,7 +119,7 @@ impl UrlUser {
     /// step.
     #[must_use]
     pub fn with_script(self, script: Script, user: u32) -> Self {
-        let user = Who { number: user, name: script.name.clone() };
+        let user = StepUser { number: user, name: script.name.clone() };
         let course = Course::new(script, self.shared.0.steps.clone());
         Self { recorded: Some(Box::new(Recorded { course, user, now: None })), ..self }
     }

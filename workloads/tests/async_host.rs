@@ -43,7 +43,7 @@ fn kept_connections_are_used_again_and_the_ledgers_agree() {
 }
 
 #[test]
-fn users_that_begin_anew_at_once_back_off_from_nobody_and_the_run_ends() {
+fn users_that_log_in_again_at_once_back_off_from_a_dead_service_and_the_run_ends() {
     let began = Instant::now();
     let report = go(&restless(nobody(), "/ok", 8, SHORT));
     let ledger = report.total.ledger;

@@ -153,7 +153,7 @@ fn nobody_listening_is_a_failed_connection() {
 }
 
 #[test]
-fn users_that_begin_anew_at_once_back_off_from_nobody_and_the_run_ends() {
+fn users_that_log_in_again_at_once_back_off_from_a_dead_service_and_the_run_ends() {
     let began = Instant::now();
     let report = go(&restless(nobody(), "/ok", 8, SHORT));
     // Bounds of 10, 20, 40 ... ms in a row: about 7 attempts a user.
@@ -164,7 +164,7 @@ fn users_that_begin_anew_at_once_back_off_from_nobody_and_the_run_ends() {
 }
 
 #[test]
-fn who_retries_at_once_backs_off_from_nobody_too() {
+fn users_that_retry_at_once_back_off_from_a_dead_service_too() {
     // A hundred attempts without a pause of their own.
     let plan = with_users(plan(nobody(), "/ok", 4, SHORT), |users| {
         users.behaviour.on_failure = FailureRule::RetryNow { attempts: 100 };

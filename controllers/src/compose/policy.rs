@@ -65,18 +65,18 @@ impl Jobs {
         Self { inside: cx.in_flight, held: cx.held }
     }
 
-    /// As select sees them: what it let pass is in flight.
+    /// The counts for select: every job that it admitted is in flight.
     fn behind_select(self) -> Self {
         Self { inside: self.inside + self.held, held: 0 }
     }
 
-    /// As a limit sees them: the queue is before it.
+    /// The counts for the limit: jobs in the queue are not offered to it yet.
     fn behind_queue(self) -> Self {
         Self { held: 0, ..self }
     }
 }
 
-/// A job that select let pass.
+/// A job that select admitted.
 #[derive(Debug, Clone, Copy)]
 struct Passed {
     offer: Offer,
@@ -91,7 +91,7 @@ struct Inside {
     select: Grant,
     limit: Grant,
     queue: Grant,
-    /// The time at which it was let in.
+    /// The time at which the job was admitted.
     since: Timestamp,
 }
 
@@ -120,7 +120,7 @@ impl Composed {
         Self { limit, select, queue, held: JobQueue::default(), inside: BTreeMap::new(), samples }
     }
 
-    /// Tells select of the end of a job that it let pass and that is not inside.
+    /// Tells select the end of a job that it admitted and that is not inside.
     fn tell_select(&mut self, job: &Passed, outcome: Outcome, cx: &mut Ctx<'_>, jobs: Jobs) {
         let Some(select) = &mut self.select else { return };
         let timing = Timing { entered: job.offer.entered, offered: job.offered, started: cx.now, ended: cx.now };
@@ -137,7 +137,7 @@ impl Composed {
         pass_on(select, cx);
     }
 
-    /// Refuses a job behind select.
+    /// Refuses a job that select admitted.
     fn refused(&mut self, job: &Passed, refusal: Refusal, cx: &mut Ctx<'_>, jobs: Jobs) -> Verdict {
         self.tell_select(job, overloaded(refusal), cx, jobs);
         Verdict::Refuse(refusal)
@@ -151,7 +151,7 @@ impl Composed {
         verdict
     }
 
-    /// Lets in as many held jobs as there are free workers, as the limit allows and as the queue selects.
+    /// Admits held jobs, as many as there are free workers, as the limit allows and as the queue selects.
     fn let_in(&mut self, free: u32, cx: &mut Ctx<'_>) {
         let mut jobs = Jobs::of(cx);
         for _ in 0..free {
@@ -169,7 +169,7 @@ impl Composed {
         }
     }
 
-    /// Tells the queue a fact, and carries out its decisions. `grant`: the limit's for the job that it lets in.
+    /// Tells the queue a fact, and carries out its decisions. `grant`: the limit's grant for the job that the queue releases.
     fn tell_queue(&mut self, seen: &Seen, grant: Grant, cx: &mut Ctx<'_>, jobs: &mut Jobs) {
         let Some(queue) = &mut self.queue else { return };
         queue.call(cx, *jobs, |policy, cx| policy.observe(seen, cx));
@@ -240,7 +240,7 @@ impl Composed {
     }
 }
 
-/// The end of a job with the grant of one part; to a limit behind a queue it was offered when it was let in.
+/// The end of a job with the grant of one part; a limit behind a queue was offered the job when the queue released it.
 fn with(seen: &Seen, own: Grant, since: Option<Timestamp>) -> Seen {
     let mut seen = *seen;
     if let Seen::Ended { grant, timing, .. } = &mut seen {
@@ -250,7 +250,7 @@ fn with(seen: &Seen, own: Grant, since: Option<Timestamp>) -> Seen {
     seen
 }
 
-/// How a refusal behind it is told to select.
+/// The outcome that select is told for a refusal by a later part.
 fn overloaded(refusal: Refusal) -> Outcome {
     Outcome::Overloaded { retry: refusal.retry != RetryHint::Never }
 }
@@ -318,7 +318,7 @@ impl Policy for Composed {
             pass_on(select, cx);
             match verdict {
                 Verdict::Admit(grant) => passed.select = grant,
-                // A selector decides at once: what it would hold, nobody could release.
+                // A selector decides at once: a job that it held could not be released.
                 Verdict::Hold => return Verdict::Refuse(Refusal::new(Reason::Class)),
                 refused => return refused,
             }

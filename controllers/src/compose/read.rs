@@ -23,7 +23,7 @@ pub(super) struct Parts {
     pub(super) queue: Option<Read>,
 }
 
-/// The keys of parts, with what they are about.
+/// The keys of parts, with their meanings.
 const KEYS: [(&str, &[CompositionRole], &str); 3] = [
     (
         "limit",
@@ -34,7 +34,7 @@ const KEYS: [(&str, &[CompositionRole], &str); 3] = [
     ("queue", &[CompositionRole::Queue], "the discipline of who is next: a policy's name, or {name: {settings}}"),
 ];
 
-/// Reads the parts. Without problems all that are named are there.
+/// Reads the parts. If there is no problem, the result has every part that is named.
 pub(super) fn parts(reader: &mut ParamReader<'_>) -> Parts {
     for (name, _, about) in KEYS {
         reader.declare(Param {
@@ -152,7 +152,7 @@ impl Parts {
         all.into_iter().filter_map(|(key, part)| Some((key, part.as_ref()?)))
     }
 
-    /// Parts that are good alone but not together.
+    /// Problems of parts that are valid alone but not together.
     fn clashes(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if let (Some(limit), Some(queue)) = (&self.limit, &self.queue)

@@ -17,13 +17,13 @@ use crate::{
     Tags, Timestamp, Timing, UnixSeconds, Verdict, catalogue::Factory, seat::HeldJob, seed_for,
 };
 
-/// Who shares one client-side policy, and what it has learnt.
+/// Which senders share one client-side policy, and what it has learnt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientScope {
     /// Nobody: each sender has its own, as long as it is there.
     User,
-    /// So many senders that are there at the same time, as those of one client process. Who joins takes the place of who left.
+    /// Groups of this many senders, like those of one client process. A new sender takes the place of one that has left.
     Group(u32),
     /// All senders.
     #[default]
@@ -71,13 +71,13 @@ struct ClientGate<J> {
 pub struct ClientGauges {
     /// Requests that wanted to be sent, those that came back counted again.
     pub offered: u64,
-    /// Those that were let go.
+    /// Requests that were let go.
     pub let_go: u64,
-    /// Those that were refused or sent back for a while.
+    /// Requests that were refused, or sent back for a while.
     pub refused: u64,
     /// Held now.
     pub held: u64,
-    /// Those whose end their policy was told of though they were not in flight there: an error of the host.
+    /// Ends of requests that their policy did not know as in flight: an error of the host.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub contradictions: u64,
     /// What the policies show, as the mean over the first 64 of them.
@@ -122,22 +122,22 @@ impl Pass {
 /// The answer to a request.
 #[derive(Debug)]
 pub enum Asked {
-    /// It may be sent.
+    /// The request may be sent.
     Go(Pass),
-    /// It may not.
+    /// The request must not be sent.
     Refused(RetryHint),
-    /// It is to ask again after this long.
+    /// The sender must ask again after this time.
     ComeBack(Duration),
-    /// It waits until it is [`Decided`] about, or goes away ([`Clients::left`]).
+    /// The request waits until it is [`Decided`] about, or leaves ([`Clients::left`]).
     Held(JobId),
 }
 
 /// What became of a request that was held.
 #[derive(Debug)]
 pub enum Decided<J> {
-    /// It may be sent.
+    /// The request may be sent.
     Go(J, Pass),
-    /// It may not.
+    /// The request must not be sent.
     Refused(J, RetryHint),
 }
 

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_may_leave_and_frees_the_worker() {
+    fn a_waiting_job_may_leave_and_frees_the_worker() {
         let mut dispatch = dispatch(1, 9, 3);
         assert_eq!(dispatch.poll(), DispatchStep::Offer(0));
         dispatch.refused(at(0), JobId(0), 0, 0, FULL, &OnRefuse::Block);

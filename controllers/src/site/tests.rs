@@ -194,7 +194,7 @@ fn a_gate_keeps_held_jobs_and_hands_out_permits() {
 }
 
 #[test]
-fn who_is_to_come_back_is_refused_with_the_time_where_nobody_can_wait_outside() {
+fn a_job_that_is_sent_back_is_refused_with_the_time_where_hosts_cannot_wait() {
     let wait = Duration::from_secs(3);
     let mut gate = gate(Scripted { verdicts: [Verdict::ComeBack(wait)].into(), ..Scripted::default() });
     let Entered::Refused(away) = gate.offer(at(0), offer(0), || 0) else { panic!("it is refused") };

@@ -9,7 +9,7 @@ use crate::summary::Mode;
 const SAME: [&str; 3] = ["target", "users", "objective"];
 /// Facts of the machine that bear on live figures.
 const HOST: [&str; 6] = ["cores", "generator_cpu", "target_cpu", "kernel", "clocksource", "debug_build"];
-/// Differences that are told one by one.
+/// The number of differences that are listed one by one.
 const TOLD: usize = 3;
 
 /// Why not; empty if they may.

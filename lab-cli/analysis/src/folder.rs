@@ -77,7 +77,7 @@ mod tests {
         let timeline = folder.path().join("timeline.jsonl");
         let whole: String = (0..3).map(second).collect();
         put(folder.path().join("events.jsonl"), note);
-        // Cut anywhere in the last line: what is before it is read, whatever the cut.
+        // A file may end inside its last line; the lines before it are read.
         let last_line = whole[..whole.len() - 1].rfind('\n').expect("three lines") + 1;
         for cut in last_line + 1..whole.len() {
             put(&timeline, &whole[..cut]);

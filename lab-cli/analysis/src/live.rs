@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 mod touch;
 
 pub use touch::{NOT_DONE, Touch, value_in_words};
-// What users measure is told as it is.
+// The types of what users measure are those of `measure`.
 pub use measure::Group;
 
 use crate::summary::{Arm, LatencyObjective, Mode, RunSummary, Touched};
 
-/// One thing that happened. Texts may come from the target: whoever prints them scrubs them.
+/// One event of a run. Texts may come from the target: whoever prints them scrubs them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 pub enum LiveEvent {

@@ -334,7 +334,7 @@ fn seconds(timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Diffe
     let planned: f64 = turn.arm.phases.iter().map(|phase| phase.seconds).sum();
     let all = told as f64 >= planned;
     let phases = || turn.arm.phases.iter().map(|phase| &phase.measured);
-    let last = report.last_second;
+    let last = report.last_second();
     let sums: [(&str, u64, u64, Option<u64>); 2] = [
         (
             "planned",

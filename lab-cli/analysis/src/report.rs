@@ -20,7 +20,7 @@ mod replayed;
 mod tests;
 mod whole;
 
-pub use whole::Whole;
+pub use whole::RunFiles;
 
 /// Everything: arms by phase, what can be said of them over time, both ledgers, comparisons, thresholds, and last the verdict.
 pub fn text(summary: &RunSummary) -> String {
@@ -75,7 +75,7 @@ fn arms(summary: &RunSummary) -> String {
             let name = if index == 0 { name(arm, summary) } else { String::new() };
             let mut row = phase_row(name, phase);
             if arm.bound {
-                // Counts that nobody counted.
+                // Counts that this kind of run does not have.
                 row.truncate(NOT_RUN);
                 row.resize(columns, "-".to_owned());
             }

@@ -19,7 +19,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Looks at `node` as a table with these keys; unknown ones are noted with a suggestion. `None` if it is no table.
+    /// Reads `node` as a table with these keys; unknown ones are noted with a suggestion. `None` if it is no table.
     pub fn of(node: &'a Node, path: &str, known: &[&str], problems: &'a Problems) -> Option<Self> {
         let Value::Table(entries) = &node.value else {
             let example = known.first().copied().unwrap_or("key");
@@ -40,7 +40,7 @@ impl<'a> Fields<'a> {
         Some(Self { node, path: path.to_owned(), problems })
     }
 
-    /// Looks at `node` as a table whose keys the caller knows.
+    /// Reads `node` as a table whose keys the caller knows.
     pub fn unchecked(node: &'a Node, path: &str, problems: &'a Problems) -> Self {
         Self { node, path: path.to_owned(), problems }
     }

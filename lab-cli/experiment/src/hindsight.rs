@@ -14,7 +14,7 @@ use super::{
 /// The name of the arm whose limit is looked for.
 pub const BEST_STATIC: &str = "best-static";
 
-/// The oracle has no settings: whatever is left of an arm's is a slip.
+/// The oracle has no settings: any that are left in an arm are a mistake.
 pub(crate) fn oracle(own: &mut Vec<&Entry>, path: &str, problems: &Problems) -> (String, Hindsight) {
     for entry in own.drain(..) {
         let hint = "leave it out: the oracle knows all that it needs";

@@ -390,7 +390,7 @@ impl<'a> Fields<'a> {
         Some(T::read(&Fields::of_table::<T>(node, path, problems)?))
     }
 
-    /// Looks at `node` as a table with declared keys.
+    /// Reads `node` as a table with declared keys.
     pub fn of_table<T: Table>(node: &'a Node, path: &str, problems: &'a Problems) -> Option<Self> {
         Self::of(node, path, &names::<T>(), problems)
     }

@@ -1,4 +1,4 @@
-//! Arms on a service of one's own: policies sit at the lab's proxy before it, or on the users' side.
+//! Arms on a service of one's own: policies are placed in the lab's proxy before it, or on the users' side.
 
 use controllers::{
     Entry, Place as Seat,
@@ -15,7 +15,7 @@ use super::{
     raw::Node,
 };
 
-/// Where such an arm's policy may be.
+/// The places of such an arm's policy.
 const WORDS: &str = "scope: proxy (the default), or scope: client";
 
 /// Puts a checked policy into its place. `node`, `settings`: the arm as written.
@@ -52,7 +52,7 @@ pub fn seated(arm: &mut ArmPlan, node: &Node, settings: Option<&Node>, path: &st
         let hint = "write none: {as: direct, direct: true}";
         problems.add(&node.place, &join(path, "direct"), "past the proxy nobody decides", hint);
     }
-    // Reports of usage and quotas are carried between the services of a tree alone.
+    // Only the services of a tree exchange reports of usage and quotas.
     let alone = PolicySpec { place: Some(Seat::Single), ..arm.policy.clone() };
     let carried = if entry.places.contains(&Seat::Single) { resolved(&alone, false).err() } else { None };
     for bad in carried.map(|unfit| unfit.problems).unwrap_or_default() {
@@ -60,12 +60,12 @@ pub fn seated(arm: &mut ArmPlan, node: &Node, settings: Option<&Node>, path: &st
     }
 }
 
-/// Whether a policy can sit before a service as a whole, as a proxy does.
+/// True if a policy can be placed before a service as a whole, as in a proxy.
 fn before_services(entry: &Entry) -> bool {
     entry.places.iter().any(|place| matches!(place, Seat::Proxy | Seat::Single))
 }
 
-/// `{vegas: {scope: client}}`: the policy goes to the users' side, and nobody decides at the proxy.
+/// `{vegas: {scope: client}}`: the policy is placed on the users' side, and the proxy admits everything.
 fn on_clients(arm: &mut ArmPlan, entry: &Entry, path: &str, place: &super::problem::Place, problems: &Problems) {
     if !entry.places.contains(&Seat::Client) {
         problems.add(place, path, format!("{} does not sit on the users' side", entry.name), "scope: proxy");

@@ -1,4 +1,4 @@
-//! `target.url` and `target.command`: a service of somebody else's.
+//! `target.url` and `target.command`: a service that is not the lab's.
 
 use url::Url;
 
@@ -20,12 +20,12 @@ table! {
     }
 }
 
-/// The table's keys, and whether a target that has one of the first two is one's own.
+/// The keys of the table; a target that has one of the first two is a service of one's own.
 pub fn is_own(fields: &Fields<'_>) -> bool {
     fields.node("url").is_some() || fields.node("command").is_some()
 }
 
-/// Reads them.
+/// Reads the keys of the table.
 pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
     let OwnKeys { url, command, ready, reset, concurrency, pid } = OwnKeys::read(fields);
     let url = url.and_then(|url| base(fields, &url));
@@ -48,7 +48,7 @@ pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
     (service.url.is_some() || service.command.is_some()).then_some(service)
 }
 
-/// Scheme, host and port: what is asked for is said under `users`.
+/// Reads scheme, host and port; the paths are under `users`.
 fn base(fields: &Fields<'_>, text: &str) -> Option<String> {
     let example = "write http://127.0.0.1:8080";
     let url = match Url::parse(text) {

@@ -1,5 +1,5 @@
-//! A service that one arm changes: other workers, another search, slower work. So two settings of the service itself are
-//! compared as two policies are, in the same blocks.
+//! A service that one arm changes: other workers, another search, slower work. Two settings of the service itself are compared
+//! in this way as two policies are, in the same blocks.
 
 use analysis::text::suggestion;
 
@@ -12,7 +12,7 @@ use super::{
     target::{TargetKeys, target},
 };
 
-/// The experiment's own target: as it was written, and what it means.
+/// The experiment's own target: as it was written, and as it was read.
 #[derive(Debug, Clone, Copy)]
 pub struct Base<'a> {
     /// As written.
@@ -21,7 +21,7 @@ pub struct Base<'a> {
     pub target: &'a TargetPlan,
 }
 
-/// Reads an arm's `target: {workers: 4}`: what is written there takes the place of the experiment's, key by key.
+/// Reads an arm's `target: {workers: 4}`: its keys replace those of the experiment's target, one by one.
 pub fn own_target(node: &Node, base: Base<'_>, path: &str, problems: &Problems) -> Option<Box<OwnTarget>> {
     let Value::Table(changes) = &node.value else {
         problems.add(&node.place, path, format!("not {}", node.value.shown()), "write {workers: 4}");
@@ -46,7 +46,7 @@ pub fn own_target(node: &Node, base: Base<'_>, path: &str, problems: &Problems) 
     let Value::Table(written) = &base.node.value else { return None };
     let kept = written.iter().filter(|entry| !changes.iter().any(|change| change.key == entry.key));
     let merged = Node { value: Value::Table(kept.chain(changes).cloned().collect()), place: node.place.clone() };
-    // What is wrong in the experiment's own part is found again here, at the same place, and told once.
+    // A problem in the experiment's own part is found again here, at the same place, and is reported once.
     let target = target(&merged, problems).filter(|_| sound)?;
     let changes = changes.iter().map(|entry| (entry.key.clone(), setting(&entry.node))).collect();
     Some(Box::new(OwnTarget { changes, target }))

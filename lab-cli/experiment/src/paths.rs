@@ -1,4 +1,4 @@
-//! `users.paths`: several requests with their weights, written out, or taken from what a browser or a web server recorded.
+//! `users.paths`: several requests with their weights, from a list, or from the recording of a browser or a web server.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -15,7 +15,7 @@ use super::{
     raw::{Node, Value, parse},
 };
 
-/// Most request types in tables: the rest of a recording's are `other`.
+/// The number of request types in tables at most: further ones of a recording are `other`.
 const MOST_TYPES: usize = 24;
 
 table! {
@@ -114,7 +114,7 @@ fn headers(fields: &Fields<'_>, key: &str) -> Vec<(String, String)> {
     lines
 }
 
-/// A file with requests, whatever its form.
+/// Reads a file with requests, in any of the three forms.
 fn from_file(path: &Path) -> Result<Vec<UrlRequest>, String> {
     let text = named_file::text(path)?;
     let named = |problem: String| format!("{}: {problem}", path.display());
@@ -130,7 +130,7 @@ fn from_file(path: &Path) -> Result<Vec<UrlRequest>, String> {
     }
     let root = parse(&text).map_err(|problem| named(problem.to_string()))?;
     let Value::List(list) = &root.get("requests").unwrap_or(&root).value else {
-        // What stands in it is not quoted: the path may be anything's.
+        // The message does not quote the file: the path may name any file.
         return Err(named("there are no requests in it".to_owned()));
     };
     let problems = Problems::default();
@@ -141,8 +141,8 @@ fn from_file(path: &Path) -> Result<Vec<UrlRequest>, String> {
     }
 }
 
-/// What a browser has recorded: same requests become one, with their number as its weight. Pages of other hosts than the first
-/// one's are left out, and so are methods that users do not know. Cookies and the browser's own header lines are not taken over.
+/// Reads the recording of a browser: equal requests become one, with their number as its weight. Pages of other hosts than that of
+/// the first are left out, and so are methods that users do not know, cookies, and the browser's own header lines.
 fn from_har(entries: &[Json]) -> Result<Vec<UrlRequest>, String> {
     let mut host = None;
     let mut found = Vec::new();
@@ -183,7 +183,7 @@ fn logged(line: &str) -> Option<UrlRequest> {
     })
 }
 
-/// The same requests as one, the most frequent first and no more than users can have; rare types are `other`.
+/// Merges equal requests, the most frequent first and no more than users can have; rare types become `other`.
 fn merged(all: Vec<UrlRequest>) -> Vec<UrlRequest> {
     let mut found: Vec<UrlRequest> = Vec::new();
     let mut places = BTreeMap::new();
@@ -211,7 +211,7 @@ fn merged(all: Vec<UrlRequest>) -> Vec<UrlRequest> {
     found
 }
 
-/// `GET /items/*`: without the query, and with a star for what looks like a number or a key.
+/// `GET /items/*`: the path without its query, with a star for each part that looks like a number or a key.
 fn type_of(method: &str, path: &str) -> String {
     let path = path.split(['?', '#']).next().unwrap_or(path);
     let key = |part: &str| part.bytes().any(|byte| byte.is_ascii_digit()) || part.len() > 32;

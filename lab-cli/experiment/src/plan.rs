@@ -83,7 +83,7 @@ impl Experiment {
         let users = &self.users;
         let open =
             users.phases.iter().flat_map(|phase| &phase.loads).all(|load| matches!(load, LoadStream::Requests { .. }));
-        // Who comes for one request and is told to log in again, leaves.
+        // A user of one request that is told to log in again leaves.
         let gives_in = |trouble: &FailureRule| matches!(trouble, FailureRule::Login { .. } | FailureRule::Leave);
         let behaviour = &users.behaviour;
         open && gives_in(&behaviour.on_reject)

@@ -24,7 +24,7 @@ pub fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     workloads::schedule::digest(&plan)
 }
 
-/// The target of a plan that is not sent: nobody listens there.
+/// The target of a plan that is not sent: nothing listens there.
 pub fn nowhere() -> Target {
     Target::at(([127, 0, 0, 1], 1).into())
 }

@@ -20,7 +20,7 @@ use crate::{
 
 mod sides;
 
-use sides::{Entry, Left, contests, one_run};
+use sides::{Entry, NotCompared, contests, one_run};
 
 /// Version of the JSON.
 const SCHEMA: u32 = 1;
@@ -32,7 +32,7 @@ struct Verdicts {
     metric: &'static str,
     phase: String,
     /// Runs and arms that were not compared.
-    left_out: Vec<Left>,
+    left_out: Vec<NotCompared>,
     /// What a reader should know.
     notes: Vec<String>,
     comparisons: Vec<Across>,
@@ -68,7 +68,7 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
 }
 
 /// All that was asked for is INVALID, or alone.
-fn nothing_left(left_out: &[Left]) -> CommandResult {
+fn nothing_left(left_out: &[NotCompared]) -> CommandResult {
     let lines: Vec<String> = left_out.iter().map(|left| format!("{}: {}", left.what, left.why)).collect();
     if left_out.iter().any(|left| left.invalid) {
         super::run::aside(&format!("nothing is left to compare\n{}", lines.join("\n")));
@@ -139,7 +139,7 @@ fn metric_of(name: MetricName) -> Metric {
 
 fn text(verdicts: &Verdicts) -> String {
     let mut text = String::new();
-    for Left { what, why, .. } in &verdicts.left_out {
+    for NotCompared { what, why, .. } in &verdicts.left_out {
         let _ = writeln!(text, "left out: {}: {}", scrubbed(what), scrubbed(why));
     }
     for note in &verdicts.notes {

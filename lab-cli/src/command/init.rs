@@ -1,4 +1,4 @@
-//! `lab init`: asks a service of one's own a few requests, and writes an experiment file for it.
+//! `lab init`: sends a few requests to a service of one's own, and writes an experiment file for it.
 
 mod file;
 mod probe;
@@ -19,11 +19,11 @@ use crate::{
     tui::restore,
 };
 
-/// Paths where services say that they are up, in the order in which they are tried.
+/// Paths of health checks, in the order in which they are tried.
 const READY: [&str; 5] = ["/health", "/healthz", "/ready", "/readyz", "/ping"];
-/// Most pages that are asked for beside the first.
+/// The number of linked pages that are requested at most, the first page apart.
 const MOST_LINKS: usize = 4;
-/// Longest wait for a page.
+/// The longest wait for a page.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub fn init(args: &args::InitArgs) -> CommandResult {
@@ -34,7 +34,7 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
     if !to_stdout && out.exists() {
         return Err(Failure::usage(format!("{} is there already: name another file with -o", out.display())));
     }
-    // Ctrl-C ends the service too, by way of its guard.
+    // Ctrl-C reaches the service through its guard.
     let _stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let cpus = Cpus::choose();
     cpus.pin_generator();
@@ -44,7 +44,7 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
     let found = look(&probe, &own, &path, name)?;
     drop(running);
     let text = file::text(&found, &own);
-    // It runs as it stands, or it is not written.
+    // A file that does not run as it stands is not written.
     read_text(&text, "the new file", &Changes::default())?;
     if to_stdout {
         return print(text.as_bytes());
@@ -56,7 +56,7 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
     print(format!("{}wrote {out}: lab check {out}, then lab run {out}\n", found.in_words()).as_bytes())
 }
 
-/// The service, and the path that is asked for.
+/// The service, and the path to request.
 fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
     let of = |url: Option<String>, command: Option<CommandWords>| OwnService {
         url,
@@ -98,10 +98,10 @@ fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
     Ok((of(url, Some(command)), path))
 }
 
-/// Letters, digits and hyphens of its program or host.
+/// A name of letters, digits and hyphens, from the service's program or host.
 fn name_of(own: &OwnService) -> String {
     let words = own.command.as_ref().map(|command| &command.0[..]).unwrap_or_default();
-    // `python3 server.py`: the script says more than the program.
+    // Of `python3 server.py` the script is the better name.
     let script = words.iter().skip(1).find(|word| !word.starts_with('-') && word.contains('.') && !word.contains('{'));
     let shown = script.map_or_else(|| own.shown(), String::as_str);
     let shown = shown.rsplit('/').next().unwrap_or(shown);
@@ -110,7 +110,7 @@ fn name_of(own: &OwnService) -> String {
     if name.is_empty() { "my-service".to_owned() } else { name.chars().take(40).collect() }
 }
 
-/// Asks for pages, and how fast they are.
+/// Requests pages, and measures how fast they are.
 fn look(probe: &ServiceProbe<'_>, own: &OwnService, path: &str, name: String) -> Result<FoundService, Failure> {
     let first = probe.get(path).map_err(|error| Failure::because(format!("{}{path}: {error}", probe.url)))?;
     let mut paths = Vec::new();
@@ -128,7 +128,7 @@ fn look(probe: &ServiceProbe<'_>, own: &OwnService, path: &str, name: String) ->
     }
     let ready = READY.into_iter().find(|path| good(path));
     if paths.is_empty() {
-        // A service without a first page: what it says of its health is a request too.
+        // The health check stands in for a missing first page.
         paths.extend(ready.map(str::to_owned));
     }
     if paths.is_empty() {

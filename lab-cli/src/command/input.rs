@@ -18,12 +18,12 @@ use nix::{
 /// Longest wait for the first byte of a pipe, ms: `lab check <(make-experiment)` has to come to its first line in it.
 const PATIENCE_MS: u16 = 5000;
 
-/// Opens it. A pipe into which nobody writes is an error, not a wait for ever.
+/// Opens the input. A pipe without a writer is an error, not an endless wait.
 pub fn open(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.file_type().is_fifo() {
         return File::open(path);
     }
-    // Else opening it waits for somebody who writes.
+    // Else opening it waits for a writer.
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     let mut wanted = [PollFd::new(file.as_fd(), PollFlags::POLLIN)];
     if poll(&mut wanted, PollTimeout::from(PATIENCE_MS))? == 0 {

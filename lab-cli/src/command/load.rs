@@ -97,9 +97,9 @@ pub fn load(args: &args::LoadArgs) -> CommandResult {
     report_on(&told, &plan, &report, asked, args.output, &stop)
 }
 
-/// Runs it until it is over, or somebody asks it to stop: then what is in flight is cut off, since nobody waits for its answers.
-/// `gives_up`: if it has a count, it is also over once the service has been gone for [`silence::GIVES_UP_AFTER`]; true is told
-/// beside the report if it was.
+/// Runs the load until it is over, or until it is interrupted: requests in flight are then cut off.
+/// `gives_up`: a load with a count is also over once the service has been gone for [`silence::GIVES_UP_AFTER`]; the flag beside the
+/// report says that it was.
 pub(super) fn run(
     plan: &LoadPlan,
     options: &RunOptions,

@@ -1,4 +1,4 @@
-//! `lab new-policy`: a crate with a policy, and with the whole program round it.
+//! `lab new-policy`: writes a crate with a policy, whose program is the whole lab with that policy in it.
 
 use std::{
     fs, io,
@@ -12,7 +12,7 @@ use crate::{
 };
 use installed::catalogue;
 
-/// The files of the crate, with `@name@` and its like where the crate's own words go.
+/// The files of the crate; `@name@` and the like are placeholders.
 const FILES: [(&str, &str); 4] = [
     ("Cargo.toml", include_str!("new_policy/Cargo.toml.txt")),
     ("src/main.rs", include_str!("new_policy/main.rs.txt")),
@@ -22,8 +22,8 @@ const FILES: [(&str, &str); 4] = [
 
 const IGNORED: &str = "/target\n/runs\n";
 
-/// Files of the workspace that the crate begins with: the same versions of all dependencies, and a policy that reads no
-/// clock.
+/// Files of the workspace that the crate starts with: the same versions of all dependencies, and the ban on clocks in
+/// policies.
 const COPIED: [(&str, &str); 2] = [("Cargo.lock", "Cargo.lock"), ("controllers/clippy.toml", "clippy.toml")];
 
 pub(super) fn new_policy(args: &args::NewPolicyArgs) -> CommandResult {
@@ -65,7 +65,7 @@ fn write(folder: &Path, words: &Words<'_>) -> io::Result<()> {
     fs::write(folder.join(".gitignore"), IGNORED)
 }
 
-/// What the templates leave open.
+/// The values of the placeholders.
 struct Words<'a> {
     name: &'a str,
     lab: &'a Path,
@@ -88,7 +88,7 @@ fn next_steps(name: &str) -> String {
     )
 }
 
-/// Names of crates that cannot stand beside the lab's, and words of Rust.
+/// Names that a crate cannot have: those of the lab's crates, and keywords of Rust.
 const TAKEN: [&str; 14] = [
     "controllers",
     "installed",
@@ -124,7 +124,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The workspace that was named.
+/// The workspace that the command names.
 fn given(path: &Path) -> Result<PathBuf, Failure> {
     let path = fs::canonicalize(path).map_err(|error| Failure::usage(format!("--lab {}: {error}", path.display())))?;
     if !is_the_lab(&path) {
@@ -139,7 +139,7 @@ fn found_upwards(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|folder| is_the_lab(folder)).map(Path::to_owned)
 }
 
-/// True for the root of a clone.
+/// True for the root of a clone of this workspace.
 fn is_the_lab(folder: &Path) -> bool {
     let holds = |file: &str, line: &str| {
         fs::read_to_string(folder.join(file)).is_ok_and(|text| text.lines().any(|of_file| of_file.trim() == line))

@@ -1,4 +1,4 @@
-//! Whether an experiment on somebody else's service may run, and how long it takes.
+//! Whether an experiment on a service that is not the lab's may run, and how long it takes.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use experiment::{Experiment, plan::AppPlan};
 use super::load::destination;
 use crate::exit::Failure;
 
-/// Starting and stopping service and proxy, and reading the last requests, for each arm; measured with services that start at once.
+/// The time that each arm takes to start and stop service and proxy, and to read the last requests; measured with services that start at once.
 const EACH_ARM: Duration = Duration::from_millis(1500);
-/// Measuring the generator, once.
+/// The time to measure the generator, once a run.
 const ONCE: Duration = Duration::from_secs(6);
 
-/// Refuses what a run of this experiment must not or cannot do.
+/// Refuses an experiment that must not or cannot run.
 ///
 /// # Errors
-/// A host beyond this machine that was not named a second time; a run in virtual time without a plant.
+/// A host beyond this machine that `--allow-host` does not name; a run in virtual time without a plant.
 pub fn may_run(experiment: &Experiment, virtual_time: bool, allowed: &[String]) -> Result<(), Failure> {
     let AppPlan::Own(own) = &experiment.target.app else { return Ok(()) };
     if virtual_time {
@@ -34,8 +34,8 @@ pub fn may_run(experiment: &Experiment, virtual_time: bool, allowed: &[String]) 
     }
 }
 
-/// How long a live run takes in all, if users get answers soon after the last phase; `None`: the service is the lab's, and
-/// how long it takes to prepare is not known beforehand.
+/// The length of a live run in all, if users get answers soon after the last phase; `None`: the service is the lab's, whose
+/// time of preparation is not known beforehand.
 pub fn whole_time(experiment: &Experiment) -> Option<Duration> {
     let AppPlan::Own(_) = &experiment.target.app else { return None };
     let arms = u32::try_from(experiment.arms.len()).unwrap_or(u32::MAX).saturating_mul(experiment.repeat);

@@ -73,7 +73,7 @@ fn experiment(args: &args::ReplayArgs) -> Result<Experiment, Failure> {
     read_text(&yaml, &args.trace.to_string_lossy(), &Changes::default())
 }
 
-/// A service that somebody else has started.
+/// A service that runs already.
 fn on_service(args: &args::ReplayArgs, url: &str) -> CommandResult {
     let pace = if args.by == By::Clock { Pace::Clock } else { Pace::Sessions };
     let cut = Cut {

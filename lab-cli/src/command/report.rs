@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::report::{Whole, csv, html, junit, markdown};
+use analysis::report::{RunFiles, csv, html, junit, markdown};
 
 use super::print;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 
 pub fn report(args: &args::ReportArgs) -> CommandResult {
     let folder = find_run(&args.run).map_err(Failure::usage)?;
-    let Some(run) = Whole::read(&folder).map_err(Failure::because)? else {
+    let Some(run) = RunFiles::read(&folder).map_err(Failure::because)? else {
         return Err(Failure::because(format!(
             "{} was killed before its first arm ended: what there is is its timeline.jsonl",
             folder.display()

@@ -188,7 +188,7 @@ pub(super) fn palette(color: Color) -> Palette {
     }
 }
 
-/// For people, beside the result. Nobody may be reading.
+/// Messages for people, apart from the result. Standard error may be closed.
 pub(super) fn aside(message: &str) {
     let _ = writeln!(std::io::stderr(), "lab: {message}");
 }

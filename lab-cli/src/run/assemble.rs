@@ -23,7 +23,7 @@ pub fn model_of(plan: &LoadPlan) -> Option<&UserModel> {
     Some(&users.model)
 }
 
-/// What the target counted, from its first to its last look at itself. `ledger`: its books as both sides were joined.
+/// The counts of the target between its first and last gauges. `ledger`: its ledger as both sides were joined.
 pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, joined: Option<&Joined>) -> Server {
     let (cpu_before, at_before) = first.map_or((0.0, 0.0), |first| (first.cpu_s, first.at_ms));
     let seconds = (last.at_ms - at_before) / 1e3;
@@ -48,7 +48,7 @@ pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, join
     }
 }
 
-/// The books of one service among several.
+/// The ledger of one service among several.
 pub fn service(books: ServiceBooks) -> ServiceTotals {
     let called = |(to, made): (String, CallCounts)| Calls {
         written: books.written.get(&to).copied().unwrap_or(0),

@@ -96,7 +96,7 @@ pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) ->
     if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
 }
 
-/// Nobody knows the future of a live run.
+/// Bounds that need the future exist in virtual time only.
 fn check_hindsight(experiment: &Experiment) -> Result<(), RunFailure> {
     for arm in &experiment.arms {
         let Some(known) = &arm.hindsight else { continue };
@@ -195,7 +195,7 @@ impl Run<'_> {
                     entry.touched.extend(touched.then(|| experiment.arms[index].label.clone()));
                     self.manifest(&capacity, &blocks)?;
                 }
-                // Whatever happens next, the arms so far can be read.
+                // The arms so far stay readable if a later one fails.
                 let so_far = self.summary(&capacity, true);
                 self.folder.replace("summary.json", &so_far)?;
                 self.folder.sync()?;

@@ -1,4 +1,4 @@
-//! A thread beside an arm that looks at something again and again: the newest of what it saw can be taken.
+//! A thread that samples something again and again while an arm runs: the newest sample can be taken.
 
 use std::{
     io,

@@ -1,7 +1,7 @@
 //! Past runs, found by experiment, policy and date.
 //!
 //! The folders are the truth. The index beside them is there so that a thousand summaries need not be read for each question: it
-//! is brought up to date from the folders each time it is asked, and made anew where it is missing, older, or broken.
+//! is brought up to date from the folders at each question, and rebuilt if it is missing, older, or broken.
 //! Nothing else needs it.
 
 use std::{

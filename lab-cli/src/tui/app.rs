@@ -1,4 +1,4 @@
-//! The whole program on a terminal: screens, and what is asked of whoever carries out work.
+//! The whole program on a terminal: screens, and the jobs that the command carries out for them.
 //!
 //! Nothing here reads a file or runs anything: [`ScreenJob`]s go out, [`Told`] comes in.
 
@@ -36,7 +36,7 @@ pub(super) use setup::{Pane, Setup, live_time};
 pub use trace::OpenTrace;
 pub(super) use trace::Trace;
 
-/// Work for somebody else.
+/// A job for the command.
 #[derive(Debug)]
 pub enum ScreenJob {
     /// Find the experiments, the traces and the runs of this folder.
@@ -82,7 +82,7 @@ pub enum Told {
 pub struct FolderContents {
     /// Experiment files with their texts.
     pub files: Vec<(String, String)>,
-    /// Traces: what they say of themselves, or why they cannot be read.
+    /// Descriptions of traces, or the reasons why they cannot be read.
     pub traces: Vec<(PathBuf, Result<Header, String>)>,
     /// Runs, newest first.
     pub runs: Vec<ListedRun>,
@@ -166,7 +166,7 @@ pub(super) struct App {
     pub screen: Screen,
     pub home: Home,
     pub setup: Option<Setup>,
-    /// Setups that were left, so that nobody has to do them again.
+    /// Setups that the user has left, kept for the next visit.
     left: BTreeMap<String, Setup>,
     pub live: State,
     pub past: Past,
@@ -203,7 +203,7 @@ impl App {
                 self.home.add_own(&folder);
                 self.past.set(folder.runs);
             }
-            // Who has gone on meanwhile is not called back.
+            // A user who has moved on to another screen is not called back.
             Told::Trace(trace) if self.screen == Screen::Home => {
                 self.said = None;
                 self.trace = Some(Trace::new(*trace));

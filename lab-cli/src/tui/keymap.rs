@@ -1,4 +1,4 @@
-//! Keys as data: what they do on which screen, and what the help says of them.
+//! Keys as data: their effects on each screen, and their texts in the help.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -22,7 +22,7 @@ pub(super) enum Action {
     Part(Part),
     /// Something of the run that goes on.
     Change(Change),
-    /// Nobody begins a request, or they do again.
+    /// No user begins a request, or users begin again.
     Arrivals,
     Help,
     Back,

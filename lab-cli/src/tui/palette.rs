@@ -3,7 +3,7 @@
 use analysis::summary::Validity;
 use ratatui::style::{Color, Modifier, Style};
 
-/// How things are told apart.
+/// The means by which things are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Palette {
     /// With the terminal's own 16 colours, so that its theme is respected.

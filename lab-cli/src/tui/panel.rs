@@ -50,7 +50,7 @@ pub(super) enum Screen {
     Live,
     /// Runs that are over.
     Past,
-    /// Arms and runs beside each other.
+    /// Arms and runs side by side.
     Compare,
     /// What a trace has.
     Trace,

@@ -60,7 +60,7 @@ pub(super) struct Running {
     pub switched: bool,
     /// When a person changed something: seconds of the arm.
     pub marks: VecDeque<f64>,
-    /// Nobody begins a request, since a person said so.
+    /// No user begins a request, because a person has paused arrivals.
     pub resting: bool,
 }
 

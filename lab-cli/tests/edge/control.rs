@@ -32,7 +32,7 @@ fn with(token: &str, line: &str) -> String {
 }
 
 #[test]
-fn who_does_not_know_the_token_changes_nothing() {
+fn without_the_token_nothing_can_be_changed() {
     let mut service = Service::emulated(json!({}));
     for (line, body) in [
         ("POST /stop", ""),

@@ -18,7 +18,7 @@ fn where_nobody_listens_a_load_ends_at_its_time_and_backs_off() {
 }
 
 #[test]
-fn a_stop_ends_a_load_on_nobody_at_once() {
+fn a_stop_ends_a_load_on_a_dead_service_at_once() {
     let url = format!("http://{}/", nobody());
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
         let running = Running::load(&[&url, "-c", "16", "-d", "1m"]);

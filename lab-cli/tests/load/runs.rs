@@ -72,7 +72,7 @@ fn with_trace(folder: &Path) {
 }
 
 #[test]
-fn a_replay_on_nobody_keeps_to_its_times_and_is_empty() {
+fn a_replay_without_a_service_keeps_to_its_times_and_is_empty() {
     let folder = tempfile::tempdir().expect("a folder");
     with_trace(folder.path());
     let url = format!("http://{}/{{action}}", nobody());

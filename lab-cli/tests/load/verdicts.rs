@@ -9,7 +9,7 @@ fn said(args: &[&str]) -> String {
 }
 
 #[test]
-fn nobody_there_is_empty_whether_a_time_or_a_number_was_asked_for() {
+fn without_a_service_a_load_is_empty_whether_a_time_or_a_number_was_asked_for() {
     let url = format!("http://{}/", nobody());
     for asked in [&["-c", "4", "-n", "20"][..], &["-d", "1s"], &["-R", "20", "-d", "1s"]] {
         let ended = Running::load(&[&[url.as_str()], asked].concat()).ends_within(SOON);

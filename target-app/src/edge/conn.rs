@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_waited_for_is_evicted_before_who_has_been_served() {
+    fn connections_that_the_service_waits_for_are_evicted_before_served_ones() {
         let (silent, slow, served, working) = (conn(), conn(), conn(), conn());
         slow.received(b"GET / HTTP/1.1\r\nHost: a");
         serve(&served);

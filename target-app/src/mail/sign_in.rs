@@ -14,7 +14,7 @@ use std::{
 
 use self::{
     checks::Checks,
-    failures::{Failures, Who},
+    failures::{FailureOwner, Failures},
 };
 use super::{
     password,
@@ -76,7 +76,8 @@ impl SignIn {
             let fits = password::verify(password, &account.password);
             return Ok(Begun::Known(if fits { SignInOutcome::Welcome(account.id) } else { SignInOutcome::Wrong }));
         }
-        let who = account.as_ref().map_or_else(|| self.failures.nobody(name), |account| Who::Account(account.id));
+        let who =
+            account.as_ref().map_or_else(|| self.failures.nobody(name), |account| FailureOwner::Account(account.id));
         if let Err(wait) = self.failures.try_begin(who, now) {
             return Ok(Begun::Known(SignInOutcome::Wait(wait)));
         }
@@ -119,7 +120,7 @@ impl Check {
 #[derive(Debug)]
 struct Attempt {
     sign_in: Arc<SignIn>,
-    who: Who,
+    who: FailureOwner,
 }
 
 impl Attempt {

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use controllers::JobId;
 
-/// What a plant knows of each job.
+/// A table of what a plant knows of each job.
 ///
-/// A site numbers its jobs consecutively, so a place in a queue beside the oldest job's finds a job at once; an event of a
-/// request looks here several times. The queue is as long as the oldest job in it is old, in jobs: eight bytes for each.
+/// A site numbers its jobs consecutively, so the distance from the oldest job is an index into a queue; an event of a request looks a
+/// job up several times. The queue has eight bytes for each job from the oldest to the newest.
 #[derive(Debug)]
 pub(super) struct JobTable<T> {
     /// The identity at the first place.

@@ -4,25 +4,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::Discipline;
 
-/// A service as it looks from outside: how many requests it works on at once, what each takes, and how it slows down when more
-/// are there.
+/// A service as measured from outside: the number of requests that it works on at once, the time of each, and the slowdown with
+/// more requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredService {
     /// Requests that it works on at once without slowing down: connections to its database, threads, cores. At least 1.
     pub servers: u32,
-    /// Whether requests wait for a server, or all share them.
+    /// Whether requests wait for a free server, or share all servers.
     #[serde(default = "shared")]
     pub discipline: Discipline,
     /// Factors by which work takes longer with one request there, two, …; the last holds for more, and an empty list means no
     /// difference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slowdown: Vec<f64>,
-    /// What its requests take; the first holds for those that are not named.
+    /// The costs by request; the first one holds for requests that are not named.
     pub requests: Vec<RequestCost>,
 }
 
-/// What a request takes alone.
+/// The cost of a request alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestCost {
@@ -36,7 +36,7 @@ pub struct RequestCost {
     /// The spread: standard deviation of the logarithm, 0 for none.
     #[serde(default)]
     pub spread: f64,
-    /// How often it was asked for, in proportion to the others.
+    /// How often it was requested, in proportion to the others.
     #[serde(default = "once")]
     pub weight: f64,
 }

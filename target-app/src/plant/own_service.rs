@@ -1,4 +1,4 @@
-//! A service that is not the lab's, in a plant.
+//! A plant of a service that is not the lab's.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
     synthetic::Emulated,
 };
 
-/// Such a service.
+/// A service that is not the lab's, in virtual time.
 #[derive(Debug)]
 pub(super) struct PlantService {
     service: MeasuredService,
@@ -37,7 +37,7 @@ impl Backend for PlantService {
         let kinds: Vec<String> =
             self.service.requests.iter().map(|request| format!("{} {}", request.method, request.path)).collect();
         let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
-        // The stage has the name that it has where service times are emulated.
+        // The stage has the same name as that of emulated services.
         let branches = Emulated::stage_graph();
         let branches: Vec<_> = branches.branches().map(|(_, node)| (node.name.as_str(), node.role)).collect();
         Graph::new(&kinds, &branches)

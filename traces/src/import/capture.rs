@@ -14,7 +14,7 @@ use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, PcapHeader, create
 
 use super::{
     flow::{Flow, Segment},
-    sink::{Heard, Sink, Stop},
+    sink::{LineResult, Sink, Stop},
 };
 
 /// The buffer size for one block of a capture. Packets are far smaller.
@@ -84,7 +84,7 @@ fn blocks<R: Read + Send>(from: R, packets: &mut u64, sink: &mut Sink<'_>) -> Re
                     *packets += 1;
                     let heard = match packet {
                         Ok(packet) => capture.take(&packet, sink)?,
-                        Err(problem) => Heard::Not(problem),
+                        Err(problem) => LineResult::Not(problem),
                     };
                     sink.heard(heard, format_args!("packet {packets}"));
                 }
@@ -177,13 +177,13 @@ impl Capture {
         }
     }
 
-    fn take(&mut self, &Packet { at, link, bytes }: &Packet<'_>, sink: &mut Sink<'_>) -> io::Result<Heard> {
-        let Some((source, target, segment)) = segment(link, bytes) else { return Ok(Heard::Beside) };
+    fn take(&mut self, &Packet { at, link, bytes }: &Packet<'_>, sink: &mut Sink<'_>) -> io::Result<LineResult> {
+        let Some((source, target, segment)) = segment(link, bytes) else { return Ok(LineResult::Beside) };
         let port = sink.options.port;
         let from_client = match (source.1 == port, target.1 == port) {
             (false, true) => true,
             (true, false) => false,
-            _ => return Ok(Heard::Beside),
+            _ => return Ok(LineResult::Beside),
         };
         let (client, server) = if from_client { (source, target) } else { (target, source) };
         let ends = (client.0, client.1, server.0, server.1);
@@ -205,7 +205,7 @@ impl Capture {
         while self.held > self.most && self.flows.len() > 1 {
             self.give_up_the_most_silent(sink)?;
         }
-        Ok(Heard::Understood)
+        Ok(LineResult::Understood)
     }
 
     fn give_up_the_most_silent(&mut self, sink: &mut Sink<'_>) -> io::Result<()> {

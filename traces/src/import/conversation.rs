@@ -5,7 +5,7 @@ use std::{collections::VecDeque, io};
 
 use super::{
     chunker::{Chunker, Piece},
-    entry::{Command, Cost, Meaning, What},
+    entry::{Command, Cost, EventKind, Meaning},
     imap_commands::{first_word, meaning},
     sink::Sink,
     timestamps::within_second,
@@ -181,7 +181,7 @@ impl Conversation {
         if !self.logged_in {
             sink.nobody();
         } else if ended {
-            sink.entry(at, &self.session, &self.user, What::End(Totals::default()))?;
+            sink.entry(at, &self.session, &self.user, EventKind::End(Totals::default()))?;
         }
         Ok(())
     }
@@ -279,7 +279,7 @@ impl Conversation {
         let Waiting { name, meaning, .. } = command;
         let (folder, tag) = (self.folder.clone(), format!("{}{}", self.source.connection, command.tag));
         let (coarse, by_file) = (self.source.coarse, self.source.by_file);
-        let what = What::Command(Command { name, meaning, folder, coarse, tag, by_file, cost });
+        let what = EventKind::Command(Command { name, meaning, folder, coarse, tag, by_file, cost });
         sink.entry(command.at, &self.session, &self.user, what)
     }
 }

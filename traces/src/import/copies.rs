@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::entry::{LogEntry, LogLine, What};
+use super::entry::{EventKind, LogEntry, LogLine};
 
 /// The largest number of different lines of one moment that are kept. Duplicates of further lines are not detected.
 const LINES: usize = 250_000;
@@ -38,7 +38,7 @@ struct Seen {
 impl Copies {
     /// True if another file has this line at least as often as this file so far.
     pub fn has(&mut self, entry: &LogEntry) -> bool {
-        let What::Page(page) = &entry.what else { return false };
+        let EventKind::Page(page) = &entry.what else { return false };
         let Some(LogLine { file, id }) = page.line else { return false };
         if self.at != entry.at {
             self.at = entry.at;
@@ -68,7 +68,7 @@ mod tests {
     fn line(at: i64, file: u32, id: u64) -> LogEntry {
         let page =
             Page { action: "a".into(), object: String::new(), line: Some(LogLine { file, id }), cost: Cost::default() };
-        LogEntry { at, session: String::new(), user: "joe".into(), what: What::Page(page) }
+        LogEntry { at, session: String::new(), user: "joe".into(), what: EventKind::Page(page) }
     }
 
     /// The lines that are taken.

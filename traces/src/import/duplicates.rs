@@ -10,7 +10,7 @@ use std::{
     io,
 };
 
-use super::entry::{Command, LogEntry, What};
+use super::entry::{Command, EventKind, LogEntry};
 
 /// The largest difference between the times of one command in two sources, microseconds. A rawlog has the time at which
 /// the line was read, an event the time at which the command began.
@@ -52,7 +52,7 @@ struct Same {
 
 impl Same {
     fn of(entry: &LogEntry) -> Option<Self> {
-        let What::Command(command) = &entry.what else { return None };
+        let EventKind::Command(command) = &entry.what else { return None };
         // Within a second there is time for many equal commands, unless they are numbered.
         if command.coarse && command.tag.is_empty() {
             return None;
@@ -143,7 +143,7 @@ impl Duplicates {
             session = name;
         }
         let session = session.clone();
-        if matches!(entry.what, What::End(_)) {
+        if matches!(entry.what, EventKind::End(_)) {
             self.names.remove(&entry.session);
         }
         entry.session = session;
@@ -166,11 +166,11 @@ fn told_otherwise(one: &LogEntry, other: &LogEntry) -> bool {
 }
 
 fn by_file(entry: &LogEntry) -> bool {
-    matches!(&entry.what, What::Command(Command { by_file: true, .. }))
+    matches!(&entry.what, EventKind::Command(Command { by_file: true, .. }))
 }
 
 fn coarse(entry: &LogEntry) -> bool {
-    matches!(&entry.what, What::Command(Command { coarse: true, .. }))
+    matches!(&entry.what, EventKind::Command(Command { coarse: true, .. }))
 }
 
 #[cfg(test)]
@@ -192,11 +192,11 @@ mod tests {
             by_file,
             cost: Cost::default(),
         };
-        LogEntry { at, session: session.into(), user: "joe".into(), what: What::Command(what) }
+        LogEntry { at, session: session.into(), user: "joe".into(), what: EventKind::Command(what) }
     }
 
     fn end(at: i64, session: &str) -> LogEntry {
-        LogEntry { at, session: session.into(), user: "joe".into(), what: What::End(Totals::default()) }
+        LogEntry { at, session: session.into(), user: "joe".into(), what: EventKind::End(Totals::default()) }
     }
 
     /// The emitted entries, as times and sessions, and the number of dropped ones.

@@ -11,7 +11,7 @@ use super::{
     tally::Tally,
 };
 use crate::{
-    pseudonym::{Of, Pseudonyms},
+    pseudonym::{NameKind, Pseudonyms},
     spool::{Sorted, Spool},
     trace::{LEAVE, LOGIN, Record, Totals, split_object},
 };
@@ -103,9 +103,9 @@ impl Emit<'_> {
     }
 
     fn record(&self, session: &OpenSession, at: i64, action: &str) -> Record<'static> {
-        let name = self.names.of(Of::Session, &session.name);
+        let name = self.names.of(NameKind::Session, &session.name);
         // If the user is not known, each session is a user of its own.
-        let user = if session.user.is_empty() { name.clone() } else { self.names.of(Of::User, &session.user) };
+        let user = if session.user.is_empty() { name.clone() } else { self.names.of(NameKind::User, &session.user) };
         Record {
             offset: u64::try_from(at).unwrap_or(0),
             user: user.into(),

@@ -21,7 +21,7 @@ pub struct LogEntry {
     pub user: String,
     /// The kind of event.
     #[serde(rename = "w")]
-    pub what: What,
+    pub what: EventKind,
 }
 
 impl Sorted for LogEntry {
@@ -32,7 +32,7 @@ impl Sorted for LogEntry {
 
 /// The kind of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum What {
+pub enum EventKind {
     /// A session began.
     Login {
         /// True if the source's time is a whole second.

@@ -8,9 +8,9 @@ use std::{borrow::Cow, io};
 use serde::Deserialize;
 
 use super::{
-    entry::{Command, Cost, What},
+    entry::{Command, Cost, EventKind},
     imap_commands::meaning,
-    sink::{Heard, Sink},
+    sink::{LineResult, Sink},
     timestamps::{Stamp, TIMES, rfc3339, unix},
 };
 use crate::trace::{RecordOutcome, Totals};
@@ -49,13 +49,13 @@ struct Fields<'a> {
 }
 
 /// Takes one object. `stamp`: the stamp of the log line that contains it, if there is one.
-pub fn hear(line: &str, stamp: Option<Stamp>, sink: &mut Sink<'_>) -> io::Result<Heard> {
+pub fn hear(line: &str, stamp: Option<Stamp>, sink: &mut Sink<'_>) -> io::Result<LineResult> {
     let event: Event<'_> = match serde_json::from_str(line) {
         Ok(event) => event,
         Err(error) if error.is_data() => {
-            return Ok(Heard::Not("an event without event, start_time, end_time or fields"));
+            return Ok(LineResult::Not("an event without event, start_time, end_time or fields"));
         }
-        Err(_) => return Ok(Heard::Not("this is no whole JSON object")),
+        Err(_) => return Ok(LineResult::Not("this is no whole JSON object")),
     };
     let Event { event, start_time: When(start), end_time: When(end), fields } = event;
     let session = &fields.session;
@@ -66,22 +66,22 @@ pub fn hear(line: &str, stamp: Option<Stamp>, sink: &mut Sink<'_>) -> io::Result
     }
     match &*event {
         "imap_command_finished" | "mail_user_session_finished" if session.is_empty() => {
-            Ok(Heard::Not("the event names no session"))
+            Ok(LineResult::Not("the event names no session"))
         }
-        "imap_command_finished" if fields.cmd_name.is_empty() => Ok(Heard::Not("the event names no command")),
+        "imap_command_finished" if fields.cmd_name.is_empty() => Ok(LineResult::Not("the event names no command")),
         "imap_command_finished" => {
             sink.named(session, start);
-            sink.entry(start, session, &fields.user, What::Command(command(&fields, end.abs_diff(start))))?;
-            Ok(Heard::Understood)
+            sink.entry(start, session, &fields.user, EventKind::Command(command(&fields, end.abs_diff(start))))?;
+            Ok(LineResult::Understood)
         }
         "mail_user_session_finished" => {
             sink.named(session, start);
-            sink.entry(start, session, &fields.user, What::Login { coarse: false })?;
+            sink.entry(start, session, &fields.user, EventKind::Login { coarse: false })?;
             let totals = Totals { lasted: Some(end.abs_diff(start)), ..Totals::default() };
-            sink.entry(end, session, &fields.user, What::End(totals))?;
-            Ok(Heard::Understood)
+            sink.entry(end, session, &fields.user, EventKind::End(totals))?;
+            Ok(LineResult::Understood)
         }
-        _ => Ok(Heard::Beside),
+        _ => Ok(LineResult::Beside),
     }
 }
 

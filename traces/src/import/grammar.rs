@@ -21,7 +21,7 @@
 
 use super::{
     entry::{Command, Cost, Meaning, Set},
-    page::{ActionProgress, Glimpse, OpenPage},
+    page::{ActionProgress, HeaderRequest, OpenPage},
 };
 
 /// The effect of a command.
@@ -119,7 +119,7 @@ impl Grammar {
         }
         let page = self.page.as_mut()?;
         let ActionProgress::Searched { listed, one } = &mut page.stage else { return None };
-        let Glimpse { at, set, cost } = one.take()?;
+        let HeaderRequest { at, set, cost } = one.take()?;
         let searched = page.done.unwrap_or(page.at);
         let seen = at.saturating_add_unsigned(cost.lasted.unwrap_or(0));
         let shown = next.is_some_and(|(next, meaning)| {

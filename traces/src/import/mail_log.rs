@@ -11,16 +11,16 @@
 use std::io::{self, Read};
 
 use super::{
-    entry::What,
+    entry::EventKind,
     events,
-    sink::{Heard, Sink, Stop},
+    sink::{LineResult, Sink, Stop},
     timestamps::{Stamp, Stamps},
 };
 use crate::trace::Totals;
 
-const NO_TIME: Heard = Heard::Not("it begins with no time that we know");
-const NO_SESSION: Heard =
-    Heard::Not("it names no session; Dovecot writes it if login_log_format_elements has session=<%{session}>");
+const NO_TIME: LineResult = LineResult::Not("it begins with no time that we know");
+const NO_SESSION: LineResult =
+    LineResult::Not("it names no session; Dovecot writes it if login_log_format_elements has session=<%{session}>");
 
 /// Reads to the end.
 pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
@@ -34,7 +34,7 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
             return events::hear(event, stamp, sink);
         }
         let rest = stamp.map_or(line, |stamp| &line[stamp.length..]);
-        let Some(says) = LogLine::parse(rest) else { return Ok(Heard::Beside) };
+        let Some(says) = LogLine::parse(rest) else { return Ok(LineResult::Beside) };
         let Some(stamp) = stamp else { return Ok(NO_TIME) };
         sink.stamped(&stamp);
         says.told(&stamp, sink)
@@ -116,20 +116,20 @@ impl<'a> LogLine<'a> {
         }
     }
 
-    fn told(self, stamp: &Stamp, sink: &mut Sink<'_>) -> io::Result<Heard> {
+    fn told(self, stamp: &Stamp, sink: &mut Sink<'_>) -> io::Result<LineResult> {
         match self {
             Self::Login { user, session } => {
-                let login = What::Login { coarse: stamp.whole_second };
+                let login = EventKind::Login { coarse: stamp.whole_second };
                 sink.by_stamp(stamp, stamp.at, &session, user, login)?;
             }
             // Events of that second happened before its end.
             Self::Logout { user, session, totals } => {
-                sink.by_stamp(stamp, stamp.latest(), &session, user, What::End(totals))?;
+                sink.by_stamp(stamp, stamp.latest(), &session, user, EventKind::End(totals))?;
             }
             Self::Nobody => sink.nobody(),
             Self::NoSession => return Ok(NO_SESSION),
         }
-        Ok(Heard::Understood)
+        Ok(LineResult::Understood)
     }
 }
 

@@ -24,7 +24,7 @@ pub struct OpenPage {
 
 /// A command for the headers of one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glimpse {
+pub struct HeaderRequest {
     /// The time of the command.
     pub at: i64,
     /// The message.
@@ -54,7 +54,7 @@ pub enum ActionProgress {
         /// True if the results were listed.
         listed: bool,
         /// Headers of one message, which may belong to the search or to the next action.
-        one: Option<Glimpse>,
+        one: Option<HeaderRequest>,
     },
     /// A message is shown, with the questions asked so far.
     Shown {
@@ -98,7 +98,7 @@ impl OpenPage {
         let ActionProgress::Searched { listed: false, one } = &mut self.stage else { return false };
         let Meaning::Headers { set, only_flags: false } = meaning else { return false };
         if set.one() {
-            *one = Some(Glimpse { at, set: set.clone(), cost: *cost });
+            *one = Some(HeaderRequest { at, set: set.clone(), cost: *cost });
         }
         set.one()
     }

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     conversation::Conversation,
-    sink::{Heard, LONGEST_LINE, Sink, Stop},
+    sink::{LONGEST_LINE, LineResult, Sink, Stop},
     timestamps::unix,
 };
 use crate::lines::{Line, Lines};
@@ -108,7 +108,7 @@ impl<R: Read> Half<R> {
             let place = lines.place();
             let heard = match lines.next().map_err(|error| Stop::Source(place.to_string(), error))? {
                 None => return Ok(()),
-                Some(Line::TooLong) => Heard::Not("the line is over 1 MiB"),
+                Some(Line::TooLong) => LineResult::Not("the line is over 1 MiB"),
                 Some(Line::Whole(line)) => {
                     let mut parts = line.splitn(2, |&c| c == b' ');
                     let stamp = parts.next().and_then(|stamp| std::str::from_utf8(stamp).ok());
@@ -116,7 +116,7 @@ impl<R: Read> Half<R> {
                     self.text.clear();
                     self.text.extend_from_slice(parts.next().unwrap_or_default());
                     self.text.extend_from_slice(b"\r\n");
-                    if self.at.is_some() { Heard::Understood } else { Heard::Not("it begins with no time") }
+                    if self.at.is_some() { LineResult::Understood } else { LineResult::Not("it begins with no time") }
                 }
             };
             sink.heard(heard, place);

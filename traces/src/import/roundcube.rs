@@ -15,7 +15,7 @@ use std::{
 
 use super::{
     conversation::{Conversation, Logins},
-    sink::{Heard, Sink, Stop},
+    sink::{LineResult, Sink, Stop},
     timestamps::with_month_name,
 };
 
@@ -32,17 +32,17 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let read = sink.lines(from, |line, sink| {
         let Some(rest) = stamped(line) else {
             let Some((key, client)) = &speaker else {
-                return Ok(Heard::Not("this is no line of Roundcube's imap log"));
+                return Ok(LineResult::Not("this is no line of Roundcube's imap log"));
             };
             if let Some((_, conversation)) = open.get_mut(key) {
                 conversation.more(*client, bytes(line));
             }
-            return Ok(Heard::Understood);
+            return Ok(LineResult::Understood);
         };
         // A line of Roundcube about itself: that it connects, that a connection was closed.
         let Some(said) = Said::of(rest) else {
             speaker = None;
-            return Ok(Heard::Beside);
+            return Ok(LineResult::Beside);
         };
         let key = (said.session.to_owned(), said.connection.to_owned());
         speaker = Some((key.clone(), said.client));
@@ -70,7 +70,7 @@ pub fn read(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
         } else {
             conversation.server_line(said.at, said.text, bytes(said.text), sink)?;
         }
-        Ok(Heard::Understood)
+        Ok(LineResult::Understood)
     });
     // Where the log is cut, the earlier commands are kept.
     for (last, conversation) in open.into_values() {

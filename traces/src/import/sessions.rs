@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, io};
 
 use super::{
     emit::Emit,
-    entry::{Command, LogEntry, Page, What},
+    entry::{Command, EventKind, LogEntry, Page},
     grammar::Did,
     open_session::{OpenSession, open},
     tally::count,
@@ -52,10 +52,10 @@ impl<'a> SessionAssembler<'a> {
             self.sweep()?;
         }
         match what {
-            What::Login { coarse } => self.login(at, session, user, coarse),
-            What::Command(command) => self.command(at, session, user, command),
-            What::Page(page) => self.page(at, session, user, &page),
-            What::End(totals) => {
+            EventKind::Login { coarse } => self.login(at, session, user, coarse),
+            EventKind::Command(command) => self.command(at, session, user, command),
+            EventKind::Page(page) => self.page(at, session, user, &page),
+            EventKind::End(totals) => {
                 self.end(at, &session, &totals);
                 Ok(())
             }

@@ -10,7 +10,7 @@ use super::{
     Options,
     clocks::StampZone,
     entries::Entries,
-    entry::{LogEntry, What},
+    entry::{EventKind, LogEntry},
     tally::{FileTally, Tally, count},
     timestamps::{Stamp, TIMES},
 };
@@ -57,7 +57,7 @@ impl From<io::Error> for Stop {
 
 /// The result of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum LineResult {
     /// It was understood.
     Understood,
     /// It is of a kind that carries nothing about users' actions.
@@ -77,7 +77,7 @@ impl<'a> Sink<'a> {
     ///
     /// # Errors
     /// If a temporary file cannot be written.
-    pub fn entry(&mut self, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
+    pub fn entry(&mut self, at: i64, session: &str, user: &str, what: EventKind) -> io::Result<()> {
         if self.dated {
             self.entries.clocks.file(StampZone::Zoned, &self.file.name);
         }
@@ -89,9 +89,9 @@ impl<'a> Sink<'a> {
     ///
     /// # Errors
     /// If a temporary file cannot be written.
-    pub fn by_stamp(&mut self, stamp: &Stamp, at: i64, session: &str, user: &str, what: What) -> io::Result<()> {
+    pub fn by_stamp(&mut self, stamp: &Stamp, at: i64, session: &str, user: &str, what: EventKind) -> io::Result<()> {
         // Sources that invent their session names share them with no other.
-        let shared = matches!(what, What::Login { .. }) && !session.contains('|');
+        let shared = matches!(what, EventKind::Login { .. }) && !session.contains('|');
         if !stamp.local {
             if shared {
                 self.named(session, at);
@@ -148,12 +148,12 @@ impl<'a> Sink<'a> {
     }
 
     /// Counts a unit of the file: a line, a packet, an entry.
-    pub fn heard(&mut self, heard: Heard, place: impl Display) {
+    pub fn heard(&mut self, heard: LineResult, place: impl Display) {
         self.file.units += 1;
         match heard {
-            Heard::Understood => self.file.understood += 1,
-            Heard::Beside => self.file.beside += 1,
-            Heard::Not(problem) => self.file.complain(&place, problem),
+            LineResult::Understood => self.file.understood += 1,
+            LineResult::Beside => self.file.beside += 1,
+            LineResult::Not(problem) => self.file.complain(&place, problem),
         }
     }
 
@@ -164,14 +164,14 @@ impl<'a> Sink<'a> {
     pub fn lines<R: Read>(
         &mut self,
         from: R,
-        mut hear: impl FnMut(&str, &mut Self) -> io::Result<Heard>,
+        mut hear: impl FnMut(&str, &mut Self) -> io::Result<LineResult>,
     ) -> Result<(), Stop> {
         let mut lines = Lines::new(from, LONGEST_LINE);
         loop {
             let place = lines.place();
             let heard = match lines.next().map_err(|error| Stop::Source(place.to_string(), error))? {
                 None => return Ok(()),
-                Some(Line::TooLong) => Heard::Not("the line is over 1 MiB"),
+                Some(Line::TooLong) => LineResult::Not("the line is over 1 MiB"),
                 Some(Line::Whole(line)) => match String::from_utf8_lossy(line).trim_end() {
                     "" => continue,
                     text => hear(text, self)?,
@@ -182,7 +182,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-fn entry(at: i64, session: &str, user: &str, what: What) -> LogEntry {
+fn entry(at: i64, session: &str, user: &str, what: EventKind) -> LogEntry {
     LogEntry { at: at.clamp(*TIMES.start(), *TIMES.end()), session: cut(session), user: cut(user), what }
 }
 

@@ -8,7 +8,7 @@ use std::{io::Read, path::Path};
 
 use super::{
     conversation::Conversation,
-    sink::{Heard, LONGEST_LINE, Sink, Stop},
+    sink::{LONGEST_LINE, LineResult, Sink, Stop},
     timestamps::unix,
 };
 use crate::lines::{Line, Lines};
@@ -33,7 +33,7 @@ pub fn read(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop
         let line = match lines.next() {
             Ok(None) => break,
             Ok(Some(Line::TooLong)) => {
-                sink.heard(Heard::Not("the line is over 1 MiB"), place);
+                sink.heard(LineResult::Not("the line is over 1 MiB"), place);
                 continue;
             }
             Ok(Some(Line::Whole(line))) => line,
@@ -50,7 +50,7 @@ pub fn read(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop
             None => (line, false),
         };
         let Some((at, speaker)) = now else {
-            sink.heard(Heard::Beside, place);
+            sink.heard(LineResult::Beside, place);
             continue;
         };
         let ended = [text, b"\r\n"].concat();
@@ -60,7 +60,7 @@ pub fn read(name: &str, from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop
             Speaker::Client => session.client(at, &ended, sink)?,
             Speaker::Server => session.server(at, &ended, sink)?,
         }
-        sink.heard(Heard::Understood, place);
+        sink.heard(LineResult::Understood, place);
     }
     let last = now.map_or(0, |(at, _)| at);
     session.finish(last, now.is_some() && broken.is_none(), sink)?;

@@ -19,10 +19,10 @@ use serde::{
 };
 
 use super::{
-    entry::{Cost, LogLine, Page, What},
+    entry::{Cost, EventKind, LogLine, Page},
     log_client::{LogClient, address},
     rules::Found,
-    sink::{Heard, Sink, Stop},
+    sink::{LineResult, Sink, Stop},
     timestamps::{rfc3339, with_month_name, within_second},
 };
 use crate::trace::RecordOutcome;
@@ -35,9 +35,9 @@ const LONGEST: i64 = 60_000_000;
 pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     sink.lines(from, |line, sink| {
         let Some(request) = Request::of(line) else {
-            return Ok(Heard::Not("this is no line of the Common or Combined log format"));
+            return Ok(LineResult::Not("this is no line of the Common or Combined log format"));
         };
-        let Some(at) = with_month_name(request.stamp) else { return Ok(Heard::Not("its time cannot be read")) };
+        let Some(at) = with_month_name(request.stamp) else { return Ok(LineResult::Not("its time cannot be read")) };
         // Some servers stamp a line with the time of writing, which is that of the answer, others with the time of the
         // request.
         let longest = request.cost.lasted.map_or(LONGEST, |lasted| i64::try_from(lasted).unwrap_or(LONGEST));
@@ -52,7 +52,7 @@ pub fn access_log(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
 pub fn script(from: impl Read, sink: &mut Sink<'_>) -> Result<(), Stop> {
     sink.dated = false;
     sink.lines(from, |line, sink| {
-        let wrong = Heard::Not("this is no offset in milliseconds, a tab, and a URI");
+        let wrong = LineResult::Not("this is no offset in milliseconds, a tab, and a URI");
         let Some((offset, uri)) = line.split_once('\t') else { return Ok(wrong) };
         match offset.trim().parse::<f64>() {
             Ok(offset) if (0.0..=1e12).contains(&offset) => {
@@ -93,7 +93,7 @@ struct Asked<'a> {
 }
 
 /// Converts a request to an action, if a rule matches.
-fn page(at: i64, session: &str, asked: &Asked<'_>, sink: &mut Sink<'_>) -> io::Result<Heard> {
+fn page(at: i64, session: &str, asked: &Asked<'_>, sink: &mut Sink<'_>) -> io::Result<LineResult> {
     let &Asked { user, method, url, cost, line } = asked;
     let options = sink.options;
     // The first part of the path, without parts that may contain names or secrets.
@@ -103,12 +103,12 @@ fn page(at: i64, session: &str, asked: &Asked<'_>, sink: &mut Sink<'_>) -> io::R
     };
     match options.rules.find(method, url) {
         Found::Action(action, object) => {
-            sink.entry(at, session, user, What::Page(Page { action: action.to_owned(), object, line, cost }))?;
+            sink.entry(at, session, user, EventKind::Page(Page { action: action.to_owned(), object, line, cost }))?;
         }
         Found::Drop => sink.dropped(&named()),
         Found::Unknown => sink.unknown(&named()),
     }
-    Ok(Heard::Understood)
+    Ok(LineResult::Understood)
 }
 
 /// A line of an access log.
@@ -280,8 +280,8 @@ impl<'de> de::Visitor<'de> for HarPart<'_, '_> {
     }
 }
 
-fn heard(name: &str, entry: &HarEntry, sink: &mut Sink<'_>) -> io::Result<Heard> {
-    let Some(at) = rfc3339(&entry.started) else { return Ok(Heard::Not("its startedDateTime cannot be read")) };
+fn heard(name: &str, entry: &HarEntry, sink: &mut Sink<'_>) -> io::Result<LineResult> {
+    let Some(at) = rfc3339(&entry.started) else { return Ok(LineResult::Not("its startedDateTime cannot be read")) };
     sink.written(at..=at);
     let size = |size: i64| u64::try_from(size).ok();
     let cost = Cost {

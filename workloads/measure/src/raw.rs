@@ -5,7 +5,7 @@ use std::{ops::Range, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use super::{
-    BackgroundLedger, Distribution, Ledger, RecorderPlan, Replies, TimeFamily, cell::Cell, shares::Shares,
+    BackgroundLedger, Distribution, LastSecond, Ledger, RecorderPlan, Replies, TimeFamily, cell::Cell, shares::Shares,
     spread::Spread, user_set::UserSet,
 };
 
@@ -27,6 +27,10 @@ pub(super) struct Raw {
     pub(super) replays: bool,
     /// The sum of the times from the write of requests to their end.
     pub(super) sojourn: Duration,
+    /// Requests in flight at the end of the run, by count.
+    pub(super) in_flight: u64,
+    /// Requests that no window has.
+    pub(super) last_second: Option<LastSecond>,
 }
 
 #[derive(Debug, Clone)]
@@ -81,6 +85,8 @@ impl Raw {
             objective: plan.objective,
             replays: plan.replays,
             sojourn: Duration::ZERO,
+            in_flight: 0,
+            last_second: None,
         }
     }
 

@@ -171,12 +171,12 @@ impl Report {
             sojourn_ns: nanos(raw.sojourn),
             seconds: self.seconds,
             mean_in_flight: self.little.mean_in_flight,
-            in_flight: self.counted_in_flight,
+            in_flight: raw.in_flight,
             health: self.generator.health.clone(),
             transitions: self.transitions.clone(),
             offered: self.offered.clone(),
             replayed: self.replayed,
-            last_second: self.last_second,
+            last_second: raw.last_second,
             faults: self.faults.clone(),
             cells,
         }
@@ -217,14 +217,15 @@ impl ReportRecord {
             most: Duration::from_micros(self.most_us),
             objective: Duration::from_micros(self.objective_us),
             sojourn: Duration::from_nanos(self.sojourn_ns),
+            in_flight: self.in_flight,
+            last_second: self.last_second,
             // Nothing more is recorded into it.
             replays: false,
         };
-        let mut report = Report::of(raw, self.seconds, self.health.clone(), self.in_flight, self.mean_in_flight);
+        let mut report = Report::of(raw, self.seconds, self.health.clone(), self.mean_in_flight);
         report.transitions.clone_from(&self.transitions);
         report.offered.clone_from(&self.offered);
         report.replayed = self.replayed;
-        report.last_second = self.last_second;
         report.faults.clone_from(&self.faults);
         Ok(report)
     }

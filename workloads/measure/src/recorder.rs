@@ -382,6 +382,7 @@ impl Recorder {
             last.planned += window.offered + window.retries;
             last.sent += window.sent;
         }
-        Report { last_second: Some(last), ..Report::new(self.raw, now, health, self.in_flight, self.area) }
+        self.raw.last_second = Some(last);
+        Report::new(self.raw, now, health, self.in_flight, self.area)
     }
 }

@@ -40,10 +40,6 @@ pub struct Report {
     pub numbers: Option<Numbers>,
     /// The reasons why the figures do not add up; a run with any is invalid.
     pub faults: Vec<String>,
-    /// Requests that no window has. `None`: an older record does not say.
-    pub last_second: Option<LastSecond>,
-    /// Requests in flight at the end, by count.
-    pub(super) counted_in_flight: u64,
     pub(super) raw: Raw,
 }
 
@@ -155,11 +151,12 @@ impl Report {
         }
         let seconds = now.as_secs_f64();
         let mean_in_flight = if seconds > 0.0 { area as f64 / 1e9 / seconds } else { 0.0 };
-        Self::of(raw, seconds, health, in_flight, mean_in_flight)
+        raw.in_flight = in_flight;
+        Self::of(raw, seconds, health, mean_in_flight)
     }
 
     /// The report of closed ledgers.
-    pub(super) fn of(raw: Raw, seconds: f64, health: Health, in_flight: u64, mean_in_flight: f64) -> Self {
+    pub(super) fn of(raw: Raw, seconds: f64, health: Health, mean_in_flight: f64) -> Self {
         let whole = raw.gather(0..raw.phases.len(), 0.0..1.0, |_, _| true);
         let lag = whole.of(TimeFamily::SendLag);
         let generator = GeneratorReport {
@@ -173,9 +170,9 @@ impl Report {
         };
         let mut faults = Vec::new();
         faults.extend(whole.ledger.imbalance());
-        if whole.ledger.in_flight != in_flight {
-            faults
-                .push(format!("{} requests are in flight by the ledger, {in_flight} by count", whole.ledger.in_flight));
+        let (by_ledger, by_count) = (whole.ledger.in_flight, raw.in_flight);
+        if by_ledger != by_count {
+            faults.push(format!("{by_ledger} requests are in flight by the ledger, {by_count} by count"));
         }
         let phases = (0..raw.phases.len()).map(|phase| raw.phase_report(phase, 0.0..1.0)).collect();
         let mut total = raw.report("total", 0..raw.phases.len(), 0.0..1.0);
@@ -202,10 +199,14 @@ impl Report {
             turned_back: BTreeMap::new(),
             numbers: None,
             faults,
-            last_second: None,
-            counted_in_flight: in_flight,
             raw,
         }
+    }
+
+    /// Requests that no window has. `None`: an older record does not say.
+    #[must_use]
+    pub fn last_second(&self) -> Option<LastSecond> {
+        self.raw.last_second
     }
 
     /// A part of a phase, from and to as shares of its length (0.5..1.0: the last half), in steps of a twentieth.

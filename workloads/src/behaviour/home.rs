@@ -17,7 +17,7 @@ pub struct Home {
 
 /// The place of a location that an answer names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Lies {
+pub(super) enum LinkPlace {
     /// On the users' service, at this path.
     Here(Arc<str>),
     /// On another host, port or scheme.
@@ -38,39 +38,39 @@ impl Home {
     }
 
     /// The place of a location, as written on the page at `base` (RFC 3986, section 5; the service resolves `..`).
-    pub(super) fn find(&self, place: &str, base: &str) -> Lies {
+    pub(super) fn find(&self, place: &str, base: &str) -> LinkPlace {
         let place = place.split('#').next().unwrap_or_default();
         if place.bytes().any(|b| b <= b' ' || b == 0x7F) {
-            return Lies::Nowhere;
+            return LinkPlace::Nowhere;
         }
         if place.starts_with("//") {
             return self.find_absolute(&format!("{}:{place}", self.scheme));
         }
         if place.starts_with('/') {
-            return Lies::Here(place.into());
+            return LinkPlace::Here(place.into());
         }
         if has_scheme(place) {
             return self.find_absolute(place);
         }
         let base = base.split('?').next().unwrap_or_default();
         if place.is_empty() || place.starts_with('?') {
-            return Lies::Here(format!("{base}{place}").into());
+            return LinkPlace::Here(format!("{base}{place}").into());
         }
         let folder = base.rfind('/').map_or("/", |at| &base[..=at]);
-        Lies::Here(format!("{folder}{place}").into())
+        LinkPlace::Here(format!("{folder}{place}").into())
     }
 
-    fn find_absolute(&self, place: &str) -> Lies {
+    fn find_absolute(&self, place: &str) -> LinkPlace {
         // `mailto:` and the like have no authority: they lie elsewhere, too.
-        let Ok(place) = place.parse::<Uri>() else { return Lies::Elsewhere };
+        let Ok(place) = place.parse::<Uri>() else { return LinkPlace::Elsewhere };
         let scheme = place.scheme_str().map(str::to_ascii_lowercase);
         let there = place.authority().and_then(|authority| name(&self.scheme, authority));
         if scheme.as_deref() != Some(&self.scheme) || !there.is_some_and(|there| self.names.contains(&there)) {
-            return Lies::Elsewhere;
+            return LinkPlace::Elsewhere;
         }
         match place.path_and_query().map_or("/", http::uri::PathAndQuery::as_str) {
-            path if path.starts_with('/') => Lies::Here(path.into()),
-            query => Lies::Here(format!("/{query}").into()),
+            path if path.starts_with('/') => LinkPlace::Here(path.into()),
+            query => LinkPlace::Here(format!("/{query}").into()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use memchr::memmem;
 
-use super::home::{Home, Lies};
+use super::home::{Home, LinkPlace};
 use crate::{
     persona::{Answer, Call, Connection, Method},
     plan::{Behaviour, Users},
@@ -57,9 +57,9 @@ pub fn onward(answer: &Answer<'_>, call: &Call, home: &Home, behaviour: &Behavio
         _ => return Onward::Here,
     };
     let path = match place.map(|place| home.find(place, &call.path)) {
-        Some(Lies::Here(path)) => path,
-        Some(Lies::Elsewhere) => return Onward::Elsewhere,
-        Some(Lies::Nowhere) | None => return Onward::Astray,
+        Some(LinkPlace::Here(path)) => path,
+        Some(LinkPlace::Elsewhere) => return Onward::Elsewhere,
+        Some(LinkPlace::Nowhere) | None => return Onward::Astray,
     };
     if u32::from(call.hop) >= behaviour.redirects || call.hop == u8::MAX {
         return Onward::Astray;

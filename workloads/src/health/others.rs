@@ -9,12 +9,12 @@ use std::{collections::BTreeMap, fs, time::Duration};
 pub struct OthersMeter {
     /// The processors; empty: all.
     cpus: Vec<usize>,
-    before: BTreeMap<Who, Process>,
+    before: BTreeMap<ProcessIdentity, Process>,
 }
 
 /// The identity of a process: a process id may be used again, but not with the same start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Who {
+struct ProcessIdentity {
     pid: i32,
     started: u64,
 }
@@ -50,7 +50,7 @@ impl OthersMeter {
         self.between(&processes(), ours)
     }
 
-    fn between(&self, now: &BTreeMap<Who, Process>, ours: &[i32]) -> Others {
+    fn between(&self, now: &BTreeMap<ProcessIdentity, Process>, ours: &[i32]) -> Others {
         let theirs = now.iter().filter(|(who, _)| !ours.contains(&who.pid));
         let here = theirs.filter(|(_, process)| self.cpus.is_empty() || self.cpus.contains(&process.cpu));
         let mut others = Others::default();
@@ -63,7 +63,7 @@ impl OthersMeter {
     }
 }
 
-fn processes() -> BTreeMap<Who, Process> {
+fn processes() -> BTreeMap<ProcessIdentity, Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
     let numbered = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     // A process that ends meanwhile has no file any more.
@@ -72,14 +72,14 @@ fn processes() -> BTreeMap<Who, Process> {
 
 /// Parses a line of /proc/[pid]/stat (proc(5)). Fields are counted from the state, after the name in parentheses, which
 /// may hold any character: flags are the 7th, times the 12th to 15th, the start is the 20th, the processor the 37th.
-fn parse(pid: i32, line: &str) -> Option<(Who, Process)> {
+fn parse(pid: i32, line: &str) -> Option<(ProcessIdentity, Process)> {
     let (_, rest) = line.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
     let ticks = number(11)? + number(12)? + number(13)? + number(14)?;
     let cpu = usize::try_from(number(36)?).ok()?;
     let kernel = number(6)? & PF_KTHREAD != 0;
-    Some((Who { pid, started: number(19)? }, Process { ticks, cpu, kernel }))
+    Some((ProcessIdentity { pid, started: number(19)? }, Process { ticks, cpu, kernel }))
 }
 
 /// The flag of a kernel thread, from Linux' `include/linux/sched.h`.
@@ -101,7 +101,7 @@ mod tests {
         )
     }
 
-    fn seen(lines: &[(i32, String)]) -> BTreeMap<Who, Process> {
+    fn seen(lines: &[(i32, String)]) -> BTreeMap<ProcessIdentity, Process> {
         lines.iter().filter_map(|(pid, line)| parse(*pid, line)).collect()
     }
 

@@ -13,7 +13,7 @@ const MINUTES: usize = 240;
 /// Counts of drawn transitions.
 #[derive(Debug)]
 pub(super) struct Counts {
-    /// In the order of [`Met`]. By the state before where it matters; the last entry is for all others.
+    /// In the order of [`PageMatch`]. By the state before where it matters; the last entry is for all others.
     ways: [[[[AtomicU64; 4]; State::COUNT]; State::COUNT]; State::COUNT + 1],
     /// By minute: all drawn states, and those that no page offered.
     minutes: [[AtomicU64; 2]; MINUTES],
@@ -27,7 +27,7 @@ impl Default for Counts {
 
 /// The relation of a drawn state to its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Met {
+pub(super) enum PageMatch {
     /// On a page that offers every state of the row.
     OnWholePage,
     /// On another page, which offers this state.
@@ -40,12 +40,12 @@ pub(super) enum Met {
 
 impl Counts {
     /// Counts a transition. `after`: the state before, where a row of second order was drawn from.
-    pub(super) fn count(&self, now: Timestamp, after: Option<State>, from: State, to: State, met: Met) {
+    pub(super) fn count(&self, now: Timestamp, after: Option<State>, from: State, to: State, met: PageMatch) {
         let after = after.map_or(State::COUNT, |after| after as usize);
         let minute = usize::try_from(now.since(Timestamp::ZERO).as_secs() / 60).unwrap_or(MINUTES);
         let [drawn, not_offered] = &self.minutes[minute.min(MINUTES - 1)];
         drawn.fetch_add(1, Relaxed);
-        not_offered.fetch_add(u64::from(met == Met::NotOffered), Relaxed);
+        not_offered.fetch_add(u64::from(met == PageMatch::NotOffered), Relaxed);
         self.ways[after][from as usize][to as usize][met as usize].fetch_add(1, Relaxed);
     }
 

@@ -7,12 +7,12 @@ use controllers::{Class, Timestamp};
 use super::{
     MailCrowd,
     ask::{Ask, Choice, ask, offers},
-    course::{Ahead, Way},
+    course::{ScriptPosition, ScriptStep},
     judge::{Judgement, judge},
+    known_mailbox::KnownMailbox,
     model::State,
     session,
-    shelf::Shelf,
-    transitions::Met,
+    transitions::PageMatch,
 };
 use crate::{
     behaviour::{AttemptFailure, FirstLook, Reaction, RequestAttempts},
@@ -27,23 +27,36 @@ use crate::{
 pub struct MailUser {
     shared: MailCrowd,
     attempts: RequestAttempts,
-    /// The state of the request under way.
-    asked: State,
-    /// The page from which it was requested; `None`: it began the session.
-    came_from: Option<State>,
+    step: WalkStep,
     /// The move after the pause.
     next: Next,
     /// The page before a delete or refile, and whether that page shows the mail that is then gone.
     pub(super) before: Option<Before>,
     /// The path of the list last seen.
     list: Option<Arc<str>>,
-    /// The requested mail may be gone, and the user knows.
-    may_be_gone: bool,
     /// The next recorded step; `None`: the next state is drawn.
-    way: Option<Box<Way>>,
+    script: Option<Box<ScriptPosition>>,
     /// The intended start of the request to be sent, if that is not the moment it is due.
     wanted_at: Option<Timestamp>,
-    step: u32,
+    profile: Profile,
+}
+
+/// The step of its walk that the user is at, with the request under way.
+#[derive(Debug)]
+struct WalkStep {
+    /// Pages served so far: the key of the step's draws.
+    number: u32,
+    /// The state of the request under way.
+    asked: State,
+    /// The page from which it was requested; `None`: it began the session.
+    came_from: Option<State>,
+    /// The requested mail may be gone, and the user knows.
+    may_be_gone: bool,
+}
+
+/// What stays the same of a user for the whole run.
+#[derive(Debug)]
+struct Profile {
     slot: u32,
     class: Class,
     stay: Stay,
@@ -86,18 +99,13 @@ impl MailUser {
         Self {
             shared,
             attempts: RequestAttempts::new(call),
-            asked: State::Login,
-            came_from: None,
+            step: WalkStep { number: 0, asked: State::Login, came_from: None, may_be_gone: false },
             next: Next::Login,
             before: None,
             list: None,
-            may_be_gone: false,
-            way: None,
+            script: None,
             wanted_at: None,
-            step: 0,
-            slot,
-            class,
-            stay,
+            profile: Profile { slot, class, stay },
         }
     }
 
@@ -105,7 +113,7 @@ impl MailUser {
     #[must_use]
     pub fn with_script(self, script: Script) -> Self {
         let steps = self.shared.0.steps.clone();
-        Self { way: Some(Box::new(Way::new(script, steps))), ..self }
+        Self { script: Some(Box::new(ScriptPosition::new(script, steps))), ..self }
     }
 
     /// Makes the next move.
@@ -127,30 +135,30 @@ impl MailUser {
     fn login(&mut self, now: Timestamp, draws: &Draws) -> Move {
         self.before = None;
         self.list = None;
-        self.may_be_gone = false;
+        self.step.may_be_gone = false;
         let shared = self.shared.0.clone();
         let headers = match self.marks() {
             "" => shared.nothing.clone(),
             marks => session::headers(marks, "").into(),
         };
         self.attempts.set_headers(headers);
-        let account = self.slot as usize % shared.logins.len();
+        let account = self.profile.slot as usize % shared.logins.len();
         let body = Some(shared.logins[account].clone());
         self.send(Ask { state: State::Login, path: shared.login_path.clone(), body }, now, draws)
     }
 
     /// The header lines of its class.
     fn marks(&self) -> &str {
-        &self.shared.0.marks[usize::from(self.class.0)]
+        &self.shared.0.marks[usize::from(self.profile.class.0)]
     }
 
     fn send(&mut self, ask: Ask, now: Timestamp, draws: &Draws) -> Move {
         let users = &self.shared.0.users;
-        self.came_from = Some(self.asked).filter(|_| ask.state != State::Login);
-        self.asked = ask.state;
+        self.step.came_from = Some(self.step.asked).filter(|_| ask.state != State::Login);
+        self.step.asked = ask.state;
         let call = Call {
             kind: ask.state.kind(),
-            class: self.class,
+            class: self.profile.class,
             method: if ask.body.is_some() { Method::Post } else { Method::Get },
             path: ask.path,
             body: ask.body,
@@ -174,7 +182,7 @@ impl MailUser {
             FirstLook::Page => {}
         }
         let page = ScannedPage::read(answer.body);
-        match judge(self.asked, &self.attempts.call().path, self.may_be_gone, answer, &page) {
+        match judge(self.step.asked, &self.attempts.call().path, self.step.may_be_gone, answer, &page) {
             Judgement::Served => Turn { ending: Ending::Served, then: self.served(&page, now, draws) },
             Judgement::SignedOut => Turn { ending: Ending::Failed, then: self.sign_in_again(now, draws) },
             Judgement::Wrong => self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
@@ -183,21 +191,21 @@ impl MailUser {
 
     /// Chooses the next move after the requested page has arrived.
     fn served(&mut self, page: &ScannedPage<'_>, now: Timestamp, draws: &mut Draws) -> Move {
-        if self.stay == Stay::OneRequest {
+        if self.profile.stay == Stay::OneRequest {
             return Move::Leave;
         }
-        self.step += 1;
-        draws.at_step(u64::from(self.step));
-        if self.asked == State::ListMessages {
+        self.step.number += 1;
+        draws.at_step(u64::from(self.step.number));
+        if self.step.asked == State::ListMessages {
             self.list = Some(self.attempts.call().path.clone());
         }
-        if let Some(way) = &mut self.way {
-            way.see(self.asked, &self.attempts.call().path, page);
+        if let Some(script) = &mut self.script {
+            script.see(self.step.asked, &self.attempts.call().path, page);
             return self.follow(page, now, draws);
         }
         let next = self.choose(page, now, draws);
-        let think = self.shared.0.walk.think(self.asked, next.state(), draws);
-        if self.stay == Stay::OneSession && matches!(next, Next::Login) {
+        let think = self.shared.0.walk.think(self.step.asked, next.state(), draws);
+        if self.profile.stay == Stay::OneSession && matches!(next, Next::Login) {
             return Move::Leave;
         }
         self.pause(think, Pause::Thinking, next, now, draws)
@@ -205,12 +213,12 @@ impl MailUser {
 
     /// Follows the script.
     fn follow(&mut self, page: &ScannedPage<'_>, now: Timestamp, draws: &Draws) -> Move {
-        let Some(mut way) = self.way.take() else { return Move::Leave };
-        let ahead = self.ahead(&mut way, page, now);
-        self.way = Some(way);
+        let Some(mut script) = self.script.take() else { return Move::Leave };
+        let ahead = self.ahead(&mut script, page, now);
+        self.script = Some(script);
         match ahead {
             Some((next, due)) => {
-                self.may_be_gone = self.has_changed() && next.state() == Some(State::ShowMessage);
+                self.step.may_be_gone = self.has_changed() && next.state() == Some(State::ShowMessage);
                 self.at(due, next, now, draws)
             }
             None => Move::Leave,
@@ -218,42 +226,42 @@ impl MailUser {
     }
 
     /// The next step of the script that can be requested, or a page on the way to it; and when it is due.
-    fn ahead(&self, way: &mut Way, page: &ScannedPage<'_>, now: Timestamp) -> Option<(Next, Timestamp)> {
-        while let Some(ahead) = way.ahead(now) {
-            let next = self.recorded(&ahead, &way.shelf, page);
+    fn ahead(&self, script: &mut ScriptPosition, page: &ScannedPage<'_>, now: Timestamp) -> Option<(Next, Timestamp)> {
+        while let Some(ahead) = script.ahead(now) {
+            let next = self.recorded(&ahead, &script.mailbox, page);
             if next.is_none()
-                && way.may_look()
-                && let Some(detour) = self.towards(&ahead, &way.shelf, page)
+                && script.may_detour()
+                && let Some(detour) = self.towards(&ahead, &script.mailbox, page)
             {
                 return Some((detour, ahead.due));
             }
             if let Some(next) = next {
-                way.take();
+                script.take();
                 return Some((next, ahead.due));
             }
-            way.pass_over();
+            script.pass_over();
         }
         None
     }
 
     /// The request of a step of the script, if this page offers it.
-    fn recorded(&self, ahead: &Ahead, shelf: &Shelf, page: &ScannedPage<'_>) -> Option<Next> {
+    fn recorded(&self, ahead: &ScriptStep, mailbox: &KnownMailbox, page: &ScannedPage<'_>) -> Option<Next> {
         let choice = Choice::Given(ahead.object.message);
         match (ahead.state, ahead.object.folder) {
             (State::Login, _) => Some(Next::Login),
-            (State::ListMessages, Some(folder)) => shelf.list(folder).cloned().map(Next::list),
+            (State::ListMessages, Some(folder)) => mailbox.list(folder).cloned().map(Next::list),
             (State::ListMessages, None) => {
                 let here = ask(page, ahead.state, choice).map(Next::Send);
                 here.or_else(|| self.list.clone().map(Next::list))
             }
             // Back to the page before, as web-mail users do, even if its message may be gone: see `choose`.
-            (State::ShowMessage, _) if self.has_changed() && shelf.shown(ahead.object).is_some() => {
-                let path = shelf.shown(ahead.object)?.clone();
+            (State::ShowMessage, _) if self.has_changed() && mailbox.shown(ahead.object).is_some() => {
+                let path = mailbox.shown(ahead.object)?.clone();
                 Some(Next::Send(Ask { state: State::ShowMessage, path, body: None }))
             }
             // Rows of another folder are other messages.
             (State::ShowMessage | State::Delete | State::Refile | State::Search, Some(folder))
-                if !shelf.is_in(folder) =>
+                if !mailbox.is_in(folder) =>
             {
                 None
             }
@@ -263,18 +271,18 @@ impl MailUser {
 
     /// True if the current page says that mail was deleted or refiled.
     fn has_changed(&self) -> bool {
-        matches!(self.asked, State::Delete | State::Refile)
+        matches!(self.step.asked, State::Delete | State::Refile)
     }
 
     /// A page where the step may be found: the list of its folder, or the folders as long as they are not known.
-    fn towards(&self, ahead: &Ahead, shelf: &Shelf, page: &ScannedPage<'_>) -> Option<Next> {
+    fn towards(&self, ahead: &ScriptStep, mailbox: &KnownMailbox, page: &ScannedPage<'_>) -> Option<Next> {
         let folders =
             || page.folders().map(|path| Next::Send(Ask { state: State::ListFolders, path: path.into(), body: None }));
-        let is_there = self.asked == State::ListMessages;
+        let is_there = self.step.asked == State::ListMessages;
         match ahead.object.folder {
             // The step's own list does not offer it, so no other page will.
-            Some(folder) if is_there && shelf.is_in(folder) => None,
-            Some(folder) => match shelf.list(folder) {
+            Some(folder) if is_there && mailbox.is_in(folder) => None,
+            Some(folder) => match mailbox.list(folder) {
                 Some(list) => Some(Next::list(list.clone())),
                 None => Some(folders().unwrap_or_else(|| self.list_instead(page))),
             },
@@ -294,15 +302,15 @@ impl MailUser {
     }
 
     fn choose(&mut self, page: &ScannedPage<'_>, now: Timestamp, draws: &Draws) -> Next {
-        let is_gone = std::mem::take(&mut self.may_be_gone) && page.kind() == PageKind::Error;
-        let from = self.asked;
-        let Some(to) = self.shared.0.walk.draw(self.came_from, from, draws) else {
+        let is_gone = std::mem::take(&mut self.step.may_be_gone) && page.kind() == PageKind::Error;
+        let from = self.step.asked;
+        let Some(to) = self.shared.0.walk.draw(self.step.came_from, from, draws) else {
             return self.back();
         };
         let shared = &self.shared.0;
-        let after = shared.walk.matters(self.came_from, from);
+        let after = shared.walk.matters(self.step.came_from, from);
         let whole = shared.walk.row(after, from).all(|state| offers(page, state));
-        let met = if whole { Met::OnWholePage } else { Met::Elsewhere };
+        let met = if whole { PageMatch::OnWholePage } else { PageMatch::Elsewhere };
         if to == State::Login {
             shared.counts.count(now, after, from, to, met);
             return Next::Login;
@@ -314,7 +322,7 @@ impl MailUser {
             }
             return Next::Send(ask);
         }
-        shared.counts.count(now, after, from, to, if is_gone { Met::Gone } else { Met::NotOffered });
+        shared.counts.count(now, after, from, to, if is_gone { PageMatch::Gone } else { PageMatch::NotOffered });
         self.list_instead(page)
     }
 
@@ -329,7 +337,7 @@ impl MailUser {
             }
             _ => before,
         };
-        self.may_be_gone = state == State::ShowMessage;
+        self.step.may_be_gone = state == State::ShowMessage;
         Next::Send(Ask { state, path, body: None })
     }
 
@@ -341,21 +349,22 @@ impl MailUser {
     }
 
     fn sign_in_again(&mut self, now: Timestamp, draws: &Draws) -> Move {
-        if self.stay == Stay::OneRequest {
+        if self.profile.stay == Stay::OneRequest {
             return Move::Leave;
         }
-        let think = match self.way {
+        let think = match self.script {
             // The model has no such transition, so the page's own pause applies.
-            None => self.shared.0.walk.think(self.asked, None, draws),
+            None => self.shared.0.walk.think(self.step.asked, None, draws),
             Some(_) => Duration::ZERO,
         };
         self.pause(think, Pause::Thinking, Next::Login, now, draws)
     }
 
     fn after_failure(&mut self, ending: Ending, failure: AttemptFailure, now: Timestamp, draws: &Draws) -> Turn {
-        let then = match self.attempts.after_failure(failure, self.stay, &self.shared.0.users.behaviour, draws) {
+        let then = match self.attempts.after_failure(failure, self.profile.stay, &self.shared.0.users.behaviour, draws)
+        {
             Reaction::Again(wait) => self.pause(wait, Pause::BackingOff, Next::Resume, now, draws),
-            Reaction::NewSession(_) if self.stay == Stay::OneRequest => Move::Leave,
+            Reaction::NewSession(_) if self.profile.stay == Stay::OneRequest => Move::Leave,
             Reaction::NewSession(wait) => self.pause(wait, Pause::BackingOff, Next::Login, now, draws),
             Reaction::Leave => Move::Leave,
         };
@@ -365,12 +374,12 @@ impl MailUser {
 
 impl Persona for MailUser {
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
-        draws.at_step(u64::from(self.step));
+        draws.at_step(u64::from(self.step.number));
         let failure = match last {
             Reply::Answer(answer) => return self.answered(&answer, now, draws),
             Reply::Start | Reply::Woke => {
-                if let (Reply::Start, Some(way)) = (last, &mut self.way) {
-                    way.begin(now);
+                if let (Reply::Start, Some(script)) = (last, &mut self.script) {
+                    script.begin(now);
                 }
                 return Turn { ending: Ending::Unasked, then: self.go_on(now, draws) };
             }
@@ -382,8 +391,8 @@ impl Persona for MailUser {
     }
 
     fn begins(&mut self) {
-        if let Some(way) = &mut self.way {
-            way.asked();
+        if let Some(script) = &mut self.script {
+            script.asked();
         }
     }
 }

@@ -52,7 +52,7 @@ fn a_spike_comes_in_a_moment_and_goes_at_once() {
 }
 
 #[test]
-fn who_comes_later_takes_a_free_account() {
+fn a_later_user_takes_a_free_account() {
     let plan = plan(vec![(4, vec![users(2, 0, 0)]), (4, vec![users(0, 1, 1)])]);
     assert_eq!(
         lines(&plan),

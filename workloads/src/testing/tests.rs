@@ -106,7 +106,7 @@ fn open_users_come_whatever_the_service_does() {
 }
 
 #[test]
-fn who_is_there_without_asking_is_counted_apart_and_changes_nothing_for_users() {
+fn background_connections_are_counted_apart_and_change_nothing_for_users() {
     use crate::background::BackgroundRole;
     let class = controllers::Class(0);
     let calm = url_plan(&[("first", 10, 3), ("last", 10, 3)]);

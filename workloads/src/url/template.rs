@@ -33,7 +33,7 @@ enum Part {
 
 /// The user of a step: a number, and the recording's name.
 #[derive(Debug, Clone)]
-pub(super) struct Who {
+pub(super) struct StepUser {
     pub(super) number: u32,
     pub(super) name: Arc<str>,
 }
@@ -61,7 +61,7 @@ impl Template {
         Self(parts)
     }
 
-    pub(super) fn fill(&self, user: &Who, step: &ReplayStep) -> Arc<str> {
+    pub(super) fn fill(&self, user: &StepUser, step: &ReplayStep) -> Arc<str> {
         let mut path = String::new();
         for part in &self.0 {
             match part {
@@ -73,7 +73,7 @@ impl Template {
     }
 }
 
-fn place(path: &mut String, name: &str, user: &Who, step: &ReplayStep) {
+fn place(path: &mut String, name: &str, user: &StepUser, step: &ReplayStep) {
     let object = &*step.texts.object;
     match name {
         "action" if step.texts.action.is_empty() => {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn filled(path: &str, user: &str, step: &ReplayStep) -> String {
-        Template::of(path).fill(&Who { number: 3, name: user.into() }, step).to_string()
+        Template::of(path).fill(&StepUser { number: 3, name: user.into() }, step).to_string()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! The run is the unit: requests within one are correlated, so what decides is one number an arm and block, paired within
 //! blocks, which share their users and their mail. Exact tests, adjusted over the arms (Holm); an effect with its interval
-//! (Hodges and Lehmann); a margin that says what matters. Metrics beside the primary one are there to look at.
+//! (Hodges and Lehmann); a margin that says what matters. Metrics other than the primary one are shown only.
 
 mod across;
 mod paired;
@@ -24,7 +24,7 @@ pub use across::{Across, Contest, ContestSide, ContestTurn, across};
 pub use plan::Compare;
 pub use verdict::ComparisonVerdict;
 
-/// Blocks that could not decide anything, whatever they found.
+/// A number of blocks that cannot decide anything, whatever they find.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TooFewBlocks {
     /// The smallest p value that they can have, after Holm over all comparisons.
@@ -120,10 +120,10 @@ pub fn against_the_baseline(arms: &[Arm], family: ComparisonFamily<'_>) -> Vec<C
     for metric in Metric::ALL {
         let margin = metric.margin_in(family.primary, family.margin);
         let meet = |policy: &String| {
-            let met = Met::in_pairs(&pairs(arms, policy, baseline, &phase, metric)?, metric)?;
-            Some(Met { hindsight: family.hindsight.contains(policy), ..met })
+            let met = PairedFigures::in_pairs(&pairs(arms, policy, baseline, &phase, metric)?, metric)?;
+            Some(PairedFigures { hindsight: family.hindsight.contains(policy), ..met })
         };
-        let met: Vec<Option<Met>> = others.iter().map(|policy| meet(policy)).collect();
+        let met: Vec<Option<PairedFigures>> = others.iter().map(|policy| meet(policy)).collect();
         for (policy, numbers) in others.iter().zip(in_family(&met, metric, margin)) {
             let Some(numbers) = numbers else { continue };
             found.push(Comparison {
@@ -139,7 +139,7 @@ pub fn against_the_baseline(arms: &[Arm], family: ComparisonFamily<'_>) -> Vec<C
 }
 
 /// Figures of two arms that met.
-struct Met {
+struct PairedFigures {
     sample: Box<dyn Sample>,
     /// Some of them are bounds.
     bound: bool,
@@ -149,7 +149,7 @@ struct Met {
     hindsight: bool,
 }
 
-impl Met {
+impl PairedFigures {
     /// Ours and theirs, pair by pair. `None` without any, or if of some pair nothing can be said.
     fn in_pairs(pairs: &[(Value, Value)], metric: Metric) -> Option<Self> {
         let differences: Option<Vec<Difference>> =
@@ -168,11 +168,11 @@ impl Met {
 
 /// One metric of a family of comparisons: what can be said of each that met, with chances adjusted over all of them that
 /// somebody could choose.
-fn in_family(met: &[Option<Met>], metric: Metric, margin: f64) -> Vec<Option<Comparison>> {
+fn in_family(met: &[Option<PairedFigures>], metric: Metric, margin: f64) -> Vec<Option<Comparison>> {
     let members = met.iter().flatten().filter(|met| !met.hindsight);
     let chances: Vec<f64> = members.map(|met| met.sample.p()).collect();
     let mut adjusted = holm(&chances).into_iter();
-    let in_numbers = |met: &Option<Met>| {
+    let in_numbers = |met: &Option<PairedFigures>| {
         let met = met.as_ref()?;
         let adjusted = if met.hindsight { None } else { Some(adjusted.next()?) };
         Some(in_numbers(met, metric, margin, adjusted, chances.len()))
@@ -181,8 +181,8 @@ fn in_family(met: &[Option<Met>], metric: Metric, margin: f64) -> Vec<Option<Com
 }
 
 /// `adjusted`: `None` of one that is no member of the family, and stands for itself.
-fn in_numbers(met: &Met, metric: Metric, margin: f64, adjusted: Option<f64>, family: usize) -> Comparison {
-    let Met { sample, bound, middles, hindsight } = met;
+fn in_numbers(met: &PairedFigures, metric: Metric, margin: f64, adjusted: Option<f64>, family: usize) -> Comparison {
+    let PairedFigures { sample, bound, middles, hindsight } = met;
     let ratio = metric.is_ratio();
     // On the scale of the differences.
     let scaled = if ratio { libm::log1p(margin) } else { margin };

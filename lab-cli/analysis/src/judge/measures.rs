@@ -58,7 +58,7 @@ pub fn fill_in(arm: &mut Arm, seconds: &[TimelineSecond], plan: &MeasuresPlan) {
             load: planned.load,
             wasted: wasted(&own),
             class_fairness: class_fairness(phase),
-            // Its last seconds may be those in which nobody came any more.
+            // Its last seconds may be those without arrivals.
             steadiness: planned.load.filter(|_| !phase.cut_off).and_then(|_| super::steady::judge(&own)).map(
                 |mut found| {
                     found.declared = planned.steady;

@@ -43,7 +43,7 @@ pub enum Touch {
         /// 1: as planned.
         share: f64,
     },
-    /// Nobody begins a request.
+    /// No user begins a request.
     Pause,
     /// They do again.
     Resume,

@@ -1,6 +1,6 @@
 //! A run as a table of comma-separated values: a row a phase, request type and class of every turn.
 
-use super::Whole;
+use super::RunFiles;
 use crate::{
     summary::{Arm, Measured, PhaseSummary, Times},
     text::scrubbed,
@@ -49,7 +49,7 @@ const PERCENTILES: [Percentile; 4] = [
 ///
 /// # Errors
 /// Never while there is memory: it is written to memory.
-pub fn table(run: &Whole) -> Result<Vec<u8>, csv::Error> {
+pub fn table(run: &RunFiles) -> Result<Vec<u8>, csv::Error> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let names = PERCENTILES
         .iter()
@@ -78,7 +78,7 @@ pub fn table(run: &Whole) -> Result<Vec<u8>, csv::Error> {
 }
 
 fn row(
-    run: &Whole,
+    run: &RunFiles,
     (arm, phase): (&Arm, &PhaseSummary),
     (group, name): (&str, &str),
     measured: &Measured,
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::report::whole::sample::{hostile, run};
 
-    fn rows(run: &Whole) -> Vec<Vec<String>> {
+    fn rows(run: &RunFiles) -> Vec<Vec<String>> {
         let bytes = table(run).expect("in memory");
         let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(bytes.as_slice());
         reader.records().map(|row| row.expect("a row").iter().map(str::to_owned).collect()).collect()

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use super::{Whole, identical};
+use super::{RunFiles, identical};
 use crate::{
     summary::{GateFinding, Validity},
     text::{scrubbed, table::Table},
@@ -28,7 +28,7 @@ mod tables;
 const STYLE: &str = include_str!("html/style.css");
 
 /// The document.
-pub fn document(run: &Whole) -> String {
+pub fn document(run: &RunFiles) -> String {
     let title = shown(&format!("{}: {}", run.summary.experiment, run.summary.verdict.word()));
     let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(STYLE));
     let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
@@ -74,7 +74,7 @@ pub fn document(run: &Whole) -> String {
     page.into_string()
 }
 
-fn mode(run: &Whole) -> &'static str {
+fn mode(run: &RunFiles) -> &'static str {
     match run.summary.mode {
         crate::summary::Mode::Live => "live",
         crate::summary::Mode::Virtual => "in virtual time",
@@ -82,7 +82,7 @@ fn mode(run: &Whole) -> &'static str {
 }
 
 /// The verdict on the measurement, and why.
-fn validity(run: &Whole) -> Markup {
+fn validity(run: &RunFiles) -> Markup {
     let summary = &run.summary;
     let meaning = match summary.verdict {
         Validity::Valid => "Nothing speaks against these figures.",

@@ -6,14 +6,14 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::Whole;
+use super::RunFiles;
 use crate::{
     summary::{GateFinding, ThresholdResult, Validity},
     text::scrubbed,
 };
 
 /// The document.
-pub fn document(run: &Whole) -> String {
+pub fn document(run: &RunFiles) -> String {
     let summary = &run.summary;
     let failed = summary.thresholds.iter().filter(|threshold| threshold.judged && !threshold.held).count();
     let void = summary.reasons.iter().filter(|reason| reason.verdict == Validity::Invalid).count();

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Whole, identical, percentiles, replayed};
+use super::{RunFiles, identical, percentiles, replayed};
 use crate::{
     judge::compare::words::{chance, in_words},
     summary::Comparison,
@@ -13,7 +13,7 @@ use crate::{
 const TURNS: usize = 30;
 
 /// The document.
-pub fn document(run: &Whole) -> String {
+pub fn document(run: &RunFiles) -> String {
     let summary = &run.summary;
     let mut text = String::new();
     let codes: Vec<&str> = summary.codes().into_iter().collect();
@@ -45,7 +45,7 @@ pub fn document(run: &Whole) -> String {
     text
 }
 
-fn verdicts(run: &Whole, text: &mut String) {
+fn verdicts(run: &RunFiles, text: &mut String) {
     let verdicts = run.verdicts();
     if verdicts.is_empty() {
         if run.summary.valid && run.summary.arms.len() > 1 {
@@ -68,7 +68,7 @@ fn verdicts(run: &Whole, text: &mut String) {
     text.push('\n');
 }
 
-fn thresholds(run: &Whole, text: &mut String) {
+fn thresholds(run: &RunFiles, text: &mut String) {
     if run.summary.thresholds.is_empty() {
         return;
     }
@@ -83,7 +83,7 @@ fn thresholds(run: &Whole, text: &mut String) {
     text.push('\n');
 }
 
-fn figures(run: &Whole, text: &mut String) {
+fn figures(run: &RunFiles, text: &mut String) {
     let mut table = Table::new(&["arm", "phase", "p50", "p90", "p99", "in time/s", "rejected"], 2..);
     for arm in run.summary.arms.iter().take(TURNS) {
         for phase in &arm.phases {
@@ -100,7 +100,7 @@ fn figures(run: &Whole, text: &mut String) {
 }
 
 /// What became of recorded requests.
-fn recording(run: &Whole, text: &mut String) {
+fn recording(run: &RunFiles, text: &mut String) {
     let mut table = replayed::table(&run.summary, "arm", |arm| run.turn(arm));
     table.rows.truncate(TURNS);
     if !table.rows.is_empty() {

@@ -12,7 +12,7 @@ use crate::{
 
 /// A run's files.
 #[derive(Debug)]
-pub struct Whole {
+pub struct RunFiles {
     /// The name of its folder.
     pub name: String,
     /// What was run.
@@ -25,7 +25,7 @@ pub struct Whole {
     pub events: Vec<LiveEvent>,
 }
 
-impl Whole {
+impl RunFiles {
     /// Reads a run. `None`: it was killed before its first arm ended.
     ///
     /// # Errors

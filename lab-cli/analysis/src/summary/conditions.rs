@@ -1,4 +1,4 @@
-//! Under which conditions an arm was measured: what validity gates look at beside the requests themselves.
+//! The conditions under which an arm was measured: what validity gates read apart from the requests themselves.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,7 @@ pub struct Joined {
     pub unanswered: BTreeMap<String, u64>,
     /// Of the unanswered, those that the service never read.
     pub unread: BTreeMap<String, u64>,
-    /// Answered, though the service never read them: refused at its door.
+    /// Answered, though the service never read them: refused before it did.
     pub turned_away: u64,
     /// Read more than once: written again on a new connection, after a kept one was closed.
     pub read_again: u64,

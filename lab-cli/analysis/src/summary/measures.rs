@@ -144,7 +144,7 @@ impl Measures {
 }
 
 impl PlannedLoad {
-    /// As a number, whatever it counts.
+    /// The value as a number, in its own unit.
     pub fn amount(self) -> f64 {
         match self {
             Self::Users(users) => users.into(),

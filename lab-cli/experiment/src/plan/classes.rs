@@ -22,7 +22,7 @@ pub(super) fn caution(target: &TargetPlan, users: &UsersPlan) -> Option<String> 
     })
 }
 
-/// Classes that users say: all but 0, of which nobody speaks.
+/// Classes that requests carry: all but 0, which is the default.
 pub(crate) fn classes(users: &UsersPlan) -> BTreeSet<u8> {
     let recorded = users.trace.iter().flat_map(|trace| trace.classes.iter().copied());
     let loads = users.phases.iter().flat_map(|phase| &phase.loads);

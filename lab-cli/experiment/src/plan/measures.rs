@@ -38,7 +38,7 @@ fn load_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
             LoadStream::Sessions { from, to, .. } => PlannedLoad::SessionsPerS(rate(*from, *to)?),
             LoadStream::Requests { from, to, .. } => PlannedLoad::RequestsPerS(rate(*from, *to)?),
             LoadStream::Present { .. } | LoadStream::Churn { .. } => continue,
-            // It is whatever was recorded.
+            // The load is the recorded one.
             LoadStream::Replay => return None,
         };
         sum = Some(match (sum, one) {

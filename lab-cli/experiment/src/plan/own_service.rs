@@ -1,46 +1,46 @@
-//! A service that is not the lab's: where it is, or how it is started.
+//! A service that is not the lab's: its address, or the command that starts it.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What stands for the free port in a command.
+/// The placeholder of the free port in a command.
 pub const PORT: &str = "{port}";
 
-/// A service of somebody else's, behind the lab's proxy.
+/// A service that is not the lab's, behind the lab's proxy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnService {
-    /// Where it listens: `http://127.0.0.1:8080`; `None`: on the port that its command is given.
+    /// The URL at which it listens: `http://127.0.0.1:8080`; `None`: on the port that its command is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// How it is started for each arm; `None`: it runs already.
+    /// The command that starts it for each arm; `None`: it runs already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandWords>,
-    /// The path that answers once it takes requests.
+    /// The path that answers once the service takes requests.
     pub ready: String,
-    /// What is run before each arm.
+    /// The command that is run before each arm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reset: Option<CommandWords>,
-    /// Requests that it works on side by side, as far as policies with a queue know.
+    /// The number of requests that it works on at once, as policies with a queue are told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
-    /// Its first process, where it runs already.
+    /// The id of its first process, if it runs already.
     #[serde(default, skip)]
     pub pid: Option<u32>,
 }
 
-/// A command, split into words as a shell would; no shell runs it. The manifest has the name of its program alone: arguments
-/// and folders may say what is nobody's business.
+/// A command, split into words as by a shell, though no shell runs it. The manifest has the name of its program alone, since
+/// arguments and folders may be confidential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandWords(pub Vec<String>);
 
 impl CommandWords {
-    /// The same with the port filled in.
+    /// The command with the port filled in.
     pub fn with_port(&self, port: u16) -> Self {
         Self(self.0.iter().map(|word| word.replace(PORT, &port.to_string())).collect())
     }
 
-    /// Whether it says where the port goes.
+    /// True if the command has a placeholder for the port.
     pub fn has_port(&self) -> bool {
         self.0.iter().any(|word| word.contains(PORT))
     }
@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for CommandWords {
 }
 
 impl OwnService {
-    /// What it is called in lines and tables: its program, or its URL.
+    /// The name of the service in lines and tables: its program, or its URL.
     pub fn shown(&self) -> &str {
         match (&self.command, &self.url) {
             (Some(command), _) => command.program(),
@@ -74,7 +74,7 @@ impl OwnService {
         }
     }
 
-    /// The URL at which it is reached, if `port` was given to its command.
+    /// The URL at which it is reached, if its command was given `port`.
     pub fn url_at(&self, port: Option<u16>) -> String {
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or_default()));
         self.url.clone().unwrap_or_else(|| format!("http://{at}"))

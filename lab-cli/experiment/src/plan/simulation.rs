@@ -17,7 +17,7 @@ const ARASHI: &str = include_str!("../../../../experiments/plants/arashi.yaml");
 pub struct Simulation {
     /// What things cost.
     pub costs: PlantSpec,
-    /// What the experiment itself says of it.
+    /// The experiment's own changes of the costs.
     #[serde(skip)]
     pub(crate) said: CostChanges,
     /// The way between users and service; `None`: as in the plant file.

@@ -75,7 +75,7 @@ pub struct PhasePlan {
     /// How long.
     #[serde(with = "controllers::millis")]
     pub duration: Duration,
-    /// The arm's policy begins anew with it, as if the run did.
+    /// The phase begins with a fresh policy, as the run did.
     pub fresh_policy: bool,
     /// Its figures are to be read as those of a steady state, or not; `None`: they are if it has one load and is long.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,7 +202,7 @@ impl Rate {
 /// What stands in a manifest for a header's value or a body: whether it is the same in two runs can be seen, what it is cannot.
 const DIGEST: &str = "sha256:";
 
-/// The same requests without what may be nobody's business; those of a manifest stay as they are.
+/// The same requests without values that may be confidential; those of a manifest stay as they are.
 pub fn concealed(requests: &[UrlRequest]) -> Vec<UrlRequest> {
     let hide = |text: &String| match text.starts_with(DIGEST) {
         true => text.clone(),
@@ -225,7 +225,7 @@ fn name_only<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::
     serializer.serialize_some(&name.map(|name| name.to_string_lossy()))
 }
 
-/// When the phases begin that ask for a fresh policy; the first has one anyway.
+/// The starts of the phases that ask for a fresh policy; the first one always has one.
 pub fn policy_resets(phases: &[PhasePlan]) -> Vec<Duration> {
     let mut at = Duration::ZERO;
     let mut starts = Vec::new();

@@ -26,7 +26,7 @@ pub(super) struct Entry {
 
 /// What is not compared.
 #[derive(Debug, Serialize)]
-pub struct Left {
+pub struct NotCompared {
     /// A run, or an arm of one.
     pub what: String,
     /// Why.
@@ -36,14 +36,14 @@ pub struct Left {
 }
 
 /// Reads all runs. Those that are INVALID are left out.
-pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
+pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<NotCompared>), Failure> {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
     for name in names {
         let (folder, arm) = folder_and_arm(name)?;
         let shown = folder.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
         let manifest = Manifest::read(&folder).map_err(Failure::because)?;
         let Some(mut summary) = Recorded::read(&folder).map_err(Failure::because)?.summary else {
-            left_out.push(Left {
+            left_out.push(NotCompared {
                 what: shown,
                 why: "it was killed before its first arm ended".to_owned(),
                 invalid: false,
@@ -59,19 +59,19 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<Left>), Failure> {
         }
         if summary.verdict == Validity::Invalid {
             let codes: Vec<&str> = summary.codes().into_iter().collect();
-            left_out.push(Left { what: shown, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
+            left_out.push(NotCompared { what: shown, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
             continue;
         }
         let spoiled = analysis::judge::gates::excluded(&summary.arms);
         summary.arms.retain(|turn| !spoiled.contains(&turn.block));
         left_out.extend(spoiled.iter().map(|block| {
             let why = "the machine spoiled it (EXCLUDED)".to_owned();
-            Left { what: format!("{shown}, block {block}"), why, invalid: false }
+            NotCompared { what: format!("{shown}, block {block}"), why, invalid: false }
         }));
         for turn in summary.arms.iter().filter(|turn| !turn.touches.is_empty()) {
             let why = "a person changed it while it ran".to_owned();
             let what = format!("{shown}:{}, block {}", turn.shown_name(), turn.block);
-            left_out.push(Left { what, why, invalid: false });
+            left_out.push(NotCompared { what, why, invalid: false });
         }
         entries.push(Entry { name: shown, arm, manifest, summary });
     }
@@ -93,7 +93,7 @@ fn folder_and_arm(name: &str) -> Result<(std::path::PathBuf, Option<String>), Fa
 pub fn one_run<'a>(
     run: &'a Entry,
     baseline: Option<&str>,
-    left_out: &mut Vec<Left>,
+    left_out: &mut Vec<NotCompared>,
 ) -> Result<Vec<Contest<'a>>, Failure> {
     let order = run.manifest.arms();
     let known: Vec<&str> = order.iter().map(String::as_str).collect();
@@ -116,7 +116,7 @@ pub fn one_run<'a>(
 pub fn contests<'a>(
     first: &'a Entry,
     others: &'a [Entry],
-    left_out: &mut Vec<Left>,
+    left_out: &mut Vec<NotCompared>,
 ) -> Result<Vec<Contest<'a>>, Failure> {
     let theirs = labels(first);
     let mut found = Vec::new();
@@ -128,7 +128,7 @@ pub fn contests<'a>(
             };
             let Some(like) = like else {
                 let why = format!("{} has no arm of that name", first.name);
-                left_out.push(Left { what: format!("{}:{label}", run.name), why, invalid: false });
+                left_out.push(NotCompared { what: format!("{}:{label}", run.name), why, invalid: false });
                 continue;
             };
             let ours = side(run, &label, format!("{}:{label}", run.name));
@@ -150,13 +150,13 @@ fn side<'a>(run: &'a Entry, label: &str, name: String) -> ContestSide<'a> {
     ContestSide { name, turns: turns.map(|arm| ContestTurn { arm, plan: plan(arm.block) }).collect(), hindsight }
 }
 
-fn keep<'a>(contest: Contest<'a>, found: &mut Vec<Contest<'a>>, left_out: &mut Vec<Left>) {
+fn keep<'a>(contest: Contest<'a>, found: &mut Vec<Contest<'a>>, left_out: &mut Vec<NotCompared>) {
     let empty =
         [&contest.ours, &contest.theirs].into_iter().find(|side| side.turns.is_empty()).map(|side| side.name.clone());
     match empty {
         Some(what) => {
             let why = "none of its turns ended without a person's touch".to_owned();
-            left_out.push(Left { what, why, invalid: false });
+            left_out.push(NotCompared { what, why, invalid: false });
         }
         None => found.push(contest),
     }

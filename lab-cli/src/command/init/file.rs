@@ -6,7 +6,7 @@ use experiment::plan::OwnService;
 
 use super::probe::SeenSpeed;
 
-/// What is known of a service.
+/// What the probes found out about a service.
 #[derive(Debug)]
 pub struct FoundService {
     pub name: String,
@@ -27,19 +27,19 @@ impl FoundService {
         )
     }
 
-    /// What users should get, milliseconds: ten times what a request takes alone, and no less than people notice.
+    /// The response time to aim at, milliseconds: ten times the mean time of a request alone, but not less than people notice.
     fn objective_ms(&self) -> f64 {
         rounded((self.speed.alone.as_secs_f64() * 1e4).max(200.0))
     }
 }
 
-/// Two digits that matter.
+/// Rounds to two significant digits.
 fn rounded(value: f64) -> f64 {
     let scale = libm::pow(10.0, libm::floor(libm::log10(value.max(1.0))) - 1.0).max(1.0);
     (value / scale).round() * scale
 }
 
-/// The file.
+/// The text of the file.
 pub fn text(found: &FoundService, own: &OwnService) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut target = Vec::new();

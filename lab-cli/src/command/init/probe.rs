@@ -1,4 +1,4 @@
-//! Asks a service for pages, and how fast it is.
+//! Requests pages of a service, and measures how fast it answers.
 
 use std::{
     collections::BTreeSet,
@@ -11,14 +11,14 @@ use std::{
 
 use crate::run::{Got, get_page};
 
-/// Requests one after the other.
+/// The number of requests that are sent one after the other.
 const ALONE: u32 = 20;
-/// Most requests by several at once, and for how long.
+/// The most requests that several clients send at once, and the longest time that they may take.
 const CROWDED: u64 = 300;
 const CROWD: u64 = 16;
 const LASTS: Duration = Duration::from_secs(2);
 
-/// A service that can be asked.
+/// A service that can be probed.
 #[derive(Debug, Clone, Copy)]
 pub struct ServiceProbe<'a> {
     pub address: SocketAddr,
@@ -26,17 +26,17 @@ pub struct ServiceProbe<'a> {
     pub patience: Duration,
 }
 
-/// How fast it is.
+/// The speed of a service.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeenSpeed {
     /// Mean time of a request alone.
     pub alone: Duration,
-    /// Requests a second by one client after the other's answer, or by several at once, whichever is more.
+    /// Requests a second, by one client or by several at once, whichever is more.
     pub per_second: f64,
 }
 
 impl SeenSpeed {
-    /// Requests that it seems to work on at once.
+    /// The estimated number of requests that the service works on at once.
     pub fn at_once(&self) -> u32 {
         (self.per_second * self.alone.as_secs_f64()).round().clamp(1.0, 1024.0) as u32
     }
@@ -47,7 +47,7 @@ impl ServiceProbe<'_> {
         get_page(self.address, self.url, path, self.patience)
     }
 
-    /// Asks for these pages in turn.
+    /// Requests these pages in turn.
     pub fn speed(&self, paths: &[String]) -> io::Result<SeenSpeed> {
         let began = Instant::now();
         let mut made = 0;
@@ -78,7 +78,7 @@ impl ServiceProbe<'_> {
     }
 }
 
-/// Paths of this service that a page links to, each once, in their order.
+/// The paths of this service that a page links to, in order and without repetition.
 pub fn links(page: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
@@ -87,7 +87,7 @@ pub fn links(page: &str) -> Vec<String> {
             let Some(end) = rest.find(['"', '\'', '#', '<', '>']) else { continue };
             let path = format!("/{}", rest[..end].replace("&amp;", "&"));
             let plain = path.bytes().all(|byte| byte.is_ascii_graphic()) && !path.starts_with("//");
-            // Whoever follows links must not sign anybody out.
+            // A link may sign somebody out, and is then not followed.
             let harmless =
                 !["logout", "signout", "delete", "remove"].iter().any(|word| path.to_lowercase().contains(word));
             if plain && harmless && seen.insert(path.clone()) {

@@ -91,7 +91,7 @@ fn law(pauses: &Pauses) -> String {
     format!("{name}, mean {mean}{tested}")
 }
 
-/// What the order of the model means for whoever fits it.
+/// The consequence of the model's order for the fit, in words.
 fn of_order(text: &mut String, model: &UserModel, order: &Order) {
     let _ = writeln!(text, "order: {}", order.verdict);
     for test in &order.tests {

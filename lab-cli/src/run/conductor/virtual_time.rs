@@ -60,7 +60,7 @@ impl Run<'_> {
         let watches = self.watches.clone();
         let (computed, of_s) = (AtomicU64::new(0), self.planned_seconds() * tasks.len() as f64);
         let run = |task: Task| {
-            // Whoever stops a run does not wait for the beginnings of all that is left of it.
+            // An interrupted run does not wait for the remaining arms to begin.
             if flag.is_stopped() {
                 return Ok(Turn::Left);
             }

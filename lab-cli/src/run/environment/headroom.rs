@@ -90,7 +90,7 @@ impl Service {
         Ok(Self { null, thread: Some(thread) })
     }
 
-    /// Nothing that was measured counts if it has failed meanwhile.
+    /// Figures do not count if the host has failed while they were measured.
     fn end(mut self) -> Result<(), RunFailure> {
         self.null.stop();
         let ended = self.thread.take().map(thread::JoinHandle::join);

@@ -27,7 +27,7 @@ impl HostNoise {
         Self { others: OthersMeter::begin(&used), began: Instant::now(), clock: clock_source() }
     }
 
-    /// It is over. `ours`: the processes of the experiment beside this one. `silent`: the longest time that the target did not answer.
+    /// Ends the measurement. `ours`: the processes of the experiment apart from this one. `silent`: the longest time that the target did not answer.
     pub fn end(self, report: &Report, ours: &[u32], silent: Duration) -> Conditions {
         let seconds = self.began.elapsed().as_secs_f64();
         let pids: Vec<i32> =

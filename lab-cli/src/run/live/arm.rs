@@ -18,7 +18,7 @@ use workloads::{
 use super::{
     balancers,
     gauge_watch::GaugeWatch,
-    interventions::{Hands, Interventions, Reach},
+    interventions::{InterventionTargets, InterventionThread, Interventions},
     policy_reset::PolicyResets,
     service::use_meter::Used,
     site::{Controls, LiveSite, SiteSpec},
@@ -81,13 +81,9 @@ pub fn run(
         recorder,
         folder,
         sinks,
-        stop,
-        flag: &flag,
-        stopping: false,
+        cut: EarlyEnd { stop, load: &flag, is_announced: false, failure: None, died: None },
         timeline: Vec::new(),
         touches: Vec::new(),
-        failed: None,
-        died: None,
     };
     let options = RunOptions { numbered: true, second_times: true, commands, ..RunOptions::default() };
     let report = workloads::run(&plan, &options, |window| recording.second(&window), &flag)?;
@@ -101,13 +97,13 @@ struct Before {
     used: Used,
 }
 
-/// What looks at an arm while it runs, or acts on it; each on a thread of its own, or as seconds come.
+/// What measures an arm while it runs, or changes it; each on a thread of its own, or once a second.
 struct Observers {
     gauges: GaugeWatch,
     policy_events: PolicyEvents,
     times: SecondsLog,
     resets: PolicyResets,
-    hands: Hands,
+    hands: InterventionThread,
     noise: HostNoise,
     speed: Sampler<CoreSpeeds>,
 }
@@ -122,14 +118,14 @@ impl Observers {
     ) -> Result<Self, RunFailure> {
         let classes = plan.phases.iter().flat_map(|phase| &phase.loads).flat_map(Load::classes);
         let class = classes.copied().next().unwrap_or_default();
-        let reach = Reach { controls: controls.clone(), commands: commands.clone(), class };
+        let reach = InterventionTargets { controls: controls.clone(), commands: commands.clone(), class };
         Ok(Self {
             gauges: GaugeWatch::begin(controls).map_err(RunFailure::machine("the thread that reads gauges"))?,
             policy_events: PolicyEvents::begin(controls)?,
             times: SecondsLog::create(folder, &turn.arm.label, turn.block)?,
             resets: PolicyResets::begin(controls, turn.phases)
                 .map_err(RunFailure::machine("the thread that renews policies"))?,
-            hands: Hands::begin(turn.touches, reach)
+            hands: InterventionThread::begin(turn.touches, reach)
                 .map_err(RunFailure::machine("the thread that carries out touches"))?,
             noise: HostNoise::begin(turn.cpus),
             speed: speed::begin(turn.cpus).map_err(RunFailure::machine("the thread that times the processors"))?,
@@ -145,17 +141,45 @@ struct Recording<'a> {
     recorder: ArmRecorder<'a>,
     folder: &'a mut ResultsFolder,
     sinks: &'a mut Sinks,
-    stop: &'a StopSignal,
-    /// Ends this arm's load.
-    flag: &'a StopFlag,
-    /// That the run was asked to stop has been told.
-    stopping: bool,
+    cut: EarlyEnd<'a>,
     timeline: Vec<TimelineSecond>,
     touches: Vec<Touched>,
+}
+
+/// Why an arm may end before its load does.
+struct EarlyEnd<'a> {
+    /// A person or a signal ends the run.
+    stop: &'a StopSignal,
+    /// Ends this arm's load.
+    load: &'a StopFlag,
+    /// The events say that the run was asked to stop.
+    is_announced: bool,
     /// The first thing that could not be recorded.
-    failed: Option<RunFailure>,
+    failure: Option<RunFailure>,
     /// A target that ended by itself.
     died: Option<String>,
+}
+
+impl EarlyEnd<'_> {
+    fn fail(&mut self, failure: RunFailure) {
+        self.failure.get_or_insert(failure);
+        self.load.stop();
+    }
+
+    /// True once: when the run was asked to stop.
+    fn announces(&mut self) -> bool {
+        self.stop.is_asked() && !std::mem::replace(&mut self.is_announced, true)
+    }
+
+    /// Ends the load at once if the target has ended by itself.
+    fn watch(&mut self, site: &mut LiveSite) {
+        if self.died.is_none() {
+            self.died = site.has_died();
+            if self.died.is_some() {
+                self.load.stop_now();
+            }
+        }
+    }
 }
 
 impl Recording<'_> {
@@ -163,12 +187,12 @@ impl Recording<'_> {
         let happened = self.happened();
         self.touches.extend(happened.iter().filter_map(LiveEvent::touched));
         if let Err(failure) = self.observers.times.add(window) {
-            self.fail(failure.into());
+            self.cut.fail(failure.into());
         }
         let (gauges, speed) = (self.observers.gauges.take(), self.observers.speed.take());
         let events = self.recorder.on_second(window, gauges, speed, happened);
         if self.recorder.is_aborted() {
-            self.flag.stop();
+            self.cut.load.stop();
         }
         for event in &events {
             if let LiveEvent::Second(second) = event {
@@ -176,7 +200,7 @@ impl Recording<'_> {
             }
             // A full disk must not cost what was measured so far: the arm ends, and the failure is told after it.
             if let Err(failure) = tell(event, self.folder, self.sinks) {
-                self.fail(failure);
+                self.cut.fail(failure);
             }
         }
     }
@@ -184,36 +208,25 @@ impl Recording<'_> {
     /// What happened since the last second, beside its requests.
     fn happened(&mut self) -> Vec<LiveEvent> {
         let mut events = Vec::new();
-        if self.stop.is_asked() && !self.stopping {
-            self.stopping = true;
+        if self.cut.announces() {
             events.push(LiveEvent::Stopping);
         }
-        if self.died.is_none() {
-            self.died = self.site.has_died();
-            if self.died.is_some() {
-                self.flag.stop_now();
-            }
-        }
+        self.cut.watch(&mut self.site);
         events.extend(self.observers.policy_events.take());
         events.extend(self.observers.hands.take());
         events
     }
 
-    fn fail(&mut self, failure: RunFailure) {
-        self.failed.get_or_insert(failure);
-        self.flag.stop();
-    }
-
     /// The load is over: what both sides counted, and the end of the target.
     fn end(self, report: Report, client: Option<summary::Client>, before: &Before) -> Result<Ended, RunFailure> {
-        let Self { turn, mut site, observers, recorder, folder, sinks, timeline, mut touches, failed, died, .. } = self;
+        let Self { turn, mut site, observers, recorder, folder, sinks, cut, timeline, mut touches } = self;
         let Observers { gauges, resets, hands, noise, speed, .. } = observers;
         let conditions = noise.end(&report, &site.pids(), gauges.longest_silence());
-        if let Some(failure) = failed {
+        if let Some(failure) = cut.failure {
             return Err(failure);
         }
         // Several services without one of them are another experiment: what is left of it is ended as it is dropped.
-        if let Some(died) = died.or_else(|| site.has_died()) {
+        if let Some(died) = cut.died.or_else(|| site.has_died()) {
             return Err(site.failure_of(&died));
         }
         for event in hands.end() {

@@ -1,4 +1,4 @@
-//! Looks at a target four times a second.
+//! Reads the gauges of a target four times a second.
 
 use std::{
     sync::{

@@ -46,7 +46,7 @@ struct Asked {
 }
 
 impl Interventions {
-    /// Asks for one. Whether it was done is told by the run's events.
+    /// Requests an intervention. The run's events say whether it was carried out.
     pub fn ask(&self, touch: Touch) {
         let mut asked = self.lock();
         if asked.touches.len() < MOST {
@@ -78,29 +78,29 @@ impl Interventions {
 
 /// Where touches go during one arm.
 #[derive(Debug, Clone)]
-pub struct Reach {
+pub struct InterventionTargets {
     /// The target's control ports.
     pub controls: Controls,
     /// The users of the run.
     pub commands: UserCommands,
-    /// Of which class users are who come in addition.
+    /// The class of additional users.
     pub class: Class,
 }
 
 /// Carries touches out during one arm, which begins now.
 #[derive(Debug)]
-pub struct Hands {
+pub struct InterventionThread {
     over: Arc<AtomicBool>,
     done: Receiver<LiveEvent>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Hands {
+impl InterventionThread {
     /// Begins.
     ///
     /// # Errors
     /// The machine has no thread left.
-    pub fn begin(touches: &Interventions, reach: Reach) -> io::Result<Self> {
+    pub fn begin(touches: &Interventions, reach: InterventionTargets) -> io::Result<Self> {
         let (tell, done) = mpsc::channel();
         for touch in touches.too_late() {
             let _ = tell.send(not_done(&touch, "no arm was running")); // the receiver is here
@@ -143,13 +143,13 @@ impl Hands {
     }
 }
 
-impl Drop for Hands {
+impl Drop for InterventionThread {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-/// What became of a touch. One that may have been done counts as done: a run that nobody touched must be one.
+/// The result of a touch. One that may have been carried out counts as carried out, so that no touched run counts as untouched.
 fn told(second: f64, touch: Touch, carry_out: impl FnOnce(&Touch) -> Result<(), NotDone>) -> Vec<LiveEvent> {
     match carry_out(&touch) {
         Ok(()) => vec![LiveEvent::Touched { second, touch }],
@@ -189,7 +189,7 @@ impl NotDone {
     }
 }
 
-impl Reach {
+impl InterventionTargets {
     fn carry_out(&self, touch: &Touch) -> Result<(), NotDone> {
         match touch {
             Touch::Policy { name, settings } => self.policy(name, settings),
@@ -233,7 +233,7 @@ impl Reach {
     }
 }
 
-/// All are tried, whatever became of those before.
+/// All are tried, even after a failure.
 fn everywhere(tried: impl Iterator<Item = Result<(), NotDone>>) -> Result<(), NotDone> {
     let (mut done, mut failed) = (0, Vec::new());
     for each in tried {
@@ -254,12 +254,12 @@ fn everywhere(tried: impl Iterator<Item = Result<(), NotDone>>) -> Result<(), No
 mod tests {
     use super::*;
 
-    fn reach(commands: &UserCommands) -> Reach {
-        Reach { controls: Controls::default(), commands: commands.clone(), class: Class(0) }
+    fn reach(commands: &UserCommands) -> InterventionTargets {
+        InterventionTargets { controls: Controls::default(), commands: commands.clone(), class: Class(0) }
     }
 
     /// Waits for the first event.
-    fn first(hands: &Hands) -> LiveEvent {
+    fn first(hands: &InterventionThread) -> LiveEvent {
         let begun = Instant::now();
         loop {
             if let Some(event) = hands.take().into_iter().next() {
@@ -274,7 +274,7 @@ mod tests {
     fn what_was_done_is_told_with_its_second_and_what_was_not_with_the_reason() {
         let (touches, commands) = (Interventions::default(), UserCommands::default());
         touches.ask(Touch::Pause); // before any arm
-        let hands = Hands::begin(&touches, reach(&commands)).expect("a thread");
+        let hands = InterventionThread::begin(&touches, reach(&commands)).expect("a thread");
         let LiveEvent::Note { text } = first(&hands) else { panic!("a note") };
         assert!(text.contains("arrivals paused") && text.contains("no arm was running"), "{text}");
         touches.ask(Touch::Impatience { share: 0.5 });

@@ -1,4 +1,4 @@
-//! Carries reports between the tasks of several services and the machines beside them, which live here.
+//! Carries reports between the tasks of several services and the machines of the tree, which run in this process.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use crate::run::RunFailure;
 /// What can be seen of the machines.
 pub type SharedGauges = Arc<Mutex<Option<StageGauges>>>;
 
-/// Looks at the clock at least so often.
+/// The longest time between two looks at the clock.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// Begins to carry, on threads that end with the tasks. `tasks`: their control ports in the order of the services.

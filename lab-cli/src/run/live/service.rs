@@ -1,4 +1,4 @@
-//! A service that is not the lab's: started for an arm, or there already; watched from outside.
+//! A service that is not the lab's: started for an arm or running already, and watched from outside.
 
 pub mod guard;
 mod guarded_command;
@@ -30,31 +30,31 @@ pub use http::{Got, get};
 const START: Duration = Duration::from_secs(30);
 /// Longest time for a reset.
 const RESET: Duration = Duration::from_secs(120);
-/// The pause between two questions whether it is ready.
+/// The pause between two attempts to find out whether it is ready.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Lines of its output in a failure.
+/// The number of lines of the service's output that a failure quotes.
 const LAST_LINES: usize = 12;
 
-/// A running service. What the lab has started is ended when this is dropped.
+/// A running service. If the lab has started it, dropping this value ends it.
 #[derive(Debug)]
 pub struct RunningService {
-    /// What it is called in messages.
+    /// The name of the service in messages.
     name: String,
     guarded: Option<GuardedCommand>,
     log: PathBuf,
-    /// Where it listens: `http://127.0.0.1:8080`.
+    /// The URL at which the service listens: `http://127.0.0.1:8080`.
     pub url: String,
-    /// The address of that.
+    /// The address of that URL.
     pub address: SocketAddr,
     meter: Arc<ServiceMeter>,
 }
 
 impl RunningService {
-    /// Starts it, unless it is there already, and waits until it answers. What it says goes to `log`. `cpu`: the processor that
-    /// it is kept to, if it is the lab that starts it.
+    /// Starts the service, unless it runs already, and waits until it answers. Its output goes to `log`. `cpu`: the processor
+    /// that a service started by the lab is kept to.
     ///
     /// # Errors
-    /// It does not start, ends, or does not answer in time; with the last lines of what it said.
+    /// The service does not start, ends, or does not answer in time; the error has the last lines of its output.
     pub fn start(own: &OwnService, cpu: Option<usize>, log: &Path) -> Result<Self, RunFailure> {
         let name = own.shown().to_owned();
         let failed =
@@ -111,7 +111,7 @@ impl RunningService {
                 Ok(got) => last = format!("it answers {}", got.status),
                 Err(error) => last = error.to_string(),
             }
-            // What runs already is ready or is not what was meant.
+            // A service that runs already is ready, or it is not the one that was meant.
             if self.guarded.is_none() && began.elapsed() > Duration::from_secs(3) {
                 break;
             }
@@ -121,29 +121,29 @@ impl RunningService {
         Err(self.failed(format!("{url}{path} did not answer within {waited:.0} s ({last})")))
     }
 
-    /// The failure of this service, which is ended by it.
+    /// The failure of this service. Making it ends the service.
     pub fn failed(&mut self, cause: String) -> RunFailure {
-        // Its last words are written when its guard ends.
+        // The guard writes the last lines of the output when it ends.
         self.guarded = None;
         RunFailure::Service { name: self.name.clone(), cause, last_words: last_lines(&self.log) }
     }
 
-    /// How it has ended, if it has and the lab had started it.
+    /// How the service has ended; `None`: it runs, or the lab has not started it.
     pub fn has_ended(&mut self) -> Option<String> {
         self.guarded.as_mut()?.has_ended()
     }
 
-    /// Whether the lab has started it.
+    /// True if the lab has started the service.
     pub fn is_ours(&self) -> bool {
         self.guarded.is_some()
     }
 
-    /// The meter of its processes.
+    /// The meter of the service's processes.
     pub fn meter(&self) -> &Arc<ServiceMeter> {
         &self.meter
     }
 
-    /// Its processes, and the one that guards them.
+    /// The ids of the service's processes and of their guard.
     pub fn pids(&self) -> Vec<u32> {
         let guard = self.guarded.as_ref().map(GuardedCommand::guard);
         self.meter.sample().map(|sample| sample.pids).unwrap_or_default().into_iter().chain(guard).collect()
@@ -153,18 +153,18 @@ impl RunningService {
 /// Reads CPU time and memory of a service's processes.
 #[derive(Debug)]
 pub struct ServiceMeter {
-    /// Its first process, or why that is not known.
+    /// The first process of the service, or the reason why it is not known.
     root: Result<u32, String>,
     began: Instant,
-    /// Bytes.
+    /// The largest resident memory so far, bytes.
     resident_peak: AtomicU64,
 }
 
 impl ServiceMeter {
-    /// What its processes have used by now.
+    /// CPU time and memory that the processes have used so far.
     ///
     /// # Errors
-    /// Why that is not known.
+    /// The reason why it is not known.
     pub fn sample(&self) -> Result<TreeSample, String> {
         let root = self.root.clone()?;
         let sample = process_tree::sample(root).ok_or_else(|| format!("its process {root} is gone"))?;
@@ -172,12 +172,12 @@ impl ServiceMeter {
         Ok(sample)
     }
 
-    /// The most resident memory that was seen, bytes.
+    /// The largest resident memory so far, bytes.
     pub fn resident_peak(&self) -> u64 {
         self.resident_peak.load(Ordering::Relaxed)
     }
 
-    /// Replaces the proxy's CPU time and memory by the service's.
+    /// Replaces the proxy's figures by those of the service.
     pub fn over(&self, gauges: Gauges) -> Gauges {
         match self.sample() {
             Ok(sample) => Gauges { cpu_s: sample.cpu.as_secs_f64(), rss_bytes: sample.resident_bytes, ..gauges },
@@ -185,13 +185,13 @@ impl ServiceMeter {
         }
     }
 
-    /// The gauges of a service before which there is no proxy.
+    /// The gauges of a service without a proxy before it.
     pub fn alone(&self) -> Gauges {
         self.over(Gauges { at_ms: self.began.elapsed().as_secs_f64() * 1e3, ..Gauges::default() })
     }
 }
 
-/// Where what a service says is kept.
+/// The file that keeps the service's output.
 pub fn log_in(folder: &Path) -> PathBuf {
     folder.join("service.log")
 }
@@ -199,7 +199,7 @@ pub fn log_in(folder: &Path) -> PathBuf {
 /// Resolves a URL of scheme, host and port.
 ///
 /// # Errors
-/// In words.
+/// The reason, in words.
 pub fn address_of(url: &str) -> Result<SocketAddr, String> {
     let host = url.trim_start_matches("http://").trim_end_matches('/');
     let host = if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
@@ -209,7 +209,7 @@ pub fn address_of(url: &str) -> Result<SocketAddr, String> {
     };
     let found = host.to_socket_addrs().map_err(|error| format!("{url}: {error}"))?;
     let all: Vec<SocketAddr> = found.collect();
-    // Servers that listen on localhost mostly do so on its older address.
+    // Servers that listen on localhost mostly do so on its IPv4 address.
     let first = all.iter().find(|address| address.is_ipv4()).or(all.first());
     first.copied().ok_or_else(|| format!("{url}: its name has no address"))
 }

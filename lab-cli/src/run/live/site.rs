@@ -325,7 +325,7 @@ impl Controls {
         self.services.iter().all(|service| service.name.is_empty())
     }
 
-    /// All tasks, those that are called before their callers: whatever was read there was written before.
+    /// All tasks, callees before their callers, so that a request that a callee has read is counted as written by its caller.
     fn shown(&self) -> Result<Vec<(&str, Vec<Gauges>)>, ControlError> {
         let mut all = Vec::new();
         for service in self.services.iter().rev() {

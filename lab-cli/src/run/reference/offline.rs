@@ -1,4 +1,4 @@
-//! From a plan to its offline bound: who comes when, what each request costs, and how many can be in time at most.
+//! From a plan to its offline bound: when requests arrive, what each costs, and how many can be in time at most.
 //!
 //! Of several services each gives a bound, as if all others worked in no time, and the lowest of them holds.
 

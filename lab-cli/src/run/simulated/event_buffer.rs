@@ -1,4 +1,4 @@
-//! What happened in an arm in virtual time, until it is its turn to be told: arms run side by side and are told in their order.
+//! Events of an arm in virtual time, until its turn: arms run in parallel and report in their order.
 //! It waits in a file that has no name any more, so that memory does not depend on how long an arm is.
 
 use std::{
@@ -36,7 +36,7 @@ impl EventBuffer {
         Ok(Self { path, file: BufWriter::new(file), failed: None })
     }
 
-    /// Adds one. A failure is told by [`EventBuffer::read`]: the arm runs on to its end, which costs less than a way out of it.
+    /// Adds an event. [`EventBuffer::read`] returns a failure: the arm runs on to its end, which costs less than a way out of it.
     pub fn write(&mut self, event: &LiveEvent) {
         if self.failed.is_none() {
             let line = serde_json::to_writer(&mut self.file, event).map_err(io::Error::from);

@@ -12,7 +12,7 @@ use std::{
 
 use crate::run::RunFailure;
 
-/// How often those who watch are told how far it is.
+/// The time between two reports of progress.
 const TOLD: Duration = Duration::from_millis(200);
 
 /// Runs tasks on all cores, and hands each result over in the order of the tasks; `None`: it still waits for one. The first
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn while_a_task_takes_long_whoever_waits_is_told() {
+    fn progress_is_reported_while_a_task_takes_long() {
         let tasks = [0];
         let (waited, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
         // It ends once that has been seen: nothing here waits for a time.

@@ -1,4 +1,4 @@
-//! The index: a SQLite file beside the runs.
+//! The index: a SQLite file in the folder of the runs.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use super::{Found, PastArm, PastRun, Question, listed, read};
 
 /// Its name in the folder of the runs.
 pub const FILE: &str = ".history.sqlite";
-/// Of its layout; an index of another is made anew.
+/// The version of the layout; an index of another version is rebuilt.
 const VERSION: i64 = 1;
 
 const LAYOUT: &str = "
@@ -49,12 +49,12 @@ pub enum HistoryError {
 #[derive(Debug)]
 pub struct Index {
     database: SqliteConnection,
-    /// It is not beside the runs, because nothing can be written there.
+    /// The index is not in the folder of the runs, because nothing can be written there.
     pub in_memory: bool,
 }
 
 impl Index {
-    /// Opens the index of the runs in a folder and brings it up to date. `anew`: throws the old one away first.
+    /// Opens the index of the runs in a folder and brings it up to date. `anew`: removes the old one first.
     ///
     /// # Errors
     /// If the folder cannot be read, or the index cannot even be made in memory.
@@ -182,7 +182,7 @@ impl Index {
 }
 
 fn remove(file: &Path) {
-    // What cannot be removed cannot be opened either, which is told there.
+    // An index that cannot be removed cannot be opened either, and opening it reports the error.
     let _ = fs::remove_file(file);
     for rest in ["-journal", "-wal", "-shm"] {
         let mut name = file.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! Arms and runs beside each other: a table of figures, and a plot of the figure under the cursor.
+//! Arms and runs side by side: a table of figures, and a plot of the figure under the cursor.
 
 use std::collections::BTreeSet;
 

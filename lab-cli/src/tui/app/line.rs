@@ -9,7 +9,7 @@ const MOST: usize = 200;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::tui) struct Line {
     pub text: String,
-    /// Nobody has touched it since it was put there: the first character that is typed takes its place, as in other programs.
+    /// The text is as it was put there: the first character that is typed replaces it, as in other programs.
     proposed: bool,
 }
 

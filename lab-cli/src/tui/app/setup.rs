@@ -200,7 +200,7 @@ impl Setup {
         }
         let before = candidate.edits.insert(name, value.trim().to_owned());
         let was_on = std::mem::replace(&mut candidate.on, true);
-        // Whether all that is ticked can run in this world is no matter of this value: that is told when it is to run.
+        // This value does not say whether all that is ticked can run in this world: starting it does.
         let Err(problem) = read(&self.text, &self.changes()) else { return };
         let candidate = &mut self.candidates[self.at];
         candidate.on = was_on;

@@ -1,4 +1,4 @@
-//! Who has the terminal: this program, or whoever had it before.
+//! Who has the terminal: this program, or the shell that started it.
 //!
 //! Whatever [`enter`] switches on, [`leave`] switches off again, and every way out of the program comes through [`restore`]: the end of
 //! the screen's thread, a signal (`run::Stop`), a panic. Ctrl-Z lends it to the shell with the same two.
@@ -23,7 +23,7 @@ use crossterm::{
 use nix::sys::signal::{Signal, raise};
 use ratatui::{DefaultTerminal, Terminal, backend::CrosstermBackend};
 
-/// Somebody else's.
+/// The terminal belongs to the shell.
 const FREE: u8 = 0;
 /// Ours.
 const TAKEN: u8 = 1;
@@ -31,7 +31,7 @@ const TAKEN: u8 = 1;
 const LENT: u8 = 2;
 
 static HOLD: AtomicU8 = AtomicU8::new(FREE);
-/// Held by whoever writes to the terminal: a frame that is half out when the terminal is given back would hide the cursor again.
+/// Held by every writer to the terminal: a frame that is half out when the terminal is given back would hide the cursor again.
 static WRITING: Mutex<()> = Mutex::new(());
 /// How long a frame is waited for before the terminal is given back. The frame's own thread may have panicked, or the terminal may take
 /// nothing any more.
@@ -80,7 +80,7 @@ pub(super) fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
     leave();
     raise(Signal::SIGTSTP)?;
     let _writing = writing();
-    // Unless a signal has ended the program meanwhile.
+    // Unless a signal ends the program at this moment.
     if changed(LENT, TAKEN) {
         enter()?;
         terminal.clear()?;
@@ -93,7 +93,7 @@ fn enter() -> io::Result<()> {
     execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
 }
 
-/// The terminal may be gone: then there is nobody to tell.
+/// The terminal may be gone: then errors have no reader.
 fn leave() {
     let _ = disable_raw_mode();
     let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);

@@ -1,4 +1,4 @@
-//! Arms that are over, beside each other. No winner is named: a run is not a result before it is judged.
+//! Arms that are over, side by side. No winner is named: a run is not a result before it is judged.
 
 use analysis::{
     summary::{Arm, PhaseSummary},

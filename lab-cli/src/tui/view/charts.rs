@@ -92,7 +92,7 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
         },
     ];
     let latest = match newest {
-        // A bound below the target: on which side it is, nobody knows.
+        // A bound below the target: the value may be on either side.
         Some(p90) if p90.at_least && !late => format!(" p90 {} ", p90.shown(text::time)),
         Some(p90) => {
             format!(" p90 {} {} {} ", p90.shown(text::time), if late { ">" } else { "<=" }, text::time(target))

@@ -1,4 +1,4 @@
-//! Arms and runs beside each other: the figure under the cursor over time, and a table of them all.
+//! Arms and runs side by side: the figure under the cursor over time, and a table of them all.
 
 use analysis::{
     judge::compare::words::{effect, in_words},

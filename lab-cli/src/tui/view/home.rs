@@ -111,7 +111,7 @@ fn about(experiment: &Experiment, text: &str, palette: Palette) -> Vec<Line<'sta
     lines
 }
 
-/// What it says of itself, and what can be done with it.
+/// The description of a trace, and what can be done with it.
 fn about_trace(file: &str, header: &Header, palette: Palette) -> Vec<Line<'static>> {
     let names = match header.names {
         Names::Pseudonyms => "pseudonyms",

@@ -49,7 +49,7 @@ pub(super) struct Plot<'a> {
 
 impl Plot<'_> {
     pub(super) fn draw(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette) {
-        // Without colour lines are told apart by their marks; with it, fine lines show more.
+        // Without colour lines differ by their marks; with it, fine lines show more.
         let plain = palette == Palette::Plain;
         let marker = |series: &Series| if plain { Marker::Custom(series.mark) } else { Marker::Braille };
         let [start, end] = self.span;

@@ -1,4 +1,4 @@
-//! Arms to tick, their parameters with what the catalogue says of them, and how it will be run.
+//! Arms to tick, their parameters with the catalogue's descriptions, and how they will be run.
 
 use analysis::text::{counted, scrubbed};
 use ratatui::{

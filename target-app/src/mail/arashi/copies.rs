@@ -18,11 +18,11 @@ const MOST: usize = 10_000;
 pub(super) struct Copies {
     /// The largest age of a copy that is shown; zero: none is kept.
     oldest: Duration,
-    kept: Mutex<HashMap<Which, Copy>>,
+    kept: Mutex<HashMap<ListKey, Copy>>,
 }
 
 /// The key of a list: user, folder, order, first row.
-pub(super) type Which = (UserId, FolderId, ListOrder, u32);
+pub(super) type ListKey = (UserId, FolderId, ListOrder, u32);
 
 /// A copy of a list.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ impl Copies {
     }
 
     /// Keeps a list that was just read from the store.
-    pub(super) fn keep(&self, which: Which, folders: &[Folder], rows: &[Listed], now: Instant) {
+    pub(super) fn keep(&self, which: ListKey, folders: &[Folder], rows: &[Listed], now: Instant) {
         if self.oldest.is_zero() {
             return;
         }
@@ -53,7 +53,7 @@ impl Copies {
     }
 
     /// The copy of the list, if it is new enough.
-    pub(super) fn find(&self, which: &Which, now: Instant) -> Option<Copy> {
+    pub(super) fn find(&self, which: &ListKey, now: Instant) -> Option<Copy> {
         if self.oldest.is_zero() {
             return None;
         }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use http::StatusCode;
 
-use super::{Answered, Quality, Signed, copies::Which, quality::newest, route::Page};
+use super::{Answered, Quality, Signed, copies::ListKey, quality::newest, route::Page};
 use crate::{
     mail::{
         answer::{self, MailAnswer},
@@ -42,7 +42,7 @@ impl Signed<'_> {
         Some(answer::degraded(answer::page(StatusCode::OK, page), "stale"))
     }
 
-    fn which_list(&self) -> Option<Which> {
+    fn which_list(&self) -> Option<ListKey> {
         let id = self.fields.folder("folderid")?;
         let order = ListOrder::from_names(self.fields.text("sort"), self.fields.text("dir"));
         Some((self.session.user, id, order, self.fields.number("start").unwrap_or(0)))

@@ -25,7 +25,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// The owner of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum FailureOwner {
     Account(UserId),
     /// An unknown name, by a keyed hash.
     Nobody(u64),
@@ -58,12 +58,12 @@ impl Default for Failures {
 }
 
 impl Failures {
-    pub(super) fn nobody(&self, name: &str) -> Who {
-        Who::Nobody(self.hasher.hash_one(name))
+    pub(super) fn nobody(&self, name: &str) -> FailureOwner {
+        FailureOwner::Nobody(self.hasher.hash_one(name))
     }
 
     /// Begins an attempt, or returns the wait before the next.
-    pub(super) fn try_begin(&self, who: Who, now: Instant) -> Result<(), Duration> {
+    pub(super) fn try_begin(&self, who: FailureOwner, now: Instant) -> Result<(), Duration> {
         let mut table = self.lock();
         let record = table.record(who);
         if let Some(wait) = record.wait(now) {
@@ -77,18 +77,18 @@ impl Failures {
     }
 
     /// Ends an attempt.
-    pub(super) fn end(&self, who: Who) {
+    pub(super) fn end(&self, who: FailureOwner) {
         let mut table = self.lock();
         let record = table.record(who);
         record.under_way = record.under_way.saturating_sub(1);
     }
 
-    pub(super) fn wait(&self, who: Who, now: Instant) -> Option<Duration> {
+    pub(super) fn wait(&self, who: FailureOwner, now: Instant) -> Option<Duration> {
         self.lock().record(who).wait(now)
     }
 
     /// Counts a failure. After the free ones each doubles the wait, from one second on.
-    pub(super) fn count(&self, who: Who, now: Instant) {
+    pub(super) fn count(&self, who: FailureOwner, now: Instant) {
         let mut table = self.lock();
         let record = table.record(who);
         record.count = record.count.saturating_add(1);
@@ -98,7 +98,7 @@ impl Failures {
         }
     }
 
-    pub(super) fn forgive(&self, who: Who) {
+    pub(super) fn forgive(&self, who: FailureOwner) {
         let mut table = self.lock();
         let record = table.record(who);
         *record = Record { under_way: record.under_way, ..Record::default() };
@@ -110,10 +110,10 @@ impl Failures {
 }
 
 impl Table {
-    fn record(&mut self, who: Who) -> &mut Record {
+    fn record(&mut self, who: FailureOwner) -> &mut Record {
         match who {
-            Who::Account(user) => self.accounts.entry(user).or_default(),
-            Who::Nobody(name) => {
+            FailureOwner::Account(user) => self.accounts.entry(user).or_default(),
+            FailureOwner::Nobody(name) => {
                 let place = &mut self.nobodies[name as usize % PLACES];
                 if place.0 != name {
                     *place = (name, Record::default());
@@ -139,7 +139,7 @@ mod tests {
     fn each_failure_after_the_free_ones_doubles_the_wait() {
         let failures = Failures::default();
         let now = Instant::now();
-        for who in [Who::Account(UserId(1)), failures.nobody("ann")] {
+        for who in [FailureOwner::Account(UserId(1)), failures.nobody("ann")] {
             let waits: Vec<u64> = (0..14)
                 .map(|_| {
                     failures.count(who, now);
@@ -158,7 +158,7 @@ mod tests {
     fn few_attempts_with_a_name_are_under_way_at_once() {
         let failures = Failures::default();
         let now = Instant::now();
-        for who in [Who::Account(UserId(1)), failures.nobody("ann")] {
+        for who in [FailureOwner::Account(UserId(1)), failures.nobody("ann")] {
             for _ in 0..AT_ONCE {
                 assert_eq!(failures.try_begin(who, now), Ok(()));
             }
@@ -177,7 +177,7 @@ mod tests {
                 failures.count(failures.nobody(&name.to_string()), now);
             }
         }
-        assert_eq!(failures.wait(Who::Account(UserId(1)), now), None);
+        assert_eq!(failures.wait(FailureOwner::Account(UserId(1)), now), None);
         assert_eq!(failures.wait(failures.nobody("ann"), now), None);
         assert_eq!(failures.lock().accounts.len(), 1, "and take no room");
     }

@@ -76,7 +76,7 @@ fn the_same_report_comes_out_again() {
     assert_eq!((again.seconds, &again.generator, again.little), (report.seconds, &report.generator, report.little));
     assert_eq!((&again.transitions, &again.offered), (&report.transitions, &report.offered));
     assert_eq!((again.replayed, &again.faults), (report.replayed, &report.faults));
-    assert_eq!(again.last_second, report.last_second);
+    assert_eq!(again.last_second(), report.last_second());
     assert!(report.total.ledger.in_flight > 0 && report.total.response_time_ms.censored > 0, "all is in it");
     assert!(report.total.replies.statuses[&503] > 0 && report.phases[1].replies.errors["connection reset"] > 0);
     assert!(report.total.clients_connect_timed_out > 0 && report.phases[1].by_class.len() == 2);

@@ -93,7 +93,7 @@ proptest! {
         prop_assert_eq!(in_flight, ledger.in_flight);
         prop_assert_eq!(&report.faults, &Vec::<String>::new());
         let sum = |field: fn(&Window) -> u64| windows.iter().map(field).sum::<u64>();
-        let last = report.last_second.expect("a recorder knows it");
+        let last = report.last_second().expect("a recorder knows it");
         prop_assert_eq!(sum(|w| w.offered + w.retries) + last.planned, ledger.planned);
         prop_assert_eq!(sum(|w| w.sent) + last.sent, ledger.sent);
         if closes {

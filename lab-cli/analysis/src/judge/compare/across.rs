@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Met, Metric, Value, difference, in_family, unpaired::Unpaired};
+use super::{Metric, PairedFigures, Value, difference, in_family, unpaired::Unpaired};
 use crate::summary::{Arm, Comparison};
 
 /// One turn of an arm.
@@ -58,9 +58,9 @@ pub fn across(contests: &[Contest<'_>], phase: &str, primary: Metric, margin: Op
                 None => all_against_all(contest, phase, metric),
             };
             let hindsight = contest.ours.hindsight;
-            (pairs.is_some(), met.map(|met| Met { hindsight, ..met }))
+            (pairs.is_some(), met.map(|met| PairedFigures { hindsight, ..met }))
         };
-        let (paired, met): (Vec<bool>, Vec<Option<Met>>) = contests.iter().map(meet).unzip();
+        let (paired, met): (Vec<bool>, Vec<Option<PairedFigures>>) = contests.iter().map(meet).unzip();
         for ((contest, paired), numbers) in contests.iter().zip(paired).zip(in_family(&met, metric, margin)) {
             // Nobody knows which is larger.
             let numbers = numbers.unwrap_or_else(|| Comparison {
@@ -98,12 +98,12 @@ fn pairs<'a>(contest: &Contest<'a>) -> Option<Vec<(ContestTurn<'a>, ContestTurn<
     (!pairs.is_empty() && pairs.len() == ours.len().min(theirs.len())).then_some(pairs)
 }
 
-fn in_pairs(pairs: &[(ContestTurn<'_>, ContestTurn<'_>)], phase: &str, metric: Metric) -> Option<Met> {
+fn in_pairs(pairs: &[(ContestTurn<'_>, ContestTurn<'_>)], phase: &str, metric: Metric) -> Option<PairedFigures> {
     let values = pairs.iter().map(|(ours, theirs)| Some((value(ours, phase, metric)?, value(theirs, phase, metric)?)));
-    Met::in_pairs(&values.collect::<Option<Vec<_>>>()?, metric)
+    PairedFigures::in_pairs(&values.collect::<Option<Vec<_>>>()?, metric)
 }
 
-fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option<Met> {
+fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option<PairedFigures> {
     let values = |side: &ContestSide<'_>| -> Option<Vec<Value>> {
         side.turns.iter().map(|turn| value(turn, phase, metric)).collect()
     };
@@ -116,7 +116,7 @@ fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option
         }
     }
     let scaled = |values: &[Value]| values.iter().map(|value| metric.scaled(value.number())).collect();
-    Met::new(Box::new(Unpaired::new(scaled(&ours), scaled(&theirs))?), bound, [&ours, &theirs])
+    PairedFigures::new(Box::new(Unpaired::new(scaled(&ours), scaled(&theirs))?), bound, [&ours, &theirs])
 }
 
 fn value(turn: &ContestTurn<'_>, phase: &str, metric: Metric) -> Option<Value> {

@@ -23,13 +23,13 @@ pub struct ValidityGate {
 }
 
 impl ValidityGate {
-    /// What it saw in a run, also where that was no reason to speak. `None`: there was nothing that it could look at.
+    /// What the gate measured in a run, also where it found nothing. `None`: there was nothing to measure.
     pub fn reading(&self, summary: &RunSummary) -> Option<String> {
         (self.reading)(&Readings(summary))
     }
 }
 
-/// What a gate looks at, and how.
+/// The input of a gate, and its check.
 #[derive(Debug)]
 pub(super) enum Check {
     /// One arm.

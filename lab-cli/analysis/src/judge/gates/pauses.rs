@@ -1,4 +1,4 @@
-//! GAP and HICCUP: generator, service or machine stood still, and what waited meanwhile looks like a slow service.
+//! GAP and HICCUP: generator, service or machine stood still, and requests that waited for it look like a slow service.
 
 use super::{
     Check, Context, Reasons, ValidityGate,

@@ -47,7 +47,7 @@ pub(super) enum Quantity {
     /// A measure of a whole phase.
     Measure(MeasureOf),
     /// A gauge of a stage over time; its unit is that of its name.
-    Gauge { stage: String, name: String, over: Over },
+    Gauge { stage: String, name: String, over: TimeStatistic },
     /// A gauge in every second, for `share`.
     Series { stage: String, name: String },
 }
@@ -79,7 +79,7 @@ pub(super) struct Statistic {
 
 /// A statistic over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum TimeStatistic {
     Min,
     Max,
     Mean,
@@ -185,7 +185,7 @@ impl Statistic {
     }
 }
 
-impl Over {
+impl TimeStatistic {
     pub const ALL: [(&'static str, Self); 8] = [
         ("min", Self::Min),
         ("max", Self::Max),
@@ -232,7 +232,7 @@ impl Quantity {
             Self::Number(_) => Unit::Plain,
             Self::Times(_, statistic) => statistic.unit,
             Self::Measure(measure) => measure.unit,
-            Self::Gauge { over: Over::Falls | Over::Rises, .. } => Unit::Plain,
+            Self::Gauge { over: TimeStatistic::Falls | TimeStatistic::Rises, .. } => Unit::Plain,
             Self::Gauge { name, .. } | Self::Series { name, .. } if name.ends_with("_ms") => Unit::Time,
             Self::Gauge { .. } | Self::Series { .. } => Unit::Plain,
         }

@@ -4,7 +4,7 @@ use super::{
     Claim, Comparator, Condition, Expr, Function, Node, Operator, ThresholdError, Unit, error,
     lex::{Token, TokenKind, tokens},
     measure::MeasureOf,
-    metric::{Group, Metric, Number, Over, Part, Point, Quantity, Statistic, TimesOf, names},
+    metric::{Group, Metric, Number, Part, Point, Quantity, Statistic, TimeStatistic, TimesOf, names},
 };
 use crate::text::suggestion;
 
@@ -279,8 +279,8 @@ impl Parser {
             return Ok(Quantity::Series { stage, name });
         }
         let (over, at) = self.segment("a statistic over time is missing", example)?;
-        let known = Over::ALL.map(|(name, _)| name);
-        let Some((_, over)) = Over::ALL.iter().find(|(name, _)| *name == over) else {
+        let known = TimeStatistic::ALL.map(|(name, _)| name);
+        let Some((_, over)) = TimeStatistic::ALL.iter().find(|(name, _)| *name == over) else {
             return Err(error(at, format!("there is no {over} of a gauge"), suggestion(&over, &known)));
         };
         Ok(Quantity::Gauge { stage, name, over: *over })

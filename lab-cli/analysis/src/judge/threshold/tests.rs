@@ -240,8 +240,8 @@ fn types_classes_and_gauges() {
 #[test]
 fn steps_in_a_row_are_not_interrupted_by_seconds_without_one() {
     let values = [5.0, 4.0, 4.0, 3.0, 6.0, 5.0, 7.0, 8.0, 8.0, 9.0, 9.0];
-    assert_eq!(metric::Over::Falls.of(&values), Some(2.0));
-    assert_eq!(metric::Over::Rises.of(&values), Some(3.0));
+    assert_eq!(metric::TimeStatistic::Falls.of(&values), Some(2.0));
+    assert_eq!(metric::TimeStatistic::Rises.of(&values), Some(3.0));
 }
 
 #[test]

@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(first(&[none; 9]), None);
         let other = timeline("none", 1, &[bad; 5]);
         assert_eq!(first_abort(&watches, &other), None, "another arm");
-        // Blocks begin anew.
+        // Each block counts by itself.
         let two = [timeline("seda", 1, &[bad, bad]), timeline("seda", 2, &[bad, bad])].concat();
         assert_eq!(first_abort(&watches, &two), None);
         let abort = first_abort(&watches, &timeline("seda", 2, &[bad; 3])).expect("ended");

@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 
 use super::wide;
-use crate::report::{Whole, behind, replayed};
+use crate::report::{RunFiles, behind, replayed};
 
 /// Phases that were replayed; nothing where there is none.
-pub fn table(run: &Whole) -> Markup {
+pub fn table(run: &RunFiles) -> Markup {
     let behind = behind::table(&run.summary, "arm", |arm| run.turn(arm));
     if behind.rows.is_empty() {
         return html! {};

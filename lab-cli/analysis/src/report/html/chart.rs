@@ -280,7 +280,7 @@ fn dash(number: usize) -> &'static str {
     DASHES[number % DASHES.len()]
 }
 
-/// To a tenth of a unit: nobody sees more, and the file stays small.
+/// To a tenth of a unit: no difference can be seen, and the file stays small.
 fn round(at: f64) -> f64 {
     (at * 10.0).round() / 10.0
 }

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::{head, shown, wide};
 use crate::{
-    report::Whole,
+    report::RunFiles,
     summary::{Arm, Capacity, Mode},
     text::table::Table,
 };
 
 /// Every parameter of every arm, as it was in force.
-pub fn parameters(run: &Whole) -> Markup {
+pub fn parameters(run: &RunFiles) -> Markup {
     let mut arms: Vec<&Arm> = Vec::new();
     for arm in &run.summary.arms {
         if !arms.iter().any(|known| known.shown_name() == arm.shown_name()) {
@@ -52,7 +52,7 @@ fn settings(parameters: &BTreeMap<String, Value>) -> String {
 }
 
 /// The machine, the seeds, and how the work knob was set.
-pub fn host(run: &Whole) -> Markup {
+pub fn host(run: &RunFiles) -> Markup {
     let manifest = &run.manifest.whole;
     let facts = manifest.get("host").and_then(Value::as_object);
     let seed = manifest.get("seed").map(Value::to_string).unwrap_or_default();
@@ -94,7 +94,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// What a reader might take for measured, and was not.
-pub fn limits(run: &Whole) -> Markup {
+pub fn limits(run: &RunFiles) -> Markup {
     let mut limits: Vec<String> = Vec::new();
     match run.summary.mode {
         Mode::Virtual => limits.push(

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     live::TimelineSecond,
-    report::Whole,
+    report::RunFiles,
     series::value::Value,
     summary::{Curve, CurvePoint, PlannedLoad},
     text::{known_or_at_least, percent, rate, table::Table, time},
@@ -61,7 +61,7 @@ const QUANTITIES: [Quantity; 4] = [
 ];
 
 /// One block over time.
-pub fn time_lines(run: &Whole) -> Markup {
+pub fn time_lines(run: &RunFiles) -> Markup {
     let block = run.drawn_block();
     let first: Vec<&TimelineSecond> = run.timeline.iter().filter(|second| second.block == block).collect();
     let Some(last) = first.iter().map(|second| second.second).max() else { return html! {} };
@@ -130,7 +130,7 @@ fn joined(values: &[Value], quantity: &Quantity) -> Option<Value> {
 }
 
 /// Goodput, response time and refusals over the planned load, where the run has curves.
-pub fn curves(run: &Whole) -> Markup {
+pub fn curves(run: &RunFiles) -> Markup {
     let found = &run.summary.curves;
     if found.is_empty() {
         return html! {};

@@ -5,13 +5,13 @@ use maud::{Markup, html};
 use super::{head, shown, wide};
 use crate::{
     judge::gates::{GATES, ValidityGate, limits},
-    report::Whole,
+    report::RunFiles,
     summary::{GateFinding, Mode},
     text::{percent, table::Table, time},
 };
 
 /// The section.
-pub fn section(run: &Whole) -> Markup {
+pub fn section(run: &RunFiles) -> Markup {
     let reasons = &run.summary.reasons;
     let (spoke, silent): (Vec<&ValidityGate>, Vec<&ValidityGate>) =
         GATES.iter().partition(|gate| reasons.iter().any(|reason| reason.code == gate.code));
@@ -51,7 +51,7 @@ fn found(gate: &ValidityGate, reason: &GateFinding) -> Markup {
     }
 }
 
-fn passed(gates: &[&ValidityGate], run: &Whole) -> Table {
+fn passed(gates: &[&ValidityGate], run: &RunFiles) -> Table {
     let nothing = match run.summary.mode {
         Mode::Live => "nothing to look at",
         Mode::Virtual => "nothing to look at in virtual time",
@@ -70,7 +70,7 @@ fn plain(text: &str) -> String {
 }
 
 /// How the generator fared against the limits that gates hold it to, turn by turn.
-fn generator(run: &Whole) -> Markup {
+fn generator(run: &RunFiles) -> Markup {
     let heads = ["arm", "CPU", "send lag p99", "waited for its core", "stood still", "unsent", "stolen", "Little"];
     let mut table = Table::new(&heads, 1..);
     let lag = limits::lag_ms(run.summary.objective.response_time_ms);

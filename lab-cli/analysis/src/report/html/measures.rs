@@ -4,12 +4,12 @@ use maud::{Markup, html};
 
 use super::{tables::BLOCKS, wide};
 use crate::{
-    report::{Whole, measures},
+    report::{RunFiles, measures},
     text::{percent, table::Table},
 };
 
 /// Every phase of every turn of which something is known; nothing if there is none.
-pub fn section(run: &Whole) -> Markup {
+pub fn section(run: &RunFiles) -> Markup {
     let mut table = Table::new(&[&["arm", "phase"], &measures::HEADS[..]].concat(), ..0);
     for arm in run.summary.arms.iter().filter(|arm| !arm.bound && arm.block <= BLOCKS) {
         for phase in &arm.phases {

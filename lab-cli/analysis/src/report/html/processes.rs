@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 
 use super::wide;
-use crate::report::{Whole, processes};
+use crate::report::{RunFiles, processes};
 
 /// A row for each arm; nothing where the service is the lab's.
-pub fn table(run: &Whole) -> Markup {
+pub fn table(run: &RunFiles) -> Markup {
     let used = processes::table(&run.summary, "arm", |arm| run.turn(arm));
     if used.rows.is_empty() {
         return html! {};

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{head, shown, wide};
 use crate::{
     judge::compare::words::{chance, in_words},
-    report::{Whole, percentiles, read_and_difference},
+    report::{RunFiles, percentiles, read_and_difference},
     summary::{Arm, Measured},
     text::{percent, rate, table::Table, time},
 };
@@ -16,7 +16,7 @@ pub(super) const BLOCKS: u32 = 10;
 const HEADS: [&str; 9] = ["metric", "phase", "arm", "against", "result", "verdict", "p", "margin", "blocks"];
 
 /// What was decided.
-pub fn comparison(run: &Whole) -> Markup {
+pub fn comparison(run: &RunFiles) -> Markup {
     let verdicts = run.verdicts();
     let none = if !run.summary.valid {
         "The run is INVALID: nothing is compared."
@@ -54,7 +54,7 @@ pub fn comparison(run: &Whole) -> Markup {
 }
 
 /// What was promised.
-pub fn thresholds(run: &Whole) -> Markup {
+pub fn thresholds(run: &RunFiles) -> Markup {
     if run.summary.thresholds.is_empty() {
         return html! {};
     }
@@ -79,7 +79,7 @@ pub fn thresholds(run: &Whole) -> Markup {
 }
 
 /// The turns that are listed, and whether others are not.
-fn listed(run: &Whole) -> (impl Iterator<Item = &Arm>, bool) {
+fn listed(run: &RunFiles) -> (impl Iterator<Item = &Arm>, bool) {
     (run.summary.arms.iter().filter(|arm| arm.block <= BLOCKS), run.summary.arms.iter().any(|arm| arm.block > BLOCKS))
 }
 
@@ -88,7 +88,7 @@ fn more() -> Markup {
 }
 
 /// Every phase of every turn.
-pub fn phases(run: &Whole) -> Markup {
+pub fn phases(run: &RunFiles) -> Markup {
     let (turns, others) = listed(run);
     let mut table = Table::new(&[&["arm", "phase", "users"], &FIGURES[..]].concat(), 2..);
     for arm in turns {
@@ -111,7 +111,7 @@ pub fn phases(run: &Whole) -> Markup {
 }
 
 /// By request type and class, in the phase that the comparison is about, in the block that is drawn.
-pub fn types(run: &Whole) -> Markup {
+pub fn types(run: &RunFiles) -> Markup {
     let Some(name) = run.busiest() else { return html! {} };
     let block = run.drawn_block();
     let mut table = Table::new(&[&["arm", "type or class"], &FIGURES[..]].concat(), 2..);
@@ -151,7 +151,7 @@ fn figures(measured: &Measured) -> [String; FIGURES.len()] {
 }
 
 /// Both sides' books.
-pub fn ledgers(run: &Whole) -> Markup {
+pub fn ledgers(run: &RunFiles) -> Markup {
     let (turns, others) = listed(run);
     let heads = ["planned", "unsent", "refused locally", "no connection", "written", "read by the service"];
     let mut table = Table::new(&[&["arm"], &heads[..], &["difference"]].concat(), 1..=heads.len());

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Whole;
+use super::RunFiles;
 use crate::{
     live::{LiveEvent, PhaseShape, Shape, TimelineSecond},
     manifest::Manifest,
@@ -13,16 +13,16 @@ use crate::{
 };
 
 /// Two arms of one block: without control p90 is hidden by time-outs.
-pub fn run() -> Whole {
+pub fn run() -> RunFiles {
     named("flash-crowd", "seda")
 }
 
 /// The same, with a name wherever a name can come from a file or a target.
-pub fn hostile(name: &str) -> Whole {
+pub fn hostile(name: &str) -> RunFiles {
     named(name, name)
 }
 
-fn named(experiment: &str, arm: &str) -> Whole {
+fn named(experiment: &str, arm: &str) -> RunFiles {
     let none = Measured {
         planned: 100,
         sent: 100,
@@ -145,7 +145,7 @@ fn named(experiment: &str, arm: &str) -> Whole {
         capacity_per_s: None,
         phases: vec![PhaseShape { name: "spike".to_owned(), seconds: 30.0, load: "1000 users".to_owned() }],
     };
-    Whole {
+    RunFiles {
         name: format!("{experiment}-20261122T065804Z"),
         manifest: Manifest { whole, ..manifest },
         summary,

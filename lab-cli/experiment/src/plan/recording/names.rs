@@ -15,7 +15,7 @@ pub(crate) struct Names {
     users: HashMap<String, Known>,
     /// A user's number and what its folder's name hashes to, to the folder's number.
     folders: HashMap<(u32, u64), u32>,
-    /// `None`: nobody needs texts.
+    /// `None`: texts are not needed.
     texts: Option<HashSet<Arc<str>>>,
 }
 
@@ -72,7 +72,7 @@ impl Names {
         Texts { action: self.text(&step.action), object: self.text(&step.object) }
     }
 
-    /// A text, once for all who have it; nothing if nobody needs texts.
+    /// A text, shared by all records that have it; empty if texts are not needed.
     pub fn text(&mut self, text: &str) -> Arc<str> {
         let Some(known) = &mut self.texts else { return Arc::default() };
         if let Some(known) = known.get(text) {

@@ -1,5 +1,5 @@
-//! The process beside somebody else's command: it starts the command in a process group of its own, keeps what it says, and
-//! ends all of it when the lab asks or is gone, however that came about.
+//! The guard of a command that is not the lab's: a process that starts the command in a process group of its own, keeps its
+//! output, and ends the whole group when the lab asks for it or has ended, for whatever reason.
 
 use std::{
     collections::VecDeque,
@@ -27,52 +27,52 @@ use serde::{Deserialize, Serialize};
 use super::process_tree::children;
 use crate::run::environment::cpus::pin_this_thread;
 
-/// What a command writes is kept up to here, bytes; of the rest its end.
+/// Output of a command is kept up to this size, in bytes; beyond it only the end is kept.
 const KEPT: u64 = 1 << 20;
-/// And so much of its end.
+/// The size of that end, in bytes.
 const LAST: usize = 16 << 10;
-/// How long a command may take to end after SIGTERM.
+/// The time that a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(3);
-/// The pause between two looks at it.
+/// The pause between two checks of whether it has ended.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What is to be started: the first line that a guard reads.
+/// The command to start: the first line that a guard reads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GuardOrder {
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// The processor that it is kept to.
+    /// The processor that the command is kept to.
     pub cpu: Option<usize>,
-    /// Its port, for `PORT` in its environment.
+    /// The port of the command: `PORT` in its environment.
     pub port: Option<u16>,
-    /// Where what it says is kept; added to what is there.
+    /// The file that the output is appended to.
     pub log: PathBuf,
 }
 
-/// What a guard says, a line each.
+/// The reports of a guard, one a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GuardTold {
-    /// It runs.
+    /// The command runs.
     Started {
-        /// Its process, which leads its group.
+        /// The process id of the command, which leads its group.
         pid: u32,
     },
-    /// It could not be started.
+    /// The command could not be started.
     Failed {
-        /// Why.
+        /// The reason, in words.
         cause: String,
     },
-    /// It has ended by itself.
+    /// The command has ended by itself.
     Ended {
-        /// How: `exit status: 1`.
+        /// Its status in words: `exit status: 1`.
         how: String,
-        /// As a success.
+        /// True if the status is a success.
         success: bool,
     },
 }
 
-/// Guards one command until standard input ends. `lab guard`, which nobody types.
+/// Guards one command until standard input ends: `lab guard`, which the lab alone starts.
 ///
 /// # Errors
 /// If the order cannot be read.
@@ -80,10 +80,10 @@ pub fn guard() -> io::Result<()> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     let order: GuardOrder = serde_json::from_str(&line)?;
-    // What the command leaves behind comes back to this process.
+    // Orphans of the command become children of this process.
     let _ = prctl::set_child_subreaper(true);
     if let Some(cpu) = order.cpu {
-        // A machine that forbids it measures less well.
+        // Without permission to set it, the figures are noisier.
         pin_this_thread(cpu);
     }
     let (tell, over) = mpsc::channel();
@@ -122,7 +122,7 @@ fn start(order: &GuardOrder) -> io::Result<(Child, thread::JoinHandle<()>)> {
     Ok((child, keeper))
 }
 
-/// Tells when standard input ends: the lab has closed it, or is no more.
+/// Sends a message when standard input ends: the lab has closed it, or has ended.
 fn watch_stdin(over: Sender<()>) {
     thread::spawn(move || {
         let mut rest = [0; 64];
@@ -131,7 +131,7 @@ fn watch_stdin(over: Sender<()>) {
     });
 }
 
-/// Waits until the guard is to end; true if the command still runs then.
+/// Waits until the guard must end; true if the command still runs at that time.
 fn wait(child: &mut Child, over: &Receiver<()>) -> bool {
     loop {
         if let Ok(Some(status)) = child.try_wait() {
@@ -146,7 +146,7 @@ fn wait(child: &mut Child, over: &Receiver<()>) -> bool {
     }
 }
 
-/// Ends the group, and whatever has left it: first asked, then killed.
+/// Ends the group, and processes that have left it: first with SIGTERM, then with SIGKILL.
 fn end(child: &mut Child, group: Pid, alive: bool) {
     let _ = killpg(group, Signal::SIGTERM);
     let asked = Instant::now();
@@ -173,19 +173,19 @@ fn end(child: &mut Child, group: Pid, alive: bool) {
     }
 }
 
-/// Takes what has ended off the kernel's list.
+/// Reaps processes that have ended.
 fn reap() {
     while waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)).is_ok_and(|status| status.pid().is_some()) {}
 }
 
 fn say(told: &GuardTold) {
     let mut out = io::stdout().lock();
-    // A lab that is gone has closed standard input too.
+    // The end of the lab closes standard input too.
     let _ = writeln!(out, "{}", serde_json::to_string(told).unwrap_or_default());
     let _ = out.flush();
 }
 
-/// Keeps the beginning and the end of what is said.
+/// Keeps the beginning and the end of the output.
 fn keep(mut said: PipeReader, mut log: impl Write) -> io::Result<()> {
     let (mut kept, mut left_out) = (0, 0);
     let mut last: VecDeque<u8> = VecDeque::new();

@@ -1,4 +1,4 @@
-//! Somebody else's command, run by a guard: the lab's side.
+//! A command that is not the lab's, run by a guard: the lab's side.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -12,16 +12,16 @@ use std::{
 
 use super::guard::{GuardOrder, GuardTold};
 
-/// Longest wait for a guard to say that its command runs.
+/// The longest wait for a guard's report that its command runs.
 const START: Duration = Duration::from_secs(10);
-/// Longest wait for a guard to end its command, which takes it some seconds at most.
+/// The longest wait for a guard to end its command, which takes it a few seconds at most.
 const END: Duration = Duration::from_secs(8);
 
-/// A command and the process that guards it. Both are gone when this has been dropped.
+/// A command and the process that guards it. Dropping this value ends both.
 #[derive(Debug)]
 pub struct GuardedCommand {
     guard: Child,
-    /// Its end is the order to end.
+    /// The guard's standard input: closing it ends the command.
     stdin: Option<ChildStdin>,
     told: Receiver<GuardTold>,
     /// The command's process.
@@ -33,13 +33,13 @@ impl GuardedCommand {
     /// Starts a command.
     ///
     /// # Errors
-    /// Why it does not run, in words.
+    /// The reason why the command does not run, in words.
     pub fn start(words: Vec<String>, cpu: Option<usize>, port: Option<u16>, log: &Path) -> Result<Self, String> {
         let system = |error: std::io::Error| format!("its guard could not be started: {error}");
         let program = std::env::current_exe().map_err(system)?;
         let mut command = Command::new(program);
         command.arg("guard").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        // Ctrl-C on a terminal goes to a whole process group: the command's end is the lab's to decide.
+        // Ctrl-C on a terminal goes to a whole process group, but it is the lab that decides when the command ends.
         command.process_group(0);
         let mut guard = command.spawn().map_err(system)?;
         let (tell, told) = mpsc::channel();
@@ -69,18 +69,18 @@ impl GuardedCommand {
         Ok(guarded)
     }
 
-    /// The process of the guard.
+    /// The process id of the guard.
     pub fn guard(&self) -> u32 {
         self.guard.id()
     }
 
-    /// How the command has ended, if it has.
+    /// The status of a command that has ended; `None`: it runs.
     pub fn has_ended(&mut self) -> Option<String> {
         self.look(self.told.try_recv().ok());
         self.ended.as_ref().map(|(how, _)| how.clone())
     }
 
-    /// Waits for its end: how it ended, and whether as a success. `None`: it has not, after so long.
+    /// Waits for the end of the command: its status in words, and whether that is a success. `None`: it still runs after `most`.
     pub fn wait(&mut self, most: Duration) -> Option<(String, bool)> {
         if self.ended.is_none() {
             self.look(self.told.recv_timeout(most).ok());

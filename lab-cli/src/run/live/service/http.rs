@@ -1,4 +1,4 @@
-//! One request on a connection of its own, on a plain socket: is a service there, and what does it say?
+//! One request on a connection of its own, on a plain socket: shows whether a service is there, and its answer.
 
 use std::{
     io::{self, Read, Write},
@@ -6,24 +6,24 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Most bytes of an answer that are read.
+/// The number of bytes of an answer that are read at most.
 const MOST: u64 = 1 << 20;
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Got {
-    /// Its status.
+    /// The HTTP status.
     pub status: u16,
-    /// Header lines and body as they came, up to a megabyte.
+    /// Header lines and body as received, up to a megabyte.
     pub text: String,
-    /// From connecting to the end of the answer.
+    /// The time from connecting to the end of the answer.
     pub took: Duration,
 }
 
 /// Gets a path. `url`: scheme, host and port.
 ///
 /// # Errors
-/// There is no answer in time, or none of HTTP.
+/// No answer in time, or an answer that is not HTTP.
 pub fn get(address: SocketAddr, url: &str, path: &str, timeout: Duration) -> io::Result<Got> {
     let began = Instant::now();
     let mut stream = TcpStream::connect_timeout(&address, timeout)?;

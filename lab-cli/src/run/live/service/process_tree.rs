@@ -9,14 +9,14 @@ use std::{
 
 use nix::unistd::{SysconfVar, sysconf};
 
-/// What a process and its descendants use.
+/// CPU time and memory of a process and its descendants.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TreeSample {
-    /// CPU time since their beginnings, with that of children that have ended and were waited for.
+    /// CPU time since they started, including that of children that have ended and were waited for.
     pub cpu: Duration,
-    /// Resident memory, bytes; pages that several share count for each.
+    /// Resident memory, bytes; a page shared by several processes counts for each of them.
     pub resident_bytes: u64,
-    /// Their ids, the first one's first.
+    /// The process ids; the root of the tree comes first.
     pub pids: Vec<u32>,
 }
 
@@ -28,7 +28,7 @@ struct Process {
     resident_pages: u64,
 }
 
-/// Reads the tree of this process; `None` if it is gone.
+/// Reads the tree below this process; `None` if the process has ended.
 pub fn sample(root: u32) -> Option<TreeSample> {
     of_tree(root, &processes())
 }
@@ -49,7 +49,7 @@ fn of_tree(root: u32, all: &BTreeMap<u32, Process>) -> Option<TreeSample> {
     Some(found)
 }
 
-/// The children of a process that are still there.
+/// The children of a process that have not ended.
 pub fn children(of: u32) -> Vec<u32> {
     processes().iter().filter(|(_, process)| process.parent == of).map(|(pid, _)| *pid).collect()
 }
@@ -57,12 +57,12 @@ pub fn children(of: u32) -> Vec<u32> {
 fn processes() -> BTreeMap<u32, Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
     let numbered = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    // A process that ends meanwhile has no file any more.
+    // A process that ends during the search has no file any more.
     numbered.filter_map(|pid| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))).collect()
 }
 
-/// Fields are counted from the state, after the name in parentheses, which may hold any character: the parent is the 2nd, times
-/// are the 12th to 15th, pages the 22nd. A process that has ended and is not reaped counts as gone.
+/// Fields are counted from the state, after the name in parentheses, which may contain any character: the parent is the 2nd, times
+/// are the 12th to 15th, pages the 22nd. A process that has ended and is not reaped counts as ended.
 fn parse(line: &str) -> Option<Process> {
     let (_, rest) = line.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -82,7 +82,7 @@ fn page_bytes() -> u64 {
     sysconf(SysconfVar::PAGE_SIZE).ok().flatten().and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or(4096)
 }
 
-/// The process that listens at an address, if it is one whose files this user may see; else why that is not known.
+/// The process that listens at an address, if this user may see its files; else the reason why it is not known.
 pub fn listener(address: SocketAddr) -> Result<u32, String> {
     let inodes = listening(address.port());
     if inodes.is_empty() {
@@ -99,12 +99,12 @@ pub fn listener(address: SocketAddr) -> Result<u32, String> {
     };
     let all = processes();
     let holders: BTreeSet<u32> = all.keys().copied().filter(|pid| holds(*pid)).collect();
-    // Of a server with several processes the first, which started the others.
+    // Of several processes of one server the first, which started the others.
     let first = holders.iter().find(|pid| all.get(pid).is_none_or(|process| !holders.contains(&process.parent)));
     first.copied().ok_or_else(|| "it is a process of another user: give target.pid".to_owned())
 }
 
-/// Sockets that listen on that port.
+/// The inodes of sockets that listen on that port.
 fn listening(port: u16) -> BTreeSet<u64> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| fs::read_to_string(table).unwrap_or_default());
     tables.iter().flat_map(|table| table.lines()).filter_map(|line| listens(line, port)).collect()

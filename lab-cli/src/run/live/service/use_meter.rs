@@ -1,4 +1,4 @@
-//! What the processes of a service that is not the lab's, and its proxy, use between two moments.
+//! CPU time and memory that the processes of a service that is not the lab's, and its proxy, use between two moments.
 
 use std::time::{Duration, Instant};
 
@@ -7,23 +7,23 @@ use analysis::summary::ServiceUse;
 use super::process_tree::{self, TreeSample};
 use crate::run::{Cpus, live::site::LiveSite};
 
-/// What they had used at some moment.
+/// What they had used at one moment.
 #[derive(Debug)]
 pub struct Used {
     at: Instant,
-    /// The service's; why it is unknown otherwise. `None`: the service is the lab's.
+    /// The use of the service, or the reason why it is unknown. `None`: the service is the lab's.
     service: Option<Result<TreeSample, String>>,
     proxy: Option<Duration>,
 }
 
 impl Used {
-    /// By now.
+    /// The use up to now.
     pub fn now(site: &LiveSite) -> Self {
         let proxy = site.proxy_pid().and_then(process_tree::sample).map(|sample| sample.cpu);
         Self { at: Instant::now(), service: site.meter().map(super::ServiceMeter::sample), proxy }
     }
 
-    /// Between then and now; `None`: the service is the lab's.
+    /// The use from then until now; `None`: the service is the lab's.
     pub fn until_now(&self, site: &LiveSite, cpus: &Cpus) -> Option<ServiceUse> {
         let now = Self::now(site);
         let seconds = now.at.duration_since(self.at).as_secs_f64().max(f64::MIN_POSITIVE);

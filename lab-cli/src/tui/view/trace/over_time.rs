@@ -43,7 +43,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
     plot.draw(frame, area, palette);
 }
 
-/// In what a time of this length is told, and how many seconds that has.
+/// The unit for a time of this length, and its seconds.
 fn unit(length: Duration) -> (&'static str, f64) {
     match length.as_secs() {
         0..600 => ("s", 1.0),

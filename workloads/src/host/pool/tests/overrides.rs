@@ -171,7 +171,7 @@ fn hurried_users_wait_for_a_share_of_what_was_planned() {
 }
 
 #[test]
-fn who_leaves_by_itself_is_counted_as_gone() {
+fn a_user_that_leaves_is_counted_as_gone() {
     let mut plan = url_plan(&[("all", 10, 4)]);
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
     users.behaviour.on_reject = FailureRule::Leave;

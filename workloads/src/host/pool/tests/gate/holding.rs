@@ -66,7 +66,7 @@ fn users_that_are_held_wait_for_their_turn_and_no_lateness_is_the_generators() {
 }
 
 #[test]
-fn who_loses_patience_at_the_door_goes_and_is_forgotten() {
+fn a_held_user_that_loses_patience_leaves_and_is_forgotten() {
     let mut plan = plan(20, 50 * MS);
     let lasts = traces::Think::Constant(300 * MS);
     let patience = Some(Patience { lasts, reload: false });
@@ -98,7 +98,7 @@ impl Policy for Away {
 static AWAY: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Away>::default())));
 
 #[test]
-fn who_is_sent_back_again_and_again_times_out() {
+fn a_user_that_is_always_sent_back_times_out() {
     let mut plan = plan(1, 50 * MS);
     plan.timeout = 200 * MS;
     let ledger = go_with(&AWAY, ClientScope::All, &plan, &mut |_, _| (10 * MS, OK)).ledger;
@@ -128,7 +128,7 @@ impl Policy for Later {
 static LATER: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Later>::default())));
 
 #[test]
-fn who_is_told_to_come_back_does_so_with_the_same_request() {
+fn a_user_that_is_sent_back_asks_again_with_the_same_request() {
     let found = go_with(&LATER, ClientScope::User, &plan(1, 50 * MS), &mut |_, _| (10 * MS, OK));
     // A round is 30 ms at the gate, 10 ms at the service and 100 ms of thought.
     let ledger = found.ledger;
@@ -156,7 +156,7 @@ fn a_phase_may_begin_with_a_policy_as_new() {
 }
 
 #[test]
-fn what_never_got_through_the_door_by_the_end_is_not_unsent() {
+fn requests_that_are_held_until_the_end_are_not_unsent() {
     let mut plan = plan(5, 50 * MS);
     plan.drain = Duration::ZERO;
     static NOBODY: Entry = entry(EntryKind::Policy(|reader| reader.make(|(): &(), _| Box::<Shut>::default())));

@@ -11,7 +11,7 @@ use crate::{
 /// Links to the lists of folders, in the order of the page of folders. They belong to a session, whose key they may
 /// carry.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
+pub(super) struct KnownMailbox {
     lists: Vec<Arc<str>>,
     /// The folder that the user is in.
     open: Option<usize>,
@@ -22,7 +22,7 @@ pub(super) struct Shelf {
 /// The largest number of folders that a user remembers.
 const MOST: usize = 1000;
 
-impl Shelf {
+impl KnownMailbox {
     /// Takes in a requested page that has arrived; `about`: the object of its step.
     pub(super) fn see(&mut self, asked: State, about: Object, path: &Arc<str>, page: &ScannedPage<'_>) {
         match asked {
@@ -65,40 +65,40 @@ mod tests {
 <a data-do="list" href="/list?folderid=4">in</a><a data-do="show" href="/show">x</a>
 <a data-do="list" href="/list?folderid=7&amp;key=2">out</a><a data-do="list" href="http://elsewhere/">y</a>"#;
 
-    fn see(shelf: &mut Shelf, asked: State, message: u32, path: &str) {
-        shelf.see(asked, Object { folder: Some(1), message }, &path.into(), &ScannedPage::read(FOLDERS));
+    fn see(mailbox: &mut KnownMailbox, asked: State, message: u32, path: &str) {
+        mailbox.see(asked, Object { folder: Some(1), message }, &path.into(), &ScannedPage::read(FOLDERS));
     }
 
     #[test]
     fn numbers_stand_for_folders_and_begin_again_after_the_last() {
-        let mut shelf = Shelf::default();
-        assert_eq!((shelf.list(0), shelf.is_in(0)), (None, false));
-        see(&mut shelf, State::ListFolders, 0, "/folderlist");
-        let list = |number| shelf.list(number).map(ToString::to_string);
+        let mut mailbox = KnownMailbox::default();
+        assert_eq!((mailbox.list(0), mailbox.is_in(0)), (None, false));
+        see(&mut mailbox, State::ListFolders, 0, "/folderlist");
+        let list = |number| mailbox.list(number).map(ToString::to_string);
         let (first, second) = ("/list?folderid=4", "/list?folderid=7&key=2");
         assert_eq!([0, 1, 2, 3].map(list), [first, second, first, second].map(|list| Some(list.to_owned())));
     }
 
     #[test]
     fn it_knows_the_folder_that_was_opened_until_another_is_or_a_session_begins() {
-        let mut shelf = Shelf::default();
-        see(&mut shelf, State::ListFolders, 0, "/folderlist");
-        assert!(!shelf.is_in(0) && !shelf.is_in(1), "none is open yet");
-        see(&mut shelf, State::ListMessages, 0, "/list?folderid=7&key=2");
-        see(&mut shelf, State::ShowMessage, 0, "/show?folderid=7&entry=1");
-        assert!(shelf.is_in(1) && shelf.is_in(3) && !shelf.is_in(0));
-        see(&mut shelf, State::ListMessages, 0, "/list?folderid=4");
-        assert!(shelf.is_in(0) && !shelf.is_in(1));
-        see(&mut shelf, State::Login, 0, "/login");
-        assert!(!shelf.is_in(0) && shelf.list(0).is_none());
+        let mut mailbox = KnownMailbox::default();
+        see(&mut mailbox, State::ListFolders, 0, "/folderlist");
+        assert!(!mailbox.is_in(0) && !mailbox.is_in(1), "none is open yet");
+        see(&mut mailbox, State::ListMessages, 0, "/list?folderid=7&key=2");
+        see(&mut mailbox, State::ShowMessage, 0, "/show?folderid=7&entry=1");
+        assert!(mailbox.is_in(1) && mailbox.is_in(3) && !mailbox.is_in(0));
+        see(&mut mailbox, State::ListMessages, 0, "/list?folderid=4");
+        assert!(mailbox.is_in(0) && !mailbox.is_in(1));
+        see(&mut mailbox, State::Login, 0, "/login");
+        assert!(!mailbox.is_in(0) && mailbox.list(0).is_none());
     }
 
     #[test]
     fn it_knows_the_message_that_was_shown_last() {
-        let mut shelf = Shelf::default();
-        see(&mut shelf, State::ShowMessage, 3, "/show?entry=9");
-        see(&mut shelf, State::Delete, 3, "/delete");
-        let shown = |folder, message| shelf.shown(Object { folder, message }).map(ToString::to_string);
+        let mut mailbox = KnownMailbox::default();
+        see(&mut mailbox, State::ShowMessage, 3, "/show?entry=9");
+        see(&mut mailbox, State::Delete, 3, "/delete");
+        let shown = |folder, message| mailbox.shown(Object { folder, message }).map(ToString::to_string);
         assert_eq!(shown(Some(1), 3).as_deref(), Some("/show?entry=9"));
         assert_eq!((shown(Some(1), 4), shown(Some(0), 3), shown(None, 3)), (None, None, None));
     }
