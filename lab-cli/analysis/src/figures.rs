@@ -120,6 +120,7 @@ pub fn generator(report: &Report) -> Generator {
         ports_exhausted: health.out_of_ports,
         memory_exhausted: health.out_of_memory,
         panics: health.fiber_panics,
+        contradictions: health.contradictions,
         steal: health.steal,
         major_faults: health.major_faults,
         little: report.little.difference(),

@@ -48,6 +48,9 @@ pub struct Health {
     pub waited_for_fiber: u64,
     /// Users lost to a panic: a bug, and the run is void.
     pub fiber_panics: u64,
+    /// Starts and ends of requests that the users' own policies did not know as in flight: a bug, and the run is void.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub contradictions: u64,
     /// Kept connections that the service had closed by the time of the next request; a new one was opened.
     pub stale_connections: u64,
     /// The peak of the process's resident memory, in bytes.
@@ -56,6 +59,11 @@ pub struct Health {
     pub major_faults: u64,
     /// The deviations of the machine's clocks.
     pub clocks: ClockReport,
+}
+
+/// A count that is left out where there is nothing to say.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One late wake-up of the sender's loop.

@@ -239,10 +239,7 @@ impl<C> UserPool<C> {
     pub(crate) fn finish(mut self, now: Timestamp, mut health: Health) -> Report {
         health.in_flight_peak = self.active.peak;
         health.fiber_panics += self.active.lost;
-        let strange = self.gate.as_ref().map_or(0, |gate| gate.gauges().contradictions);
-        if strange > 0 {
-            self.books.fault(format!("{strange} ends of requests that the users' own policies had not let go"));
-        }
+        health.contradictions += self.gate.as_ref().map_or(0, |gate| gate.gauges().contradictions);
         let held = self.gate.take().map(|gate| gate.close(now)).unwrap_or_default();
         let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|user| user.open.is_some());
         for mut user in held.into_iter().chain(self.timers.take_all()).chain(open) {

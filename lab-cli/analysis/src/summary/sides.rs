@@ -41,6 +41,9 @@ pub struct Generator {
     pub memory_exhausted: u64,
     /// Panics caught.
     pub panics: u64,
+    /// Starts and ends of requests that the users' own policies did not know as in flight.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub contradictions: u64,
     /// Share of the machine's CPU time that its own host took away.
     pub steal: f64,
     /// Page faults that waited for a disk.

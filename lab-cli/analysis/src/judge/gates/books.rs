@@ -104,11 +104,12 @@ fn panics(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     }
 }
 
-/// What sites of policies were told must fit what they had admitted: else limits and estimates are about other jobs.
+/// What sites of policies were told must fit what they had admitted: else limits and estimates are about other jobs. The sites
+/// are those of the service, and the users' own.
 pub(super) const JOBS: ValidityGate = ValidityGate {
     code: "JOBS",
     verdicts: &[Validity::Invalid],
-    finds: "a policy's site was told of the start or the end of a job that was not in flight there: told twice, or never admitted",
+    finds: "a policy's site, of the service or of the users, was told of the start or the end of a job that was not in flight there: told twice, or never admitted",
     limit: "0",
     remedy: "report it with the results folder",
     checks: &[Check::Count(Count {
@@ -121,5 +122,5 @@ pub(super) const JOBS: ValidityGate = ValidityGate {
 };
 
 fn contradictions(arm: &Arm) -> u64 {
-    arm.server.as_ref().map_or(0, |server| server.contradictions)
+    arm.generator.contradictions + arm.server.as_ref().map_or(0, |server| server.contradictions)
 }

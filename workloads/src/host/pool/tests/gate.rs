@@ -141,7 +141,7 @@ fn a_scope_is_how_many_users_share_a_policy() {
 }
 
 #[test]
-fn who_comes_takes_the_place_of_who_left() {
+fn a_new_user_takes_the_place_of_one_that_left() {
     // Open arrivals at 100/s that stay for 20 ms each: two or three at once, so a few groups do for all of them.
     let mut plan = plan(0, 50 * MS);
     let law = crate::plan::ArrivalLaw::Constant;
@@ -166,7 +166,7 @@ fn spread(at: impl Fn(Timestamp) -> Timestamp) -> crate::measure::Dispersion {
 }
 
 #[test]
-fn who_is_refused_at_the_door_has_come_all_the_same() {
+fn arrivals_that_the_client_gate_refuses_count_as_arrivals() {
     let found = spread(|due| due);
     // The index of 100 windows; the released ones come evenly, two in each.
     assert!((0.60..1.54).contains(&found.index) && (9.0..11.0).contains(&found.per_window), "{found:?}");
@@ -200,4 +200,33 @@ fn a_local_refusal_is_tried_again_with_its_number_as_the_behaviour_says() {
     // One is admitted; then three attempts at 0.11 s and after each 5 s that follow.
     let ledger = found.ledger;
     assert_eq!((ledger.served, ledger.refused_locally, ledger.retries), (1, 6, 4), "{ledger:?}");
+}
+
+#[test]
+fn the_end_of_a_request_that_its_policy_does_not_know_is_in_the_generators_health() {
+    let mut plan = plan(2, Duration::ZERO);
+    plan.client = Some(client("none", &[], ClientScope::User));
+    let mut pool: UserPool<()> = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, true);
+    let now = Timestamp::from_secs(1);
+    let next = |pool: &mut UserPool<()>| {
+        let mut user = pool.take(now).expect("it is due");
+        user.begins(now);
+        pool.books.sends(&mut user, now);
+        user
+    };
+    pool.advance(now);
+    let first = next(&mut pool);
+    // The first user's policy is lost while its request is under way, and the second user gets a new one in its place.
+    let gate = pool.gate.as_mut().expect("a policy");
+    gate.part(first.client.as_ref().expect("its state"));
+    let client = gate.join(1);
+    pool.ready.iter_mut().for_each(|user| user.client.as_mut().expect("its state").member = client.member);
+    let second = next(&mut pool);
+    pool.settle(second, host::Outcome::answered(OK), now);
+    // A panic with debug assertions, which tests have.
+    let settled = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        pool.settle(first, host::Outcome::answered(OK), now);
+    }));
+    let health = pool.finish(now, Health::default()).generator.health;
+    assert_eq!((settled.is_err(), health.contradictions), (cfg!(debug_assertions), 1));
 }

@@ -17,12 +17,13 @@ mod runs;
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
 type Limit = (&'static str, Validity, fn(&mut Arm, &mut Context, f64), f64, f64);
 
-const LIMITS: [Limit; 44] = [
+const LIMITS: [Limit; 45] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
     ("LITTLE", Invalid, |arm, _, apart| arm.generator.little = apart, 0.051, 0.05),
     ("HDR", Invalid, |arm, _, times| arm.generator.saturated = times as u64, 1.0, 0.0),
     ("PANIC", Invalid, |arm, _, panics| arm.generator.panics = panics as u64, 1.0, 0.0),
     ("PANIC", Invalid, |arm, _, panics| server(arm).panics = panics as u64, 1.0, 0.0),
+    ("JOBS", Invalid, |arm, _, jobs| arm.generator.contradictions = jobs as u64, 1.0, 0.0),
     ("JOBS", Invalid, |arm, _, jobs| server(arm).contradictions = jobs as u64, 1.0, 0.0),
     ("CAP", Warn, |arm, _, most| busy(arm, most as u32, 1000, 0), 1000.0, 999.0),
     ("CAP", Warn, |arm, _, waited| busy(arm, 10, 1000, waited as u64), 1.0, 0.0),
