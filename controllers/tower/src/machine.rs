@@ -93,7 +93,7 @@ impl<J> Machine<J> {
                         gate.started(now, &mut permit);
                         Answer::Go(Some(Grasp::Permit(permit)))
                     }
-                    Entered::Refused(away) => Answer::Refused(away.into()),
+                    Entered::Refused(away) => Answer::Refused(Refused::at_server(away)),
                     Entered::Held => Answer::Held(id),
                 }
             }
@@ -155,7 +155,7 @@ impl<J> Machine<J> {
             Self::Server(gate) => loop {
                 return match gate.poll(now, probe) {
                     Action::Admit(job, permit) => Step::Decided(job, Ok(Grasp::Permit(permit))),
-                    Action::Refuse(job, away) => Step::Decided(job, Err(away.into())),
+                    Action::Refuse(job, away) => Step::Decided(job, Err(Refused::at_server(away))),
                     Action::WakeAt(at) => Step::Wait(Some(at)),
                     Action::Idle => Step::Wait(None),
                     Action::Tell(report) => Step::Tell(report),
