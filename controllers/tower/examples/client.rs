@@ -3,44 +3,31 @@
 //!
 //! Google SRE's client (chapter 21): a throttle in front of every request, and a budget for retries. Try it against the
 //! other example while that is overloaded.
-use std::{env, time::Duration};
+use std::time::Duration;
 
-use reqwest::{Client, Method, Request, Response};
+use reqwest::{Body, Client, Request};
 use tower::{ServiceBuilder, ServiceExt};
-use tower_admission::{AdmissionLayer, BoxError, Outcome, Refused, RequestTags};
-
-fn outcome(result: Result<&Response, &reqwest::Error>) -> Outcome {
-    match result {
-        Ok(response) if response.status() == 503 => Outcome::Overloaded { retry: true },
-        Ok(response) if response.status().is_server_error() => Outcome::Failed,
-        Ok(_) => Outcome::Served,
-        Err(error) if error.is_timeout() => Outcome::TimedOut,
-        Err(_) => Outcome::Unavailable,
-    }
-}
+use tower_admission::{AdmissionLayer, BoxError, trusted_headers};
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
     // reqwest is built without a cryptography provider here.
     _ = rustls::crypto::ring::default_provider().install_default();
-    let url: reqwest::Url = env::args().nth(1).unwrap_or_else(|| "http://127.0.0.1:3000/".to_owned()).parse()?;
-    let attempt = |request: &Request| request.headers().get("x-attempt").map_or(0, |_| 1);
-    let layer = AdmissionLayer::client("sre-client")
-        .classify(move |request: &Request| RequestTags::new().attempt(attempt(request)))
-        .outcome(outcome)
-        .build()?;
+    let url = std::env::args().nth(1).unwrap_or_else(|| "http://127.0.0.1:3000/".to_owned());
+    let layer = AdmissionLayer::client("sre-client").classify(trusted_headers::<Body>).build()?;
     let admission = layer.admission()?;
-    let client = ServiceBuilder::new().layer(layer).service(Client::builder().timeout(Duration::from_secs(1)).build()?);
+    // The layer understands requests and responses of the crate `http`.
+    let client = ServiceBuilder::new()
+        .layer(layer)
+        .map_request(|request: http::Request<Body>| Request::try_from(request).expect("a URL"))
+        .map_response(http::Response::<Body>::from)
+        .service(Client::builder().timeout(Duration::from_secs(1)).build()?);
     for _ in 0..500 {
-        for attempt in 0..2 {
-            let mut request = Request::new(Method::GET, url.clone());
-            if attempt > 0 {
-                request.headers_mut().insert("x-attempt", attempt.into());
-            }
-            match client.clone().oneshot(request).await {
-                Ok(response) if response.status() == 503 => {}
-                Err(error) if error.is::<Refused>() => break,
-                Ok(_) | Err(_) => break,
+        for attempt in ["0", "1"] {
+            let request = http::Request::get(&url).header("x-attempt", attempt).body(Body::default())?;
+            let reply = client.clone().oneshot(request).await;
+            if !reply.is_ok_and(|response| response.status() == 503) {
+                break;
             }
         }
     }

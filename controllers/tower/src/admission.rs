@@ -9,13 +9,13 @@ use std::{
 };
 
 use controllers::{
-    Seat, Seen, SiteId, seed_for,
+    PeerReport, Seat, Seen, SiteId, seed_for,
     site::{ClientScope, Clients, Gate, InstalledPolicy, PolicySite},
 };
 
 use crate::{
-    AdmissionGauges, BuildError, PolicyChoice, RequestTags,
-    machine::Machine,
+    AdmissionGauges, BuildError, PolicyChoice, ReplaceError, RequestTags,
+    machine::{Machine, Successor},
     plan::{Checked, Side, SitePlan},
     site::{Entry, LiveGate},
     ticket::{Host, Ticket},
@@ -29,6 +29,8 @@ pub struct Admission(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     plan: SitePlan,
+    /// The side of the policy: a server's layer takes a client's policy too.
+    side: Side,
     policy: Mutex<&'static str>,
     gates: Box<[Arc<LiveGate>]>,
     shadow: AtomicBool,
@@ -42,6 +44,7 @@ impl Admission {
         let shadow = AtomicBool::new(plan.shadow);
         Ok(Self(Arc::new(Shared {
             policy: Mutex::new(checked.entry.name),
+            side: checked.side,
             plan,
             gates,
             shadow,
@@ -95,33 +98,42 @@ impl Admission {
     }
 
     /// Puts another policy in the place of the one that runs. Requests inside stay; those that wait are offered to the
-    /// new policy, in order.
+    /// new policy, in order. It learns nothing from the ends of requests that the one before let in.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use tower_admission::{AdmissionLayer, ReplaceError, policies};
+    ///
+    /// let admission = AdmissionLayer::client("throttle").admission().expect("a policy for clients");
+    /// admission.replace(policies::SreClient::default()).expect("another policy for clients");
+    /// assert_eq!(admission.policy(), "sre-client");
+    /// assert!(matches!(admission.replace("codel"), Err(ReplaceError::Build(_))));
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// What [`crate::AdmissionLayer::build`] would say of that policy; at a client, always: build another layer there.
-    /// The policy that runs stays.
-    pub fn replace(&self, policy: impl Into<PolicyChoice>) -> Result<(), BuildError> {
-        let plan = &self.0.plan;
+    /// What [`crate::AdmissionLayer::build`] would say of that policy; a client's policy in the place of a server's, or
+    /// the other way round. The policy that runs stays.
+    pub fn replace(&self, policy: impl Into<PolicyChoice>) -> Result<(), ReplaceError> {
+        let Shared { plan, side, gates, .. } = &*self.0;
         let checked = plan.check(&policy.into())?;
-        if checked.side == Side::Client || plan.side == Side::Client {
-            return Err(BuildError::one(checked.entry.name, "a client's policy is not switched: build another layer"));
+        let at_client = |side: Side| side == Side::Client;
+        if at_client(checked.side) != at_client(*side) {
+            return Err(ReplaceError::other_side(checked.entry.name, checked.side.place(), side.place()));
         }
         let mut name = self.0.policy.lock().unwrap_or_else(PoisonError::into_inner);
-        let policies = (0..plan.shards).map(|shard| plan.policy(&checked, shard)).collect::<Result<Vec<_>, _>>()?;
-        for (gate, policy) in self.0.gates.iter().zip(policies) {
-            gate.change(|machine, now| {
-                if let Machine::Server(gate) = machine {
-                    gate.replace(now, InstalledPolicy { entry: checked.entry, policy });
-                }
-            });
-        }
+        let successors =
+            (0..plan.shards).map(|shard| plan.successor(&checked, shard)).collect::<Result<Vec<_>, _>>()?;
+        gates.iter().zip(successors).for_each(|(gate, successor)| gate.replace(successor));
         *name = checked.entry.name;
         Ok(())
     }
 
-    /// Tells the policy a fact that the layer does not see itself, such as [`Seen::Peer`].
-    pub fn tell(&self, seen: &Seen) {
-        self.0.gates.iter().for_each(|gate| gate.hear(seen));
+    /// Tells the policy the report of another site, such as a customer's new limit. Reports that are not for it, and
+    /// those to a client's policy, are of no effect.
+    pub fn tell(&self, report: PeerReport) {
+        self.0.gates.iter().for_each(|gate| gate.hear(&Seen::Peer(report)));
     }
 
     pub(crate) fn enter(&self, request: RequestTags) -> Entry {
@@ -140,6 +152,7 @@ impl Admission {
                 Entry::Go(Ticket::unwatched())
             }
             Entry::Held(held) if shadow => Entry::Go(Ticket::shadow(held)),
+            Entry::Go(ticket) if shadow => Entry::Go(ticket.unnoted()),
             entry => entry,
         }
     }
@@ -223,7 +236,16 @@ impl SitePlan {
                 Machine::Client(Box::new(clients), member)
             }
         };
-        Ok(LiveGate::new(machine, Arc::clone(&self.probe), self.clock))
+        Ok(LiveGate::new(machine, self))
+    }
+
+    fn successor(&self, checked: &Checked, shard: u32) -> Result<Successor, BuildError> {
+        Ok(match checked.side {
+            Side::Server(_) => {
+                Successor::Server(InstalledPolicy { entry: checked.entry, policy: self.policy(checked, shard)? })
+            }
+            Side::Client => Successor::Client(checked.entry, checked.factory.clone()),
+        })
     }
 
     fn policy(&self, checked: &Checked, shard: u32) -> Result<Box<dyn controllers::Policy>, BuildError> {
@@ -234,7 +256,7 @@ impl SitePlan {
 
     fn site(&self, checked: &Checked, shard: u32) -> controllers::Site {
         let name = if shard == 0 { self.name.clone() } else { format!("{} {shard}", self.name) };
-        let id = SiteId(u16::try_from(shard).unwrap_or(u16::MAX));
+        let id = SiteId(u16::try_from(shard).map_or(u16::MAX, |shard| self.site.0.saturating_add(shard)));
         controllers::Site { id, name, place: checked.side.place(), objective: self.objective }
     }
 }

@@ -1,8 +1,8 @@
 //! When a request ends: at the head of its response, or with its body.
 
-use controllers::Outcome;
+use controllers::{Note, Outcome};
 
-use crate::ticket::Ticket;
+use crate::{CarryNotes, ticket::Ticket};
 
 /// The end of a request that has a response.
 #[derive(Debug)]
@@ -10,6 +10,8 @@ pub struct ResponseEnding {
     /// `None`: the policy refused the request, and is told no end.
     pub(crate) ticket: Option<Ticket>,
     pub(crate) outcome: Outcome,
+    /// The note of the response.
+    pub(crate) told: Option<Note>,
     /// The response has no body that anybody reads.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "bodies are those of HTTP"))]
     pub(crate) bodyless: bool,
@@ -17,12 +19,17 @@ pub struct ResponseEnding {
 
 impl ResponseEnding {
     pub(crate) fn of_refusal() -> Self {
-        Self { ticket: None, outcome: Outcome::Ignored, bodyless: true }
+        Self { ticket: None, outcome: Outcome::Ignored, told: None, bodyless: true }
     }
 
     /// The request ends now.
     pub(crate) fn now(self) {
-        self.ticket.into_iter().for_each(|ticket| ticket.end(self.outcome));
+        self.ticket.into_iter().for_each(|ticket| ticket.end(self.outcome, self.told));
+    }
+
+    /// The request ends now: returns the policy's note for its response.
+    fn noted(self) -> Option<Note> {
+        self.ticket?.end_noted(self.outcome, self.told)
     }
 }
 
@@ -35,7 +42,7 @@ pub trait ResponseEnd<Req, Res>: sealed::Sealed {
     fn bodyless(&self, request: &Req) -> bool;
 
     /// Ends the request, now or with its response.
-    fn end(&self, response: Res, ending: ResponseEnding) -> Self::Response;
+    fn end<N: CarryNotes<Req, Res>>(&self, response: Res, ending: ResponseEnding, notes: &N) -> Self::Response;
 }
 
 pub(crate) mod sealed {
@@ -56,8 +63,12 @@ impl<Req, Res> ResponseEnd<Req, Res> for AtHead {
         true
     }
 
-    fn end(&self, response: Res, ending: ResponseEnding) -> Res {
-        ending.now();
+    fn end<N: CarryNotes<Req, Res>>(&self, mut response: Res, ending: ResponseEnding, notes: &N) -> Res {
+        if N::CARRIES {
+            ending.noted().into_iter().for_each(|note| notes.put_on_response(&mut response, note));
+        } else {
+            ending.now();
+        }
         response
     }
 }

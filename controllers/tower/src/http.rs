@@ -1,11 +1,13 @@
 //! HTTP and gRPC: refusals, outcomes, and tags that a trusted sender puts on a request.
 
 mod body;
+mod notes;
 mod outcomes;
 mod refusal;
 mod tags;
 
 pub use body::{AdmissionBody, AtBody};
+pub use notes::HttpNotes;
 pub use outcomes::{HttpOutcomes, HttpReplies};
 pub use refusal::HttpRefusal;
 pub use tags::trusted_headers;

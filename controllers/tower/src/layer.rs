@@ -7,16 +7,17 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Objective, Place, catalogue::Setting, site::Probe};
+use controllers::{Objective, PeerReport, Place, SiteId, catalogue::Setting, site::Probe};
 use tower_layer::Layer;
 
 use crate::{
-    Admission, AdmissionService, AtHead, BuildError, IntoSetting, NoTags, PolicyChoice,
+    Admission, AdmissionService, AtHead, BuildError, IntoSetting, NoNotes, NoTags, PolicyChoice,
     clock::Clock,
     defaults::{ClientOutcomes, ServerOutcomes, ServerRefusal, server_refusal},
     plan::{OBJECTIVE, Side, SitePlan},
     probe::ThisProcessProbe,
     refusal::{RefuseWith, RefuseWithError},
+    reports::OnTell,
     service::Handling,
 };
 
@@ -49,15 +50,15 @@ use crate::{
 /// [`end_at_body`]: AdmissionLayer::end_at_body
 #[derive(Clone)]
 #[must_use = "a layer does nothing until a service is put into it"]
-pub struct AdmissionLayer<C = NoTags, R = ServerRefusal, O = ServerOutcomes, E = AtHead> {
+pub struct AdmissionLayer<C = NoTags, R = ServerRefusal, O = ServerOutcomes, E = AtHead, N = NoNotes> {
     choice: PolicyChoice,
     plan: SitePlan,
-    handling: Handling<C, R, O, E>,
+    handling: Handling<C, R, O, E, N>,
     /// Made with the first service, and shared by clones.
     running: Arc<OnceLock<Admission>>,
 }
 
-impl<C, R, O, E> fmt::Debug for AdmissionLayer<C, R, O, E> {
+impl<C, R, O, E, N> fmt::Debug for AdmissionLayer<C, R, O, E, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { choice, plan, running, .. } = self;
         f.debug_struct("AdmissionLayer")
@@ -75,7 +76,8 @@ impl AdmissionLayer {
     /// A refusal is an HTTP response: 503 with `Retry-After`, or a gRPC status if the request is one of gRPC.
     pub fn new(policy: impl Into<PolicyChoice>) -> Self {
         let side = Side::Server(Place::Single);
-        let handling = Handling { tags: NoTags, refusal: server_refusal(), outcomes: ServerOutcomes, end: AtHead };
+        let handling =
+            Handling { tags: NoTags, refusal: server_refusal(), outcomes: ServerOutcomes, end: AtHead, notes: NoNotes };
         Self { choice: policy.into(), plan: SitePlan::new("server", side), handling, running: Arc::default() }
     }
 }
@@ -93,13 +95,14 @@ impl AdmissionLayer<NoTags, RefuseWithError, ClientOutcomes, AtHead> {
     /// # }
     /// ```
     pub fn client(policy: impl Into<PolicyChoice>) -> Self {
-        let handling = Handling { tags: NoTags, refusal: RefuseWithError, outcomes: ClientOutcomes, end: AtHead };
+        let handling =
+            Handling { tags: NoTags, refusal: RefuseWithError, outcomes: ClientOutcomes, end: AtHead, notes: NoNotes };
         Self { choice: policy.into(), plan: SitePlan::new("client", Side::Client), handling, running: Arc::default() }
     }
 }
 
 /// The policy and its site.
-impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
+impl<C, R, O, E, N> AdmissionLayer<C, R, O, E, N> {
     /// Sets a parameter of the policy: `lab policies NAME` lists them, with units and ranges. Wrong ones are errors of
     /// [`AdmissionLayer::build`].
     pub fn set(mut self, key: impl Into<String>, value: impl IntoSetting) -> Self {
@@ -172,12 +175,40 @@ impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
         self.anew()
     }
 
+    /// Sets what is done with the reports of the policy for other sites: a closure that sends them there. Only `quota`
+    /// and `sre` report, if `report_usage` is set: the usage of their customers, to the process that divides quotas
+    /// between replicas. Its answers are given to [`Admission::tell`].
+    ///
+    /// The closure runs in the task that caused a report, and holds no lock. It must not block: hand the report to a
+    /// channel.
+    ///
+    /// ```
+    /// use tower_admission::{AdmissionLayer, SiteId};
+    ///
+    /// let (reports, for_the_wire) = std::sync::mpsc::channel();
+    /// let layer = AdmissionLayer::new("quota")
+    ///     .set("report_usage", true)
+    ///     .site(SiteId(3))
+    ///     .on_tell(move |report| _ = reports.send(report));
+    /// ```
+    pub fn on_tell(mut self, tell: impl Fn(PeerReport) + Send + Sync + 'static) -> Self {
+        self.plan.on_tell = Some(OnTell::new(tell));
+        self.anew()
+    }
+
+    /// Sets the number that the layer has in reports, one for each replica. The default is 0. Shards have the numbers
+    /// from this one on.
+    pub fn site(mut self, number: SiteId) -> Self {
+        self.plan.site = number;
+        self.anew()
+    }
+
     /// Checks the configuration and makes the policy.
     ///
     /// # Errors
     /// Unknown policies and parameters (with a suggestion), values out of range, a policy that has no place in such a
     /// layer, a queue discipline without a
-    /// capacity, a policy that cannot be sharded.
+    /// capacity, a policy that cannot be sharded, one that reports while nobody gets its reports.
     pub fn build(self) -> Result<Self, BuildError> {
         self.admission()?;
         Ok(self)
@@ -205,7 +236,7 @@ impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
 }
 
 /// Requests and responses.
-impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
+impl<C, R, O, E, N> AdmissionLayer<C, R, O, E, N> {
     /// Sets what the policy is told about a request: a closure `Fn(&Request) -> RequestTags`.
     ///
     /// ```
@@ -215,9 +246,9 @@ impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
     ///     RequestTags::new().class(if request.uri().path().starts_with("/pay") { 1 } else { 0 })
     /// });
     /// ```
-    pub fn classify<T>(self, tags: T) -> AdmissionLayer<T, R, O, E> {
-        let Handling { refusal, outcomes, end, .. } = self.handling;
-        with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end })
+    pub fn classify<T>(self, tags: T) -> AdmissionLayer<T, R, O, E, N> {
+        let Handling { refusal, outcomes, end, notes, .. } = self.handling;
+        with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end, notes })
     }
 
     /// Sets the answer to a refusal: a closure `Fn(Request, Refused) -> Response`.
@@ -229,27 +260,34 @@ impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
     ///     http::Response::builder().status(429).body(refused.to_string()).expect("a response")
     /// });
     /// ```
-    pub fn refuse_with<F>(self, answer: F) -> AdmissionLayer<C, RefuseWith<F>, O, E> {
-        let Handling { tags, outcomes, end, .. } = self.handling;
-        with(self.choice, self.plan, self.running, Handling { tags, refusal: RefuseWith(answer), outcomes, end })
+    pub fn refuse_with<F>(self, answer: F) -> AdmissionLayer<C, RefuseWith<F>, O, E, N> {
+        let Handling { tags, outcomes, end, notes, .. } = self.handling;
+        with(self.choice, self.plan, self.running, Handling { tags, refusal: RefuseWith(answer), outcomes, end, notes })
     }
 
     /// Makes a refusal the error [`crate::Refused`], boxed, as other layers of tower do.
-    pub fn refuse_with_error(self) -> AdmissionLayer<C, RefuseWithError, O, E> {
-        let Handling { tags, outcomes, end, .. } = self.handling;
-        with(self.choice, self.plan, self.running, Handling { tags, refusal: RefuseWithError, outcomes, end })
+    pub fn refuse_with_error(self) -> AdmissionLayer<C, RefuseWithError, O, E, N> {
+        let Handling { tags, outcomes, end, notes, .. } = self.handling;
+        with(self.choice, self.plan, self.running, Handling { tags, refusal: RefuseWithError, outcomes, end, notes })
     }
 
     /// Sets the answer to a refusal, as a value: for types of your own that implement [`crate::OnRefusal`].
-    pub fn on_refusal<T>(self, refusal: T) -> AdmissionLayer<C, T, O, E> {
-        let Handling { tags, outcomes, end, .. } = self.handling;
-        with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end })
+    pub fn on_refusal<T>(self, refusal: T) -> AdmissionLayer<C, T, O, E, N> {
+        let Handling { tags, outcomes, end, notes, .. } = self.handling;
+        with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end, notes })
     }
 
     /// Sets what the policy is told about the end of a request: a closure `Fn(Result<&Response, &Error>) -> Outcome`.
-    pub fn outcome<T>(self, outcomes: T) -> AdmissionLayer<C, R, T, E> {
-        let Handling { tags, refusal, end, .. } = self.handling;
-        with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end })
+    pub fn outcome<T>(self, outcomes: T) -> AdmissionLayer<C, R, T, E, N> {
+        let Handling { tags, refusal, end, notes, .. } = self.handling;
+        with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end, notes })
+    }
+
+    /// Carries notes between the policies of client and server: as headers with [`crate::HttpNotes`]. By default no
+    /// notes are carried.
+    pub fn notes<T>(self, notes: T) -> AdmissionLayer<C, R, O, E, T> {
+        let Handling { tags, refusal, outcomes, end, .. } = self.handling;
+        with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end, notes })
     }
 
     /// Ends requests with the body of their response, instead of its head: for answers that take long to write, or that
@@ -257,18 +295,18 @@ impl<C, R, O, E> AdmissionLayer<C, R, O, E> {
     /// response's body becomes an [`crate::AdmissionBody`]. A body that is dropped before its end is an abandoned
     /// request.
     #[cfg(feature = "http")]
-    pub fn end_at_body(self) -> AdmissionLayer<C, R, O, crate::AtBody> {
-        let Handling { tags, refusal, outcomes, .. } = self.handling;
-        with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end: crate::AtBody })
+    pub fn end_at_body(self) -> AdmissionLayer<C, R, O, crate::AtBody, N> {
+        let Handling { tags, refusal, outcomes, notes, .. } = self.handling;
+        with(self.choice, self.plan, self.running, Handling { tags, refusal, outcomes, end: crate::AtBody, notes })
     }
 }
 
-fn with<C, R, O, E>(
+fn with<C, R, O, E, N>(
     choice: PolicyChoice,
     plan: SitePlan,
     running: Arc<OnceLock<Admission>>,
-    handling: Handling<C, R, O, E>,
-) -> AdmissionLayer<C, R, O, E> {
+    handling: Handling<C, R, O, E, N>,
+) -> AdmissionLayer<C, R, O, E, N> {
     AdmissionLayer { choice, plan, handling, running }
 }
 
@@ -284,12 +322,14 @@ impl SitePlan {
             seed: RandomState::new().hash_one(name),
             probe: Arc::new(ThisProcessProbe),
             clock: Clock::start(),
+            site: SiteId(0),
+            on_tell: None,
         }
     }
 }
 
-impl<S, C: Clone, R: Clone, O: Clone, E: Clone> Layer<S> for AdmissionLayer<C, R, O, E> {
-    type Service = AdmissionService<S, C, R, O, E>;
+impl<S, C: Clone, R: Clone, O: Clone, E: Clone, N: Clone> Layer<S> for AdmissionLayer<C, R, O, E, N> {
+    type Service = AdmissionService<S, C, R, O, E, N>;
 
     /// Puts a service into the layer.
     ///

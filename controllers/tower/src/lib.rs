@@ -55,6 +55,20 @@
 //! In shadow mode ([`AdmissionLayer::shadow`]) the policy decides and is told everything, and nothing is refused:
 //! [`Admission::gauges`] and the metrics say what would have been.
 //!
+//! # What policies tell each other
+//!
+//! - Notes: `dagor` tells callers by a number on each response what it admits, and its clients refuse by themselves what
+//!   would be refused. [`AdmissionLayer::notes`] carries such numbers, in HTTP as `X-Note` ([`HttpNotes`]).
+//! - Reports: `quota` and `sre` can report the usage of their customers to a process that divides quotas between
+//!   replicas. [`AdmissionLayer::on_tell`] gets the reports, [`Admission::tell`] takes the answers; the transport is the
+//!   program's.
+//!
+//! # While it runs
+//!
+//! [`AdmissionLayer::admission`] and [`AdmissionService::admission`] return the running policy: its numbers, shadow
+//! mode, and [`Admission::replace`], which puts another policy in its place, at servers and at clients, without losing a
+//! request.
+//!
 //! # Time
 //!
 //! A timer task does what a policy has to do at a certain time, on the runtime of the first request that needs one.
@@ -63,8 +77,8 @@
 //!
 //! # Many threads
 //!
-//! One lock guards a policy while it decides. An end never waits for it. [`AdmissionLayer::shards`] splits a policy
-//! where that is possible.
+//! One lock guards a policy while it decides. An end never waits for it, unless the response carries a note.
+//! [`AdmissionLayer::shards`] splits a policy where that is possible.
 //!
 //! # Features
 //!
@@ -91,11 +105,14 @@ mod layer;
 mod machine;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod notes;
 mod outcome;
 mod plan;
 pub mod policies;
 mod probe;
 mod refusal;
+mod replace_error;
+mod reports;
 mod service;
 mod sharding;
 mod site;
@@ -108,17 +125,19 @@ pub use build_error::BuildError;
 pub use choice::{IntoSetting, PolicyChoice};
 /// The vocabulary of policies, of the crate `controllers`.
 pub use controllers::{
-    Criticality, Entry, Note, Outcome, Reason, RetryHint, Seen,
+    Catalogue, Criticality, Entry, Note, Outcome, PeerReport, Reason, RetryHint, Settings, SiteId,
     catalogue::{Problem, Setting},
     site::Probe,
 };
 pub use end::{AtHead, ResponseEnd, ResponseEnding};
 pub use gauges::AdmissionGauges;
 #[cfg(feature = "http")]
-pub use http::{AdmissionBody, AtBody, HttpOutcomes, HttpRefusal, HttpReplies, trusted_headers};
+pub use http::{AdmissionBody, AtBody, HttpNotes, HttpOutcomes, HttpRefusal, HttpReplies, trusted_headers};
 pub use layer::AdmissionLayer;
+pub use notes::{CarryNotes, NoNotes};
 pub use outcome::{ErrorsAreFailures, Outcomes};
 pub use probe::ThisProcessProbe;
 pub use refusal::{BoxError, OnRefusal, RefuseWith, RefuseWithError, Refused};
+pub use replace_error::ReplaceError;
 pub use service::{AdmissionFuture, AdmissionService};
 pub use tags::{Classify, NoTags, RequestTags};

@@ -1,8 +1,9 @@
 //! The machine that a layer hosts: a gate at a server, the gate of senders at a client. Both are those of the lab.
 
 use controllers::{
-    JobId, Offer, Outcome, Seen, Timestamp, UnixSeconds,
-    site::{Action, Asked, Clients, Decided, Entered, Gate, Member, Pass, Permit, Probe},
+    Entry, JobId, Note, Offer, Outcome, PeerReport, Seen, Timestamp, UnixSeconds,
+    catalogue::Factory,
+    site::{Action, Asked, Clients, Decided, Entered, Gate, InstalledPolicy, Member, Pass, Permit, Probe},
 };
 
 use crate::{Refused, RequestTags};
@@ -21,6 +22,36 @@ pub(crate) enum Grasp {
     Pass(Pass),
 }
 
+impl Grasp {
+    /// The policy's note for the request, at a client.
+    pub(crate) fn note(&self) -> Option<Note> {
+        match self {
+            Self::Permit(_) => None,
+            Self::Pass(pass) => pass.note(),
+        }
+    }
+
+    pub(crate) fn is_at_client(&self) -> bool {
+        matches!(self, Self::Pass(_))
+    }
+}
+
+/// The end of a request.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) grasp: Grasp,
+    pub(crate) outcome: Outcome,
+    /// The note of its response.
+    pub(crate) told: Option<Note>,
+}
+
+/// A policy that is to replace another one.
+#[derive(Debug)]
+pub(crate) enum Successor {
+    Server(InstalledPolicy),
+    Client(&'static Entry, Factory),
+}
+
 /// The answer to a request.
 #[derive(Debug)]
 pub(crate) enum Answer {
@@ -34,6 +65,8 @@ pub(crate) enum Answer {
 #[derive(Debug)]
 pub(crate) enum Step<J> {
     Decided(J, Result<Grasp, Refused>),
+    /// A report for other sites.
+    Tell(PeerReport),
     Wait(Option<Timestamp>),
 }
 
@@ -60,7 +93,7 @@ impl<J> Machine<J> {
                         gate.started(now, &mut permit);
                         Answer::Go(Some(Grasp::Permit(permit)))
                     }
-                    Entered::Refused(away) => Answer::Refused(away.into()),
+                    Entered::Refused(away) => Answer::Refused(Refused::at_server(away)),
                     Entered::Held => Answer::Held(id),
                 }
             }
@@ -80,12 +113,25 @@ impl<J> Machine<J> {
         }
     }
 
-    pub(crate) fn ended(&mut self, now: Timestamp, grasp: Grasp, outcome: Outcome) {
+    /// A request has ended. Returns the policy's note for its response, at a server.
+    pub(crate) fn ended(&mut self, now: Timestamp, Ended { grasp, outcome, told }: Ended) -> Option<Note> {
         match (self, grasp) {
-            (Self::Server(gate), Grasp::Permit(permit)) => _ = gate.ended(now, permit, outcome, None, None),
-            (Self::Client(clients, _), Grasp::Pass(pass)) => clients.ended(pass, outcome, None, now),
+            (Self::Server(gate), Grasp::Permit(permit)) => gate.ended(now, permit, outcome, None, told),
+            (Self::Client(clients, _), Grasp::Pass(pass)) => {
+                clients.ended(pass, outcome, told, now);
+                None
+            }
             // A machine gets back what it gave.
-            (Self::Server(_), Grasp::Pass(_)) | (Self::Client(..), Grasp::Permit(_)) => {}
+            (Self::Server(_), Grasp::Pass(_)) | (Self::Client(..), Grasp::Permit(_)) => None,
+        }
+    }
+
+    /// Another policy takes over. It is one of the machine's side: [`crate::Admission::replace`] has looked.
+    pub(crate) fn replace(&mut self, now: Timestamp, by: Successor) {
+        match (self, by) {
+            (Self::Server(gate), Successor::Server(installed)) => gate.replace(now, installed),
+            (Self::Client(clients, _), Successor::Client(entry, factory)) => clients.replace(now, entry, factory),
+            (Self::Server(_), Successor::Client(..)) | (Self::Client(..), Successor::Server(_)) => {}
         }
     }
 
@@ -109,13 +155,12 @@ impl<J> Machine<J> {
             Self::Server(gate) => loop {
                 return match gate.poll(now, probe) {
                     Action::Admit(job, permit) => Step::Decided(job, Ok(Grasp::Permit(permit))),
-                    Action::Refuse(job, away) => Step::Decided(job, Err(away.into())),
+                    Action::Refuse(job, away) => Step::Decided(job, Err(Refused::at_server(away))),
                     Action::WakeAt(at) => Step::Wait(Some(at)),
                     Action::Idle => Step::Wait(None),
-                    // A gate has no workers and no site upstream, and a layer no other sites that reports are for.
-                    Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) | Action::Tell(_) => {
-                        continue;
-                    }
+                    Action::Tell(report) => Step::Tell(report),
+                    // A gate has no workers and no site upstream.
+                    Action::Start(_) | Action::Hire(_) | Action::Dismiss(_) | Action::Shed(..) => continue,
                 };
             },
             Self::Client(clients, _) => match clients.poll(now) {

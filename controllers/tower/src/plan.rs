@@ -2,9 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Entry, Objective, Place, catalogue::Factory, site::Probe};
+use controllers::{
+    Entry, Objective, Place, Settings, SiteId,
+    catalogue::{Factory, Setting},
+    site::Probe,
+};
 
-use crate::{BuildError, PolicyChoice, clock::Clock, sharding};
+use crate::{BuildError, PolicyChoice, clock::Clock, reports::OnTell, sharding};
 
 /// What the gates of a layer are made of, apart from their policy.
 #[derive(Debug, Clone)]
@@ -19,6 +23,10 @@ pub(crate) struct SitePlan {
     pub(crate) seed: u64,
     pub(crate) probe: Arc<dyn Probe>,
     pub(crate) clock: Clock,
+    /// Its number in reports.
+    pub(crate) site: SiteId,
+    /// Who gets reports.
+    pub(crate) on_tell: Option<OnTell>,
 }
 
 /// The side of the wire that a layer is on.
@@ -81,6 +89,9 @@ impl SitePlan {
                 entry.name
             )));
         }
+        if self.on_tell.is_none() && reports(&settings) {
+            return Err(BuildError::one(format!("{}.report_usage", entry.name), NOBODY_TOLD));
+        }
         sharding::check(entry, side == Side::Client, self.shards)
             .map_err(|message| BuildError::one("shards", message))?;
         Ok(Checked { entry, factory, side })
@@ -88,6 +99,16 @@ impl SitePlan {
 }
 
 const NOT_IN_A_LAYER: &str = "it needs a queue and workers, or connections, that a layer does not have: it runs in a stage of the lab's services, or at accept";
+
+const NOBODY_TOLD: &str = "nobody gets the reports: say with the layer's `on_tell` how they reach the quota-server, and give its answers to `Admission::tell`";
+
+/// True if a policy with these settings, or a part of it, reports to other sites.
+fn reports(settings: &Settings) -> bool {
+    settings.iter().any(|(key, value)| match value {
+        Setting::Map(part) => reports(part),
+        value => key == "report_usage" && *value == Setting::Flag(true),
+    })
+}
 
 /// The place of an entry in a server's layer, unless its settings say another.
 fn server_place(entry: &Entry) -> Option<Side> {

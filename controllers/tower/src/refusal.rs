@@ -17,6 +17,10 @@ pub struct Refused {
 }
 
 impl Refused {
+    pub(crate) fn at_server(TurnedAway { refusal, note }: TurnedAway) -> Self {
+        Self { reason: Some(refusal.reason), retry: refusal.retry, note }
+    }
+
     pub(crate) fn at_client(retry: RetryHint) -> Self {
         Self { reason: None, retry, note: None }
     }
@@ -28,12 +32,6 @@ impl Refused {
             RetryHint::After(wait) => Some(wait),
             RetryHint::Unsaid | RetryHint::Never => None,
         }
-    }
-}
-
-impl From<TurnedAway> for Refused {
-    fn from(TurnedAway { refusal, note }: TurnedAway) -> Self {
-        Self { reason: Some(refusal.reason), retry: refusal.retry, note }
     }
 }
 

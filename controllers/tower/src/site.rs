@@ -4,7 +4,7 @@
 //! lock; what was decided
 //! about held requests is told outside of it.
 //!
-//! An end needs no answer: a task that finds the lock taken leaves the end in a queue, and whoever has the lock takes
+//! An end without notes needs no answer: a task that finds the lock taken leaves the end in a queue, and whoever has the lock takes
 //! it from there before the
 //! next decision and again after the lock is free. So no end waits for a lock, and each decision sees all ends before
 //! it.
@@ -14,14 +14,16 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering, fence},
 };
 
-use controllers::{JobId, Outcome, Seen, Timestamp, site::Probe};
+use controllers::{JobId, Note, PeerReport, Seen, Timestamp, site::Probe};
 use crossbeam_queue::SegQueue;
 use tokio::sync::{Notify, oneshot};
 
 use crate::{
     Refused, RequestTags,
     clock::Clock,
-    machine::{Answer, Grasp, Machine, Step},
+    machine::{Answer, Ended, Grasp, Machine, Step, Successor},
+    plan::SitePlan,
+    reports::OnTell,
     ticket::{Fate, Held, Host, Ticket},
     timer::{self, Timed},
 };
@@ -40,11 +42,12 @@ pub(crate) struct LiveGate {
     clock: Clock,
     state: Mutex<State>,
     /// Ends of requests that found the lock taken.
-    ends: SegQueue<(Grasp, Outcome)>,
+    ends: SegQueue<Ended>,
     /// Rings when the timer waits for too late a time, and when the gate is dropped.
     alarm: Arc<Notify>,
     timed: AtomicBool,
     probe: Arc<dyn Probe>,
+    on_tell: Option<OnTell>,
     /// Requests that passed although they were refused.
     passed: AtomicU64,
 }
@@ -58,6 +61,13 @@ struct State {
     ended: u64,
     /// From then on the wall clock is read again: it is told in seconds.
     wall_due: Timestamp,
+}
+
+/// What is told outside of the lock.
+#[derive(Debug, Default)]
+struct Outbox {
+    decided: Vec<(Waiter, Fate)>,
+    reports: Vec<PeerReport>,
 }
 
 /// Who runs under the lock.
@@ -79,15 +89,16 @@ pub(crate) enum Entry {
 const WALL_EVERY_NS: u64 = 50_000_000;
 
 impl LiveGate {
-    pub(crate) fn new(machine: Machine<Waiter>, probe: Arc<dyn Probe>, clock: Clock) -> Arc<Self> {
+    pub(crate) fn new(machine: Machine<Waiter>, plan: &SitePlan) -> Arc<Self> {
         let state = State { machine, armed: None, next: 0, ended: 0, wall_due: Timestamp::ZERO };
         Arc::new(Self {
-            clock,
+            clock: plan.clock,
             state: Mutex::new(state),
             ends: SegQueue::new(),
             alarm: Arc::default(),
             timed: AtomicBool::new(false),
-            probe,
+            probe: Arc::clone(&plan.probe),
+            on_tell: plan.on_tell.clone(),
             passed: AtomicU64::new(0),
         })
     }
@@ -126,9 +137,9 @@ impl LiveGate {
         self.with(|state, _| look(&state.machine, state.ended))
     }
 
-    /// Changes the machine.
-    pub(crate) fn change<T>(self: &Arc<Self>, act: impl FnOnce(&mut Machine<Waiter>, Timestamp) -> T) -> T {
-        self.with(|state, now| act(&mut state.machine, now))
+    /// Another policy takes over.
+    pub(crate) fn replace(self: &Arc<Self>, by: Successor) {
+        self.with(|state, now| state.machine.replace(now, by));
     }
 
     fn host(self: &Arc<Self>) -> Arc<dyn Host> {
@@ -151,13 +162,13 @@ impl LiveGate {
             state.wall_due = Timestamp::from_nanos(now.as_nanos() + WALL_EVERY_NS);
             state.machine.set_wall(self.clock.wall());
         }
-        let mut decided = Vec::new();
-        while let Some((grasp, outcome)) = self.ends.pop() {
-            state.end(now, grasp, outcome);
-            self.poll(&mut state.machine, now, &mut decided);
+        let mut outbox = Outbox::default();
+        while let Some(ended) = self.ends.pop() {
+            state.end(now, ended);
+            self.poll(&mut state.machine, now, &mut outbox);
         }
         let result = act(&mut state, now);
-        let wake = self.poll(&mut state.machine, now, &mut decided);
+        let wake = self.poll(&mut state.machine, now, &mut outbox);
         // The timer is awake: it needs no alarm.
         let earlier = caller == Caller::Request && wake.is_some_and(|at| state.armed.is_none_or(|armed| at < armed));
         if earlier || caller == Caller::Timer {
@@ -167,9 +178,12 @@ impl LiveGate {
         if earlier {
             self.wake_timer();
         }
-        for (waiter, fate) in decided {
+        for (waiter, fate) in outbox.decided {
             // A ticket that nobody waits for ends as abandoned.
             drop(waiter.tell.send(fate));
+        }
+        if let Some(on_tell) = &self.on_tell {
+            on_tell.tell(outbox.reports);
         }
         self.take_ends();
         (result, wake)
@@ -199,20 +213,16 @@ impl LiveGate {
     }
 
     /// Polls until nothing is left to do, and returns the time of the next poll.
-    fn poll(
-        self: &Arc<Self>,
-        machine: &mut Machine<Waiter>,
-        now: Timestamp,
-        decided: &mut Vec<(Waiter, Fate)>,
-    ) -> Option<Timestamp> {
+    fn poll(self: &Arc<Self>, machine: &mut Machine<Waiter>, now: Timestamp, outbox: &mut Outbox) -> Option<Timestamp> {
         loop {
             match machine.poll(now, &*self.probe) {
                 Step::Decided(waiter, mut fate) => {
                     if let (true, Ok(grasp)) = (waiter.shadow, &mut fate) {
                         machine.started(now, grasp);
                     }
-                    decided.push((waiter, fate.map(|grasp| Ticket::new(self.host(), grasp))));
+                    outbox.decided.push((waiter, fate.map(|grasp| Ticket::new(self.host(), grasp))));
                 }
+                Step::Tell(report) => outbox.reports.push(report),
                 Step::Wait(wake) => return wake,
             }
         }
@@ -220,9 +230,9 @@ impl LiveGate {
 }
 
 impl State {
-    fn end(&mut self, now: Timestamp, grasp: Grasp, outcome: Outcome) {
+    fn end(&mut self, now: Timestamp, ended: Ended) -> Option<Note> {
         self.ended += 1;
-        self.machine.ended(now, grasp, outcome);
+        self.machine.ended(now, ended)
     }
 }
 
@@ -232,16 +242,20 @@ impl Host for LiveGate {
     }
 
     /// Never waits for the lock.
-    fn end(self: Arc<Self>, grasp: Grasp, outcome: Outcome) {
+    fn end(self: Arc<Self>, ended: Ended) {
         let state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                self.ends.push((grasp, outcome));
+                self.ends.push(ended);
                 return self.take_ends();
             }
         };
-        self.run(state, Caller::Request, |state, now| state.end(now, grasp, outcome));
+        self.run(state, Caller::Request, |state, now| state.end(now, ended));
+    }
+
+    fn end_noted(self: Arc<Self>, ended: Ended) -> Option<Note> {
+        self.with(|state, now| state.end(now, ended))
     }
 
     fn leave(self: Arc<Self>, id: JobId) {

@@ -91,12 +91,6 @@ impl RequestTags {
     }
 }
 
-impl From<Tags> for RequestTags {
-    fn from(tags: Tags) -> Self {
-        Self { tags, ..Self::default() }
-    }
-}
-
 /// Says what a policy is told about a request. Closures `Fn(&Request) -> RequestTags` do.
 pub trait Classify<Req> {
     /// The tags of a request.

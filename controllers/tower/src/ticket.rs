@@ -8,10 +8,13 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use controllers::{JobId, Outcome, Reason, RetryHint};
+use controllers::{JobId, Note, Outcome, Reason, RetryHint};
 use tokio::sync::oneshot;
 
-use crate::{Refused, machine::Grasp};
+use crate::{
+    Refused,
+    machine::{Ended, Grasp},
+};
 
 /// What was decided about a held request.
 pub(crate) type Fate = Result<Ticket, Refused>;
@@ -22,7 +25,10 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
     fn started(self: Arc<Self>, grasp: &mut Grasp);
 
     /// A request has ended.
-    fn end(self: Arc<Self>, grasp: Grasp, outcome: Outcome);
+    fn end(self: Arc<Self>, ended: Ended);
+
+    /// A request has ended: returns the policy's note for its response.
+    fn end_noted(self: Arc<Self>, ended: Ended) -> Option<Note>;
 
     /// A held request is not wanted any more.
     fn leave(self: Arc<Self>, id: JobId);
@@ -41,6 +47,8 @@ enum Inside {
     /// Nobody wants to know how it ends.
     Unwatched,
     Admitted(Arc<dyn Host>, Grasp),
+    /// In shadow mode: the policy has let it in, and sends no notes.
+    Unnoted(Arc<dyn Host>, Grasp),
     /// In shadow mode: it runs, while the policy holds it.
     Shadow(Held),
 }
@@ -61,6 +69,15 @@ impl Ticket {
         Self(Inside::Shadow(held))
     }
 
+    /// The ticket in shadow mode: what the policy notes is not sent.
+    pub(crate) fn unnoted(mut self) -> Self {
+        self.0 = match std::mem::replace(&mut self.0, Inside::Unwatched) {
+            Inside::Admitted(gate, grasp) => Inside::Unnoted(gate, grasp),
+            inside => inside,
+        };
+        self
+    }
+
     /// The work begins, after a wait.
     pub(crate) fn started(&mut self) {
         if let Inside::Admitted(gate, grasp) = &mut self.0 {
@@ -68,23 +85,44 @@ impl Ticket {
         }
     }
 
-    /// The request has ended.
-    pub(crate) fn end(mut self, outcome: Outcome) {
-        self.finish(outcome);
+    /// The note that a client's request is to carry; `brought`: the note of the request on whose behalf it is sent.
+    pub(crate) fn note(&self, brought: Option<Note>) -> Option<Note> {
+        match &self.0 {
+            Inside::Admitted(_, grasp) if grasp.is_at_client() => grasp.note().or(brought),
+            Inside::Unnoted(_, grasp) if grasp.is_at_client() => brought,
+            _ => None,
+        }
     }
 
-    fn finish(&mut self, outcome: Outcome) {
+    /// The request has ended; `told`: the note of its response.
+    pub(crate) fn end(mut self, outcome: Outcome, told: Option<Note>) {
+        self.finish(outcome, told);
+    }
+
+    /// The request has ended: returns the policy's note for its response. It waits for the lock.
+    pub(crate) fn end_noted(mut self, outcome: Outcome, told: Option<Note>) -> Option<Note> {
+        match std::mem::replace(&mut self.0, Inside::Unwatched) {
+            Inside::Admitted(gate, grasp) => gate.end_noted(Ended { grasp, outcome, told }),
+            inside => {
+                self.0 = inside;
+                self.finish(outcome, told);
+                None
+            }
+        }
+    }
+
+    fn finish(&mut self, outcome: Outcome, told: Option<Note>) {
         match std::mem::replace(&mut self.0, Inside::Unwatched) {
             Inside::Unwatched => {}
-            Inside::Admitted(gate, grasp) => gate.end(grasp, outcome),
-            Inside::Shadow(held) => held.end(outcome),
+            Inside::Admitted(gate, grasp) | Inside::Unnoted(gate, grasp) => gate.end(Ended { grasp, outcome, told }),
+            Inside::Shadow(held) => held.end(outcome, told),
         }
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.finish(if std::thread::panicking() { Outcome::Failed } else { Outcome::Abandoned });
+        self.finish(if std::thread::panicking() { Outcome::Failed } else { Outcome::Abandoned }, None);
     }
 }
 
@@ -103,12 +141,12 @@ impl Held {
     }
 
     /// A request in shadow mode has ended: if the policy has let it in by now, it is told so, else the request leaves.
-    fn end(mut self, outcome: Outcome) {
+    fn end(mut self, outcome: Outcome, told: Option<Note>) {
         match self.decided.try_recv() {
             Ok(fate) => {
                 self.waits = false;
                 match fate {
-                    Ok(ticket) => ticket.end(outcome),
+                    Ok(ticket) => ticket.end(outcome, told),
                     Err(_) => self.gate.pass(),
                 }
             }

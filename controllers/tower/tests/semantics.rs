@@ -6,8 +6,16 @@ mod body;
 mod client;
 #[path = "semantics/held.rs"]
 mod held;
+#[path = "semantics/notes.rs"]
+mod notes;
+#[path = "semantics/over_hyper.rs"]
+mod over_hyper;
+#[path = "semantics/over_tonic.rs"]
+mod over_tonic;
 #[path = "semantics/recorder.rs"]
 mod recorder;
+#[path = "semantics/reports.rs"]
+mod reports;
 #[path = "semantics/running.rs"]
 mod running;
 #[path = "semantics/shadow.rs"]
@@ -51,6 +59,17 @@ async fn settle() {
     for _ in 0..20 {
         tokio::task::yield_now().await;
     }
+}
+
+/// Waits until something is so, for a minute at most: a machine may be busy.
+async fn within_a_minute(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..6_000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what}: not within a minute");
 }
 
 #[tokio::test(start_paused = true)]

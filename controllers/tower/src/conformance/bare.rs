@@ -63,6 +63,9 @@ pub(super) fn record(setup: &Setup, ops: &[Op]) -> Record {
         unwatched: 0,
         record: Record::default(),
     };
+    // The layer is looked at before the first step, and a site samples load from its first poll on.
+    bare.set_wall();
+    bare.turn();
     for op in ops {
         bare.step(*op);
     }
@@ -113,19 +116,25 @@ impl Bare {
                     self.turn();
                 }
             }
-            Op::Replace => {
-                if let Host::Gate(gate) = &mut self.host {
-                    let entry = recorded(Catalogue::built_in().find("concurrency").unwrap());
-                    let factory = entry.check_among(&tight(entry.name), Catalogue::built_in()).unwrap();
-                    let policy = factory.policy(&site(Place::Single)).unwrap();
-                    gate.replace(self.now, InstalledPolicy { entry, policy });
-                }
-            }
+            Op::Replace => self.replace(),
         }
         self.turn();
         let numbers = self.numbers();
         self.record.most_held = self.record.most_held.max(numbers.held);
         self.record.numbers.push(numbers);
+    }
+
+    fn replace(&mut self) {
+        let at_client = matches!(self.host, Host::Clients(..));
+        let entry = recorded(Catalogue::built_in().find(if at_client { "throttle" } else { "concurrency" }).unwrap());
+        let factory = entry.check_among(&tight(entry.name), Catalogue::built_in()).unwrap();
+        match &mut self.host {
+            Host::Gate(gate) => {
+                let policy = factory.policy(&site(Place::Single)).unwrap();
+                gate.replace(self.now, InstalledPolicy { entry, policy });
+            }
+            Host::Clients(clients, _) => clients.replace(self.now, entry, factory),
+        }
     }
 
     fn set_wall(&mut self) {

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Catalogue, Outcome, Timestamp, site::Probe};
+use controllers::{Catalogue, Outcome, Place, Timestamp, site::Probe};
 use tokio::{sync::oneshot, time::Instant};
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -155,12 +155,11 @@ async fn run(setup: &Setup, ops: &[Op], difference: Option<Difference>) -> Recor
     record
 }
 
-/// Puts the other policy in place; a client's policy stays.
+/// Puts another policy of the same side in place.
 fn replace(setup: &Setup, admission: &Admission) {
-    if setup.at_client || setup.of.places == [controllers::Place::Client] {
-        return;
-    }
-    let other = Catalogue::built_in().find("concurrency").unwrap();
+    let has = |place| setup.of.places.contains(&place);
+    let at_client = setup.at_client || (has(Place::Client) && !has(Place::Single));
+    let other = Catalogue::built_in().find(if at_client { "throttle" } else { "concurrency" }).unwrap();
     admission.replace(PolicyChoice::entry(recorded(other)).settings(tight(other.name))).unwrap();
 }
 

@@ -12,7 +12,10 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::outcomes::of_trailers;
-use crate::end::{ResponseEnd, ResponseEnding, sealed::Sealed};
+use crate::{
+    CarryNotes,
+    end::{ResponseEnd, ResponseEnding, sealed::Sealed},
+};
 
 /// A request ends with the body of its response: see [`crate::AdmissionLayer::end_at_body`].
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +30,10 @@ impl<In, Out: Body> ResponseEnd<Request<In>, Response<Out>> for AtBody {
         request.method() == Method::HEAD
     }
 
-    fn end(&self, response: Response<Out>, ending: ResponseEnding) -> Self::Response {
+    fn end<N>(&self, response: Response<Out>, ending: ResponseEnding, _: &N) -> Self::Response
+    where
+        N: CarryNotes<Request<In>, Response<Out>>,
+    {
         let bodyless = ending.bodyless
             || matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
             || response.body().is_end_stream();

@@ -8,9 +8,12 @@ use std::{
 
 use http::{Request, Response, StatusCode};
 use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
-use tower_admission::{AdmissionLayer, Refused, RequestTags, policies};
+use tower_admission::{AdmissionLayer, Refused, ReplaceError, RequestTags, policies};
 
-use super::recorder::LATER;
+use super::{
+    recorder::{IMPATIENT, LATER},
+    settle,
+};
 
 /// A server that refuses everything, and counts what it gets.
 fn refusing(
@@ -73,6 +76,49 @@ fn a_policy_without_a_place_at_clients_is_an_error_that_says_its_places() {
     let said = |layer: Result<_, tower_admission::BuildError>| layer.map(|_| ()).unwrap_err().to_string();
     let wrong = said(AdmissionLayer::client("utilization").build());
     assert_eq!(wrong, "utilization: it has no place at a client; it has: single, per-stage, proxy");
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_policy_takes_over_while_requests_are_open() {
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+    let slow = service_fn(|_: Request<u8>| async {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Ok::<_, io::Error>(Response::new(()))
+    });
+    // It holds each request for 50 ms, and refuses it then.
+    let service = AdmissionLayer::client(&IMPATIENT).layer(slow);
+    let admission = service.admission().clone();
+    let waits = tokio::spawn(service.clone().oneshot(Request::new(0)));
+    settle().await;
+    assert_eq!((admission.gauges().held, ASKED.load(Ordering::Relaxed)), (1, 0));
+    admission.replace(policies::Throttle::default()).unwrap();
+    settle().await;
+    let seen = admission.gauges();
+    assert_eq!((seen.policy.as_str(), seen.held, seen.in_flight, ASKED.load(Ordering::Relaxed)), ("throttle", 0, 1, 1));
+    admission.replace(policies::RetryBudget::default()).unwrap();
+    waits.await.unwrap().unwrap();
+    let seen = admission.gauges();
+    assert_eq!((seen.policy.as_str(), seen.admitted, seen.in_flight, seen.contradictions), ("retry-budget", 1, 0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_that_cannot_take_over_is_a_typed_error_and_the_one_that_runs_stays() {
+    let client = AdmissionLayer::client("throttle").admission().unwrap();
+    assert!(matches!(client.replace("utilization"), Err(ReplaceError::Build(_))), "it has no place at a client");
+    let server = AdmissionLayer::new("gradient2").admission().unwrap();
+    let wrong = server.replace("throttle").unwrap_err();
+    assert!(matches!(wrong, ReplaceError::OtherSide { policy: "throttle", .. }), "{wrong:?}");
+    assert_eq!(
+        wrong.to_string(),
+        "throttle: it would run as a policy of scope client, and the one that runs is of scope single: build another \
+         layer for it"
+    );
+    assert_eq!((client.policy(), server.policy()), ("throttle", "gradient2"));
+    // A server's layer with a client's policy takes another one of clients.
+    let server = AdmissionLayer::new("throttle").admission().unwrap();
+    server.replace("retry-budget").unwrap();
+    assert_eq!(server.policy(), "retry-budget");
 }
 
 #[tokio::test(start_paused = true)]
