@@ -7,12 +7,17 @@ mod policy_spec;
 mod tests;
 
 pub use crate::entry::{
-    CompositionRole, Entry, EntryKind, EntryLookup, Factory, Given, Make, Param, ParamDeclaration, ParamKind,
-    ParamReader, ParamRow, Parameters, Preset, Problem, SampleKind, Sampling, Setting, Settings, Source, parse_time,
+    Bound, CompositionRole, CostBound, Entry, EntryKind, EntryLookup, Factory, Given, Make, Param, ParamDeclaration,
+    ParamKind, ParamReader, ParamRow, Parameters, Preset, Problem, SampleKind, Sampling, Setting, Settings, Source,
+    ValueSearch, parse_time,
 };
 pub use policy_spec::PolicySpec;
 
 use crate::entry::{OF_EVERY_ENTRY, nearest};
+
+/// Why a host cannot have a bound.
+const IN_VIRTUAL_TIME_ALONE: &str =
+    "it knows what no policy can know: it can be an arm of a run in virtual time, and nothing else";
 
 /// All entries, policies first.
 static ALL: &[Entry] = &[
@@ -128,9 +133,14 @@ impl Catalogue {
         problems
     }
 
-    /// All entries: those of this crate first, policies before machines.
+    /// All entries: those of this crate first, policies before machines. Bounds are among them.
     pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + Clone {
         ALL.iter().chain(self.extra.iter().copied())
+    }
+
+    /// The entries that know what no policy can know.
+    pub fn bounds(&self) -> impl Iterator<Item = (&'static Entry, &'static Bound)> {
+        self.entries().filter_map(|entry| Some((entry, entry.bound()?)))
     }
 
     /// Finds an entry by name.
@@ -147,18 +157,21 @@ impl Catalogue {
         entry.check_among(settings, self)
     }
 
-    /// Finds an entry by its name, or by the name of a preset that only one entry has (`usits03-as-coded` means
+    /// Finds a policy or machine by its name, or by the name of a preset that only one entry has (`usits03-as-coded` means
     /// `seda: {preset: usits03-as-coded}`). Returns the settings with that preset added.
     ///
     /// # Errors
-    /// An unknown name (with a suggestion), or an ambiguous one.
+    /// An unknown name (with a suggestion), or an ambiguous one; a bound, which is an arm and no policy that a host can
+    /// have.
     pub fn resolve(&self, name: &str, settings: &Settings) -> Result<(&'static Entry, Settings), Problem> {
-        if let Some(entry) = self.find(name) {
-            return Ok((entry, settings.clone()));
+        let problem = |message: String| Problem::new(name, message);
+        match self.find(name) {
+            Some(entry) if entry.bound().is_some() => return Err(problem(IN_VIRTUAL_TIME_ALONE.to_owned())),
+            Some(entry) => return Ok((entry, settings.clone())),
+            None => {}
         }
         let of_preset = |entry: &&'static Entry| entry.presets.iter().any(|preset| preset.name == name);
         let owners: Vec<_> = self.entries().filter(of_preset).collect();
-        let problem = |message: String| Problem::new(name, message);
         match owners.as_slice() {
             [entry] => {
                 let mut settings = settings.clone();
@@ -180,7 +193,8 @@ impl Catalogue {
     pub fn names(&self) -> Vec<&'static str> {
         let all = || self.entries().flat_map(|entry| entry.presets.iter().map(|preset| preset.name));
         let alone = |name: &&str| all().filter(|other| other == name).count() == 1 && self.find(name).is_none();
-        self.entries().map(|entry| entry.name).chain(all().filter(alone)).collect()
+        let decides = self.entries().filter(|entry| entry.bound().is_none());
+        decides.map(|entry| entry.name).chain(all().filter(alone)).collect()
     }
 }
 

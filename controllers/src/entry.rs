@@ -2,6 +2,7 @@
 
 use crate::{Machine, Place, Policy};
 
+mod bound;
 mod declaration;
 mod factory;
 mod param;
@@ -13,6 +14,7 @@ mod setting;
 mod time;
 
 pub use crate::policy::{SampleKind, Sampling};
+pub use bound::{Bound, CostBound, ValueSearch};
 pub use declaration::{Make, Param, ParamDeclaration};
 pub use factory::Factory;
 pub use param::{EntryLookup, ParamReader, Parameters};
@@ -39,7 +41,7 @@ pub struct Source {
     pub place: &'static str,
 }
 
-/// One policy or machine of the catalogue.
+/// One policy, machine or bound of the catalogue.
 #[derive(Debug)]
 pub struct Entry {
     /// The name used in files and flags.
@@ -74,6 +76,8 @@ pub enum EntryKind {
     Discipline(fn(&mut ParamReader<'_>) -> Make<dyn Policy>),
     /// A machine that only resizes or signals.
     Machine(fn(&mut ParamReader<'_>) -> Make<dyn Machine>),
+    /// An arm that knows what no policy can know, for runs in virtual time alone.
+    Bound(Bound),
 }
 
 use factory::Makes;
@@ -139,6 +143,11 @@ impl Entry {
         match self.kind {
             EntryKind::Policy(make) | EntryKind::Discipline(make) => Makes::Policies(make(reader)),
             EntryKind::Machine(make) => Makes::Machines(make(reader)),
+            EntryKind::Bound(Bound::Costs(costs)) => Makes::Policies((costs.make)(reader)),
+            EntryKind::Bound(Bound::BestValue(search)) => {
+                search.declare(reader);
+                Makes::Nothing
+            }
         }
     }
 
@@ -185,9 +194,9 @@ impl Entry {
         matches!(self.kind, EntryKind::Discipline(_))
     }
 
-    /// True for a policy or a queue discipline, false for a machine.
+    /// True for a policy or a queue discipline, false for a machine, and for a bound, which no live host can have.
     #[must_use]
     pub fn is_policy(&self) -> bool {
-        !matches!(self.kind, EntryKind::Machine(_))
+        matches!(self.kind, EntryKind::Policy(_) | EntryKind::Discipline(_))
     }
 }

@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 mod baseline;
+pub mod bounds;
 pub mod catalogue;
 pub mod classify;
 mod compose;
@@ -44,8 +45,8 @@ pub use entry::{Entry, Settings};
 pub use job::{Class, Criticality, Grant, JobId, Kind, Note, Offer, Outcome, Tags, Timing};
 pub use observe::{Gauge, Observer, PolicyEvent, SiteId};
 pub use policy::{
-    Ctx, Effect, Effects, LoadSample, Machine, Objective, OwnReason, PeerReport, Place, Policy, Reason, Refusal,
-    Resize, RetryHint, Seen, Site, Verdict,
+    Ctx, Effect, Effects, Foresight, LoadSample, Machine, Objective, OwnReason, PeerReport, Place, Policy, Reason,
+    Refusal, Resize, RetryHint, Seen, Site, Verdict,
 };
 pub use random::{Random, Seeded, seed_for};
 pub use seat::{Counts, MachineSeat, Next, Seat};

@@ -39,6 +39,53 @@ pub trait Machine: fmt::Debug + Send {
 }
 
 /// A machine that also decides on arrivals.
+///
+/// A policy that is no limit law, with a test by hand in a [`Seat`](crate::Seat), which is how hosts drive every policy:
+/// it admits as many jobs as are served within its target at the pace of the last second (Little's law).
+///
+/// ```
+/// use std::time::Duration;
+/// use controllers::{
+///     Ctx, Gauge, JobId, Machine, Offer, Outcome, Policy, Reason, Seat, Seen, SiteId, Tags, Timestamp, Verdict,
+/// };
+///
+/// #[derive(Debug)]
+/// struct Pace {
+///     target: Duration,
+///     limit: u32,
+///     served: u32,
+///     since: Timestamp,
+/// }
+///
+/// impl Machine for Pace {
+///     fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
+///         let Seen::Ended { outcome: Outcome::Served, .. } = seen else { return };
+///         self.served += 1;
+///         let took = cx.now.since(self.since);
+///         if took >= Duration::from_secs(1) {
+///             let pace = f64::from(self.served) / took.as_secs_f64();
+///             self.limit = ((pace * self.target.as_secs_f64()) as u32).max(1);
+///             (self.served, self.since) = (0, cx.now);
+///         }
+///     }
+///
+///     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
+///         visit(Gauge::of("limit"), f64::from(self.limit));
+///     }
+/// }
+///
+/// impl Policy for Pace {
+///     fn offer(&mut self, _: &Offer, cx: &mut Ctx<'_>) -> Verdict {
+///         Verdict::admit_if(cx.in_flight < self.limit, Reason::Concurrency)
+///     }
+/// }
+///
+/// let policy = Pace { target: Duration::from_millis(100), limit: 2, served: 0, since: Timestamp::ZERO };
+/// let mut seat = Seat::<()>::new(SiteId(1), Box::new(policy), 1, Box::new(()));
+/// let job = |id| Offer { id: JobId(id), tags: Tags::default(), entered: Timestamp::ZERO, note: None };
+/// let admits = [1, 2, 3].map(|id| matches!(seat.offer(Timestamp::ZERO, &job(id)), Verdict::Admit(_)));
+/// assert_eq!(admits, [true, true, false], "two are inside");
+/// ```
 pub trait Policy: Machine {
     /// Decides on one arrival without blocking; [`Verdict::Hold`] makes the job wait. Must not panic: it runs under a
     /// lock.
@@ -181,6 +228,25 @@ pub enum RetryHint {
     Never,
 }
 
+/// What a host in virtual time knows beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foresight {
+    /// The service behind the site, told once before the first offer.
+    Service {
+        /// Its servers.
+        servers: u32,
+        /// The number of jobs inside with which it serves best.
+        at_once: u32,
+    },
+    /// A job that is offered next.
+    Work {
+        /// The job.
+        id: JobId,
+        /// The time that its work takes one server.
+        time: Duration,
+    },
+}
+
 /// One fact that a host observed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Seen {
@@ -220,6 +286,9 @@ pub enum Seen {
     },
     /// A held job left, for example because its sender disconnected.
     Left(JobId),
+    /// What a host in virtual time knows beforehand. Only entries that are bounds are told
+    /// ([`Bound::Costs`](crate::catalogue::Bound)).
+    Foreseen(Foresight),
     /// A job that a replaced policy had admitted ended: a slot is free, and the end carries no information. Only the
     /// seat reports this.
     Freed(JobId),

@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use controllers::{Catalogue, Entry};
+use controllers::Entry;
 
 pub mod args;
 pub mod command;
@@ -30,7 +30,7 @@ pub mod tui;
 /// first of all. Entries that do not fit the catalogue (a name that is taken, no place) are bad usage: exit code 2.
 #[must_use]
 pub fn main_with(extra: &'static [Entry]) -> ExitCode {
-    let catalogue = Catalogue::with(extra).map_err(|problems| {
+    let catalogue = installed::of_the_lab().and(extra).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         exit::Failure::usage(format!("this program's own policies cannot be added\n{}", lines.join("\n")))
     });

@@ -204,6 +204,10 @@ fn neither_is_for_live_runs_and_slips_are_told() {
         assert!(message.contains(says), "{message}");
         assert!(!folder.path().join("out").exists(), "nothing was begun");
     }
+    let served = program::lab().args(["serve", "--policy", "oracle"]).output().expect("lab runs");
+    let told = String::from_utf8_lossy(&served.stderr).into_owned();
+    assert_eq!(served.status.code(), Some(2), "{told}");
+    assert!(told.contains("virtual time alone"), "{told}");
     let wrong_service = lab(folder.path(), TREE, "[best-static: {service: bakc}]", &["--virtual"]);
     let message = String::from_utf8(wrong_service.stderr).expect("text");
     assert_eq!(wrong_service.status.code(), Some(2), "{message}");

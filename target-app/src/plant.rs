@@ -27,7 +27,6 @@ mod in_flight;
 mod job_table;
 mod mail;
 mod measured_service;
-mod oracle;
 mod own_service;
 mod sites;
 mod synthetic;

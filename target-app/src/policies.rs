@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use controllers::{
     Entry, Objective, Place, Seat, Settings, Site, SiteId,
-    catalogue::{Factory, Problem, SampleKind, Sampling, Setting},
+    catalogue::{Bound, Factory, Problem, SampleKind, Sampling, Setting},
     seed_for,
     site::{InstalledPolicy, PolicySite, SiteMachine},
 };
@@ -146,6 +146,21 @@ impl Resolved {
             return Err(unfit(REPORTS, nobody));
         }
         Ok(resolved)
+    }
+
+    /// Checks a bound that is told what requests will cost, for a plant, which alone knows that.
+    ///
+    /// # Errors
+    /// A name that is no such bound, or wrong settings.
+    pub fn bound(spec: &PolicySpec) -> Result<Self, Unfit> {
+        let unfit = |problems| Unfit { name: spec.name.clone(), problems };
+        let Some(entry) = catalogue().find(&spec.name).filter(|entry| matches!(entry.bound(), Some(Bound::Costs(_))))
+        else {
+            let message = "this is no bound that is told what requests will cost".to_owned();
+            return Err(unfit(vec![Problem { key: spec.name.clone(), message }]));
+        };
+        let factory = catalogue().check(entry, &spec.settings).map_err(unfit)?;
+        Ok(Self { entry, factory, place: Place::Single })
     }
 
     /// The problem of a queue discipline before several stages, which keeps no queue there: it is told the free workers

@@ -271,7 +271,7 @@ impl Machine for Composed {
             Seen::Ended { id, .. } => self.ended(*id, seen, cx),
             Seen::Left(id) => self.left(*id, cx),
             Seen::Load(sample) => self.tell_all(seen, cx, |part| part.wants(sample)),
-            Seen::Started { .. } | Seen::Batch { .. } | Seen::Freed(_) | Seen::Peer(_) => {
+            Seen::Started { .. } | Seen::Batch { .. } | Seen::Freed(_) | Seen::Peer(_) | Seen::Foreseen(_) => {
                 self.tell_all(seen, cx, |_| true);
             }
         }

@@ -121,6 +121,9 @@ fn misfit(reader: &ParamReader<'_>, key: &str, roles: &[CompositionRole], part: 
     if !part.entry.roles.iter().any(|role| roles.contains(role)) {
         let other = reader.setting("limit").filter(|_| key != "limit");
         let message = match (part.entry.roles, other) {
+            _ if part.entry.bound().is_some() => {
+                format!("{name} knows what no policy can know: it is an arm, and no part")
+            }
             _ if !part.entry.is_policy() => format!("{name} decides about no job: put it under machines"),
             ([CompositionRole::Limit | CompositionRole::Inflow], Some(_)) => format!(
                 "{name} owns what comes in, and so does the limit: two owners take each other's refusals for their own signal"

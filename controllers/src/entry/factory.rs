@@ -20,6 +20,8 @@ pub struct Factory {
 pub(super) enum Makes {
     Policies(Make<dyn Policy>),
     Machines(Make<dyn Machine>),
+    /// A search for the value of another entry's parameter makes nothing itself.
+    Nothing,
 }
 
 impl fmt::Debug for Factory {
@@ -29,21 +31,21 @@ impl fmt::Debug for Factory {
 }
 
 impl Factory {
-    /// Creates a policy for a site; `None`: the entry is a machine.
+    /// Creates a policy for a site; `None`: the entry is a machine, or a search.
     #[must_use]
     pub fn policy(&self, site: &Site) -> Option<Box<dyn Policy>> {
         match &self.make {
             Makes::Policies(make) => Some(make(site)),
-            Makes::Machines(_) => None,
+            Makes::Machines(_) | Makes::Nothing => None,
         }
     }
 
-    /// Creates a machine for a site; `None`: the entry is a policy.
+    /// Creates a machine for a site; `None`: the entry is none.
     #[must_use]
     pub fn machine(&self, site: &Site) -> Option<Box<dyn Machine>> {
         match &self.make {
             Makes::Machines(make) => Some(make(site)),
-            Makes::Policies(_) => None,
+            Makes::Policies(_) | Makes::Nothing => None,
         }
     }
 

@@ -61,6 +61,9 @@ impl SitePlan {
     pub(crate) fn check(&self, choice: &PolicyChoice) -> Result<Checked, BuildError> {
         let (entry, settings, factory) = choice.check()?;
         let problem = |message: String| BuildError::one(entry.name, message);
+        if entry.bound().is_some() {
+            return Err(problem("it knows what no policy can know: it exists in virtual time alone".to_owned()));
+        }
         if !entry.is_policy() {
             return Err(problem("it decides about no request: it sizes pools, or signals".to_owned()));
         }

@@ -97,6 +97,14 @@ impl Manifest {
         known.map(|arm| arm.label.clone()).collect()
     }
 
+    /// Those of them that are told what requests cost: where a value was looked for, the manifest says up to which.
+    pub fn told_costs(&self) -> Vec<String> {
+        let looks =
+            |known: &Value| known.as_object().is_some_and(|one| one.values().any(|range| range.get("most").is_some()));
+        let told = self.experiment.arms.iter().filter(|arm| arm.hindsight.as_ref().is_some_and(|known| !looks(known)));
+        told.map(|arm| arm.label.clone()).collect()
+    }
+
     /// How the run was made, in lines for people: seed and repetitions, then its arms with what they were set to. `stopped`: how far it
     /// came, if not to its end.
     pub fn in_lines(&self, stopped: Option<&Stopped>) -> Vec<String> {

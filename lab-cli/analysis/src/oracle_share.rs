@@ -1,10 +1,11 @@
 //! Each policy's goodput as a share of the oracle's.
 
-use crate::summary::{Arm, ORACLE, PhaseSummary};
+use crate::summary::{Arm, PhaseSummary};
 
-/// Fills in the shares, phase by phase and block by block. Without an oracle, or where it answered nothing, there are none.
-pub fn fill_in(arms: &mut [Arm]) {
-    let oracles: Vec<Arm> = arms.iter().filter(|arm| arm.policy == ORACLE).cloned().collect();
+/// Fills in the shares, phase by phase and block by block. `told_costs`: arms that know what requests cost, of which the
+/// first in a block counts. Without one, or where it answered nothing, there are no shares.
+pub fn fill_in(arms: &mut [Arm], told_costs: &[String]) {
+    let oracles: Vec<Arm> = arms.iter().filter(|arm| told_costs.contains(&arm.name)).cloned().collect();
     for arm in arms.iter_mut() {
         let Some(oracle) = oracles.iter().find(|oracle| oracle.block == arm.block) else { continue };
         for phase in &mut arm.phases {
@@ -24,16 +25,16 @@ mod tests {
     use super::*;
     use crate::summary::Measured;
 
-    fn arm(policy: &str, block: u32, goodput_per_s: f64) -> Arm {
+    fn arm(name: &str, block: u32, goodput_per_s: f64) -> Arm {
         let measured = Measured { goodput_per_s, ..Measured::default() };
         let phases = vec![PhaseSummary { name: "spike".to_owned(), measured, ..PhaseSummary::default() }];
-        Arm { policy: policy.to_owned(), block, phases, ..Arm::default() }
+        Arm { name: name.to_owned(), block, phases, ..Arm::default() }
     }
 
     #[test]
     fn shares_are_of_the_oracle_of_the_same_block() {
         let mut arms = [arm("seda", 1, 6.0), arm("oracle", 1, 8.0), arm("seda", 2, 6.0), arm("oracle", 2, 12.0)];
-        fill_in(&mut arms);
+        fill_in(&mut arms, &["oracle".to_owned()]);
         let shares = arms.each_ref().map(|arm| arm.phases[0].of_oracle);
         assert_eq!(shares, [Some(0.75), Some(1.0), Some(0.5), Some(1.0)]);
     }
@@ -41,7 +42,7 @@ mod tests {
     #[test]
     fn without_an_oracle_or_of_nothing_there_is_no_share() {
         let mut arms = [arm("seda", 1, 6.0), arm("none", 1, 8.0), arm("seda", 2, 1.0), arm("oracle", 2, 0.0)];
-        fill_in(&mut arms);
+        fill_in(&mut arms, &["oracle".to_owned()]);
         assert!(arms.iter().all(|arm| arm.phases[0].of_oracle.is_none()), "{arms:?}");
     }
 }

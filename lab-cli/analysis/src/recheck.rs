@@ -264,6 +264,7 @@ fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bo
         parts: &parts,
         order: &manifest.arms(),
         hindsight: &manifest.with_hindsight(),
+        told_costs: &manifest.told_costs(),
         twins: &manifest.twins(),
         compare: &experiment.compare,
     })

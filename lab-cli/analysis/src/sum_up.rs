@@ -46,6 +46,8 @@ pub struct Findings<'a> {
     pub order: &'a [String],
     /// Those of them that know what no policy can know.
     pub hindsight: &'a [String],
+    /// Those of them that are told what requests cost: goodput is shown as a share of theirs.
+    pub told_costs: &'a [String],
     /// Pairs of arms that are the same but for their names.
     pub twins: &'a [[String; 2]],
     /// How arms are compared.
@@ -79,7 +81,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         result.aborted = Some(abort.found.clone());
     }
     let mut arms = found.arms.to_vec();
-    oracle_share::fill_in(&mut arms);
+    oracle_share::fill_in(&mut arms, found.told_costs);
     RunSummary {
         schema: SCHEMA,
         experiment: found.experiment.to_owned(),
@@ -154,6 +156,7 @@ mod tests {
             parts: &|_, _, _| None,
             order: &order,
             hindsight: &[],
+            told_costs: &[],
             twins: &[],
             compare: &Compare::default(),
         })

@@ -43,9 +43,6 @@ pub use measure::{BackgroundLedger, Dispersion, Fairness, Times};
 /// Version of the layout of `summary.json`.
 pub const SCHEMA: u32 = 1;
 
-/// The name of the arm that knows what requests cost.
-pub const ORACLE: &str = "oracle";
-
 /// Everything that a run found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Summary")]

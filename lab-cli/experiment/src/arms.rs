@@ -2,24 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use analysis::summary::ORACLE;
 use controllers::{
     Place as Seat,
     catalogue::{PolicySpec, Settings},
 };
 use installed::catalogue;
-use schemars::json_schema;
 use target_app::spec::OnRefuse;
 
 use super::{
     client::client_key,
     fields::{Fields, join},
-    hindsight,
-    keys::{Table, by, choice, count, flag, free, names, schema, shapes, table},
+    hindsight::{BestStaticKeys, hindsight},
+    keys::{Table, by, choice, count, flag, free, names, shapes, table},
     own_arm,
     own_target::{Base, own_target},
-    plan::{AppPlan, ArmPlan, ClientPolicy, Hindsight, Tree},
+    plan::{AppPlan, ArmPlan, ClientPolicy, Hindsight, SearchRange, Tree},
     policy::{Policy, check, parted, place_of_key, policy_and_settings, resolved, settings_of},
+    policy_schema::{LabKeys, arm as arm_shape},
     problem::{Place, Problems},
     raw::{Entry, Node, Value, parse},
     refusal::{OnRefuseKey, on_refuse},
@@ -43,15 +42,8 @@ table! {
 
 shapes! {
     ArmShape as "Arm" = |generator| {
-        let mut settings = schema::<ArmKeys>("Settings: the lab's, and the policy's own", generator);
-        settings.insert("additionalProperties".to_owned(), true.into());
-        json_schema!({
-            "description": "A policy's name, or its name with settings.",
-            "anyOf": [
-                {"type": "string"},
-                {"type": "object", "additionalProperties": {"anyOf": [settings.to_value(), {"type": "null"}]}},
-            ],
-        })
+        let [lab, searched] = [LabKeys::of::<ArmKeys>(generator), LabKeys::of::<BestStaticKeys>(generator)];
+        arm_shape(&lab, &searched, generator)
     };
 }
 
@@ -124,12 +116,7 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
     let mut arm = ArmPlan { label: name.to_owned(), policy, ..ArmPlan::none() };
     let (lab, mut own) = parted(settings, &path, problems, |entry| is_the_labs(entry, name))?;
     lab_keys(&mut arm, &Fields::of_table::<ArmKeys>(&lab, &path, problems)?, base);
-    let known = match name {
-        hindsight::BEST_STATIC => Some(hindsight::best_static(&mut own, tree_of(base), &node.place, &path, problems)),
-        ORACLE => Some(hindsight::oracle(&mut own, &path, problems)),
-        _ => None,
-    };
-    if let Some((policy, known)) = known {
+    if let Some((policy, known)) = hindsight(name, &mut own, tree_of(base), &node.place, &path, problems) {
         (arm.policy.name, arm.hindsight) = (policy, Some(known));
     }
     arm.policy.settings = settings_of(&own);
@@ -160,7 +147,8 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
         problems.add(place, &join(&path, &bad.key), bad.message, hint);
     }
     // The limit of one service: the others have none.
-    if let Some(Hindsight::BestStatic { service: Some(service), .. }) = &arm.hindsight {
+    let searched = arm.hindsight.as_ref().and_then(Hindsight::searched);
+    if let Some(SearchRange { service: Some(service), .. }) = searched {
         let limit = std::mem::replace(&mut arm.policy, ArmPlan::none().policy);
         arm.services.insert(service.clone(), limit);
     }

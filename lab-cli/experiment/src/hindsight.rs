@@ -1,26 +1,62 @@
 //! Arms that know what no policy can know.
 
-use controllers::catalogue::ParamKind;
+use controllers::{
+    Entry as Bounded,
+    catalogue::{Bound, Param, ParamKind, ValueSearch},
+};
 use installed::catalogue;
 
 use super::{
     fields::{Fields, join},
     keys::{Table, by, count, names, table, text},
-    plan::{Hindsight, LIMIT, Tree},
+    plan::{Foreknowledge, Hindsight, SearchRange, Tree},
+    policy::{place_of_key, settings_of},
     problem::{Place, Problems},
     raw::{Entry, Node, Value},
 };
 
-/// The name of the arm whose limit is looked for.
-pub const BEST_STATIC: &str = "best-static";
+/// Reads the arm of a bound: takes the bound's own keys out of the arm's settings. Gives the name of the policy that sits in
+/// the arm. `None`: the name is that of no bound.
+pub(crate) fn hindsight(
+    name: &str,
+    own: &mut Vec<&Entry>,
+    tree: Option<&Tree>,
+    place: &Place,
+    path: &str,
+    problems: &Problems,
+) -> Option<(String, Hindsight)> {
+    let bounded = catalogue().find(name)?;
+    let (policy, known) = match bounded.bound()? {
+        Bound::Costs(_) => ("none".to_owned(), costs(bounded, own, path, problems)),
+        Bound::BestValue(search) => best_value(search, own, tree, place, path, problems),
+    };
+    Some((policy, Hindsight { entry: name.to_owned(), known }))
+}
 
-/// The oracle has no settings: any that are left in an arm are a mistake.
-pub(crate) fn oracle(own: &mut Vec<&Entry>, path: &str, problems: &Problems) -> (String, Hindsight) {
-    for entry in own.drain(..) {
-        let hint = "leave it out: the oracle knows all that it needs";
-        problems.add(&entry.place, &join(path, &entry.key), "there is no such key", hint);
+/// All settings are the bound's own. It sits at dispatch, wherever that is.
+fn costs(bounded: &Bounded, own: &mut Vec<&Entry>, path: &str, problems: &Problems) -> Foreknowledge {
+    let params = bounded.params();
+    own.retain(|entry| {
+        let known = params.iter().any(|param| param.name == entry.key) || entry.key == "preset";
+        if !known {
+            let hint = match params.is_empty() {
+                true => format!("leave it out: the {} knows all that it needs", bounded.name),
+                false => format!("lab policies {} shows which there are", bounded.name),
+            };
+            problems.add(&entry.place, &join(path, &entry.key), "there is no such key", hint);
+        }
+        known
+    });
+    let settings = settings_of(own);
+    let written = own.drain(..).cloned().collect();
+    if let Err(found) = catalogue().check(bounded, &settings) {
+        let written = Node { value: Value::Table(written), place: Place::Flag(String::new()) };
+        for bad in found {
+            let place = place_of_key(&written, &bad.key).unwrap_or(&written.place);
+            problems.add(place, &join(path, &bad.key), bad.message, "");
+        }
     }
-    ("none".to_owned(), Hindsight::Oracle)
+    Foreknowledge::Costs { settings }
 }
 
 table! {
@@ -32,35 +68,40 @@ table! {
     }
 }
 
-/// Takes the keys of `best-static` out of an arm's settings. Gives the policy's name.
-pub(crate) fn best_static(
+/// Takes the keys of the search out of an arm's settings: the rest are those of the policy whose value is looked for.
+fn best_value(
+    search: &ValueSearch,
     own: &mut Vec<&Entry>,
     tree: Option<&Tree>,
     place: &Place,
     path: &str,
     problems: &Problems,
-) -> (String, Hindsight) {
+) -> (String, Foreknowledge) {
     let (lab, rest): (Vec<&Entry>, _) =
         own.iter().partition(|entry| names::<BestStaticKeys>().contains(&entry.key.as_str()));
     *own = rest;
     let lab = Node { value: Value::Table(lab.into_iter().cloned().collect()), place: place.clone() };
     let fields = Fields::unchecked(&lab, path, problems);
     let BestStaticKeys { of, most, service } = BestStaticKeys::read(&fields);
-    let policy = of.unwrap_or_else(|| "concurrency".to_owned());
+    let most = if fields.node("most").is_some() { most } else { search.most };
+    let policy = of.unwrap_or_else(|| search.of.to_owned());
     let service = service.filter(|name| has_service(&fields, tree, name));
+    let parameter = search.parameter;
     own.retain(|entry| {
-        if entry.key == LIMIT {
-            let hint = format!("leave it out, or write {policy}: {{{LIMIT}: …}}");
-            problems.add(&entry.place, &join(path, LIMIT), "is what is looked for", hint);
+        if entry.key == parameter {
+            let hint = format!("leave it out, or write {policy}: {{{parameter}: …}}");
+            problems.add(&entry.place, &join(path, parameter), "is what is looked for", hint);
         }
-        entry.key != LIMIT
+        entry.key != parameter
     });
     let found = catalogue().find(&policy);
-    let limits = |param: &controllers::catalogue::Param| param.name == LIMIT && param.kind == ParamKind::Count;
-    if !found.is_some_and(|entry| entry.is_policy() && entry.params().iter().any(limits)) {
-        fields.problem("of", format!("{policy} has no limit to look for"), "of: concurrency, or of: connections");
+    let is_it = |param: &Param| param.name == parameter && param.kind == ParamKind::Count;
+    if !found.is_some_and(|entry| entry.is_policy() && entry.params().iter().any(is_it)) {
+        let what = if parameter == "max" { "limit" } else { parameter };
+        let hint = format!("of: {}, or another that has {parameter}", search.of);
+        fields.problem("of", format!("{policy} has no {what} to look for"), hint);
     }
-    (policy, Hindsight::BestStatic { most, service })
+    (policy, Foreknowledge::BestValue(SearchRange { most, service, parameter: parameter.to_owned() }))
 }
 
 fn of(fields: &Fields<'_>, key: &str) -> Option<String> {

@@ -18,6 +18,7 @@ mod paths;
 pub mod plan;
 pub mod plan_digest;
 mod policy;
+mod policy_schema;
 pub mod problem;
 pub mod raw;
 mod read;

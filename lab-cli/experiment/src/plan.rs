@@ -33,7 +33,7 @@ use arm::steers_by;
 pub use arm::{ArmPlan, OwnTarget};
 pub(crate) use classes::classes;
 pub use client::ClientPolicy;
-pub use hindsight::{Hindsight, LIMIT};
+pub use hindsight::{Foreknowledge, Hindsight, SearchRange};
 pub use own_service::{CommandWords, OwnService, PORT};
 pub use recording::{Cut, Played, Recording};
 pub use services::{CallChanges, Tree, TreeCall, TreeService};

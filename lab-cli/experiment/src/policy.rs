@@ -1,24 +1,20 @@
 //! A policy as a file names it: checked against the catalogue, and as the target will take it.
 
-use analysis::{summary::ORACLE, text::suggestion};
+use analysis::text::suggestion;
 use controllers::catalogue::{ParamKind, PolicySpec, Setting, Settings};
 use installed::catalogue;
-use schemars::json_schema;
 use target_app::policies::{Resolved, Unfit};
 
 use super::{
     fields::join,
-    hindsight::BEST_STATIC,
     keys::shapes,
+    policy_schema,
     problem::{Place, Problems},
     raw::{Entry, Node, Value},
 };
 
 shapes! {
-    Policy as "Policy" = |_generator| json_schema!({
-        "description": "A policy's name, or its name with settings.",
-        "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": ["object", "null"], "additionalProperties": true}}],
-    });
+    Policy as "Policy" = |generator| policy_schema::policy(generator);
 }
 
 /// A machine (pool sizing, batching, a monitor) in `target.machines`.
@@ -106,7 +102,7 @@ pub fn settings_of(entries: &[&Entry]) -> Settings {
 /// from here on there are policies by their own names, with settings.
 pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) -> bool {
     let Ok((entry, written_out)) = catalogue().resolve(&spec.name, &spec.settings) else {
-        let ours = [BEST_STATIC, ORACLE];
+        let ours: Vec<&str> = catalogue().bounds().map(|(entry, _)| entry.name).collect();
         let (message, hint) = if ours.contains(&spec.name.as_str()) {
             let message = format!("{} stands for an arm, not for a policy of a part of it", spec.name);
             (

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgAction, Args};
 
 /// Under the options of `lab init`.
 const AFTER_INIT: &str = "\
@@ -24,6 +24,9 @@ pub struct InitArgs {
     /// Where the command listens, if its port is fixed: http://127.0.0.1:8080.
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+    /// A header line that every request needs; it is written into the file.
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", action = ArgAction::Append)]
+    pub headers: Vec<String>,
     /// A host beyond this machine that may be asked, and loaded: yours, and prepared for it.
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,

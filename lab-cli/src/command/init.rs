@@ -11,7 +11,10 @@ use experiment::{
 };
 
 use self::{file::FoundService, probe::ServiceProbe};
-use super::{load::destination, print, read_text};
+use super::{
+    load::{destination, header},
+    print, read_text,
+};
 use crate::{
     args,
     exit::{CommandResult, Failure},
@@ -28,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub fn init(args: &args::InitArgs) -> CommandResult {
     let (own, path) = service(args)?;
+    let headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>, _>>()?;
     let name = name_of(&own);
     let out = args.out.clone().unwrap_or_else(|| format!("{name}.yaml").into());
     let to_stdout = out == Path::new("-");
@@ -40,7 +44,7 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
     cpus.pin_generator();
     let scratch = Scratch::new(&cache_folder().join("init")).map_err(Failure::because)?;
     let running = RunningService::start(&own, cpus.target, &service_log(scratch.path())).map_err(Failure::because)?;
-    let probe = ServiceProbe { address: running.address, url: &running.url, patience: PATIENCE };
+    let probe = ServiceProbe { address: running.address, url: &running.url, headers: &headers, patience: PATIENCE };
     let found = look(&probe, &own, &path, name)?;
     drop(running);
     let text = file::text(&found, &own);
@@ -70,7 +74,7 @@ fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
         let (parsed, target) = destination(url, &args.allow_host)?;
         if parsed.scheme() != "http" {
             return Err(Failure::usage(format!(
-                "{url}: the lab's proxy speaks plain HTTP to a service: write http://"
+                "{url}: the lab's proxy speaks plain HTTP to a service: name its plain HTTP port (http://…)"
             )));
         }
         let path =
@@ -80,6 +84,9 @@ fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
     if args.service.starts_with("http://") || args.service.starts_with("https://") {
         let (url, path) = at(&args.service)?;
         return Ok((of(Some(url), None), path));
+    }
+    if args.service.parse::<std::net::SocketAddr>().is_ok() || args.service.starts_with("localhost:") {
+        return Err(Failure::usage(format!("write http://{0}, if {0} is where your service listens", args.service)));
     }
     let words = shlex::split(&args.service).filter(|words| !words.is_empty());
     let words = words.ok_or_else(|| Failure::usage(format!("{:?} is neither a URL nor a command", args.service)))?;
@@ -136,14 +143,20 @@ fn look(probe: &ServiceProbe<'_>, own: &OwnService, path: &str, name: String) ->
             || format!("lab init {}/a/page", probe.url),
             |_| "--url http://127.0.0.1:8080/a/page, or start it and lab init http://127.0.0.1:8080/a/page".to_owned(),
         );
+        let missing = match first.status {
+            401 | 403 => "; if it wants a header, give that: -H 'Authorization: Bearer …'",
+            _ if first.text.contains("HTTPS") => "; if it speaks HTTPS there, name its plain HTTP port",
+            _ => "",
+        };
         let why = format!(
-            "{}{path} answers {}, and no page was found: name one that it serves ({example})",
+            "{}{path} answers {}, and no page was found: name one that it serves ({example}){missing}",
             probe.url, first.status
         );
         return Err(Failure::because(why));
     }
     let speed = probe.speed(&paths).map_err(Failure::because)?;
-    Ok(FoundService { name, ready: ready.unwrap_or(&paths[0]).to_owned(), paths, speed })
+    let headers = probe.headers.to_vec();
+    Ok(FoundService { name, ready: ready.unwrap_or(&paths[0]).to_owned(), paths, headers, speed })
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl Words<'_> {
 
 fn next_steps(name: &str) -> String {
     format!(
-        "wrote {name}: the policy is in src/lib.rs\n\n  cd {name}\n  cargo test\n  cargo run --release -- run flash-crowd --policy {name}\n"
+        "wrote {name}: the policy is in src/lib.rs\n\n  cd {name}\n  cargo test\n  cargo run --release -- run flash-crowd --virtual --policy {name} --policy none\n"
     )
 }
 

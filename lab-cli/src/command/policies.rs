@@ -30,8 +30,11 @@ pub fn policies(args: &args::PoliciesArgs) -> CommandResult {
 
 /// The policy of that name, or that of a preset, with the preset.
 fn find(name: &str) -> Result<(&'static Entry, Option<&'static Preset>), Failure> {
-    let unknown =
-        |_| Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &catalogue().names())));
+    let names: Vec<&str> = catalogue().bounds().map(|(entry, _)| entry.name).chain(catalogue().names()).collect();
+    let unknown = |_| Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &names)));
+    if let Some((bound, _)) = catalogue().bounds().find(|(entry, _)| entry.name == name) {
+        return Ok((bound, None));
+    }
     let (entry, settings) = catalogue().resolve(name, &Settings::new()).map_err(unknown)?;
     Ok((entry, entry.preset(&settings).map_err(unknown)?))
 }
@@ -41,6 +44,9 @@ fn find(name: &str) -> Result<(&'static Entry, Option<&'static Preset>), Failure
 struct Shown {
     name: &'static str,
     decides: bool,
+    /// It knows what no policy can know, in virtual time alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    bound: bool,
     about: &'static str,
     caution: &'static str,
     source: String,
@@ -70,6 +76,7 @@ impl Shown {
         Self {
             name: entry.name,
             decides: entry.is_policy(),
+            bound: entry.bound().is_some(),
             about: entry.about,
             caution: entry.caution,
             source: format!("{}, {}", entry.source.title, entry.source.place),
@@ -82,12 +89,25 @@ impl Shown {
     }
 }
 
+const POLICIES: &str = "Policies (arms of an experiment)";
+const MACHINES: &str = "Machines (target.machines)";
+const BOUNDS: &str = "Bounds (arms of an experiment in virtual time)";
+
+/// The part of the list where an entry is.
+fn title_of(entry: &Entry) -> &'static str {
+    match entry.bound() {
+        Some(_) => BOUNDS,
+        None if entry.is_policy() => POLICIES,
+        None => MACHINES,
+    }
+}
+
 fn list() -> String {
     let entries = catalogue().entries();
     let width = entries.clone().map(|entry| entry.name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (title, deciding) in [("Policies (arms of an experiment)", true), ("Machines (target.machines)", false)] {
-        let of_kind: Vec<_> = entries.clone().filter(|entry| entry.is_policy() == deciding).collect();
+    for title in [POLICIES, MACHINES, BOUNDS] {
+        let of_kind: Vec<_> = entries.clone().filter(|entry| title_of(entry) == title).collect();
         if of_kind.is_empty() {
             continue;
         }

@@ -56,6 +56,10 @@ pub fn serve(args: &args::ServeArgs) -> CommandResult {
     }
     let experiment = experiment(args)?;
     let arm = experiment.arms.first().cloned().unwrap_or_else(ArmPlan::none);
+    if arm.hindsight.is_some() {
+        let why = "knows what no policy can know, and exists in virtual time alone: serve a policy (lab policies)";
+        return Err(Failure::usage(format!("{} {why}", arm.label)));
+    }
     // Kept until the service has ended.
     let scratch = Scratch::new(&cache_folder().join("serve")).map_err(Failure::because)?;
     let (database, account) = mail(args, &experiment, &scratch)?;

@@ -23,7 +23,7 @@ use controllers::{
     random::{Seeded, seed_for},
 };
 use experiment::{
-    plan::{AppPlan, ArashiPlan, Experiment, Hindsight, LoadStream, Work, replayed},
+    plan::{AppPlan, ArashiPlan, ArmPlan, Experiment, Foreknowledge, LoadStream, SearchRange, Work, replayed},
     plan_digest::{digest_of, seed_of},
     resolve,
 };
@@ -101,20 +101,20 @@ fn check_hindsight(experiment: &Experiment) -> Result<(), RunFailure> {
     for arm in &experiment.arms {
         let Some(known) = &arm.hindsight else { continue };
         let (label, policy) = (arm.label.clone(), arm.policy_name());
-        let remedy = match known {
-            Hindsight::BestStatic { service, .. } => {
+        let remedy = match &known.known {
+            Foreknowledge::BestValue(SearchRange { service, parameter, .. }) => {
                 let then = match service {
                     Some(service) => {
-                        format!("none: {{as: {label}, services: {{{service}: {{{policy}: {{max: N}}}}}}}}")
+                        format!("none: {{as: {label}, services: {{{service}: {{{policy}: {{{parameter}: N}}}}}}}}")
                     }
-                    None => format!("{policy}: {{as: {label}, max: N}}"),
+                    None => format!("{policy}: {{as: {label}, {parameter}: N}}"),
                 };
                 format!(
                     "lab run {} --virtual --policy {label} looks for the limit; then write - {then}",
                     experiment.name
                 )
             }
-            Hindsight::Oracle => "add --virtual, or name the arms to run with --policy".to_owned(),
+            Foreknowledge::Costs { .. } => "add --virtual, or name the arms to run with --policy".to_owned(),
         };
         return Err(RunFailure::Hindsight { arm: label, remedy });
     }
@@ -417,8 +417,11 @@ impl Run<'_> {
             kept.map(|kept| kept.found.clone())
         };
         let order: Vec<String> = experiment.arms.iter().map(|arm| arm.label.clone()).collect();
-        let known = experiment.arms.iter().filter(|arm| arm.hindsight.is_some());
-        let hindsight: Vec<String> = known.map(|arm| arm.label.clone()).collect();
+        let labels = |of: fn(&&ArmPlan) -> bool| -> Vec<String> {
+            experiment.arms.iter().filter(of).map(|arm| arm.label.clone()).collect()
+        };
+        let hindsight = labels(|arm| arm.hindsight.is_some());
+        let told_costs = labels(|arm| arm.hindsight.as_ref().is_some_and(|known| known.seated().is_some()));
         sum_up(&Findings {
             experiment: &experiment.name,
             mode: if self.request.virtual_time { Mode::Virtual } else { Mode::Live },
@@ -435,6 +438,7 @@ impl Run<'_> {
             parts: &parts,
             order: &order,
             hindsight: &hindsight,
+            told_costs: &told_costs,
             twins: &experiment.twins(),
             compare: &experiment.compare,
         })

@@ -23,14 +23,14 @@ pub enum RunFailure {
         last_words: String,
     },
     /// A service that is not the lab's does not do what it is to do.
-    #[error("{name}: {cause}{}", of_its_output(.last_words))]
+    #[error("{name}: {cause}{way_out}")]
     Service {
         /// What it is called.
         name: String,
         /// What is wrong.
         cause: String,
-        /// The last lines of its output.
-        last_words: String,
+        /// What to do about it, on lines of its own, after the last lines of its output; empty: the cause says it.
+        way_out: String,
     },
     /// An arm knows beforehand what only virtual time can tell.
     #[error("{arm} knows beforehand what only virtual time can tell: {remedy}")]
@@ -92,7 +92,8 @@ pub enum RunFailure {
     Folder(#[from] FolderError),
 }
 
-fn of_its_output(last_words: &str) -> String {
+/// The last lines of a service's output, and what to do.
+pub(super) fn of_its_output(last_words: &str) -> String {
     let way_out = "start it by hand with the command of the experiment, and see that target.ready answers";
     match last_words.trim() {
         "" => format!("\n  it has said nothing; {way_out}"),

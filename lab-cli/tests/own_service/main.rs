@@ -3,6 +3,7 @@
 #[path = "../program/mod.rs"]
 mod program;
 mod service;
+mod there_already;
 
 use std::{
     fs,
@@ -13,6 +14,8 @@ use std::{
 };
 
 use serde_json::Value;
+
+use self::there_already::Running;
 
 fn lab(folder: &Path) -> Command {
     let mut command = program::lab();
@@ -119,10 +122,37 @@ fn a_service_that_fails_is_told_with_its_last_words() {
     let dies = "command: \"sh -c 'echo no database here; exit 3' {port}\"";
     failing(dies, &[], &["sh: it ended with exit status: 3", "no database here", "start it by hand"]);
     failing("command: \"./nowhere {port}\"", &[], &["nowhere: ./nowhere", "No such file"]);
+    failing("command: \"true {port}\"", &[], &["exit status: 0", "must stay in the foreground"]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = taken.local_addr().map(|address| (address, taken)).expect("an address");
+    let in_use = format!("command: \"sleep 60\", url: \"http://{}\"", taken.0);
+    failing(&in_use, &[], &["listens on", "write {port} in its command"]);
     let reset = "command: \"sleep 60 {port}\", reset: \"sh -c 'echo no backup; exit 4'\"";
     failing(reset, &[], &["target.reset ended with exit status: 4", "no backup"]);
     let alive = format!("command: \"{}\", ready: /health", service::command("mark-b"));
     failing(&alive, &["--set", "users.paths=[{path: /die}]"], &["during the run", "it was told to die"]);
+}
+
+#[test]
+fn each_arm_begins_with_a_reset_and_arms_before_a_failure_are_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mark = format!("mark-g-{}", std::process::id());
+    // Its second start lives for three seconds, of the seven that an arm lasts.
+    let dies = "if test -e once; then (sleep 3; kill -9 $$) & fi; touch once";
+    let command = format!("sh -c '{dies}; exec {}' {mark}", service::command(&mark));
+    let target = format!("command: \"{command}\", ready: /health, reset: \"sh -c 'echo reset >> resets'\"");
+    experiment(folder.path(), &target, "[none, gradient2, codel]");
+    let run = ["run", "mine.yaml", "--no-tui", "--out", "run", "--set", "users.phases.overload.for=6s"];
+    let concurrency = ["--set", "target.concurrency=4"];
+    let (output, _, err) = ran(lab(folder.path()).args(run).args(concurrency));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    let resets = fs::read_to_string(folder.path().join("resets")).expect("it was run");
+    assert_eq!(resets.lines().count(), 2, "the third arm was not begun");
+    let kept = fs::read_to_string(folder.path().join("run/summary.json")).expect("kept");
+    let kept: Value = serde_json::from_str(&kept).expect("JSON");
+    let arms = kept["arms"].as_array().expect("arms");
+    assert_eq!((arms.len(), &arms[0]["name"], &kept["partial"]), (1, &"none".into(), &true.into()));
+    assert!(arms[0]["phases"][0]["served"].as_u64() > Some(0), "{kept}");
 }
 
 #[test]
@@ -159,7 +189,7 @@ fn hosts_beyond_this_machine_are_named_twice() {
 }
 
 #[test]
-fn a_file_is_written_for_a_service_that_is_measured_and_tried_in_virtual_time() {
+fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     let folder = tempfile::tempdir().expect("a folder");
     let mark = format!("mark-d-{}", std::process::id());
     let (output, out, err) = ran(lab(folder.path()).args(["init", &service::command(&mark), "-o", "new.yaml"]));
@@ -180,6 +210,18 @@ fn a_file_is_written_for_a_service_that_is_measured_and_tried_in_virtual_time() 
     assert!(in_time(2) > 100.0 && in_time(2) > 2.0 * in_time(0), "{out}");
     let (output, out, err) = ran(lab(folder.path()).args(["recheck", "v"]));
     assert!(output.status.success(), "{out}{err}");
+    // The best settings again, live, and before the service for good.
+    let short = ["--set", "users.phases.calm.for=1s", "--set", "users.phases.overload.for=3s", "--policy", "gradient2"];
+    let (output, out, err) =
+        ran(lab(folder.path()).args(["run", "new.yaml", "--no-tui", "--output", "json"]).args(short));
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{err}");
+    let summary: Value = serde_json::from_str(&out).expect("JSON");
+    assert!(summary["arms"][0]["phases"][1]["served"].as_u64() > Some(0), "{out}");
+    let service = Running::service(&mark);
+    let to = format!("http://{}", service.address);
+    let before = ["proxy", "--json", "--listen", "127.0.0.1:0", "--to", &to, "--policy", "gradient2"];
+    let proxy = Running::proxy(lab(folder.path()).args(before).args(["--set", "limit_max=64"]));
+    assert_eq!((proxy.status("/more"), proxy.status("/health")), (200, 200));
     let (output, _, err) = ran(lab(folder.path()).args(["init", "./my-service"]));
     assert_eq!(output.status.code(), Some(2), "{err}");
     assert!(err.contains("write {port}"), "{err}");

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use controllers::{
-    SiteId, Timestamp, UnixSeconds, seed_for,
+    Foresight, Seen, SiteId, Timestamp, UnixSeconds, seed_for,
     site::{Dispatch, Gate, Stage},
 };
 
@@ -15,7 +15,6 @@ use super::{
     in_flight::Requests,
     listener::Listener,
     mail::PlantMail,
-    oracle::{self, Foresight},
     own_service::PlantService,
     sites::{PlantSites, PlantStage},
     synthetic::{PlantChecksum, PlantEmulated},
@@ -29,7 +28,7 @@ use crate::{
     policies::{Resolved, Seating, Unfit, listed, machines},
     request::Intake,
     running,
-    spec::{App, EmulatedSpec, TargetSpec},
+    spec::{App, EmulatedSpec, PolicySpec, TargetSpec},
     stage::limits,
     synthetic::Law,
 };
@@ -45,9 +44,9 @@ pub struct PlantPlan {
     pub faults: Vec<Fault>,
     /// When a new policy of the same kind replaces the policy, which loses what it has learnt.
     pub renewals: Vec<Duration>,
-    /// True to seat a policy at dispatch that knows what each request will cost, in place of the spec's.
-    pub oracle: bool,
-    /// True if workers wait for other services most of the time, so that the oracle may admit more jobs than there are servers.
+    /// The bound that sits at dispatch in place of the spec's policy, and is told what each request will cost.
+    pub foresight: Option<PolicySpec>,
+    /// True if workers wait for other services most of the time, so that such a bound may admit more jobs than there are servers.
     pub waits: bool,
     /// True if an emulated server spends the costs of accepting, reading and refusing.
     pub wire: bool,
@@ -96,13 +95,14 @@ impl Plant {
         let reader = seating.events().subscribe();
         let backlog = running::backlog(&chosen, spec.edge.backlog);
         let mut sites = PlantSites::new(spec, chosen, seating)?;
-        if plan.oracle {
+        if let Some(bound) = &plan.foresight {
             // If work takes longer while few connections are in use, as many jobs as there are connections; else no two
             // jobs share a server.
             let best = if backend.slowdown().is_empty() { None } else { backend.pools().first().copied() };
             let workers = sites.workers();
             let at_once = if plan.waits { workers } else { best.unwrap_or(cores).min(workers) };
-            sites.seat_oracle(cores.min(workers), at_once, spec.objective.response_time);
+            let servers = cores.min(workers);
+            sites.seat_bound(&Resolved::bound(bound)?, Foresight::Service { servers, at_once });
         }
         Ok(Self {
             costs: of_the_wire(spec, plan),
@@ -150,7 +150,7 @@ impl PlantSites {
             accept: gate(graph.accept(), 0),
             dispatchers: Dispatch::new(at_dispatch.workers, at_dispatch.queue),
             monitors: monitors.iter().filter_map(|monitor| seating.machine(monitor, graph.system())).collect(),
-            foresight: None,
+            foresees: false,
             armed: BTreeMap::new(),
             retry_planned: None,
             wall: UnixSeconds::default(),
@@ -166,11 +166,12 @@ impl PlantSites {
         self.stages.iter().map(|stage| stage.spec.workers).sum()
     }
 
-    /// Seats a policy at dispatch that knows what each request will cost.
-    fn seat_oracle(&mut self, servers: u32, at_once: u32, objective: Duration) {
-        let foresight = Foresight::default();
-        self.dispatch.replace(Timestamp::ZERO, oracle::chosen(&foresight, servers, at_once, objective));
-        self.foresight = Some(foresight);
+    /// Seats a bound at dispatch, and tells it what it knows of the service.
+    fn seat_bound(&mut self, bound: &Resolved, service: Foresight) {
+        let installed = self.seating.forced(bound, self.graph().dispatch());
+        self.dispatch.replace(Timestamp::ZERO, installed);
+        self.dispatch.observe(Timestamp::ZERO, &Seen::Foreseen(service));
+        self.foresees = true;
     }
 }
 

@@ -10,7 +10,6 @@ use controllers::{
 use super::{
     context::PlantContext,
     event::{Event, TimerSite},
-    oracle::Foresight,
 };
 use crate::{
     graph::Graph,
@@ -29,8 +28,8 @@ pub(super) struct PlantSites {
     pub(super) monitors: Vec<SiteMachine>,
     pub(super) chosen: Resolved,
     pub(super) seating: Seating,
-    /// The oracle's knowledge, if there is an oracle.
-    pub(super) foresight: Option<Foresight>,
+    /// True if a bound sits at dispatch, which is told what requests will cost.
+    pub(super) foresees: bool,
     /// The wake-up of each site.
     pub(super) armed: BTreeMap<TimerSite, Timestamp>,
     /// The time at which blocked jobs are tried again.
@@ -122,8 +121,8 @@ impl PlantSites {
     pub(super) fn renew(&mut self, now: Timestamp) {
         let Self { chosen, seating, .. } = self;
         self.accept.replace(now, seating.policy(chosen, seating.graph().accept()));
-        // The oracle learns nothing, and is kept.
-        if self.foresight.is_none() {
+        // A bound learns nothing, and is kept.
+        if !self.foresees {
             self.dispatch.replace(now, seating.policy(chosen, seating.graph().dispatch()));
         }
         for stage in &mut self.stages {

@@ -4,7 +4,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use controllers::{
-    JobId, Kind, Note, Offer, Outcome, PeerReport, Seen,
+    Foresight, JobId, Kind, Note, Offer, Outcome, PeerReport, Seen, Timestamp,
     site::{Action, DispatchStep, Entered, Permit, RefusalAnswer, TurnedAway, WorkerStep},
 };
 use workloads::sim::{Response, SimRequest};
@@ -65,7 +65,7 @@ impl Plant {
             route,
             entry: entry.filter(|_| !gone),
             permit: None,
-            steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, key) },
+            steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, key, cx.now()) },
             cost: Duration::ZERO,
             answer: PlannedAnswer::Full,
             gone,
@@ -84,13 +84,16 @@ impl Plant {
         }
     }
 
-    /// With an oracle, draws the work before the gate is asked: no other policy may know it before it begins.
-    fn foreseen(&mut self, offer: &Offer, kind: Kind, key: u64) -> VecDeque<Step> {
-        let Some(foresight) = &self.sites.foresight else { return VecDeque::new() };
+    /// For a bound, draws the work before the gate is asked: no policy may know it before it begins.
+    fn foreseen(&mut self, offer: &Offer, kind: Kind, key: u64, now: Timestamp) -> VecDeque<Step> {
+        if !self.sites.foresees {
+            return VecDeque::new();
+        }
         let steps = self.backend.steps(kind, offer.tags.class, key, 1.0);
         let work: Duration = steps.iter().map(|step| step.demand).sum();
         // On the plant's own servers, which may be slower than others.
-        foresight.tell(offer.id, self.cpu.time(work));
+        let foresight = Foresight::Work { id: offer.id, time: self.cpu.time(work) };
+        self.sites.dispatch.observe(now, &Seen::Foreseen(foresight));
         steps.into()
     }
 

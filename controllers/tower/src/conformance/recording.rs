@@ -74,7 +74,7 @@ pub(super) fn recorded(like: &'static Entry) -> &'static Entry {
     let (inner, kind) = match kind {
         EntryKind::Policy(inner) => (inner, EntryKind::Policy(read)),
         EntryKind::Discipline(inner) => (inner, EntryKind::Discipline(read)),
-        EntryKind::Machine(_) => panic!("{name} is no policy"),
+        EntryKind::Machine(_) | EntryKind::Bound(_) => panic!("{name} is no policy"),
     };
     READ.set(Some(inner));
     Box::leak(Box::new(Entry { name, about, caution, source, deviations, places, presets, samples, roles, kind }))

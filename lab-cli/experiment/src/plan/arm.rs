@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use analysis::summary::ORACLE;
 use controllers::catalogue::PolicySpec;
 use installed::catalogue;
 use serde::{Deserialize, Serialize};
 
-use super::{CallChanges, ClientPolicy, Experiment, Hindsight, TargetPlan};
+use super::{CallChanges, ClientPolicy, Experiment, Foreknowledge, Hindsight, TargetPlan};
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,12 +67,13 @@ impl ArmPlan {
 
     /// The name of who decides, in tables.
     pub fn policy_name(&self) -> &str {
+        let of = |service: &String| self.services.get(service).unwrap_or(&self.policy);
         match &self.hindsight {
-            Some(Hindsight::Oracle) => ORACLE,
-            Some(Hindsight::BestStatic { service: Some(service), .. }) => {
-                self.services.get(service).map_or(&self.policy.name, |policy| &policy.name)
+            Some(Hindsight { entry, known: Foreknowledge::Costs { .. } }) => entry,
+            Some(Hindsight { known: Foreknowledge::BestValue(range), .. }) => {
+                &range.service.as_ref().map_or(&self.policy, of).name
             }
-            _ => &self.policy.name,
+            None => &self.policy.name,
         }
     }
 }

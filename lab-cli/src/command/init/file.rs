@@ -12,6 +12,8 @@ pub struct FoundService {
     pub name: String,
     pub ready: String,
     pub paths: Vec<String>,
+    /// Header lines of each request.
+    pub headers: Vec<(String, String)>,
     pub speed: SeenSpeed,
 }
 
@@ -50,7 +52,10 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
     target.extend(own.url.as_ref().map(|url| format!("url: {}", quoted(url))));
     target.push(format!("ready: {}", quoted(&found.ready)));
     target.push(format!("concurrency: {}", found.speed.at_once()));
-    let paths: Vec<String> = found.paths.iter().map(|path| format!("{{path: {}}}", quoted(path))).collect();
+    let lines: Vec<String> =
+        found.headers.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value))).collect();
+    let headers = if lines.is_empty() { String::new() } else { format!(", headers: {{{}}}", lines.join(", ")) };
+    let paths: Vec<String> = found.paths.iter().map(|path| format!("{{path: {}{headers}}}", quoted(path))).collect();
     let (objective, rate) = (found.objective_ms(), found.speed.per_second);
     let timeout = (objective * 4.0).max(2000.0);
     let [calm, overload] = [0.5, 2.0].map(|times| rounded((rate * times).max(1.0)));
@@ -74,7 +79,7 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
          \x20 phases: [{{name: calm, requests: {calm:.0}/s, for: 10s}}, {{name: overload, requests: {overload:.0}/s, for: 30s}}]\n\
          # Each has the same proxy before the service; add {{none: {{as: direct, direct: true}}}} for an arm without it.\n\
          arms: [none, codel, gradient2, vegas]\n\
-         # What decides; --repeat 7 is enough for a verdict.\n\
+         # What decides. lab run --repeat 8 is enough for a verdict, with one block to spare.\n\
          compare: {{phase: overload}}\n",
         found.name,
         target.join(", "),
@@ -108,12 +113,15 @@ mod tests {
         };
         let speed = SeenSpeed { alone: Duration::from_millis(30), per_second: 131.7 };
         let paths = vec!["/".to_owned(), "/a?x=\"1\"".to_owned()];
-        let found = FoundService { name: "my-service".to_owned(), ready: "/health".to_owned(), paths, speed };
+        let headers = vec![("X-Key".to_owned(), "a: \"b\"".to_owned())];
+        let found = FoundService { name: "my-service".to_owned(), ready: "/health".to_owned(), paths, headers, speed };
         let experiment = read(&text(&found, &own), &Changes::default()).expect("it is good");
         let AppPlan::Own(read) = &experiment.target.app else { panic!("it is one's own") };
         assert_eq!(read.command, Some(CommandWords(words)));
         assert_eq!((read.ready.as_str(), read.concurrency), ("/health", Some(4)));
         assert_eq!(experiment.arms.len(), 4);
+        let workloads = format!("{:?}", experiment.users.model);
+        assert_eq!(workloads.matches(r#"headers: [("X-Key", "a: \"b\"")]"#).count(), 2, "{workloads}");
         assert!((experiment.objective.response_time_ms - 300.0).abs() < 1e-9);
     }
 

@@ -23,6 +23,7 @@ const LASTS: Duration = Duration::from_secs(2);
 pub struct ServiceProbe<'a> {
     pub address: SocketAddr,
     pub url: &'a str,
+    pub headers: &'a [(String, String)],
     pub patience: Duration,
 }
 
@@ -44,7 +45,7 @@ impl SeenSpeed {
 
 impl ServiceProbe<'_> {
     pub fn get(&self, path: &str) -> io::Result<Got> {
-        get_page(self.address, self.url, path, self.patience)
+        get_page(self.address, self.url, path, self.headers, self.patience)
     }
 
     /// Requests these pages in turn.

@@ -10,7 +10,7 @@ use analysis::{
     summary::{self, Capacity, LimitTry},
 };
 use experiment::{
-    plan::{AppPlan, ArashiPlan, ArmPlan, Hindsight, LIMIT, Work},
+    plan::{AppPlan, ArashiPlan, ArmPlan, Hindsight, Work},
     plan_digest::seed_of,
 };
 
@@ -65,7 +65,7 @@ impl Run<'_> {
                 return Ok(Turn::Left);
             }
             let arm = &arms[task.arm];
-            if open && arm.hindsight == Some(Hindsight::Oracle) {
+            if open && arm.hindsight.as_ref().is_some_and(Hindsight::knows_arrivals) {
                 return setup.bound(experiment, arm, task).map(|arm| Turn::Bound(Box::new(arm)));
             }
             let host =
@@ -111,7 +111,9 @@ impl Run<'_> {
         let flag = self.stop.fresh_flag();
         let mut arms = experiment.arms.clone();
         for arm in &mut arms {
-            let Some(Hindsight::BestStatic { most, .. }) = arm.hindsight else { continue };
+            let Some(most) = arm.hindsight.as_ref().and_then(Hindsight::searched).map(|range| range.most) else {
+                continue;
+            };
             self.note(&format!("{}: looking for the limit with the most requests answered in time", arm.label))?;
             let found = best_static::search(&arm.label, most, |limits| {
                 let tasks: Vec<(u32, u64)> =
@@ -182,15 +184,16 @@ impl Run<'_> {
     }
 }
 
-/// The arm with this limit.
+/// The arm with this limit, where one is looked for.
 fn limited(arm: &ArmPlan, limit: u32) -> ArmPlan {
     let mut arm = arm.clone();
-    let policy = match &arm.hindsight {
-        Some(Hindsight::BestStatic { service: Some(service), .. }) => arm.services.get_mut(service),
-        _ => Some(&mut arm.policy),
+    let Some(range) = arm.hindsight.as_ref().and_then(Hindsight::searched).cloned() else { return arm };
+    let policy = match &range.service {
+        Some(service) => arm.services.get_mut(service),
+        None => Some(&mut arm.policy),
     };
     if let Some(policy) = policy {
-        policy.settings.insert(LIMIT.to_owned(), limit.into());
+        policy.settings.insert(range.parameter, limit.into());
     }
     arm
 }

@@ -22,7 +22,7 @@ use experiment::plan::OwnService;
 use target_app::control::wire::Gauges;
 
 use self::{guarded_command::GuardedCommand, process_tree::TreeSample};
-use crate::run::RunFailure;
+use crate::run::{RunFailure, error::of_its_output};
 
 pub use http::{Got, get};
 
@@ -30,7 +30,9 @@ pub use http::{Got, get};
 const START: Duration = Duration::from_secs(30);
 /// Longest time for a reset.
 const RESET: Duration = Duration::from_secs(120);
-/// The pause between two attempts to find out whether it is ready.
+/// Longest wait for the answer to one question whether it is ready.
+const LONGEST_ANSWER: Duration = Duration::from_secs(10);
+/// The pause between two questions whether it is ready.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The number of lines of the service's output that a failure quotes.
 const LAST_LINES: usize = 12;
@@ -57,8 +59,9 @@ impl RunningService {
     /// The service does not start, ends, or does not answer in time; the error has the last lines of its output.
     pub fn start(own: &OwnService, cpu: Option<usize>, log: &Path) -> Result<Self, RunFailure> {
         let name = own.shown().to_owned();
-        let failed =
-            |cause: String| RunFailure::Service { name: own.shown().to_owned(), cause, last_words: last_lines(log) };
+        let because =
+            |cause: String, way_out: String| RunFailure::Service { name: own.shown().to_owned(), cause, way_out };
+        let failed = |cause: String| because(cause, of_its_output(&last_lines(log)));
         if let Some(reset) = &own.reset {
             let mut guarded = GuardedCommand::start(reset.0.clone(), None, None, log).map_err(&failed)?;
             let ended = guarded.wait(RESET);
@@ -72,13 +75,12 @@ impl RunningService {
         let port =
             if own.url.is_none() { Some(free_port().map_err(RunFailure::machine("a free port"))?) } else { None };
         let url = own.url_at(port);
-        let address = address_of(&url).map_err(&failed)?;
+        let address = address_of(&url).map_err(|cause| because(cause, String::new()))?;
         let guarded = match &own.command {
             None => None,
             Some(_) if TcpListener::bind(address).is_err() => {
-                return Err(failed(format!(
-                    "something listens on {address} already: end it, or write {{port}} in its command"
-                )));
+                let cause = format!("something listens on {address} already");
+                return Err(because(cause, ": end it, or write {port} in its command".to_owned()));
             }
             Some(command) => {
                 let words = command.with_port(port.unwrap_or(address.port())).0;
@@ -104,9 +106,10 @@ impl RunningService {
         let mut last = "nothing listens there".to_owned();
         while began.elapsed() < START {
             if let Some(how) = self.has_ended() {
-                return Err(self.failed(format!("it ended with {how} before it answered {path}")));
+                let hint = if how.ends_with("status: 0") { "; a service must stay in the foreground" } else { "" };
+                return Err(self.failed(format!("it ended with {how} before it answered {path}{hint}")));
             }
-            match get(self.address, &self.url, path, Duration::from_secs(2)) {
+            match get(self.address, &self.url, path, &[], LONGEST_ANSWER) {
                 Ok(got) if got.status < 500 => return Ok(()),
                 Ok(got) => last = format!("it answers {}", got.status),
                 Err(error) => last = error.to_string(),
@@ -123,9 +126,18 @@ impl RunningService {
 
     /// The failure of this service. Making it ends the service.
     pub fn failed(&mut self, cause: String) -> RunFailure {
-        // The guard writes the last lines of the output when it ends.
-        self.guarded = None;
-        RunFailure::Service { name: self.name.clone(), cause, last_words: last_lines(&self.log) }
+        // Its last words are written when its guard ends.
+        let way_out = match self.guarded.take() {
+            Some(guarded) => {
+                drop(guarded);
+                of_its_output(&last_lines(&self.log))
+            }
+            None => {
+                "\n  start it before the lab (or name a command that does), and see with curl that this URL answers"
+                    .to_owned()
+            }
+        };
+        RunFailure::Service { name: self.name.clone(), cause, way_out }
     }
 
     /// How the service has ended; `None`: it runs, or the lab has not started it.

@@ -47,7 +47,7 @@ impl VirtualSetup {
             folders,
             faults: simulation.faults.clone(),
             renewals: policy_resets(&experiment.users.phases),
-            oracle: false,
+            foresight: None,
             waits: false,
             speed: None,
         };
@@ -129,7 +129,7 @@ impl VirtualSetup {
     }
 
     fn plan_of(&self, arm: &ArmPlan) -> PlantPlan {
-        PlantPlan { oracle: arm.hindsight == Some(Hindsight::Oracle), ..self.plan.clone() }
+        PlantPlan { foresight: arm.hindsight.as_ref().and_then(Hindsight::seated), ..self.plan.clone() }
     }
 
     /// What no policy can exceed, with this seed.

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use analysis::{live::value_in_words, summary::ORACLE};
+use analysis::live::value_in_words;
 use controllers::{Entry, Place, Settings, catalogue::ParamRow};
-use experiment::{Changes, Experiment, arms::keys_of_arms, hindsight::BEST_STATIC, plan::AppPlan, read};
+use experiment::{Changes, Experiment, arms::keys_of_arms, plan::AppPlan, read};
 use installed::catalogue;
 
 use super::{Line, RunOrder, cursor::moved, line::Ended};
@@ -82,8 +82,8 @@ impl Setup {
         let others = catalogue().entries().filter(|entry| !known(entry.name) && fits(entry, experiment));
         candidates.extend(others.map(|entry| Candidate::beside_the_file(entry.name, Some(entry))));
         if !matches!(experiment.target.app, AppPlan::Tree(_)) {
-            let bounds = [BEST_STATIC, ORACLE].into_iter().filter(|name| !known(name));
-            candidates.extend(bounds.map(|name| Candidate::beside_the_file(name, None)));
+            let bounds = catalogue().bounds().map(|(entry, _)| entry).filter(|entry| !known(entry.name));
+            candidates.extend(bounds.map(|entry| Candidate::beside_the_file(entry.name, Some(entry))));
         }
         let only_virtual = experiment.simulation.only;
         Self {

@@ -89,10 +89,7 @@ fn parameters(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Palette
             Line::styled(entry.caution, palette.faint()),
             Line::styled(format!("{}, {}", entry.source.title, entry.source.place), palette.faint()),
         ],
-        None => vec![Line::raw(match candidate.label.as_str() {
-            "oracle" => "A bound: who knows all arrivals and service times beforehand. Virtual time alone.",
-            _ => "Decided by what the experiment file says of it.",
-        })],
+        None => vec![Line::raw("Decided by what the experiment file says of it.")],
     };
     let block = Block::new().borders(Borders::TOP | Borders::LEFT).title(format!(" {} ", scrubbed(&candidate.label)));
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), about);

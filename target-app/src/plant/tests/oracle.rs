@@ -2,6 +2,10 @@
 
 use super::{draws::Watched, *};
 
+fn with_oracle() -> PlantPlan {
+    PlantPlan { foresight: Some(policy("oracle", &[])), ..PlantPlan::default() }
+}
+
 #[test]
 fn of_a_crowd_that_comes_at_once_it_finishes_as_many_as_can_be_finished() {
     // 40 users ask once within 4 ms: exponential work, mean 10 ms, one server, 200 ms. All are due at about the same time, so
@@ -16,7 +20,7 @@ fn of_a_crowd_that_comes_at_once_it_finishes_as_many_as_can_be_finished() {
         let mut spec = target(policy("none", &[]));
         spec.objective.response_time = plan.objective;
         spec.app = emulated(ServiceTime::Exponential { mean: Duration::from_millis(10) });
-        let plant = Plant::new(&spec, &PlantPlan { oracle: true, ..PlantPlan::default() }).expect("it can be");
+        let plant = Plant::new(&spec, &with_oracle()).expect("it can be");
         let mut world = Watched::new(plant);
         let finished = run(&plan, LinkSpec::default(), &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");
         let ledger = finished.report.total.ledger;
@@ -42,7 +46,7 @@ fn of_a_crowd_that_comes_at_once_it_finishes_as_many_as_can_be_finished() {
 #[test]
 fn nothing_is_refused_that_can_be_done_and_it_is_the_same_twice() {
     let plan = url_plan(&[("all", 10, 5)]);
-    let with = PlantPlan { oracle: true, ..PlantPlan::default() };
+    let with = with_oracle();
     let (finished, gauges) = ran(&plan, &target(policy("none", &[])), &with);
     let ledger = finished.report.total.ledger;
     assert_eq!((ledger.served, ledger.rejected), (ledger.planned, 0), "{ledger:?}");

@@ -1,45 +1,28 @@
-//! A policy that knows what each request will cost: the plant tells it what other policies must estimate.
+//! A policy that knows what each request will cost: its host tells it what other policies must estimate.
 //!
-//! It is not in the catalogue, and no live host can have it: only a plant knows the draws of offered requests. It does
-//! not know future arrivals, so in an open loop it is not the bound; that is computed offline. It holds as many jobs as
-//! it can still finish within the objective. If that is too much, it gives up the longest of the jobs that are due
-//! before the first one that would be late (Moore and Hodgson: for one server and the present jobs, no choice finishes
-//! more in time), and admits the rest in the order of due times, as many at once as serve best. Refusing also costs the
-//! service time, and requests are older than the plant knows: a share of the objective is kept as a margin.
+//! No live host can have it: only a plant knows the draws of offered requests. It does not know future arrivals, so in
+//! an open loop it is not the bound; that is computed offline. It holds as many jobs as it can still finish within the
+//! objective. If that is too much, it gives up the longest of the jobs that are due before the first one that would be
+//! late (Moore and Hodgson: for one server and the present jobs, no choice finishes more in time), and admits the rest
+//! in the order of due times, as many at once as serve best. Refusing also costs the service time, and requests are
+//! older than the plant knows: a share of the objective is kept as a margin.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use controllers::{
-    Ctx, Effect, Entry, Gauge, Grant, JobId, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Settings, Timestamp,
+use crate::{
+    Ctx, Effect, Foresight, Gauge, Grant, JobId, Machine, Offer, Place, Policy, Reason, Refusal, Seen, Site, Timestamp,
     Verdict,
-    catalogue::{EntryKind, Source},
-    site::InstalledPolicy,
+    entry::{Bound, CostBound, Entry, EntryKind, Source},
 };
-use installed::catalogue;
 
 /// The share of the objective that is used for planning.
 const PLANNED: f64 = 0.9;
 
-/// The costs of requests that were read, until the oracle has been asked about them.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Foresight(Arc<Mutex<BTreeMap<JobId, Duration>>>);
-
-impl Foresight {
-    pub(super) fn tell(&self, id: JobId, work: Duration) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, work);
-    }
-
-    fn take(&self, id: JobId) -> Option<Duration> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
-    }
-}
-
-/// Its entry in ledgers and gauges. Not in the catalogue: only a plant can make one.
-static ENTRY: Entry = Entry {
+/// Knows what each request will cost.
+pub const ORACLE: Entry = Entry {
     name: "oracle",
     about: "knows the cost of every request that is offered, and finishes as many as it can in time",
     caution: "exists in virtual time alone",
@@ -52,36 +35,19 @@ static ENTRY: Entry = Entry {
     presets: &[],
     samples: &[],
     roles: &[],
-    // Without foresight no decision is possible; the plant installs its own instance.
-    kind: EntryKind::Policy(|reader| {
-        reader.make(|(): &(), site| {
-            let none = catalogue().find("none").and_then(|none| none.check(&Settings::new()).ok()?.policy(site));
-            none.unwrap_or_else(|| unreachable!("the catalogue has the policy none"))
-        })
-    }),
+    kind: EntryKind::Bound(Bound::Costs(CostBound {
+        make: |reader| reader.make(|(): &(), site| Box::new(Oracle::of(site))),
+        knows_arrivals: true,
+    })),
 };
-
-/// The oracle for a plant with this number of servers, which serves best with this number of jobs at once, and this
-/// objective.
-pub(super) fn chosen(foresight: &Foresight, servers: u32, at_once: u32, objective: Duration) -> InstalledPolicy {
-    let oracle = Oracle {
-        foresight: foresight.clone(),
-        servers: servers.max(1),
-        at_once: at_once.max(1),
-        patience: objective.mul_f64(PLANNED),
-        held: BTreeMap::new(),
-        due: BTreeMap::new(),
-        busy: BTreeSet::new(),
-        owed: Duration::ZERO,
-        owed_at: Timestamp::ZERO,
-    };
-    InstalledPolicy { entry: &ENTRY, policy: Box::new(oracle) }
-}
 
 #[derive(Debug)]
 struct Oracle {
-    foresight: Foresight,
+    /// The costs of requests that have not been offered yet.
+    foreseen: BTreeMap<JobId, Duration>,
+    /// The servers of the service.
     servers: u32,
+    /// The number of jobs inside with which the service serves best.
     at_once: u32,
     patience: Duration,
     /// Held jobs by due time, with their work.
@@ -95,6 +61,20 @@ struct Oracle {
 }
 
 impl Oracle {
+    fn of(site: &Site) -> Self {
+        Self {
+            foreseen: BTreeMap::new(),
+            servers: 1,
+            at_once: 1,
+            patience: site.objective.response_time.mul_f64(PLANNED),
+            held: BTreeMap::new(),
+            due: BTreeMap::new(),
+            busy: BTreeSet::new(),
+            owed: Duration::ZERO,
+            owed_at: Timestamp::ZERO,
+        }
+    }
+
     /// The remaining work of admitted jobs.
     fn owed(&mut self, now: Timestamp) -> Duration {
         let done = now.since(self.owed_at) * self.servers;
@@ -160,6 +140,10 @@ impl Machine for Oracle {
                 self.release(*free, cx);
             }
             Seen::Left(id) => self.forget(*id),
+            Seen::Foreseen(Foresight::Service { servers, at_once }) => {
+                (self.servers, self.at_once) = ((*servers).max(1), (*at_once).max(1));
+            }
+            Seen::Foreseen(Foresight::Work { id, time }) => _ = self.foreseen.insert(*id, *time),
             Seen::Ended { id, .. } | Seen::Freed(id) => {
                 self.busy.remove(id);
             }
@@ -175,7 +159,7 @@ impl Machine for Oracle {
 impl Policy for Oracle {
     fn offer(&mut self, job: &Offer, cx: &mut Ctx<'_>) -> Verdict {
         // A job whose cost it does not know (held before it began) counts as without cost.
-        let work = self.foresight.take(job.id).unwrap_or_default();
+        let work = self.foreseen.remove(&job.id).unwrap_or_default();
         let due = job.entered + self.patience;
         if cx.now + work > due {
             return Verdict::Refuse(Refusal::new(Reason::Waited));

@@ -1,0 +1,209 @@
+//! The crate that `lab new-policy` writes, outside of the workspace: its own tests, and its policy in a live run, a virtual run, a proxy
+//! and the tower layer of an axum app.
+//!
+//! It builds the lab a second time, with the features that a crate outside of the workspace selects, so that it is a step of its own:
+//! `cargo test --workspace --test written_policy -- --ignored`.
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+const FILE: &str = "
+name: mine
+target: {app: emulated, service: 20ms, servers: 4, workers: 200}
+objective: {percentile: 90, response_time: 200ms}
+users:
+  model: url
+  timeout: 1s
+  on_reject: {then: leave}
+  on_failure: {then: leave}
+  phases: [{name: crowd, requests: 600/s, for: 3s}]
+arms: [none, {my-limit: {limit_max: 50}}]
+";
+
+/// What the app needs, and the features that tests of the workspace select: where both builds agree, this one finds crates that are
+/// built.
+const TEST_DEPENDENCIES: &str = r#"[dev-dependencies]
+axum = { version = "0.8", default-features = false, features = ["http1", "tokio"] }
+tokio = { version = "1.54", features = ["macros", "net", "rt-multi-thread", "sync", "test-util", "time"] }
+either = { version = "1", features = ["use_std"] }
+fastrand = "2"
+getrandom = { version = "0.2", features = ["std"] }
+serde_json = { version = "1.0", features = ["float_roundtrip"] }
+tower = { version = "0.5", features = ["limit", "load-shed"] }
+"#;
+
+/// The layer's example with this policy: 4 requests at a time, 50 ms each.
+const APP: &str = r#"
+use std::{sync::Arc, time::Duration};
+
+use axum::{Router, extract::State, routing::get};
+use tokio::{net::TcpListener, sync::Semaphore, time::sleep};
+use tower_admission::{AdmissionLayer, PolicyChoice};
+
+async fn work(State(places): State<Arc<Semaphore>>) -> &'static str {
+    let _place = places.acquire().await;
+    sleep(Duration::from_millis(50)).await;
+    "done"
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let policy = PolicyChoice::entry(&my_limit::ENTRY).set("limit_initial", 8).set("limit_max", 8);
+    let app = Router::new()
+        .route("/", get(work))
+        .with_state(Arc::new(Semaphore::new(4)))
+        .layer(AdmissionLayer::new(policy).build()?);
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("{}", listener.local_addr()?);
+    Ok(axum::serve(listener, app).await?)
+}
+"#;
+
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
+}
+
+/// Builds of crates outside lie beside those of the workspace, and stay for the next time.
+fn target() -> PathBuf {
+    let of_workspace = Path::new(env!("CARGO_BIN_EXE_lab")).ancestors().nth(2).expect("target/debug/lab");
+    of_workspace.to_owned()
+}
+
+struct Written {
+    folder: PathBuf,
+}
+
+impl Written {
+    fn cargo(&self, arguments: &[&str]) {
+        let mut command = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+        command.args(arguments).arg("--offline").current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
+        done(&mut command);
+    }
+
+    fn lab(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(target().join("debug/my-limit"));
+        command.args(arguments).current_dir(&self.folder).env("LAB_CACHE", self.folder.join("cache"));
+        command
+    }
+}
+
+#[track_caller]
+fn done(command: &mut Command) -> Output {
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    // 3: on a busy machine a live run may be INVALID, whose figures are not the point.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{command:?}: {out}{err}");
+    output
+}
+
+/// A process that says on its first line where it listens, and ends with the test.
+struct Server {
+    child: Child,
+    line: String,
+}
+
+impl Server {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+        Self { child, line: line.trim().to_owned() }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The status of an answer.
+fn status(address: SocketAddr) -> u16 {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
+    write!(stream, "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("{answer:?}"))
+}
+
+fn statuses(address: SocketAddr, at_once: usize) -> Vec<u16> {
+    let all: Vec<_> = (0..at_once).map(|_| thread::spawn(move || status(address))).collect();
+    all.into_iter().map(|one| one.join().expect("it ends")).collect()
+}
+
+/// A service that answers everything.
+fn backend() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            thread::spawn(move || {
+                let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
+                while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+                let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+            });
+        }
+    });
+    address
+}
+
+fn of_arm(summary: &Output, arm: usize) -> Value {
+    let summary: Value = serde_json::from_slice(&summary.stdout).expect("JSON");
+    assert_eq!(summary["arms"][1]["policy"], "my-limit");
+    summary["arms"][arm]["phases"][0].clone()
+}
+
+#[test]
+#[ignore = "builds the lab a second time: cargo test --workspace --test written_policy -- --ignored"]
+fn a_written_policy_decides_in_all_hosts() {
+    let outside = tempfile::tempdir().expect("a folder");
+    let lab = ["new-policy", "my-limit", "--lab", workspace().to_str().expect("text")];
+    done(Command::new(env!("CARGO_BIN_EXE_lab")).args(lab).current_dir(outside.path()));
+    let written = Written { folder: outside.path().join("my-limit") };
+    let manifest = fs::read_to_string(written.folder.join("Cargo.toml")).expect("written");
+    let more =
+        format!("{TEST_DEPENDENCIES}tower-admission = {{ path = \"{}/controllers/tower\" }}\n", workspace().display());
+    fs::write(written.folder.join("Cargo.toml"), manifest.replace("[dev-dependencies]\n", &more)).expect("written");
+    fs::create_dir(written.folder.join("examples")).expect("made");
+    fs::write(written.folder.join("examples/app.rs"), APP).expect("written");
+    fs::write(written.folder.join("mine.yaml"), FILE).expect("written");
+    let began = Instant::now();
+    // Builds its program and its examples too.
+    written.cargo(&["test"]);
+    eprintln!("built and tested in {:.0} s", began.elapsed().as_secs_f64());
+
+    let common = ["run", "mine.yaml", "--no-tui", "--output", "json", "--out"];
+    for (world, more) in [("virtual", &["--virtual"][..]), ("live", &[])] {
+        let ran = done(written.lab(&common).arg(world).args(more));
+        let (none, mine) = (of_arm(&ran, 0), of_arm(&ran, 1));
+        assert_eq!(none["rejected"], 0, "{world}");
+        assert!(mine["rejected"].as_u64() > Some(0) && mine["served"].as_u64() > Some(0), "{world}: {mine}");
+    }
+    done(&mut written.lab(&["recheck", "live"]));
+
+    let to = format!("http://{}", backend());
+    let before = ["proxy", "--json", "--listen", "127.0.0.1:0", "--to", &to, "--policy", "my-limit"];
+    let proxy = Server::start(&mut written.lab(&before));
+    let ready: Value = serde_json::from_str(&proxy.line).unwrap_or_else(|_| panic!("{:?}", proxy.line));
+    let address = ready["url"].as_str().and_then(|url| url.strip_prefix("http://")?.parse().ok()).expect("an address");
+    assert_eq!(statuses(address, 3), [200; 3]);
+
+    let app = Server::start(&mut Command::new(target().join("debug/examples/app")));
+    let address = app.line.parse().expect("an address");
+    assert_eq!(status(address), 200);
+    let crowd = statuses(address, 40);
+    let answered = |status| crowd.iter().filter(|other| **other == status).count();
+    assert_eq!(answered(200) + answered(503), 40, "{crowd:?}");
+    assert!(answered(200) >= 8 && answered(503) > 0, "eight inside at the most: {crowd:?}");
+}
