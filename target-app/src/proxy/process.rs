@@ -24,7 +24,10 @@ use crate::{
     graph::Graph,
     policies::{Resolved, Seating},
     request::Intake,
-    serve::{ControlPort, Ends, ServeError, die_with, pin, runtime, url},
+    serve::{
+        ControlPort, Ends, METRICS, ServeError, beyond_loopback, die_with, listen_for_metrics, metrics_url, pin,
+        runtime, url,
+    },
     signals::ThisProcess,
     stage::{AdmissionGate, keep_time, spawn},
 };
@@ -51,20 +54,14 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
     let controls =
         control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
-    let listen = |address| edge::listen(address, 16).map_err(|source| ServeError::Listen { address, source });
-    let scraped = spec.metrics.map(listen).transpose()?;
-    let scraped_at = scraped.as_ref().map(|socket| url(socket.local_addr())).transpose()?;
+    let scraped = spec.metrics.map(listen_for_metrics).transpose()?;
+    let scraped_at = scraped.as_ref().map(metrics_url).transpose()?;
     let mut ready_at = (url(listener.local_addr())?, url(controls.local_addr())?);
     if spec.tls.is_some() {
         ready_at.0 = ready_at.0.replacen("http", "https", 1);
     }
     let given = spec.control_token.clone();
-    let open = [Some((spec.listen, "this proxy")), spec.metrics.map(|address| (address, "its metrics"))];
-    let open: Vec<_> = open.into_iter().flatten().filter(|(address, _)| !address.ip().is_loopback()).collect();
-    let open = open
-        .iter()
-        .map(|(address, what)| format!("{} is no loopback address: other machines can reach {what}", address.ip()));
-    let open = open.reduce(|all, line| all + "\n" + &line);
+    let open = beyond_loopback([(Some(spec.listen), "this proxy"), (spec.metrics, "its metrics")]);
     let tls = spec.tls.as_ref().map(|tls| tls::acceptor(tls, spec.limits.streams > 0)).transpose()?;
     let (proxy, seating) = build(spec)?;
     let system = |what| move |source| ServeError::System { what, source };
@@ -73,7 +70,7 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
     spawn(keep_time(Arc::downgrade(&proxy.admission.gate)));
     let running = RunningProxy::new(proxy, Arc::clone(&listener), seating);
     if let Some(socket) = scraped {
-        metrics::serve(socket, &running).map_err(system("cannot watch the socket of the metrics"))?;
+        metrics::serve(socket, &running).map_err(system(METRICS))?;
     }
     let (token, drawn) = match given {
         Some(token) => (token, None),
@@ -92,14 +89,7 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         async move { listener.keep_deadlines().await }
     });
     let (url, control) = ready_at;
-    on_ready(Ready {
-        pid: std::process::id(),
-        url,
-        control,
-        token: drawn,
-        metrics: scraped_at.map(|at| format!("{}/metrics", at.trim_end_matches('/'))),
-        open,
-    });
+    on_ready(Ready { pid: std::process::id(), url, control, token: drawn, metrics: scraped_at, open });
     tokio::select! {
         () = running.stopped() => {}
         () = ends.told() => {}
