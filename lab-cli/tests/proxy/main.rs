@@ -3,6 +3,7 @@
 #[path = "../program/mod.rs"]
 mod program;
 
+mod accepted;
 mod backend;
 mod backends;
 mod decisions;

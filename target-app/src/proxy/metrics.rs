@@ -1,4 +1,4 @@
-//! The metrics of a proxy: those of any service, its backends, retries and times, and what a dry run would have done.
+//! The metrics of a proxy: those of any service, its backends and times, and what a dry run would have done.
 
 use std::{
     fmt,
@@ -51,10 +51,10 @@ impl Collector for Figures {
     }
 }
 
-/// What the policy does.
+/// What the policies do: that of requests, and that of connections if there is one.
 fn policies(page: &mut Page<'_>, gauges: &Gauges) -> fmt::Result {
     use MetricType::Counter;
-    let sits = |row: &&StageGauges| row.name == "proxy";
+    let sits = |row: &&StageGauges| row.name == "proxy" || (row.name == "accept" && row.policy_name != "none");
     let stages: Vec<&StageGauges> = gauges.stages.iter().filter(sits).collect();
     metrics::policies(page, &stages)?;
     let Some(stage) = stages.first() else { return Ok(()) };

@@ -5,13 +5,15 @@ use std::sync::{Arc, PoisonError, RwLock, atomic::AtomicBool};
 use super::{
     admission::Admission, backend::Backends, error::ProxyError, observe::Observers, page::Pages, spec::ProxySpec,
 };
-use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec};
+use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec, stage::AdmissionGate};
 
 /// A proxy as requests meet it.
 #[derive(Debug)]
 pub(super) struct Proxy {
     pub(super) clock: ServiceClock,
     pub(super) admission: Arc<Admission>,
+    /// The gate of a policy at accept, which decides about connections.
+    pub(super) accept: Arc<AdmissionGate>,
     pub(super) ledgers: Ledgers,
     pub(super) observers: Arc<Observers>,
     pub(super) intake: Intake,
@@ -30,7 +32,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Checks settings, and reads what they name.
+    /// Checks settings, and reads what they name. Needs a runtime.
     ///
     /// # Errors
     /// The first that makes no sense.
@@ -44,7 +46,7 @@ impl Settings {
 impl Proxy {
     pub(super) fn new(
         clock: ServiceClock,
-        admission: Arc<Admission>,
+        (admission, accept): (Arc<Admission>, Arc<AdmissionGate>),
         observers: Arc<Observers>,
         intake: Intake,
         settings: Arc<Settings>,
@@ -52,6 +54,7 @@ impl Proxy {
         Arc::new(Self {
             clock,
             admission,
+            accept,
             ledgers: Ledgers::default(),
             observers,
             intake,
