@@ -9,4 +9,5 @@ mod backends;
 mod decisions;
 mod observed;
 mod proxied;
+mod retries;
 mod transport;

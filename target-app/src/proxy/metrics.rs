@@ -1,4 +1,4 @@
-//! The metrics of a proxy: those of any service, its backends and times, and what a dry run would have done.
+//! The metrics of a proxy: those of any service, its backends, retries and times, and what a dry run would have done.
 
 use std::{
     fmt,
@@ -44,6 +44,7 @@ impl Collector for Figures {
         metrics::requests(&mut page, &gauges)?;
         policies(&mut page, &gauges)?;
         backends(&mut page, &running)?;
+        retries(&mut page, &running)?;
         let lost = running.proxy.observers.lost_lines() as f64;
         page.number("log_lines_lost", "Lines of the log that were lost", MetricType::Counter, lost)?;
         metrics::process(&mut page, &gauges, "proxy")?;
@@ -81,6 +82,15 @@ fn backends(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
     let rows =
         all().map(|(backend, url)| ([("backend", url.as_str())], f64::from(u8::from(!backend.is_ejected(clock)))));
     page.family("backend_up", "1: the backend gets requests; 0: it is left out", Gauge, rows)
+}
+
+/// Attempts after the first, once there are settings for them.
+fn retries(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
+    if running.proxy.settings().retries.is_none() {
+        return Ok(());
+    }
+    let rows = running.proxy.retry_counts.rows().map(|(end, count)| ([("outcome", end)], count as f64));
+    page.family("retries", "Attempts of requests after the first, by outcome", MetricType::Counter, rows)
 }
 
 /// Times of requests, seconds.

@@ -130,7 +130,7 @@ fn build(spec: ProxySpec, chosen: &Resolved) -> Result<(Arc<Proxy>, Seating), Pr
     let gates = (Admission::new(gate(graph.dispatch(), capacity)), gate(graph.accept(), 0));
     let log = (spec.log != LogLevel::Off).then(Log::start).transpose();
     let log = log.map_err(|source| ServeError::System { what: "cannot start the thread of the log", source })?;
-    let settings = Settings::new(spec, clock)?;
+    let settings = Settings::new(spec, clock, None)?;
     let observers = Observers::new(clock, log);
     Ok((Proxy::new(clock, gates, observers, Intake::new(classification), settings), seating))
 }

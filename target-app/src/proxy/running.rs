@@ -82,6 +82,10 @@ impl RunningProxy {
         if settings.spec.dry_run {
             gauges.counts.extend(admission.dry.rows());
         }
+        if settings.retries.is_some() {
+            let rows = self.proxy.retry_counts.rows();
+            gauges.counts.extend(rows.map(|(end, count)| (format!("retries_{end}"), count)));
+        }
         gauges
     }
 
@@ -202,7 +206,7 @@ impl Controlled for RunningProxy {
             return Err(vec![format!("dry_run: {DRY_AT_ACCEPT}")]);
         }
         let _on_the_runtime = self.runtime.enter();
-        let settings = Settings::new(spec, self.proxy.clock).map_err(|error| vec![error.to_string()])?;
+        let settings = Settings::new(spec, self.proxy.clock, Some(&before)).map_err(|error| vec![error.to_string()])?;
         self.proxy.set(Arc::clone(&settings));
         self.proxy.changed("config", &settings.spec);
         Ok(())
