@@ -6,7 +6,7 @@ use std::{
 };
 
 use controllers::{Kind, Note, Outcome, Reason, Refusal, Tags, Timestamp, site::TurnedAway};
-use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use hyper::{
     body::{Body as _, Bytes, Incoming},
     upgrade::OnUpgrade,
@@ -87,11 +87,11 @@ impl Exchange<'_> {
             return close(self.failed(StatusCode::PAYLOAD_TOO_LARGE, noted));
         }
         if self.proxy.draining.load(Ordering::Relaxed) {
-            return self.refused(&head, Refusal::new(Reason::Draining).into(), noted, None);
+            return self.refused(&head, Refusal::new(Reason::Draining).into(), noted);
         }
         match self.decide(&head, entered).await {
             Ok((admitted, tags)) => self.forward(head, body, noted, (admitted, Some(tags))).await,
-            Err(away) => self.refused(&head, away, noted, None),
+            Err(away) => self.refused(&head, away, noted),
         }
     }
 
@@ -114,7 +114,7 @@ impl Exchange<'_> {
         mut noted: Noted,
         (mut admitted, tags): (Admitted, Option<Tags>),
     ) -> Response<Relayed> {
-        admitted.started();
+        let note = admitted.started();
         let upgrade = headers::upgrade(&head, &self.settings.spec.headers);
         let near = upgrade.is_some().then(|| head.extensions.remove::<OnUpgrade>()).flatten();
         let (upload, progress) = Upload::new(body, self.client, self.proxy.clock, &self.settings.edge);
@@ -128,7 +128,7 @@ impl Exchange<'_> {
         };
         let failed = ended(noted, RequestEnding::Failed);
         let mut job = Job { admitted: Some(admitted), progress, outcome: Outcome::Failed, ..failed };
-        match sent {
+        let mut answer = match sent {
             Sent::Answered(response, lease) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 self.switch(response, near, lease, job)
             }
@@ -138,6 +138,18 @@ impl Exchange<'_> {
                 job.progress = None;
                 self.page(page::failed(StatusCode::GATEWAY_TIMEOUT), job)
             }
+        };
+        if tags.is_some() && !self.settings.spec.dry_run {
+            self.annotate(answer.headers_mut(), note);
+        }
+        answer
+    }
+
+    /// Puts the policy's note on an answer: that of this request so far, or else the one that the policy put on a reply last,
+    /// since the head goes before the request ends. It takes the place of a backend's, which is further from the client.
+    fn annotate(&self, headers: &mut HeaderMap, note: Option<Note>) {
+        if let Some(Note(number)) = note.or_else(|| self.proxy.admission.gate.last_note()) {
+            headers.insert(workloads::client::NOTE, number.into());
         }
     }
 
@@ -189,7 +201,7 @@ impl Exchange<'_> {
     }
 
     /// The CPU time of the request, where the backend says it.
-    fn cost(&self, headers: &http::HeaderMap) -> Option<Duration> {
+    fn cost(&self, headers: &HeaderMap) -> Option<Duration> {
         let name = &self.settings.spec.headers.cost;
         if name.is_empty() {
             return None;
@@ -221,10 +233,10 @@ impl Exchange<'_> {
         self.page(self.settings.pages.refused(&end, refusal.retry, None), job)
     }
 
-    fn refused(&self, head: &Parts, away: TurnedAway, noted: Noted, note: Option<Note>) -> Response<Relayed> {
-        let TurnedAway { refusal, note: told } = away;
+    fn refused(&self, head: &Parts, away: TurnedAway, noted: Noted) -> Response<Relayed> {
+        let TurnedAway { refusal, note } = away;
         let end = self.settings.pages.end(refusal, head);
-        let page = self.settings.pages.refused(&end, refusal.retry, told.or(note));
+        let page = self.settings.pages.refused(&end, refusal.retry, note);
         self.page(page, ended(noted, end.ending()))
     }
 
