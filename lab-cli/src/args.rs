@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use controllers::catalogue::parse_time;
@@ -395,6 +395,9 @@ pub struct ServeArgs {
     /// token, which is printed].
     #[arg(long, value_name = "FILE")]
     pub control_token_file: Option<PathBuf>,
+    /// Where the metrics for Prometheus are, without a token and read-only [default: nowhere].
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
     /// Most connections at once [default: four fifths of the descriptors, at most 4096].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_connections: Option<u32>,

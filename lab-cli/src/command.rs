@@ -9,6 +9,7 @@ use analysis::text::{counted, nearest};
 use clap::CommandFactory;
 use experiment::{Changes, Experiment, Library};
 use serde::Serialize;
+use target_app::control::wire::Ready;
 
 use crate::{
     args::{Cli, LabCommand, Output, SchemaOf},
@@ -96,6 +97,19 @@ fn print(bytes: &[u8]) -> CommandResult {
     out.write_all(bytes)?;
     out.flush()?;
     Ok(End::Done)
+}
+
+/// What a service or a proxy that takes requests says beside its own address: who can reach it, and its other ports.
+fn ready_for_people(ready: &Ready) -> String {
+    let mut text = ready.open.as_ref().map_or_else(String::new, |open| format!("{open}\n"));
+    if let Some(metrics) = &ready.metrics {
+        text.push_str(&format!("metrics {metrics}\n"));
+    }
+    text.push_str(&format!("control port {}; Ctrl-C ends it\n", ready.control));
+    if let Some(token) = &ready.token {
+        text.push_str(&format!("control token {}\n", token.in_full()));
+    }
+    text
 }
 
 /// `lab run --list`.

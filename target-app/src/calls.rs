@@ -4,6 +4,7 @@
 //! all at once. A refused call may be tried again by the service that made it, right away. `CallMachine` decides all this;
 //! `Callers` makes the calls live, over kept connections, and [`crate::plant::Cluster`] in virtual time.
 
+pub(crate) mod asking;
 mod attempt;
 mod caller;
 mod machine;

@@ -6,10 +6,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     os::fd::AsFd,
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
@@ -17,13 +14,8 @@ use controllers::Outcome;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-    sys::resource::{Resource, getrlimit},
-};
+use nix::sys::resource::{Resource, getrlimit};
 use socket2::{Domain, SockRef, Socket, Type};
-use tokio::io::unix::AsyncFd;
 use workloads::background::HEALTH;
 
 use crate::{
@@ -34,6 +26,7 @@ use crate::{
 };
 
 mod acceptable;
+mod accepting;
 mod body;
 mod canned;
 mod conn;
@@ -43,6 +36,7 @@ mod registry;
 mod wire;
 
 pub(crate) use acceptable::{Fault, fault_of_proxied};
+pub(crate) use accepting::{Accepting, Arrival};
 pub(crate) use body::{Answered, read as read_body};
 pub(crate) use canned::{LATE, turn_away};
 pub(crate) use conn::{Conn, Phase};
@@ -61,10 +55,9 @@ const TICK: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub struct Edge {
     app: Arc<LiveApp>,
-    listener: AsyncFd<TcpListener>,
+    accepting: Accepting,
     registry: Arc<Registry>,
     cap: usize,
-    backlog: AtomicU32,
 }
 
 /// Opens a listening socket.
@@ -87,10 +80,8 @@ impl Edge {
     /// If the socket cannot be watched.
     pub fn new(app: Arc<LiveApp>, listener: TcpListener, backlog: u32) -> io::Result<Arc<Self>> {
         let cap = cap(&app.edge);
-        #[expect(unsafe_code, reason = "waiting for a connection without taking it has no safe interface")]
-        // SAFETY: the listener owns its descriptor, and nobody closes or replaces it while `AsyncFd` owns the listener.
-        let listener = unsafe { AsyncFd::register(listener) }?;
-        Ok(Arc::new(Self { app, listener, registry: Arc::default(), cap, backlog: AtomicU32::new(backlog) }))
+        let accepting = Accepting::new(listener, Arc::clone(&app.sites.accept), backlog)?;
+        Ok(Arc::new(Self { app, accepting, registry: Arc::default(), cap }))
     }
 
     /// The number of requests that are being read.
@@ -110,18 +101,16 @@ impl Edge {
     /// # Errors
     /// If the kernel refuses.
     pub fn set_backlog(&self, backlog: u32) -> io::Result<()> {
-        if self.backlog.swap(backlog, Ordering::Relaxed) == backlog {
-            return Ok(());
-        }
-        SockRef::from(self.listener.get_ref()).listen(i32::try_from(backlog).unwrap_or(i32::MAX))
+        self.accepting.set_backlog(backlog)
     }
 
     /// Accepts for ever. Drop the future to stop.
     pub async fn accept(self: &Arc<Self>) {
         let mut in_a_row = 0_u32;
         loop {
-            match self.accept_one().await {
-                Ok(Some(((stream, peer), permit))) => self.start(stream, peer, permit),
+            match self.accepting.next(|| self.app.intake.connection(self.app.clock.now())).await {
+                Ok(Some(Arrival::Accepted(stream, peer, permit))) => self.start(stream, peer, permit),
+                Ok(Some(Arrival::Refused(stream))) => self.turn_away(&stream),
                 Ok(None) => {}
                 Err(error) => self.accept_failed(&error).await,
             }
@@ -155,50 +144,15 @@ impl Edge {
         left
     }
 
-    /// Takes the next connection, if the policy at accept admits it. A held one stays in the kernel's queue.
-    async fn accept_one(&self) -> io::Result<Option<((TcpStream, SocketAddr), Option<GatePermit>)>> {
-        let mut ready = self.listener.readable().await?;
-        let gate = &self.app.sites.accept;
-        let mut permit = None;
-        if gate.is_watched() {
-            if !is_readable(&self.listener)? {
-                ready.clear_ready(); // the queue is empty: a policy is asked about real connections only
-                return Ok(None);
-            }
-            match gate.enter(self.app.intake.connection(self.app.clock.now())).await {
-                Ok(admitted) => permit = Some(admitted),
-                Err(_) => {
-                    if let Ok(Ok((stream, _))) = ready.try_io(|listener| listener.get_ref().accept()) {
-                        self.turn_away(&stream);
-                    }
-                    return Ok(None);
-                }
-            }
-        }
-        match ready.try_io(|listener| listener.get_ref().accept()) {
-            Ok(Ok(accepted)) => Ok(Some((accepted, permit))),
-            Ok(Err(error)) => {
-                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored));
-                Err(error)
-            }
-            Err(_) => {
-                permit.into_iter().for_each(|permit| _ = permit.end(Outcome::Ignored)); // the connection was closed while it was held
-                Ok(None)
-            }
-        }
-    }
-
     async fn accept_failed(&self, error: &io::Error) {
         self.app.ledgers.users.accept_failed();
-        let exhausted = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM];
-        if error.raw_os_error().is_some_and(|code| exhausted.contains(&Errno::from_raw(code))) {
+        if accepting::is_exhausted(error) {
             self.registry.evict(self.app.clock.now(), None);
             // The connection that could not be taken stays readable: without a pause this would spin.
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
-    /// `peer`: the address that accept returned, since the socket of a connection that was reset in the queue has none.
     fn start(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr, permit: Option<GatePermit>) {
         if !self.has_room(Source::of(peer)) {
             return canned::turn_away(&stream);
@@ -386,9 +340,4 @@ pub(crate) fn cap(limits: &EdgeSpec) -> usize {
     }
     let (descriptors, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
     usize::try_from(descriptors / 5 * 4).unwrap_or(usize::MAX).clamp(1, 4096)
-}
-
-fn is_readable(listener: &AsyncFd<TcpListener>) -> io::Result<bool> {
-    let mut fds = [PollFd::new(listener.get_ref().as_fd(), PollFlags::POLLIN)];
-    Ok(poll(&mut fds, PollTimeout::ZERO)? > 0)
 }

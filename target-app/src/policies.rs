@@ -92,7 +92,7 @@ impl Resolved {
     }
 
     /// Checks a choice for a proxy, which seats it before the service: as at the place `proxy`, or as before dispatch
-    /// where the policy does not offer that.
+    /// where the policy does not offer that, or at the listener where it offers nothing else or `scope` says so.
     ///
     /// # Errors
     /// An unknown name, wrong settings, a machine, or a place that a proxy does not have.
@@ -116,8 +116,8 @@ impl Resolved {
         let factory =
             catalogue().check(entry, &settings).map_err(|problems| Unfit { name: spec.name.clone(), problems })?;
         let place = entry.place(&settings).map_err(|problem| unfit(&problem.key, problem.message.clone()))?;
-        if !matches!(place, Place::Proxy | Place::Single) {
-            return Err(unfit("scope", format!("{scope} is not a place in a proxy, which has: proxy, single")));
+        if !matches!(place, Place::Proxy | Place::Single | Place::Accept) {
+            return Err(unfit("scope", format!("{scope} is not a place in a proxy, which has: proxy, single, accept")));
         }
         if factory.setting(REPORTS) == Some(&Setting::Flag(true)) {
             let nobody = "only services of a tree report what they use, to a quota-server: leave it off";

@@ -19,6 +19,7 @@ mod observe;
 mod page;
 mod process;
 mod relay;
+mod retry;
 mod running;
 mod span;
 mod spec;
@@ -30,4 +31,7 @@ mod upload;
 
 pub use error::ProxyError;
 pub use process::proxy_blocking;
-pub use spec::{HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, ProxySpec, RefusalSpec, TimeoutSpec, TlsSpec};
+pub use spec::{
+    HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, ProxySpec, RefusalSpec, RetryCause, RetrySpec,
+    TimeoutSpec, TlsSpec,
+};

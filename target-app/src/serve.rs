@@ -1,6 +1,11 @@
 //! Runs a service from its spec as a process, and ends it in order.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::Arc,
+    time::Duration,
+};
 
 use crate::{
     control::{self, Token, wire::Ready},
@@ -15,6 +20,7 @@ pub(crate) use build::Built;
 #[cfg(test)]
 pub(crate) use build::assemble;
 mod error;
+mod metrics;
 mod process;
 
 pub use error::ServeError;
@@ -57,12 +63,18 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
         .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
     let controls =
         control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
+    let scraped = spec.metrics.map(listen_for_metrics).transpose()?;
     let service = url(listener.local_addr())?;
     let control = url(controls.local_addr())?;
+    let metrics = scraped.as_ref().map(metrics_url).transpose()?;
+    let open = beyond_loopback([(Some(spec.listen), "this service"), (spec.metrics, "its metrics")]);
     let built = build::build(task, chosen).await?;
     let edge = Edge::new(Arc::clone(&built.app), listener, backlog)
         .map_err(|source| ServeError::System { what: "cannot watch the listening socket", source })?;
     let running = Running::start(built, Arc::clone(&edge), backlog);
+    if let Some(socket) = scraped {
+        metrics::serve(socket, &running).map_err(|source| ServeError::System { what: METRICS, source })?;
+    }
     // A token from a file is known to its readers, and not printed again.
     let (token, drawn) = match given {
         Some(token) => (token, None),
@@ -81,7 +93,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
         let edge = Arc::clone(&edge);
         async move { edge.keep_deadlines().await }
     });
-    on_ready(Ready { pid: std::process::id(), url: service, control, token: drawn, metrics: None, open: None });
+    on_ready(Ready { pid: std::process::id(), url: service, control, token: drawn, metrics, open });
 
     tokio::select! {
         () = running.stopped() => {}
@@ -98,6 +110,28 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
     let _ = tokio::time::timeout(CLOSING, running.app().service.close()).await;
     drop(port);
     Ok(())
+}
+
+/// What cannot be done if the metrics cannot be served.
+pub(crate) const METRICS: &str = "cannot watch the socket of the metrics";
+
+/// Opens the socket of the metrics.
+pub(crate) fn listen_for_metrics(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    edge::listen(address, 16).map_err(|source| ServeError::Listen { address, source })
+}
+
+/// Where the metrics are.
+pub(crate) fn metrics_url(socket: &TcpListener) -> Result<String, ServeError> {
+    Ok(format!("{}/metrics", url(socket.local_addr())?))
+}
+
+/// A line for each address that other machines can reach, if there are any.
+pub(crate) fn beyond_loopback<const N: usize>(addresses: [(Option<SocketAddr>, &str); N]) -> Option<String> {
+    let addresses = addresses.into_iter().filter_map(|(address, what)| Some((address?.ip(), what)));
+    let open = addresses.filter(|(address, _)| !address.is_loopback());
+    let lines =
+        open.map(|(address, what)| format!("{address} is no loopback address: other machines can reach {what}"));
+    lines.reduce(|all, line| all + "\n" + &line)
 }
 
 pub(crate) fn url(address: io::Result<SocketAddr>) -> Result<String, ServeError> {

@@ -24,6 +24,9 @@ pub struct TargetSpec {
     pub listen: SocketAddr,
     /// The address of the control port: loopback only.
     pub control: SocketAddr,
+    /// The address of the metrics for Prometheus; `None`: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<SocketAddr>,
     /// The policy of admission.
     pub policy: PolicySpec,
     /// Pool sizing, batching and monitors from the catalogue, applied to every dynamic stage (monitors: once).
@@ -71,6 +74,7 @@ impl TargetSpec {
             app,
             listen: loopback,
             control: loopback,
+            metrics: None,
             policy,
             machines: Vec::new(),
             objective,

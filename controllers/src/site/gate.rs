@@ -76,6 +76,12 @@ impl<J> Gate<J> {
         self.site.observe(now, &Seen::Started { id: permit.offer.id, waited });
     }
 
+    /// Removes the note that was put on the reply of an admitted job so far, for a host that sends the head of a reply before
+    /// the job ends.
+    pub fn note(&mut self, permit: &Permit) -> Option<Note> {
+        self.site.note(permit.offer.id)
+    }
+
     /// Reports the end of a job, and returns the note for its reply. `cost`: its CPU time, where known; `told`: the
     /// note of the last reply to its calls.
     pub fn ended(

@@ -13,7 +13,7 @@ use target_app::{
     serve::ServeError,
 };
 
-use super::{input, print};
+use super::{input, print, ready_for_people};
 use crate::{
     args::{Log, ProxyArgs},
     exit::{CommandResult, End, Failure},
@@ -107,16 +107,7 @@ fn for_people(ready: &Ready, about: &str, dry_run: bool) -> String {
     if dry_run {
         text.push_str("dry run: nothing is refused\n");
     }
-    if let Some(open) = &ready.open {
-        text.push_str(&format!("{open}\n"));
-    }
-    if let Some(metrics) = &ready.metrics {
-        text.push_str(&format!("metrics {metrics}\n"));
-    }
-    text.push_str(&format!("control port {}; Ctrl-C ends it\n", ready.control));
-    if let Some(token) = &ready.token {
-        text.push_str(&format!("control token {}\n", token.in_full()));
-    }
+    text.push_str(&ready_for_people(ready));
     text
 }
 

@@ -25,7 +25,7 @@ use target_app::{
 };
 use workloads::StopFlag;
 
-use super::{print, read_experiment};
+use super::{print, read_experiment, ready_for_people};
 use crate::{
     args,
     exit::{CommandResult, End, Failure},
@@ -67,6 +67,7 @@ pub fn serve(args: &args::ServeArgs) -> CommandResult {
     let mut spec = target_spec(&experiment, &arm, database, work, experiment.seed, cpus.target);
     spec.listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     spec.control_token = token;
+    spec.metrics = args.metrics;
     spec.edge.connections = args.max_connections.unwrap_or(spec.edge.connections);
     spec.edge.connections_per_source = args.max_connections_per_source.unwrap_or(spec.edge.connections_per_source);
     serve_blocking(spec, |ready| {
@@ -192,10 +193,7 @@ fn for_people(ready: &Ready, account: Option<&Account>) -> String {
         Some(Account { user, password: None }) => text.push_str(&format!("sign in as {user} with your password\n")),
         None => {}
     }
-    text.push_str(&format!("control port {}; Ctrl-C ends it\n", ready.control));
-    if let Some(token) = &ready.token {
-        text.push_str(&format!("control token {}\n", token.in_full()));
-    }
+    text.push_str(&ready_for_people(ready));
     text
 }
 

@@ -1,10 +1,11 @@
 //! A service that is not the lab's: what it answers is in the path.
 
 use std::{
+    collections::VecDeque,
     io::{Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -22,6 +23,10 @@ pub struct State {
     pub sick: AtomicBool,
     /// True: connections are closed as soon as they come.
     pub dead: AtomicBool,
+    /// Answers of the next requests, in place of those that their paths ask for; empty: the connection is closed.
+    pub next: Mutex<VecDeque<String>>,
+    /// The heads of the requests.
+    pub heads: Mutex<Vec<String>>,
 }
 
 /// A service at a free port of loopback, for as long as the test runs.
@@ -54,6 +59,25 @@ impl Backend {
     pub fn requests(&self) -> usize {
         self.state.requests.load(Ordering::SeqCst)
     }
+
+    /// The next requests are answered with these status lines (and further lines of a head) and no body.
+    pub fn answers(&self, heads: &[&str]) {
+        let heads = heads.iter().map(|head| match *head {
+            "" => String::new(),
+            head => format!("HTTP/1.1 {head}\r\nContent-Length: 0\r\n\r\n"),
+        });
+        self.state.next.lock().expect("a list").extend(heads);
+    }
+
+    /// The values of a header in the requests so far; `None`: a request without it.
+    pub fn got(&self, header: &str) -> Vec<Option<String>> {
+        let heads = self.state.heads.lock().expect("a list");
+        let value = |head: &String| {
+            let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+            lines.find(|(name, _)| name.eq_ignore_ascii_case(header)).map(|(_, value)| value.to_owned())
+        };
+        heads.iter().map(value).collect()
+    }
 }
 
 fn serve(mut stream: TcpStream, state: &State) {
@@ -67,6 +91,14 @@ fn serve(mut stream: TcpStream, state: &State) {
             continue;
         }
         state.requests.fetch_add(1, Ordering::SeqCst);
+        state.heads.lock().expect("a list").push(head.clone());
+        let next = state.next.lock().expect("a list").pop_front();
+        if let Some(answer) = next {
+            if answer.is_empty() || stream.write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+            continue;
+        }
         let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
         let goes_on = match path.split('?').next().unwrap_or_default() {
             "/slow" => {
@@ -108,7 +140,7 @@ fn serve(mut stream: TcpStream, state: &State) {
     }
 }
 
-/// The next request's head. Requests of these tests have no bodies.
+/// The next request's head. Its body, if there is one, is read and left out.
 fn head(stream: &mut TcpStream) -> Option<String> {
     let (mut head, mut byte) = (Vec::new(), [0; 1]);
     while !head.ends_with(b"\r\n\r\n") {
@@ -117,5 +149,8 @@ fn head(stream: &mut TcpStream) -> Option<String> {
             _ => return None,
         }
     }
-    String::from_utf8(head).ok()
+    let head = String::from_utf8(head).ok()?;
+    let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    stream.read_exact(&mut vec![0; length.unwrap_or(0)]).ok()?;
+    Some(head)
 }

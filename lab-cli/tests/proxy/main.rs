@@ -3,9 +3,12 @@
 #[path = "../program/mod.rs"]
 mod program;
 
+mod accepted;
 mod backend;
 mod backends;
 mod decisions;
+mod notes;
 mod observed;
 mod proxied;
+mod retries;
 mod transport;

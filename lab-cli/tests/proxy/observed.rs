@@ -1,6 +1,12 @@
 //! Metrics for Prometheus, the dashboard over them, and the log of requests.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::Stdio,
+};
 
 use serde_json::{Value, json};
 
@@ -10,8 +16,16 @@ use crate::{
 };
 
 /// A page of metrics, read as OpenMetrics has it: a value for each name with its labels.
-fn metrics(proxy: &Proxied) -> BTreeMap<String, f64> {
-    let answer = scrape(proxy, "GET", "/metrics");
+pub fn metrics(proxy: &Proxied) -> BTreeMap<String, f64> {
+    read(&scrape(at(proxy), "GET", "/metrics"))
+}
+
+/// Where the metrics of a proxy are.
+fn at(proxy: &Proxied) -> &str {
+    proxy.ready["metrics"].as_str().expect("an address")
+}
+
+fn read(answer: &Answer) -> BTreeMap<String, f64> {
     assert_eq!(answer.status, 200);
     assert!(answer.header("content-type").is_some_and(|kind| kind.starts_with("application/openmetrics-text")));
     let (mut values, mut described) = (BTreeMap::new(), Vec::new());
@@ -37,8 +51,7 @@ fn metrics(proxy: &Proxied) -> BTreeMap<String, f64> {
     values
 }
 
-fn scrape(proxy: &Proxied, method: &str, path: &str) -> Answer {
-    let at = proxy.ready["metrics"].as_str().expect("an address");
+fn scrape(at: &str, method: &str, path: &str) -> Answer {
     let host = at.trim_start_matches("http://").trim_end_matches("/metrics");
     Answer::to(host.parse().expect("an address"), &format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
 }
@@ -59,7 +72,7 @@ fn metrics_say_what_the_ledger_says_and_change_nothing() {
         ("lab_proxy_requests_total{outcome=\"served\"}".to_owned(), 5.0),
         ("lab_proxy_requests_total{outcome=\"error\"}".to_owned(), 1.0),
         ("lab_proxy_requests_read_total".to_owned(), 6.0),
-        ("lab_proxy_policy_admitted_total{policy=\"gradient2\"}".to_owned(), 6.0),
+        ("lab_proxy_policy_admitted_total{policy=\"gradient2\",stage=\"proxy\"}".to_owned(), 6.0),
         (format!("lab_proxy_backend_requests_total{{backend=\"{to}\"}}"), 6.0),
         (format!("lab_proxy_backend_up{{backend=\"{to}\"}}"), 1.0),
         ("lab_proxy_request_seconds_count{code=\"2xx\"}".to_owned(), 6.0),
@@ -67,9 +80,46 @@ fn metrics_say_what_the_ledger_says_and_change_nothing() {
     ] {
         assert_eq!(values.get(&name), Some(&value), "{name} in {values:#?}");
     }
-    assert!(values["lab_proxy_policy_gauge{policy=\"gradient2\",gauge=\"limit\"}"] >= 1.0);
-    assert_eq!(scrape(&proxy, "POST", "/metrics").status, 405);
-    assert_eq!(scrape(&proxy, "GET", "/gauges").status, 404);
+    assert!(values["lab_proxy_policy_gauge{policy=\"gradient2\",stage=\"proxy\",gauge=\"limit\"}"] >= 1.0);
+    assert_eq!(scrape(at(&proxy), "POST", "/metrics").status, 405);
+    assert_eq!(scrape(at(&proxy), "GET", "/gauges").status, 404);
+}
+
+/// A service whose requests take a millisecond on average.
+const SERVICE: &str = "
+name: quick
+target: {app: emulated, service: {exponential: 1ms}, servers: 4, workers: 4, batch: 1}
+objective: {percentile: 90, response_time: 1s}
+users: {model: url, phases: [{name: load, users: 1, for: 1s}]}
+arms: [none]
+";
+
+#[test]
+fn a_service_has_metrics_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("quick.yaml");
+    fs::write(&file, SERVICE).expect("written");
+    let mut command = crate::program::lab();
+    command.arg("serve").arg(&file).args(["--port", "0", "--policy", "gradient2", "--metrics", "127.0.0.1:0"]);
+    let mut served = command.stdout(Stdio::piped()).spawn().expect("lab starts");
+    let lines = BufReader::new(served.stdout.take().expect("piped")).lines();
+    let said: Vec<String> = lines.map_while(Result::ok).take(4).collect();
+    let after = |word: &str| said.iter().find_map(|line| line.strip_prefix(word)).expect(word).trim().to_owned();
+    let address = after("serving http://").parse().expect("an address");
+    assert!((0..3).all(|_| get(address, "/").status == 200));
+    let at = after("metrics ");
+    let values = until("three ends", || {
+        let values = read(&scrape(&at, "GET", "/metrics"));
+        (values["lab_serve_requests_total{outcome=\"served\"}"] == 3.0).then_some(values)
+    });
+    let _ = served.kill();
+    let _ = served.wait();
+    let policy =
+        |name: &str, stage: &str| values[&format!("lab_serve_policy_{name}{{policy=\"gradient2\",stage=\"{stage}\"}}")];
+    assert_eq!(policy("admitted_total", "work"), 3.0, "{values:#?}");
+    assert_eq!(values["lab_serve_stage_workers{stage=\"work\"}"], 4.0);
+    assert!(values["lab_serve_stage_busy_seconds_total{stage=\"work\"}"] > 0.0);
+    assert!(values["lab_serve_resident_memory_bytes"] > 1e5);
 }
 
 #[test]

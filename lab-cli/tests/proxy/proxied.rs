@@ -25,9 +25,14 @@ pub struct Proxied {
 
 impl Proxied {
     /// A proxy with these settings before these services.
-    pub fn before(to: &[String], mut settings: Value) -> Self {
+    pub fn before(to: &[String], settings: Value) -> Self {
+        Self::listening(to, "127.0.0.1:0", settings)
+    }
+
+    /// One that listens at this address.
+    pub fn listening(to: &[String], at: &str, mut settings: Value) -> Self {
         settings["to"] = json!(to);
-        settings["listen"] = json!("127.0.0.1:0");
+        settings["listen"] = json!(at);
         let mut command = crate::program::lab();
         command.args(["proxy", "--json", "--config", "-"]);
         Self::start(command, &settings.to_string())

@@ -7,14 +7,11 @@ use std::{
 
 use controllers::{Note, Tags, Timestamp, UnixSeconds, catalogue::Problem, seed_for};
 use tokio::{sync::oneshot, task::JoinSet, time::timeout_at};
-use workloads::{
-    client::Pass,
-    http1::names::CALLER,
-    http1::{Known, Outgoing},
-};
+use workloads::http1::{Known, Outgoing, names::CALLER};
 
 use super::{
     AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls, Way,
+    asking::{self, Decision},
     wire::{Broken, Wire},
 };
 use crate::{
@@ -39,7 +36,7 @@ struct Caller {
     /// The number of calls for each request.
     times: u32,
     tasks: Vec<SocketAddr>,
-    shared: Shared<CallMachine<oneshot::Sender<Option<Pass>>>>,
+    shared: Shared<CallMachine<Decision>>,
     pool: Mutex<CallPool>,
 }
 
@@ -123,36 +120,10 @@ impl Caller {
         let clock = self.shared.clock;
         let mut call = self.shared.peek(|machine| machine.begin(&context, place, number, clock.now()));
         let limit = clock.instant(call.deadline);
-        let (mut note, mut held) = (None, None);
+        let mut note = None;
         let mut step = CallStep::Attempt;
         loop {
             step = match step {
-                CallStep::Attempt => {
-                    self.with(|machine, now| machine.attempt(&mut call, now, || decision_to(&mut held)))
-                }
-                CallStep::AskAgain(wait) => {
-                    let at = clock.now() + wait;
-                    clock.sleep_until(at.min(call.deadline)).await;
-                    self.with(|machine, now| match at < call.deadline {
-                        true => machine.ask(&mut call, now, || decision_to(&mut held)),
-                        false => machine.timed_out(&mut call, now),
-                    })
-                }
-                CallStep::Wait => {
-                    let mut decision = held.take().expect("a call that waits is held");
-                    match timeout_at(limit, &mut decision).await {
-                        Ok(decided) => self.with(|machine, _| machine.resume(&mut call, decided.ok().flatten())),
-                        Err(_) => {
-                            decision.close();
-                            // It may have been let go this very moment.
-                            let pass = decision.try_recv().ok().flatten();
-                            self.with(|machine, now| {
-                                let _ = pass.map(|pass| machine.resume(&mut call, Some(pass)));
-                                machine.timed_out(&mut call, now)
-                            })
-                        }
-                    }
-                }
                 CallStep::Send => {
                     let told = timeout_at(limit, Arc::clone(&self).ask(&call)).await;
                     let told = told.unwrap_or(AttemptEnd::TimedOut.into());
@@ -160,6 +131,7 @@ impl Caller {
                     self.with(|machine, now| machine.replied(&mut call, told, now))
                 }
                 CallStep::Over(ended) => return (ended, note),
+                _ => asking::begin(&self, &mut call).await,
             };
         }
     }
@@ -280,13 +252,6 @@ fn next_place(pool: &mut CallPool) -> Option<Place> {
     Some((free, way))
 }
 
-/// Where the policy's decision about a call that it holds goes to; the call waits for it at the other end.
-fn decision_to(held: &mut Option<oneshot::Receiver<Option<Pass>>>) -> oneshot::Sender<Option<Pass>> {
-    let (decided, decision) = oneshot::channel();
-    *held = Some(decision);
-    decided
-}
-
 impl Drop for Lease {
     fn drop(&mut self) {
         let mut pool = self.of.pool();
@@ -301,7 +266,7 @@ impl Drop for Lease {
 }
 
 impl SharedSite for Caller {
-    type Machine = CallMachine<oneshot::Sender<Option<Pass>>>;
+    type Machine = CallMachine<Decision>;
     type Wants = ();
 
     fn shared(&self) -> &Shared<Self::Machine> {
@@ -314,10 +279,7 @@ impl SharedSite for Caller {
 
     /// Hands out what the policy has decided about held calls.
     fn poll(self: &Arc<Self>, machine: &mut Self::Machine, now: Timestamp) -> ((), Option<Timestamp>) {
-        while let Some((waits, pass)) = machine.decided(now) {
-            machine.unused(waits.send(pass).err().flatten(), now);
-        }
-        ((), machine.next_wake())
+        ((), asking::hand_out(machine, now))
     }
 
     fn carry_out(self: &Arc<Self>, (): ()) {}

@@ -84,12 +84,25 @@ pub(crate) struct Call {
     pub(crate) deadline: Timestamp,
     pass: Option<Pass>,
     held: Option<JobId>,
+    /// True from the begin of an attempt to its end.
+    is_open: bool,
 }
 
 impl Call {
     /// The key of the draws for the attempt under way.
     pub(crate) fn attempt_key(&self) -> Option<u64> {
         self.key.map(|call| key_of_attempt(call, self.tags.attempt))
+    }
+
+    /// The note that the caller's own policy puts on the attempt under way.
+    pub(crate) fn note(&self) -> Option<Note> {
+        self.pass.as_ref().and_then(Pass::note)
+    }
+
+    /// Counts one attempt more. `told_not_to`: the reply to the one before advised against it.
+    pub(crate) fn again(&mut self, told_not_to: bool) {
+        self.tags.attempt = self.tags.attempt.saturating_add(1);
+        self.tags.told_not_to_retry = told_not_to;
     }
 }
 
@@ -143,6 +156,7 @@ impl<H> CallMachine<H> {
             deadline,
             pass: None,
             held: None,
+            is_open: false,
         }
     }
 
@@ -154,6 +168,7 @@ impl<H> CallMachine<H> {
     /// Begins an attempt: counts it, and asks the policy. `handle` makes the host's handle of the call if the policy
     /// holds it.
     pub(crate) fn attempt(&mut self, call: &mut Call, now: Timestamp, handle: impl FnOnce() -> H) -> CallStep {
+        call.is_open = true;
         self.counts.begins(call.tags.attempt);
         self.ask(call, now, handle)
     }
@@ -189,37 +204,57 @@ impl<H> CallMachine<H> {
         if call.pass.is_some() {
             return CallStep::Send;
         }
+        call.is_open = false;
         self.counts.refused_at_home();
         CallStep::Over(self.spec.given_up())
     }
 
     /// The header lines of the attempt under way.
     pub(crate) fn headers(&self, call: &Call, now: Timestamp) -> String {
-        let note = call.pass.as_ref().and_then(Pass::note).or(call.brought);
+        let note = call.note().or(call.brought);
         carried(&call.tags, call.deadline.since(now), &self.class, note)
     }
 
-    /// Ends the current attempt with this reply.
+    /// Ends the current attempt with this reply, and decides what follows it.
     pub(crate) fn replied(&mut self, call: &mut Call, told: CallReply, now: Timestamp) -> CallStep {
-        let CallReply { reply, note } = told;
-        self.counts.ended(reply);
-        self.tell_end(call.pass.take(), reply.outcome(), note, now);
-        match self.spec.retry_decision(reply, call.tags.attempt) {
+        self.attempt_ended(call, told, now);
+        match self.spec.retry_decision(told.reply, call.tags.attempt) {
             RetryDecision::Again { told_not_to } => {
-                call.tags.attempt += 1;
-                call.tags.told_not_to_retry = told_not_to;
+                call.again(told_not_to);
                 CallStep::Attempt
             }
             RetryDecision::Over(ended) => CallStep::Over(ended),
         }
     }
 
+    /// Ends the current attempt with this reply, where the host decides what follows it.
+    pub(crate) fn attempt_ended(&mut self, call: &mut Call, told: CallReply, now: Timestamp) {
+        let CallReply { reply, note } = told;
+        call.is_open = false;
+        self.counts.ended(reply);
+        self.tell_end(call.pass.take(), reply.outcome(), note, now);
+    }
+
+    /// Ends a call that nobody wants any more, if an attempt of it is under way or held.
+    pub(crate) fn abandon(&mut self, call: &mut Call, now: Timestamp) {
+        self.leave(call, now);
+        if std::mem::take(&mut call.is_open) {
+            self.counts.ended(AttemptEnd::Failed);
+            self.tell_end(call.pass.take(), Outcome::Abandoned, None, now);
+        }
+    }
+
     /// Ends the call at its deadline.
     pub(crate) fn timed_out(&mut self, call: &mut Call, now: Timestamp) -> CallStep {
+        self.leave(call, now);
+        self.replied(call, AttemptEnd::TimedOut.into(), now)
+    }
+
+    /// Tells the policy that a call does not wait for its decision any more.
+    fn leave(&mut self, call: &mut Call, now: Timestamp) {
         if let (Some(job), Some((clients, member))) = (call.held.take(), &mut self.policy) {
             drop(clients.left(*member, job, now));
         }
-        self.replied(call, AttemptEnd::TimedOut.into(), now)
     }
 
     /// Returns the unused pass of a held call.
@@ -328,6 +363,21 @@ mod tests {
         let over = CallStep::Over(CallsEnded::Refused(RetryHint::Unsaid));
         assert_eq!(machine.replied(&mut call, refused(true), NOW), over);
         assert!(machine.counts.balances() && machine.counts.retries == 1, "{:?}", machine.counts);
+    }
+
+    #[test]
+    fn a_call_that_nobody_wants_any_more_gives_its_pass_back() {
+        let mut machine = machine(one_at_a_time());
+        let mut gone = begin(&machine);
+        assert_eq!(machine.attempt(&mut gone, NOW, || 1), CallStep::Send);
+        machine.abandon(&mut gone, NOW);
+        machine.abandon(&mut gone, NOW); // a second time changes nothing
+        let mut next = begin(&machine);
+        assert_eq!(machine.attempt(&mut next, NOW, || 2), CallStep::Send, "none is in flight any more");
+        machine.attempt_ended(&mut next, AttemptEnd::Answered.into(), NOW);
+        machine.abandon(&mut next, NOW); // it has ended
+        let counts = machine.counts;
+        assert!(counts.balances() && (counts.answered, counts.failed, counts.open) == (1, 1, 0), "{counts:?}");
     }
 
     #[test]

@@ -71,13 +71,13 @@ async fn in_time(mut body: Limited<Incoming>, limits: &EdgeSpec, conn: &Conn) ->
 
 /// The body of an answer.
 pub(crate) struct Answered {
-    left: Left,
+    left: Remaining,
     open: Option<(LedgerEntry, RequestEnding)>,
     conn: Arc<Conn>,
 }
 
 /// The part that the writer does not have yet.
-enum Left {
+enum Remaining {
     Whole(Bytes),
     Drawn { length: u64, drawing: Drawing },
 }
@@ -102,8 +102,8 @@ impl Answered {
     ) -> Self {
         let is_all = page.length() == 0 || method == Method::HEAD;
         let left = match page {
-            PageBody::Whole(bytes) => Left::Whole(bytes),
-            PageBody::Drawn { length, pieces } => Left::Drawn { length, drawing: Box::pin(drawn(pieces)) },
+            PageBody::Whole(bytes) => Remaining::Whole(bytes),
+            PageBody::Drawn { length, pieces } => Remaining::Drawn { length, drawing: Box::pin(drawn(pieces)) },
         };
         let mut body = Self { left, open: entry.map(|entry| (entry, ending)), conn };
         if is_all {
@@ -114,8 +114,8 @@ impl Answered {
 
     fn length(&self) -> u64 {
         match &self.left {
-            Left::Whole(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            Left::Drawn { length, .. } => *length,
+            Remaining::Whole(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            Remaining::Drawn { length, .. } => *length,
         }
     }
 
@@ -137,8 +137,8 @@ impl Body for Answered {
             return Poll::Ready(None);
         }
         let piece = match &mut body.left {
-            Left::Whole(bytes) => std::mem::take(bytes),
-            Left::Drawn { length, drawing } => {
+            Remaining::Whole(bytes) => std::mem::take(bytes),
+            Remaining::Drawn { length, drawing } => {
                 let Poll::Ready((piece, pieces)) = drawing.as_mut().poll(cx) else {
                     body.conn.enter(Phase::Working); // the service does not wait for the client
                     return Poll::Pending;

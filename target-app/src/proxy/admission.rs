@@ -133,28 +133,26 @@ impl Admitted {
         Self::ByPolicy(GatePermit::none())
     }
 
-    /// Work on the request begins.
-    pub(super) fn started(&mut self) {
-        if let Self::ByPolicy(permit) = self {
-            permit.started();
+    /// Work on the request begins. Returns the note that the policy has put on its answer so far.
+    pub(super) fn started(&mut self) -> Option<Note> {
+        match self {
+            Self::ByPolicy(permit) => permit.started_before_reply(),
+            Self::DespiteRefusal | Self::DespiteHold(_) => None,
         }
     }
 
-    /// Ends the request. Returns the note for the sender's policy.
-    pub(super) fn end(self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Note> {
+    /// Ends the request. The head of its answer has gone: a note of the policy is for the answers after it.
+    pub(super) fn end(self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) {
         match self {
-            Self::ByPolicy(permit) => permit.end_served(outcome, cost, told),
-            Self::DespiteRefusal => None,
+            Self::ByPolicy(permit) => drop(permit.end_served(outcome, cost, told)),
+            Self::DespiteRefusal => {}
             Self::DespiteHold(mut held) => match held.decision.try_recv() {
                 Ok(Ok(mut permit)) => {
                     permit.started();
-                    permit.end_served(outcome, cost, told)
+                    permit.end_served(outcome, cost, told);
                 }
-                Ok(Err(away)) => {
-                    held.admission.dry.refused(away.refusal.reason);
-                    None
-                }
-                Err(_) => None, // it is held still: it leaves
+                Ok(Err(away)) => held.admission.dry.refused(away.refusal.reason),
+                Err(_) => {} // it is held still: it leaves
             },
         }
     }

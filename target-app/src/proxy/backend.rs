@@ -32,6 +32,16 @@ pub(super) enum Trouble {
     Full,
     /// The connection broke before the head of an answer was complete.
     Broken,
+    /// The policy of retries lets no attempt go out.
+    Withheld,
+}
+
+/// A request without an answer.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    pub(super) trouble: Trouble,
+    /// Its body, if no part of the request was sent.
+    pub(super) unsent: Option<Upload>,
 }
 
 /// All backends.
@@ -112,6 +122,23 @@ impl Backends {
         Lease { backends: Arc::clone(self), index, sender: None }
     }
 
+    /// A place at another backend than these, or where there is no other, at the one whose turn it is.
+    pub(super) fn lease_beside(self: &Arc<Self>, tried: &[usize]) -> Lease {
+        if tried.is_empty() || tried.len() >= self.all.len() {
+            return self.lease();
+        }
+        let now = self.clock.now();
+        let mut picker = lock(&self.picker);
+        let other = picker.pick_among(|index| !tried.contains(&index) && self.all[index].health.takes(now));
+        let Some(index) = other else {
+            drop(picker);
+            return self.lease();
+        };
+        picker.took(index);
+        drop(picker);
+        Lease { backends: Arc::clone(self), index, sender: None }
+    }
+
     /// Closes kept connections that have been idle for too long.
     pub(super) fn sweep(&self) {
         let now = self.clock.now();
@@ -151,7 +178,7 @@ impl Lease {
     ///
     /// A kept connection may have been closed by the backend. A request that hyper hands back was not sent, not even in
     /// part, and goes out on another connection; one that may have been sent is never repeated.
-    pub(super) async fn send(&mut self, mut request: Request<Upload>) -> Result<Response<Incoming>, Trouble> {
+    pub(super) async fn send(&mut self, mut request: Request<Upload>) -> Result<Response<Incoming>, Unanswered> {
         let backend = Arc::clone(self.backend());
         backend.requests.fetch_add(1, Ordering::Relaxed);
         loop {
@@ -161,7 +188,11 @@ impl Lease {
                 Some(sender) => sender,
                 None => {
                     // Boxed: it is rare and large, and this future is moved with each request.
-                    let sender = Box::pin(self.connect(&backend)).await?;
+                    let connected = Box::pin(self.connect(&backend)).await;
+                    let sender = match connected {
+                        Ok(sender) => sender,
+                        Err(trouble) => return Err(Unanswered { trouble, unsent: Some(request.into_body()) }),
+                    };
                     backend.pool.share(&sender, self.backends.clock.now());
                     sender
                 }
@@ -175,9 +206,10 @@ impl Lease {
                     return Ok(response);
                 }
                 Err(Some(unsent)) if was_kept => request = *unsent,
-                Err(_) => {
+                Err(unsent) => {
                     self.failed(&backend);
-                    return Err(Trouble::Broken);
+                    let unsent = unsent.map(|request| request.into_body());
+                    return Err(Unanswered { trouble: Trouble::Broken, unsent });
                 }
             }
         }

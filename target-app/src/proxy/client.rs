@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use controllers::Outcome;
 use http::HeaderValue;
 use socket2::SockRef;
 use tokio::{net::TcpStream, sync::Notify};
@@ -17,19 +18,22 @@ use crate::{
     edge::{Conn, Member, Phase},
     ledger::ServiceLedger,
     spec::EdgeSpec,
-    stage::lock,
+    stage::{GatePermit, lock},
 };
 
 /// The resources that end with a connection, however it ends.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) ledger: Arc<ServiceLedger>,
+    /// Of the policy at accept.
+    pub(super) permit: Option<GatePermit>,
     pub(super) _member: Member,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
         self.ledger.disconnected();
+        self.permit.take().into_iter().for_each(|permit| _ = permit.end(Outcome::Served));
     }
 }
 

@@ -1,17 +1,18 @@
 //! One request: from its head to an answer that is ready to be written.
 
 use std::{
-    pin::{Pin, pin},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use controllers::{Kind, Note, Outcome, Reason, Refusal, Timestamp, site::TurnedAway};
-use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use controllers::{Kind, Note, Outcome, Reason, Refusal, Tags, Timestamp, site::TurnedAway};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use hyper::{
     body::{Body as _, Bytes, Incoming},
     upgrade::OnUpgrade,
 };
+
+mod sending;
 
 use super::{
     admission::Admitted,
@@ -21,9 +22,10 @@ use super::{
     observe::Observation,
     page,
     relay::{Job, Relayed},
+    retry::Retries,
     state::{Proxy, Settings},
     tunnel::{self, Switch},
-    upload::{Progress, Upload},
+    upload::Upload,
 };
 use crate::{
     class::RequestFacts,
@@ -31,6 +33,7 @@ use crate::{
     ledger::{LedgerEntry, RequestEnding},
     request::End,
 };
+use sending::{Sending, Sent};
 
 /// Where a request is noted.
 #[derive(Default)]
@@ -73,7 +76,7 @@ impl Exchange<'_> {
             && [Method::GET, Method::HEAD].contains(&head.method);
         if is_check {
             self.proxy.ledgers.users.checked();
-            return self.forward(head, body, Noted::default(), Admitted::unasked()).await;
+            return self.forward(head, body, Noted::default(), (Admitted::unasked(), None)).await;
         }
         let noted = Noted {
             entry: Some(self.proxy.ledgers.users.open(number(&head))),
@@ -84,59 +87,76 @@ impl Exchange<'_> {
             return close(self.failed(StatusCode::PAYLOAD_TOO_LARGE, noted));
         }
         if self.proxy.draining.load(Ordering::Relaxed) {
-            return self.refused(&head, Refusal::new(Reason::Draining).into(), noted, None);
+            return self.refused(&head, Refusal::new(Reason::Draining).into(), noted);
         }
         match self.decide(&head, entered).await {
-            Ok(admitted) => self.forward(head, body, noted, admitted).await,
-            Err(away) => self.refused(&head, away, noted, None),
+            Ok((admitted, tags)) => self.forward(head, body, noted, (admitted, Some(tags))).await,
+            Err(away) => self.refused(&head, away, noted),
         }
     }
 
     /// Asks the policy.
-    async fn decide(&self, head: &Parts, entered: Timestamp) -> Result<Admitted, TurnedAway> {
+    async fn decide(&self, head: &Parts, entered: Timestamp) -> Result<(Admitted, Tags), TurnedAway> {
         let facts = RequestFacts::of_head(head, self.client.peer(), None);
         let offer = self.proxy.intake.request(&facts, Kind::default(), entered);
         let admission = &self.proxy.admission;
         if self.settings.spec.dry_run {
-            return Ok(admission.ask_dry(offer));
+            return Ok((admission.ask_dry(offer), offer.tags));
         }
-        admission.ask(offer, self.settings.spec.limits.held).await
+        Ok((admission.ask(offer, self.settings.spec.limits.held).await?, offer.tags))
     }
 
-    /// Passes an admitted request on.
+    /// Passes an admitted request on. Without tags it goes out once, whatever becomes of it.
     async fn forward(
         &self,
         mut head: Parts,
         body: Incoming,
-        noted: Noted,
-        mut admitted: Admitted,
+        mut noted: Noted,
+        (mut admitted, tags): (Admitted, Option<Tags>),
     ) -> Response<Relayed> {
-        admitted.started();
-        let spec = &self.settings.spec;
-        let mut lease = self.settings.backends.lease();
-        let upgrade = headers::upgrade(&head, &spec.headers);
+        let note = admitted.started();
+        let upgrade = headers::upgrade(&head, &self.settings.spec.headers);
         let near = upgrade.is_some().then(|| head.extensions.remove::<OnUpgrade>()).flatten();
-        headers::to_backend(&mut head, self.client, &lease.backend().address, &spec.headers, upgrade);
         let (upload, progress) = Upload::new(body, self.client, self.proxy.clock, &self.settings.edge);
-        let sent = {
-            let sending = pin!(lease.send(Request::from_parts(head, upload)));
-            in_time(sending, spec.timeouts.response, progress.as_deref()).await
+        let sending = Sending { upload, progress: progress.clone() };
+        let sent = match self.retries(tags).filter(|_| upgrade.is_none()) {
+            None => self.send(head, sending, upgrade).await,
+            // Boxed: it is rare and large, and this future is moved with each request.
+            Some((retries, tags)) => {
+                Box::pin(self.send_with_retries(retries, &head, sending, tags, &mut noted.observation)).await
+            }
         };
         let failed = ended(noted, RequestEnding::Failed);
         let mut job = Job { admitted: Some(admitted), progress, outcome: Outcome::Failed, ..failed };
-        match sent {
-            Some(Ok(response)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+        let mut answer = match sent {
+            Sent::Answered(response, lease) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 self.switch(response, near, lease, job)
             }
-            Some(Ok(response)) => self.relay(response, lease, job),
-            Some(Err(trouble)) => self.unanswered(trouble, job),
-            None => {
-                lease.failed(lease.backend());
-                drop(lease); // with its connection: the answer may still come
+            Sent::Answered(response, lease) => self.relay(response, lease, job),
+            Sent::Unanswered(trouble) => self.unanswered(trouble, job),
+            Sent::TooLate => {
                 job.progress = None;
                 self.page(page::failed(StatusCode::GATEWAY_TIMEOUT), job)
             }
+        };
+        if tags.is_some() && !self.settings.spec.dry_run {
+            self.annotate(answer.headers_mut(), note);
         }
+        answer
+    }
+
+    /// Puts the policy's note on an answer: that of this request so far, or else the one that the policy put on a reply last,
+    /// since the head goes before the request ends. It takes the place of a backend's, which is further from the client.
+    fn annotate(&self, headers: &mut HeaderMap, note: Option<Note>) {
+        if let Some(Note(number)) = note.or_else(|| self.proxy.admission.gate.last_note()) {
+            headers.insert(workloads::client::NOTE, number.into());
+        }
+    }
+
+    /// The retries of a request with these tags, if any are to be made: none in a dry run, in which nothing changes.
+    fn retries(&self, tags: Option<Tags>) -> Option<(&Arc<Retries>, Tags)> {
+        let retries = self.settings.retries.as_ref().filter(|_| !self.settings.spec.dry_run)?;
+        Some((retries, tags?))
     }
 
     /// Passes a backend's answer on.
@@ -181,7 +201,7 @@ impl Exchange<'_> {
     }
 
     /// The CPU time of the request, where the backend says it.
-    fn cost(&self, headers: &http::HeaderMap) -> Option<Duration> {
+    fn cost(&self, headers: &HeaderMap) -> Option<Duration> {
         let name = &self.settings.spec.headers.cost;
         if name.is_empty() {
             return None;
@@ -199,23 +219,24 @@ impl Exchange<'_> {
             return close(self.page(page::failed(status), job));
         }
         match trouble {
-            Trouble::Full => {
-                let (end, refusal) = self.turned_away(Refusal::new(Reason::Concurrency));
-                (job.outcome, job.ending) = (end.outcome(false), end.ending());
-                self.page(self.settings.pages.refused(&end, refusal.retry, None), job)
-            }
+            Trouble::Full => self.refused_late(Reason::Concurrency, job),
+            Trouble::Withheld => self.refused_late(Reason::Throttled, job),
             Trouble::Unreachable | Trouble::Broken => self.page(page::failed(StatusCode::BAD_GATEWAY), job),
         }
     }
 
-    fn turned_away(&self, refusal: Refusal) -> (End, Refusal) {
-        (End::Refused(refusal), refusal)
+    /// The answer to an admitted request that did not go out.
+    fn refused_late(&self, reason: Reason, mut job: Job) -> Response<Relayed> {
+        let refusal = Refusal::new(reason);
+        let end = End::Refused(refusal);
+        (job.outcome, job.ending) = (end.outcome(false), end.ending());
+        self.page(self.settings.pages.refused(&end, refusal.retry, None), job)
     }
 
-    fn refused(&self, head: &Parts, away: TurnedAway, noted: Noted, note: Option<Note>) -> Response<Relayed> {
-        let TurnedAway { refusal, note: told } = away;
+    fn refused(&self, head: &Parts, away: TurnedAway, noted: Noted) -> Response<Relayed> {
+        let TurnedAway { refusal, note } = away;
         let end = self.settings.pages.end(refusal, head);
-        let page = self.settings.pages.refused(&end, refusal.retry, told.or(note));
+        let page = self.settings.pages.refused(&end, refusal.retry, note);
         self.page(page, ended(noted, end.ending()))
     }
 
@@ -239,22 +260,6 @@ impl Exchange<'_> {
         }
         self.client.retire();
         if self.client.is_multiplexed() { answer } else { close(answer) }
-    }
-}
-
-/// Waits for the head of an answer. The time begins anew once the body of the request has gone. `None`: too late.
-async fn in_time<F: Future>(
-    mut sending: Pin<&mut F>,
-    limit: Duration,
-    progress: Option<&Progress>,
-) -> Option<F::Output> {
-    loop {
-        let uploading = progress.is_some_and(|progress| !progress.is_all());
-        match tokio::time::timeout(limit, &mut sending).await {
-            Ok(sent) => return Some(sent),
-            Err(_) if uploading => {} // a body has limits of its own
-            Err(_) => return None,
-        }
     }
 }
 

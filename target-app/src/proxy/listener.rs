@@ -3,12 +3,12 @@
 use std::{
     collections::BTreeMap,
     io,
-    net::{SocketAddr, TcpListener},
+    net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use tokio::{net::TcpStream, sync::Notify};
+use tokio::sync::Notify;
 
 use super::{
     client::Open,
@@ -16,7 +16,10 @@ use super::{
     state::Proxy,
     tls::Acceptor,
 };
-use crate::edge::{Conn, Phase, Registry, Source, bounded, cap, turn_away};
+use crate::{
+    edge::{Accepting, Arrival, Conn, Phase, Registry, Source, bounded, cap, turn_away},
+    stage::GatePermit,
+};
 
 /// The period of the check of deadlines.
 const TICK: Duration = Duration::from_millis(250);
@@ -25,7 +28,7 @@ const TICK: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) struct Listener {
     proxy: Arc<Proxy>,
-    listener: tokio::net::TcpListener,
+    accepting: Accepting,
     registry: Arc<Registry>,
     cap: usize,
     tls: Option<Acceptor>,
@@ -34,16 +37,29 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Puts a proxy behind a listening socket. Needs a runtime.
+    /// Puts a proxy behind a listening socket with a queue of this length. Needs a runtime.
     ///
     /// # Errors
     /// If the socket cannot be watched.
-    pub(super) fn new(proxy: Arc<Proxy>, listener: TcpListener, tls: Option<Acceptor>) -> io::Result<Arc<Self>> {
+    pub(super) fn new(
+        proxy: Arc<Proxy>,
+        listener: TcpListener,
+        backlog: u32,
+        tls: Option<Acceptor>,
+    ) -> io::Result<Arc<Self>> {
         // A request needs two descriptors: its client's connection and its backend's.
         let edge = &proxy.settings().edge;
         let cap = if edge.connections > 0 { cap(edge) } else { (cap(edge) / 2).max(1) };
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        Ok(Arc::new(Self { proxy, listener, registry: Arc::default(), cap, tls, ending: Arc::default() }))
+        let accepting = Accepting::new(listener, Arc::clone(&proxy.accept), backlog)?;
+        Ok(Arc::new(Self { proxy, accepting, registry: Arc::default(), cap, tls, ending: Arc::default() }))
+    }
+
+    /// Changes the length of the kernel's queue of connections.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub(super) fn set_backlog(&self, backlog: u32) -> io::Result<()> {
+        self.accepting.set_backlog(backlog)
     }
 
     /// The number of requests that are being read.
@@ -60,8 +76,13 @@ impl Listener {
     pub(super) async fn accept(self: &Arc<Self>) {
         let mut in_a_row = 0_u32;
         loop {
-            match self.listener.accept().await {
-                Ok((stream, peer)) => self.start(stream, peer),
+            match self.accepting.next(|| self.proxy.intake.connection(self.proxy.clock.now())).await {
+                Ok(Some(Arrival::Accepted(stream, peer, permit))) => self.start(stream, peer, permit),
+                Ok(Some(Arrival::Refused(stream))) => {
+                    self.proxy.ledgers.users.connection_refused();
+                    turn_away(&stream);
+                }
+                Ok(None) => {}
                 Err(_) => {
                     self.proxy.ledgers.users.accept_failed();
                     self.registry.evict(self.proxy.clock.now(), None);
@@ -109,20 +130,20 @@ impl Listener {
         self.registry.close_all();
     }
 
-    fn start(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr) {
+    fn start(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr, permit: Option<GatePermit>) {
         let settings = self.proxy.settings();
         if !self.has_room(Source::of(peer), settings.edge.connections_per_source) {
-            return refuse(stream);
+            return turn_away(&stream);
         }
-        if stream.set_nodelay(true).and_then(|()| bounded(&stream, settings.edge.send_buffer)).is_err() {
-            return;
-        }
+        let ready = stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true));
+        let ready = ready.and_then(|()| bounded(&stream, settings.edge.send_buffer));
+        let Ok(stream) = ready.and_then(|()| tokio::net::TcpStream::from_std(stream)) else { return };
         let conn = Arc::new(Conn::new(peer, self.proxy.clock, &settings.edge));
         self.proxy.ledgers.users.connected();
         let tls = self.tls.clone();
         let (proxy, about, ending) = (Arc::clone(&self.proxy), Arc::clone(&conn), Arc::clone(&self.ending));
         self.registry.add(conn, |member| {
-            let open = Arc::new(Open { ledger: Arc::clone(&proxy.ledgers.users), _member: member });
+            let open = Arc::new(Open { ledger: Arc::clone(&proxy.ledgers.users), permit, _member: member });
             tokio::spawn(async move {
                 connection::serve(Served { proxy, conn: about, open, ending, tls }, stream).await;
             })
@@ -141,11 +162,5 @@ impl Listener {
         let room = evicted > 0 && self.registry.all() < self.cap + (self.cap / 8).max(8);
         (0..evicted.max(1)).for_each(|_| self.proxy.ledgers.users.connection_refused());
         room
-    }
-}
-
-fn refuse(stream: TcpStream) {
-    if let Ok(stream) = stream.into_std() {
-        turn_away(&stream);
     }
 }

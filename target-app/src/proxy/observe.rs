@@ -63,6 +63,7 @@ impl Observers {
                 seconds: 0.0,
                 head_seconds: None,
                 body_bytes: 0,
+                retries: 0,
             })
         });
         Some(Observation { observers: Arc::clone(self), entered, status: 0, line })
@@ -114,6 +115,14 @@ struct RequestLine {
     head_seconds: Option<f64>,
     /// Bytes of the answer's body that were passed on.
     body_bytes: u64,
+    /// Attempts after the first.
+    #[serde(skip_serializing_if = "is_zero")]
+    retries: u8,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u8) -> bool {
+    *count == 0
 }
 
 impl Observation {
@@ -130,6 +139,13 @@ impl Observation {
         if let Some(line) = &mut self.line {
             line.backend = backend.map(|index| index + 1);
             line.head_seconds = Some(took);
+        }
+    }
+
+    /// The request goes out once more.
+    pub(super) fn retried(&mut self) {
+        if let Some(line) = &mut self.line {
+            line.retries += 1;
         }
     }
 

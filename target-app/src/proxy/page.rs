@@ -107,3 +107,41 @@ fn answer(status: StatusCode, page: Bytes) -> Response<Bytes> {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use controllers::Reason;
+
+    use super::*;
+
+    /// Status, `Location` and `Retry-After` of the answer to a request that a policy sends back for 1.2 s.
+    fn sent_back(spec: &RefusalSpec, method: Method) -> (u16, Option<String>, Option<String>) {
+        let pages = Pages::new(spec).unwrap();
+        let head = http::Request::builder().method(method).uri("/a?b=1").body(()).unwrap().into_parts().0;
+        let refusal = Refusal { reason: Reason::Rate, retry: RetryHint::After(Duration::from_millis(1200)) };
+        let end = pages.end(refusal, &head);
+        let response = pages.refused(&end, refusal.retry, None);
+        let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+        (response.status().as_u16(), header(header::LOCATION), header(header::RETRY_AFTER))
+    }
+
+    #[test]
+    fn a_request_that_is_sent_back_is_told_where_to_and_when() {
+        let spec = RefusalSpec { come_back: Some("http://queue.example/".to_owned()), ..RefusalSpec::default() };
+        let wait = || Some("2".to_owned());
+        let there = Some("http://queue.example/a?b=1".to_owned());
+        assert_eq!(sent_back(&spec, Method::GET), (307, there, wait()));
+        assert_eq!(sent_back(&spec, Method::POST), (503, None, wait()), "its body would go out twice");
+        assert_eq!(sent_back(&RefusalSpec::default(), Method::GET), (503, None, wait()));
+    }
+
+    #[test]
+    fn a_request_that_is_refused_without_a_wait_does_not_come_back() {
+        let spec = RefusalSpec { come_back: Some("http://queue.example".to_owned()), ..RefusalSpec::default() };
+        let head = http::Request::builder().uri("/").body(()).unwrap().into_parts().0;
+        let end = Pages::new(&spec).unwrap().end(Refusal::new(Reason::Rate), &head);
+        assert!(matches!(end, End::Refused(_)), "{end:?}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Seat, seed_for, site::PolicySite};
+use controllers::Place;
 
 use super::{
     admission::Admission,
@@ -11,7 +11,7 @@ use super::{
     log::Log,
     metrics,
     observe::Observers,
-    running::RunningProxy,
+    running::{DRY_AT_ACCEPT, RunningProxy},
     spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
     tls,
@@ -24,7 +24,11 @@ use crate::{
     graph::Graph,
     policies::{Resolved, Seating},
     request::Intake,
-    serve::{ControlPort, Ends, ServeError, die_with, pin, runtime, url},
+    running,
+    serve::{
+        ControlPort, Ends, METRICS, ServeError, beyond_loopback, die_with, listen_for_metrics, metrics_url, pin,
+        runtime, url,
+    },
     signals::ThisProcess,
     stage::{AdmissionGate, keep_time, spawn},
 };
@@ -47,33 +51,34 @@ pub fn proxy_blocking(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(
 
 async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
     let mut ends = Ends::listen()?;
-    let listener = edge::listen(spec.listen, spec.limits.backlog)
-        .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
+    let chosen = Resolved::at_proxy(&spec.policy).map_err(ServeError::from)?;
+    if spec.dry_run && chosen.place == Place::Accept {
+        return Err(ProxyError::setting("dry_run", DRY_AT_ACCEPT));
+    }
+    let backlog = running::backlog(&chosen, spec.limits.backlog);
+    let listener =
+        edge::listen(spec.listen, backlog).map_err(|source| ServeError::Listen { address: spec.listen, source })?;
     let controls =
         control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;
-    let listen = |address| edge::listen(address, 16).map_err(|source| ServeError::Listen { address, source });
-    let scraped = spec.metrics.map(listen).transpose()?;
-    let scraped_at = scraped.as_ref().map(|socket| url(socket.local_addr())).transpose()?;
+    let scraped = spec.metrics.map(listen_for_metrics).transpose()?;
+    let scraped_at = scraped.as_ref().map(metrics_url).transpose()?;
     let mut ready_at = (url(listener.local_addr())?, url(controls.local_addr())?);
     if spec.tls.is_some() {
         ready_at.0 = ready_at.0.replacen("http", "https", 1);
     }
     let given = spec.control_token.clone();
-    let open = [Some((spec.listen, "this proxy")), spec.metrics.map(|address| (address, "its metrics"))];
-    let open: Vec<_> = open.into_iter().flatten().filter(|(address, _)| !address.ip().is_loopback()).collect();
-    let open = open
-        .iter()
-        .map(|(address, what)| format!("{} is no loopback address: other machines can reach {what}", address.ip()));
-    let open = open.reduce(|all, line| all + "\n" + &line);
+    let open = beyond_loopback([(Some(spec.listen), "this proxy"), (spec.metrics, "its metrics")]);
     let tls = spec.tls.as_ref().map(|tls| tls::acceptor(tls, spec.limits.streams > 0)).transpose()?;
-    let (proxy, seating) = build(spec)?;
+    let (proxy, seating) = build(spec, &chosen)?;
     let system = |what| move |source| ServeError::System { what, source };
-    let listener =
-        Listener::new(Arc::clone(&proxy), listener, tls).map_err(system("cannot watch the listening socket"))?;
-    spawn(keep_time(Arc::downgrade(&proxy.admission.gate)));
+    let listener = Listener::new(Arc::clone(&proxy), listener, backlog, tls)
+        .map_err(system("cannot watch the listening socket"))?;
+    for gate in [&proxy.admission.gate, &proxy.accept] {
+        spawn(keep_time(Arc::downgrade(gate)));
+    }
     let running = RunningProxy::new(proxy, Arc::clone(&listener), seating);
     if let Some(socket) = scraped {
-        metrics::serve(socket, &running).map_err(system("cannot watch the socket of the metrics"))?;
+        metrics::serve(socket, &running).map_err(system(METRICS))?;
     }
     let (token, drawn) = match given {
         Some(token) => (token, None),
@@ -92,14 +97,7 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         async move { listener.keep_deadlines().await }
     });
     let (url, control) = ready_at;
-    on_ready(Ready {
-        pid: std::process::id(),
-        url,
-        control,
-        token: drawn,
-        metrics: scraped_at.map(|at| format!("{}/metrics", at.trim_end_matches('/'))),
-        open,
-    });
+    on_ready(Ready { pid: std::process::id(), url, control, token: drawn, metrics: scraped_at, open });
     tokio::select! {
         () = running.stopped() => {}
         () = ends.told() => {}
@@ -115,30 +113,24 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
     Ok(())
 }
 
-/// The proxy of a spec, and the seat of its policy.
-fn build(spec: ProxySpec) -> Result<(Arc<Proxy>, Seating), ProxyError> {
+/// The proxy of a spec with this policy, and the seats of its policies.
+fn build(spec: ProxySpec, chosen: &Resolved) -> Result<(Arc<Proxy>, Seating), ProxyError> {
     if spec.limits.head_bytes < edge::LEAST_HEAD_BYTES {
         return Err(ServeError::Head(spec.limits.head_bytes).into());
     }
-    let chosen = Resolved::at_proxy(&spec.policy).map_err(ServeError::from)?;
     let clock = ServiceClock::start();
     let classification = Classification::by(&spec.class, spec.criticality.clone()).map_err(ServeError::Class)?;
     let graph = Arc::new(Graph::proxy(&["request"]));
     let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, Events::default());
-    let site = graph.dispatch();
-    let name = graph.site_name(site);
-    let seat = Seat::new(
-        site,
-        seating.forced(&chosen, site).policy,
-        seed_for(spec.seed, name),
-        seating.events().observer(&graph),
-    );
-    let policy = PolicySite::new(seat, chosen.entry, Vec::new());
+    let gate = |site, capacity| {
+        let policy = seating.policy_site(chosen, &[], site);
+        AdmissionGate::new(graph.site_name(site), policy, capacity, Arc::new(ThisProcess), None, clock)
+    };
     let capacity = spec.concurrency.saturating_mul(u32::try_from(spec.to.len()).unwrap_or(u32::MAX));
-    let gate = AdmissionGate::new(name, policy, capacity, Arc::new(ThisProcess), None, clock);
+    let gates = (Admission::new(gate(graph.dispatch(), capacity)), gate(graph.accept(), 0));
     let log = (spec.log != LogLevel::Off).then(Log::start).transpose();
     let log = log.map_err(|source| ServeError::System { what: "cannot start the thread of the log", source })?;
-    let settings = Settings::new(spec, clock)?;
+    let settings = Settings::new(spec, clock, None)?;
     let observers = Observers::new(clock, log);
-    Ok((Proxy::new(clock, Admission::new(gate), observers, Intake::new(classification), settings), seating))
+    Ok((Proxy::new(clock, gates, observers, Intake::new(classification), settings), seating))
 }

@@ -44,8 +44,7 @@ impl Job {
     /// Ends the request as it was to end.
     pub(super) fn end(&mut self) {
         if let Some(admitted) = self.admitted.take() {
-            // The head of the answer has gone: there is no place for a note.
-            let _ = admitted.end(self.outcome, self.cost, self.told);
+            admitted.end(self.outcome, self.cost, self.told);
         }
         if let Some(entry) = self.entry.take() {
             entry.close(self.ending);

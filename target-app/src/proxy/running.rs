@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use controllers::{PeerReport, Seen};
+use controllers::{PeerReport, Place, Seen};
 use installed::catalogue;
 use tokio::sync::Notify;
 
@@ -27,10 +27,14 @@ use crate::{
     },
     ledger::Ledgers,
     policies::{Resolved, Seating},
+    running::backlog,
     signals,
     spec::WorkSpec,
     stage::lock,
 };
+
+/// A policy at accept has no dry run: it decides whether the next connection is taken from the kernel's queue at all.
+pub(super) const DRY_AT_ACCEPT: &str = "a policy at accept decides about connections, of which none can be let pass on trial: leave dry_run off, or use a policy that decides about requests";
 
 /// A running proxy.
 #[derive(Debug)]
@@ -74,8 +78,13 @@ impl RunningProxy {
         let admission = &self.proxy.admission;
         let mut gauges = admission.gate.gauges();
         gauges.counts.insert("parked".to_owned(), admission.parked().into());
-        if self.proxy.settings().spec.dry_run {
+        let settings = self.proxy.settings();
+        if settings.spec.dry_run {
             gauges.counts.extend(admission.dry.rows());
+        }
+        if settings.retries.is_some() {
+            let rows = self.proxy.retry_counts.rows();
+            gauges.counts.extend(rows.map(|(end, count)| (format!("retries_{end}"), count)));
         }
         gauges
     }
@@ -115,7 +124,8 @@ impl Controlled for RunningProxy {
         let [ledger, calls] = books;
         let read = StageGauges { queue: count(self.listener.reading()), ..read };
         let send = StageGauges { queue: count(self.listener.writing()), ..send };
-        let stages = [read, self.gate()].into_iter().chain(self.backends()).chain([send]).collect();
+        let accept = self.proxy.accept.gauges();
+        let stages = [read, self.gate()].into_iter().chain(self.backends()).chain([send, accept]).collect();
         Gauges {
             at_ms: clock.now().as_secs_f64() * 1e3,
             policy: lock(&self.policy).clone(),
@@ -135,8 +145,8 @@ impl Controlled for RunningProxy {
     }
 
     fn policies(&self) -> Policies {
-        let gauges = self.proxy.admission.gate.gauges();
-        let sites = [(gauges.name, gauges.policy_name)].into();
+        let gates = [&self.proxy.admission.gate, &self.proxy.accept].map(|gate| gate.gauges());
+        let sites = gates.map(|gauges| (gauges.name, gauges.policy_name)).into();
         Policies { sites, names: catalogue().names().into_iter().map(str::to_owned).collect() }
     }
 
@@ -155,29 +165,48 @@ impl Controlled for RunningProxy {
     }
 
     fn set_policy(&self, change: &SetPolicy) -> Result<(), Vec<String>> {
-        let site = self.seating.graph().dispatch();
-        let name = self.seating.graph().site_name(site);
-        if let Some(stage) = change.stage.as_ref().filter(|stage| *stage != name) {
-            return Err(vec![format!("stage: no policy can sit at {stage:?}; it can at: {name}")]);
+        let graph = self.seating.graph();
+        let sites = [(graph.dispatch(), &self.proxy.admission.gate), (graph.accept(), &self.proxy.accept)];
+        let only = change.stage.as_deref();
+        if let Some(stage) = only.filter(|stage| sites.iter().all(|(site, _)| graph.site_name(*site) != *stage)) {
+            let known = sites.map(|(site, _)| graph.site_name(site)).join(", ");
+            return Err(vec![format!("stage: no policy can sit at {stage:?}; it can at: {known}")]);
         }
         let chosen = Resolved::at_proxy(&change.policy).map_err(|unfit| {
             unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect::<Vec<_>>()
         })?;
+        if self.proxy.settings().spec.dry_run && chosen.place == Place::Accept {
+            return Err(vec![format!("dry_run: {DRY_AT_ACCEPT}")]);
+        }
         let _on_the_runtime = self.runtime.enter();
-        self.proxy.admission.gate.replace(self.seating.forced(&chosen, site));
-        change.policy.name.clone_into(&mut lock(&self.policy));
+        for (site, gate) in sites {
+            match only {
+                Some(stage) if stage == graph.site_name(site) => gate.replace(self.seating.forced(&chosen, site)),
+                Some(_) => {}
+                None => gate.replace(self.seating.policy(&chosen, site)),
+            }
+        }
+        if only.is_none() {
+            change.policy.name.clone_into(&mut lock(&self.policy));
+            let usual = self.proxy.settings().spec.limits.backlog;
+            self.listener.set_backlog(backlog(&chosen, usual)).map_err(|error| vec![error.to_string()])?;
+        }
         self.proxy.changed("policy", &change.policy);
         Ok(())
     }
 
     fn configure(&self, settings: &[u8]) -> Result<(), Vec<String>> {
         let spec: ProxySpec = serde_json::from_slice(settings).map_err(|error| vec![error.to_string()])?;
-        let fixed = fixed(&self.proxy.settings().spec, &spec);
+        let before = self.proxy.settings();
+        let fixed = fixed(&before.spec, &spec);
         if !fixed.is_empty() {
             return Err(fixed);
         }
+        if spec.dry_run && self.proxy.accept.is_watched() {
+            return Err(vec![format!("dry_run: {DRY_AT_ACCEPT}")]);
+        }
         let _on_the_runtime = self.runtime.enter();
-        let settings = Settings::new(spec, self.proxy.clock).map_err(|error| vec![error.to_string()])?;
+        let settings = Settings::new(spec, self.proxy.clock, Some(&before)).map_err(|error| vec![error.to_string()])?;
         self.proxy.set(Arc::clone(&settings));
         self.proxy.changed("config", &settings.spec);
         Ok(())

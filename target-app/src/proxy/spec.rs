@@ -15,6 +15,9 @@ use super::span;
 use crate::{control::Token, spec::EdgeSpec};
 
 mod choice;
+mod retry;
+
+pub use retry::{RetryCause, RetrySpec};
 
 /// A whole proxy. Every key but `to` has a default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +53,9 @@ pub struct ProxySpec {
     pub timeouts: TimeoutSpec,
     /// Limits of connections and requests.
     pub limits: LimitSpec,
+    /// Requests that go out once more; `None`: none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<RetrySpec>,
     /// Headers that are added, kept and replaced.
     pub headers: HeaderSpec,
     /// Which backends get requests.
@@ -91,6 +97,7 @@ impl Default for ProxySpec {
             refusal: RefusalSpec::default(),
             timeouts: TimeoutSpec::default(),
             limits: LimitSpec::default(),
+            retries: None,
             headers: HeaderSpec::default(),
             health: HealthSpec::default(),
             tls: None,

@@ -3,18 +3,27 @@
 use std::sync::{Arc, PoisonError, RwLock, atomic::AtomicBool};
 
 use super::{
-    admission::Admission, backend::Backends, error::ProxyError, observe::Observers, page::Pages, spec::ProxySpec,
+    admission::Admission,
+    backend::Backends,
+    error::ProxyError,
+    observe::Observers,
+    page::Pages,
+    retry::{Retries, RetryCounts},
+    spec::ProxySpec,
 };
-use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec};
+use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec, stage::AdmissionGate};
 
 /// A proxy as requests meet it.
 #[derive(Debug)]
 pub(super) struct Proxy {
     pub(super) clock: ServiceClock,
     pub(super) admission: Arc<Admission>,
+    /// The gate of a policy at accept, which decides about connections.
+    pub(super) accept: Arc<AdmissionGate>,
     pub(super) ledgers: Ledgers,
     pub(super) observers: Arc<Observers>,
     pub(super) intake: Intake,
+    pub(super) retry_counts: RetryCounts,
     settings: RwLock<Arc<Settings>>,
     /// True once new requests are refused, before it stops.
     pub(super) draining: AtomicBool,
@@ -26,25 +35,30 @@ pub(super) struct Settings {
     pub(super) spec: ProxySpec,
     pub(super) edge: EdgeSpec,
     pub(super) backends: Arc<Backends>,
+    pub(super) retries: Option<Arc<Retries>>,
     pub(super) pages: Pages,
 }
 
 impl Settings {
-    /// Checks settings, and reads what they name.
+    /// Checks settings, and reads what they name. `before`: those in force, if there are any. Needs a runtime.
     ///
     /// # Errors
     /// The first that makes no sense.
-    pub(super) fn new(spec: ProxySpec, clock: ServiceClock) -> Result<Arc<Self>, ProxyError> {
+    pub(super) fn new(spec: ProxySpec, clock: ServiceClock, before: Option<&Self>) -> Result<Arc<Self>, ProxyError> {
         let backends = Backends::new(&spec, clock)?;
+        let retries = match before.filter(|before| Retries::are_kept(&before.spec, &spec)) {
+            Some(before) => before.retries.clone(),
+            None => Retries::new(&spec, clock)?,
+        };
         let pages = Pages::new(&spec.refusal)?;
-        Ok(Arc::new(Self { edge: spec.edge(), backends, pages, spec }))
+        Ok(Arc::new(Self { edge: spec.edge(), backends, retries, pages, spec }))
     }
 }
 
 impl Proxy {
     pub(super) fn new(
         clock: ServiceClock,
-        admission: Arc<Admission>,
+        (admission, accept): (Arc<Admission>, Arc<AdmissionGate>),
         observers: Arc<Observers>,
         intake: Intake,
         settings: Arc<Settings>,
@@ -52,9 +66,11 @@ impl Proxy {
         Arc::new(Self {
             clock,
             admission,
+            accept,
             ledgers: Ledgers::default(),
             observers,
             intake,
+            retry_counts: RetryCounts::default(),
             settings: RwLock::new(settings),
             draining: AtomicBool::new(false),
         })

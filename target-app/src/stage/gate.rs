@@ -22,11 +22,34 @@ use crate::{clock::ServiceClock, control::reports::Reports, signals::Probe};
 pub struct AdmissionGate {
     watched: AtomicBool,
     quality: AtomicU64,
+    told: LastNote,
     unwatched: AtomicU64,
     probe: Arc<dyn Probe>,
     /// The outgoing usage reports; `None` if no host carries them.
     reports: Option<Reports>,
     shared: Shared<Gate<Continuation>>,
+}
+
+/// The note that a policy put on a reply last.
+#[derive(Debug, Default)]
+struct LastNote {
+    is_some: AtomicBool,
+    number: AtomicU64,
+}
+
+impl LastNote {
+    fn keep(&self, Note(number): Note) {
+        self.number.store(number, Ordering::Relaxed);
+        self.is_some.store(true, Ordering::Release);
+    }
+
+    fn read(&self) -> Option<Note> {
+        self.is_some.load(Ordering::Acquire).then(|| Note(self.number.load(Ordering::Relaxed)))
+    }
+
+    fn forget(&self) {
+        self.is_some.store(false, Ordering::Release);
+    }
 }
 
 /// The gate's decision about a job.
@@ -54,6 +77,7 @@ impl AdmissionGate {
         Arc::new(Self {
             watched: AtomicBool::new(gate.is_watched()),
             quality: AtomicU64::new(1.0_f64.to_bits()),
+            told: LastNote::default(),
             unwatched: AtomicU64::new(0),
             probe,
             reports,
@@ -117,12 +141,18 @@ impl AdmissionGate {
         f64::from_bits(self.quality.load(Ordering::Relaxed))
     }
 
+    /// The note that the policy put on a reply last.
+    pub(crate) fn last_note(&self) -> Option<Note> {
+        self.told.read()
+    }
+
     /// Switches the policy; jobs inside keep their permits, jobs that wait are offered to the new one.
     pub fn replace(self: &Arc<Self>, installed: InstalledPolicy) {
         self.with(|gate, now| {
             gate.replace(now, installed);
             self.watched.store(gate.is_watched(), Ordering::Release);
         });
+        self.told.forget();
     }
 
     /// Tells the policy a fact that another site observed.
@@ -155,6 +185,16 @@ impl GatePermit {
         }
     }
 
+    /// Work on the job begins, and the head of its reply will go before the job ends. Returns the note that the policy has
+    /// put on the reply so far.
+    pub(crate) fn started_before_reply(&mut self) -> Option<Note> {
+        let (gate, permit) = self.0.as_mut()?;
+        gate.with(|gate, now| {
+            gate.started(now, permit);
+            gate.note(permit)
+        })
+    }
+
     /// Ends a job that no worker has worked on. Returns the note for the sender's policy.
     pub fn end(mut self, outcome: Outcome) -> Option<Note> {
         self.finish(outcome, None, None)
@@ -168,7 +208,9 @@ impl GatePermit {
 
     fn finish(&mut self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Note> {
         let (gate, permit) = self.0.take()?;
-        gate.with(|gate, now| gate.ended(now, permit, outcome, cost, told))
+        let note = gate.with(|gate, now| gate.ended(now, permit, outcome, cost, told));
+        note.into_iter().for_each(|note| gate.told.keep(note));
+        note
     }
 }
 
