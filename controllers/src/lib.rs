@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 mod baseline;
+pub mod cataclysm;
 pub mod catalogue;
 pub mod classify;
 mod compose;
