@@ -12,7 +12,10 @@
 //! | [`AdmissionThreshold`] | `(i, p_admit)` | equations 5 and 6 |
 //! | [`PolicedSystem`], [`DelayBound`] | `Pr(A_i)`, and the delays `d_i` from it | equations 7 to 13 |
 //! | [`PolicingPlan`] | batch policing, threshold policing while the sentry is busy | end of section 3.3 |
+//! | [`Provisioner`] | servers, predictive and reactive; response times; sentries | section 4 |
+//! | [`Sla`] | response times by arrival rate | equation 1, table 1 |
 //! | [`WorkloadModel`] | the rate that a server sustains | equation 14 |
+//! | [`TrendPredictor`], [`partition`] | the next period's arrivals, and the partition that earns the most | section 4.1 |
 //!
 //! # Deviations
 //!
@@ -43,6 +46,19 @@
 //! - *The change of policing.* Held requests have their test at once when threshold policing begins. One threshold, as
 //!   published, is the default for both directions.
 //!
+//! - *Equation 14 for `n` servers.* The variance of the times between arrivals at one server follows from its rate, with the
+//!   squared coefficient of variation of the sentry's arrivals ([`WorkloadModel::rate_of_a_server`]).
+//! - *The predictor.* The paper says that past observations predict the arrivals of the next 30 min, and leaves the rest to a
+//!   report. Here a line through the rates of the last period is read at the middle of the next one, within a factor of the
+//!   present rate.
+//! - *The partition.* The paper maximizes the expected revenue, and leaves the algorithm to the report as well. Here one server
+//!   after the other goes to where it earns the most. Guaranteed rates earn nothing of their own in it.
+//! - *Reactive mode.* An invocation serves every application that is overloaded then, each with at most `Δ` servers; `δ` is
+//!   between invocations, whomever they serve. What was refused before a change of servers or target does not count. The
+//!   refused share alone says that an application is overloaded: deviations from the prediction are not used.
+//! - *Targets.* Both modes set the response time that the agreement has for the rate that they work with.
+//! - *Sentries* are nodes of the one pool, as section 2.1 says. An application never has more sentries than servers.
+//!
 //! # What the test does not promise
 //!
 //! The test is about the newcomer. Requests in service share their server with those that are admitted later: while
@@ -60,12 +76,16 @@ mod batches;
 mod buckets;
 mod delays;
 mod estimates;
+mod partition;
 mod policing;
 mod pool;
+mod prediction;
+mod provisioner;
 mod queueing;
 mod sentry;
 mod service_time;
 mod setup_error;
+mod sla;
 #[cfg(test)]
 mod tests;
 mod threshold;
@@ -74,13 +94,19 @@ mod workload;
 pub use admission_test::AdmissionTest;
 pub use buckets::ServiceRanges;
 pub use delays::{ClassTraffic, DelayBound, DelayPlan, PolicedSystem};
+pub use partition::{RevenueModel, partition};
 pub use policing::{Policing, PolicingPlan, SwitchPlan};
 pub use pool::{NodeId, NucleusReport, Skew};
+pub use prediction::TrendPredictor;
+pub use provisioner::{
+    AppId, HostedApplication, Invocation, ProvisionAction, ProvisionFact, ProvisionPlan, Provisioner, SentryScaling,
+};
 pub use queueing::{WorkloadModel, sustained_rate};
 pub use sentry::{
     Sentry, SentryAction, SentryClass, SentryCounts, SentryFact, SentryPermit, SentryPlan, SentryRefusal, SentryRequest,
 };
 pub use service_time::{ResourceUsage, ServiceTimePlan, ServiceTimes, UrlKey, calibrated_alpha};
 pub use setup_error::SetupError;
+pub use sla::{Sla, SlaTier};
 pub use threshold::{AdmissionThreshold, ClassLoad};
 pub use workload::{Moments, WorkloadReport};

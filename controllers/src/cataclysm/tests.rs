@@ -1,6 +1,8 @@
 //! The machines by hand, their invariants, and the paper's three classes in virtual time.
 
 mod figure_3;
+mod provisioner_by_hand;
+mod provisioner_invariants;
 mod sentry_by_hand;
 mod sentry_invariants;
 
