@@ -45,7 +45,7 @@ fn plan() -> impl Strategy<Value = SentryPlan> {
         Just(PolicingPlan::ByLoad(SwitchPlan { quiet_for: Duration::from_millis(500), ..SwitchPlan::default() })),
     ];
     let skew = prop_oneof![Just(Skew::NONE), Just(Skew::Measured)];
-    (delays, policing, skew, 1..30_u32, prop::collection::vec(0..20_u8, 3)).prop_map(
+    (delays, policing, skew, prop_oneof![1..4_u32, 1..30_u32], prop::collection::vec(0..20_u8, 3)).prop_map(
         |(delays, policing, skew, held, rates)| {
             let classes = rates.iter().map(|rate| SentryClass::guaranteed(f64::from(*rate))).collect();
             let period = Duration::from_millis(700);
@@ -153,7 +153,7 @@ proptest! {
     #[test]
     fn every_request_is_decided_once(
         plan in plan(),
-        operations in prop::collection::vec((operation(), 0..60_u64), 1..200),
+        operations in prop::collection::vec((operation(), prop_oneof![Just(0), 0..60_u64]), 1..200),
     ) {
         let mut follower = Follower::new(&plan);
         for (operation, pause_ms) in &operations {
