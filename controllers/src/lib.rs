@@ -15,6 +15,7 @@
 
 mod baseline;
 pub mod bounds;
+pub mod cataclysm;
 pub mod catalogue;
 pub mod classify;
 mod compose;

@@ -47,6 +47,11 @@ impl<T> JobQueue<T> {
         Some((id, what))
     }
 
+    /// All jobs, oldest first.
+    pub(crate) fn into_jobs(self) -> impl Iterator<Item = T> {
+        self.by_order.into_values().map(|(_, what)| what)
+    }
+
     /// True if the job is in the queue.
     pub fn contains(&self, id: JobId) -> bool {
         self.by_id.contains_key(&id)
