@@ -165,7 +165,7 @@ fn of_arm(summary: &Output, arm: usize) -> Value {
 }
 
 #[test]
-#[ignore = "builds the lab a second time: cargo test --workspace --test written_policy -- --ignored"]
+#[ignore = "builds the lab a second time; docs/policies.md: cargo test --workspace --test written_policy -- --ignored"]
 fn a_written_policy_decides_in_all_hosts() {
     let outside = tempfile::tempdir().expect("a folder");
     let lab = ["new-policy", "my-limit", "--lab", workspace().to_str().expect("text")];

@@ -171,15 +171,14 @@ fn thresholds(summary: &RunSummary) -> String {
 /// The same finding in several arms is said once.
 fn reasons(reasons: &[GateFinding]) -> String {
     let mut text = if reasons.is_empty() { "" } else { "validity\n" }.to_owned();
+    // Arms with the same finding may have other limits.
     let mut said: Vec<(&GateFinding, Vec<String>)> = Vec::new();
     for reason in reasons {
-        let place = format!(
-            "{}{}",
-            reason.value,
-            if reason.arm.is_empty() { String::new() } else { format!(" ({})", reason.arm) }
-        );
+        let arm = if reason.arm.is_empty() { String::new() } else { format!(" ({})", reason.arm) };
+        let place = format!("{}; limit: {}", scrubbed(&format!("{}{arm}", reason.value)), reason.threshold);
         let same = |other: &GateFinding| {
-            (&other.code, other.verdict, &other.message) == (&reason.code, reason.verdict, &reason.message)
+            (&other.code, other.verdict, &other.message, &other.remedy)
+                == (&reason.code, reason.verdict, &reason.message, &reason.remedy)
         };
         match said.iter_mut().find(|(other, _)| same(other)) {
             Some((_, places)) => places.push(place),
@@ -190,7 +189,7 @@ fn reasons(reasons: &[GateFinding]) -> String {
         let word = reason.verdict.word();
         let _ = writeln!(text, "  {word} {}: {}", reason.code, reason.message);
         for place in places {
-            let _ = writeln!(text, "    {}; limit: {}", scrubbed(&place), reason.threshold);
+            let _ = writeln!(text, "    {place}");
         }
         let _ = writeln!(text, "    {}", reason.remedy);
     }

@@ -19,7 +19,7 @@ use super::{
     plan::{AppPlan, Experiment, LoadStream, Model, Rate, TargetPlan, UsersPlan},
     problem::{FileProblem, Problems},
     raw::{self, Value},
-    set::set,
+    set::{add_policies, set},
     simulation::{self, SimulationKeys},
     target::{self, TargetKeys},
     thresholds::{self, ThresholdKey},
@@ -93,6 +93,7 @@ pub struct Changes {
 pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<FileProblem>> {
     let mut root = raw::parse(text).map_err(|problem| vec![problem])?;
     let mut bad = Vec::new();
+    add_policies(&mut root, &changes.policies, &changes.set);
     for assignment in &changes.set {
         bad.extend(set(&mut root, assignment).err());
     }

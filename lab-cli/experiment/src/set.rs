@@ -40,6 +40,21 @@ pub fn set(root: &mut Node, assignment: &str) -> Result<(), FileProblem> {
     Err(problem("the key is empty".to_owned(), "write it as --set users.think=50ms"))
 }
 
+/// Adds an arm to the list for each policy of `--policy` that has none there, and of which a setting is to be changed: `--policy aimd
+/// --set arms.aimd.limit_max=5`.
+pub fn add_policies(root: &mut Node, policies: &[String], assignments: &[String]) {
+    let Value::Table(entries) = &mut root.value else { return };
+    let arms = entries.iter_mut().find(|entry| entry.key == "arms").map(|entry| &mut entry.node.value);
+    let Some(Value::List(arms)) = arms else { return };
+    for policy in policies {
+        let of_it = format!("arms.{policy}.");
+        let is_set = assignments.iter().any(|assignment| assignment.starts_with(&of_it));
+        if is_set && !arms.iter().any(|arm| name(arm) == Some(policy) || only_key(arm) == Some(policy)) {
+            arms.push(Node { value: Value::Text(policy.clone()), place: Place::Flag(format!("--policy {policy}")) });
+        }
+    }
+}
+
 /// Why a step leads nowhere, and where it could lead.
 struct Astray {
     why: &'static str,
@@ -199,6 +214,17 @@ arms:
         assert!(problem.hint.is_some_and(|hint| hint.contains("spike")));
         let problem = changed("users.phases.7.users=5").expect_err("there is none");
         assert_eq!(problem.hint.as_deref(), Some("there are 2, counted from 0"));
+    }
+
+    #[test]
+    fn a_policy_of_the_command_line_can_be_set_too() {
+        let mut root = parse(FILE).expect("it is YAML");
+        let (policies, set_of) = (["aimd", "seda", "vegas"].map(str::to_owned), ["arms.aimd.limit_max=5".to_owned()]);
+        add_policies(&mut root, &policies, &set_of);
+        set(&mut root, &set_of[0]).expect("it is there now");
+        assert_eq!(at(&root, &["arms", "4", "aimd", "limit_max"]), &Value::Number(5.0));
+        let Value::List(arms) = at(&root, &["arms"]) else { panic!("a list") };
+        assert_eq!(arms.len(), 5, "arms that nothing is set of are added when the file is read");
     }
 
     #[test]

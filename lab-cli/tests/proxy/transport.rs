@@ -85,6 +85,7 @@ fn an_order_to_end_lets_requests_inside_end_first() {
         let inside = thread::spawn(move || get(address, "/slow?1000"));
         until("request inside", || (backend.requests() == 1).then_some(()));
         proxy.signal(signal);
+        assert_eq!(proxy.logged("drain")["requests_inside"], 1);
         until("closed port", || TcpStream::connect(address).is_err().then_some(()));
         let answer = inside.join().expect("an answer");
         assert!(answer.status == 200 && answer.whole, "{answer:?}");

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     io,
     net::{SocketAddr, TcpListener, TcpStream},
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::Duration,
 };
 
@@ -119,7 +119,7 @@ impl Listener {
     /// Waits until every connection is closed: idle ones at once, the others after their answer, at the latest after
     /// the drain time.
     pub(super) async fn drain(&self) {
-        self.proxy.draining.store(true, Ordering::Relaxed);
+        self.proxy.begin_drain();
         self.ending.notify_waiters();
         let end = tokio::time::Instant::now() + self.proxy.settings().edge.drain;
         while self.registry.len() > 0 && tokio::time::Instant::now() < end {

@@ -8,7 +8,7 @@ use std::{
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use serde::Serialize;
@@ -16,11 +16,22 @@ use serde::Serialize;
 /// Lines that wait to be written.
 const QUEUE: usize = 8192;
 
+/// The longest time that a flush waits for a slow reader.
+const FLUSH: Duration = Duration::from_secs(1);
+
 /// The log.
 #[derive(Debug)]
 pub(super) struct Log {
-    lines: SyncSender<Vec<u8>>,
+    lines: SyncSender<Queued>,
     lost: AtomicU64,
+}
+
+/// What the writer gets.
+#[derive(Debug)]
+enum Queued {
+    Line(Vec<u8>),
+    /// All lines before this one are written: say so.
+    Flush(SyncSender<()>),
 }
 
 /// A line: the wall clock, its kind, and what it says.
@@ -49,8 +60,16 @@ impl Log {
         let unix_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         let Ok(mut line) = serde_json::to_vec(&Line { unix_s, event, says }) else { return };
         line.push(b'\n');
-        if self.lines.try_send(line).is_err() {
+        if self.lines.try_send(Queued::Line(line)).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until the lines so far are written, for a second at most.
+    pub(super) fn flush(&self) {
+        let (written, told) = sync_channel(1);
+        if self.lines.try_send(Queued::Flush(written)).is_ok() {
+            let _ = told.recv_timeout(FLUSH);
         }
     }
 
@@ -61,12 +80,18 @@ impl Log {
 }
 
 /// Writes until the log is dropped. Lines reach the reader once none waits, or in blocks.
-fn write(waiting: &Receiver<Vec<u8>>) {
+fn write(waiting: &Receiver<Queued>) {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stderr());
-    while let Ok(line) = waiting.recv() {
-        let mut next = Some(line);
-        while let Some(line) = next {
-            let _ = out.write_all(&line); // a closed pipe is no reason to stop serving
+    while let Ok(first) = waiting.recv() {
+        let mut next = Some(first);
+        while let Some(queued) = next {
+            match queued {
+                Queued::Line(line) => _ = out.write_all(&line), // a closed pipe is no reason to stop serving
+                Queued::Flush(written) => {
+                    let _ = out.flush();
+                    let _ = written.try_send(());
+                }
+            }
             next = waiting.try_recv().ok();
         }
         let _ = out.flush();

@@ -78,6 +78,11 @@ impl Observers {
         }
     }
 
+    /// Waits until the log so far is written, for a second at most.
+    pub(super) fn flush(&self) {
+        self.log.iter().for_each(Log::flush);
+    }
+
     /// Lines of the log that were lost.
     pub(super) fn lost_lines(&self) -> u64 {
         self.log.as_ref().map_or(0, Log::lost)

@@ -76,7 +76,7 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
     for gate in [&proxy.admission.gate, &proxy.accept] {
         spawn(keep_time(Arc::downgrade(gate)));
     }
-    let running = RunningProxy::new(proxy, Arc::clone(&listener), seating);
+    let running = RunningProxy::new(Arc::clone(&proxy), Arc::clone(&listener), seating);
     if let Some(socket) = scraped {
         metrics::serve(socket, &running).map_err(system(METRICS))?;
     }
@@ -110,6 +110,7 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
     }
     deadlines.abort();
     drop(port);
+    proxy.observers.flush();
     Ok(())
 }
 

@@ -223,8 +223,7 @@ impl Controlled for RunningProxy {
     }
 
     fn drain(&self) {
-        self.proxy.draining.store(true, Ordering::Relaxed);
-        self.proxy.changed("drain", &());
+        self.proxy.begin_drain();
     }
 
     fn stop(&self) {

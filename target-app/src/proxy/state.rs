@@ -1,6 +1,12 @@
 //! The state that all tasks of a proxy share, and the part of it that may change while it runs.
 
-use std::sync::{Arc, PoisonError, RwLock, atomic::AtomicBool};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use super::{
     admission::Admission,
@@ -79,6 +85,14 @@ impl Proxy {
     /// The settings in force.
     pub(super) fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Refuses requests from now on, before the proxy stops, and logs that.
+    pub(super) fn begin_drain(&self) {
+        if !self.draining.swap(true, Ordering::Relaxed) {
+            let inside = self.ledgers.users.read().in_flight;
+            self.changed("drain", &BTreeMap::from([("requests_inside", inside)]));
+        }
     }
 
     /// Logs a change of the proxy.

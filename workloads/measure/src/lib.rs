@@ -40,11 +40,11 @@ pub use plan::{Intent, RecorderPhase, RecorderPlan};
 pub use record::{CellRecord, PhaseRecord, RecordError, ReportRecord, TimesRecord};
 pub use recorder::{Recorder, Ticket};
 pub use replies::Replies;
-pub use report::{GeneratorReport, LastSecond, Little, PhaseReport, Report};
+pub use report::{GeneratorReport, Little, PhaseReport, Report};
 pub use shares::{Fairness, jain};
 pub use spread::Dispersion;
 pub use users::{Offered, Replayed, TransitionCount};
-pub use window::{SecondTimes, TurnedBack, UserStates, Window};
+pub use window::{LastSecond, SecondTimes, TurnedBack, UserStates, Window};
 
 #[cfg(test)]
 mod tests;

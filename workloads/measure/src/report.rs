@@ -3,11 +3,10 @@
 use std::{collections::BTreeMap, ops::Range, time::Duration};
 
 use controllers::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::{
-    BackgroundLedger, Dispersion, Distribution, Fairness, Health, Ledger, Numbers, Offered, Replayed, Replies,
-    TimeFamily, Times, TransitionCount, TurnedBack,
+    BackgroundLedger, Dispersion, Distribution, Fairness, Health, LastSecond, Ledger, Numbers, Offered, Replayed,
+    Replies, TimeFamily, Times, TransitionCount, TurnedBack,
     cell::Cell,
     raw::{Raw, RawPhase},
     user_set::UserSet,
@@ -41,15 +40,6 @@ pub struct Report {
     /// The reasons why the figures do not add up; a run with any is invalid.
     pub faults: Vec<String>,
     pub(super) raw: Raw,
-}
-
-/// Requests of the second that was under way when the run ended, whose window was not closed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastSecond {
-    /// Requests whose intended start was reported in it, sent or not.
-    pub planned: u64,
-    /// Requests that were written in it.
-    pub sent: u64,
 }
 
 /// The generator's own state.

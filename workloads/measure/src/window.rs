@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use controllers::site::ClientGauges;
+use serde::{Deserialize, Serialize};
 
 use super::Group;
 
@@ -108,6 +109,15 @@ pub struct Window {
     pub client: Option<ClientGauges>,
     /// Refusals by balancers in front of services up to its end, where they have a cap.
     pub turned_back: BTreeMap<String, TurnedBack>,
+}
+
+/// Requests of the second that was under way when the run ended, whose window was not closed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastSecond {
+    /// Requests whose intended start was reported in it, sent or not.
+    pub planned: u64,
+    /// Requests that were written in it.
+    pub sent: u64,
 }
 
 /// Refusals by a balancer because every task was at its limit of requests under way.

@@ -28,10 +28,13 @@ pub struct Others {
     pub kernel: Duration,
 }
 
-/// CPU time of a process, its ended children included, in ticks of 10 ms.
+/// CPU time of a process in ticks of 10 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
-    ticks: u64,
+    parent: i32,
+    own: u64,
+    /// Time of its ended children for which it has waited.
+    children: u64,
     cpu: usize,
     /// True for a thread of the kernel.
     kernel: bool,
@@ -53,13 +56,32 @@ impl OthersMeter {
     fn between(&self, now: &BTreeMap<ProcessIdentity, Process>, ours: &[i32]) -> Others {
         let theirs = now.iter().filter(|(who, _)| !ours.contains(&who.pid));
         let here = theirs.filter(|(_, process)| self.cpus.is_empty() || self.cpus.contains(&process.cpu));
+        let inherited = self.inherited(now);
         let mut others = Others::default();
         for (who, process) in here {
-            let earlier = self.before.get(who).map_or(0, |process| process.ticks);
-            let used = Duration::from_millis(process.ticks.saturating_sub(earlier) * 10);
+            let (own, children) = self.before.get(who).map_or((0, 0), |process| (process.own, process.children));
+            let known = children + inherited.get(who).copied().unwrap_or(0);
+            let ticks = process.own.saturating_sub(own) + process.children.saturating_sub(known);
+            let used = Duration::from_millis(ticks * 10);
             *(if process.kernel { &mut others.kernel } else { &mut others.programs }) += used;
         }
         others
+    }
+
+    /// By process: the time that its descendants had used before the beginning and that it was charged since, because they ended and were
+    /// waited for. A compiler that had run for a minute at the beginning is no minute of what ran since.
+    fn inherited(&self, now: &BTreeMap<ProcessIdentity, Process>) -> BTreeMap<ProcessIdentity, u64> {
+        let by_pid: BTreeMap<i32, ProcessIdentity> = self.before.keys().map(|who| (who.pid, *who)).collect();
+        let mut inherited = BTreeMap::new();
+        for (_, ended) in self.before.iter().filter(|(who, _)| !now.contains_key(who)) {
+            // The nearest ancestor that is still there: those between have ended too, and were charged first.
+            let parent_of = |who: &&ProcessIdentity| by_pid.get(&self.before.get(*who)?.parent);
+            let ancestors = std::iter::successors(by_pid.get(&ended.parent), parent_of).take(DEPTH);
+            if let Some(who) = ancestors.into_iter().find(|who| now.contains_key(who)) {
+                *inherited.entry(*who).or_insert(0) += ended.own + ended.children;
+            }
+        }
+        inherited
     }
 }
 
@@ -71,16 +93,20 @@ fn processes() -> BTreeMap<ProcessIdentity, Process> {
 }
 
 /// Parses a line of /proc/[pid]/stat (proc(5)). Fields are counted from the state, after the name in parentheses, which
-/// may hold any character: flags are the 7th, times the 12th to 15th, the start is the 20th, the processor the 37th.
+/// may hold any character: the parent is the 2nd, flags are the 7th, times the 12th to 15th, the start is the 20th, the processor the 37th.
 fn parse(pid: i32, line: &str) -> Option<(ProcessIdentity, Process)> {
     let (_, rest) = line.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
-    let ticks = number(11)? + number(12)? + number(13)? + number(14)?;
+    let (own, children) = (number(11)? + number(12)?, number(13)? + number(14)?);
     let cpu = usize::try_from(number(36)?).ok()?;
     let kernel = number(6)? & PF_KTHREAD != 0;
-    Some((ProcessIdentity { pid, started: number(19)? }, Process { ticks, cpu, kernel }))
+    let parent = fields.get(1)?.parse().ok()?;
+    Some((ProcessIdentity { pid, started: number(19)? }, Process { parent, own, children, cpu, kernel }))
 }
+
+/// Generations that are looked through for an ancestor: `/proc` is not read in one moment, so that it might show a circle.
+const DEPTH: usize = 64;
 
 /// The flag of a kernel thread, from Linux' `include/linux/sched.h`.
 const PF_KTHREAD: u64 = 0x0020_0000;
@@ -108,7 +134,7 @@ mod tests {
     #[test]
     fn the_name_of_a_process_may_hold_anything() {
         let (who, process) = parse(7, &line(5, 3, 99, 1)).expect("whole");
-        assert_eq!((who.started, process.ticks, process.cpu), (99, 8, 1));
+        assert_eq!((who.started, process.parent, process.own, process.children, process.cpu), (99, 1, 5, 3, 1));
         assert_eq!(parse(7, "7 (a"), None);
         assert_eq!(parse(7, "7 (a) S 1 2"), None);
     }
@@ -128,6 +154,25 @@ mod tests {
         assert_eq!(meter.between(&now, &[1]), programs(100));
         let everywhere = OthersMeter { cpus: Vec::new(), ..meter };
         assert_eq!(everywhere.between(&now, &[1]), programs(990));
+    }
+
+    #[test]
+    fn time_that_a_child_had_used_before_is_not_used_again_when_it_ends() {
+        let child_of = |parent: i32, line: String| line.replacen("S 1 ", &format!("S {parent} "), 1);
+        // A shell (2), its build (3) and the build's compiler (4), which has run for 60 s.
+        let meter = OthersMeter {
+            cpus: Vec::new(),
+            before: seen(&[
+                (2, line(1, 0, 1, 0)),
+                (3, child_of(2, line(10, 500, 2, 0))),
+                (4, child_of(3, line(6000, 0, 3, 1))),
+            ]),
+        };
+        // The compiler ends after 2 s more.
+        let compiled = child_of(2, line(10, 6700, 2, 0));
+        assert_eq!(meter.between(&seen(&[(2, line(1, 0, 1, 0)), (3, compiled)]), &[]), programs(2000));
+        // The build ends too, 1 s later.
+        assert_eq!(meter.between(&seen(&[(2, line(1, 6810, 1, 0))]), &[]), programs(3000));
     }
 
     #[test]

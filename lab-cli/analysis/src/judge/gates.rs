@@ -151,7 +151,7 @@ fn label(arm: &Arm) -> String {
 /// The way out where something else has the generator's core. Only runs on a target of ours have a live view.
 fn quieter(context: &Context) -> &'static str {
     if context.own_target {
-        "stop other programs, or run without the live view (--no-tui)"
+        "stop other programs, and leave the live view off (--no-tui)"
     } else {
         "stop other programs, or run on a quieter machine"
     }

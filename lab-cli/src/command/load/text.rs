@@ -17,9 +17,16 @@ pub(super) fn of(told: &Told<'_>, loaded: &Loaded) -> String {
     let mut text = String::new();
     let found = &loaded.measured;
     let _ = writeln!(text, "{}: {}, {:.1} s", told.url, told.how, loaded.seconds);
-    let _ = writeln!(text, "  answered        {:>12.1} /s", loaded.requests_per_s);
+    let served = found.served + found.served_late;
+    // A refusal is an answer too.
+    let of_them = if found.rejected + found.failed > 0 && loaded.seconds > 0.0 {
+        format!(", served {:.1} /s", served as f64 / loaded.seconds)
+    } else {
+        String::new()
+    };
+    let _ = writeln!(text, "  answered        {:>12.1} /s{of_them}", loaded.requests_per_s);
     for (name, count) in [
-        ("served", found.served + found.served_late),
+        ("served", served),
         ("rejected", found.rejected),
         ("failed", found.failed),
         ("- elsewhere", found.elsewhere),
@@ -103,7 +110,8 @@ fn rows(text: &mut String, title: &str, mut rows: Vec<(u64, String)>) {
 }
 
 fn percentiles(text: &mut String, title: &str, times: &Times) {
-    let _ = writeln!(text, "  {title}, ms ({} samples)", times.count);
+    let waited = if times.censored > 0 { format!(", {} without an answer", times.censored) } else { String::new() };
+    let _ = writeln!(text, "  {title}, ms ({} samples{waited})", times.count);
     let rows = [
         ("p50", 50.0, times.p50, times.p50_at_least),
         ("p90", 90.0, times.p90, times.p90_at_least),
@@ -119,7 +127,9 @@ fn percentiles(text: &mut String, title: &str, times: &Times) {
         let _ = writeln!(text, "    {name:<13} {shown:>12}");
     }
     if let Some(max) = times.max {
-        let shown = if times.censored > 0 { format!(">= {max:.0}") } else { format!("{max:.3}") };
+        // A request without an answer waited longer than its bound.
+        let bound = rows.iter().filter_map(|(_, _, value, bound)| value.or(*bound)).fold(max, f64::max);
+        let shown = if times.censored > 0 { format!(">= {bound:.0}") } else { format!("{max:.3}") };
         let _ = writeln!(text, "    {:<13} {shown:>12}", "max");
     }
 }
