@@ -18,6 +18,8 @@ mod page;
 
 pub(crate) use gauges::{labels, policies, process, requests};
 pub(crate) use page::Page;
+#[cfg(feature = "otel")]
+pub(crate) use page::Row;
 
 /// Readers at once.
 const READERS: usize = 8;

@@ -16,6 +16,7 @@ mod listener;
 mod log;
 mod metrics;
 mod observe;
+mod otlp;
 mod page;
 mod process;
 mod relay;
@@ -32,6 +33,6 @@ mod upload;
 pub use error::ProxyError;
 pub use process::proxy_blocking;
 pub use spec::{
-    HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, ProxySpec, RefusalSpec, RetryCause, RetrySpec,
+    HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, OtlpSpec, ProxySpec, RefusalSpec, RetryCause, RetrySpec,
     TimeoutSpec, TlsSpec,
 };

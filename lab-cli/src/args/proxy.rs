@@ -34,6 +34,9 @@ pub struct ProxyArgs {
     /// Where the metrics for Prometheus are, without a token and read-only [default: nowhere].
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,
+    /// The collector of OpenTelemetry that metrics are exported to, http://127.0.0.1:4318 (in builds with the feature otel).
+    #[arg(long, value_name = "URL")]
+    pub otlp: Option<String>,
     /// Where the control port is, on loopback [default: a free port of 127.0.0.1].
     #[arg(long, value_name = "ADDR")]
     pub control: Option<SocketAddr>,

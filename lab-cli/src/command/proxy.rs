@@ -55,6 +55,9 @@ fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
     spec.listen = args.listen.unwrap_or(spec.listen);
     spec.control = args.control.unwrap_or(spec.control);
     spec.metrics = args.metrics.or(spec.metrics);
+    if let Some(to) = &args.otlp {
+        spec.otlp.get_or_insert_default().to.clone_from(to);
+    }
     spec.concurrency = args.concurrency.unwrap_or(spec.concurrency);
     spec.limits.connections = args.max_connections.unwrap_or(spec.limits.connections);
     spec.dry_run |= args.dry_run;

@@ -7,6 +7,7 @@ mod accepted;
 mod backend;
 mod backends;
 mod decisions;
+mod exported;
 mod notes;
 mod observed;
 mod proxied;

@@ -85,6 +85,37 @@ fn metrics_say_what_the_ledger_says_and_change_nothing() {
     assert_eq!(scrape(at(&proxy), "GET", "/gauges").status, 404);
 }
 
+/// Asks for `/` over TLS.
+fn over_tls(proxy: &Proxied, client: reqwest::ClientBuilder) -> (reqwest::Version, u16) {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = client.tls_danger_accept_invalid_certs(true).no_proxy().build().expect("a client");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let url = proxy.ready["url"].as_str().expect("a URL");
+    runtime.block_on(async {
+        let answer = client.get(url).send().await.expect("an answer");
+        let said = (answer.version(), answer.status().as_u16());
+        assert_eq!(answer.text().await.expect("a body"), "hello");
+        said
+    })
+}
+
+#[test]
+fn requests_over_tls_and_http2_are_in_the_metrics_as_all_others() {
+    let backend = Backend::start();
+    // A certificate for tests, which nobody is to trust.
+    let file = |name| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proxy/tls").join(name);
+    let tls = json!({"certificate": file("certificate.pem"), "key": file("key.pem")});
+    let proxy = Proxied::before(&[backend.url()], json!({"tls": tls, "metrics": "127.0.0.1:0", "log": "off"}));
+    assert_eq!(over_tls(&proxy, reqwest::Client::builder()), (reqwest::Version::HTTP_2, 200));
+    assert_eq!(over_tls(&proxy, reqwest::Client::builder().http1_only()), (reqwest::Version::HTTP_11, 200));
+    let values = until("two ends", || {
+        let values = metrics(&proxy);
+        (values["lab_proxy_requests_total{outcome=\"served\"}"] == 2.0).then_some(values)
+    });
+    assert_eq!(values["lab_proxy_request_seconds_count{code=\"2xx\"}"], 2.0);
+    assert_eq!(values["lab_proxy_connections_accepted_total"], 2.0);
+}
+
 /// A service whose requests take a millisecond on average.
 const SERVICE: &str = "
 name: quick

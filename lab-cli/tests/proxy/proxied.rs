@@ -60,7 +60,7 @@ impl Proxied {
         });
         let ready: Value = serde_json::from_str(&line)
             .unwrap_or_else(|_| panic!("no ready line: {line:?}; {:?}", lines.recv_timeout(Duration::from_secs(2))));
-        let address = ready["url"].as_str().and_then(|url| url.strip_prefix("http://")?.parse().ok());
+        let address = ready["url"].as_str().and_then(|url| url.split_once("://")?.1.parse().ok());
         Self { child, address: address.expect("an address"), ready, lines }
     }
 

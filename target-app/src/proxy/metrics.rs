@@ -28,7 +28,7 @@ use crate::{
 /// # Errors
 /// If the socket cannot be watched.
 pub(super) fn serve(listener: TcpListener, running: &Arc<RunningProxy>) -> std::io::Result<()> {
-    running.proxy.observers.times.get_or_init(Times::new);
+    running.proxy.observers.times();
     metrics::serve(listener, "lab_proxy", Figures(Arc::downgrade(running)))
 }
 
@@ -38,18 +38,28 @@ struct Figures(Weak<RunningProxy>);
 
 impl Collector for Figures {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Some(running) = self.0.upgrade() else { return Ok(()) };
-        let mut page = Page::new(encoder);
-        let gauges = running.gauges();
-        metrics::requests(&mut page, &gauges)?;
-        policies(&mut page, &gauges)?;
-        backends(&mut page, &running)?;
-        retries(&mut page, &running)?;
-        let lost = running.proxy.observers.lost_lines() as f64;
-        page.number("log_lines_lost", "Lines of the log that were lost", MetricType::Counter, lost)?;
-        metrics::process(&mut page, &gauges, "proxy")?;
-        running.proxy.observers.times.get().map_or(Ok(()), |all| times(&mut page, all))
+        self.0.upgrade().map_or(Ok(()), |running| write(&mut Page::new(encoder), &running))
     }
+}
+
+/// The figures that an export has: all but the times, which it gets request by request.
+#[cfg(feature = "otel")]
+pub(super) fn rows(running: &RunningProxy) -> Vec<metrics::Row> {
+    let mut rows = Vec::new();
+    let _ = write(&mut Page::of_rows(&mut rows), running); // rows can always be written
+    rows
+}
+
+fn write(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
+    let gauges = running.gauges();
+    metrics::requests(page, &gauges)?;
+    policies(page, &gauges)?;
+    backends(page, running)?;
+    retries(page, running)?;
+    let lost = running.proxy.observers.lost_lines() as f64;
+    page.number("log_lines_lost", "Lines of the log that were lost", MetricType::Counter, lost)?;
+    metrics::process(page, &gauges, "proxy")?;
+    times(page, running.proxy.observers.times())
 }
 
 /// What the policies do: that of requests, and that of connections if there is one.
@@ -86,10 +96,9 @@ fn backends(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
 
 /// Attempts after the first, once there are settings for them.
 fn retries(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
-    if running.proxy.settings().retries.is_none() {
-        return Ok(());
-    }
-    let rows = running.proxy.retry_counts.rows().map(|(end, count)| ([("outcome", end)], count as f64));
+    let is_on = running.proxy.settings().retries.is_some();
+    let rows =
+        running.proxy.retry_counts.rows().filter(|_| is_on).map(|(end, count)| ([("outcome", end)], count as f64));
     page.family("retries", "Attempts of requests after the first, by outcome", MetricType::Counter, rows)
 }
 

@@ -14,8 +14,8 @@ use crate::{clock::ServiceClock, ledger::RequestEnding};
 #[derive(Debug)]
 pub(super) struct Observers {
     clock: ServiceClock,
-    /// The times of requests, if there is an address of metrics.
-    pub(super) times: OnceLock<Times>,
+    /// The times of requests, if somebody reads them.
+    times: OnceLock<Times>,
     /// The log, unless it is off.
     log: Option<Log>,
 }
@@ -27,22 +27,54 @@ pub(super) struct Times {
     pub(super) whole: [Histogram; CLASSES.len()],
     /// From the head of the request to the head of a backend's answer.
     pub(super) to_head: Histogram,
+    /// Who is told each time as it comes.
+    pub(super) exported: OnceLock<Box<dyn TimesReader>>,
+}
+
+/// A reader of times that has no use for histograms of Prometheus.
+pub(super) trait TimesReader: std::fmt::Debug + Send + Sync {
+    /// A request has ended with a status of this class, after so many seconds.
+    fn ended(&self, class: &'static str, seconds: f64);
+
+    /// The head of a backend's answer has come.
+    fn answered(&self, seconds: f64);
 }
 
 /// Classes of status codes. `none`: the client left before there was one.
 pub(super) const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
+/// Bounds of buckets from 1 ms to 65 s, each twice the one before.
+pub(super) fn buckets() -> impl Iterator<Item = f64> {
+    exponential_buckets(0.001, 2.0, 17)
+}
+
 impl Times {
-    /// Buckets from 1 ms to 65 s, each twice the one before.
-    pub(super) fn new() -> Self {
-        let histogram = || Histogram::new(exponential_buckets(0.001, 2.0, 17));
-        Self { whole: std::array::from_fn(|_| histogram()), to_head: histogram() }
+    fn new() -> Self {
+        let histogram = || Histogram::new(buckets());
+        Self { whole: std::array::from_fn(|_| histogram()), to_head: histogram(), exported: OnceLock::new() }
+    }
+
+    fn answered(&self, seconds: f64) {
+        self.to_head.observe(seconds);
+        self.exported.get().into_iter().for_each(|exported| exported.answered(seconds));
+    }
+
+    fn ended(&self, status: u16, seconds: f64) {
+        let class = usize::from(status / 100);
+        let class = if class < CLASSES.len() { class } else { 0 };
+        self.whole[class].observe(seconds);
+        self.exported.get().into_iter().for_each(|exported| exported.ended(CLASSES[class], seconds));
     }
 }
 
 impl Observers {
     pub(super) fn new(clock: ServiceClock, log: Option<Log>) -> Arc<Self> {
         Arc::new(Self { clock, times: OnceLock::new(), log })
+    }
+
+    /// The times of requests, which are noted from now on.
+    pub(super) fn times(&self) -> &Times {
+        self.times.get_or_init(Times::new)
     }
 
     /// Begins to observe a request. `None`: nobody wants to know of it.
@@ -139,7 +171,7 @@ impl Observation {
         }
         let took = self.took();
         if let Some(times) = self.observers.times.get() {
-            times.to_head.observe(took);
+            times.answered(took);
         }
         if let Some(line) = &mut self.line {
             line.backend = backend.map(|index| index + 1);
@@ -181,8 +213,7 @@ impl Drop for Observation {
     fn drop(&mut self) {
         let took = self.took();
         if let Some(times) = self.observers.times.get() {
-            let class = usize::from(self.status / 100);
-            times.whole[if class < CLASSES.len() { class } else { 0 }].observe(took);
+            times.ended(self.status, took);
         }
         if let (Some(mut line), Some(log)) = (self.line.take(), &self.observers.log) {
             (line.seconds, line.status) = (took, self.status);

@@ -11,6 +11,7 @@ use super::{
     log::Log,
     metrics,
     observe::Observers,
+    otlp::Export,
     running::{DRY_AT_ACCEPT, RunningProxy},
     spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
@@ -80,6 +81,8 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
     if let Some(socket) = scraped {
         metrics::serve(socket, &running).map_err(system(METRICS))?;
     }
+    let otlp = running.proxy.settings().spec.otlp.clone();
+    let export = otlp.map(|otlp| Export::start(&running, &otlp)).transpose()?;
     let (token, drawn) = match given {
         Some(token) => (token, None),
         None => {
@@ -109,6 +112,9 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         () = ends.told() => {} // the second order ends it at once
     }
     deadlines.abort();
+    if let Some(export) = export {
+        export.end().await;
+    }
     drop(port);
     proxy.observers.flush();
     Ok(())

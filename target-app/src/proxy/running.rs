@@ -244,6 +244,7 @@ fn fixed(old: &ProxySpec, new: &ProxySpec) -> Vec<String> {
         ("class", old.class != new.class, started_with),
         ("criticality", old.criticality != new.criticality, started_with),
         ("tls", old.tls != new.tls, started_with),
+        ("otlp", old.otlp != new.otlp, started_with),
         ("metrics", old.metrics != new.metrics, started_with),
         ("log", (old.log == LogLevel::Off) != (new.log == LogLevel::Off), started_with),
         ("seed", old.seed != new.seed, started_with),

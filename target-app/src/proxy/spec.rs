@@ -66,6 +66,9 @@ pub struct ProxySpec {
     pub backend_ca: Option<PathBuf>,
     /// The address of the metrics for Prometheus; `None`: none.
     pub metrics: Option<SocketAddr>,
+    /// The collector of OpenTelemetry that metrics are exported to; `None`: none. Needs a build with the feature `otel`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub otlp: Option<OtlpSpec>,
     /// Log lines on standard error.
     pub log: LogLevel,
     /// The root of the proxy's own draws (random drops, a random balancer).
@@ -103,6 +106,7 @@ impl Default for ProxySpec {
             tls: None,
             backend_ca: None,
             metrics: None,
+            otlp: None,
             log: LogLevel::default(),
             seed: 1,
             cpus: Vec::new(),
@@ -311,6 +315,23 @@ pub struct TlsSpec {
     pub certificate: PathBuf,
     /// A PEM file with the private key.
     pub key: PathBuf,
+}
+
+/// Where metrics are exported to, by OTLP over HTTP with protobuf.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OtlpSpec {
+    /// The collector: `http://127.0.0.1:4318`; without a path, metrics go to `/v1/metrics`.
+    pub to: String,
+    /// The time between two exports, at least a second.
+    #[serde(with = "span")]
+    pub every: Duration,
+}
+
+impl Default for OtlpSpec {
+    fn default() -> Self {
+        Self { to: "http://127.0.0.1:4318".to_owned(), every: Duration::from_secs(10) }
+    }
 }
 
 /// Log lines on standard error: JSON, one value a line.
