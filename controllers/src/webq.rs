@@ -1,0 +1,24 @@
+//! WebQ's laws as pure machines: a virtual queue of requests before an overloaded server (Suresh, Mondal, Thomas and
+//! Vutukuru: *WebQ: A Virtual Queue For Improving User Experience During Web Server Overload*).
+//!
+//! | part | section | what it decides |
+//! |---|---|---|
+//! | [`Booking`] | III-A, III-B (equations 1 to 3) | the second in which a request may come, on one replica of TokenGen or on several |
+//!
+//! Work is counted in [`Subunits`], the paper's unit: a request of hardness 4 is four subunits. Time is in whole
+//! seconds, as in the paper, since the `Refresh` header knows nothing finer.
+//!
+//! No entry of the catalogue uses these machines yet: a host has to carry tokens to users, which no site does.
+
+mod bad_params;
+mod booking;
+mod replicas;
+mod slots;
+mod subunits;
+#[cfg(test)]
+mod tests;
+
+pub use bad_params::BadParams;
+pub use booking::{Booked, Booking, BookingCounts, BookingParams, Full};
+pub use replicas::{ExcessRule, ReplicaCounts, ReplicaId, ReplicaParams, ReplicaReport, ReportRefused};
+pub use subunits::Subunits;
