@@ -4,6 +4,7 @@
 //! | part | section | what it decides |
 //! |---|---|---|
 //! | [`Booking`] | III-A, III-B (equations 1 to 3) | the second in which a request may come, on one replica of TokenGen or on several |
+//! | [`TokenCheck`] | II-C | whether a request came in its second, with its own token, once |
 //!
 //! Work is counted in [`Subunits`], the paper's unit: a request of hardness 4 is four subunits. Time is in whole
 //! seconds, as in the paper, since the `Refresh` header knows nothing finer.
@@ -12,6 +13,7 @@
 
 mod bad_params;
 mod booking;
+mod check;
 mod replicas;
 mod slots;
 mod subunits;
@@ -20,5 +22,6 @@ mod tests;
 
 pub use bad_params::BadParams;
 pub use booking::{Booked, Booking, BookingCounts, BookingParams, Full};
+pub use check::{CheckCounts, CheckParams, CheckRefusal, PromisedTurn, TokenCheck};
 pub use replicas::{ExcessRule, ReplicaCounts, ReplicaId, ReplicaParams, ReplicaReport, ReportRefused};
 pub use subunits::Subunits;

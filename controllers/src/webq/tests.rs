@@ -1,6 +1,7 @@
 //! The laws against numbers worked by hand, and their invariants.
 
 mod booking;
+mod check;
 mod cluster;
 mod longest_wait;
 mod model;
