@@ -5,6 +5,8 @@
 //! |---|---|---|
 //! | [`Booking`] | III-A, III-B (equations 1 to 3) | the second in which a request may come, on one replica of TokenGen or on several |
 //! | [`TokenCheck`] | II-C | whether a request came in its second, with its own token, once |
+//! | [`estimate()`], [`Epochs`] | IV-A, IV-B (equations 4 to 7, algorithm 1) | hardness of request types, and capacity |
+//! | [`ChangeDetector`] | IV-C | whether the server is still the one that was measured |
 //!
 //! Work is counted in [`Subunits`], the paper's unit: a request of hardness 4 is four subunits. Time is in whole
 //! seconds, as in the paper, since the `Refresh` header knows nothing finer.
@@ -13,8 +15,14 @@
 
 mod bad_params;
 mod booking;
+mod change;
 mod check;
+mod cubic;
+mod epochs;
+mod estimate;
 mod replicas;
+mod samples;
+mod search;
 mod slots;
 mod subunits;
 #[cfg(test)]
@@ -22,6 +30,12 @@ mod tests;
 
 pub use bad_params::BadParams;
 pub use booking::{Booked, Booking, BookingCounts, BookingParams, Full};
+pub use change::ChangeDetector;
 pub use check::{CheckCounts, CheckParams, CheckRefusal, PromisedTurn, TokenCheck};
+pub use cubic::Cubic;
+pub use epochs::Epochs;
+pub use estimate::{Estimate, EstimateParams, NotYet, estimate};
 pub use replicas::{ExcessRule, ReplicaCounts, ReplicaId, ReplicaParams, ReplicaReport, ReportRefused};
+pub use samples::{EpochSample, ScaledPoint};
+pub use search::{Annealing, Bounds, CmaEs, Minimise, Minimum};
 pub use subunits::Subunits;

@@ -3,10 +3,12 @@
 mod booking;
 mod check;
 mod cluster;
+mod estimation;
 mod longest_wait;
 mod model;
 mod replicas;
 mod sum_bound;
+mod synthetic;
 
 use crate::UnixSeconds;
 
