@@ -7,6 +7,7 @@
 //! | [`TokenCheck`] | II-C | whether a request came in its second, with its own token, once |
 //! | [`estimate()`], [`Epochs`] | IV-A, IV-B (equations 4 to 7, algorithm 1) | hardness of request types, and capacity |
 //! | [`ChangeDetector`] | IV-C | whether the server is still the one that was measured |
+//! | [`TokenGen`] | all | joins booking, replicas and estimate: told facts, polled for actions |
 //!
 //! Work is counted in [`Subunits`], the paper's unit: a request of hardness 4 is four subunits. Time is in whole
 //! seconds, as in the paper, since the `Refresh` header knows nothing finer.
@@ -27,6 +28,7 @@ mod slots;
 mod subunits;
 #[cfg(test)]
 mod tests;
+mod token_gen;
 
 pub use bad_params::BadParams;
 pub use booking::{Booked, Booking, BookingCounts, BookingParams, Full};
@@ -39,3 +41,4 @@ pub use replicas::{ExcessRule, ReplicaCounts, ReplicaId, ReplicaParams, ReplicaR
 pub use samples::{EpochSample, ScaledPoint};
 pub use search::{Annealing, Bounds, CmaEs, Minimise, Minimum};
 pub use subunits::Subunits;
+pub use token_gen::{CapacityState, TokenGen, TokenGenAction, TokenGenEvent, TokenGenNext, TokenGenParams};

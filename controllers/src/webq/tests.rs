@@ -1,5 +1,6 @@
 //! The laws against numbers worked by hand, and their invariants.
 
+mod bad_params;
 mod booking;
 mod check;
 mod cluster;
@@ -9,6 +10,7 @@ mod model;
 mod replicas;
 mod sum_bound;
 mod synthetic;
+mod token_gen;
 
 use crate::UnixSeconds;
 
