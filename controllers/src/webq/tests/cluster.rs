@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    super::{Booking, BookingParams, ExcessRule, ReplicaId, ReplicaParams, Subunits},
+    super::{Booking, BookingParams, ExcessRule, ReplicaId, ReplicaParams, ReplicaReport, Subunits},
     at,
 };
 
@@ -37,7 +37,15 @@ impl Cluster {
 
     /// The exchange as a second begins, among those who are in one group. `None`: a replica that is down.
     pub(super) fn exchange(&mut self, second: u64, groups: &[Option<u8>]) {
-        let reports: Vec<_> = self.replicas.iter_mut().map(|replica| replica.report(at(second))).collect();
+        let reports = self.reports(second);
+        self.deliver(second, groups, &reports);
+    }
+
+    pub(super) fn reports(&mut self, second: u64) -> Vec<ReplicaReport> {
+        self.replicas.iter_mut().map(|replica| replica.report(at(second))).collect()
+    }
+
+    pub(super) fn deliver(&mut self, second: u64, groups: &[Option<u8>], reports: &[ReplicaReport]) {
         for (i, replica) in self.replicas.iter_mut().enumerate() {
             let heard =
                 reports.iter().enumerate().filter(|(j, _)| *j != i && groups[i].is_some() && groups[*j] == groups[i]);

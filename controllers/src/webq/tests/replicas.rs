@@ -48,6 +48,28 @@ fn the_papers_three_replicas_are_as_one() {
     }
 }
 
+/// What is booked between a report and its arrival is not in it. The fullest second of the paper's load, if reports arrive when
+/// a tenth, half and nine tenths of each second's requests have come.
+#[test]
+fn reports_that_arrive_late_in_their_second_overbook_by_up_to_a_fifth() {
+    for rule in [ExcessRule::AsPublished, ExcessRule::Split] {
+        let fullest = [1, 5, 9].map(|tenths| {
+            let mut cluster = Cluster::new(3, 720, rule);
+            for second in 0..100 {
+                let reports = cluster.reports(second);
+                let before = load(second).map(|n| n * tenths / 10);
+                cluster.ask_all(second, &before, ONE);
+                cluster.deliver(second, &ALL, &reports);
+                let load = load(second);
+                cluster.ask_all(second, &[0, 1, 2].map(|i| load[i] - before[i]), ONE);
+            }
+            cluster.most()
+        });
+        // 107, 117 and 120 % of 720.
+        assert_eq!(fullest, [768, 840, 864].map(Subunits::whole), "{rule:?}");
+    }
+}
+
 #[test]
 fn an_idle_replica_keeps_its_minimum() {
     let mut cluster = Cluster::new(3, 300, ExcessRule::Split);
