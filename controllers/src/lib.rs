@@ -39,6 +39,7 @@ mod sre;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod time;
+pub mod webq;
 
 pub use catalogue::Catalogue;
 pub use classify::{ClassRule, Classifier, KindRules};

@@ -1,0 +1,44 @@
+//! WebQ's laws as pure machines: a virtual queue of requests before an overloaded server (Suresh, Mondal, Thomas and
+//! Vutukuru: *WebQ: A Virtual Queue For Improving User Experience During Web Server Overload*).
+//!
+//! | part | section | what it decides |
+//! |---|---|---|
+//! | [`Booking`] | III-A, III-B (equations 1 to 3) | the second in which a request may come, on one replica of TokenGen or on several |
+//! | [`TokenCheck`] | II-C | whether a request came in its second, with its own token, once |
+//! | [`estimate()`], [`Epochs`] | IV-A, IV-B (equations 4 to 7, algorithm 1) | hardness of request types, and capacity |
+//! | [`ChangeDetector`] | IV-C | whether the server is still the one that was measured |
+//! | [`TokenGen`] | all | joins booking, replicas and estimate: told facts, polled for actions |
+//!
+//! Work is counted in [`Subunits`], the paper's unit: a request of hardness 4 is four subunits. Time is in whole
+//! seconds, as in the paper, since the `Refresh` header knows nothing finer.
+//!
+//! No entry of the catalogue uses these machines yet: a host has to carry tokens to users, which no site does.
+
+mod bad_params;
+mod booking;
+mod change;
+mod check;
+mod cubic;
+mod epochs;
+mod estimate;
+mod replicas;
+mod samples;
+mod search;
+mod slots;
+mod subunits;
+#[cfg(test)]
+mod tests;
+mod token_gen;
+
+pub use bad_params::BadParams;
+pub use booking::{Booked, Booking, BookingCounts, BookingParams, Full};
+pub use change::ChangeDetector;
+pub use check::{CheckCounts, CheckParams, CheckRefusal, PromisedTurn, TokenCheck};
+pub use cubic::Cubic;
+pub use epochs::Epochs;
+pub use estimate::{Estimate, EstimateParams, NotYet, estimate};
+pub use replicas::{ExcessRule, ReplicaCounts, ReplicaId, ReplicaParams, ReplicaReport, ReportRefused};
+pub use samples::{EpochSample, ScaledPoint};
+pub use search::{Annealing, Bounds, CmaEs, Minimise, Minimum};
+pub use subunits::Subunits;
+pub use token_gen::{CapacityState, TokenGen, TokenGenAction, TokenGenEvent, TokenGenNext, TokenGenParams};
