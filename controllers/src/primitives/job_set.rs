@@ -31,11 +31,7 @@ impl JobSet {
         if !self.has_word(word) || !self.outside.is_empty() {
             return self.insert_slowly(id);
         }
-        let at = self.place(word);
-        let added = self.ring[at] & bit == 0;
-        self.ring[at] |= bit;
-        self.len += u32::from(added);
-        added
+        self.insert_into_ring(word, bit)
     }
 
     /// Removes a job. False: it was not in the set.
@@ -73,6 +69,15 @@ impl JobSet {
         word as usize & (self.ring.len() - 1)
     }
 
+    #[inline]
+    fn insert_into_ring(&mut self, word: u64, bit: u64) -> bool {
+        let at = self.place(word);
+        let added = self.ring[at] & bit == 0;
+        self.ring[at] |= bit;
+        self.len += u32::from(added);
+        added
+    }
+
     /// Adds a job beyond the ring or before it, or while jobs are outside. A function of its own, as the next two: inlined
     /// into every decision, the tree would cost it registers.
     #[cold]
@@ -89,11 +94,7 @@ impl JobSet {
         if !self.has_word(word) {
             self.make_room(word);
         }
-        let at = self.place(word);
-        let added = self.ring[at] & bit == 0;
-        self.ring[at] |= bit;
-        self.len += u32::from(added);
-        added
+        self.insert_into_ring(word, bit)
     }
 
     #[cold]
