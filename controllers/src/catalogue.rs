@@ -180,7 +180,10 @@ impl Catalogue {
             }
             [] => Err(problem(match nearest(name, &self.names()) {
                 Some(near) => format!("there is no such policy; did you mean {near}?"),
-                None => format!("there is no such policy; there are: {}", self.names().join(", ")),
+                None => {
+                    let (policies, machines) = (self.policy_names().join(", "), self.machine_names().join(", "));
+                    format!("there is no such policy; policies: {policies}; machines: {machines}")
+                }
             })),
             [first, ..] => {
                 Err(problem(format!("more than one policy has this preset: write {}: {{preset: {name}}}", first.name)))
@@ -191,10 +194,30 @@ impl Catalogue {
     /// Every name that [`Catalogue::resolve`] accepts.
     #[must_use]
     pub fn names(&self) -> Vec<&'static str> {
-        let all = || self.entries().flat_map(|entry| entry.presets.iter().map(|preset| preset.name));
-        let alone = |name: &&str| all().filter(|other| other == name).count() == 1 && self.find(name).is_none();
-        let decides = self.entries().filter(|entry| entry.bound().is_none());
-        decides.map(|entry| entry.name).chain(all().filter(alone)).collect()
+        self.names_where(|entry| entry.bound().is_none())
+    }
+
+    /// Those of [`Catalogue::names`] that decide about jobs.
+    #[must_use]
+    pub fn policy_names(&self) -> Vec<&'static str> {
+        self.names_where(|entry| entry.bound().is_none() && entry.is_policy())
+    }
+
+    /// Those of [`Catalogue::names`] that decide about no job.
+    #[must_use]
+    pub fn machine_names(&self) -> Vec<&'static str> {
+        self.names_where(|entry| entry.bound().is_none() && !entry.is_policy())
+    }
+
+    /// The names of some entries, and after them those presets of theirs that no other entry has.
+    fn names_where(&self, keep: impl Fn(&Entry) -> bool) -> Vec<&'static str> {
+        let presets = |entry: &'static Entry| entry.presets.iter().map(|preset| preset.name);
+        let alone = |name: &&str| {
+            let owners = self.entries().flat_map(presets).filter(|other| other == name).count();
+            owners == 1 && self.find(name).is_none()
+        };
+        let kept = || self.entries().filter(|&entry| keep(entry));
+        kept().map(|entry| entry.name).chain(kept().flat_map(presets).filter(alone)).collect()
     }
 }
 

@@ -456,7 +456,7 @@ pub enum SchemaOf {
 fn time(text: &str) -> Result<Duration, String> {
     parse_time(text)
         .filter(|time| !time.is_zero())
-        .ok_or_else(|| "write a time with its unit: 20ms, 5s, 15m".to_owned())
+        .ok_or_else(|| "write a number and its unit (us, ms, s, m, h): 20ms, 5s, 15m".to_owned())
 }
 
 fn size(text: &str) -> Result<u64, String> {

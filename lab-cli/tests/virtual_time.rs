@@ -60,6 +60,23 @@ fn without_control_the_crowd_waits_and_with_it_is_refused() {
 }
 
 #[test]
+fn a_plant_of_a_debug_build_is_said_to_be_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plant = "measured: \"2026-11-25, debug build, of no use: lab calibrate shop.yaml\"\n\
+                 service: {servers: 4, requests: [{path: /, ms: 20}]}\n";
+    fs::write(folder.path().join("plant.yaml"), plant).expect("written");
+    let file = "name: shop\ntarget: {url: \"http://127.0.0.1:9\", concurrency: 4}\nobjective: {response_time: 1s}\n\
+                users: {model: url, phases: [{name: calm, requests: 0.5x, for: 5s}]}\narms: [none]\nvirtual: {plant: plant.yaml}\n";
+    fs::write(folder.path().join("shop.yaml"), file).expect("written");
+    let output = lab(folder.path(), &["run", "shop.yaml", "--virtual", "--out", "run"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("PLANT") && text.contains("calibrate"), "{text}");
+    let summary = fs::read_to_string(folder.path().join("run/summary.json")).expect("written");
+    assert!(serde_json::from_str::<Value>(&summary).is_ok_and(|whole| whole["verdict"] == "WARN"), "{summary}");
+    assert!(lab(folder.path(), &["recheck", "run"]).status.success(), "the record has it too");
+}
+
+#[test]
 fn an_arm_may_change_the_service() {
     let folder = tempfile::tempdir().expect("a folder");
     let phases = "users.phases=[{name: over, requests: 200/s, for: 20s}]";

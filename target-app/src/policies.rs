@@ -28,7 +28,7 @@ const REPORTS: &str = "report_usage";
 
 /// The problems of a choice of policies or machines.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: {}", listed(.problems))]
+#[error("{name}: {}", without_name(.name, .problems))]
 pub struct Unfit {
     /// The policy's name as it was written.
     pub name: String,
@@ -63,6 +63,12 @@ pub(crate) fn machines(specs: &[PolicySpec]) -> Result<(Vec<Resolved>, Vec<Resol
     let of_stage = |sample: &Sampling| matches!(sample.what, SampleKind::Stage | SampleKind::Ready);
     let of_process = |machine: &Resolved| machine.entry.samples.iter().any(|sample| !of_stage(sample));
     Ok(all.into_iter().partition(of_process))
+}
+
+/// The problems; the name of the policy itself, where that is the key of one, is not repeated.
+fn without_name(name: &str, problems: &[Problem]) -> String {
+    let one = |problem: &Problem| if problem.key == name { problem.message.clone() } else { problem.to_string() };
+    problems.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 pub(crate) fn listed(problems: &[Problem]) -> String {
@@ -311,6 +317,13 @@ mod tests {
         let spec = PolicySpec { name: name.to_owned(), place: Some(place), settings: Settings::new() };
         let chosen = Resolved::new(&spec).unwrap();
         chosen.misplaced(&Graph::new(&["page"], stages)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_unknown_name_is_said_once() {
+        let spec = |name: &str| PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() };
+        let said = Resolved::at_proxy(&spec("gradeint2")).unwrap_err().to_string();
+        assert_eq!(said, "gradeint2: there is no such policy; did you mean gradient2?");
     }
 
     #[test]

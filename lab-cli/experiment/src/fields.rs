@@ -34,7 +34,7 @@ impl<'a> Fields<'a> {
         for entry in entries {
             if !known.contains(&entry.key.as_str()) {
                 let key = join(path, &entry.key);
-                problems.add(&entry.place, &key, "there is no such key", suggestion(&entry.key, known));
+                problems.add(&entry.place, &key, "there is no such key", key_hint(&entry.key, known));
             }
         }
         Some(Self { node, path: path.to_owned(), problems })
@@ -170,17 +170,35 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Words that other tools have for keys of a phase, and how they are written here.
+const OTHER_WORDS: [(&[&str], &str); 2] = [
+    (
+        &["rate", "rps", "qps", "arrival_rate"],
+        "a phase says its load as requests: 100/s (open), 0.5x (times the capacity) or {from: 10/s, to: 100/s}; or as users: 100 (closed)",
+    ),
+    (&["duration", "lasts", "length"], "a phase says how long it is as for: 30s"),
+];
+
+/// The hint for an unknown key.
+fn key_hint(key: &str, known: &[&str]) -> String {
+    let other = OTHER_WORDS.iter().find(|(words, _)| words.contains(&key));
+    other.map_or_else(|| suggestion(key, known), |(_, hint)| (*hint).to_owned())
+}
+
 /// `users` + `think` = `users.think`.
 pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
+/// How a time is written.
+const TIME_HINT: &str = "write a number and its unit (us, ms, s, m, h): 20ms, 5s, 15m";
+
 /// Reads a time; the error is the hint.
 fn time(node: &Node) -> Result<Option<Duration>, &'static str> {
     match &node.value {
-        Value::Text(text) => parse_time(text).map(Some).ok_or("write it with its unit: 20ms, 5s, 15m"),
+        Value::Text(text) => parse_time(text).map(Some).ok_or(TIME_HINT),
         Value::Number(number) if *number == 0.0 => Ok(Some(Duration::ZERO)),
-        _ => Err("write it with its unit: 20ms, 5s, 15m"),
+        _ => Err(TIME_HINT),
     }
 }
 

@@ -110,9 +110,7 @@ pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: 
                 "write - oracle, - best-static, or of one service of a tree - best-static: {service: NAME}".to_owned(),
             )
         } else {
-            let names: Vec<&str> = catalogue().names().into_iter().chain(ours).collect();
-            let hint = format!("{} (see lab policies)", suggestion(&spec.name, &names));
-            (format!("there is no policy called {:?}", spec.name), hint)
+            (format!("there is no policy called {:?}", spec.name), unknown_name_hint(spec, path, &ours))
         };
         problems.add(&node.place, path, message, hint);
         return false;
@@ -124,7 +122,7 @@ pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: 
     }
     entry.name.clone_into(&mut spec.name);
     spec.settings = written_out;
-    if !path.starts_with("target.machines") && !entry.is_policy() {
+    if !is_for_machines(path) && !entry.is_policy() {
         let hint = "put it under target.machines";
         problems.add(&node.place, path, format!("{} decides nothing", spec.name), hint);
         return false;
@@ -159,6 +157,23 @@ pub fn check(spec: &mut PolicySpec, node: &Node, settings: Option<&Node>, path: 
         problems.add(place, &join(path, &bad.key), bad.message, "");
     }
     false
+}
+
+/// The way out where this program has no policy or machine of that name.
+fn unknown_name_hint(spec: &PolicySpec, path: &str, bounds: &[&str]) -> String {
+    let known = if is_for_machines(path) {
+        catalogue().machine_names()
+    } else {
+        catalogue().policy_names().into_iter().chain(bounds.iter().copied()).collect()
+    };
+    let near = suggestion(&spec.name, &known);
+    format!(
+        "{near} (see lab policies). A policy of one's own is known to its own program alone: run the file with that (docs/policies.md)"
+    )
+}
+
+fn is_for_machines(path: &str) -> bool {
+    path.starts_with("target.machines")
 }
 
 /// Where the key of a setting is written, or the deepest table of it that is: `limit.gradient2.limit_max`.

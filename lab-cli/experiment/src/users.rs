@@ -440,7 +440,7 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     let (Some(from), Some(to)) = (from, to) else {
         fields.problem(
             kind,
-            "a rate is wanted here",
+            format!("a rate is wanted here, not {}", node.value.shown()),
             "write 100/s, 0.5x (times the capacity) or {from: 10/s, to: 100/s}",
         );
         return None;

@@ -14,6 +14,7 @@ use experiment::{
     Changes, Experiment,
     plan::{AppPlan, ArmPlan},
 };
+use target_app::plant::DEBUG_BUILD;
 
 use super::{print, read_experiment};
 use crate::{
@@ -126,7 +127,7 @@ fn how(args: &args::CalibrateArgs, cores: usize) -> String {
     let date = [now.get(0..4), now.get(4..6), now.get(6..8)].map(Option::unwrap_or_default).join("-");
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version: String = release.chars().take_while(|&c| c.is_ascii_digit() || c == '.').collect();
-    let build = if cfg!(debug_assertions) { "debug build, of no use" } else { "release build" };
+    let build = if cfg!(debug_assertions) { DEBUG_BUILD } else { "release build" };
     // A file may lie anywhere: its name is enough.
     let name =
         |name: &String| Path::new(name).file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());

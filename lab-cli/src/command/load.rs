@@ -246,6 +246,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u6
         kernel_backlog_declared: true,
         own_target: false,
         foreign_service: false,
+        debug_build_plant: false,
         headroom: None,
     };
     gates::stamp(&mut arm, &context);

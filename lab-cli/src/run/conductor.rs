@@ -405,6 +405,7 @@ impl Run<'_> {
                 || declared(Declared::KernelBacklog),
             own_target: !arm.direct,
             foreign_service: matches!(experiment.target.app, AppPlan::Own(_)),
+            debug_build_plant: self.request.virtual_time && experiment.simulation.costs.from_debug_build(),
             headroom: self.headroom,
         }
     }

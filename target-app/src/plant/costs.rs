@@ -7,6 +7,9 @@ use workloads::sim::LinkSpec;
 
 use super::measured_service::MeasuredService;
 
+/// What [`PlantSpec::measured`] says of a debug build.
+pub const DEBUG_BUILD: &str = "debug build, of no use";
+
 /// The costs of a plant: times in milliseconds of a whole core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -121,6 +124,12 @@ impl Default for PlantSpec {
 }
 
 impl PlantSpec {
+    /// Whether a debug build of the lab measured it: times from outside are then those of an unoptimised sender too.
+    #[must_use]
+    pub fn from_debug_build(&self) -> bool {
+        self.measured.contains(DEBUG_BUILD)
+    }
+
     /// The link between users and service.
     #[must_use]
     pub fn link(&self) -> LinkSpec {

@@ -22,6 +22,7 @@ use self::{
     load::{CAP, HEADROOM, MODEL, SAMPLES},
     machine::{CLOCK, NOISE, PAGING, STEAL},
     pauses::{GAP, HICCUP},
+    plant::PLANT,
     processor::{CPU, CROWDED},
     resources::{FILES, MEMORY, PORTS},
     settled::{UNSTABLE, WARM_UP},
@@ -42,6 +43,7 @@ pub mod limits;
 mod load;
 mod machine;
 mod pauses;
+mod plant;
 mod processor;
 mod reading;
 mod resources;
@@ -55,9 +57,9 @@ pub use excluded::{excluded, first_kept, is_external};
 pub use gate::ValidityGate;
 
 /// All of them, in the order of `docs/validity.md`: the books, the load, the generator, the machine, the service, comparisons.
-pub static GATES: [ValidityGate; 35] = [
+pub static GATES: [ValidityGate; 36] = [
     LEDGER, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP, UNSENT, LAG, CPU,
-    CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, PAGING, CLOCK, DRIFT, BACKLOG, RENEWAL,
+    CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, PAGING, CLOCK, DRIFT, PLANT, BACKLOG, RENEWAL,
     TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
 ];
 
@@ -79,6 +81,9 @@ pub struct Context {
     /// kernel does not tell it from what overflows before the lab's proxy. And the proxy may share the generator's core.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign_service: bool,
+    /// In virtual time: the plant was measured with a debug build.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub debug_build_plant: bool,
     /// What the generator can do here; `None` where it was not measured: in virtual time, and for `lab load`.
     pub headroom: Option<Headroom>,
 }

@@ -16,6 +16,7 @@ fn context() -> Context {
         kernel_backlog_declared: false,
         own_target: true,
         foreign_service: false,
+        debug_build_plant: false,
         headroom: None,
     }
 }

@@ -90,10 +90,13 @@ fn more() -> Markup {
 /// Every phase of every turn.
 pub fn phases(run: &RunFiles) -> Markup {
     let (turns, others) = listed(run);
-    let mut table = Table::new(&[&["arm", "phase", "users"], &FIGURES[..]].concat(), 2..);
+    let mut table = Table::new(&[&["arm", "phase", "load"], &FIGURES[..]].concat(), 3..);
+    let planned = run.shape().map_or(&[][..], |shape| &shape.phases);
     for arm in turns {
         for phase in &arm.phases {
-            let names = [run.turn(arm), phase.shown_name(), phase.users.to_string()];
+            let load = planned.iter().find(|planned| planned.name == phase.name);
+            let load = load.map_or_else(String::new, |planned| planned.load.clone());
+            let names = [run.turn(arm), phase.shown_name(), load];
             table.row([&names, &figures(&phase.measured)[..]].concat());
         }
     }

@@ -79,6 +79,8 @@ fn figures_tell_their_values_and_have_a_gap_where_there_is_none() {
     assert!(page.contains("<title>10.5 s\nnone: 1.00 s\nseda: 1.00 s</title>"), "p90 of second 10");
     assert!(page.contains("<title>0.5 s\nnone: -\nseda: -</title>"));
     assert!(!page.contains("id=\"load\""), "one load is no sweep");
+    let phases = page.split("id=\"phases\"").nth(1).expect("a table of phases");
+    assert!(phases.contains("<td>1000 users</td>"), "the load as it was planned");
     let point = |n: u32| CurvePoint {
         phase: format!("at-{n}"),
         planned: f64::from(n) * 10.0,

@@ -84,7 +84,7 @@ type Make = fn(&mut Arm, &mut Context);
 /// A code, its verdict, what makes it speak, and what is nearly that and does not.
 type Pair = (&'static str, Validity, Make, Make);
 
-const PAIRS: [Pair; 22] = [
+const PAIRS: [Pair; 23] = [
     ("LEDGER", Invalid, |arm, _| arm.phases[0].measured.served -= 1, sound_as_it_is),
     ("EMPTY", Invalid, |arm, _| nothing_sent(arm), sound_as_it_is),
     ("EMPTY", Invalid, |arm, _| nobody_listens(arm, 0), |arm, _| nobody_listens(arm, 10_000)),
@@ -102,6 +102,7 @@ const PAIRS: [Pair; 22] = [
     ("DRIFT", Warn, |arm, _| arm.conditions.generator_speed = speed(100.0, 120.0), generators_own_drift),
     ("BACKLOG", Invalid, |arm, _| arm.kernel.listen_drops = 1, drops_that_are_declared),
     ("BACKLOG", Warn, |arm, _| arm.kernel.unread = true, unread_and_declared),
+    ("PLANT", Warn, |_, context| context.debug_build_plant = true, sound_as_it_is),
     ("RENEWAL", Warn, |arm, _| arm.renewal_failed = Some("no answer".to_owned()), sound_as_it_is),
     ("CLOCK", Warn, |arm, _| clock(arm, "hpet", "hpet"), |arm, _| clock(arm, "tsc", "tsc")),
     ("CLOCK", Warn, |arm, _| clock(arm, "tsc", "hpet"), |arm, _| clock(arm, "kvm-clock", "kvm-clock")),
