@@ -26,7 +26,7 @@ pub(crate) use attempt::AttemptEnd;
 pub use attempt::CallCounts;
 pub(crate) use caller::Callers;
 pub(crate) use machine::{Call, CallContext, CallMachine, CallStep, RequestCalls};
-pub(crate) use pool::{Pool, Way};
+pub(crate) use pool::{CallRoute, Pool};
 use retry::RetryDecision;
 
 /// The key of all draws for a call on behalf of a request with this key. `place`: the index of the called service among all; `number`:

@@ -43,7 +43,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
     let ambiguous = conn.request_begins();
     let (head, body) = request.into_parts();
     let method = head.method.clone();
-    let told = if ambiguous {
+    let answer = if ambiguous {
         problem(StatusCode::BAD_REQUEST, "where this request ends is not clear")
     } else if !is_ours(&head) {
         problem(StatusCode::FORBIDDEN, "the control port answers to loopback names, and not to web pages")
@@ -57,24 +57,24 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
         answer
     } else {
         match read_body(body, &port.limits, conn).await {
-            Ok(body) => told(port, &head, &body),
+            Ok(body) => authorised(port, &head, &body),
             Err(status) => problem(status, "the body is too large or malformed, or broke off"),
         }
     };
     // After a refusal the connection closes: no body is waited for.
-    let last = told.status.is_client_error();
-    let mut response = match told.what {
-        What::Page(page) => {
+    let last = answer.status.is_client_error();
+    let mut response = match answer.body {
+        AnswerBody::Page(page) => {
             conn.enter(Phase::Writing);
             let page = Answered::new(page.into(), &method, None, RequestEnding::Served, Arc::clone(conn));
             Response::new(Either::Left(page))
         }
-        What::Stream(source) => {
+        AnswerBody::Stream(source) => {
             Response::new(Either::Right(EventLines { next: Box::pin(line(source)), conn: Arc::clone(conn) }))
         }
     };
-    *response.status_mut() = told.status;
-    response.headers_mut().extend(told.headers);
+    *response.status_mut() = answer.status;
+    response.headers_mut().extend(answer.headers);
     if last {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
@@ -82,7 +82,7 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
 }
 
 /// The answer to an authorised request.
-fn told(port: &Port, head: &Parts, body: &[u8]) -> Told {
+fn authorised(port: &Port, head: &Parts, body: &[u8]) -> ControlAnswer {
     let running = &port.running;
     match (head.method.clone(), head.uri.path()) {
         (Method::GET, "/gauges") => json(StatusCode::OK, &running.gauges()),
@@ -139,7 +139,7 @@ struct Done {
     done: bool,
 }
 
-fn change<T: DeserializeOwned>(body: &[u8], apply: impl FnOnce(T) -> Result<(), Vec<String>>) -> Told {
+fn change<T: DeserializeOwned>(body: &[u8], apply: impl FnOnce(T) -> Result<(), Vec<String>>) -> ControlAnswer {
     let wanted = match serde_json::from_slice(body) {
         Ok(wanted) => wanted,
         Err(error) => return problem(StatusCode::BAD_REQUEST, &error.to_string()),
@@ -147,7 +147,7 @@ fn change<T: DeserializeOwned>(body: &[u8], apply: impl FnOnce(T) -> Result<(), 
     done(apply(wanted))
 }
 
-fn done(result: Result<(), Vec<String>>) -> Told {
+fn done(result: Result<(), Vec<String>>) -> ControlAnswer {
     match result {
         Ok(()) => json(StatusCode::OK, &Done { done: true }),
         Err(problems) => json(StatusCode::BAD_REQUEST, &Problems { problems }),
@@ -171,27 +171,27 @@ fn has_token(head: &Parts, token: &Token) -> bool {
 }
 
 /// An answer.
-struct Told {
+struct ControlAnswer {
     status: StatusCode,
     headers: Vec<(header::HeaderName, HeaderValue)>,
-    what: What,
+    body: AnswerBody,
 }
 
-enum What {
+enum AnswerBody {
     Page(Vec<u8>),
     Stream(Source),
 }
 
-fn json(status: StatusCode, value: &impl Serialize) -> Told {
+fn json(status: StatusCode, value: &impl Serialize) -> ControlAnswer {
     let (status, text) = match serde_json::to_vec(value) {
         Ok(text) => (status, text),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string().into_bytes()),
     };
     let kind = HeaderValue::from_static("application/json");
-    Told { status, headers: vec![(header::CONTENT_TYPE, kind)], what: What::Page(text) }
+    ControlAnswer { status, headers: vec![(header::CONTENT_TYPE, kind)], body: AnswerBody::Page(text) }
 }
 
-fn problem(status: StatusCode, message: &str) -> Told {
+fn problem(status: StatusCode, message: &str) -> ControlAnswer {
     json(status, &Problems { problems: vec![message.to_owned()] })
 }
 
@@ -208,9 +208,13 @@ struct EventLines {
     conn: Arc<Conn>,
 }
 
-fn stream(source: Source) -> Told {
+fn stream(source: Source) -> ControlAnswer {
     let kind = HeaderValue::from_static("application/jsonl");
-    Told { status: StatusCode::OK, headers: vec![(header::CONTENT_TYPE, kind)], what: What::Stream(source) }
+    ControlAnswer {
+        status: StatusCode::OK,
+        headers: vec![(header::CONTENT_TYPE, kind)],
+        body: AnswerBody::Stream(source),
+    }
 }
 
 async fn line(mut source: Source) -> (Option<Bytes>, Source) {

@@ -29,9 +29,9 @@ mod acceptable;
 mod accepting;
 mod body;
 mod canned;
+mod client_wait;
 mod conn;
 mod framing;
-mod owed;
 mod registry;
 mod wire;
 

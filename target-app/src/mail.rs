@@ -2,12 +2,12 @@
 
 mod answer;
 mod arashi;
-mod complaints;
 pub mod corpus;
 pub mod deliver;
 pub mod html;
 pub mod import;
 mod input;
+mod limited_log;
 mod pages;
 pub mod parse;
 pub mod password;

@@ -27,7 +27,7 @@ use crate::{
     model::VERSION,
     trace::{LOGIN, Reader, TraceError},
 };
-use fitted::{Back, Cell, Extent, Lengths};
+use fitted::{Cell, Extent, Lengths, PreviousPageReturns};
 use walks::{COUNT, walkable};
 
 /// The probability that all intervals contain their cells.
@@ -78,7 +78,7 @@ pub fn learn<R: Read>(trace: &mut Reader<R>, name: &str) -> Result<UserModel, Le
 }
 
 fn model(name: &str, source: String, records: u64, mut walks: Walks) -> Result<UserModel, LearnError> {
-    let (back, previous_page) = backs(&walks);
+    let (back, previous_page) = previous_page_returns(&walks);
     let goes_back: Vec<usize> = back.iter().filter_map(|back| index(&back.state)).collect();
     let states = keep_walkable(&mut walks);
     let rows: Vec<usize> = states.iter().copied().filter(|state| !goes_back.contains(state)).collect();
@@ -154,11 +154,11 @@ const LEAST_BACK: u64 = 10;
 const SHARE_BACK: f64 = 0.95;
 
 /// The states after which users return, by the better reading. Only delete and refile can be such states.
-fn backs(walks: &Walks) -> (Vec<Back>, PreviousPage) {
-    let of = |reading: PreviousPage| -> Vec<Back> {
+fn previous_page_returns(walks: &Walks) -> (Vec<PreviousPageReturns>, PreviousPage) {
+    let of = |reading: PreviousPage| -> Vec<PreviousPageReturns> {
         let back = ["delete", "refile"].into_iter().filter_map(|state| {
             let at = index(state)?;
-            let mut back = Back { state: state.into(), seen: 0, returned: 0 };
+            let mut back = PreviousPageReturns { state: state.into(), seen: 0, returned: 0 };
             for (before, triples) in STATES.iter().zip(&walks.triples) {
                 back.seen += triples[at].iter().sum::<u64>();
                 back.returned += triples[at][index(reading.after(before))?];
@@ -167,7 +167,7 @@ fn backs(walks: &Walks) -> (Vec<Back>, PreviousPage) {
         });
         back.collect()
     };
-    let returned = |back: &[Back]| back.iter().map(|back| back.returned).sum::<u64>();
+    let returned = |back: &[PreviousPageReturns]| back.iter().map(|back| back.returned).sum::<u64>();
     let (literal, list) = (of(PreviousPage::Literal), of(PreviousPage::List));
     if returned(&list) > returned(&literal) { (list, PreviousPage::List) } else { (literal, PreviousPage::Literal) }
 }

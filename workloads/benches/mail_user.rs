@@ -1,6 +1,6 @@
 //! The cost of one emulated mail user: CPU for each page, and memory.
 //!
-//! `cargo bench -p workloads --bench mail_user`. The CPU bounds how many users one core can emulate, the memory how many
+//! `cargo bench -p workloads --features testing --bench mail_user`. The CPU bounds how many users one core can emulate, the memory how many
 //! one process can. Nothing is sent: pages come from the test service, and are made before the clock starts.
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a benchmark reads the clock; users do not")]
 

@@ -26,6 +26,7 @@ pub mod plan;
 pub mod replay;
 pub mod schedule;
 pub mod sim;
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod url;
 

@@ -1,4 +1,4 @@
-//! The policy of a layer while it runs: its numbers, shadow mode, another policy.
+//! The running policy of a layer: its gauges, shadow mode, and its replacement.
 
 use std::{
     cell::Cell,
@@ -15,13 +15,13 @@ use controllers::{
 
 use crate::{
     AdmissionGauges, BuildError, PolicyChoice, ReplaceError, RequestTags,
+    admitted::{AdmittedRequest, Host},
     machine::{Machine, Successor},
     plan::{Checked, Side, SitePlan},
     site::{Entry, LiveGate},
-    ticket::{Host, Ticket},
 };
 
-/// The running policy of a layer: its numbers, shadow mode, and another policy in its place. Clones are the same
+/// The running policy of a layer: shows its gauges, switches shadow mode, replaces the policy. Clones control the same
 /// policy.
 #[derive(Debug, Clone)]
 pub struct Admission(Arc<Shared>);
@@ -53,7 +53,8 @@ impl Admission {
         })))
     }
 
-    /// What can be seen now.
+    /// Counts since the layer began, and the policy's gauges as they are now. With shards: sums of the counts, and means of
+    /// the policy's gauges.
     #[must_use]
     pub fn gauges(&self) -> AdmissionGauges {
         let mut all = AdmissionGauges { policy: self.policy().to_owned(), ..AdmissionGauges::default() };
@@ -97,8 +98,8 @@ impl Admission {
         self.0.shadow.store(shadow, Ordering::Relaxed);
     }
 
-    /// Puts another policy in the place of the one that runs. Requests inside stay; those that wait are offered to the
-    /// new policy, in order. It learns nothing from the ends of requests that the one before let in.
+    /// Replaces the policy. Requests that run stay admitted; held ones are offered to the new policy, in the order in which
+    /// they came. The new policy is not told the ends of requests that the old one admitted.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -130,8 +131,8 @@ impl Admission {
         Ok(())
     }
 
-    /// Tells the policy the report of another site, such as a customer's new limit. Reports that are not for it, and
-    /// those to a client's policy, are of no effect.
+    /// Gives the policy the report of another site, such as a customer's new limit. A report that the policy has no use for,
+    /// and any report to a client's policy, has no effect.
     pub fn tell(&self, report: PeerReport) {
         self.0.gates.iter().for_each(|gate| gate.hear(&Seen::Peer(report)));
     }
@@ -149,10 +150,10 @@ impl Admission {
         match gate.enter(request, shadow) {
             Entry::Refused(_) if shadow => {
                 gate.pass();
-                Entry::Go(Ticket::unwatched())
+                Entry::Go(AdmittedRequest::unwatched())
             }
-            Entry::Held(held) if shadow => Entry::Go(Ticket::shadow(held)),
-            Entry::Go(ticket) if shadow => Entry::Go(ticket.unnoted()),
+            Entry::Held(held) if shadow => Entry::Go(AdmittedRequest::shadow(held)),
+            Entry::Go(admitted) if shadow => Entry::Go(admitted.unnoted()),
             entry => entry,
         }
     }
@@ -206,7 +207,8 @@ fn of_machine<J>(machine: &Machine<J>, ended: u64) -> AdmissionGauges {
     }
 }
 
-/// A number of the thread: threads that were started one after the other have consecutive ones.
+/// The number of this thread, in the order in which threads first asked: consecutive numbers spread threads evenly over
+/// shards.
 fn of_this_thread() -> usize {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

@@ -12,14 +12,17 @@ use crate::BuildError;
 /// A policy with its settings, not checked yet: a name, an entry, or one of the builders in [`crate::policies`].
 #[derive(Debug, Clone)]
 pub struct PolicyChoice {
-    of: Of,
+    source: PolicySource,
     among: &'static Catalogue,
     settings: Settings,
 }
 
+/// Where the policy comes from.
 #[derive(Debug, Clone)]
-enum Of {
+enum PolicySource {
+    /// By its name, or that of a preset, in the catalogue.
     Name(String),
+    /// An entry, which need not be in the catalogue.
     Entry(&'static Entry),
 }
 
@@ -27,13 +30,13 @@ impl PolicyChoice {
     /// A policy or preset by its name in the catalogue.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {
-        Self { of: Of::Name(name.into()), among: Catalogue::built_in(), settings: Settings::new() }
+        Self { source: PolicySource::Name(name.into()), among: Catalogue::built_in(), settings: Settings::new() }
     }
 
     /// A policy by its entry, which need not be in the catalogue.
     #[must_use]
     pub fn entry(entry: &'static Entry) -> Self {
-        Self { of: Of::Entry(entry), among: Catalogue::built_in(), settings: Settings::new() }
+        Self { source: PolicySource::Entry(entry), among: Catalogue::built_in(), settings: Settings::new() }
     }
 
     /// Looks up names in this catalogue: of the policy, and of those that its settings name. Default:
@@ -60,9 +63,11 @@ impl PolicyChoice {
 
     /// The entry with its settings, checked.
     pub(crate) fn check(&self) -> Result<(&'static Entry, Settings, Factory), BuildError> {
-        let (entry, settings) = match &self.of {
-            Of::Entry(entry) => (*entry, self.settings.clone()),
-            Of::Name(name) => self.among.resolve(name, &self.settings).map_err(|problem| BuildError::new([problem]))?,
+        let (entry, settings) = match &self.source {
+            PolicySource::Entry(entry) => (*entry, self.settings.clone()),
+            PolicySource::Name(name) => {
+                self.among.resolve(name, &self.settings).map_err(|problem| BuildError::new([problem]))?
+            }
         };
         let factory = self.among.check(entry, &settings).map_err(|problems| BuildError::of_policy(entry, problems))?;
         Ok((entry, settings, factory))
@@ -148,9 +153,9 @@ impl IntoSetting for Duration {
 impl IntoSetting for PolicyChoice {
     /// The policy as a part of another: `{name: {settings}}`.
     fn into_setting(self) -> Setting {
-        let name = match self.of {
-            Of::Name(name) => name,
-            Of::Entry(entry) => entry.name.to_owned(),
+        let name = match self.source {
+            PolicySource::Name(name) => name,
+            PolicySource::Entry(entry) => entry.name.to_owned(),
         };
         Setting::Map(Settings::from([(name, Setting::Map(self.settings))]))
     }

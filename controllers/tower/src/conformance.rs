@@ -1,6 +1,6 @@
 //! The layer and the bare site get the same requests, and must decide the same.
 //!
-//! [`live`] runs a script through `tower` services under tokio's paused clock: lock, timer, tickets and waiting futures
+//! [`live`] runs a script through `tower` services under tokio's paused clock: lock, timer, admitted requests and waiting futures
 //! are those of a server. [`bare`] runs it on
 //! the site of `controllers` alone, which it polls every millisecond. The two share no code but the site: their
 //! decisions with the times, all that the policy was

@@ -1,47 +1,48 @@
-//! When a request ends: at the head of its response, or with its body.
+//! The moment at which the policy is told that a request has ended: when its response comes, or with the response's body.
 
 use controllers::{Note, Outcome};
 
-use crate::{CarryNotes, ticket::Ticket};
+use crate::{CarryNotes, admitted::AdmittedRequest};
 
-/// The end of a request that has a response.
+/// What the policy is told of a request that has a response, once it ends.
 #[derive(Debug)]
 pub struct ResponseEnding {
-    /// `None`: the policy refused the request, and is told no end.
-    pub(crate) ticket: Option<Ticket>,
+    /// `None`: the policy refused the request, so that there is no end to tell.
+    pub(crate) admitted: Option<AdmittedRequest>,
+    /// By the head of the response; a body that fails, or the trailers of gRPC, may say otherwise.
     pub(crate) outcome: Outcome,
-    /// The note of the response.
+    /// The note that the response carries, of a policy behind this one.
     pub(crate) told: Option<Note>,
-    /// The response has no body that anybody reads.
+    /// Nobody will read a body (the answer to HEAD): waiting for its end would be waiting for ever.
     #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "bodies are those of HTTP"))]
     pub(crate) bodyless: bool,
 }
 
 impl ResponseEnding {
     pub(crate) fn of_refusal() -> Self {
-        Self { ticket: None, outcome: Outcome::Ignored, told: None, bodyless: true }
+        Self { admitted: None, outcome: Outcome::Ignored, told: None, bodyless: true }
     }
 
-    /// The request ends now.
+    /// Tells the policy that the request has ended, without waiting for its note.
     pub(crate) fn now(self) {
-        self.ticket.into_iter().for_each(|ticket| ticket.end(self.outcome, self.told));
+        self.admitted.into_iter().for_each(|admitted| admitted.end(self.outcome, self.told));
     }
 
-    /// The request ends now: returns the policy's note for its response.
+    /// The same, and returns the policy's note for the response.
     fn noted(self) -> Option<Note> {
-        self.ticket?.end_noted(self.outcome, self.told)
+        self.admitted?.end_noted(self.outcome, self.told)
     }
 }
 
-/// Says when a request ends.
+/// Decides when the policy is told that a request has ended: [`AtHead`] or `AtBody`.
 pub trait ResponseEnd<Req, Res>: sealed::Sealed {
     /// The response of the outer service.
     type Response;
 
-    /// True if nobody reads a body of the response to this request.
+    /// True if the response to this request has no body to be read (HEAD).
     fn bodyless(&self, request: &Req) -> bool;
 
-    /// Ends the request, now or with its response.
+    /// Ends the request now, or makes the response's body end it.
     fn end<N: CarryNotes<Req, Res>>(&self, response: Res, ending: ResponseEnding, notes: &N) -> Self::Response;
 }
 
@@ -49,8 +50,8 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// A request ends when the service returns its response: the default. A body that follows is no part of the response
-/// time.
+/// A request ends when the service returns its response: the default. The time in which a body is sent after it is no part of
+/// the response time that the policy sees.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AtHead;
 

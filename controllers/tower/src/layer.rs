@@ -54,7 +54,7 @@ pub struct AdmissionLayer<C = NoTags, R = ServerRefusal, O = ServerOutcomes, E =
     choice: PolicyChoice,
     plan: SitePlan,
     handling: Handling<C, R, O, E, N>,
-    /// Made with the first service, and shared by clones.
+    /// The policy: made with the first service, and shared by clones of the layer.
     running: Arc<OnceLock<Admission>>,
 }
 
@@ -122,17 +122,15 @@ impl<C, R, O, E, N> AdmissionLayer<C, R, O, E, N> {
         self.anew()
     }
 
-    /// Sets the objective: `percentile` (0 to 100) of requests are answered within `response_time`. The default is 90
-    /// in a second.
-    /// `seda`, for one, refuses what would exceed it.
+    /// Sets the objective of policies that have one (`seda`, `codel`): `percentile` percent of requests (0 to 100) are
+    /// answered within `response_time`. The default is 90 % within a second.
     pub fn objective(mut self, percentile: f64, response_time: Duration) -> Self {
         self.plan.objective = Objective { percentile, response_time };
         self.anew()
     }
 
-    /// Sets how many requests the service works on side by side, at least 1: what queue disciplines (`codel`, `lifo`)
-    /// let in at once, while the others wait.
-    /// They need it, other policies do not.
+    /// Sets how many requests the service works on at once, at least 1. Queue disciplines (`codel`, `lifo`) admit so many
+    /// and hold the others; [`AdmissionLayer::build`] demands it of them. Other policies do without it.
     pub fn capacity(mut self, requests: u32) -> Self {
         self.plan.capacity = Some(requests);
         self.anew()
@@ -142,15 +140,15 @@ impl<C, R, O, E, N> AdmissionLayer<C, R, O, E, N> {
     /// would have been refused is counted
     /// ([`crate::AdmissionGauges::would_refuse`]). [`Admission::set_shadow`] switches it while the layer runs.
     ///
-    /// What would have been refused loads the service, of course: a policy that learns from response times learns from
-    /// more load than it would admit.
+    /// Requests that would have been refused load the service here, so that a policy that learns from response times sees
+    /// those of more load than it would admit.
     pub fn shadow(mut self, shadow: bool) -> Self {
         self.plan.shadow = shadow;
         self.anew()
     }
 
-    /// Runs so many sites side by side, 1 to 256, each with a lock and a policy of its own that sees the requests of
-    /// some threads. The default is 1.
+    /// Divides the layer into this number of shards, 1 to 256; the default is 1. Each has a lock and a policy of its own,
+    /// which sees the requests of some threads.
     ///
     /// For services whose threads would wait for one lock (millions of decisions a second). Only policies that need not
     /// see every request can be sharded
@@ -228,7 +226,7 @@ impl<C, R, O, E, N> AdmissionLayer<C, R, O, E, N> {
         Ok(self.running.get_or_init(|| made).clone())
     }
 
-    /// A changed configuration has a policy of its own.
+    /// A layer whose configuration was changed does not share the policy of the layer that it was cloned from.
     fn anew(mut self) -> Self {
         self.running = Arc::default();
         self

@@ -91,6 +91,7 @@
 #![warn(missing_docs)]
 
 mod admission;
+mod admitted;
 mod build_error;
 mod choice;
 mod clock;
@@ -117,7 +118,6 @@ mod service;
 mod sharding;
 mod site;
 mod tags;
-mod ticket;
 mod timer;
 
 pub use admission::Admission;

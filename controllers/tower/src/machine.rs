@@ -15,15 +15,15 @@ pub(crate) enum Machine<J> {
     Client(Box<Clients<J>>, Member),
 }
 
-/// What the machine lets in or through, to be handed back once.
+/// The proof that the machine admitted a request: it is handed back once, with the request's end.
 #[derive(Debug)]
-pub(crate) enum Grasp {
+pub(crate) enum AdmissionGrant {
     Permit(Permit),
     Pass(Pass),
 }
 
-impl Grasp {
-    /// The policy's note for the request, at a client.
+impl AdmissionGrant {
+    /// The note that a client's policy puts on the request; a server's puts it on the response.
     pub(crate) fn note(&self) -> Option<Note> {
         match self {
             Self::Permit(_) => None,
@@ -39,7 +39,7 @@ impl Grasp {
 /// The end of a request.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    pub(crate) grasp: Grasp,
+    pub(crate) grant: AdmissionGrant,
     pub(crate) outcome: Outcome,
     /// The note of its response.
     pub(crate) told: Option<Note>,
@@ -56,7 +56,7 @@ pub(crate) enum Successor {
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// It may go; `None`: nobody wants to know how it ends.
-    Go(Option<Grasp>),
+    Go(Option<AdmissionGrant>),
     Refused(Refused),
     Held(JobId),
 }
@@ -64,7 +64,7 @@ pub(crate) enum Answer {
 /// What is to be done next.
 #[derive(Debug)]
 pub(crate) enum Step<J> {
-    Decided(J, Result<Grasp, Refused>),
+    Decided(J, Result<AdmissionGrant, Refused>),
     /// A report for other sites.
     Tell(PeerReport),
     Wait(Option<Timestamp>),
@@ -91,14 +91,14 @@ impl<J> Machine<J> {
                     Entered::In(None) => Answer::Go(None),
                     Entered::In(Some(mut permit)) => {
                         gate.started(now, &mut permit);
-                        Answer::Go(Some(Grasp::Permit(permit)))
+                        Answer::Go(Some(AdmissionGrant::Permit(permit)))
                     }
                     Entered::Refused(away) => Answer::Refused(Refused::at_server(away)),
                     Entered::Held => Answer::Held(id),
                 }
             }
             Self::Client(clients, member) => match clients.ask(*member, tags, now, note, now, |_| job()) {
-                Asked::Go(pass) => Answer::Go(Some(Grasp::Pass(pass))),
+                Asked::Go(pass) => Answer::Go(Some(AdmissionGrant::Pass(pass))),
                 Asked::Refused(retry) => Answer::Refused(Refused::at_client(retry)),
                 Asked::ComeBack(wait) => Answer::Refused(Refused::at_client(controllers::RetryHint::After(wait))),
                 Asked::Held(id) => Answer::Held(id),
@@ -107,22 +107,22 @@ impl<J> Machine<J> {
     }
 
     /// Work on a request that was held begins.
-    pub(crate) fn started(&mut self, now: Timestamp, grasp: &mut Grasp) {
-        if let (Self::Server(gate), Grasp::Permit(permit)) = (self, grasp) {
+    pub(crate) fn started(&mut self, now: Timestamp, grant: &mut AdmissionGrant) {
+        if let (Self::Server(gate), AdmissionGrant::Permit(permit)) = (self, grant) {
             gate.started(now, permit);
         }
     }
 
     /// A request has ended. Returns the policy's note for its response, at a server.
-    pub(crate) fn ended(&mut self, now: Timestamp, Ended { grasp, outcome, told }: Ended) -> Option<Note> {
-        match (self, grasp) {
-            (Self::Server(gate), Grasp::Permit(permit)) => gate.ended(now, permit, outcome, None, told),
-            (Self::Client(clients, _), Grasp::Pass(pass)) => {
+    pub(crate) fn ended(&mut self, now: Timestamp, Ended { grant, outcome, told }: Ended) -> Option<Note> {
+        match (self, grant) {
+            (Self::Server(gate), AdmissionGrant::Permit(permit)) => gate.ended(now, permit, outcome, None, told),
+            (Self::Client(clients, _), AdmissionGrant::Pass(pass)) => {
                 clients.ended(pass, outcome, told, now);
                 None
             }
             // A machine gets back what it gave.
-            (Self::Server(_), Grasp::Pass(_)) | (Self::Client(..), Grasp::Permit(_)) => None,
+            (Self::Server(_), AdmissionGrant::Pass(_)) | (Self::Client(..), AdmissionGrant::Permit(_)) => None,
         }
     }
 
@@ -154,7 +154,7 @@ impl<J> Machine<J> {
         match self {
             Self::Server(gate) => loop {
                 return match gate.poll(now, probe) {
-                    Action::Admit(job, permit) => Step::Decided(job, Ok(Grasp::Permit(permit))),
+                    Action::Admit(job, permit) => Step::Decided(job, Ok(AdmissionGrant::Permit(permit))),
                     Action::Refuse(job, away) => Step::Decided(job, Err(Refused::at_server(away))),
                     Action::WakeAt(at) => Step::Wait(Some(at)),
                     Action::Idle => Step::Wait(None),
@@ -164,7 +164,7 @@ impl<J> Machine<J> {
                 };
             },
             Self::Client(clients, _) => match clients.poll(now) {
-                Some(Decided::Go(job, pass)) => Step::Decided(job, Ok(Grasp::Pass(pass))),
+                Some(Decided::Go(job, pass)) => Step::Decided(job, Ok(AdmissionGrant::Pass(pass))),
                 Some(Decided::Refused(job, retry)) => Step::Decided(job, Err(Refused::at_client(retry))),
                 None => Step::Wait(clients.next_wake()),
             },

@@ -14,10 +14,10 @@ use tower_service::Service;
 
 use crate::{
     Admission, AtHead, CarryNotes, Classify, NoNotes, NoTags, OnRefusal, Outcomes, Refused,
+    admitted::{AdmittedRequest, Held},
     defaults::{ServerOutcomes, ServerRefusal},
     end::{ResponseEnd, ResponseEnding},
     site::Entry,
-    ticket::{Held, Ticket},
 };
 
 /// What a layer does with requests and responses.
@@ -96,9 +96,9 @@ where
         about.note = about.note.or_else(|| notes.of_request(&request));
         let brought = about.note;
         let state = match self.admission.enter(about) {
-            Entry::Go(ticket) => {
-                note_request(notes, &ticket, brought, &mut request);
-                State::Running { future: self.inner.call(request), ticket: Some(ticket) }
+            Entry::Go(admitted) => {
+                note_request(notes, &admitted, brought, &mut request);
+                State::Running { future: self.inner.call(request), admitted: Some(admitted) }
             }
             Entry::Refused(refused) => {
                 // What the inner service reserved when it said that it was ready is given back.
@@ -131,11 +131,11 @@ impl<C, R, O, E, N> Handling<C, R, O, E, N> {
 /// Puts the note of a client's policy on a request before it is sent.
 fn note_request<Req, Res>(
     notes: &impl CarryNotes<Req, Res>,
-    ticket: &Ticket,
+    admitted: &AdmittedRequest,
     brought: Option<Note>,
     request: &mut Req,
 ) {
-    ticket.note(brought).into_iter().for_each(|note| notes.put_on_request(request, note));
+    admitted.note(brought).into_iter().for_each(|note| notes.put_on_request(request, note));
 }
 
 pin_project! {
@@ -158,7 +158,7 @@ pin_project! {
         /// The policy holds the request.
         Held { #[pin] held: Held, brought: Option<Note>, waiting: Option<(S, Req)> },
         /// The inner service works on it.
-        Running { #[pin] future: F, ticket: Option<Ticket> },
+        Running { #[pin] future: F, admitted: Option<AdmittedRequest> },
         Refused { answer: Option<A> },
     }
 }
@@ -197,27 +197,27 @@ where
                     let fate = ready!(held.poll(cx));
                     let Some((mut service, mut request)) = waiting.take() else { polled_again() };
                     match fate {
-                        Ok(mut ticket) => {
-                            ticket.started();
-                            note_request(notes, &ticket, *brought, &mut request);
-                            State::Running { future: service.call(request), ticket: Some(ticket) }
+                        Ok(mut admitted) => {
+                            admitted.started();
+                            note_request(notes, &admitted, *brought, &mut request);
+                            State::Running { future: service.call(request), admitted: Some(admitted) }
                         }
                         Err(refused) => State::Refused { answer: Some(this.handling.refuse(request, refused)) },
                     }
                 }
-                StateNow::Running { future, ticket } => {
+                StateNow::Running { future, admitted } => {
                     let result = ready!(future.poll(cx));
-                    let Some(ticket) = ticket.take() else { polled_again() };
+                    let Some(admitted) = admitted.take() else { polled_again() };
                     let outcome = outcomes.outcome(result.as_ref());
                     let told = result.as_ref().ok().and_then(|response| notes.of_response(response));
                     return Poll::Ready(match result {
                         Ok(response) => {
                             let ending =
-                                ResponseEnding { ticket: Some(ticket), outcome, told, bodyless: *this.bodyless };
+                                ResponseEnding { admitted: Some(admitted), outcome, told, bodyless: *this.bodyless };
                             Ok(end.end(response, ending, notes))
                         }
                         Err(error) => {
-                            ticket.end(outcome, None);
+                            admitted.end(outcome, None);
                             Err(refusal.error(error))
                         }
                     });

@@ -20,18 +20,18 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::{
     Refused, RequestTags,
+    admitted::{AdmittedRequest, Held, HoldDecision, Host},
     clock::Clock,
-    machine::{Answer, Ended, Grasp, Machine, Step, Successor},
+    machine::{AdmissionGrant, Answer, Ended, Machine, Step, Successor},
     plan::SitePlan,
     reports::OnTell,
-    ticket::{Fate, Held, Host, Ticket},
     timer::{self, Timed},
 };
 
 /// A held request.
 #[derive(Debug)]
 pub(crate) struct Waiter {
-    tell: oneshot::Sender<Fate>,
+    tell: oneshot::Sender<HoldDecision>,
     /// It runs although it is held: its work begins when the policy lets it in.
     shadow: bool,
 }
@@ -66,7 +66,7 @@ struct State {
 /// What is told outside of the lock.
 #[derive(Debug, Default)]
 struct Outbox {
-    decided: Vec<(Waiter, Fate)>,
+    decided: Vec<(Waiter, HoldDecision)>,
     reports: Vec<PeerReport>,
 }
 
@@ -80,7 +80,7 @@ enum Caller {
 /// The answer of a gate to a request.
 #[derive(Debug)]
 pub(crate) enum Entry {
-    Go(Ticket),
+    Go(AdmittedRequest),
     Refused(Refused),
     Held(Held),
 }
@@ -115,8 +115,8 @@ impl LiveGate {
             })
         });
         match (answer, waiting) {
-            (Answer::Go(Some(grasp)), _) => Entry::Go(Ticket::new(self.host(), grasp)),
-            (Answer::Go(None), _) => Entry::Go(Ticket::unwatched()),
+            (Answer::Go(Some(grant)), _) => Entry::Go(AdmittedRequest::new(self.host(), grant)),
+            (Answer::Go(None), _) => Entry::Go(AdmittedRequest::unwatched()),
             (Answer::Refused(refused), _) => Entry::Refused(refused),
             (Answer::Held(id), Some(receiver)) => Entry::Held(Held::new(self.host(), id, receiver)),
             (Answer::Held(_), None) => unreachable!("a held request was given a waiter"),
@@ -178,9 +178,9 @@ impl LiveGate {
         if earlier {
             self.wake_timer();
         }
-        for (waiter, fate) in outbox.decided {
-            // A ticket that nobody waits for ends as abandoned.
-            drop(waiter.tell.send(fate));
+        for (waiter, decision) in outbox.decided {
+            // An admitted request that nobody waits for any more ends as abandoned.
+            drop(waiter.tell.send(decision));
         }
         if let Some(on_tell) = &self.on_tell {
             on_tell.tell(outbox.reports);
@@ -216,11 +216,11 @@ impl LiveGate {
     fn poll(self: &Arc<Self>, machine: &mut Machine<Waiter>, now: Timestamp, outbox: &mut Outbox) -> Option<Timestamp> {
         loop {
             match machine.poll(now, &*self.probe) {
-                Step::Decided(waiter, mut fate) => {
-                    if let (true, Ok(grasp)) = (waiter.shadow, &mut fate) {
-                        machine.started(now, grasp);
+                Step::Decided(waiter, mut decision) => {
+                    if let (true, Ok(grant)) = (waiter.shadow, &mut decision) {
+                        machine.started(now, grant);
                     }
-                    outbox.decided.push((waiter, fate.map(|grasp| Ticket::new(self.host(), grasp))));
+                    outbox.decided.push((waiter, decision.map(|grant| AdmittedRequest::new(self.host(), grant))));
                 }
                 Step::Tell(report) => outbox.reports.push(report),
                 Step::Wait(wake) => return wake,
@@ -237,8 +237,8 @@ impl State {
 }
 
 impl Host for LiveGate {
-    fn started(self: Arc<Self>, grasp: &mut Grasp) {
-        self.with(|state, now| state.machine.started(now, grasp));
+    fn started(self: Arc<Self>, grant: &mut AdmissionGrant) {
+        self.with(|state, now| state.machine.started(now, grant));
     }
 
     /// Never waits for the lock.

@@ -279,9 +279,9 @@ pub fn free<W: JsonSchema>() -> KeyKind<(), W> {
 }
 
 /// A value of one shape or another.
-pub struct Or<A, B>(PhantomData<(A, B)>);
+pub struct Either<A, B>(PhantomData<(A, B)>);
 
-impl<A: JsonSchema, B: JsonSchema> JsonSchema for Or<A, B> {
+impl<A: JsonSchema, B: JsonSchema> JsonSchema for Either<A, B> {
     fn schema_name() -> Cow<'static, str> {
         format!("{}Or{}", A::schema_name(), B::schema_name()).into()
     }
@@ -403,6 +403,7 @@ mod tests {
         arms::ArmKeys,
         client::{ClientKeys, GroupKeys},
         hindsight::BestStaticKeys,
+        load::{self, LoadKeys, PhaseKeys},
         paths::RequestKeys,
         read::{CompareKeys, ExperimentKeys, ObjectiveKeys},
         recording::TraceKeys,
@@ -412,7 +413,7 @@ mod tests {
         target::{ClassKeys, MailKeys, StageKeys, TargetKeys},
         thresholds::ThresholdKeys,
         tree::{CallChangeKeys, CallKeys, ServiceKeys, SlowKeys},
-        users::{self, LoadKeys, PatienceKeys, PhaseKeys, TroubleKeys, UsersKeys},
+        users::{self, PatienceKeys, TroubleKeys, UsersKeys},
     };
 
     fn markdown<T: Table>() -> String {
@@ -439,8 +440,8 @@ mod tests {
             + &lines::<stage::BimodalKeys>("`service: {bimodal: …}`")
             + &lines::<users::UniformKeys>("`think: {uniform: …}`")
             + &lines::<users::LognormalKeys>("`think: {lognormal: …}`")
-            + &lines::<users::UsersSpan>("`users: {…}` of a phase")
-            + &lines::<users::RateSpan>("`requests: {…}`, `sessions: {…}`")
+            + &lines::<load::UsersSpan>("`users: {…}` of a phase")
+            + &lines::<load::RateSpan>("`requests: {…}`, `sessions: {…}`")
             + &lines::<users::MixedKeys>("`connections: {…}`")
             + &lines::<GroupKeys>("`scope: {…}` of a `client`")
             + &lines::<RedirectKeys>("`on_refuse: {…}`")

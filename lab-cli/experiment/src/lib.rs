@@ -10,6 +10,7 @@ pub mod fields;
 pub mod hindsight;
 mod keys;
 pub mod library;
+mod load;
 mod named_file;
 mod own_arm;
 mod own_service;

@@ -11,7 +11,7 @@ use target_app::{
 use super::{
     client::by_class,
     fields::Fields,
-    keys::{Case, Or, Table, by, count, first_of, flag, number, one_of, read_one_of, shapes, table, time},
+    keys::{Case, Either, Table, by, count, first_of, flag, number, one_of, read_one_of, shapes, table, time},
     raw::{Node, Value},
     refusal::{OnRefuseKey, on_refuse},
 };
@@ -23,7 +23,7 @@ const MOST_VALUES: usize = 10_000;
 table! {
     /// Emulated service times.
     pub(super) struct EmulatedKeys as "Emulated" {
-        service: Option<ServiceTime> = by::<Or<String, ServiceLaw>, _>(service).required(), "Service times: `10ms`, `{exponential: 10ms}`, `{lognormal: {median, sigma}}`, `{pareto: {min, alpha}}`, `{uniform: {min, max}}`, `{bimodal: {short, long, long_share}}`, `{empirical: [5ms, 90ms]}`";
+        service: Option<ServiceTime> = by::<Either<String, ServiceLaw>, _>(service).required(), "Service times: `10ms`, `{exponential: 10ms}`, `{lognormal: {median, sigma}}`, `{pareto: {min, alpha}}`, `{uniform: {min, max}}`, `{bimodal: {short, long, long_share}}`, `{empirical: [5ms, 90ms]}`";
         servers: u32 = count(1..=1024).or(1), "Servers that work side by side; no more are busy than there are `workers`";
         discipline: Discipline = first_of(&[("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)]), "How servers share the work";
         degradable: f64 = number(0.0..=1.0).or(0.0), "Share of the work that shrinks with the quality that a policy sets";
@@ -76,7 +76,7 @@ shapes! {
 }
 
 const LAWS: &[Case<ServiceTime>] = &[
-    Case::new::<Or<String, ExponentialKeys>>("exponential", |fields, key| {
+    Case::new::<Either<String, ExponentialKeys>>("exponential", |fields, key| {
         let mean = match &fields.node(key)?.value {
             Value::Text(_) => fields.time(key, SERVICE)?,
             _ => fields.table::<ExponentialKeys>(key)?.mean?,

@@ -11,6 +11,7 @@ use super::{
     client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, time},
+    load::rate,
     own_service::{OwnKeys, is_own, own_service},
     plan::{AppPlan, ArashiPlan, Mail, TargetPlan, Work},
     policy::{Policy, machine},
@@ -18,7 +19,6 @@ use super::{
     raw::{Node, Value},
     stage::{EmulatedKeys, PoolKeys, emulated, stage},
     tree::TreeKeys,
-    users::rate,
 };
 
 const IDLE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3600);

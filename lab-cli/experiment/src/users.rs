@@ -5,32 +5,26 @@ use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, time::Durat
 use controllers::{Class, Criticality, catalogue::parse_time};
 use schemars::JsonSchema;
 use traces::Think;
-use workloads::{
-    background::BackgroundRole,
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage},
-};
+use workloads::plan::{Behaviour, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage};
 
 use super::{
     client::{client_key, criticality_by_class, customer_by_class},
-    fields::{Fields, join},
+    fields::Fields,
     keys::{
-        Case, Or, Table, by, choice, count, first_of, flag, free, keys_of, number, one_of, read_one_of, shapes, table,
-        text, time,
+        Case, Either, Table, by, choice, count, first_of, flag, free, number, one_of, read_one_of, shapes, table, time,
     },
+    load::{PhaseKeys, TIMES, phases},
     named_file,
     paths::{PathsKey, paths},
-    plan::{ClientPolicy, LoadStream, Model, PhasePlan, Rate, Recording, UsersPlan},
+    plan::{ClientPolicy, Model, UsersPlan},
     policy::Policy,
     problem::Problems,
     raw::{Node, Value},
     recording::{TraceKey, recording},
 };
 
-const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 const ANY_TIME: RangeInclusive<Duration> = Duration::ZERO..=Duration::MAX;
 const PAUSES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
-/// Most users at once: they are data in memory, and ids have room for far more.
-const MAX_USERS: u32 = 2_000_000;
 
 table! {
     /// Who sends.
@@ -40,7 +34,7 @@ table! {
         path = free::<String>().otherwise("/"), "url: what is asked for";
         paths = free::<PathsKey>(), "url: several requests with their weights, in place of `path`: `[{name: list, path: /items, weight: 8}, {name: buy, method: POST, path: /buy, body: '{}', headers: {Content-Type: application/json}}]`, a file with such a list under `requests:`, a HAR file of a browser, or an access log of a web server (its GET requests)";
         previous_page: Option<PreviousPage> = choice::<_, String>(PREVIOUS_PAGE).otherwise("as in the trace that the model was fitted to, else literal"), "Where users go after a delete or refile: the very page, or the list";
-        think = free::<Or<ZeroOrTime, PauseLaw>>().otherwise("the model's own, page by page or transition by transition"), "Pauses: `20ms`, `{exponential: 5s}`, `{uniform: {min, max}}`, `{lognormal: {median, sigma}}`";
+        think = free::<Either<ZeroOrTime, PauseLaw>>().otherwise("the model's own, page by page or transition by transition"), "Pauses: `20ms`, `{exponential: 5s}`, `{uniform: {min, max}}`, `{lognormal: {median, sigma}}`";
         timeout: Duration = time(TIMES).or(Duration::from_secs(60)), "Longest wait for an answer";
         connect_timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for a connection";
         drain: Duration = time(PAUSES).or(Duration::from_secs(10)), "Longest wait after the last phase for what is in flight";
@@ -53,7 +47,7 @@ table! {
         // A budget of all requests is none.
         retry_budget: Option<f64> = number(0.0..=0.999), "Most retries, as a share of requests";
         heed_dont_retry: bool = flag().or(true), "Not to try the same again after an answer with `X-Retry: never`";
-        connections: ConnectionHabit = by::<Or<String, MixedKeys>, _>(connections).otherwise("per-user"), "`per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
+        connections: ConnectionHabit = by::<Either<String, MixedKeys>, _>(connections).otherwise("per-user"), "`per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
         sources: u32 = count(1..=65_536).or(1), "Source addresses of 127.0.0.0/8 that users are spread over";
         criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class), "What the requests of a class say of themselves in `X-Criticality` (`CRITICAL_PLUS`, `CRITICAL`, `SHEDDABLE_PLUS`, `SHEDDABLE`): `{0: SHEDDABLE}`; a class that is not named says nothing";
         customer: BTreeMap<Class, u32> = by::<BTreeMap<u8, u32>, _>(customer_by_class), "Who pays for the requests of a class (`X-Customer`): `{0: 3}`";
@@ -72,55 +66,8 @@ table! {
 
     /// How long a user waits, and what comes then.
     pub(super) struct PatienceKeys as "Patience" {
-        lasts: Option<Think> = by::<Or<ZeroOrTime, PauseLaw>, _>(law).wanted("10s"), "A time or a law, as `think`";
+        lasts: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).wanted("10s"), "A time or a law, as `think`";
         then: bool = first_of(&[("leave", false), ("reload", true)]), "What the user does";
-    }
-
-    /// A stretch of load: one of `users`, `sessions`, `requests`, or several `loads`.
-    pub(super) struct PhaseKeys as "Phase" {
-        name: Option<String> = text().otherwise("phase0, phase1, …"), "What it is called: letters, digits, - and _";
-        r#for: Option<Duration> = time(Duration::from_millis(100)..=Duration::from_secs(24 * 3600)).wanted("30s"), "How long";
-        planned = keys_of::<PlannedKeys>("");
-        arrivals = keys_of::<ArrivalKeys>("");
-        loads = free::<Vec<LoadKeys>>(), "Several at once";
-        fresh_policy: bool = flag().or(false), "The arm's policy begins the phase as new, as in a run of its own";
-        steady: Option<bool> = flag().otherwise("true if its load stays the same for a minute or more"), "Its figures are to be read as those of a steady state or not; see [validity.md](validity.md)";
-    }
-
-    /// One of a phase's loads: one of `users`, `sessions`, `requests`, `idle`, `checks` and `churn`.
-    pub(super) struct LoadKeys as "Load" {
-        planned = keys_of::<PlannedKeys>("");
-        background = keys_of::<BackgroundKeys>("");
-        arrivals = keys_of::<ArrivalKeys>("");
-    }
-
-    /// Users, sessions or requests.
-    struct PlannedKeys as "Planned" {
-        users = free::<Or<UsersCount, UsersSpan>>(), "Users at once (closed): `1000`, or `{from: 3, to: 1000}`";
-        sessions = free::<Or<String, RateSpan>>(), "Sessions that begin (partly open): `5/s`, `0.5x` (times the capacity), or `{from: 1/s, to: 5/s}`";
-        requests = free::<Or<String, RateSpan>>(), "Requests (open), written as `sessions` are";
-    }
-
-    /// Background connections and health checks.
-    struct BackgroundKeys as "Background" {
-        idle = free::<Or<UsersCount, UsersSpan>>(), "Connections that are kept open without a request: `1000`, or `{from: 3, to: 1000}`";
-        checks = free::<Or<UsersCount, UsersSpan>>(), "Those who check the service's health, each on a connection that it keeps";
-        every: Option<Duration> = time(TIMES), "checks: so often each";
-        anew: bool = flag().or(false), "checks: on a new connection each time";
-        churn = free::<Or<String, RateSpan>>(), "Connections that come and go: `100/s`";
-        ask: bool = flag().or(false), "churn: with a health check each";
-    }
-
-    /// From so many users to so many.
-    pub(super) struct UsersSpan as "UsersSpan" {
-        from: Option<u32> = count(0..=MAX_USERS).wanted("3"), "At the start of the phase";
-        to: Option<u32> = count(0..=MAX_USERS).wanted("1000"), "At its end";
-    }
-
-    /// From one rate to another.
-    pub(super) struct RateSpan as "RateSpan" {
-        from: Option<Rate> = by::<String, _>(rate_of).required(), "At the start of the phase: `10/s`, `0.5x`";
-        to: Option<Rate> = by::<String, _>(rate_of).required(), "At its end";
     }
 
     /// Some users keep their connections.
@@ -139,18 +86,10 @@ table! {
         median: Option<Duration> = time(PAUSES).wanted("5s"), "The median pause";
         sigma: Option<f64> = number(0.0..=5.0).wanted("1"), "Standard deviation of the logarithm";
     }
-
-    /// How they arrive.
-    struct ArrivalKeys as "Arrivals" {
-        law: ArrivalLaw = first_of(&[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)]), "Gaps between arrivals: exponential, or all the same";
-        class: u8 = count(0..=255).or(0), "Class of the requests";
-    }
 }
 
 /// A time with its unit; 0 has none.
-type ZeroOrTime = Or<String, u8>;
-/// A whole number, which may be written `10k`.
-type UsersCount = Or<u32, String>;
+type ZeroOrTime = Either<String, u8>;
 
 shapes! {
     PauseLaw as "PauseLaw" = |generator| one_of(PAUSE_LAWS, generator);
@@ -336,148 +275,6 @@ fn connections(fields: &Fields<'_>, _: &str) -> ConnectionHabit {
             fields.choice("connections", &words).unwrap_or(ConnectionHabit::PerUser)
         }
     }
-}
-
-/// A replay without phases is one phase, as long as the recording.
-fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<PhasePlan> {
-    let nodes = fields.list("phases");
-    if let (true, Some(trace)) = (nodes.is_empty(), trace) {
-        let (name, duration) = ("replay".to_owned(), trace.lasts().max(Duration::from_millis(100)));
-        return vec![PhasePlan {
-            name,
-            duration,
-            fresh_policy: false,
-            steady: Some(false),
-            loads: vec![LoadStream::Replay],
-        }];
-    }
-    if nodes.is_empty() && fields.node("trace").is_none() {
-        fields.missing("phases", "[{name: spike, users: 1000, for: 30s}]");
-    }
-    let mut phases: Vec<PhasePlan> = Vec::new();
-    for (index, node) in nodes.iter().enumerate() {
-        let path = join("users.phases", &index.to_string());
-        let Some(inner) = Fields::of_table::<PhaseKeys>(node, &path, fields.problems()) else { continue };
-        let PhaseKeys { name, r#for: duration, fresh_policy, steady } = PhaseKeys::read(&inner);
-        let name = name.unwrap_or_else(|| format!("phase{index}"));
-        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') || name.is_empty() {
-            inner.problem("name", format!("{name:?} cannot name a phase"), "letters, digits, - and _");
-        }
-        if phases.iter().any(|phase| phase.name == name) {
-            inner.problem("name", format!("there are two phases called {name:?}"), "give each its own name");
-        }
-        let loads = match inner.node("loads") {
-            None if trace.is_some() && !says_who(&inner) => vec![LoadStream::Replay],
-            None => load(&inner).into_iter().collect(),
-            Some(_) => {
-                let path = join(&path, "loads");
-                let part = |node| load(&Fields::of_table::<LoadKeys>(node, &path, fields.problems())?);
-                inner.list("loads").iter().filter_map(part).collect()
-            }
-        };
-        if let Some(duration) = duration {
-            phases.push(PhasePlan { name, duration, fresh_policy, steady, loads });
-        }
-    }
-    phases
-}
-
-/// True if a phase has a load of its own; without one it takes the recording's.
-fn says_who(phase: &Fields<'_>) -> bool {
-    ["users", "sessions", "requests"].into_iter().any(|key| phase.node(key).is_some())
-}
-
-/// `users: 3`, `users: {from: 3, to: 100}`, `requests: 100/s`, `sessions: {from: 1/s, to: 5/s}`.
-fn load(fields: &Fields<'_>) -> Option<LoadStream> {
-    let ArrivalKeys { law, class } = ArrivalKeys::read(fields);
-    let all = ["users", "sessions", "requests", "idle", "checks", "churn"];
-    let kinds: Vec<&str> = all.into_iter().filter(|key| fields.node(key).is_some()).collect();
-    let [kind] = kinds[..] else {
-        let known = "one of users, sessions, requests, and in loads also idle, checks and churn is wanted";
-        fields.problem("users", known, "for example users: 100");
-        return None;
-    };
-    for (key, of) in [("every", "checks"), ("anew", "checks"), ("ask", "churn")] {
-        if fields.node(key).is_some() && kind != of {
-            fields.problem(key, format!("belongs to {of}"), format!("leave it out of {kind}"));
-        }
-    }
-    let role = match kind {
-        "idle" => Some(BackgroundRole::Idle),
-        "checks" => {
-            if fields.node("every").is_none() {
-                fields.missing("every", "10s");
-            }
-            let BackgroundKeys { every, anew, .. } = BackgroundKeys::read(fields);
-            Some(BackgroundRole::Checker { every: every?, anew })
-        }
-        _ => None,
-    };
-    if kind == "users" || role.is_some() {
-        let (from, to) = match &fields.node(kind)?.value {
-            Value::Table(_) => {
-                let UsersSpan { from, to } = fields.table(kind)?;
-                (from?, to?)
-            }
-            _ => {
-                let users = fields.count(kind, 0..=MAX_USERS.into())? as u32;
-                (users, users)
-            }
-        };
-        return Some(match role {
-            None => LoadStream::Users { from, to, class },
-            Some(role) => LoadStream::Present { from, to, role, class },
-        });
-    }
-    let node = fields.node(kind)?;
-    let (from, to) = match &node.value {
-        Value::Table(_) => {
-            let RateSpan { from, to } = fields.table(kind)?;
-            (from, to)
-        }
-        _ => (rate(node), rate(node)),
-    };
-    let (Some(from), Some(to)) = (from, to) else {
-        fields.problem(
-            kind,
-            format!("a rate is wanted here, not {}", node.value.shown()),
-            "write 100/s, 0.5x (times the capacity) or {from: 10/s, to: 100/s}",
-        );
-        return None;
-    };
-    Some(match kind {
-        "sessions" => LoadStream::Sessions { from, to, law, class },
-        "churn" => LoadStream::Churn { from, to, law, ask: BackgroundKeys::read(fields).ask, class },
-        _ => LoadStream::Requests { from, to, law, class },
-    })
-}
-
-/// The same, of a key.
-fn rate_of(fields: &Fields<'_>, key: &str) -> Option<Rate> {
-    rate(fields.node(key)?)
-}
-
-/// `100/s`, `10k/s`, `60/m`, `0.5x`.
-pub fn rate(node: &Node) -> Option<Rate> {
-    let Value::Text(text) = &node.value else { return None };
-    let number = |digits: &str, factor: f64| {
-        let (digits, factor) = match digits.strip_suffix('k') {
-            Some(digits) => (digits, factor * 1e3),
-            None => (digits, factor),
-        };
-        let rate = digits.trim().parse::<f64>().ok()? * factor;
-        (rate.is_finite() && rate >= 0.0).then_some(rate)
-    };
-    if let Some(times) = text.strip_suffix('x') {
-        return number(times, 1.0).map(Rate::OfCapacity);
-    }
-    let (digits, unit) = text.split_once('/')?;
-    let factor = match unit.trim() {
-        "s" => 1.0,
-        "m" | "min" => 1.0 / 60.0,
-        _ => return None,
-    };
-    number(digits, factor).map(Rate::PerSecond)
 }
 
 #[cfg(test)]

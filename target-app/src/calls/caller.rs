@@ -10,7 +10,8 @@ use tokio::{sync::oneshot, task::JoinSet, time::timeout_at};
 use workloads::http1::{Known, Outgoing, names::CALLER};
 
 use super::{
-    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls, Way,
+    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallRoute, CallStep, CallsEnded, CallsResult, Pool,
+    RequestCalls,
     asking::{self, Decision},
     wire::{Broken, Wire},
 };
@@ -224,10 +225,10 @@ type CallWay = (usize, Option<Wire>);
 
 /// The way of a call now; `None`: it is to wait.
 fn way(pool: &mut CallPool) -> Option<CallWay> {
-    match pool.way() {
-        Way::Kept(task, wire) => Some((task, Some(wire))),
-        Way::New(task) => Some((task, None)),
-        Way::Wait => None,
+    match pool.route() {
+        CallRoute::Kept(task, wire) => Some((task, Some(wire))),
+        CallRoute::New(task) => Some((task, None)),
+        CallRoute::Wait => None,
     }
 }
 

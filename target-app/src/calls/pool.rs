@@ -22,9 +22,9 @@ pub(crate) struct Pool<C, W> {
     pub(crate) written: u64,
 }
 
-/// The way of a request to its task.
+/// How a request gets to a task of the called service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way<C> {
+pub(crate) enum CallRoute<C> {
     /// On this connection, to this task.
     Kept(usize, C),
     /// On a new connection to this task.
@@ -60,7 +60,7 @@ impl<C, W> Pool<C, W> {
     }
 
     /// The way of the next request, which counts as under way from now on unless it waits.
-    pub(crate) fn way(&mut self) -> Way<C> {
+    pub(crate) fn route(&mut self) -> CallRoute<C> {
         // A request gets a task even if all are at their limit: refusing it is the part of `refuses`.
         let with_room = self.picker.pick_with_room();
         let task = with_room.unwrap_or_else(|| self.picker.pick());
@@ -70,20 +70,20 @@ impl<C, W> Pool<C, W> {
         };
         if let Some((task, conn)) = kept {
             self.picker.took(task);
-            return Way::Kept(task, conn);
+            return CallRoute::Kept(task, conn);
         }
         if self.most == 0 || self.open < self.most {
             self.open += 1;
             self.picker.took(task);
-            return Way::New(task);
+            return CallRoute::New(task);
         }
         // No room for another connection: any idle one will do.
         match self.any_idle() {
             Some((task, conn)) => {
                 self.picker.took(task);
-                Way::Kept(task, conn)
+                CallRoute::Kept(task, conn)
             }
-            None => Way::Wait,
+            None => CallRoute::Wait,
         }
     }
 
@@ -128,22 +128,22 @@ mod tests {
     use super::*;
 
     fn news(pool: &mut Pool<u32, ()>, many: usize) -> Vec<usize> {
-        let task = |way| if let Way::New(task) = way { task } else { panic!("{way:?}") };
-        (0..many).map(|_| task(pool.way())).collect()
+        let task = |route| if let CallRoute::New(task) = route { task } else { panic!("{route:?}") };
+        (0..many).map(|_| task(pool.route())).collect()
     }
 
     #[test]
     fn with_all_connections_in_use_requests_wait() {
         let mut pool = Pool::new(3, Balancer::RoundRobin, Per::Request, 2, 1);
         assert_eq!(news(&mut pool, 2), [0, 1]);
-        assert_eq!(pool.way(), Way::Wait);
+        assert_eq!(pool.route(), CallRoute::Wait);
         pool.left(0);
         pool.keep(0, 7);
         // By turn the other task would be next, but there is no connection to it.
-        assert_eq!(pool.way(), Way::Kept(0, 7));
-        assert_eq!(pool.way(), Way::Wait);
+        assert_eq!(pool.route(), CallRoute::Kept(0, 7));
+        assert_eq!(pool.route(), CallRoute::Wait);
         pool.remove(1, &8);
-        assert!(matches!(pool.way(), Way::New(_)));
+        assert!(matches!(pool.route(), CallRoute::New(_)));
     }
 
     #[test]
@@ -151,11 +151,11 @@ mod tests {
         let mut pool: Pool<u32, ()> = Pool::new(2, Balancer::RoundRobin, Per::Request, 0, 1);
         assert_eq!(news(&mut pool, 2), [0, 1]);
         pool.keep(1, 7);
-        assert_eq!(pool.way(), Way::New(0), "its turn, and nothing is kept to it");
-        assert_eq!(pool.way(), Way::Kept(1, 7));
+        assert_eq!(pool.route(), CallRoute::New(0), "its turn, and nothing is kept to it");
+        assert_eq!(pool.route(), CallRoute::Kept(1, 7));
         let mut pool: Pool<u32, ()> = Pool::new(2, Balancer::RoundRobin, Per::Connection, 0, 1);
         assert_eq!(news(&mut pool, 2), [0, 1]);
         pool.keep(1, 7);
-        assert_eq!(pool.way(), Way::Kept(1, 7), "whichever is free: connections are balanced");
+        assert_eq!(pool.route(), CallRoute::Kept(1, 7), "whichever is free: connections are balanced");
     }
 }

@@ -15,7 +15,7 @@ use std::{
 use controllers::Timestamp;
 use tokio::sync::Notify;
 
-use super::{framing::Framing, owed::Owed};
+use super::{client_wait::ClientWait, framing::Framing};
 use crate::{app::LiveApp, clock::ServiceClock, ledger::ServiceLedger, spec::EdgeSpec};
 
 /// A connection as its reaper sees it.
@@ -40,7 +40,7 @@ struct Doing {
     /// True if the writer has the answer's last byte.
     taken: bool,
     framing: Framing,
-    owed: Owed,
+    client_wait: ClientWait,
     /// True if it was chosen to make room: its task is about to end.
     evicted: bool,
 }
@@ -78,7 +78,7 @@ impl Conn {
                 since: clock.now(),
                 taken: false,
                 framing: Framing::default(),
-                owed: Owed::new(limits),
+                client_wait: ClientWait::new(limits),
                 evicted: false,
             }),
             late: AtomicBool::new(false),
@@ -101,11 +101,11 @@ impl Conn {
     fn enters(&self, doing: &mut Doing, phase: Phase) {
         let now = self.clock.now();
         if self.is_waited_for(doing.phase) {
-            doing.owed.waited(now.since(doing.since));
+            doing.client_wait.waited(now.since(doing.since));
         }
         match phase {
-            Phase::Idle => doing.owed.settle(),
-            Phase::Writing => doing.owed.begins_to_take(),
+            Phase::Idle => doing.client_wait.settle(),
+            Phase::Writing => doing.client_wait.begins_to_take(),
             _ => {}
         }
         (doing.phase, doing.since) = (phase, now);
@@ -169,7 +169,7 @@ impl Conn {
 
     fn moves(&self, doing: &mut Doing, bytes: usize) {
         let waited = self.waited(doing, self.clock.now());
-        doing.owed.moved(bytes, waited);
+        doing.client_wait.moved(bytes, waited);
     }
 
     /// Notes that the writer has all of the answer.
@@ -220,7 +220,7 @@ impl Conn {
             // The body's reader keeps the time, and can answer; this is for a task that does not run.
             Phase::Body => over(limits.body_timeout + BODY_SPARE),
             Phase::Working => false,
-            Phase::Writing => doing.owed.is_stuck(self.waited(&doing, now), limits.write_timeout),
+            Phase::Writing => doing.client_wait.is_stuck(self.waited(&doing, now), limits.write_timeout),
             Phase::Closing => over(CLOSING),
         };
         is_over.then_some(doing.phase)
@@ -238,7 +238,7 @@ impl Conn {
         }
         let requests = self.requests.load(Ordering::Relaxed);
         Some(if self.is_waited_for(doing.phase) {
-            doing.owed.eviction_score(self.waited(&doing, now))
+            doing.client_wait.eviction_score(self.waited(&doing, now))
         } else {
             now.since(doing.since).as_secs_f64() / (IDLE_DISCOUNT * f64::from(requests))
         })
@@ -252,7 +252,7 @@ impl Conn {
     /// The time waited for its client since it was last between requests.
     fn waited(&self, doing: &Doing, now: Timestamp) -> Duration {
         let now = if self.is_waited_for(doing.phase) { now.since(doing.since) } else { Duration::ZERO };
-        doing.owed.time() + now
+        doing.client_wait.time() + now
     }
 
     fn is_waited_for(&self, phase: Phase) -> bool {

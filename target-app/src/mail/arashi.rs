@@ -19,8 +19,8 @@ use maud::html;
 use self::{copies::Copies, quality::Quality, route::Page};
 use super::{
     answer::{self, MailAnswer},
-    complaints::Complaints,
     input::{self, Fields},
+    limited_log::LimitedLog,
     pages::{self, Frame},
     session::{MailSession, MailSessions, SessionKey, SessionLimits},
     sign_in::{Begun, SignIn, SignInOutcome},
@@ -63,7 +63,7 @@ pub struct Arashi {
     sessions: Arc<MailSessions>,
     sign_in: Arc<SignIn>,
     key_in_links: bool,
-    complaints: Complaints,
+    log: LimitedLog,
     copies: Copies,
 }
 
@@ -115,7 +115,7 @@ impl Arashi {
             sessions: Arc::new(MailSessions::new(sessions)),
             sign_in: Arc::default(),
             key_in_links: settings.session_in_links,
-            complaints: Complaints::default(),
+            log: LimitedLog::default(),
             copies: Copies::new(settings.stale),
         };
         route::set_work(service.store.work(), &settings.work).map_err(|error| StoreError::Work(error.to_string()))?;
@@ -130,7 +130,7 @@ impl Arashi {
             Err(error) => error,
         };
         // For the operator; the user is told nothing about internals.
-        self.complaints.say(&format_args!("{} {}: {error}", request.head.method, request.head.uri.path()));
+        self.log.write(&format_args!("{} {}: {error}", request.head.method, request.head.uri.path()));
         Ok(self.failed(request, &error))
     }
 

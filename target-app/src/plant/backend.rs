@@ -16,7 +16,7 @@ use crate::{
 
 /// The work on a request whose answer is less than was requested, or older.
 #[derive(Debug, PartialEq)]
-pub(super) struct Less {
+pub(super) struct DegradedWork {
     pub(super) steps: Vec<Step>,
     /// The value of `X-Degraded`.
     pub(super) how: String,
@@ -43,7 +43,7 @@ pub(super) trait Backend: fmt::Debug + Send {
     fn steps(&mut self, kind: Kind, class: Class, key: u64, quality: f64) -> Vec<Step>;
 
     /// The work at a quality under 1, if the answer then says that it is less. `None`: it does not.
-    fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<Less> {
+    fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<DegradedWork> {
         let _ = (kind, call, key, quality, now);
         None
     }

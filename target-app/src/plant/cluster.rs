@@ -32,7 +32,7 @@ use super::{
     world::{Plant, refused},
 };
 use crate::{
-    calls::{Pool, Way},
+    calls::{CallRoute, Pool},
     ledger::{RequestEnding, ServiceLedger},
     tree::{TreeMachines, local},
 };
@@ -192,12 +192,12 @@ impl Cluster {
             return self.refuse_at_balancer(service, owner, &asked, cx);
         }
         let at = cx.now() + self.hop;
-        let conn = match of.pool.way() {
-            Way::Wait => {
+        let conn = match of.pool.route() {
+            CallRoute::Wait => {
                 of.pool.waiting.push_back((owner, asked));
                 return;
             }
-            Way::Kept(_, conn) => {
+            CallRoute::Kept(_, conn) => {
                 of.pool.written += 1;
                 asked.conn = conn;
                 if let Some(connection) = self.inner.get(conn) {
@@ -208,7 +208,7 @@ impl Cluster {
                 cx.plan(at, ClusterEvent::Asked(asked));
                 conn
             }
-            Way::New(task) => {
+            CallRoute::New(task) => {
                 let node = self.services[of.service].first + task;
                 let connection = InnerConnection { node, pool, owner: Some(owner), asked: Some(asked), used: false };
                 let conn = self.inner.open(connection);

@@ -10,7 +10,7 @@ use workloads::{
 };
 
 use super::{
-    backend::{Backend, Less, spread},
+    backend::{Backend, DegradedWork, spread},
     costs::{PlantSpec, TypeCost, ms},
     cpu::Step,
 };
@@ -117,18 +117,18 @@ impl Backend for PlantMail {
 
     /// As the live service: a search through the newest part of the mail, in proportion to the database's work; a copy
     /// of a list, at the cost of the work outside of the database.
-    fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<Less> {
+    fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<DegradedWork> {
         match Arashi::stage_graph().kind_name(kind) {
             "search" => {
                 let mut steps = self.steps(kind, Class::default(), key, 1.0);
                 let of_database = steps.iter_mut().filter(|step| step.pool.is_some());
                 of_database.for_each(|step| step.demand = step.demand.mul_f64(quality.clamp(0.0, 1.0)));
-                Some(Less { steps, how: Arashi::newest(quality) })
+                Some(DegradedWork { steps, how: Arashi::newest(quality) })
             }
             "list messages" if self.has_copy(call, now) => {
                 let mut steps = self.steps(kind, Class::default(), key, 1.0);
                 steps.retain(|step| step.pool.is_none());
-                Some(Less { steps, how: STALE.to_owned() })
+                Some(DegradedWork { steps, how: STALE.to_owned() })
             }
             _ => None,
         }

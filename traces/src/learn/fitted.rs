@@ -20,7 +20,7 @@ pub struct Fitted {
     pub cells: Vec<Cell>,
     /// States after which users return to the previous page, with counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub back: Vec<Back>,
+    pub back: Vec<PreviousPageReturns>,
     /// The test whether the next page depends on the last one only.
     pub order: Order,
     /// Pauses after each state, over all next states.
@@ -114,7 +114,7 @@ pub struct Family {
 /// A state after which users return to the previous page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Back {
+pub struct PreviousPageReturns {
     /// The state.
     pub state: String,
     /// The number of transitions from it.

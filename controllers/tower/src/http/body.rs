@@ -37,13 +37,13 @@ impl<In, Out: Body> ResponseEnd<Request<In>, Response<Out>> for AtBody {
         let bodyless = ending.bodyless
             || matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
             || response.body().is_end_stream();
-        let last = if bodyless {
+        let end = if bodyless {
             ending.now();
-            LastWord::default()
+            BodyEnd::default()
         } else {
-            LastWord { ending: Some(ending), left: response.body().size_hint().exact() }
+            BodyEnd { ending: Some(ending), bytes_left: response.body().size_hint().exact() }
         };
-        response.map(|inner| AdmissionBody { inner, last })
+        response.map(|inner| AdmissionBody { inner, end })
     }
 }
 
@@ -54,36 +54,41 @@ pin_project! {
     pub struct AdmissionBody<B> {
         #[pin]
         inner: B,
-        last: LastWord,
+        end: BodyEnd,
     }
 }
 
 impl<B> fmt::Debug for AdmissionBody<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AdmissionBody").field("last", &self.last).finish_non_exhaustive()
+        f.debug_struct("AdmissionBody").field("end", &self.end).finish_non_exhaustive()
     }
 }
 
-/// The request, until it has ended. A ticket that is dropped ends as abandoned.
+/// The end of a request whose response has a body: at the first of the body's last frame, its trailers, and its error. If
+/// none of them comes, the request ends as abandoned when this is dropped.
 #[derive(Debug, Default)]
-struct LastWord {
+struct BodyEnd {
+    /// `None`: the request has ended, or the response has no body.
     ending: Option<ResponseEnding>,
-    /// Bytes that are left, if the body has said how many there are: who reads them does not ask again.
-    left: Option<u64>,
+    /// Bytes of the body that have not passed yet; `None`: the body does not know its length. A server that sends a response
+    /// of known length stops polling after the last byte, so that the end of the body (`None`) would never be seen.
+    bytes_left: Option<u64>,
 }
 
-impl LastWord {
+impl BodyEnd {
+    /// Ends the request, once. `outcome`: what the body says of it; `None`: the outcome of the head holds.
     fn end(&mut self, outcome: Option<Outcome>) {
         if let Some(ending) = self.ending.take() {
             ResponseEnding { outcome: outcome.unwrap_or(ending.outcome), ..ending }.now();
         }
     }
 
-    fn frame(&mut self, bytes: usize) -> bool {
-        if let Some(left) = &mut self.left {
+    /// Counts a frame of so many bytes. True if it was the last one of a body of known length.
+    fn passed(&mut self, bytes: usize) -> bool {
+        if let Some(left) = &mut self.bytes_left {
             *left = left.saturating_sub(bytes as u64);
         }
-        self.left == Some(0)
+        self.bytes_left == Some(0)
     }
 }
 
@@ -95,14 +100,14 @@ impl<B: Body> Body for AdmissionBody<B> {
         let mut this = self.project();
         let frame = ready!(this.inner.as_mut().poll_frame(cx));
         match &frame {
-            None => this.last.end(None),
-            Some(Err(_)) => this.last.end(Some(Outcome::Failed)),
+            None => this.end.end(None),
+            Some(Err(_)) => this.end.end(Some(Outcome::Failed)),
             Some(Ok(frame)) => {
                 let bytes = frame.data_ref().map_or(0, bytes::Buf::remaining);
                 if let Some(trailers) = frame.trailers_ref() {
-                    this.last.end(of_trailers(trailers));
-                } else if this.last.frame(bytes) || this.inner.is_end_stream() {
-                    this.last.end(None);
+                    this.end.end(of_trailers(trailers));
+                } else if this.end.passed(bytes) || this.inner.is_end_stream() {
+                    this.end.end(None);
                 }
             }
         }

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::run::{Got, get_page};
+use crate::run::{HttpAnswer, get_page};
 
 /// The number of requests that are sent one after the other.
 const ALONE: u32 = 20;
@@ -44,7 +44,7 @@ impl SeenSpeed {
 }
 
 impl ServiceProbe<'_> {
-    pub fn get(&self, path: &str) -> io::Result<Got> {
+    pub fn get(&self, path: &str) -> io::Result<HttpAnswer> {
         get_page(self.address, self.url, path, self.headers, self.patience)
     }
 

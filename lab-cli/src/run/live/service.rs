@@ -24,7 +24,7 @@ use target_app::control::wire::Gauges;
 use self::{guarded_command::GuardedCommand, process_tree::TreeSample};
 use crate::run::{RunFailure, error::of_its_output};
 
-pub use http::{Got, get};
+pub use http::{HttpAnswer, get};
 
 /// Longest wait for a service to take requests.
 const START: Duration = Duration::from_secs(30);

@@ -15,7 +15,7 @@ const NOT_HTTP: &str =
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Got {
+pub struct HttpAnswer {
     /// The HTTP status.
     pub status: u16,
     /// Header lines and body as received, up to a megabyte.
@@ -34,7 +34,7 @@ pub fn get(
     path: &str,
     headers: &[(String, String)],
     timeout: Duration,
-) -> io::Result<Got> {
+) -> io::Result<HttpAnswer> {
     let began = Instant::now();
     let mut stream = TcpStream::connect_timeout(&address, timeout)?;
     stream.set_read_timeout(Some(timeout))?;
@@ -50,7 +50,7 @@ pub fn get(
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let status = text.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)?.get(..3)?.parse().ok());
     match (status, read) {
-        (Some(status), _) => Ok(Got { status, text, took: began.elapsed() }),
+        (Some(status), _) => Ok(HttpAnswer { status, text, took: began.elapsed() }),
         (None, Err(error)) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
             Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", timeout.as_secs())))
         }

@@ -1,4 +1,4 @@
-//! Messages to the operator: enough to see the problem, at a bounded cost. A full disk under load fails every request.
+//! Messages to the operator, limited to a few a second: a full disk under load fails every request.
 
 use std::{
     fmt,
@@ -12,7 +12,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// Writes lines to standard error, a few a second.
 #[derive(Debug, Default)]
-pub struct Complaints(Mutex<State>);
+pub struct LimitedLog(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -21,10 +21,10 @@ struct State {
     unsaid: u64,
 }
 
-impl Complaints {
+impl LimitedLog {
     /// Writes the message, unless enough have been written this second. Suppressed messages are counted, and the count
     /// is written with the next.
-    pub fn say(&self, what: &dyn fmt::Display) {
+    pub fn write(&self, what: &dyn fmt::Display) {
         let Some(unsaid) = self.turn(Instant::now()) else { return };
         match unsaid {
             0 => eprintln!("{what}"),
@@ -53,11 +53,11 @@ mod tests {
 
     #[test]
     fn a_few_a_second_are_said_and_the_rest_is_counted() {
-        let complaints = Complaints::default();
+        let log = LimitedLog::default();
         let start = Instant::now();
-        let turns: Vec<_> = (0..8).map(|_| complaints.turn(start)).collect();
+        let turns: Vec<_> = (0..8).map(|_| log.turn(start)).collect();
         assert_eq!(turns, [Some(0), Some(0), Some(0), Some(0), Some(0), None, None, None]);
-        assert_eq!(complaints.turn(start + WINDOW), Some(3));
-        assert_eq!(complaints.turn(start + WINDOW), Some(0));
+        assert_eq!(log.turn(start + WINDOW), Some(3));
+        assert_eq!(log.turn(start + WINDOW), Some(0));
     }
 }

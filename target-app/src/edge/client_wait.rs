@@ -1,14 +1,14 @@
-//! The account of a client that keeps the service waiting: for how long, and how many bytes it moved meanwhile.
+//! How long the service has waited for a client, and how many bytes the client moved meanwhile.
 
 use std::time::Duration;
 
 use crate::spec::EdgeSpec;
 
-/// The account of one exchange: from the first byte of a request, or from the beginning of the connection, until the
+/// The wait for a client in one exchange: from the first byte of a request, or from the beginning of the connection, until the
 /// client is between requests. Pipelined requests belong to one exchange, so that a client does not get new time with
 /// each of them.
 #[derive(Debug)]
-pub(super) struct Owed {
+pub(super) struct ClientWait {
     /// The time waited for the client, without the current phase.
     time: Duration,
     /// Bytes in either direction.
@@ -22,7 +22,7 @@ pub(super) struct Owed {
     credit: f64,
 }
 
-impl Owed {
+impl ClientWait {
     pub(super) fn new(limits: &EdgeSpec) -> Self {
         let step = f64::from(limits.write_rate) * limits.write_timeout.as_secs_f64();
         let credit = f64::from(limits.send_buffer.max(LEAST_CREDIT));
@@ -84,50 +84,50 @@ mod tests {
         Duration::from_secs(secs)
     }
 
-    fn owed() -> Owed {
+    fn taking_answer() -> ClientWait {
         let limits = EdgeSpec { write_timeout: LIMIT, write_rate: 1000, send_buffer: 64 * 1024, ..EdgeSpec::default() };
-        let mut owed = Owed::new(&limits);
-        owed.begins_to_take();
-        owed
+        let mut wait = ClientWait::new(&limits);
+        wait.begins_to_take();
+        wait
     }
 
     #[test]
     fn an_answer_that_moves_is_never_stuck() {
-        let mut owed = owed();
+        let mut wait = taking_answer();
         for second in 1..1000 {
-            owed.moved(1100, secs(second));
-            assert!(!owed.is_stuck(secs(second), LIMIT), "{second}");
+            wait.moved(1100, secs(second));
+            assert!(!wait.is_stuck(secs(second), LIMIT), "{second}");
         }
-        assert!(owed.is_stuck(secs(1015), LIMIT));
+        assert!(wait.is_stuck(secs(1015), LIMIT));
     }
 
     #[test]
     fn drops_and_a_burst_long_ago_do_not_count() {
-        let mut drip = owed();
+        let mut drip = taking_answer();
         (1..=16).for_each(|second| drip.moved(900, secs(second)));
         assert!(drip.is_stuck(secs(16), LIMIT));
-        let mut burst = owed();
+        let mut burst = taking_answer();
         burst.moved(100_000_000, secs(1));
         assert!(!burst.is_stuck(secs(16), LIMIT) && burst.is_stuck(secs(17), LIMIT));
     }
 
     #[test]
     fn a_new_answer_in_the_same_exchange_gives_no_new_time() {
-        let mut owed = owed();
-        owed.waited(secs(14));
-        owed.begins_to_take();
-        assert!(owed.is_stuck(secs(16), LIMIT));
-        owed.settle();
-        owed.begins_to_take();
-        assert!(!owed.is_stuck(secs(15), LIMIT));
+        let mut wait = taking_answer();
+        wait.waited(secs(14));
+        wait.begins_to_take();
+        assert!(wait.is_stuck(secs(16), LIMIT));
+        wait.settle();
+        wait.begins_to_take();
+        assert!(!wait.is_stuck(secs(15), LIMIT));
     }
 
     #[test]
     fn the_slowest_scores_highest() {
         let score = |moved, waited| {
-            let mut owed = owed();
-            owed.moved(moved, waited);
-            owed.eviction_score(waited)
+            let mut wait = taking_answer();
+            wait.moved(moved, waited);
+            wait.eviction_score(waited)
         };
         let ms = Duration::from_millis;
         let order =

@@ -1,0 +1,217 @@
+//! The load of an experiment: its phases, and who or what arrives in each.
+
+use std::{ops::RangeInclusive, time::Duration};
+
+use workloads::{background::BackgroundRole, plan::ArrivalLaw};
+
+use super::{
+    fields::{Fields, join},
+    keys::{Either, Table, by, count, first_of, flag, free, keys_of, table, text, time},
+    plan::{LoadStream, PhasePlan, Rate, Recording},
+    raw::{Node, Value},
+};
+
+pub(super) const TIMES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
+
+/// Most users at once: they are data in memory, and ids have room for far more.
+const MAX_USERS: u32 = 2_000_000;
+
+table! {
+    /// A stretch of load: one of `users`, `sessions`, `requests`, or several `loads`.
+    pub(super) struct PhaseKeys as "Phase" {
+        name: Option<String> = text().otherwise("phase0, phase1, …"), "What it is called: letters, digits, - and _";
+        r#for: Option<Duration> = time(Duration::from_millis(100)..=Duration::from_secs(24 * 3600)).wanted("30s"), "How long";
+        planned = keys_of::<PlannedKeys>("");
+        arrivals = keys_of::<ArrivalKeys>("");
+        loads = free::<Vec<LoadKeys>>(), "Several at once";
+        fresh_policy: bool = flag().or(false), "The arm's policy begins the phase as new, as in a run of its own";
+        steady: Option<bool> = flag().otherwise("true if its load stays the same for a minute or more"), "Its figures are to be read as those of a steady state or not; see [validity.md](validity.md)";
+    }
+
+    /// One of a phase's loads: one of `users`, `sessions`, `requests`, `idle`, `checks` and `churn`.
+    pub(super) struct LoadKeys as "Load" {
+        planned = keys_of::<PlannedKeys>("");
+        background = keys_of::<BackgroundKeys>("");
+        arrivals = keys_of::<ArrivalKeys>("");
+    }
+
+    /// Users, sessions or requests.
+    struct PlannedKeys as "Planned" {
+        users = free::<Either<UsersCount, UsersSpan>>(), "Users at once (closed): `1000`, or `{from: 3, to: 1000}`";
+        sessions = free::<Either<String, RateSpan>>(), "Sessions that begin (partly open): `5/s`, `0.5x` (times the capacity), or `{from: 1/s, to: 5/s}`";
+        requests = free::<Either<String, RateSpan>>(), "Requests (open), written as `sessions` are";
+    }
+
+    /// Background connections and health checks.
+    struct BackgroundKeys as "Background" {
+        idle = free::<Either<UsersCount, UsersSpan>>(), "Connections that are kept open without a request: `1000`, or `{from: 3, to: 1000}`";
+        checks = free::<Either<UsersCount, UsersSpan>>(), "Those who check the service's health, each on a connection that it keeps";
+        every: Option<Duration> = time(TIMES), "checks: so often each";
+        anew: bool = flag().or(false), "checks: on a new connection each time";
+        churn = free::<Either<String, RateSpan>>(), "Connections that come and go: `100/s`";
+        ask: bool = flag().or(false), "churn: with a health check each";
+    }
+
+    /// From so many users to so many.
+    pub(super) struct UsersSpan as "UsersSpan" {
+        from: Option<u32> = count(0..=MAX_USERS).wanted("3"), "At the start of the phase";
+        to: Option<u32> = count(0..=MAX_USERS).wanted("1000"), "At its end";
+    }
+
+    /// From one rate to another.
+    pub(super) struct RateSpan as "RateSpan" {
+        from: Option<Rate> = by::<String, _>(rate_of).required(), "At the start of the phase: `10/s`, `0.5x`";
+        to: Option<Rate> = by::<String, _>(rate_of).required(), "At its end";
+    }
+
+    /// How they arrive.
+    struct ArrivalKeys as "Arrivals" {
+        law: ArrivalLaw = first_of(&[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)]), "Gaps between arrivals: exponential, or all the same";
+        class: u8 = count(0..=255).or(0), "Class of the requests";
+    }
+}
+
+/// A whole number, which may be written `10k`.
+type UsersCount = Either<u32, String>;
+
+/// A replay without phases is one phase, as long as the recording.
+pub(super) fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<PhasePlan> {
+    let nodes = fields.list("phases");
+    if let (true, Some(trace)) = (nodes.is_empty(), trace) {
+        let (name, duration) = ("replay".to_owned(), trace.lasts().max(Duration::from_millis(100)));
+        return vec![PhasePlan {
+            name,
+            duration,
+            fresh_policy: false,
+            steady: Some(false),
+            loads: vec![LoadStream::Replay],
+        }];
+    }
+    if nodes.is_empty() && fields.node("trace").is_none() {
+        fields.missing("phases", "[{name: spike, users: 1000, for: 30s}]");
+    }
+    let mut phases: Vec<PhasePlan> = Vec::new();
+    for (index, node) in nodes.iter().enumerate() {
+        let path = join("users.phases", &index.to_string());
+        let Some(inner) = Fields::of_table::<PhaseKeys>(node, &path, fields.problems()) else { continue };
+        let PhaseKeys { name, r#for: duration, fresh_policy, steady } = PhaseKeys::read(&inner);
+        let name = name.unwrap_or_else(|| format!("phase{index}"));
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') || name.is_empty() {
+            inner.problem("name", format!("{name:?} cannot name a phase"), "letters, digits, - and _");
+        }
+        if phases.iter().any(|phase| phase.name == name) {
+            inner.problem("name", format!("there are two phases called {name:?}"), "give each its own name");
+        }
+        let loads = match inner.node("loads") {
+            None if trace.is_some() && !says_who(&inner) => vec![LoadStream::Replay],
+            None => load(&inner).into_iter().collect(),
+            Some(_) => {
+                let path = join(&path, "loads");
+                let part = |node| load(&Fields::of_table::<LoadKeys>(node, &path, fields.problems())?);
+                inner.list("loads").iter().filter_map(part).collect()
+            }
+        };
+        if let Some(duration) = duration {
+            phases.push(PhasePlan { name, duration, fresh_policy, steady, loads });
+        }
+    }
+    phases
+}
+
+/// True if a phase has a load of its own; without one it takes the recording's.
+fn says_who(phase: &Fields<'_>) -> bool {
+    ["users", "sessions", "requests"].into_iter().any(|key| phase.node(key).is_some())
+}
+
+/// `users: 3`, `users: {from: 3, to: 100}`, `requests: 100/s`, `sessions: {from: 1/s, to: 5/s}`.
+fn load(fields: &Fields<'_>) -> Option<LoadStream> {
+    let ArrivalKeys { law, class } = ArrivalKeys::read(fields);
+    let all = ["users", "sessions", "requests", "idle", "checks", "churn"];
+    let kinds: Vec<&str> = all.into_iter().filter(|key| fields.node(key).is_some()).collect();
+    let [kind] = kinds[..] else {
+        let known = "one of users, sessions, requests, and in loads also idle, checks and churn is wanted";
+        fields.problem("users", known, "for example users: 100");
+        return None;
+    };
+    for (key, of) in [("every", "checks"), ("anew", "checks"), ("ask", "churn")] {
+        if fields.node(key).is_some() && kind != of {
+            fields.problem(key, format!("belongs to {of}"), format!("leave it out of {kind}"));
+        }
+    }
+    let role = match kind {
+        "idle" => Some(BackgroundRole::Idle),
+        "checks" => {
+            if fields.node("every").is_none() {
+                fields.missing("every", "10s");
+            }
+            let BackgroundKeys { every, anew, .. } = BackgroundKeys::read(fields);
+            Some(BackgroundRole::Checker { every: every?, anew })
+        }
+        _ => None,
+    };
+    if kind == "users" || role.is_some() {
+        let (from, to) = match &fields.node(kind)?.value {
+            Value::Table(_) => {
+                let UsersSpan { from, to } = fields.table(kind)?;
+                (from?, to?)
+            }
+            _ => {
+                let users = fields.count(kind, 0..=MAX_USERS.into())? as u32;
+                (users, users)
+            }
+        };
+        return Some(match role {
+            None => LoadStream::Users { from, to, class },
+            Some(role) => LoadStream::Present { from, to, role, class },
+        });
+    }
+    let node = fields.node(kind)?;
+    let (from, to) = match &node.value {
+        Value::Table(_) => {
+            let RateSpan { from, to } = fields.table(kind)?;
+            (from, to)
+        }
+        _ => (rate(node), rate(node)),
+    };
+    let (Some(from), Some(to)) = (from, to) else {
+        fields.problem(
+            kind,
+            format!("a rate is wanted here, not {}", node.value.shown()),
+            "write 100/s, 0.5x (times the capacity) or {from: 10/s, to: 100/s}",
+        );
+        return None;
+    };
+    Some(match kind {
+        "sessions" => LoadStream::Sessions { from, to, law, class },
+        "churn" => LoadStream::Churn { from, to, law, ask: BackgroundKeys::read(fields).ask, class },
+        _ => LoadStream::Requests { from, to, law, class },
+    })
+}
+
+/// The same, of a key.
+fn rate_of(fields: &Fields<'_>, key: &str) -> Option<Rate> {
+    rate(fields.node(key)?)
+}
+
+/// `100/s`, `10k/s`, `60/m`, `0.5x`.
+pub(super) fn rate(node: &Node) -> Option<Rate> {
+    let Value::Text(text) = &node.value else { return None };
+    let number = |digits: &str, factor: f64| {
+        let (digits, factor) = match digits.strip_suffix('k') {
+            Some(digits) => (digits, factor * 1e3),
+            None => (digits, factor),
+        };
+        let rate = digits.trim().parse::<f64>().ok()? * factor;
+        (rate.is_finite() && rate >= 0.0).then_some(rate)
+    };
+    if let Some(times) = text.strip_suffix('x') {
+        return number(times, 1.0).map(Rate::OfCapacity);
+    }
+    let (digits, unit) = text.split_once('/')?;
+    let factor = match unit.trim() {
+        "s" => 1.0,
+        "m" | "min" => 1.0 / 60.0,
+        _ => return None,
+    };
+    number(digits, factor).map(Rate::PerSecond)
+}
