@@ -168,6 +168,9 @@ fn thresholds(summary: &RunSummary) -> String {
     text
 }
 
+/// Arms that are named with one finding: with many blocks a busy machine is in all of them.
+const PLACES: usize = 5;
+
 /// The same finding in several arms is said once.
 fn reasons(reasons: &[GateFinding]) -> String {
     let mut text = if reasons.is_empty() { "" } else { "validity\n" }.to_owned();
@@ -188,8 +191,11 @@ fn reasons(reasons: &[GateFinding]) -> String {
     for (reason, places) in said {
         let word = reason.verdict.word();
         let _ = writeln!(text, "  {word} {}: {}", reason.code, reason.message);
-        for place in places {
+        for place in places.iter().take(PLACES) {
             let _ = writeln!(text, "    {place}");
+        }
+        if places.len() > PLACES {
+            let _ = writeln!(text, "    and in {} more arms: summary.json has all", places.len() - PLACES);
         }
         let _ = writeln!(text, "    {}", reason.remedy);
     }

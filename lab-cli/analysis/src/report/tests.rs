@@ -114,6 +114,17 @@ fn what_was_left_unread_is_told_by_how_it_ended() {
 }
 
 #[test]
+fn a_finding_in_many_arms_names_a_few_of_them() {
+    let arms: Vec<String> = (1..=7).map(|block| format!("none (block {block})")).collect();
+    let found = |count: usize| {
+        let found: Vec<_> = arms[..count].iter().map(|arm| reason("NOISE", Validity::Invalid, arm, "50 %")).collect();
+        reasons(&found)
+    };
+    assert!(found(5).contains("(block 5)") && !found(5).contains("more arms"), "{}", found(5));
+    assert!(!found(7).contains("(block 6)") && found(7).contains("and in 2 more arms: summary.json"), "{}", found(7));
+}
+
+#[test]
 fn an_invalid_run_in_two_blocks_says_each_finding_once() {
     let mut summary = summary();
     let mut second = summary.arms[0].clone();
