@@ -25,6 +25,7 @@ pub mod persona;
 pub mod plan;
 pub mod replay;
 pub mod schedule;
+pub mod script;
 pub mod sim;
 pub mod testing;
 pub mod url;

@@ -404,9 +404,11 @@ mod tests {
         client::{ClientKeys, GroupKeys},
         hindsight::BestStaticKeys,
         paths::RequestKeys,
+        pauses,
         read::{CompareKeys, ExperimentKeys, ObjectiveKeys},
         recording::TraceKeys,
         refusal::RedirectKeys,
+        script::{BranchKeys, CheckKeys, ExtractKeys, StepKeys, TestPlanKeys},
         simulation::{CostKeys, FaultKeys, LinkKeys, SimulationKeys},
         stage,
         target::{ClassKeys, MailKeys, StageKeys, TargetKeys},
@@ -437,8 +439,8 @@ mod tests {
             + &lines::<stage::ParetoKeys>("`service: {pareto: …}`")
             + &lines::<stage::UniformKeys>("`service: {uniform: …}`")
             + &lines::<stage::BimodalKeys>("`service: {bimodal: …}`")
-            + &lines::<users::UniformKeys>("`think: {uniform: …}`")
-            + &lines::<users::LognormalKeys>("`think: {lognormal: …}`")
+            + &lines::<pauses::UniformKeys>("`think: {uniform: …}`")
+            + &lines::<pauses::LognormalKeys>("`think: {lognormal: …}`")
             + &lines::<users::UsersSpan>("`users: {…}` of a phase")
             + &lines::<users::RateSpan>("`requests: {…}`, `sessions: {…}`")
             + &lines::<users::MixedKeys>("`connections: {…}`")
@@ -473,6 +475,11 @@ mod tests {
             markdown::<PhaseKeys>(),
             markdown::<LoadKeys>(),
             markdown::<RequestKeys>(),
+            markdown::<TestPlanKeys>(),
+            markdown::<StepKeys>(),
+            markdown::<BranchKeys>(),
+            markdown::<ExtractKeys>(),
+            markdown::<CheckKeys>(),
             markdown::<ExperimentKeys>(),
             markdown::<ObjectiveKeys>(),
             markdown::<CompareKeys>(),
