@@ -19,7 +19,7 @@ use std::time::Duration;
 use analysis::{
     judge::{
         compare::{Compare, TooFewBlocks, too_few_blocks},
-        threshold::AbortRule,
+        threshold::{AbortRule, Threshold},
     },
     manifest::Declared,
     summary::LatencyObjective,
@@ -115,8 +115,16 @@ impl Experiment {
         self.simulation.only
     }
 
-    /// Why a run in virtual time is refused, if it is: users who need what answers there do not carry.
+    /// Why a run in virtual time is refused, if it is: users who need what answers there do not carry, or a threshold on
+    /// what the generator used.
     pub fn live_only(&self) -> Option<String> {
+        let asks = |text: &&String| Threshold::parse(text).is_ok_and(|threshold| threshold.asks_generator());
+        if let Some(threshold) = self.thresholds.iter().find(asks) {
+            return Some(format!(
+                "the threshold `{threshold}` asks what the generator used, and in virtual time there is none: run it \
+                 live, or leave the threshold out"
+            ));
+        }
         match &self.users.model {
             // Its pages are there in virtual time too.
             Model::Script { .. } if matches!(self.target.app, AppPlan::Arashi(_)) => None,
