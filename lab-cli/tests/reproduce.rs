@@ -47,6 +47,7 @@ fn ids_are_those_of_the_atlas_and_a_slip_is_told_before_anything_runs() {
         (&["reproduce", "seda-fig12", "seda-fig88"][..], "did you mean seda-fig8?"),
         (&["reproduce", "flash-crowd"][..], "the atlas has no \"flash-crowd\""),
         (&["reproduce", "seda-fig7", "--live"][..], "no short form"),
+        (&["reproduce", "webq-table1"][..], "lab reproduce webq-table1 --live"),
         (&["reproduce"][..], "<ID>"),
         (&["reproduce", "--all", "--live", "--virtual"][..], "cannot be used with"),
     ] {
@@ -96,7 +97,10 @@ fn the_document_has_every_artefact_with_every_claim() {
 fn short_forms_are_experiments_of_the_library() {
     for entry in Library::atlas() {
         if let Some(short) = entry.short {
-            assert!(Library::find(short).is_some_and(|short| !short.atlas), "{}: {short}", entry.id);
+            let found = Library::find(short).expect("it is in the library");
+            assert!(!found.atlas || entry.is_live_only(), "{}: {short}", entry.id);
         }
+        let experiment = experiment::read(entry.text, &experiment::Changes::default()).expect("it is good");
+        assert_eq!(experiment.live_only().is_some(), entry.is_live_only(), "{}", entry.id);
     }
 }

@@ -3,16 +3,20 @@
 //! All kinds of users share this: [`RequestAttempts`] is one request that a user wants answered, with its attempts and
 //! its hops. Users differ in what they request and in how they judge the answer.
 
+mod advice;
+pub(crate) mod cookies;
 mod home;
 mod jitter;
 mod redirect;
 mod retry;
 
+pub(crate) use advice::forbids_retry;
 pub use home::Home;
+pub(crate) use home::LinkPlace;
 pub(crate) use jitter::full_jitter;
 pub use redirect::{Onward, onward};
+pub(crate) use retry::FirstLook;
 pub use retry::{AttemptFailure, Reaction, RequestAttempts};
-pub(crate) use retry::{FirstLook, forbids_retry};
 
 use crate::persona::{Connection, Draws, Purpose};
 use crate::plan::ConnectionHabit;

@@ -14,6 +14,7 @@ use crate::{
     persona::{Draws, Persona, Reply, Turn},
     plan::{LoadPlan, Users},
     schedule::Arrival,
+    script::{ScriptCrowd, ScriptUser},
     url::{UrlCrowd, UrlUser},
 };
 
@@ -30,6 +31,7 @@ pub struct Crowd {
 enum Shared {
     Mail(MailCrowd),
     Url(UrlCrowd),
+    Script(ScriptCrowd),
 }
 
 /// One user. An enum, so that a host can keep users in a vector without a box for each.
@@ -39,6 +41,8 @@ pub enum User {
     Mail(MailUser),
     /// A user of one URL.
     Url(UrlUser),
+    /// A user of a test plan.
+    Script(ScriptUser),
     /// A background client, which sends no requests of users.
     Background(BackgroundClient),
 }
@@ -57,8 +61,19 @@ impl Crowd {
         let shared = match &plan.users {
             Users::Mail(users) => Shared::Mail(MailCrowd::new(users, &plan.marks, home)?),
             Users::Url(users) => Shared::Url(UrlCrowd::new(users, &plan.marks, home)?),
+            Users::Script(users) => Shared::Script(ScriptCrowd::new(users, &plan.marks, home)?),
         };
         Ok(Self { seed: plan.seed, replays: plan.replays(), shared })
+    }
+
+    /// The same crowd, for a service in virtual time.
+    #[must_use]
+    pub(crate) fn in_virtual_time(self) -> Self {
+        let shared = match self.shared {
+            Shared::Script(shared) => Shared::Script(shared.in_virtual_time()),
+            shared => shared,
+        };
+        Self { shared, ..self }
     }
 
     /// A user that arrives by the [`Schedule`](crate::Schedule). It signs in with account `slot` modulo the number of
@@ -81,6 +96,7 @@ impl Crowd {
                     None => user,
                 })
             }
+            Shared::Script(shared) => User::Script(ScriptUser::new(shared.clone(), slot, class, stay)),
         }
     }
 
@@ -97,6 +113,7 @@ impl Crowd {
             Shared::Mail(_) => REQUEST_TYPES.to_vec(),
             Shared::Url(_) if self.replays => REQUEST_TYPES.to_vec(),
             Shared::Url(shared) => shared.kinds(),
+            Shared::Script(shared) => shared.kinds(),
         }
     }
 
@@ -105,7 +122,7 @@ impl Crowd {
     pub fn transitions(&self) -> Vec<TransitionCount> {
         match &self.shared {
             Shared::Mail(shared) => shared.transitions(),
-            Shared::Url(_) => Vec::new(),
+            Shared::Url(_) | Shared::Script(_) => Vec::new(),
         }
     }
 
@@ -114,18 +131,18 @@ impl Crowd {
     pub fn offered(&self) -> Vec<Offered> {
         match &self.shared {
             Shared::Mail(shared) => shared.offered(),
-            Shared::Url(_) => Vec::new(),
+            Shared::Url(_) | Shared::Script(_) => Vec::new(),
         }
     }
 
     /// Counts of recorded steps so far; `None`: nothing is replayed.
     #[must_use]
     pub fn replayed(&self) -> Option<Replayed> {
-        let replayed = || match &self.shared {
-            Shared::Mail(shared) => shared.replayed(),
-            Shared::Url(shared) => shared.replayed(),
-        };
-        self.replays.then(replayed)
+        match &self.shared {
+            Shared::Mail(shared) => self.replays.then(|| shared.replayed()),
+            Shared::Url(shared) => self.replays.then(|| shared.replayed()),
+            Shared::Script(_) => None,
+        }
     }
 }
 
@@ -134,6 +151,7 @@ impl Persona for User {
         match self {
             Self::Mail(user) => user.next(last, now, draws),
             Self::Url(user) => user.next(last, now, draws),
+            Self::Script(user) => user.next(last, now, draws),
             Self::Background(client) => client.next(last, now, draws),
         }
     }
@@ -142,6 +160,7 @@ impl Persona for User {
         match self {
             Self::Mail(user) => user.begins(),
             Self::Url(user) => user.begins(),
+            Self::Script(user) => user.begins(),
             Self::Background(client) => client.begins(),
         }
     }
@@ -150,6 +169,7 @@ impl Persona for User {
         match self {
             Self::Mail(user) => user.keeps_times(),
             Self::Url(user) => user.keeps_times(),
+            Self::Script(user) => user.keeps_times(),
             Self::Background(client) => client.keeps_times(),
         }
     }

@@ -15,7 +15,7 @@ pub use gaps::GapMeter;
 pub use measure::{ClockReport, Health, Stall, StallCause};
 pub use others::{Others, OthersMeter};
 pub use procfs::{
-    MachineSample, ProcessSample, ThreadMeter, ThreadSample, descriptor_limit, local_ports, max_map_count,
+    MachineSample, ProcessSample, ProcessSize, ThreadMeter, ThreadSample, descriptor_limit, local_ports, max_map_count,
     open_descriptors, thread_id,
 };
 pub use sender::SenderMeter;

@@ -25,6 +25,7 @@ pub mod persona;
 pub mod plan;
 pub mod replay;
 pub mod schedule;
+pub mod script;
 pub mod sim;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

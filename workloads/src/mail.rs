@@ -35,7 +35,6 @@ mod course;
 mod judge;
 mod known_mailbox;
 mod model;
-mod session;
 mod transitions;
 mod user;
 

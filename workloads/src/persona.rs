@@ -48,6 +48,8 @@ pub enum Ending {
     Failed,
     /// Failed: redirected to another host, where users do not go.
     Elsewhere,
+    /// The user was told to wait, and does not come back.
+    Abandoned,
     /// Redirected (a redirect, a `Refresh`): the same request goes on with the next [`Move::Send`], whose
     /// [`hop`](Call::hop) is not 0. The host keeps the ticket of the request open until its last hop has ended, so the
     /// response time includes every hop and every wait.
@@ -280,6 +282,13 @@ impl Draws {
         Seeded::new(mix(mix(self.user ^ mix(self.step)) ^ (purpose as u64)))
     }
 
+    /// A generator for the event of this number among those with this purpose at this step: one step may need many, and
+    /// their draws must not repeat.
+    #[must_use]
+    pub fn nth(&self, purpose: Purpose, number: u32) -> Seeded {
+        Seeded::new(self.of(purpose).next_u64() ^ u64::from(number))
+    }
+
     /// The key of the draws of one request of this user (its service time, its delay on the link): the same for the
     /// same request and attempt, whatever else happened.
     pub(crate) fn key_of_request(&self, ordinal: u64, attempt: u8) -> u64 {
@@ -331,6 +340,10 @@ pub enum Purpose {
     Setback = 8,
     /// Which of several requests comes next.
     Request = 9,
+    /// Whether a user comes back after a wait, and when.
+    Return = 10,
+    /// Whose token a user shows, and a forged one.
+    Token = 11,
 }
 
 #[cfg(test)]

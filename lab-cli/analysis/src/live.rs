@@ -250,6 +250,31 @@ pub struct GeneratorSecond {
     pub loop_gap_ms: f64,
     /// Open descriptors now.
     pub open_files: u64,
+    /// Threads of the process that sends, which is the lab's own, now; `None` in virtual time, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u64>,
+    /// Its resident memory now, in millions of bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_mb: Option<f64>,
+}
+
+impl GeneratorSecond {
+    /// The name under which thresholds ask for these figures, as for the gauges of a stage.
+    pub const STAGE: &str = "generator";
+
+    /// The figure of this name, where there is a generator.
+    pub fn shows(&self, name: &str) -> Option<f64> {
+        let threads = self.threads?;
+        match name {
+            "cpu" => Some(self.cpu),
+            "threads" => Some(threads as f64),
+            "memory_mb" => self.memory_mb,
+            "open_files" => Some(self.open_files as f64),
+            "send_lag_p99_ms" => Some(self.send_lag_p99_ms),
+            "loop_gap_ms" => Some(self.loop_gap_ms),
+            _ => None,
+        }
+    }
 }
 
 /// What the target showed at the end of a second.

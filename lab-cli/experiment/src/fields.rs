@@ -164,6 +164,11 @@ impl<'a> Fields<'a> {
         Self { node: &EMPTY, ..self.clone() }
     }
 
+    /// The table itself.
+    pub fn whole(&self) -> &'a Node {
+        self.node
+    }
+
     /// For readers of parts.
     pub fn problems(&self) -> &'a Problems {
         self.problems

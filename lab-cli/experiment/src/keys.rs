@@ -405,9 +405,11 @@ mod tests {
         hindsight::BestStaticKeys,
         load::{self, LoadKeys, PhaseKeys},
         paths::RequestKeys,
+        pauses,
         read::{CompareKeys, ExperimentKeys, ObjectiveKeys},
         recording::TraceKeys,
         refusal::RedirectKeys,
+        script::{BranchKeys, CheckKeys, ExtractKeys, StepKeys, TestPlanKeys},
         simulation::{CostKeys, FaultKeys, LinkKeys, SimulationKeys},
         stage,
         target::{ClassKeys, MailKeys, StageKeys, TargetKeys},
@@ -438,8 +440,8 @@ mod tests {
             + &lines::<stage::ParetoKeys>("`service: {pareto: …}`")
             + &lines::<stage::UniformKeys>("`service: {uniform: …}`")
             + &lines::<stage::BimodalKeys>("`service: {bimodal: …}`")
-            + &lines::<users::UniformKeys>("`think: {uniform: …}`")
-            + &lines::<users::LognormalKeys>("`think: {lognormal: …}`")
+            + &lines::<pauses::UniformKeys>("`think: {uniform: …}`")
+            + &lines::<pauses::LognormalKeys>("`think: {lognormal: …}`")
             + &lines::<load::UsersSpan>("`users: {…}` of a phase")
             + &lines::<load::RateSpan>("`requests: {…}`, `sessions: {…}`")
             + &lines::<users::MixedKeys>("`connections: {…}`")
@@ -474,6 +476,11 @@ mod tests {
             markdown::<PhaseKeys>(),
             markdown::<LoadKeys>(),
             markdown::<RequestKeys>(),
+            markdown::<TestPlanKeys>(),
+            markdown::<StepKeys>(),
+            markdown::<BranchKeys>(),
+            markdown::<ExtractKeys>(),
+            markdown::<CheckKeys>(),
             markdown::<ExperimentKeys>(),
             markdown::<ObjectiveKeys>(),
             markdown::<CompareKeys>(),

@@ -7,7 +7,7 @@ pub struct Library {
     pub id: &'static str,
     /// Whether it is one of the atlas: a paper's result at the paper's own length, with its claims, for virtual time.
     pub atlas: bool,
-    /// The experiment that has most of its claims in a short form, to run live.
+    /// The experiment that has most of its claims in a short form, to run live; its own id where it runs live alone.
     pub short: Option<&'static str>,
     /// The file.
     pub text: &'static str,
@@ -77,6 +77,8 @@ static ALL: &[Library] = library! {
     "sre-organic" true Some("one-slow-task");
     "sre-degraded" true Some("partial-search");
     "sre-health" false None;
+    "webq-table1" true Some("webq-table1");
+    "script-arashi" false None;
 };
 
 impl Library {
@@ -88,6 +90,11 @@ impl Library {
     /// Those of the atlas, in its order.
     pub fn atlas() -> impl Iterator<Item = &'static Self> {
         ALL.iter().filter(|entry| entry.atlas)
+    }
+
+    /// True if it runs live alone: its claims are about what the generator uses.
+    pub fn is_live_only(&self) -> bool {
+        self.short == Some(self.id)
     }
 
     /// By id.

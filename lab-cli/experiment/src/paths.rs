@@ -91,7 +91,8 @@ fn request(node: &Node, at: &str, problems: &Problems) -> Option<UrlRequest> {
     Some(UrlRequest { name, weight, method, path, headers, body })
 }
 
-fn headers(fields: &Fields<'_>, key: &str) -> Vec<(String, String)> {
+/// Reads header lines, `{Accept: application/json}`.
+pub(super) fn headers(fields: &Fields<'_>, key: &str) -> Vec<(String, String)> {
     let Some(node) = fields.node(key) else { return Vec::new() };
     let Value::Table(entries) = &node.value else {
         fields.problem(key, format!("not {}", node.value.shown()), "write {Accept: application/json}");

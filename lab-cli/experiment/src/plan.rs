@@ -7,6 +7,7 @@ mod hindsight;
 mod measures;
 mod own_service;
 mod recording;
+mod script;
 mod services;
 mod simulation;
 mod target;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use analysis::{
     judge::{
         compare::{Compare, TooFewBlocks, too_few_blocks},
-        threshold::AbortRule,
+        threshold::{AbortRule, Threshold},
     },
     manifest::Declared,
     summary::LatencyObjective,
@@ -36,6 +37,8 @@ pub use client::ClientPolicy;
 pub use hindsight::{Foreknowledge, Hindsight, SearchRange};
 pub use own_service::{CommandWords, OwnService, PORT};
 pub use recording::{Cut, Played, Recording};
+pub(crate) use script::concealed_plan;
+pub use script::preview;
 pub use services::{CallChanges, Tree, TreeCall, TreeService};
 pub use simulation::{CostChanges, Simulation, read_plant};
 pub use target::{AppPlan, ArashiPlan, Mail, TargetPlan, Work};
@@ -110,6 +113,24 @@ impl Experiment {
     /// A live run is refused.
     pub fn virtual_only(&self) -> bool {
         self.simulation.only
+    }
+
+    /// Why a run in virtual time is refused, if it is: users who need what answers there do not carry, or a threshold on
+    /// what the generator used.
+    pub fn live_only(&self) -> Option<String> {
+        let asks = |text: &&String| Threshold::parse(text).is_ok_and(|threshold| threshold.asks_generator());
+        if let Some(threshold) = self.thresholds.iter().find(asks) {
+            return Some(format!(
+                "the threshold `{threshold}` asks what the generator used, and in virtual time there is none: run it \
+                 live, or leave the threshold out"
+            ));
+        }
+        match &self.users.model {
+            // Its pages are there in virtual time too.
+            Model::Script { .. } if matches!(self.target.app, AppPlan::Arashi(_)) => None,
+            Model::Script { plan, .. } => script::missing_in_virtual_time(plan),
+            Model::Mail { .. } | Model::Url { .. } => None,
+        }
     }
 
     /// What readers of the figures should know before: policies that steer by another percentile than the promise's, and users

@@ -7,15 +7,17 @@ use serde_json::Value;
 use workloads::plan::{LoadPlan, Target, Users};
 
 use super::resolve;
-use crate::plan::{ArmPlan, Experiment, concealed};
+use crate::plan::{ArmPlan, Experiment, concealed, concealed_plan};
 
 /// What users mean to do, without the port that the target happened to get, and without the policy that an arm puts before
 /// them.
 pub fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     let mut plan = plan.clone();
     plan.client = None;
-    if let Users::Url(users) = &mut plan.users {
-        users.requests = concealed(&users.requests);
+    match &mut plan.users {
+        Users::Url(users) => users.requests = concealed(&users.requests),
+        Users::Script(users) => users.plan = concealed_plan(&users.plan),
+        Users::Mail(_) => {}
     }
     plan.target.url.clear();
     plan.target.host.clear();

@@ -126,7 +126,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
             fields.missing("users", "{model: arashi, phases: [{name: spike, users: 1000, for: 30s}]}");
             None
         }
-        Some(node) => users::users(node, problems),
+        Some(node) => users::users(node, has_accounts(target.as_ref()), problems),
     };
     let base = fields.node("target").zip(target.as_ref()).map(|(node, target)| Base { node, target });
     let mut arms = arms::arms(&fields, base);
@@ -164,6 +164,11 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     (experiment.thresholds, experiment.aborts) = thresholds::thresholds(&fields, &experiment, &all_arms);
     experiment.compare = compare(&fields, &experiment, &all_arms);
     Some(experiment)
+}
+
+/// True if users have accounts to sign in with; where the target cannot be read, that is its own problem.
+fn has_accounts(target: Option<&TargetPlan>) -> bool {
+    target.is_none_or(|target| matches!(target.app, AppPlan::Arashi(_)))
 }
 
 /// Web-mail users walk the pages of a mail service.

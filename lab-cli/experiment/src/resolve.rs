@@ -17,7 +17,7 @@ use target_app::{
 };
 use workloads::{
     background::BackgroundRole,
-    plan::{self, Account, ClientSpec, LoadPlan, MailUsers, UrlUsers},
+    plan::{self, Account, ClientSpec, LoadPlan, MailUsers, ScriptUsers, UrlUsers},
 };
 
 use crate::plan::{
@@ -240,6 +240,13 @@ pub fn load_plan(
             let (requests, think, connections) = (requests.clone(), think.clone(), users.connections);
             plan::Users::Url(UrlUsers { requests, think, behaviour, connections, ..UrlUsers::new(path) })
         }
+        Model::Script { plan, conduct, .. } => plan::Users::Script(ScriptUsers {
+            plan: plan.clone(),
+            conduct: conduct.clone(),
+            accounts: accounts.to_vec(),
+            behaviour,
+            connections: users.connections,
+        }),
     };
     LoadPlan {
         seed: seed_for(seed, "load"),
@@ -277,7 +284,7 @@ fn resolved(phase: &crate::plan::PhasePlan, users: &UsersPlan, capacity: Option<
             LoadStream::Replay => match (&users.trace, &users.model) {
                 // What the paths of a service of one's own are made of.
                 (Some(trace), Model::Url { .. }) => trace.load(trace.played().with_texts()),
-                (Some(trace), Model::Mail { .. }) => trace.load(trace.played()),
+                (Some(trace), Model::Mail { .. } | Model::Script { .. }) => trace.load(trace.played()),
                 (None, _) => unreachable!("the reader gives such a load only where there is a trace"),
             },
             LoadStream::Users { from, to, .. } => plan::Load::Users { from, to, class },

@@ -46,6 +46,7 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
             Model::Mail { .. } => REQUEST_TYPES.to_vec(),
             Model::Url { requests, .. } if requests.is_empty() => vec!["request"],
             Model::Url { requests, .. } => requests.iter().map(|request| request.name.as_str()).collect(),
+            Model::Script { plan, .. } => plan.steps().map(|step| step.name.as_str()).collect(),
         },
     };
     let (mut kept, mut aborts) = (Vec::new(), Vec::new());

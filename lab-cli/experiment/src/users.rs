@@ -1,8 +1,8 @@
 //! The part of an experiment that says who sends, and when.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Class, Criticality, catalogue::parse_time};
+use controllers::{Class, Criticality};
 use schemars::JsonSchema;
 use traces::Think;
 use workloads::plan::{Behaviour, ConnectionHabit, FailureRule, Marks, Patience, PreviousPage};
@@ -10,29 +10,28 @@ use workloads::plan::{Behaviour, ConnectionHabit, FailureRule, Marks, Patience, 
 use super::{
     client::{client_key, criticality_by_class, customer_by_class},
     fields::Fields,
-    keys::{
-        Case, Either, Table, by, choice, count, first_of, flag, free, number, one_of, read_one_of, shapes, table, time,
-    },
+    keys::{Either, Table, by, choice, count, first_of, flag, free, keys_of, number, table, time},
     load::{PhaseKeys, TIMES, phases},
-    named_file,
-    paths::{PathsKey, paths},
-    plan::{ClientPolicy, Model, UsersPlan},
+    model::model,
+    paths::PathsKey,
+    pauses::{PAUSES, PauseLaw, ZeroOrTime, law},
+    plan::{ClientPolicy, UsersPlan},
     policy::Policy,
     problem::Problems,
     raw::{Node, Value},
     recording::{TraceKey, recording},
+    script::{ConductKeys, PlanKey},
 };
-
-const ANY_TIME: RangeInclusive<Duration> = Duration::ZERO..=Duration::MAX;
-const PAUSES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(3600);
 
 table! {
     /// Who sends.
     pub(super) struct UsersKeys as "Users" {
-        model = free::<String>(), "`arashi` (figure 46 of the thesis), `url`, or the path of a user model; not needed with a `trace`";
+        model = free::<String>(), "`arashi` (figure 46 of the thesis), `url`, `script` (a test plan), or the path of a user model; not needed with a `trace`";
         trace = free::<TraceKey>(), "Recorded sessions in place of drawn ones: a file, or `{file: mail.trace.zst, pace: clock, speed: 10, from: 60s, for: 5m, copies: 3, sample: 0.5}`; `pace` is `clock` or `sessions` ([traces](traces.md))";
         path = free::<String>().otherwise("/"), "url: what is asked for";
         paths = free::<PathsKey>(), "url: several requests with their weights, in place of `path`: `[{name: list, path: /items, weight: 8}, {name: buy, method: POST, path: /buy, body: '{}', headers: {Content-Type: application/json}}]`, a file with such a list under `requests:`, a HAR file of a browser, or an access log of a web server (its GET requests)";
+        plan = free::<PlanKey>(), "script: the [test plan](#test-plans), written in place or the path of its file";
+        conduct = keys_of::<ConductKeys>("script");
         previous_page: Option<PreviousPage> = choice::<_, String>(PREVIOUS_PAGE).otherwise("as in the trace that the model was fitted to, else literal"), "Where users go after a delete or refile: the very page, or the list";
         think = free::<Either<ZeroOrTime, PauseLaw>>().otherwise("the model's own, page by page or transition by transition"), "Pauses: `20ms`, `{exponential: 5s}`, `{uniform: {min, max}}`, `{lognormal: {median, sigma}}`";
         timeout: Duration = time(TIMES).or(Duration::from_secs(60)), "Longest wait for an answer";
@@ -75,40 +74,7 @@ table! {
         keep: f64 = number(0.0..=1.0).or(0.1), "Share of the users that keep their connection; the others open one for each request";
     }
 
-    /// `{uniform: …}`
-    pub(super) struct UniformKeys as "UniformPauses" {
-        min: Option<Duration> = time(PAUSES).wanted("5s"), "The shortest pause";
-        max: Option<Duration> = time(PAUSES).wanted("10s"), "The longest pause";
-    }
-
-    /// `{lognormal: …}`
-    pub(super) struct LognormalKeys as "LognormalPauses" {
-        median: Option<Duration> = time(PAUSES).wanted("5s"), "The median pause";
-        sigma: Option<f64> = number(0.0..=5.0).wanted("1"), "Standard deviation of the logarithm";
-    }
 }
-
-/// A time with its unit; 0 has none.
-type ZeroOrTime = Either<String, u8>;
-
-shapes! {
-    PauseLaw as "PauseLaw" = |generator| one_of(PAUSE_LAWS, generator);
-}
-
-const PAUSE_LAWS: &[Case<Think>] = &[
-    Case::new::<String>("constant", |fields, key| fields.time(key, ANY_TIME).map(Think::Constant)),
-    Case::new::<String>("exponential", |fields, key| {
-        fields.time(key, ANY_TIME).map(|mean| Think::Exponential { mean })
-    }),
-    Case::new::<UniformKeys>("uniform", |fields, key| {
-        let UniformKeys { min, max } = fields.table(key)?;
-        Some(Think::Uniform { min: min?, max: max? })
-    }),
-    Case::new::<LognormalKeys>("lognormal", |fields, key| {
-        let LognormalKeys { median, sigma } = fields.table(key)?;
-        Some(Think::Lognormal { median: median?, sigma: sigma? })
-    }),
-];
 
 /// What a user does after a failed request.
 #[derive(Debug, Clone, Copy, JsonSchema)]
@@ -124,11 +90,11 @@ const THEN: &[(&str, Then)] =
     &[("login", Then::Login), ("retry", Then::Retry), ("backoff", Then::Backoff), ("leave", Then::Leave)];
 const PREVIOUS_PAGE: &[(&str, PreviousPage)] = &[("literal", PreviousPage::Literal), ("list", PreviousPage::List)];
 
-/// Reads `users`.
-pub fn users(node: &Node, problems: &Problems) -> Option<UsersPlan> {
+/// Reads `users`. `accounts`: whether the target has accounts to sign in with.
+pub fn users(node: &Node, accounts: bool, problems: &Problems) -> Option<UsersPlan> {
     let fields = Fields::of_table::<UsersKeys>(node, "users", problems)?;
     let keys = UsersKeys::read(&fields);
-    let model = model(&fields, keys.previous_page);
+    let model = model(&fields, keys.previous_page, accounts);
     let trace = fields.node("trace").and_then(|node| recording(node, problems));
     let behaviour = Behaviour {
         on_reject: keys.on_reject,
@@ -153,96 +119,6 @@ pub fn users(node: &Node, problems: &Problems) -> Option<UsersPlan> {
         phases: phases(&fields, trace.as_ref()),
         trace,
     })
-}
-
-fn model(fields: &Fields<'_>, previous_page: Option<PreviousPage>) -> Option<Model> {
-    let Some(name) = fields.text("model") else {
-        if fields.node("model").is_none() && fields.node("trace").is_none() {
-            fields.missing("model", "arashi");
-        }
-        if fields.node("model").is_some() {
-            return None;
-        }
-        // Web-mail users walk the trace; the model is what a capacity is solved on.
-        let (model, previous_page) = (workloads::mail::arashi(), PreviousPage::default());
-        return Some(Model::Mail { model, file: None, previous_page });
-    };
-    if name == "url" {
-        let path = fields.text("path").unwrap_or_else(|| "/".to_owned());
-        if !path.starts_with('/') || path.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            fields.problem("path", format!("{path:?} is no path"), "it begins with / and has no spaces");
-        }
-        let requests = match fields.node("paths") {
-            Some(_) if fields.node("path").is_some() => {
-                fields.problem("path", "path and paths are two ways to say what is asked for", "keep one of them");
-                Vec::new()
-            }
-            Some(_) => paths(fields, "paths"),
-            None => Vec::new(),
-        };
-        let think = think(fields).unwrap_or(Think::Constant(Duration::ZERO));
-        return Some(Model::Url { path, requests, think });
-    }
-    for key in ["path", "paths"].into_iter().filter(|key| fields.node(key).is_some()) {
-        fields.problem(key, "belongs to model: url", "");
-    }
-    let (mut model, file) = if name == "arashi" {
-        (workloads::mail::arashi(), None)
-    } else {
-        let path = PathBuf::from(&name);
-        match read_model(&path) {
-            Ok(model) => {
-                if let Err(problem) = workloads::mail::check_model(&model) {
-                    fields.problem(
-                        "model",
-                        format!("{name} {problem}"),
-                        "states are Arashi's request types: docs/traces.md",
-                    );
-                    return None;
-                }
-                (model, Some(path))
-            }
-            Err(message) => {
-                fields.problem("model", message, "arashi, url, or the path of a user model (.yaml)");
-                return None;
-            }
-        }
-    };
-    let profile = match fields.node("think").map(|node| &node.value) {
-        Some(Value::Text(name)) => model.with_think_profile(name).ok(),
-        _ => None,
-    };
-    if let Some(profile) = profile {
-        model = profile;
-    } else if let Some(law) = think(fields) {
-        model = model.with_think(&law);
-    }
-    // A model that was fitted to a trace knows which reading its users had.
-    let fitted = model.fitted.as_deref().map(|fitted| fitted.previous_page).unwrap_or_default();
-    Some(Model::Mail { model, file, previous_page: previous_page.unwrap_or(fitted) })
-}
-
-fn read_model(path: &std::path::Path) -> Result<traces::UserModel, String> {
-    traces::UserModel::from_yaml(&named_file::text(path)?).map_err(|error| format!("{}: {error}", path.display()))
-}
-
-/// `20ms`, `{exponential: 5s}`, `{uniform: {min: 5s, max: 10s}}`.
-fn think(fields: &Fields<'_>) -> Option<Think> {
-    law(fields, "think")
-}
-
-fn law(fields: &Fields<'_>, key: &str) -> Option<Think> {
-    let node = fields.node(key)?;
-    let hint = "write 20ms, {exponential: 5s}, {uniform: {min: 5s, max: 10s}} or {lognormal: {median: 5s, sigma: 1}}";
-    let wrong = || {
-        fields.problem(key, format!("a law of pauses is wanted here, not {}", node.value.shown()), hint);
-        None
-    };
-    match &node.value {
-        Value::Text(text) => parse_time(text).map(Think::Constant).or_else(wrong),
-        Value::Number(number) if *number == 0.0 => Some(Think::Constant(Duration::ZERO)),
-        _ => read_one_of(PAUSE_LAWS, fields, key).unwrap_or_else(|()| wrong()),
-    }
 }
 
 fn trouble(fields: &Fields<'_>, key: &str) -> FailureRule {

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use experiment::{Changes, Experiment};
+use experiment::{
+    Changes, Experiment,
+    plan::{Model, preview},
+};
 
 use super::{own_service, print, read_experiment};
 use crate::{
@@ -33,11 +36,16 @@ pub fn check(args: &args::CheckArgs) -> CommandResult {
 fn line(file: &str, experiment: &Experiment) -> String {
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
     let all = experiment.cautions().into_iter().chain(experiment.live_cautions()).chain(experiment.too_few_blocks());
-    let notes: String = all.map(|caution| format!("{file}: note: {caution}\n")).collect();
+    let live_only = experiment.live_only().map(|why| format!("not in virtual time: {why}"));
+    let notes: String = all.chain(live_only).map(|caution| format!("{file}: note: {caution}\n")).collect();
+    let plan = match &experiment.users.model {
+        Model::Script { plan, .. } => preview(plan).iter().map(|line| format!("{file}: plan: {line}\n")).collect(),
+        Model::Mail { .. } | Model::Url { .. } => String::new(),
+    };
     let whole = own_service::whole_time(experiment);
     let whole = whole.map_or_else(String::new, |time| format!(", about {} in all", minutes(time)));
     format!(
-        "{file}: good: {} over {} phases, arms {}, {} of load{whole}\n{notes}",
+        "{file}: good: {} over {} phases, arms {}, {} of load{whole}\n{plan}{notes}",
         experiment.name,
         experiment.users.phases.len(),
         arms.join(", "),

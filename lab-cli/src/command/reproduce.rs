@@ -96,6 +96,14 @@ fn chosen(args: &args::ReproduceArgs) -> Result<Vec<(&'static str, Vec<&'static 
     let mut chosen: Vec<(&'static str, Vec<&'static str>)> = Vec::new();
     for entry in entries {
         let name = match (args.live, entry.short) {
+            (false, _) if entry.is_live_only() && args.all => {
+                aside(&format!("{} runs live alone (--live): left out", entry.id));
+                continue;
+            }
+            (false, _) if entry.is_live_only() => {
+                let id = entry.id;
+                return Err(Failure::usage(format!("{id} runs live alone: lab reproduce {id} --live")));
+            }
             (false, _) => entry.id,
             (true, Some(short)) => short,
             (true, None) if args.all => {

@@ -140,9 +140,10 @@ fn view_wanted(args: &args::RunArgs) -> bool {
 /// Bad names are bad usage; everything else could not be carried out.
 pub(super) fn failed(failure: &RunFailure) -> Failure {
     match failure {
-        RunFailure::FolderExists(_) | RunFailure::Hindsight { .. } | RunFailure::CannotStart { .. } => {
-            Failure::usage(failure)
-        }
+        RunFailure::FolderExists(_)
+        | RunFailure::Hindsight { .. }
+        | RunFailure::LiveOnly { .. }
+        | RunFailure::CannotStart { .. } => Failure::usage(failure),
         other => Failure::because(other),
     }
 }

@@ -81,6 +81,10 @@ pub struct Finished {
 /// # Errors
 /// What made it impossible; what was measured before is in the folder.
 pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) -> Result<Finished, RunFailure> {
+    let live_only = request.experiment.live_only().filter(|_| request.virtual_time);
+    if let Some(why) = live_only {
+        return Err(RunFailure::LiveOnly { name: request.experiment.name.clone(), why });
+    }
     if !request.virtual_time {
         check_hindsight(request.experiment)?;
     }

@@ -40,6 +40,14 @@ pub enum RunFailure {
         /// What to do.
         remedy: String,
     },
+    /// Virtual time has not what its users need.
+    #[error("{name} cannot be run in virtual time: {why}")]
+    LiveOnly {
+        /// The experiment.
+        name: String,
+        /// Why, and what to do.
+        why: String,
+    },
     /// The target's control port did not answer.
     #[error(transparent)]
     Control(#[from] ControlError),

@@ -6,7 +6,7 @@ use analysis::live::{GeneratorSecond, StageSecond, TargetSecond, TimelineSecond}
 use measure::{ClientGauges, Window};
 use target_app::control::wire::{Gauges, StageGauges};
 use workloads::{
-    health::{ProcessSample, open_descriptors},
+    health::{ProcessSample, ProcessSize, open_descriptors},
     plan::LoadPlan,
 };
 
@@ -129,7 +129,7 @@ impl Seconds {
         let Some((before, since)) = &mut self.cpu else {
             return GeneratorSecond { send_lag_p99_ms, ..GeneratorSecond::default() };
         };
-        let (cpu, at) = (ProcessSample::take(), Instant::now());
+        let (cpu, size, at) = (ProcessSample::take(), ProcessSize::take(), Instant::now());
         let wall = at.duration_since(*since).as_secs_f64();
         let used = cpu.cpu.saturating_sub(before.cpu).as_secs_f64();
         (*before, *since) = (cpu, at);
@@ -138,6 +138,8 @@ impl Seconds {
             send_lag_p99_ms,
             loop_gap_ms: window.loop_gap_ms.unwrap_or(0.0),
             open_files: open_descriptors(),
+            threads: size.map(|size| size.threads),
+            memory_mb: size.map(|size| size.resident as f64 / 1e6),
         }
     }
 

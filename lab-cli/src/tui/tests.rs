@@ -108,7 +108,13 @@ fn second(at: u32) -> TimelineSecond {
         in_flight: 98,
         by_type: by_type.map(|(name, group)| (name.to_owned(), group)).into(),
         p90_ms: Some(p90),
-        generator: GeneratorSecond { cpu: 0.31, send_lag_p99_ms: 0.42, loop_gap_ms: 2.0, open_files: 1034 },
+        generator: GeneratorSecond {
+            cpu: 0.31,
+            send_lag_p99_ms: 0.42,
+            loop_gap_ms: 2.0,
+            open_files: 1034,
+            ..GeneratorSecond::default()
+        },
         target: Some(TargetSecond {
             cpu: 0.98,
             rss_bytes: 212_000_000,

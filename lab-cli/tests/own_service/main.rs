@@ -4,6 +4,7 @@
 mod program;
 mod service;
 mod there_already;
+mod ticket;
 
 use std::{
     fs,

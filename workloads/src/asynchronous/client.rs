@@ -7,7 +7,7 @@ use crate::{
     host::{End, MEMORY_FOR_ANSWERS, RunError, RunOptions},
     http1::{Budget, FORM, Given, Http1Error, Limits},
     persona::{Call, Connection},
-    plan::{LoadPlan, Users},
+    plan::LoadPlan,
 };
 
 /// One user's client: its pool holds one connection, as a browser's would for a service with one address.
@@ -83,10 +83,7 @@ impl ClientFactory {
         // A process has one crypto provider; one that is already installed stays.
         PROVIDER.call_once(|| _ = rustls::crypto::ring::default_provider().install_default());
         let base = Url::parse(&plan.target.url).map_err(|error| RunError::Client(error.to_string()))?;
-        let host_given = match &plan.users {
-            Users::Mail(_) => false,
-            Users::Url(users) => users.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")),
-        };
+        let host_given = plan.users.give_host();
         let memory = Budget::of(MEMORY_FOR_ANSWERS);
         let factory = Self { plan: plan.clone(), base, insecure: options.insecure, host_given, memory };
         // A wrong set-up fails with the first client, before the first user arrives.

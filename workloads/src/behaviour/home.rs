@@ -17,7 +17,7 @@ pub struct Home {
 
 /// The place of a location that an answer names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum LinkPlace {
+pub(crate) enum LinkPlace {
     /// On the users' service, at this path.
     Here(Arc<str>),
     /// On another host, port or scheme.
@@ -37,10 +37,12 @@ impl Home {
         Some(Self { names: [address.clone(), called.unwrap_or(address)], scheme })
     }
 
-    /// The place of a location, as written on the page at `base` (RFC 3986, section 5; the service resolves `..`).
-    pub(super) fn find(&self, place: &str, base: &str) -> LinkPlace {
+    /// The place of a location, as written on the page at `base` (RFC 3986, section 5; the service resolves `..`). A
+    /// backslash is in no URL, and URL parsers read it as a slash (WHATWG URL, section 4.4): `/\\host` would lead to
+    /// another host.
+    pub(crate) fn find(&self, place: &str, base: &str) -> LinkPlace {
         let place = place.split('#').next().unwrap_or_default();
-        if place.bytes().any(|b| b <= b' ' || b == 0x7F) {
+        if place.bytes().any(|b| b <= b' ' || b == b'\\' || b == 0x7F) {
             return LinkPlace::Nowhere;
         }
         if place.starts_with("//") {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use controllers::{Random, Seeded};
+use controllers::Random as _;
 
 use crate::persona::{Draws, Purpose};
 
@@ -16,7 +16,6 @@ pub(crate) fn full_jitter(
     (purpose, number): (Purpose, u32),
     draws: &Draws,
 ) -> Duration {
-    let mut random = Seeded::new(draws.of(purpose).next_u64() ^ u64::from(number));
     let doubled = base.saturating_mul(1u32.checked_shl(nth).unwrap_or(u32::MAX));
-    doubled.min(cap).mul_f64(random.uniform())
+    doubled.min(cap).mul_f64(draws.nth(purpose, number).uniform())
 }

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use controllers::RetryHint;
 use memchr::memmem;
 
-use super::home::{Home, LinkPlace};
+use super::{
+    advice::{forbids_retry, retry_hint},
+    home::{Home, LinkPlace},
+};
 use crate::{
     persona::{Answer, Call, Connection, Method},
-    plan::{Behaviour, Users},
+    plan::{Behaviour, MOST_BODY, Users},
 };
 
 /// The part of a page, in bytes from its beginning, that is searched for a meta refresh.
@@ -28,12 +32,14 @@ pub enum Onward {
 
 impl Users {
     /// The number of bytes of an answer's body that users read. Users of the web mail read pages, and follow links on
-    /// them; users of a URL read at most its beginning, for a refresh.
+    /// them; users of a test plan read [`MOST_BODY`] where they look for something; all others read at most the
+    /// beginning, for a refresh.
     pub(crate) fn bytes_read(&self) -> usize {
         match self {
             Self::Mail(_) => usize::MAX,
-            Self::Url(users) if users.behaviour.refresh => LOOKED_AT,
-            Self::Url(_) => 0,
+            Self::Script(users) if users.plan.reads_bodies() => MOST_BODY,
+            Self::Url(_) | Self::Script(_) if self.behaviour().refresh => LOOKED_AT,
+            Self::Url(_) | Self::Script(_) => 0,
         }
     }
 }
@@ -56,6 +62,29 @@ pub fn onward(answer: &Answer<'_>, call: &Call, home: &Home, behaviour: &Behavio
         },
         _ => return Onward::Here,
     };
+    go(place, wait, method, call, home, behaviour)
+}
+
+/// As [`onward`], for users who take a place in a queue (WebQ, section II): a 503 with a `Refresh`, and a 202 or 503
+/// with a `Retry-After` in seconds, are waits too; after a `Retry-After` the same request follows. A refusal of a policy
+/// (`X-Refused`) gives no place in a queue, nor does `X-Retry: never`.
+#[must_use]
+pub(crate) fn onward_in_queue(answer: &Answer<'_>, call: &Call, home: &Home, behaviour: &Behaviour) -> Onward {
+    let queues = behaviour.refresh
+        && matches!(answer.status, 202 | 503)
+        && answer.header("x-refused").is_none()
+        && !forbids_retry(answer);
+    if queues && let Some((wait, place)) = refresh(answer) {
+        return go(Some(place.unwrap_or(&call.path)), wait, Method::Get, call, home, behaviour);
+    }
+    if queues && let RetryHint::After(wait) = retry_hint(answer, behaviour) {
+        let wait = wait.min(behaviour.retry_after_at_most.unwrap_or(wait));
+        return go(Some(&call.path), wait, call.method, call, home, behaviour);
+    }
+    onward(answer, call, home, behaviour)
+}
+
+fn go(place: Option<&str>, wait: Duration, method: Method, call: &Call, home: &Home, behaviour: &Behaviour) -> Onward {
     let path = match place.map(|place| home.find(place, &call.path)) {
         Some(LinkPlace::Here(path)) => path,
         Some(LinkPlace::Elsewhere) => return Onward::Elsewhere,

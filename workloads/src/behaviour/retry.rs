@@ -5,9 +5,10 @@ use std::{sync::Arc, time::Duration};
 use controllers::{RetryHint, Timestamp};
 
 use super::{
+    advice::retry_hint,
     home::Home,
     jitter::full_jitter,
-    redirect::{Onward, onward},
+    redirect::{Onward, onward, onward_in_queue},
 };
 use crate::{
     persona::{Answer, Call, Connection, Draws, Ending, Move, Purpose, Stay},
@@ -47,6 +48,16 @@ pub enum Reaction {
     NewSession(Duration),
     /// Leaves for good.
     Leave,
+}
+
+impl Reaction {
+    /// The reaction of a user that has had enough: the next visitor takes its place where their number is given.
+    pub(crate) fn of_leaver(stay: Stay) -> Self {
+        match stay {
+            Stay::Forever => Self::NewSession(PAPER_WAIT),
+            Stay::OneSession | Stay::OneRequest => Self::Leave,
+        }
+    }
 }
 
 /// What an answer means before its page is looked at.
@@ -95,9 +106,25 @@ impl RequestAttempts {
         Move::Send(self.call.clone())
     }
 
+    /// Changes the path of the request that [`RequestAttempts::resume`] sends.
+    pub(crate) fn set_path(&mut self, path: Arc<str>) {
+        self.call.path = path;
+    }
+
     /// Takes an answer: follows it where it sends the user, and knows a refusal.
     pub(crate) fn answered(&mut self, answer: &Answer<'_>, home: &Home, behaviour: &Behaviour) -> FirstLook {
-        match onward(answer, &self.call, home, behaviour) {
+        let onward = onward(answer, &self.call, home, behaviour);
+        self.look(onward, answer, behaviour)
+    }
+
+    /// The same, of a user who takes a place in a queue: see [`onward_in_queue`].
+    pub(crate) fn answered_in_queue(&mut self, answer: &Answer<'_>, home: &Home, behaviour: &Behaviour) -> FirstLook {
+        let onward = onward_in_queue(answer, &self.call, home, behaviour);
+        self.look(onward, answer, behaviour)
+    }
+
+    fn look(&mut self, onward: Onward, answer: &Answer<'_>, behaviour: &Behaviour) -> FirstLook {
+        match onward {
             Onward::To(call, wait) => {
                 self.follow(*call);
                 FirstLook::Hop(wait)
@@ -131,10 +158,10 @@ impl RequestAttempts {
         draws: &Draws,
     ) -> Reaction {
         if let (AttemptFailure::GaveUp, Some(patience)) = (failure, &behaviour.patience) {
-            return match stay {
-                _ if patience.reload => self.again(Duration::ZERO, true, behaviour),
-                Stay::Forever => Reaction::NewSession(PAPER_WAIT),
-                Stay::OneSession | Stay::OneRequest => Reaction::Leave,
+            return if patience.reload {
+                self.again(Duration::ZERO, true, behaviour)
+            } else {
+                Reaction::of_leaver(stay)
             };
         }
         let (rule, hint) = match failure {
@@ -177,21 +204,4 @@ impl RequestAttempts {
         }
         Reaction::Again(wait)
     }
-}
-
-/// True if an answer says `X-Retry: never`.
-#[must_use]
-pub(crate) fn forbids_retry(answer: &Answer<'_>) -> bool {
-    answer.header("x-retry").is_some_and(|word| word.trim().eq_ignore_ascii_case("never"))
-}
-
-/// The advice of a refusal on retrying: `X-Retry: never` if the user heeds it, else the wait of a `Retry-After` in
-/// seconds. A `Retry-After` with a date would need a wall clock and is ignored.
-#[must_use]
-pub(crate) fn retry_hint(answer: &Answer<'_>, behaviour: &Behaviour) -> RetryHint {
-    if behaviour.heed_dont_retry && forbids_retry(answer) {
-        return RetryHint::Never;
-    }
-    let wait = answer.header("retry-after").and_then(|seconds| seconds.trim().parse().ok());
-    wait.map_or(RetryHint::Unsaid, |seconds| RetryHint::After(Duration::from_secs(seconds)))
 }

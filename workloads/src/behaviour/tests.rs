@@ -59,7 +59,7 @@ fn users_are_not_led_to_other_hosts_nor_in_circles() {
         let refresh = format!("0; url={place}");
         assert_eq!(sent_on(200, &[("refresh", refresh.as_bytes())], "", &here), Onward::Elsewhere, "{place:?}");
     }
-    for place in ["/a b", "/a\r\nX: y", "http://127.0.0.1:8080/a b"] {
+    for place in ["/a b", "/a\r\nX: y", "http://127.0.0.1:8080/a b", "/\\elsewhere/", "\\\\elsewhere/"] {
         assert_eq!(sent_on(302, &[("location", place.as_bytes())], "", &here), Onward::Astray, "{place:?}");
     }
     assert_eq!(sent_on(302, &[], "", &here), Onward::Astray);

@@ -17,6 +17,12 @@ pub enum CrowdError {
     /// There is no account to sign in with.
     #[error("there are no accounts: give the users at least one name and password")]
     NoAccounts,
+    /// Users cannot walk the test plan.
+    #[error("the test plan cannot be walked: {problem}")]
+    TestPlan {
+        /// Its place, the problem, and its remedy.
+        problem: String,
+    },
     /// A path, header or body that cannot be sent.
     #[error("{what} cannot be sent: {problem}")]
     Unsendable {

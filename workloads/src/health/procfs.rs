@@ -142,6 +142,31 @@ pub fn open_descriptors() -> u64 {
     fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
 }
 
+/// Threads and memory of the process at a moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProcessSize {
+    /// Its threads, those that wait too.
+    pub threads: u64,
+    /// Its resident memory, in bytes.
+    pub resident: u64,
+}
+
+impl ProcessSize {
+    /// Reads that of this process; `None`: the kernel does not say.
+    #[must_use]
+    pub fn take() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/self/status").ok()?)
+    }
+
+    fn parse(status: &str) -> Option<Self> {
+        let number = |name: &str| {
+            let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+            value.trim_start_matches(':').split_ascii_whitespace().next()?.parse::<u64>().ok()
+        };
+        Some(Self { threads: number("Threads")?, resident: number("VmRSS")? * 1024 })
+    }
+}
+
 /// The number of memory maps that the process may have (`vm.max_map_count`): a fiber's stack takes two.
 #[must_use]
 pub fn max_map_count() -> u64 {
@@ -172,6 +197,14 @@ mod tests {
             (341_936_649, 36_032_363, 438)
         );
         assert_eq!(ThreadSample::parse(""), ThreadSample::default());
+    }
+
+    #[test]
+    fn a_status_has_threads_and_resident_memory() {
+        let status = "Name:\tlab\nVmRSS:\t   11840 kB\nRssAnon:\t 1 kB\nThreads:\t7\n";
+        assert_eq!(ProcessSize::parse(status), Some(ProcessSize { threads: 7, resident: 11840 * 1024 }));
+        assert_eq!(ProcessSize::parse("Threads:\t7\n"), None);
+        assert!(ProcessSize::take().is_some_and(|size| size.threads >= 1 && size.resident > 1 << 20));
     }
 
     #[test]

@@ -184,6 +184,7 @@ impl<C> UserPool<C> {
             Ending::Rejected => Some(Fate::Rejected),
             Ending::Failed => Some(Fate::Failed),
             Ending::Elsewhere => Some(Fate::Elsewhere),
+            Ending::Abandoned => Some(Fate::Abandoned),
         };
         if let Some(fate) = fate {
             self.leave_gate(&mut user, sending.begun, fate, now);

@@ -12,7 +12,7 @@ use nix::{
 use super::options::{RunError, RunOptions};
 use crate::{
     health,
-    plan::{ConnectionHabit, Load, LoadPlan, Users},
+    plan::{ConnectionHabit, Load, LoadPlan},
 };
 
 /// Descriptors reserved for everything else: the process's own files, the scheduler, the control connection.
@@ -65,11 +65,7 @@ pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, 
 /// The largest number of connections that closed users keep at once. The number of users of an open load depends on the
 /// target, so they are not counted here: if connections run out, the run reports it.
 fn kept_connections(plan: &LoadPlan) -> u64 {
-    let habit = match &plan.users {
-        Users::Mail(users) => users.connections,
-        Users::Url(users) => users.connections,
-    };
-    let share = match habit {
+    let share = match plan.users.connections() {
         ConnectionHabit::PerUser | ConnectionHabit::PerSession => 1.0,
         ConnectionHabit::Mixed { keep } => keep,
         ConnectionHabit::PerRequest => 0.0,

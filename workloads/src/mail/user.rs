@@ -11,11 +11,10 @@ use super::{
     judge::{Judgement, judge},
     known_mailbox::KnownMailbox,
     model::State,
-    session,
     transitions::PageMatch,
 };
 use crate::{
-    behaviour::{AttemptFailure, FirstLook, Reaction, RequestAttempts},
+    behaviour::{AttemptFailure, FirstLook, Reaction, RequestAttempts, cookies},
     page::{PageKind, ScannedPage},
     persona::{Answer, Call, Draws, Ending, Method, Move, Pause, Persona, Reply, Stay, Turn},
     plan::PreviousPage,
@@ -139,7 +138,7 @@ impl MailUser {
         let shared = self.shared.0.clone();
         let headers = match self.marks() {
             "" => shared.nothing.clone(),
-            marks => session::headers(marks, "").into(),
+            marks => cookies::headers(marks, "").into(),
         };
         self.attempts.set_headers(headers);
         let account = self.profile.slot as usize % shared.logins.len();
@@ -170,8 +169,8 @@ impl MailUser {
     }
 
     fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
-        if let Some(cookies) = session::updated(session::cookies(&self.attempts.call().headers), answer) {
-            self.attempts.set_headers(session::headers(self.marks(), &cookies).into());
+        if let Some(changed) = cookies::updated(cookies::cookies(&self.attempts.call().headers), answer) {
+            self.attempts.set_headers(cookies::headers(self.marks(), &changed).into());
         }
         match self.attempts.answered(answer, &self.shared.0.home, &self.shared.0.users.behaviour) {
             FirstLook::Hop(wait) => {

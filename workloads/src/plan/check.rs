@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::background::BackgroundRole;
 
-use super::{ArrivalLaw, Behaviour, ClientSpec, ConnectionHabit, Load, LoadPlan, Phase, Users};
+use super::{ArrivalLaw, Behaviour, ClientSpec, ConnectionHabit, Load, LoadPlan, Phase};
 
 /// A plan that cannot be carried out.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -46,14 +46,10 @@ impl LoadPlan {
             }
             phase.check()?;
         }
-        let (behaviour, connections) = match &self.users {
-            Users::Mail(users) => (&users.behaviour, users.connections),
-            Users::Url(users) => (&users.behaviour, users.connections),
-        };
         if let Some(entry) = self.target.entries.iter().find(|entry| entry.tasks.is_empty()) {
             return problem("an entry", &format!("of class {:?} has no tasks: name one at least", entry.class));
         }
-        if let ConnectionHabit::Mixed { keep } = connections
+        if let ConnectionHabit::Mixed { keep } = self.users.connections()
             && !(0.0..=1.0).contains(&keep)
         {
             return problem("connections", &format!("are kept by a share of {keep}, and it must be from 0 to 1"));
@@ -62,7 +58,7 @@ impl LoadPlan {
             let all: Vec<String> = problems.iter().map(ToString::to_string).collect();
             return problem("client", &format!("cannot be: {}", all.join("; ")));
         }
-        behaviour.check()
+        self.users.behaviour().check()
     }
 }
 
@@ -133,7 +129,7 @@ fn problem(place: &str, problem: &str) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::url_plan;
+    use crate::{plan::Users, testing::url_plan};
 
     fn refused(change: impl Fn(&mut LoadPlan)) -> String {
         let mut plan = url_plan(&[("calm", 10, 3), ("spike", 10, 1000)]);
@@ -157,7 +153,7 @@ mod tests {
         }
         let users = |p: &mut LoadPlan, change: &dyn Fn(&mut crate::plan::UrlUsers)| match &mut p.users {
             Users::Url(users) => change(users),
-            Users::Mail(_) => unreachable!("they ask for a URL"),
+            Users::Mail(_) | Users::Script(_) => unreachable!("they ask for a URL"),
         };
         let keep = refused(|p| users(p, &|u| u.connections = ConnectionHabit::Mixed { keep: 1.5 }));
         assert!(keep.contains("1.5"), "{keep}");

@@ -43,7 +43,7 @@ pub fn run<W: SimServer>(
     on_second: impl FnMut(Window, &mut W, Timestamp),
     stop: &StopFlag,
 ) -> Result<SimOutcome, CrowdError> {
-    let crowd = Crowd::new(plan)?;
+    let crowd = Crowd::new(plan)?.in_virtual_time();
     let host = Host {
         plan,
         server,

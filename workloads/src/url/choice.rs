@@ -7,6 +7,7 @@ use controllers::{Class, Kind};
 use super::unsendable;
 use crate::{
     crowd::CrowdError,
+    http1::header_lines,
     persona::Method,
     plan::{Marks, UrlRequest, UrlUsers},
 };
@@ -45,7 +46,8 @@ impl Prepared {
                 "it must begin with `/` and hold no spaces or control characters (write a space as %20)",
             ));
         }
-        let lines = header_lines(&users.headers.iter().chain(&request.headers).collect::<Vec<_>>())?;
+        let lines = header_lines(&users.headers.iter().chain(&request.headers).collect::<Vec<_>>())
+            .map_err(|(what, problem)| unsendable(&what, problem))?;
         Ok(Self {
             kind,
             method,
@@ -112,30 +114,4 @@ impl Choice {
         let wanted = share * self.requests.last().map_or(0.0, |last| last.upto);
         self.requests.iter().find(|request| wanted < request.upto).unwrap_or_else(|| self.first())
     }
-}
-
-/// Header lines, each whole.
-fn header_lines(given: &[&(String, String)]) -> Result<String, CrowdError> {
-    let mut lines = String::new();
-    for (name, value) in given {
-        let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-        if name.is_empty() || !name.bytes().all(token) {
-            return Err(unsendable(&format!("the header {name:?}"), "its name has a character that names do not have"));
-        }
-        if value.bytes().any(|b| (b < b' ' && b != b'\t') || b == 0x7F) {
-            return Err(unsendable(&format!("the header {name}"), "its value has a control character"));
-        }
-        if ["content-length", "transfer-encoding"].iter().any(|framing| name.eq_ignore_ascii_case(framing)) {
-            return Err(unsendable(
-                &format!("the header {name}"),
-                "it follows from the body, and is written for you: leave it out",
-            ));
-        }
-        let once = ["host", "content-type", "connection"].iter().any(|once| name.eq_ignore_ascii_case(once));
-        if once && given.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).count() > 1 {
-            return Err(unsendable(&format!("the header {name}"), "a request has it once: give it once"));
-        }
-        lines.extend([name, ": ", value, "\r\n"]);
-    }
-    Ok(lines)
 }

@@ -11,6 +11,7 @@
 //! share(both.spike.gauge.checksum.refused > 0 and both.spike.gauge.checksum.quality > 0.02) == 0   both in one second
 //! share(seda.spike[10%..].response_time.p90 <= 1s) >= 70%   the same of other metrics: of the twentieths of the phase
 //! seda.spike.gauge.work.refused.mean > 100             its counts of each second: offered, admitted, refused, completed
+//! none.load.gauge.generator.memory_mb.max < 300        of the process that sends: cpu, threads, memory_mb, open_files
 //! seda.spike.reject_fraction between 0.5 and 0.95      both ends allowed
 //! seda.spike.goodput > none.spike.goodput              arms against each other
 //! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3
@@ -28,7 +29,7 @@
 
 use std::ops::Range;
 
-use crate::summary::ThresholdResult;
+use crate::{live::GeneratorSecond, summary::ThresholdResult};
 
 mod check;
 mod evaluate;
@@ -165,6 +166,17 @@ impl Threshold {
     /// Every arm that it names.
     pub fn arms(&self) -> Vec<&str> {
         self.claim.metrics().into_iter().map(|(_, metric)| metric.arm.as_str()).collect()
+    }
+
+    /// True if it asks what the generator used, which only a live run can say.
+    pub fn asks_generator(&self) -> bool {
+        let of_generator = |metric: &Metric| match &metric.quantity {
+            metric::Quantity::Gauge { stage, .. } | metric::Quantity::Series { stage, .. } => {
+                stage == GeneratorSecond::STAGE
+            }
+            _ => false,
+        };
+        self.claim.metrics().into_iter().any(|(_, metric)| of_generator(metric))
     }
 
     /// The parts of phases that it asks of an arm, as shares of their lengths. `seconds` gives the length of a phase.

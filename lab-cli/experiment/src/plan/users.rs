@@ -6,7 +6,7 @@ use analysis::sha256;
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
     background::BackgroundRole,
-    plan::{ArrivalLaw, Behaviour, ConnectionHabit, Marks, PreviousPage, UrlRequest},
+    plan::{ArrivalLaw, Behaviour, Conduct, ConnectionHabit, Marks, PreviousPage, TestPlan, UrlRequest},
 };
 
 use super::{ClientPolicy, Recording};
@@ -64,6 +64,17 @@ pub enum Model {
         requests: Vec<UrlRequest>,
         /// Pause after an answer.
         think: traces::Think,
+    },
+    /// Walk a test plan.
+    Script {
+        /// The plan; a manifest has neither its header values nor its bodies.
+        #[serde(serialize_with = "super::script::without_contents")]
+        plan: TestPlan,
+        /// Where from; `None`: written in the experiment. The manifest has its name alone.
+        #[serde(serialize_with = "name_only")]
+        file: Option<PathBuf>,
+        /// What users do who are told to wait.
+        conduct: Conduct,
     },
 }
 
@@ -202,15 +213,19 @@ impl Rate {
 /// What stands in a manifest for a header's value or a body: whether it is the same in two runs can be seen, what it is cannot.
 const DIGEST: &str = "sha256:";
 
+/// A text, or that of a manifest, as a manifest has it.
+pub(super) fn hidden(text: &str) -> String {
+    match text.starts_with(DIGEST) {
+        true => text.to_owned(),
+        false => format!("{DIGEST}{}", sha256::of(text.as_bytes())),
+    }
+}
+
 /// The same requests without values that may be confidential; those of a manifest stay as they are.
 pub fn concealed(requests: &[UrlRequest]) -> Vec<UrlRequest> {
-    let hide = |text: &String| match text.starts_with(DIGEST) {
-        true => text.clone(),
-        false => format!("{DIGEST}{}", sha256::of(text.as_bytes())),
-    };
     let one = |request: &UrlRequest| UrlRequest {
-        headers: request.headers.iter().map(|(name, value)| (name.clone(), hide(value))).collect(),
-        body: request.body.as_ref().map(hide),
+        headers: request.headers.iter().map(|(name, value)| (name.clone(), hidden(value))).collect(),
+        body: request.body.as_deref().map(hidden),
         ..request.clone()
     };
     requests.iter().map(one).collect()

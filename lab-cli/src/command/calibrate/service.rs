@@ -77,7 +77,7 @@ fn of_experiment(experiment: &Experiment, allowed: &[String]) -> Result<Option<S
     let requests = match &experiment.users.model {
         Model::Url { requests, .. } if !requests.is_empty() => requests.clone(),
         Model::Url { path, .. } => vec![get(path)],
-        Model::Mail { .. } => {
+        Model::Mail { .. } | Model::Script { .. } => {
             let name = &experiment.name;
             return Err(Failure::usage(format!(
                 "{name}: say what the service is asked for: users: {{model: url, paths: …}}"

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt, ops::Range};
 
 use super::metric::Metric;
 use crate::{
-    live::TimelineSecond,
+    live::{GeneratorSecond, TimelineSecond},
     summary::{Arm, PhaseSummary},
 };
 
@@ -48,7 +48,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// A gauge or count of a stage, second by second, over a phase or a part of it.
+    /// A gauge or count of a stage, or a figure of the generator, second by second, over a phase or a part of it.
     pub(super) fn gauge(
         &self,
         of: &Metric,
@@ -67,7 +67,14 @@ impl Evidence<'_> {
             .get(at(part.start)..at(part.end))
             .unwrap_or_default()
             .iter()
-            .map(|second| second.target.as_ref()?.stages.iter().find(|s| s.name == stage)?.shows(name))
+            .map(|second| {
+                let stages = second.target.as_ref().map_or(&[][..], |target| &target.stages);
+                match stages.iter().find(|s| s.name == stage) {
+                    Some(stage) => stage.shows(name),
+                    None if stage == GeneratorSecond::STAGE => second.generator.shows(name),
+                    None => None,
+                }
+            })
             .collect()
     }
 }

@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use super::*;
 use crate::{
-    live::{StageSecond, TargetSecond, TimelineSecond},
+    live::{GeneratorSecond, StageSecond, TargetSecond, TimelineSecond},
     summary::{Arm, Measured, PhaseSummary, Times},
 };
 
@@ -416,4 +416,34 @@ fn names_are_checked_against_the_plan() {
           character 11)"
         ]
     );
+}
+
+#[test]
+fn the_generator_is_asked_like_a_stage() {
+    let second = |threads, memory| TimelineSecond {
+        arm: "none".to_owned(),
+        block: 1,
+        phase: "spike".to_owned(),
+        generator: GeneratorSecond { cpu: 0.5, threads, memory_mb: Some(memory), ..GeneratorSecond::default() },
+        ..TimelineSecond::default()
+    };
+    let judged = |text: &str, timeline: &[TimelineSecond]| {
+        let left_out = std::collections::BTreeSet::new();
+        let arms = arms();
+        let evidence = Evidence { arms: &arms, left_out: &left_out, timeline, parts: &|_, _, _| None };
+        let threshold = Threshold::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(threshold.asks_generator(), text.contains("generator"), "{text}");
+        threshold.judge(&evidence).held
+    };
+    let live = [second(Some(7), 40.0), second(Some(9), 60.0)];
+    assert!(judged("none.spike.gauge.generator.threads.max == 9", &live));
+    assert!(judged("none.spike.gauge.generator.memory_mb.mean == 50", &live));
+    assert!(judged("share(none.spike.gauge.generator.cpu < 0.6) == 1", &live));
+    assert!(judged("none.spike.gauge.generator.cpu.max + none.spike.sent > 500", &live));
+    assert!(!judged("none.spike.gauge.generator.open.max < 1000", &live), "there is no such figure");
+    assert!(
+        !judged("none.spike.gauge.generator.cpu.max < 1000", &[second(None, 0.0)]),
+        "in virtual time there is none"
+    );
+    assert!(judged("none.spike.sent > 0", &live));
 }

@@ -1,0 +1,102 @@
+//! What users do: the keys `model`, `path`, `paths`, `plan` and `think`.
+
+use std::{path::PathBuf, time::Duration};
+
+use traces::Think;
+use workloads::plan::PreviousPage;
+
+use super::{
+    fields::Fields,
+    named_file,
+    paths::paths,
+    pauses::law,
+    plan::Model,
+    raw::Value,
+    script::{self, script},
+};
+
+/// Reads what users do. `accounts`: whether the target has accounts to sign in with.
+pub(super) fn model(fields: &Fields<'_>, previous_page: Option<PreviousPage>, accounts: bool) -> Option<Model> {
+    let Some(name) = fields.text("model") else {
+        if fields.node("model").is_none() && fields.node("trace").is_none() {
+            fields.missing("model", "arashi");
+        }
+        if fields.node("model").is_some() {
+            return None;
+        }
+        // Web-mail users walk the trace; the model is what a capacity is solved on.
+        let (model, previous_page) = (workloads::mail::arashi(), PreviousPage::default());
+        return Some(Model::Mail { model, file: None, previous_page });
+    };
+    if name == "script" {
+        foreign(fields, &["path", "paths"], "url");
+        if fields.node("trace").is_some() {
+            let remedy = "leave one of the two out";
+            fields.problem("trace", "users walk a test plan, or what is recorded", remedy);
+        }
+        return script(fields, accounts);
+    }
+    foreign(fields, &script::keys(), "script");
+    if name == "url" {
+        let path = fields.text("path").unwrap_or_else(|| "/".to_owned());
+        if !path.starts_with('/') || path.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            fields.problem("path", format!("{path:?} is no path"), "it begins with / and has no spaces");
+        }
+        let requests = match fields.node("paths") {
+            Some(_) if fields.node("path").is_some() => {
+                fields.problem("path", "path and paths are two ways to say what is asked for", "keep one of them");
+                Vec::new()
+            }
+            Some(_) => paths(fields, "paths"),
+            None => Vec::new(),
+        };
+        let think = law(fields, "think").unwrap_or(Think::Constant(Duration::ZERO));
+        return Some(Model::Url { path, requests, think });
+    }
+    foreign(fields, &["path", "paths"], "url");
+    let (mut model, file) = if name == "arashi" {
+        (workloads::mail::arashi(), None)
+    } else {
+        let path = PathBuf::from(&name);
+        match read_model(&path) {
+            Ok(model) => {
+                if let Err(problem) = workloads::mail::check_model(&model) {
+                    fields.problem(
+                        "model",
+                        format!("{name} {problem}"),
+                        "states are Arashi's request types: docs/traces.md",
+                    );
+                    return None;
+                }
+                (model, Some(path))
+            }
+            Err(message) => {
+                fields.problem("model", message, "arashi, url, script, or the path of a user model (.yaml)");
+                return None;
+            }
+        }
+    };
+    let profile = match fields.node("think").map(|node| &node.value) {
+        Some(Value::Text(name)) => model.with_think_profile(name).ok(),
+        _ => None,
+    };
+    if let Some(profile) = profile {
+        model = profile;
+    } else if let Some(law) = law(fields, "think") {
+        model = model.with_think(&law);
+    }
+    // A model that was fitted to a trace knows which reading its users had.
+    let fitted = model.fitted.as_deref().map(|fitted| fitted.previous_page).unwrap_or_default();
+    Some(Model::Mail { model, file, previous_page: previous_page.unwrap_or(fitted) })
+}
+
+fn read_model(path: &std::path::Path) -> Result<traces::UserModel, String> {
+    traces::UserModel::from_yaml(&named_file::text(path)?).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Notes keys that belong to another model.
+fn foreign(fields: &Fields<'_>, keys: &[&str], model: &str) {
+    for key in keys.iter().filter(|key| fields.node(key).is_some()) {
+        fields.problem(key, format!("belongs to model: {model}"), "");
+    }
+}

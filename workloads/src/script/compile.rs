@@ -1,0 +1,379 @@
+//! From a test plan to what users walk, with all its problems at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use controllers::Kind;
+use regex::bytes::Regex;
+use traces::Think;
+
+use super::{
+    extract::{Extractor, LONGEST_VALUE, compiled},
+    problem::ScriptProblem,
+    text::{Part, Piece, Text, ValueName, pieces},
+};
+use crate::{
+    http1::header_lines,
+    persona::Method,
+    plan::{Conduct, Extraction, PlanBranch, PlanItem, PlanStep, ScriptUsers, ValueSource},
+};
+
+/// Steps of a plan at most.
+pub const MOST_STEPS: usize = 256;
+/// Names of values in a plan at most: each user has room for all of them.
+pub const MOST_VALUES: usize = 64;
+/// The longest name of a step or value, in bytes.
+const LONGEST_NAME: usize = 64;
+
+/// A test plan, ready to be walked. Places in the code only grow, so that every session ends.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) code: Vec<Instruction>,
+    pub(super) steps: Vec<Prepared>,
+    /// The names of the steps, in the order of their kinds.
+    pub(super) names: Vec<String>,
+    /// The number of values.
+    pub(super) values: usize,
+}
+
+#[derive(Debug)]
+pub(super) enum Instruction {
+    /// The step of this number.
+    Ask(usize),
+    /// Goes on at one of these places; each with the sum of the weights up to it.
+    Choose(Vec<(f64, usize)>),
+    Jump(usize),
+}
+
+/// A step, ready to be sent.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) kind: Kind,
+    pub(super) method: Method,
+    pub(super) url: Text,
+    /// Its own header lines, each whole.
+    pub(super) lines: Text,
+    pub(super) body: Option<Text>,
+    pub(super) extract: Vec<Extractor>,
+    pub(super) statuses: Vec<u16>,
+    pub(super) body_check: Option<Regex>,
+    pub(super) think: Think,
+}
+
+impl Program {
+    /// Of these users' plan.
+    ///
+    /// # Errors
+    /// All problems, in the order of the steps.
+    pub(super) fn of(users: &ScriptUsers) -> Result<Self, Vec<ScriptProblem>> {
+        let mut compiler = Compiler::new(users);
+        compiler.conduct(&users.conduct);
+        let count = users.plan.steps().count();
+        if count == 0 {
+            compiler.problem(None, "steps", "there is no step", "for example - {name: start, url: /}");
+        } else if count > MOST_STEPS {
+            compiler.problem(None, "steps", format!("there are {count} steps"), format!("at most {MOST_STEPS}"));
+        } else {
+            compiler.list(&users.plan.items, BTreeSet::new());
+        }
+        let Compiler { code, steps, names, values, problems, .. } = compiler;
+        if problems.is_empty() { Ok(Self { code, steps, names, values: values.len() }) } else { Err(problems) }
+    }
+}
+
+struct Compiler<'a> {
+    users: &'a ScriptUsers,
+    /// Numbers of values.
+    values: BTreeMap<&'a str, usize>,
+    /// Values that URLs begin with.
+    links: BTreeSet<&'a str>,
+    code: Vec<Instruction>,
+    steps: Vec<Prepared>,
+    names: Vec<String>,
+    problems: Vec<ScriptProblem>,
+}
+
+/// A step that is being compiled: its number and name, and the values that every way to it has extracted.
+struct Here<'a> {
+    number: usize,
+    step: &'a PlanStep,
+    known: &'a BTreeSet<&'a str>,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(users: &'a ScriptUsers) -> Self {
+        let (mut values, mut links) = (BTreeMap::new(), BTreeSet::new());
+        for step in users.plan.steps() {
+            for extraction in &step.extract {
+                let next = values.len();
+                values.entry(extraction.name.as_str()).or_insert(next);
+            }
+            if let Ok(pieces) = pieces(&step.url)
+                && let Some(Piece::Named { name, encoded: false }) = pieces.first()
+            {
+                links.insert(*name);
+            }
+        }
+        let (code, steps, names, problems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { users, values, links, code, steps, names, problems }
+    }
+
+    fn problem(
+        &mut self,
+        step: Option<&Here<'_>>,
+        key: impl Into<String>,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let step = step.map(|here| (here.number, here.step.name.clone()));
+        self.problems.push(ScriptProblem { step, key: key.into(), problem: problem.into(), remedy: remedy.into() });
+    }
+
+    fn conduct(&mut self, conduct: &Conduct) {
+        let Conduct { no_show, early, shares_token, forges_token, token, group } = conduct;
+        for (key, share) in
+            [("no_show", no_show), ("early", early), ("shares_token", shares_token), ("forges_token", forges_token)]
+        {
+            if !(0.0..=1.0).contains(share) {
+                self.problem(None, key, format!("{share} is no share"), "0 to 1");
+            }
+        }
+        for (key, sum) in [("early", no_show + early), ("forges_token", shares_token + forges_token)] {
+            if sum > 1.0 {
+                self.problem(None, key, format!("the shares come to {sum}"), "together at most 1");
+            }
+        }
+        if *shares_token > 0.0 && *group < 2 {
+            self.problem(None, "group", "a group of one has nobody to share a token with", "write group: 10");
+        }
+        if shares_token + forges_token > 0.0 && token.is_none() {
+            self.problem(
+                None,
+                "token",
+                "it is not said where the token is",
+                "write token: {cookie: NAME} or {query: NAME}",
+            );
+        }
+    }
+
+    /// Compiles a list after which these values are known; returns those that are known after it.
+    fn list(&mut self, items: &'a [PlanItem], mut known: BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+        for item in items {
+            match item {
+                PlanItem::Step(step) => {
+                    let number = self.steps.len();
+                    let prepared = self.step(&Here { number, step, known: &known });
+                    self.steps.push(prepared);
+                    self.names.push(step.name.clone());
+                    self.code.push(Instruction::Ask(number));
+                    known.extend(step.extract.iter().map(|extraction| extraction.name.as_str()));
+                }
+                PlanItem::Choice(branches) => known = self.choice(branches, &known),
+            }
+        }
+        known
+    }
+
+    fn choice(&mut self, branches: &'a [PlanBranch], known: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+        let at = self.code.len();
+        self.code.push(Instruction::Choose(Vec::new()));
+        let (mut places, mut ends, mut after, mut upto) = (Vec::new(), Vec::new(), None, 0.0);
+        for branch in branches {
+            if !(branch.weight.is_finite() && branch.weight > 0.0) {
+                self.problem(None, "choose", format!("a weight is {}", branch.weight), "weights are over 0");
+            }
+            if branch.items.is_empty() {
+                self.problem(None, "choose", "a list of it has no step", "give it one, or leave it out");
+            }
+            upto += branch.weight;
+            places.push((upto, self.code.len()));
+            let found = self.list(&branch.items, known.clone());
+            after = Some(after.map_or_else(|| found.clone(), |before: BTreeSet<_>| &before & &found));
+            ends.push(self.code.len());
+            self.code.push(Instruction::Jump(0));
+        }
+        if branches.is_empty() {
+            self.problem(None, "choose", "there is nothing to choose", "write choose: [{weight: 1, steps: […]}]");
+        }
+        let end = self.code.len();
+        self.code[at] = Instruction::Choose(places);
+        ends.into_iter().for_each(|jump| self.code[jump] = Instruction::Jump(end));
+        after.unwrap_or_else(|| known.clone())
+    }
+
+    fn step(&mut self, here: &Here<'_>) -> Prepared {
+        let PlanStep { name, method, url, headers, body, extract: _, check, think } = here.step;
+        if name.is_empty() || name.len() > LONGEST_NAME {
+            self.problem(Some(here), "name", "it is empty or too long", format!("1 to {LONGEST_NAME} bytes"));
+        } else if self.names.contains(name) {
+            let problem = format!("there are two steps called {name:?}");
+            self.problem(Some(here), "name", problem, "tables could not tell them apart: give each its own name");
+        }
+        let known = Method::ALL.map(Method::name).join(", ");
+        if Method::of(method).is_none() {
+            self.problem(Some(here), "method", format!("users do not know {method:?}"), format!("one of {known}"));
+        }
+        for status in check.status.iter().filter(|status| !(100..=599).contains(*status)) {
+            self.problem(Some(here), "check.status", format!("{status} is no status"), "100 to 599");
+        }
+        if let Some(problem) = think.as_ref().and_then(Think::problem) {
+            self.problem(Some(here), "think", problem.to_string(), "write think: 5s");
+        }
+        Prepared {
+            kind: Kind(u16::try_from(here.number).unwrap_or_default()),
+            method: Method::of(method).unwrap_or(Method::Get),
+            url: self.url(here, url),
+            lines: self.lines(here, headers),
+            body: body.as_ref().map(|body| self.text(here, "body", body)),
+            extract: self.extractions(here),
+            statuses: check.status.clone(),
+            body_check: check.body.as_ref().and_then(|regex| self.regex(here, "check.body", regex, None)),
+            think: think.clone().unwrap_or_else(|| self.users.plan.think.clone()),
+        }
+    }
+
+    fn url(&mut self, here: &Here<'_>, url: &str) -> Text {
+        let begins = url.starts_with('/') || url.starts_with("${");
+        if !begins || url.starts_with("//") {
+            let remedy = "it begins with / or with ${a link that a step has extracted}: users go to the target alone";
+            self.problem(Some(here), "url", format!("{url:?} is no path"), remedy);
+        } else if url.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
+            let remedy = "write a blank as %20 and a backslash as %5C";
+            self.problem(Some(here), "url", format!("{url:?} has a character that URLs do not have"), remedy);
+        }
+        self.text(here, "url", url)
+    }
+
+    fn lines(&mut self, here: &Here<'_>, headers: &[(String, String)]) -> Text {
+        if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("cookie")) {
+            let problem = "a user keeps the cookies that it is given, and sends them";
+            self.problem(Some(here), "headers", problem, "leave Cookie out");
+        }
+        match header_lines(&headers.iter().collect::<Vec<_>>()) {
+            Ok(lines) => self.text(here, "headers", &lines),
+            Err((what, problem)) => {
+                self.problem(Some(here), "headers", format!("{what} cannot be sent"), problem);
+                Text::Fixed("".into())
+            }
+        }
+    }
+
+    fn text(&mut self, here: &Here<'_>, key: &str, text: &str) -> Text {
+        let pieces = match pieces(text) {
+            Ok(pieces) => pieces,
+            Err(problem) => {
+                self.problem(Some(here), key, problem, "a value is written ${name}, and a literal ${ as $${");
+                Vec::new()
+            }
+        };
+        let mut parts: Vec<Part> = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Literal(literal) => parts.push(Part::Literal(literal.into())),
+                Piece::Named { name, encoded } => {
+                    parts.extend(self.named(here, key, name).map(|value| Part::Place { value, encoded }));
+                }
+            }
+        }
+        if parts.iter().all(|part| matches!(part, Part::Literal(_))) {
+            let literal = |part: Part| if let Part::Literal(text) = part { text.into_string() } else { String::new() };
+            return Text::Fixed(parts.into_iter().map(literal).collect::<String>().into());
+        }
+        Text::Parts(parts.into())
+    }
+
+    fn named(&mut self, here: &Here<'_>, key: &str, name: &str) -> Option<ValueName> {
+        if let Some(given) = ValueName::given(name) {
+            if given != ValueName::UserNumber && self.users.accounts.is_empty() {
+                let remedy = "write the name itself, or take ${user-number}";
+                self.problem(Some(here), key, format!("${{{name}}}: this target has no accounts"), remedy);
+            }
+            return Some(given);
+        }
+        if here.known.contains(name) {
+            return self.values.get(name).map(|&number| ValueName::Extracted(number));
+        }
+        let problem = match self.values.contains_key(name) {
+            true => format!("${{{name}}} is not extracted on every way to this step"),
+            false => format!("no step extracts ${{{name}}}"),
+        };
+        let all: Vec<&str> = here.known.iter().copied().chain(["user", "password", "user-number"]).collect();
+        self.problem(Some(here), key, problem, format!("known here: {}", all.join(", ")));
+        None
+    }
+
+    fn extractions(&mut self, here: &Here<'_>) -> Vec<Extractor> {
+        if self.values.len() > MOST_VALUES {
+            let problem = format!("there are {} values", self.values.len());
+            self.problem(Some(here), "extract", problem, format!("at most {MOST_VALUES}"));
+            return Vec::new();
+        }
+        let mut names = BTreeSet::new();
+        let mut extractors = Vec::new();
+        for extraction in &here.step.extract {
+            let key = format!("extract.{}", extraction.name);
+            if !names.insert(&extraction.name) {
+                let problem = format!("{} is extracted twice here", extraction.name);
+                self.problem(Some(here), &key, problem, "give each value its own name");
+            }
+            extractors.extend(self.extraction(here, &key, extraction));
+        }
+        extractors
+    }
+
+    fn extraction(&mut self, here: &Here<'_>, key: &str, extraction: &Extraction) -> Option<Extractor> {
+        let Extraction { name, from, regex, default, in_virtual_time } = extraction;
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(fits) {
+            self.problem(Some(here), key, format!("{name:?} cannot name a value"), "letters, digits, - and _");
+        } else if ValueName::given(name).is_some() {
+            self.problem(Some(here), key, format!("every user has a {name} already"), "give the value another name");
+        }
+        let is_link = self.links.contains(name.as_str());
+        for (written, text) in [("default", default), ("virtual", in_virtual_time)] {
+            let Some(text) = text else { continue };
+            let key = format!("{key}.{written}");
+            if text.len() > LONGEST_VALUE || text.contains(|c: char| c.is_control()) {
+                let problem = format!("it is over {LONGEST_VALUE} bytes long, or has a control character");
+                self.problem(Some(here), key, problem, "a value is one line");
+            } else if is_link && (!text.starts_with('/') || text.starts_with("//") || text.contains([' ', '\\'])) {
+                let problem = format!("{text:?} is no path, and a URL begins with ${{{name}}}");
+                self.problem(Some(here), key, problem, "write /path");
+            }
+        }
+        let key = format!("{key}.regex");
+        let regex = match regex {
+            Some(regex) => Some(self.regex(here, &key, regex, Some(1))?),
+            None if *from == ValueSource::Body => {
+                let remedy = "write one with a group round the value: 'token=([0-9a-f]+)'";
+                self.problem(Some(here), key, "a value of the body needs a regular expression", remedy);
+                return None;
+            }
+            None => None,
+        };
+        let number = *self.values.get(name.as_str())?;
+        Some(Extractor::new(number, extraction, regex, is_link))
+    }
+
+    /// Compiles a regular expression; `groups`: the number that it must have.
+    fn regex(&mut self, here: &Here<'_>, key: &str, regex: &str, groups: Option<usize>) -> Option<Regex> {
+        match compiled(regex) {
+            Ok(made) => {
+                let found = made.captures_len() - 1;
+                match groups {
+                    Some(wanted) if found != wanted => {
+                        let remedy = "one group is the value: 'token=([0-9a-f]+)'; (?:…) groups without one";
+                        let problem = format!("{regex:?} has {found} groups, and {wanted} is wanted");
+                        self.problem(Some(here), key, problem, remedy);
+                        None
+                    }
+                    _ => Some(made),
+                }
+            }
+            Err(problem) => {
+                let remedy = "syntax: docs.rs/regex (no look-around, no back-references)";
+                self.problem(Some(here), key, format!("{regex:?} is no regular expression: {problem}"), remedy);
+                None
+            }
+        }
+    }
+}
