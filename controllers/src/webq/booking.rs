@@ -66,6 +66,8 @@ pub struct BookingCounts {
     pub booked: u64,
     /// Requests that found the queue full.
     pub full: u64,
+    /// Requests that came without a turn of their own, since their users were inside.
+    pub inside: u64,
     /// Calls with an earlier second than one before.
     pub clock_went_back: u64,
 }
@@ -137,6 +139,21 @@ impl Booking {
         Ok(Booked { at: UnixSeconds(second), wait_s: seconds(second.saturating_sub(now.0)) })
     }
 
+    /// Counts a request that comes in this second without having asked: of a user who is inside. What does not fit into
+    /// the second is work for the seconds after it, as any other.
+    pub fn charge(&mut self, now: UnixSeconds, hardness: Subunits) {
+        self.advance(now);
+        self.load[0] += hardness;
+        let second = self.slots.first();
+        self.slots.add(second, hardness);
+        self.last = self.last.max(second);
+        self.counts.inside += 1;
+        let booked = self.backlog + self.slots.get(second) + self.peers.booked(second);
+        if self.capacity.is_some_and(|capacity| booked > capacity) {
+            self.cursor = None; // later seconds have less room than when it was found
+        }
+    }
+
     /// The wait that the next request will get; `None` if the queue is full.
     pub fn next_wait_s(&mut self, now: UnixSeconds) -> Option<u32> {
         self.advance(now);
@@ -147,6 +164,12 @@ impl Booking {
     #[must_use]
     pub fn longest_wait_s(&self, now: UnixSeconds) -> u32 {
         seconds(self.last.saturating_sub(now.0))
+    }
+
+    /// Subunits that are booked by this replica for the seconds after the current one: the length of the queue.
+    #[must_use]
+    pub fn queued(&self, now: UnixSeconds) -> Subunits {
+        (now.0.saturating_add(1)..self.slots.end()).map(|second| self.slots.get(second)).sum()
     }
 
     /// Sets the capacity of the server, subunits a second, for all replicas together; `None`: nothing waits. Promised

@@ -83,6 +83,11 @@ pub enum TokenGenEvent<J> {
         /// Its type; one that is not known counts as the last.
         kind: usize,
     },
+    /// A request has come of a user who is inside: it needs no turn, and takes room of those who ask for one.
+    Inside {
+        /// Its type.
+        kind: usize,
+    },
     /// A request has come to the server: TokenCheck let it in.
     Reached {
         /// Its type.
@@ -186,12 +191,13 @@ impl<J> TokenGen<J> {
         self.turn_of_second(now);
         match event {
             TokenGenEvent::Asked { job, kind } => {
-                let hardness = self.hardness[kind.min(self.hardness.len() - 1)];
+                let hardness = self.hardness_of(kind);
                 self.actions.push_back(match self.booking.book(now, hardness) {
                     Ok(booked) => TokenGenAction::Promise(job, booked),
                     Err(full) => TokenGenAction::TurnAway(job, full),
                 });
             }
+            TokenGenEvent::Inside { kind } => self.booking.charge(now, self.hardness_of(kind)),
             TokenGenEvent::Reached { kind } => self.epochs.arrived(kind),
             TokenGenEvent::Ended { kind, response, served } => {
                 if served {
@@ -242,6 +248,12 @@ impl<J> TokenGen<J> {
     #[must_use]
     pub fn longest_wait_s(&self, now: UnixSeconds) -> u32 {
         self.booking.longest_wait_s(now)
+    }
+
+    /// Subunits that are booked for the seconds after the current one: the length of the queue.
+    #[must_use]
+    pub fn queued(&self, now: UnixSeconds) -> Subunits {
+        self.booking.queued(now)
     }
 
     /// What became of requests.
@@ -299,6 +311,10 @@ impl<J> TokenGen<J> {
                 }
             }
         }
+    }
+
+    fn hardness_of(&self, kind: usize) -> Subunits {
+        self.hardness[kind.min(self.hardness.len() - 1)]
     }
 
     /// A list that is empty or of another length than the types is not for this service: it changes nothing.
