@@ -160,6 +160,13 @@ impl Booking {
         self.earliest().map(|second| seconds(second.saturating_sub(now.0)))
     }
 
+    /// The wait that a request would get, as things were when the booking was last told something. `None`: the queue was full.
+    #[must_use]
+    pub fn shown_wait_s(&self, now: UnixSeconds) -> Option<u32> {
+        let at = self.capacity.map_or(self.slots.first(), |capacity| self.open_from(capacity).second);
+        (at < self.slots.end()).then(|| seconds(at.saturating_sub(now.0)))
+    }
+
     /// Seconds until the last booked turn; 0 if nobody waits.
     #[must_use]
     pub fn longest_wait_s(&self, now: UnixSeconds) -> u32 {
@@ -277,6 +284,13 @@ impl Booking {
     /// The earliest open second. Slots before the cursor stay closed until the next refresh: work is only added.
     fn earliest(&mut self) -> Option<u64> {
         let Some(capacity) = self.capacity else { return Some(self.slots.first()) };
+        let at = self.open_from(capacity);
+        self.cursor = Some(at);
+        (at.second < self.slots.end()).then_some(at.second)
+    }
+
+    /// The earliest open second, or the one after the last.
+    fn open_from(&self, capacity: Subunits) -> Cursor {
         let mut at = self.cursor.unwrap_or_else(|| self.cursor_at(self.slots.first(), self.backlog, capacity));
         while self.slots.get(at.second) >= at.usable {
             if at.second >= self.slots.end() {
@@ -285,8 +299,7 @@ impl Booking {
             let backlog = self.left_over(at.backlog, at.second, capacity);
             at = self.cursor_at(at.second + 1, backlog, capacity);
         }
-        self.cursor = Some(at);
-        (at.second < self.slots.end()).then_some(at.second)
+        at
     }
 
     fn cursor_at(&self, second: u64, backlog: Subunits, capacity: Subunits) -> Cursor {

@@ -73,6 +73,28 @@ pub enum CapacityState {
     Outdated(Subunits),
 }
 
+impl CapacityState {
+    /// The capacity, as far as it is known.
+    #[must_use]
+    pub const fn known(self) -> Option<Subunits> {
+        match self {
+            Self::Unknown => None,
+            Self::Given(capacity) | Self::Estimated(capacity) | Self::Outdated(capacity) => Some(capacity),
+        }
+    }
+
+    /// The name of the state, for logs and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Given(_) => "given",
+            Self::Estimated(_) => "estimated",
+            Self::Outdated(_) => "outdated",
+        }
+    }
+}
+
 /// What TokenGen is told. `J` is the host's value of a request.
 #[derive(Debug)]
 pub enum TokenGenEvent<J> {
@@ -250,6 +272,12 @@ impl<J> TokenGen<J> {
         self.booking.longest_wait_s(now)
     }
 
+    /// The wait that a request would get, as things were when it was last told something; `None`: the queue was full.
+    #[must_use]
+    pub fn shown_wait_s(&self, now: UnixSeconds) -> Option<u32> {
+        self.booking.shown_wait_s(now)
+    }
+
     /// Subunits that are booked for the seconds after the current one: the length of the queue.
     #[must_use]
     pub fn queued(&self, now: UnixSeconds) -> Subunits {
@@ -329,13 +357,7 @@ impl<J> TokenGen<J> {
             return;
         }
         self.state = state;
-        let capacity = match state {
-            CapacityState::Unknown => None,
-            CapacityState::Given(capacity) | CapacityState::Estimated(capacity) | CapacityState::Outdated(capacity) => {
-                Some(capacity)
-            }
-        };
-        self.booking.set_capacity(now, capacity);
+        self.booking.set_capacity(now, state.known());
         self.actions.push_back(TokenGenAction::Capacity(state));
     }
 }

@@ -159,6 +159,8 @@ pub struct RoomFigures {
     pub queued: Subunits,
     /// Seconds until the last promised turn.
     pub longest_wait_s: u32,
+    /// The wait that a request would have been told at the last one; `None`: the queue was full.
+    pub next_wait_s: Option<u32>,
     /// What is known of the capacity.
     pub capacity: CapacityState,
     /// This replica's share of the capacity; `None` without one.
@@ -253,6 +255,7 @@ impl WaitingRoom {
     #[must_use]
     pub fn figures(&self, now: UnixSeconds) -> RoomFigures {
         RoomFigures {
+            next_wait_s: self.tokens.shown_wait_s(now),
             queued: self.tokens.queued(now),
             longest_wait_s: self.tokens.longest_wait_s(now),
             capacity: self.tokens.capacity(),

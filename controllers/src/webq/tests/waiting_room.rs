@@ -56,7 +56,8 @@ fn who_has_no_turn_gets_one_and_passes_in_it() {
     let kept = RoomAnswer::Wait { at: at(2), wait_s: 2, keeps_token: true, why: Some(early) };
     assert_eq!([(); 3].map(|()| come(&mut room, 0, &turn(at(2), 5))), [kept; 3]);
     assert_eq!(asks(&mut room, 0), Some(2));
-    assert_eq!((room.figures(at(0)).queued, room.figures(at(0)).longest_wait_s), (Subunits::whole(4), 2));
+    let figures = room.figures(at(0));
+    assert_eq!((figures.queued, figures.longest_wait_s, figures.next_wait_s), (Subunits::whole(4), 2, Some(3)));
     assert_eq!(come(&mut room, 2, &turn(at(2), 5)), IN);
     let counts = room.counts();
     assert_eq!((counts.passed, counts.promised, counts.early), (3, 4, 3));
@@ -66,7 +67,9 @@ fn who_has_no_turn_gets_one_and_passes_in_it() {
 #[test]
 fn a_token_that_is_refused_costs_the_place_and_says_why() {
     let mut room = room(0, 1000);
-    (0..4).for_each(|_| drop(asks(&mut room, 0)));
+    for _ in 0..4 {
+        asks(&mut room, 0);
+    }
     let stolen = ShownToken::Turn(PromisedTurn { at: at(0), id: 1, binding: ALICE, presented: b"mallory" });
     let forged = ShownToken::Unverified(TokenFault::Forged);
     let mut refused = |now: u64, token: &ShownToken<'_>| match come(&mut room, now, token) {
@@ -92,7 +95,9 @@ fn a_token_that_is_refused_costs_the_place_and_says_why() {
 #[test]
 fn nobody_else_is_told_when_a_turn_is() {
     let mut room = room(0, 1000);
-    (0..2).for_each(|_| drop(asks(&mut room, 0)));
+    for _ in 0..2 {
+        asks(&mut room, 0);
+    }
     let stolen = ShownToken::Turn(PromisedTurn { at: at(500), id: 1, binding: ALICE, presented: b"mallory" });
     let answer = come(&mut room, 0, &stolen);
     assert!(matches!(answer, RoomAnswer::Wait { wait_s: 1, keeps_token: false, .. }), "{answer:?}");
