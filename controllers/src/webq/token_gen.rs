@@ -174,7 +174,8 @@ pub struct TokenGen<J> {
     shape_in_training: bool,
     probe: f64,
     has_peers: bool,
-    second: UnixSeconds,
+    /// The last second that it was told of.
+    second: Option<UnixSeconds>,
     actions: VecDeque<TokenGenAction<J>>,
 }
 
@@ -203,7 +204,7 @@ impl<J> TokenGen<J> {
             shape_in_training: params.shape_in_training,
             probe: params.probe,
             has_peers: !params.booking.replica.peers.is_empty(),
-            second: UnixSeconds(0),
+            second: None,
             actions: VecDeque::new(),
         })
     }
@@ -244,7 +245,7 @@ impl<J> TokenGen<J> {
         self.turn_of_second(now);
         match self.actions.pop_front() {
             Some(action) => TokenGenNext::Do(action),
-            None => TokenGenNext::WakeAt(UnixSeconds(self.second.0.saturating_add(1))),
+            None => TokenGenNext::WakeAt(UnixSeconds(now.0.saturating_add(1))),
         }
     }
 
@@ -298,10 +299,10 @@ impl<J> TokenGen<J> {
 
     /// What happens once a second: the report to the peers, and the end of an epoch.
     fn turn_of_second(&mut self, now: UnixSeconds) {
-        if now == self.second {
+        if self.second == Some(now) {
             return;
         }
-        self.second = now;
+        self.second = Some(now);
         if self.has_peers {
             self.actions.push_back(TokenGenAction::Report(self.booking.report(now)));
         }

@@ -413,6 +413,7 @@ mod tests {
         thresholds::ThresholdKeys,
         tree::{CallChangeKeys, CallKeys, ServiceKeys, SlowKeys},
         users::{self, LoadKeys, PatienceKeys, PhaseKeys, TroubleKeys, UsersKeys},
+        waiting_room::WaitingRoomKeys,
     };
 
     fn markdown<T: Table>() -> String {
@@ -455,6 +456,7 @@ mod tests {
             markdown::<MailKeys>(),
             markdown::<StageKeys>(),
             markdown::<ClassKeys>(),
+            markdown::<WaitingRoomKeys>(),
             markdown::<ServiceKeys>(),
             markdown::<SlowKeys>(),
             markdown::<CallKeys>(),
