@@ -8,11 +8,13 @@
 //! | [`estimate()`], [`Epochs`] | IV-A, IV-B (equations 4 to 7, algorithm 1) | hardness of request types, and capacity |
 //! | [`ChangeDetector`] | IV-C | whether the server is still the one that was measured |
 //! | [`TokenGen`] | all | joins booking, replicas and estimate: told facts, polled for actions |
+//! | [`WaitingRoom`] | II-B | TokenGen and TokenCheck as one door: who passes, and what the others are told |
 //!
 //! Work is counted in [`Subunits`], the paper's unit: a request of hardness 4 is four subunits. Time is in whole
 //! seconds, as in the paper, since the `Refresh` header knows nothing finer.
 //!
-//! No entry of the catalogue uses these machines yet: a host has to carry tokens to users, which no site does.
+//! No entry of the catalogue uses these machines: tokens have to be carried to users and back, which no site does. A
+//! waiting room stands before a site, and its hosts carry tokens.
 
 mod bad_params;
 mod booking;
@@ -29,6 +31,7 @@ mod subunits;
 #[cfg(test)]
 mod tests;
 mod token_gen;
+mod waiting_room;
 
 pub use bad_params::BadParams;
 pub use booking::{Booked, Booking, BookingCounts, BookingParams, Full};
@@ -42,3 +45,7 @@ pub use samples::{EpochSample, ScaledPoint};
 pub use search::{Annealing, Bounds, CmaEs, Minimise, Minimum};
 pub use subunits::Subunits;
 pub use token_gen::{CapacityState, TokenGen, TokenGenAction, TokenGenEvent, TokenGenNext, TokenGenParams};
+pub use waiting_room::{
+    RoomAction, RoomAnswer, RoomCounts, RoomFigures, RoomNext, RoomParams, ShownToken, TokenFault, TokenRefusal,
+    VisitClaim, WaitingRoom,
+};

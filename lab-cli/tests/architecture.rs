@@ -27,7 +27,7 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
     ("traces", &[]),
     ("workloads/measure", &["controllers"]),
     ("workloads", &["controllers", "installed", "traces", "measure"]),
-    ("target-app", &["controllers", "installed", "traces", "workloads"]),
+    ("target-app", &["admission-token", "controllers", "installed", "traces", "workloads"]),
     ("lab-cli/analysis", &["controllers", "installed", "traces", "measure"]),
     ("lab-cli/experiment", &["controllers", "installed", "traces", "workloads", "target-app", "analysis"]),
     (

@@ -43,9 +43,14 @@ impl Classification {
         Ok(Self { classes: class.read()?, by_class, dispatch: StageSpec::default() })
     }
 
+    /// The class of a request.
+    pub(crate) fn class(&self, facts: &RequestFacts<'_>) -> Class {
+        self.classes.class(facts)
+    }
+
     /// Tags with the class of a request, and with its criticality at dispatch; `said`: its own criticality.
     pub(crate) fn ranked(&self, tags: Tags, said: Option<Criticality>, facts: &RequestFacts<'_>) -> Tags {
-        let class = self.classes.class(facts);
+        let class = self.class(facts);
         let criticality = said.or_else(|| self.by_class.get(&class).copied()).unwrap_or_default();
         self.dispatch.carried(Tags { class, criticality, ..tags })
     }

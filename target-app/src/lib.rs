@@ -27,3 +27,4 @@ pub mod spec;
 pub mod stage;
 pub mod synthetic;
 pub mod tree;
+pub mod waiting_room;

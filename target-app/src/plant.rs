@@ -28,6 +28,8 @@ mod job_table;
 mod mail;
 mod measured_service;
 mod own_service;
+mod responses;
+mod rooms;
 mod sites;
 mod synthetic;
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::{
     fs::{DirBuilder, OpenOptions, Permissions, set_permissions},
-    io,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
+    io::{self, Read as _},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
     path::Path,
 };
 
@@ -30,6 +30,43 @@ pub(crate) fn file(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Why the text of a private file is not read.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// The system refuses, or it is no text.
+    Unread(io::Error),
+    /// It is a folder, a pipe or a device.
+    NoFile,
+    /// Other users may read or change it.
+    Open {
+        /// Its mode.
+        mode: u32,
+        /// True if it belongs to the user of this process.
+        owned: bool,
+    },
+}
+
+/// Reads at most so many bytes of a file that only its owner can read.
+///
+/// # Errors
+/// See [`Unreadable`].
+pub(crate) fn read(path: &Path, most: u64) -> Result<String, Unreadable> {
+    // Without waiting: a pipe without a writer would block the service.
+    let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(Unreadable::Unread)?;
+    let about = file.metadata().map_err(Unreadable::Unread)?;
+    if !about.is_file() {
+        return Err(Unreadable::NoFile);
+    }
+    let owned = about.uid() == nix::unistd::geteuid().as_raw();
+    if !owned || about.mode() & 0o777 != FILE {
+        return Err(Unreadable::Open { mode: about.mode() & 0o777, owned });
+    }
+    let mut text = String::new();
+    file.take(most).read_to_string(&mut text).map_err(Unreadable::Unread)?;
+    Ok(text)
 }
 
 /// Copies a file to a new one, which is private whatever the mode of the first.

@@ -29,6 +29,7 @@ mod stream;
 mod tls;
 mod tunnel;
 mod upload;
+mod waiting_room;
 
 pub use error::ProxyError;
 pub use process::proxy_blocking;

@@ -12,7 +12,7 @@ use controllers::{Class, Criticality, Objective, Tags};
 pub use controllers::{ClassRule, catalogue::PolicySpec, site::OnRefuse};
 use serde::{Deserialize, Serialize};
 
-use crate::control::Token;
+use crate::{control::Token, waiting_room::RoomsSpec};
 
 /// A whole target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,9 @@ pub struct TargetSpec {
     /// The criticality of requests without one of their own, by class; other classes have [`Criticality::Critical`].
     #[serde(default)]
     pub criticality: BTreeMap<Class, Criticality>,
+    /// Waiting rooms before it, in virtual time alone: live, a proxy has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_room: Option<RoomsSpec>,
     /// The token of the control port; `None`: drawn at the start, and printed in the ready line. It is never written to
     /// a file with the spec.
     #[serde(skip)]
@@ -84,6 +87,7 @@ impl TargetSpec {
             health: HealthChecks::default(),
             class: ClassRule::default(),
             criticality: BTreeMap::new(),
+            waiting_room: None,
             control_token: None,
             seed: 1,
             draws: None,

@@ -66,6 +66,8 @@ pub struct BookingCounts {
     pub booked: u64,
     /// Requests that found the queue full.
     pub full: u64,
+    /// Requests that came without a turn of their own, since their users were inside.
+    pub inside: u64,
     /// Calls with an earlier second than one before.
     pub clock_went_back: u64,
 }
@@ -137,16 +139,44 @@ impl Booking {
         Ok(Booked { at: UnixSeconds(second), wait_s: seconds(second.saturating_sub(now.0)) })
     }
 
+    /// Counts a request that comes in this second without having asked: of a user who is inside. What does not fit into
+    /// the second is work for the seconds after it, as any other.
+    pub fn charge(&mut self, now: UnixSeconds, hardness: Subunits) {
+        self.advance(now);
+        self.load[0] += hardness;
+        let second = self.slots.first();
+        self.slots.add(second, hardness);
+        self.last = self.last.max(second);
+        self.counts.inside += 1;
+        let booked = self.backlog + self.slots.get(second) + self.peers.booked(second);
+        if self.capacity.is_some_and(|capacity| booked > capacity) {
+            self.cursor = None; // later seconds have less room than when it was found
+        }
+    }
+
     /// The wait that the next request will get; `None` if the queue is full.
     pub fn next_wait_s(&mut self, now: UnixSeconds) -> Option<u32> {
         self.advance(now);
         self.earliest().map(|second| seconds(second.saturating_sub(now.0)))
     }
 
+    /// The wait that a request would get, as things were when the booking was last told something. `None`: the queue was full.
+    #[must_use]
+    pub fn shown_wait_s(&self, now: UnixSeconds) -> Option<u32> {
+        let at = self.capacity.map_or(self.slots.first(), |capacity| self.open_from(capacity).second);
+        (at < self.slots.end()).then(|| seconds(at.saturating_sub(now.0)))
+    }
+
     /// Seconds until the last booked turn; 0 if nobody waits.
     #[must_use]
     pub fn longest_wait_s(&self, now: UnixSeconds) -> u32 {
         seconds(self.last.saturating_sub(now.0))
+    }
+
+    /// Subunits that are booked by this replica for the seconds after the current one: the length of the queue.
+    #[must_use]
+    pub fn queued(&self, now: UnixSeconds) -> Subunits {
+        (now.0.saturating_add(1)..self.slots.end()).map(|second| self.slots.get(second)).sum()
     }
 
     /// Sets the capacity of the server, subunits a second, for all replicas together; `None`: nothing waits. Promised
@@ -254,6 +284,13 @@ impl Booking {
     /// The earliest open second. Slots before the cursor stay closed until the next refresh: work is only added.
     fn earliest(&mut self) -> Option<u64> {
         let Some(capacity) = self.capacity else { return Some(self.slots.first()) };
+        let at = self.open_from(capacity);
+        self.cursor = Some(at);
+        (at.second < self.slots.end()).then_some(at.second)
+    }
+
+    /// The earliest open second, or the one after the last.
+    fn open_from(&self, capacity: Subunits) -> Cursor {
         let mut at = self.cursor.unwrap_or_else(|| self.cursor_at(self.slots.first(), self.backlog, capacity));
         while self.slots.get(at.second) >= at.usable {
             if at.second >= self.slots.end() {
@@ -262,8 +299,7 @@ impl Booking {
             let backlog = self.left_over(at.backlog, at.second, capacity);
             at = self.cursor_at(at.second + 1, backlog, capacity);
         }
-        self.cursor = Some(at);
-        (at.second < self.slots.end()).then_some(at.second)
+        at
     }
 
     fn cursor_at(&self, second: u64, backlog: Subunits, capacity: Subunits) -> Cursor {

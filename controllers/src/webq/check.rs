@@ -154,6 +154,10 @@ impl TokenCheck {
     }
 
     fn decide(&mut self, now: UnixSeconds, steady: Timestamp, turn: &PromisedTurn<'_>) -> Result<(), CheckRefusal> {
+        // First: nobody else is told when a turn is.
+        if turn.binding != turn.presented {
+            return Err(CheckRefusal::WrongBinding);
+        }
         let (now, at) = (now.0, turn.at.0);
         let early = at.saturating_sub(now.saturating_add(self.skew_s));
         if early > 0 {
@@ -162,9 +166,6 @@ impl TokenCheck {
         let late = now.saturating_sub(at.saturating_add(self.skew_s));
         if late > 0 {
             return Err(CheckRefusal::Late { by_s: late });
-        }
-        if turn.binding != turn.presented {
-            return Err(CheckRefusal::WrongBinding);
         }
         let Some(used) = &mut self.used else { return Ok(()) };
         used.forget_before(now.saturating_sub(self.skew_s), steady);

@@ -11,6 +11,7 @@ mod replicas;
 mod sum_bound;
 mod synthetic;
 mod token_gen;
+mod waiting_room;
 
 use crate::UnixSeconds;
 

@@ -73,6 +73,28 @@ pub enum CapacityState {
     Outdated(Subunits),
 }
 
+impl CapacityState {
+    /// The capacity, as far as it is known.
+    #[must_use]
+    pub const fn known(self) -> Option<Subunits> {
+        match self {
+            Self::Unknown => None,
+            Self::Given(capacity) | Self::Estimated(capacity) | Self::Outdated(capacity) => Some(capacity),
+        }
+    }
+
+    /// The name of the state, for logs and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Given(_) => "given",
+            Self::Estimated(_) => "estimated",
+            Self::Outdated(_) => "outdated",
+        }
+    }
+}
+
 /// What TokenGen is told. `J` is the host's value of a request.
 #[derive(Debug)]
 pub enum TokenGenEvent<J> {
@@ -81,6 +103,11 @@ pub enum TokenGenEvent<J> {
         /// The request, which comes back with the answer.
         job: J,
         /// Its type; one that is not known counts as the last.
+        kind: usize,
+    },
+    /// A request has come of a user who is inside: it needs no turn, and takes room of those who ask for one.
+    Inside {
+        /// Its type.
         kind: usize,
     },
     /// A request has come to the server: TokenCheck let it in.
@@ -147,7 +174,8 @@ pub struct TokenGen<J> {
     shape_in_training: bool,
     probe: f64,
     has_peers: bool,
-    second: UnixSeconds,
+    /// The last second that it was told of.
+    second: Option<UnixSeconds>,
     actions: VecDeque<TokenGenAction<J>>,
 }
 
@@ -176,7 +204,7 @@ impl<J> TokenGen<J> {
             shape_in_training: params.shape_in_training,
             probe: params.probe,
             has_peers: !params.booking.replica.peers.is_empty(),
-            second: UnixSeconds(0),
+            second: None,
             actions: VecDeque::new(),
         })
     }
@@ -186,12 +214,13 @@ impl<J> TokenGen<J> {
         self.turn_of_second(now);
         match event {
             TokenGenEvent::Asked { job, kind } => {
-                let hardness = self.hardness[kind.min(self.hardness.len() - 1)];
+                let hardness = self.hardness_of(kind);
                 self.actions.push_back(match self.booking.book(now, hardness) {
                     Ok(booked) => TokenGenAction::Promise(job, booked),
                     Err(full) => TokenGenAction::TurnAway(job, full),
                 });
             }
+            TokenGenEvent::Inside { kind } => self.booking.charge(now, self.hardness_of(kind)),
             TokenGenEvent::Reached { kind } => self.epochs.arrived(kind),
             TokenGenEvent::Ended { kind, response, served } => {
                 if served {
@@ -216,7 +245,7 @@ impl<J> TokenGen<J> {
         self.turn_of_second(now);
         match self.actions.pop_front() {
             Some(action) => TokenGenNext::Do(action),
-            None => TokenGenNext::WakeAt(UnixSeconds(self.second.0.saturating_add(1))),
+            None => TokenGenNext::WakeAt(UnixSeconds(now.0.saturating_add(1))),
         }
     }
 
@@ -244,6 +273,18 @@ impl<J> TokenGen<J> {
         self.booking.longest_wait_s(now)
     }
 
+    /// The wait that a request would get, as things were when it was last told something; `None`: the queue was full.
+    #[must_use]
+    pub fn shown_wait_s(&self, now: UnixSeconds) -> Option<u32> {
+        self.booking.shown_wait_s(now)
+    }
+
+    /// Subunits that are booked for the seconds after the current one: the length of the queue.
+    #[must_use]
+    pub fn queued(&self, now: UnixSeconds) -> Subunits {
+        self.booking.queued(now)
+    }
+
     /// What became of requests.
     #[must_use]
     pub fn counts(&self) -> BookingCounts {
@@ -258,10 +299,10 @@ impl<J> TokenGen<J> {
 
     /// What happens once a second: the report to the peers, and the end of an epoch.
     fn turn_of_second(&mut self, now: UnixSeconds) {
-        if now == self.second {
+        if self.second == Some(now) {
             return;
         }
-        self.second = now;
+        self.second = Some(now);
         if self.has_peers {
             self.actions.push_back(TokenGenAction::Report(self.booking.report(now)));
         }
@@ -301,6 +342,10 @@ impl<J> TokenGen<J> {
         }
     }
 
+    fn hardness_of(&self, kind: usize) -> Subunits {
+        self.hardness[kind.min(self.hardness.len() - 1)]
+    }
+
     /// A list that is empty or of another length than the types is not for this service: it changes nothing.
     fn set_hardness(&mut self, hardness: &[Subunits]) {
         if hardness.len() == self.hardness.len() {
@@ -313,13 +358,7 @@ impl<J> TokenGen<J> {
             return;
         }
         self.state = state;
-        let capacity = match state {
-            CapacityState::Unknown => None,
-            CapacityState::Given(capacity) | CapacityState::Estimated(capacity) | CapacityState::Outdated(capacity) => {
-                Some(capacity)
-            }
-        };
-        self.booking.set_capacity(now, capacity);
+        self.booking.set_capacity(now, state.known());
         self.actions.push_back(TokenGenAction::Capacity(state));
     }
 }

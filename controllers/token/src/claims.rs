@@ -14,6 +14,8 @@ impl TokenPurpose {
     pub const TURN: Self = Self(1);
     /// A place in a waiting room, without a turn yet.
     pub const PLACE: Self = Self(2);
+    /// Being inside: no turn is needed until it expires.
+    pub const VISIT: Self = Self(3);
 }
 
 /// The service that a token is for.

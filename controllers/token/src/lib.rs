@@ -51,6 +51,11 @@
 //! The newest key seals, all live ones open. A key that was replaced lives on for the longest life of a token, which
 //! [`KeyRing::seal`] holds every token to: a rotation refuses nobody who was promised something.
 //!
+//! # Messages
+//!
+//! Those who share keys can tell each other something by them ([`KeyRing::seal_message`]): a message is authenticated like a
+//! token, and is never one.
+//!
 //! # What it does not do
 //!
 //! It remembers no used tokens, tolerates no skew of clocks (the issuer widens the
@@ -60,6 +65,7 @@
 mod claims;
 mod key;
 mod layout;
+mod message;
 mod problem;
 mod ring;
 

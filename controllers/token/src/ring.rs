@@ -3,6 +3,7 @@
 use super::{
     Audience, Claims, SecretKey, TokenProblem, TokenPurpose,
     layout::{Sealed, seal},
+    message,
 };
 
 /// The most live keys, the sealing one among them.
@@ -79,6 +80,23 @@ impl KeyRing {
             return Err(TokenProblem::Audience);
         }
         Ok(claims)
+    }
+
+    /// Makes a message for others who have these keys, of any length. It has no time: what it says must tell an old one from
+    /// a new one.
+    #[must_use]
+    pub fn seal_message(&self, message: &[u8], audience: Audience) -> Vec<u8> {
+        message::seal(message, audience, &self.newest)
+    }
+
+    /// Verifies a message, and returns what it says.
+    ///
+    /// # Errors
+    /// It is no message of this version, its key is not live, its tag is not right, or it is for another service.
+    pub fn open_message<'a>(&self, bytes: &'a [u8], audience: Audience, now: u64) -> Result<&'a [u8], TokenProblem> {
+        let number = message::key(bytes)?;
+        let key = self.live(number, now).ok_or(TokenProblem::UnknownKey(number))?;
+        message::open(bytes, audience, key)
     }
 
     /// The numbers of the keys that are live now, the sealing one first.

@@ -250,3 +250,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_message_is_opened_by_who_has_the_keys_and_is_no_token() {
+    let (mut ring, other) = (ring(), KeyRing::new(SecretKey::new(1, [8; 32]), LIFE));
+    let sealed = ring.seal_message(b"12 promised", here());
+    assert_eq!(ring.open_message(&sealed, here(), NOW), Ok(&b"12 promised"[..]));
+    assert_eq!(other.open_message(&sealed, here(), NOW), Err(TokenProblem::Forged));
+    assert_eq!(ring.open_message(&sealed, Audience::named("b"), NOW), Err(TokenProblem::Audience));
+    for at in 0..sealed.len() {
+        let mut changed = sealed.clone();
+        changed[at] ^= 1;
+        assert!(ring.open_message(&changed, here(), NOW).is_err(), "byte {at}");
+        assert!(ring.open_message(&sealed[..at], here(), NOW).is_err(), "{at} bytes");
+    }
+    ring.rotate(SecretKey::new(2, [9; 32]), NOW).expect("a new key");
+    assert!(ring.open_message(&sealed, here(), NOW + LIFE).is_ok());
+    assert_eq!(ring.open_message(&sealed, here(), NOW + LIFE + 1), Err(TokenProblem::UnknownKey(1)));
+    let token = bytes(&ring.seal(&claims(), NOW).expect("a token"));
+    assert_eq!(ring.open_message(&token, here(), NOW), Err(TokenProblem::Version(1)));
+}

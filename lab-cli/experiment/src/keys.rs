@@ -416,6 +416,7 @@ mod tests {
         thresholds::ThresholdKeys,
         tree::{CallChangeKeys, CallKeys, ServiceKeys, SlowKeys},
         users::{self, PatienceKeys, TroubleKeys, UsersKeys},
+        waiting_room::WaitingRoomKeys,
     };
 
     fn markdown<T: Table>() -> String {
@@ -458,6 +459,7 @@ mod tests {
             markdown::<MailKeys>(),
             markdown::<StageKeys>(),
             markdown::<ClassKeys>(),
+            markdown::<WaitingRoomKeys>(),
             markdown::<ServiceKeys>(),
             markdown::<SlowKeys>(),
             markdown::<CallKeys>(),

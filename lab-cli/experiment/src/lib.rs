@@ -37,6 +37,7 @@ mod target;
 mod thresholds;
 mod tree;
 mod users;
+mod waiting_room;
 
 pub use library::Library;
 pub use plan::Experiment;

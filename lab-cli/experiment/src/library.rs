@@ -76,6 +76,11 @@ static ALL: &[Library] = library! {
     "sre-connections" true Some("batch-proxy");
     "sre-organic" true Some("one-slow-task");
     "sre-degraded" true Some("partial-search");
+    "webq-fig2" true None;
+    "webq-fig6-8" true None;
+    "webq-fig11" true None;
+    "webq-fig12" true None;
+    "webq-fig13" true None;
     "sre-health" false None;
     "webq-table1" true Some("webq-table1");
     "script-arashi" false None;

@@ -79,6 +79,7 @@ pub fn target_spec(
         class: target.class.clone(),
         criticality: target.criticality.clone(),
         health: target.health,
+        waiting_room: target.waiting_room.clone(),
         seed: seed_for(seed, "target"),
         cpus: cpu.into_iter().collect(),
         ..TargetSpec::new(app, arm.policy.clone(), objective(experiment))
@@ -108,6 +109,7 @@ fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec
         stage_defaults: stage,
         class: experiment.target.class.clone(),
         criticality: experiment.target.criticality.clone(),
+        waiting_room: arm.target(experiment).waiting_room.clone(),
         edge: EdgeSpec { backlog: LONG_BACKLOG, ..EdgeSpec::default() },
         seed: seed_for(seed, "target"),
         ..TargetSpec::new(app, policy, objective(experiment))
@@ -125,6 +127,7 @@ pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, 
         objective: objective(experiment),
         class: experiment.target.class.clone(),
         criticality: experiment.target.criticality.clone(),
+        waiting_room: arm.target(experiment).waiting_room.as_ref().map(|rooms| rooms.room.clone()),
         // Nothing but the policy is to decide: neither limits nor the health of the one service.
         limits: LimitSpec { backlog: LONG_BACKLOG, backend_connections: 65_535, held: 65_535, ..LimitSpec::default() },
         health: HealthSpec { failures: 0, ..HealthSpec::default() },

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 use analysis::text::suggestion;
 use controllers::{Class, Criticality};
 use schemars::JsonSchema;
-use target_app::spec::{ChecksumSpec, ClassRule, Durability, EdgeSpec, HealthChecks, StageSpec};
+use target_app::{
+    spec::{ChecksumSpec, ClassRule, Durability, EdgeSpec, HealthChecks, StageSpec},
+    waiting_room::RoomsSpec,
+};
 
 use super::{
     client::{criticality_by_class, criticality_of_all},
@@ -19,6 +22,7 @@ use super::{
     raw::{Node, Value},
     stage::{EmulatedKeys, PoolKeys, emulated, stage},
     tree::TreeKeys,
+    waiting_room::{WaitingRoomKeys, waiting_room},
 };
 
 const IDLE: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(3600);
@@ -45,7 +49,7 @@ const APPS: &[(&str, AppName)] = &[
 /// What a service of one's own is called where keys say whose they are.
 const OWN: &str = "own";
 /// Keys that the proxy before such a service goes by.
-const OF_PROXY: [&str; 2] = ["class", "criticality"];
+const OF_PROXY: [&str; 3] = ["class", "criticality", "waiting_room"];
 
 table! {
     /// What is measured.
@@ -67,6 +71,7 @@ table! {
         keep_alive: bool = flag().or(true), "Keep connections open between requests";
         idle_timeout: Duration = time(IDLE).or(EdgeSpec::default().idle_timeout), "Longest time that a kept connection may be idle";
         connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests of one connection, 0 for any number; the last answer says that the connection ends, and users open a new one";
+        waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before it ([WebQ](front-doors.md)): who does not fit into a second is told when to come, by `Refresh`, with a token. Live only before a service of one's own";
         hosts: Vec<String> = by::<Vec<String>, _>(hosts), "Names that it answers to, with `localhost` and addresses";
     }
 
@@ -153,8 +158,12 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
     // All of them are read before a wrong app ends it: a person sees every problem at once.
     let reports = matches!(app, Some(AppPlan::Tree(_)));
     let machines = fields.list("machines").iter().filter_map(|node| machine(node, reports, problems)).collect();
+    if let (Some(_), Some(AppPlan::Tree(_))) = (&keys.waiting_room, &app) {
+        fields.problem("waiting_room", "several services have none", "put it before one of them alone");
+    }
     Some(TargetPlan {
         app: app?,
+        waiting_room: keys.waiting_room,
         stage_defaults,
         stages,
         machines,

@@ -19,7 +19,11 @@ pub struct ProxyArgs {
     /// Who decides on admission [default: none].
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
-    /// A setting of the policy: limit_max=500.
+    /// A waiting room before the policy: who does not fit gets a turn, and a page that waits for it.
+    #[arg(long)]
+    pub waiting_room: bool,
+    /// A setting of the policy: limit_max=500; with --waiting-room one of the waiting room: capacity=100/s [default: it is
+    /// estimated], preset=as-published, stay=10m.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Requests that one backend works on side by side, for policies that keep a queue [default: 64].

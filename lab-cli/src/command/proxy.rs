@@ -11,6 +11,7 @@ use target_app::{
     control::{Token, wire::Ready},
     proxy::{LogLevel, ProxyError, ProxySpec, proxy_blocking},
     serve::ServeError,
+    waiting_room::WaitingRoomSpec,
 };
 
 use super::{input, print, ready_for_people};
@@ -22,7 +23,8 @@ use crate::{
 pub fn proxy(args: &ProxyArgs) -> CommandResult {
     let spec = spec(args)?;
     let (json, dry_run) = (args.json, spec.dry_run);
-    let about = format!("{} → {}", spec.policy.name, spec.to.join(", "));
+    let room = spec.waiting_room.as_ref().map_or_else(String::new, in_room);
+    let about = format!("{room}{} → {}", spec.policy.name, spec.to.join(", "));
     let told = |ready: Ready| {
         // A closed pipe is no reason to stop serving.
         let _ = if json { tell(&ready) } else { print(for_people(&ready, &about, dry_run).as_bytes()).map(drop) };
@@ -72,10 +74,7 @@ fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
         }
         spec.policy.name.clone_from(name);
     }
-    for change in &args.set {
-        let (key, value) = setting(change)?;
-        spec.policy.settings.insert(key, value);
-    }
+    set(&mut spec, args)?;
     spec.log = match args.log {
         None => spec.log,
         Some(Log::Off) => LogLevel::Off,
@@ -85,12 +84,43 @@ fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
     Ok(spec)
 }
 
-fn setting(change: &str) -> Result<(String, Setting), Failure> {
-    let wrong =
-        || Failure::usage(format!("--set {change}: KEY=VALUE sets a parameter of the policy, as limit_max=500"));
-    let (key, value) = change.split_once('=').ok_or_else(wrong)?;
-    let value = serde_yaml::from_str(value).map_err(|_| wrong())?;
-    Ok((key.to_owned(), value))
+/// What was typed after `--set`: the keys of a waiting room are its own, if there is one, and all others are the policy's.
+fn set(spec: &mut ProxySpec, args: &ProxyArgs) -> Result<(), Failure> {
+    if args.waiting_room {
+        spec.waiting_room.get_or_insert_default();
+    }
+    let mut of_room = Vec::new();
+    for change in &args.set {
+        let wrong =
+            || Failure::usage(format!("--set {change}: KEY=VALUE sets a parameter of the policy, as limit_max=500"));
+        let (key, value) = change.split_once('=').ok_or_else(wrong)?;
+        if spec.waiting_room.is_some() && WaitingRoomSpec::has_key(key) {
+            of_room.push((key.to_owned(), serde_yaml::from_str(value).map_err(|_| wrong())?));
+        } else {
+            let value: Setting = serde_yaml::from_str(value).map_err(|_| wrong())?;
+            spec.policy.settings.insert(key.to_owned(), value);
+        }
+    }
+    if let Some(room) = &mut spec.waiting_room
+        && !of_room.is_empty()
+    {
+        *room = room.with(of_room).map_err(|error| Failure::usage(format!("--set: waiting room: {error}")))?;
+    }
+    Ok(())
+}
+
+/// What a person should know of a waiting room at the start.
+fn in_room(room: &WaitingRoomSpec) -> String {
+    match room.capacity {
+        Some(capacity) => format!("waiting room for {capacity}/s, "),
+        None => {
+            let minutes = f64::from(room.epoch_s) * room.training_epochs as f64 / 60.0;
+            format!(
+                "waiting room, its capacity to be estimated: nobody waits for the first {minutes:.0} min, and for as long \
+                 as the load does not pass it; --set capacity=100/s gives one; "
+            )
+        }
+    }
 }
 
 /// Reads the settings of a file.

@@ -11,5 +11,7 @@ mod exported;
 mod notes;
 mod observed;
 mod proxied;
+mod replicas;
 mod retries;
 mod transport;
+mod waiting_room;

@@ -173,6 +173,16 @@ impl Answer {
     }
 }
 
+/// The first line that a proxy prints for people; it is ended then.
+pub fn first_line(mut command: Command) -> String {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("lab starts");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+    let _ = child.kill();
+    let _ = child.wait();
+    line
+}
+
 pub fn get(address: SocketAddr, path: &str) -> Answer {
     Answer::to(address, &request(path))
 }

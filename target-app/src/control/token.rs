@@ -1,15 +1,14 @@
 //! The token of the control port.
 
 use std::{
-    fmt,
-    fs::File,
-    io::{self, Read as _},
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _},
+    fmt, io,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
+
+use crate::private::{self, Unreadable};
 
 /// A secret that authorises requests to the control port. It is written only to a ready line, and to the head of a
 /// request: its debug form does not show it.
@@ -40,20 +39,11 @@ impl Token {
     /// # Errors
     /// See [`TokenError`].
     pub fn read(path: &Path) -> Result<Self, TokenError> {
-        let unread = |source| TokenError::Unread { path: path.to_owned(), source };
-        // Without waiting: a pipe without a writer would block the service.
-        let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
-        let file = File::options().read(true).custom_flags(flags).open(path).map_err(unread)?;
-        let about = file.metadata().map_err(unread)?;
-        if !about.is_file() {
-            return Err(TokenError::NoFile(path.to_owned()));
-        }
-        let owned = about.uid() == nix::unistd::geteuid().as_raw();
-        if !owned || about.mode() & 0o777 != 0o600 {
-            return Err(TokenError::Open { path: path.to_owned(), mode: about.mode() & 0o777, owned });
-        }
-        let mut text = String::new();
-        file.take(LARGEST).read_to_string(&mut text).map_err(unread)?;
+        let text = private::read(path, LARGEST).map_err(|error| match error {
+            Unreadable::Unread(source) => TokenError::Unread { path: path.to_owned(), source },
+            Unreadable::NoFile => TokenError::NoFile(path.to_owned()),
+            Unreadable::Open { mode, owned } => TokenError::Open { path: path.to_owned(), mode, owned },
+        })?;
         let token = text.trim_end_matches(['\r', '\n']);
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
         if token.len() < SHORTEST || !token.bytes().all(fits) {

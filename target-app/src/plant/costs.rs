@@ -94,6 +94,9 @@ pub enum PlantError {
     /// An invalid rule for classes.
     #[error("class: {0}")]
     Class(String),
+    /// A waiting room with settings out of range.
+    #[error("waiting_room: {0}")]
+    WaitingRoom(controllers::webq::BadParams),
     /// An invalid setting of the work knob.
     #[error(transparent)]
     Work(#[from] crate::service::WorkError),

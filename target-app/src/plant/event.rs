@@ -22,6 +22,8 @@ pub enum Event {
     Renew,
     /// Another second of all open connections is charged.
     Upkeep,
+    /// A second of the wall clock begins, for waiting rooms.
+    Second,
 }
 
 impl Identity for Event {
@@ -35,6 +37,7 @@ impl Identity for Event {
             Self::Fault(number, on) => identity_of(5, &[number as u64, u64::from(on)]),
             Self::Renew => identity_of(6, &[]),
             Self::Upkeep => identity_of(7, &[]),
+            Self::Second => identity_of(8, &[]),
         }
     }
 }

@@ -9,7 +9,7 @@ use controllers::{
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{background::HEALTH, persona::Call, sim::SimRequest};
 
-use super::{cpu::Step, job_table::JobTable};
+use super::{cpu::Step, job_table::JobTable, rooms::PlantTurn};
 use crate::{calls::CallsResult, class::RequestFacts, ledger, service::Route};
 
 /// The requests in a plant, and the workers of its stages.
@@ -66,6 +66,8 @@ pub(super) struct InFlight {
     pub(super) worker: Option<(usize, Timestamp)>,
     /// How the calls on its behalf have ended.
     pub(super) calls: CallsResult,
+    /// What the waiting room let in.
+    pub(super) turn: Option<PlantTurn>,
 }
 
 /// The answer that a request will get, apart from its calls.

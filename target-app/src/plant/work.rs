@@ -7,6 +7,7 @@ use controllers::{
     Foresight, JobId, Kind, Note, Offer, Outcome, PeerReport, Seen, Timestamp,
     site::{Action, DispatchStep, Entered, Permit, RefusalAnswer, TurnedAway, WorkerStep},
 };
+use http::request::Parts;
 use workloads::sim::{Response, SimRequest};
 
 use super::{
@@ -16,10 +17,12 @@ use super::{
     event::{Event, TimerSite},
     in_flight::{InFlight, PlannedAnswer, Worker, facts_of, head_of, is_check},
     listener::PendingRefusal,
+    rooms::PlantEntry,
     world::{Plant, bare, reply_to},
 };
 use crate::{
     calls::{CallContext, CallsResult},
+    ledger::RequestEnding,
     request::{self, End},
     spec::HealthChecks,
 };
@@ -42,7 +45,16 @@ impl Plant {
             }
         }
         let entry = (!check).then(|| self.books(asked.conn).open(asked.number));
-        let head = head_of(&asked.call);
+        let mut head = head_of(&asked.call);
+        let turn = match self.at_the_door(&mut head, &asked, check, cx) {
+            None => None,
+            Some(PlantEntry::In(turn)) => Some(turn),
+            Some(PlantEntry::Told(response, reason)) => {
+                let ending = RequestEnding::Refused(reason);
+                let told = PendingRefusal { conn: asked.conn, response, entry, ending };
+                return self.refuse(told, ms(self.costs.refuse_ms), cx);
+            }
+        };
         let route = self.backend.route(&head);
         let facts = facts_of(&head, &asked.call, asked.user, asked.left);
         let offer = if check {
@@ -72,6 +84,7 @@ impl Plant {
             check,
             worker: None,
             calls: CallsResult::NONE,
+            turn,
         };
         self.requests.in_flight.insert(id, Box::new(request));
         match self.sites.dispatch.offer(cx.now(), offer, || id) {
@@ -82,6 +95,19 @@ impl Plant {
         if self.sites.dispatch.is_watched() {
             self.turn_dispatch(cx);
         }
+    }
+
+    /// Asks the waiting room, if there is one; health checks do not wait.
+    fn at_the_door(
+        &mut self,
+        head: &mut Parts,
+        asked: &SimRequest,
+        check: bool,
+        cx: &mut dyn PlantContext,
+    ) -> Option<PlantEntry> {
+        let rooms = self.rooms.as_mut().filter(|_| !check)?;
+        let class = self.intake.class(&facts_of(head, &asked.call, asked.user, asked.left));
+        Some(rooms.present(cx.now(), head, asked.user, (asked.call.class.0, class.0)))
     }
 
     /// For a bound, draws the work before the gate is asked: no policy may know it before it begins.
@@ -184,8 +210,15 @@ impl Plant {
     /// Sends an answer; `cost`: its cost in addition to the work, if it is no refusal.
     fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.remove(id) else { return };
+        if let (Some(turn), Some(rooms)) = (request.turn, &mut self.rooms) {
+            rooms.ended(cx.now(), turn, end.ending() == RequestEnding::Served);
+        }
         let cost = if end.costs_a_refusal() { ms(self.costs.refuse_ms) } else { cost };
         let refused = PendingRefusal { conn: request.asked.conn, response, entry: request.entry, ending: end.ending() };
+        self.refuse(refused, cost, cx);
+    }
+
+    fn refuse(&mut self, refused: PendingRefusal, cost: Duration, cx: &mut dyn PlantContext) {
         if cost.is_zero() {
             self.send_refusal(refused, cx);
         } else {

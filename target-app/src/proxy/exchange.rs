@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Kind, Note, Outcome, Reason, Refusal, Tags, Timestamp, site::TurnedAway};
+use controllers::{Class, Kind, Note, Outcome, Reason, Refusal, Tags, Timestamp, site::TurnedAway};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use hyper::{
     body::{Body as _, Bytes, Incoming},
@@ -26,6 +26,7 @@ use super::{
     state::{Proxy, Settings},
     tunnel::{self, Switch},
     upload::Upload,
+    waiting_room::{self, Entry, Turn},
 };
 use crate::{
     class::RequestFacts,
@@ -40,6 +41,7 @@ use sending::{Sending, Sent};
 struct Noted {
     entry: Option<LedgerEntry>,
     observation: Option<Observation>,
+    turn: Option<Turn>,
 }
 
 /// A request under way.
@@ -63,7 +65,7 @@ pub(super) async fn answer(proxy: &Arc<Proxy>, request: Request<Incoming>, clien
 
 impl Exchange<'_> {
     async fn run(&self, request: Request<Incoming>, entered: Timestamp, ambiguous: bool) -> Response<Relayed> {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         let spec = &self.settings.spec;
         if let Some(Fault { status, .. }) =
             fault_of_proxied(&head, ambiguous, &self.settings.edge, spec.headers.underscores)
@@ -78,7 +80,8 @@ impl Exchange<'_> {
             self.proxy.ledgers.users.checked();
             return self.forward(head, body, Noted::default(), (Admitted::unasked(), None)).await;
         }
-        let noted = Noted {
+        let mut noted = Noted {
+            turn: None,
             entry: Some(self.proxy.ledgers.users.open(number(&head))),
             observation: self.proxy.observers.observe(&head, entered, spec.log),
         };
@@ -89,10 +92,27 @@ impl Exchange<'_> {
         if self.proxy.draining.load(Ordering::Relaxed) {
             return self.refused(&head, Refusal::new(Reason::Draining).into(), noted);
         }
-        match self.decide(&head, entered).await {
+        let cookies = match self.enter(&mut head) {
+            None => Vec::new(),
+            Some(Entry::Told(page, reason)) => {
+                return self.page(page, ended(noted, RequestEnding::Refused(reason)));
+            }
+            Some(Entry::In(turn)) => noted.turn.insert(turn).take_cookies(),
+        };
+        let mut answer = match self.decide(&head, entered).await {
             Ok((admitted, tags)) => self.forward(head, body, noted, (admitted, Some(tags))).await,
             Err(away) => self.refused(&head, away, noted),
-        }
+        };
+        waiting_room::put(cookies, answer.headers_mut());
+        answer
+    }
+
+    /// Asks the waiting room, if there is one.
+    fn enter(&self, head: &mut Parts) -> Option<Entry> {
+        let room = self.proxy.room.as_ref()?;
+        let class = |head: &Parts| self.proxy.intake.class(&RequestFacts::of_head(head, self.client.peer(), None));
+        let class = if room.has_types() { class(head) } else { Class::default() };
+        Some(room.present(head, self.client, class.0))
     }
 
     /// Asks the policy.
@@ -265,9 +285,20 @@ impl Exchange<'_> {
 
 /// A request that no policy and no backend has a part in.
 fn ended(noted: Noted, ending: RequestEnding) -> Job {
-    let Noted { entry, observation } = noted;
+    let Noted { entry, observation, turn } = noted;
     let outcome = Outcome::Ignored;
-    Job { entry, admitted: None, lease: None, progress: None, outcome, ending, cost: None, told: None, observation }
+    Job {
+        entry,
+        admitted: None,
+        lease: None,
+        progress: None,
+        outcome,
+        ending,
+        cost: None,
+        told: None,
+        observation,
+        turn,
+    }
 }
 
 /// Makes the connection end with this answer.

@@ -54,6 +54,7 @@ fn write(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
     let gauges = running.gauges();
     metrics::requests(page, &gauges)?;
     policies(page, &gauges)?;
+    running.proxy.room.iter().try_for_each(|room| room.metrics(page))?;
     backends(page, running)?;
     retries(page, running)?;
     let lost = running.proxy.observers.lost_lines() as f64;

@@ -12,10 +12,11 @@ use super::{
     metrics,
     observe::Observers,
     otlp::Export,
-    running::{DRY_AT_ACCEPT, RunningProxy},
+    running::{DRY_AT_ACCEPT, DRY_WAITING_ROOM, RunningProxy},
     spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
     tls,
+    waiting_room::{self, Room},
 };
 use crate::{
     class::Classification,
@@ -56,6 +57,9 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
     if spec.dry_run && chosen.place == Place::Accept {
         return Err(ProxyError::setting("dry_run", DRY_AT_ACCEPT));
     }
+    if spec.dry_run && spec.waiting_room.is_some() {
+        return Err(ProxyError::setting("dry_run", DRY_WAITING_ROOM));
+    }
     let backlog = running::backlog(&chosen, spec.limits.backlog);
     let listener =
         edge::listen(spec.listen, backlog).map_err(|source| ServeError::Listen { address: spec.listen, source })?;
@@ -76,6 +80,9 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         .map_err(system("cannot watch the listening socket"))?;
     for gate in [&proxy.admission.gate, &proxy.accept] {
         spawn(keep_time(Arc::downgrade(gate)));
+    }
+    if proxy.room.is_some() {
+        spawn(waiting_room::keep_time(Arc::downgrade(&proxy)));
     }
     let running = RunningProxy::new(Arc::clone(&proxy), Arc::clone(&listener), seating);
     if let Some(socket) = scraped {
@@ -137,7 +144,8 @@ fn build(spec: ProxySpec, chosen: &Resolved) -> Result<(Arc<Proxy>, Seating), Pr
     let gates = (Admission::new(gate(graph.dispatch(), capacity)), gate(graph.accept(), 0));
     let log = (spec.log != LogLevel::Off).then(Log::start).transpose();
     let log = log.map_err(|source| ServeError::System { what: "cannot start the thread of the log", source })?;
+    let room = spec.waiting_room.as_ref().map(|room| Room::new(room, clock, spec.seed)).transpose()?;
     let settings = Settings::new(spec, clock, None)?;
     let observers = Observers::new(clock, log);
-    Ok((Proxy::new(clock, gates, observers, Intake::new(classification), settings), seating))
+    Ok((Proxy::new(clock, gates, observers, Intake::new(classification), settings, room), seating))
 }

@@ -17,6 +17,7 @@ use super::{
     client::{Client, Stream},
     observe::Observation,
     upload::{BrokenOff, Progress},
+    waiting_room::Turn,
 };
 use crate::{
     edge::Phase,
@@ -38,6 +39,8 @@ pub(super) struct Job {
     /// The note of the backend's answer.
     pub(super) told: Option<Note>,
     pub(super) observation: Option<Observation>,
+    /// Of the waiting room.
+    pub(super) turn: Option<Turn>,
 }
 
 impl Job {
@@ -45,6 +48,9 @@ impl Job {
     pub(super) fn end(&mut self) {
         if let Some(admitted) = self.admitted.take() {
             admitted.end(self.outcome, self.cost, self.told);
+        }
+        if let Some(turn) = self.turn.take() {
+            turn.ended(self.ending == RequestEnding::Served);
         }
         if let Some(entry) = self.entry.take() {
             entry.close(self.ending);

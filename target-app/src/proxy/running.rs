@@ -31,10 +31,15 @@ use crate::{
     signals,
     spec::WorkSpec,
     stage::lock,
+    waiting_room::WaitingRoomSpec,
 };
 
 /// A policy at accept has no dry run: it decides whether the next connection is taken from the kernel's queue at all.
 pub(super) const DRY_AT_ACCEPT: &str = "a policy at accept decides about connections, of which none can be let pass on trial: leave dry_run off, or use a policy that decides about requests";
+
+/// What a waiting room promises, it has to keep: there is no trial of it.
+pub(super) const DRY_WAITING_ROOM: &str =
+    "a waiting room promises turns, which it cannot do on trial: leave dry_run off, or waiting_room";
 
 /// A running proxy.
 #[derive(Debug)]
@@ -125,7 +130,9 @@ impl Controlled for RunningProxy {
         let read = StageGauges { queue: count(self.listener.reading()), ..read };
         let send = StageGauges { queue: count(self.listener.writing()), ..send };
         let accept = self.proxy.accept.gauges();
-        let stages = [read, self.gate()].into_iter().chain(self.backends()).chain([send, accept]).collect();
+        let room = self.proxy.room.iter().map(|room| room.gauges());
+        let stages =
+            [read].into_iter().chain(room).chain([self.gate()]).chain(self.backends()).chain([send, accept]).collect();
         Gauges {
             at_ms: clock.now().as_secs_f64() * 1e3,
             policy: lock(&self.policy).clone(),
@@ -205,8 +212,15 @@ impl Controlled for RunningProxy {
         if spec.dry_run && self.proxy.accept.is_watched() {
             return Err(vec![format!("dry_run: {DRY_AT_ACCEPT}")]);
         }
+        if spec.dry_run && spec.waiting_room.is_some() {
+            return Err(vec![format!("dry_run: {DRY_WAITING_ROOM}")]);
+        }
         let _on_the_runtime = self.runtime.enter();
         let settings = Settings::new(spec, self.proxy.clock, Some(&before)).map_err(|error| vec![error.to_string()])?;
+        let capacity = settings.spec.waiting_room.as_ref().and_then(|room| room.capacity);
+        if let (Some(room), Some(capacity)) = (&self.proxy.room, capacity) {
+            room.give(capacity);
+        }
         self.proxy.set(Arc::clone(&settings));
         self.proxy.changed("config", &settings.spec);
         Ok(())
@@ -243,6 +257,7 @@ fn fixed(old: &ProxySpec, new: &ProxySpec) -> Vec<String> {
         ("concurrency", old.concurrency != new.concurrency, started_with),
         ("class", old.class != new.class, started_with),
         ("criticality", old.criticality != new.criticality, started_with),
+        ("waiting_room", !same_room(old.waiting_room.as_ref(), new.waiting_room.as_ref()), BUT_CAPACITY),
         ("tls", old.tls != new.tls, started_with),
         ("otlp", old.otlp != new.otlp, started_with),
         ("metrics", old.metrics != new.metrics, started_with),
@@ -253,6 +268,19 @@ fn fixed(old: &ProxySpec, new: &ProxySpec) -> Vec<String> {
         ("limits.backlog", old.limits.backlog != new.limits.backlog, started_with),
     ];
     keys.into_iter().filter(|(_, differs, _)| *differs).map(|(key, _, why)| format!("{key}: {why}")).collect()
+}
+
+const BUT_CAPACITY: &str = "is fixed while the proxy runs, but for a capacity that was given: start it anew";
+
+/// True if two waiting rooms differ by a given capacity at most.
+fn same_room(old: Option<&WaitingRoomSpec>, new: Option<&WaitingRoomSpec>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => {
+            old.capacity.is_some() == new.capacity.is_some()
+                && WaitingRoomSpec { capacity: old.capacity, ..new.clone() } == *old
+        }
+        (old, new) => old == new,
+    }
 }
 
 fn count(n: usize) -> u32 {

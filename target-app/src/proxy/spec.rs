@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use workloads::balance::Balancer;
 
 use super::span;
-use crate::{control::Token, spec::EdgeSpec};
+use crate::{control::Token, spec::EdgeSpec, waiting_room::WaitingRoomSpec};
 
 mod choice;
 mod retry;
@@ -47,6 +47,9 @@ pub struct ProxySpec {
     pub criticality: BTreeMap<Class, Criticality>,
     /// The path whose requests pass without asking the policy, and are counted apart from requests; empty: none.
     pub health_path: String,
+    /// A waiting room before the policy; `None`: there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_room: Option<WaitingRoomSpec>,
     /// The answer to refused requests.
     pub refusal: RefusalSpec,
     /// Time-outs.
@@ -97,6 +100,7 @@ impl Default for ProxySpec {
             class: ClassRule::default(),
             criticality: BTreeMap::new(),
             health_path: workloads::background::HEALTH.to_owned(),
+            waiting_room: None,
             refusal: RefusalSpec::default(),
             timeouts: TimeoutSpec::default(),
             limits: LimitSpec::default(),

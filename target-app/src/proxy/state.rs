@@ -16,6 +16,7 @@ use super::{
     page::Pages,
     retry::{Retries, RetryCounts},
     spec::ProxySpec,
+    waiting_room::Room,
 };
 use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec, stage::AdmissionGate};
 
@@ -24,6 +25,7 @@ use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpe
 pub(super) struct Proxy {
     pub(super) clock: ServiceClock,
     pub(super) admission: Arc<Admission>,
+    pub(super) room: Option<Arc<Room>>,
     /// The gate of a policy at accept, which decides about connections.
     pub(super) accept: Arc<AdmissionGate>,
     pub(super) ledgers: Ledgers,
@@ -68,10 +70,12 @@ impl Proxy {
         observers: Arc<Observers>,
         intake: Intake,
         settings: Arc<Settings>,
+        room: Option<Arc<Room>>,
     ) -> Arc<Self> {
         Arc::new(Self {
             clock,
             admission,
+            room,
             accept,
             ledgers: Ledgers::default(),
             observers,

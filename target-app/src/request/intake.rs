@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use controllers::{JobId, Kind, Offer, Tags, Timestamp};
+use controllers::{Class, JobId, Kind, Offer, Tags, Timestamp};
 
 use super::{note, tags};
 use crate::class::{Classification, RequestFacts};
@@ -37,6 +37,11 @@ impl Intake {
     /// The offer of a connection, without any tags.
     pub(crate) fn connection(&self, entered: Timestamp) -> Offer {
         self.offer(Tags::default(), entered)
+    }
+
+    /// The class of a request.
+    pub(crate) fn class(&self, facts: &RequestFacts<'_>) -> Class {
+        self.classification.class(facts)
     }
 
     /// The tags of a request of this type.

@@ -9,6 +9,7 @@ use target_app::{
     mail::corpus::CorpusSpec,
     spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, HealthChecks, StageSpec},
     synthetic::{Checksum, Emulated},
+    waiting_room::RoomsSpec,
 };
 
 use super::{OwnService, Tree};
@@ -39,6 +40,9 @@ pub struct TargetPlan {
     pub idle_timeout: Duration,
     /// Most requests of one connection; 0: any number.
     pub connection_requests: u32,
+    /// Waiting rooms before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting_room: Option<RoomsSpec>,
     /// Names that it answers to beside `localhost` and addresses.
     pub hosts: Vec<String>,
 }
