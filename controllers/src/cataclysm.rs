@@ -2,7 +2,8 @@
 //! machines: the sentry, which polices the requests of an application, and the control plane, which provisions servers
 //! and sentries.
 //!
-//! Nothing in the catalogue refers to this module: no host runs it.
+//! The sentry is the entry `sentry` of the catalogue, so that every host of policies can run it. No host runs the control
+//! plane yet.
 //!
 //! | part | law | paper |
 //! |---|---|---|
@@ -76,12 +77,15 @@
 //! `a_threshold_is_wrong_for_a_period_and_its_backlog_stays`).
 
 mod admission_test;
+mod attained;
 mod batches;
 mod buckets;
 mod delays;
+mod entry;
 mod estimates;
 mod partition;
 mod policing;
+mod policy;
 mod pool;
 mod prediction;
 mod provisioner;
@@ -98,6 +102,7 @@ mod workload;
 pub use admission_test::AdmissionTest;
 pub use buckets::ServiceRanges;
 pub use delays::{ClassTraffic, DelayBound, DelayPlan, PolicedSystem};
+pub(crate) use entry::SENTRY;
 pub use partition::{RevenueModel, partition};
 pub use policing::{Policing, PolicingPlan, SwitchPlan};
 pub use pool::{NodeId, NucleusReport, Skew};
@@ -109,7 +114,7 @@ pub use queueing::{WorkloadModel, sustained_rate};
 pub use sentry::{
     Sentry, SentryAction, SentryClass, SentryCounts, SentryFact, SentryPermit, SentryPlan, SentryRefusal, SentryRequest,
 };
-pub use service_time::{ResourceUsage, ServiceTimePlan, ServiceTimes, UrlKey, calibrated_alpha};
+pub use service_time::{ResourceUsage, ServiceTimePlan, ServiceTimes, UrlKey, UrlName, calibrated_alpha};
 pub use setup_error::SetupError;
 pub use sla::{Sla, SlaTier};
 pub use threshold::{AdmissionThreshold, ClassLoad};

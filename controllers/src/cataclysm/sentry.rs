@@ -9,7 +9,7 @@ use super::{
     estimates::Estimates,
     policing::{Policing, PolicingSwitch},
     pool::{NodeId, NucleusReport, ServerPool},
-    service_time::{ResourceUsage, ServiceTimes, UrlKey},
+    service_time::{ResourceUsage, ServiceTimes, UrlKey, UrlName},
     setup_error::SetupError,
     threshold::AdmissionThreshold,
     workload::{WorkloadMeter, WorkloadReport},
@@ -30,8 +30,8 @@ pub struct SentryRequest<'a> {
     pub id: JobId,
     /// Its class. Classes over the highest one of the plan count as that one.
     pub class: Class,
-    /// Its URL; arguments do not count.
-    pub url: &'a str,
+    /// Its URL or type: requests with the same name are expected to take the same time.
+    pub url: UrlName<'a>,
 }
 
 /// A fact from outside of the sentry.
@@ -167,10 +167,10 @@ impl<J> Sentry<J> {
     /// Takes in a request. The decision comes from [`Sentry::poll`].
     pub fn offer(&mut self, now: Timestamp, request: SentryRequest<'_>, job: J, random: &mut dyn Random) {
         self.advance(now);
-        let rank = self.plan.rank(request.class);
+        let permit = self.permit(request.class, request.url);
+        let rank = permit.rank;
         self.counts.offered += 1;
         self.meter.arrived(self.now, rank);
-        let permit = SentryPermit { rank, url: self.times.key(request.url) };
         let now = self.now;
         if self.guarantees[rank].as_mut().is_some_and(|bucket| bucket.pass(now)) {
             self.counts.guaranteed += 1;
@@ -187,6 +187,18 @@ impl<J> Sentry<J> {
             Policing::Threshold => self.refuse(job, SentryRefusal::BelowThreshold),
             Policing::Batch => self.hold(request.id, job, permit),
         }
+    }
+
+    /// The permit of a request of this class and name: for a host that keeps no permits, and knows of an ended request what
+    /// it was.
+    pub(super) fn permit(&self, class: Class, url: UrlName<'_>) -> SentryPermit {
+        SentryPermit { rank: self.plan.rank(class), url: self.times.key(url) }
+    }
+
+    /// Sets the number of admitted requests that have not ended: for a host that counts them itself, and those of the
+    /// sentry's predecessor too.
+    pub(super) fn count_in_flight(&mut self, requests: u32) {
+        self.pool.count_in_flight(u64::from(requests));
     }
 
     /// Reports the end of an admitted request, with what it used, where that is known.
