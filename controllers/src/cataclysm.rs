@@ -44,8 +44,10 @@
 //! - *`N`* is `⌊R_sla / s⌋` for each server, with the mean service time `s`. `F_s` is the distribution over the buckets.
 //!   `p_drop` is the share of the examined requests of a period that were refused.
 //! - *A full queue* (the paper has none) gives the place of the least important request to a more important one.
-//! - *The change of policing.* Held requests have their test at once when threshold policing begins. One threshold, as
-//!   published, is the default for both directions.
+//! - *The change of policing.* Held requests have their test at once when threshold policing begins, and its first threshold
+//!   is computed at once, from the arrivals since the sentry's load was last observed: that of the last period is from before
+//!   the sentry was busy, and would admit everything for the rest of a period. One threshold of the load, as published, is the
+//!   default for both directions.
 //!
 //! - *Equation 14 for `n` servers.* The variance of the times between arrivals at one server follows from its rate, with the
 //!   squared coefficient of variation of the sentry's arrivals ([`WorkloadModel::rate_of_a_server`]).

@@ -180,6 +180,7 @@ pub(crate) const SENTRY: Entry = Entry {
         "Classes are examined at the multiples of their delays; a failure rejects all waiting requests of less important classes, due or not.",
         "Service times on a bound belong to the lower bucket; those beyond the last bound share one, tested with the largest estimate in it.",
         "Equations 5 and 6 have the capacity of one server; here it is that of all servers, and the rates in them are those beyond the guaranteed ones.",
+        "When threshold policing begins, its first threshold is computed at once, from the arrivals of the last second; averages of 15 s are from before the process was busy.",
         "Delays are computed for the probability on arrival: the published bound holds without any delay.",
         "When as many requests wait as may, the least important one gives its place to a more important one.",
     ],

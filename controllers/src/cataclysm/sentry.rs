@@ -241,16 +241,18 @@ impl<J> Sentry<J> {
     /// Takes in the sentry's own load: its CPU utilization, 0 to 1.
     pub fn observe(&mut self, now: Timestamp, cpu: f64) {
         self.advance(now);
-        let Some(policing) = self.policing.observe(self.now, cpu) else { return };
-        self.counts.switches += 1;
-        if policing == Policing::Threshold {
+        let policing = self.policing.observe(self.now, cpu);
+        self.counts.switches += u64::from(policing.is_some());
+        if policing == Some(Policing::Threshold) {
             // Nothing waits under threshold policing: what is held gets its test now.
             self.batches.hurry(self.now);
             self.examine();
-            if !self.estimates.are_known() {
-                self.close_period();
+            // The last threshold is that of the time before the sentry was busy.
+            if self.estimates.close_with_recent(self.now) {
+                self.use_estimates();
             }
         }
+        self.estimates.load_observed(self.now);
     }
 
     /// Performs the work that is due, and returns the host's next action.
@@ -372,9 +374,13 @@ impl<J> Sentry<J> {
         }
     }
 
-    /// Ends a period of estimates: threshold and delays are computed from it.
     fn close_period(&mut self) {
         self.estimates.close(self.now);
+        self.use_estimates();
+    }
+
+    /// Computes threshold and delays from the estimates.
+    fn use_estimates(&mut self) {
         let otherwise_s = self.times.mean_s();
         let guaranteed: Vec<f64> = self.plan.classes.iter().map(|class| class.guaranteed_per_s).collect();
         let backlog_s = if self.plan.drains_backlog { self.pool.in_flight() as f64 * otherwise_s } else { 0.0 };
