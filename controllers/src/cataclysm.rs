@@ -2,7 +2,8 @@
 //! machines: the sentry, which polices the requests of an application, and the control plane, which provisions servers
 //! and sentries.
 //!
-//! Nothing in the catalogue refers to this module: no host runs it.
+//! The sentry is the entry `sentry` of the catalogue, so that every host of policies can run it. No host runs the control
+//! plane yet.
 //!
 //! | part | law | paper |
 //! |---|---|---|
@@ -43,8 +44,10 @@
 //! - *`N`* is `⌊R_sla / s⌋` for each server, with the mean service time `s`. `F_s` is the distribution over the buckets.
 //!   `p_drop` is the share of the examined requests of a period that were refused.
 //! - *A full queue* (the paper has none) gives the place of the least important request to a more important one.
-//! - *The change of policing.* Held requests have their test at once when threshold policing begins. One threshold, as
-//!   published, is the default for both directions.
+//! - *The change of policing.* Held requests have their test at once when threshold policing begins, and its first threshold
+//!   is computed at once, from the arrivals since the sentry's load was last observed: that of the last period is from before
+//!   the sentry was busy, and would admit everything for the rest of a period. One threshold of the load, as published, is the
+//!   default for both directions.
 //!
 //! - *Equation 14 for `n` servers.* The variance of the times between arrivals at one server follows from its rate, with the
 //!   squared coefficient of variation of the sentry's arrivals ([`WorkloadModel::rate_of_a_server`]).
@@ -76,12 +79,15 @@
 //! `a_threshold_is_wrong_for_a_period_and_its_backlog_stays`).
 
 mod admission_test;
+mod attained;
 mod batches;
 mod buckets;
 mod delays;
+mod entry;
 mod estimates;
 mod partition;
 mod policing;
+mod policy;
 mod pool;
 mod prediction;
 mod provisioner;
@@ -98,6 +104,7 @@ mod workload;
 pub use admission_test::AdmissionTest;
 pub use buckets::ServiceRanges;
 pub use delays::{ClassTraffic, DelayBound, DelayPlan, PolicedSystem};
+pub(crate) use entry::SENTRY;
 pub use partition::{RevenueModel, partition};
 pub use policing::{Policing, PolicingPlan, SwitchPlan};
 pub use pool::{NodeId, NucleusReport, Skew};
@@ -109,7 +116,7 @@ pub use queueing::{WorkloadModel, sustained_rate};
 pub use sentry::{
     Sentry, SentryAction, SentryClass, SentryCounts, SentryFact, SentryPermit, SentryPlan, SentryRefusal, SentryRequest,
 };
-pub use service_time::{ResourceUsage, ServiceTimePlan, ServiceTimes, UrlKey, calibrated_alpha};
+pub use service_time::{ResourceUsage, ServiceTimePlan, ServiceTimes, UrlKey, UrlName, calibrated_alpha};
 pub use setup_error::SetupError;
 pub use sla::{Sla, SlaTier};
 pub use threshold::{AdmissionThreshold, ClassLoad};

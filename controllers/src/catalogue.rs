@@ -1,6 +1,6 @@
 //! The list of policies and machines: names, parameters with unit, default and range, sources, and supported places.
 
-use crate::{baseline, compose, modern, resource, seda, sre};
+use crate::{baseline, cataclysm, compose, modern, resource, seda, sre};
 
 mod policy_spec;
 #[cfg(test)]
@@ -44,6 +44,7 @@ static ALL: &[Entry] = &[
     modern::CODEL,
     modern::LIFO,
     modern::DAGOR,
+    cataclysm::SENTRY,
     compose::COMPOSE,
     resource::THREAD_POOL,
     resource::BATCHING,

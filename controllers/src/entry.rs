@@ -27,8 +27,8 @@ pub use time::parse_time;
 
 pub(crate) use param::params;
 pub use param_types::{
-    CLASS_TIMES, Choice, Count, Flag, Number, OptionalTime, ParamTable, ParamType, STAGE_TIMES, Time, choice, count,
-    customer_numbers, flag, ms, number, s, time, time_or, us,
+    CLASS_TIMES, Choice, Count, Flag, Number, OptionalTime, ParamTable, ParamType, STAGE_TIMES, Time, choice,
+    class_numbers, count, customer_numbers, flag, ms, number, s, time, time_or, us,
 };
 pub(crate) use setting::nearest;
 

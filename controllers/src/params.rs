@@ -10,12 +10,13 @@
 //! | [`time_or`] | the same, or nothing | `Option<Duration>` |
 //! | [`flag`] | `true`, `false` | `bool` |
 //! | [`choice`] | one of several words | any `Copy` type |
-//! | [`STAGE_TIMES`], [`CLASS_TIMES`], [`customer_numbers`] | a table | a `BTreeMap` |
+//! | [`STAGE_TIMES`], [`CLASS_TIMES`], [`class_numbers`], [`customer_numbers`] | a table | a `BTreeMap` |
 
 pub use crate::{
     entry::{
         CLASS_TIMES, Choice, Count, Flag, Number, OptionalTime, ParamDeclaration, ParamReader, ParamTable, ParamType,
-        Parameters, STAGE_TIMES, Time, choice, count, customer_numbers, flag, ms, number, s, time, time_or, us,
+        Parameters, STAGE_TIMES, Time, choice, class_numbers, count, customer_numbers, flag, ms, number, s, time,
+        time_or, us,
     },
     params,
 };

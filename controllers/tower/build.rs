@@ -128,6 +128,7 @@ fn setter(code: &mut String, policy: &str, param: &Param) {
         ParamKind::Choice => scalar(&format!("{policy}{}", pascal(name))),
         ParamKind::StageTimes => table("stage", "&str", "Duration"),
         ParamKind::ClassTimes => table("class", "u8", "Duration"),
+        ParamKind::ClassNumbers => table("class", "u8", "f64"),
         ParamKind::CustomerNumbers => table("customer", "u32", "f64"),
         ParamKind::Part => part(),
     };

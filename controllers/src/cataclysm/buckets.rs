@@ -27,12 +27,20 @@ impl ServiceRanges {
         Ok(Self { bounds_s })
     }
 
-    /// `count` ranges, the first up to `first_s` seconds, each bound double the one before.
+    /// `count` ranges, the first up to `first_s` seconds, each bound `growth` times the one before.
     ///
     /// # Errors
     /// As [`ServiceRanges::new`].
-    pub fn doubling(first_s: f64, count: u16) -> Result<Self, SetupError> {
-        Self::new((0..count).scan(first_s, |bound, _| Some(std::mem::replace(bound, *bound * 2.0))).collect())
+    pub fn growing(first_s: f64, growth: f64, count: u32) -> Result<Self, SetupError> {
+        Self::new((0..count).scan(first_s, |bound, _| Some(std::mem::replace(bound, *bound * growth))).collect())
+    }
+
+    /// As [`ServiceRanges::growing`], each bound double the one before.
+    ///
+    /// # Errors
+    /// As [`ServiceRanges::new`].
+    pub fn doubling(first_s: f64, count: u32) -> Result<Self, SetupError> {
+        Self::growing(first_s, 2.0, count)
     }
 
     /// The number of buckets, with the one beyond the last bound.

@@ -11,6 +11,8 @@ use crate::{Timestamp, estimate::Ewma};
 #[derive(Debug)]
 struct ClassEstimate {
     arrived: u64,
+    /// Those of `arrived` up to the last observation of the sentry's load.
+    arrived_before: u64,
     rate: Ewma,
     /// Ended requests by bucket, decayed from period to period: the distribution of service times.
     ended: Vec<f64>,
@@ -28,13 +30,15 @@ pub(super) struct Estimates {
     refused: u64,
     p_drop: Ewma,
     began: Timestamp,
-    periods: u64,
+    /// The last observation of the sentry's load, or the start of the period.
+    observed: Timestamp,
 }
 
 impl Estimates {
     pub(super) fn new(now: Timestamp, old_weight: f64, classes: usize, buckets: usize) -> Self {
         let class = || ClassEstimate {
             arrived: 0,
+            arrived_before: 0,
             rate: Ewma::from_first(old_weight),
             ended: vec![0.0; buckets],
             service_s: 0.0,
@@ -46,7 +50,7 @@ impl Estimates {
             refused: 0,
             p_drop: Ewma::from_first(old_weight),
             began: now,
-            periods: 0,
+            observed: now,
         }
     }
 
@@ -72,9 +76,27 @@ impl Estimates {
         self.began
     }
 
-    /// True once a period has ended.
-    pub(super) fn are_known(&self) -> bool {
-        self.periods > 0
+    /// The sentry's load is observed: recent arrivals are those from here on.
+    pub(super) fn load_observed(&mut self, now: Timestamp) {
+        self.observed = now;
+        self.classes.iter_mut().for_each(|class| class.arrived_before = class.arrived);
+    }
+
+    /// Ends the period with the rates of recent arrivals, those since the sentry's load was last observed, in place of the
+    /// averages. `false`: no time has passed since then.
+    pub(super) fn close_with_recent(&mut self, now: Timestamp) -> bool {
+        let seconds = now.since(self.observed).as_secs_f64();
+        if seconds <= 0.0 {
+            return false;
+        }
+        for class in &mut self.classes {
+            let recent = class.arrived - class.arrived_before;
+            class.rate = Ewma::from_first(self.old_weight);
+            class.rate.add(recent as f64 / seconds);
+            class.arrived = 0;
+        }
+        self.end_period(now);
+        true
     }
 
     /// Ends the period.
@@ -85,6 +107,13 @@ impl Estimates {
         }
         for class in &mut self.classes {
             class.rate.add(std::mem::take(&mut class.arrived) as f64 / seconds);
+        }
+        self.end_period(now);
+    }
+
+    fn end_period(&mut self, now: Timestamp) {
+        for class in &mut self.classes {
+            class.arrived_before = 0;
             class.ended.iter_mut().for_each(|ended| *ended *= self.old_weight);
             class.service_s *= self.old_weight;
         }
@@ -92,7 +121,7 @@ impl Estimates {
         // A period without a test says nothing, except that there was nothing to refuse.
         self.p_drop.add(refused / (std::mem::take(&mut self.tested) as f64).max(1.0));
         self.began = now;
-        self.periods += 1;
+        self.observed = now;
     }
 
     /// Requests beyond the guaranteed rate of a class, per second.
@@ -166,7 +195,6 @@ mod tests {
         // 3 of 8 ms and one of 20 ms: 44 / 4 = 11 ms.
         (0..3).for_each(|_| estimates.ended(0, 0, 0.008));
         estimates.ended(0, 1, 0.020);
-        assert!(!estimates.are_known());
         estimates.close(Timestamp::from_secs(15));
         close(estimates.rate_per_s(0), 20.0);
         close(estimates.p_drop(), 0.25);
@@ -179,6 +207,25 @@ mod tests {
         close(estimates.rate_per_s(0), 5.0);
         close(estimates.p_drop(), 0.0625);
         close(estimates.loads(&[0.0, 0.0], 0.05)[0].service_s, 0.011);
+    }
+
+    #[test]
+    fn recent_arrivals_are_those_since_the_load_was_observed() {
+        let mut estimates = Estimates::new(Timestamp::ZERO, 0.25, 1, 1);
+        (0..30).for_each(|_| estimates.arrived(0));
+        estimates.close(Timestamp::from_secs(15));
+        close(estimates.rate_per_s(0), 2.0);
+        (0..10).for_each(|_| estimates.arrived(0));
+        estimates.load_observed(Timestamp::from_secs(20));
+        assert!(!estimates.close_with_recent(Timestamp::from_secs(20)));
+        (0..600).for_each(|_| estimates.arrived(0));
+        // 600 in 2 s; neither the 10 of the same period nor the average before count.
+        assert!(estimates.close_with_recent(Timestamp::from_secs(22)));
+        close(estimates.rate_per_s(0), 300.0);
+        assert_eq!(estimates.began(), Timestamp::from_secs(22));
+        (0..1500).for_each(|_| estimates.arrived(0));
+        estimates.close(Timestamp::from_secs(37));
+        close(estimates.rate_per_s(0), 0.25 * 300.0 + 0.75 * 100.0);
     }
 
     #[test]

@@ -104,6 +104,10 @@ impl ServerPool {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
+    pub(super) fn count_in_flight(&mut self, jobs: u64) {
+        self.in_flight = jobs;
+    }
+
     pub(super) fn servers(&self) -> usize {
         self.servers.len()
     }

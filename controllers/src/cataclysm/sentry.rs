@@ -9,7 +9,7 @@ use super::{
     estimates::Estimates,
     policing::{Policing, PolicingSwitch},
     pool::{NodeId, NucleusReport, ServerPool},
-    service_time::{ResourceUsage, ServiceTimes, UrlKey},
+    service_time::{ResourceUsage, ServiceTimes, UrlKey, UrlName},
     setup_error::SetupError,
     threshold::AdmissionThreshold,
     workload::{WorkloadMeter, WorkloadReport},
@@ -30,8 +30,8 @@ pub struct SentryRequest<'a> {
     pub id: JobId,
     /// Its class. Classes over the highest one of the plan count as that one.
     pub class: Class,
-    /// Its URL; arguments do not count.
-    pub url: &'a str,
+    /// Its URL or type: requests with the same name are expected to take the same time.
+    pub url: UrlName<'a>,
 }
 
 /// A fact from outside of the sentry.
@@ -167,10 +167,10 @@ impl<J> Sentry<J> {
     /// Takes in a request. The decision comes from [`Sentry::poll`].
     pub fn offer(&mut self, now: Timestamp, request: SentryRequest<'_>, job: J, random: &mut dyn Random) {
         self.advance(now);
-        let rank = self.plan.rank(request.class);
+        let permit = self.permit(request.class, request.url);
+        let rank = permit.rank;
         self.counts.offered += 1;
         self.meter.arrived(self.now, rank);
-        let permit = SentryPermit { rank, url: self.times.key(request.url) };
         let now = self.now;
         if self.guarantees[rank].as_mut().is_some_and(|bucket| bucket.pass(now)) {
             self.counts.guaranteed += 1;
@@ -187,6 +187,18 @@ impl<J> Sentry<J> {
             Policing::Threshold => self.refuse(job, SentryRefusal::BelowThreshold),
             Policing::Batch => self.hold(request.id, job, permit),
         }
+    }
+
+    /// The permit of a request of this class and name: for a host that keeps no permits, and knows of an ended request what
+    /// it was.
+    pub(super) fn permit(&self, class: Class, url: UrlName<'_>) -> SentryPermit {
+        SentryPermit { rank: self.plan.rank(class), url: self.times.key(url) }
+    }
+
+    /// Sets the number of admitted requests that have not ended: for a host that counts them itself, and those of the
+    /// sentry's predecessor too.
+    pub(super) fn count_in_flight(&mut self, requests: u32) {
+        self.pool.count_in_flight(u64::from(requests));
     }
 
     /// Reports the end of an admitted request, with what it used, where that is known.
@@ -229,16 +241,18 @@ impl<J> Sentry<J> {
     /// Takes in the sentry's own load: its CPU utilization, 0 to 1.
     pub fn observe(&mut self, now: Timestamp, cpu: f64) {
         self.advance(now);
-        let Some(policing) = self.policing.observe(self.now, cpu) else { return };
-        self.counts.switches += 1;
-        if policing == Policing::Threshold {
+        let policing = self.policing.observe(self.now, cpu);
+        self.counts.switches += u64::from(policing.is_some());
+        if policing == Some(Policing::Threshold) {
             // Nothing waits under threshold policing: what is held gets its test now.
             self.batches.hurry(self.now);
             self.examine();
-            if !self.estimates.are_known() {
-                self.close_period();
+            // The last threshold is that of the time before the sentry was busy.
+            if self.estimates.close_with_recent(self.now) {
+                self.use_estimates();
             }
         }
+        self.estimates.load_observed(self.now);
     }
 
     /// Performs the work that is due, and returns the host's next action.
@@ -360,9 +374,13 @@ impl<J> Sentry<J> {
         }
     }
 
-    /// Ends a period of estimates: threshold and delays are computed from it.
     fn close_period(&mut self) {
         self.estimates.close(self.now);
+        self.use_estimates();
+    }
+
+    /// Computes threshold and delays from the estimates.
+    fn use_estimates(&mut self) {
         let otherwise_s = self.times.mean_s();
         let guaranteed: Vec<f64> = self.plan.classes.iter().map(|class| class.guaranteed_per_s).collect();
         let backlog_s = if self.plan.drains_backlog { self.pool.in_flight() as f64 * otherwise_s } else { 0.0 };

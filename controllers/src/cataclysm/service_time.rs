@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::setup_error::{SetupError, require};
-use crate::{Random, estimate::Ewma, random::mix};
+use crate::{Kind, Random, estimate::Ewma, random::mix};
 
 /// What one request used at a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +35,16 @@ pub fn calibrated_alpha(measured: &[(ResourceUsage, Duration)]) -> Option<f64> {
     (squares > 0.0).then(|| (products / squares).max(0.0))
 }
 
-/// The name of a script or file: a keyed hash of a URL without its arguments.
+/// What requests with the same service time have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UrlName<'a> {
+    /// A URL. What follows the first `?` or `#` does not count.
+    Path(&'a str),
+    /// A request type, at a host whose rules have mapped URLs to types already.
+    Kind(Kind),
+}
+
+/// The name of a script or file: a keyed hash of a URL without its arguments, or of a request type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UrlKey(u64);
 
@@ -96,9 +105,16 @@ impl ServiceTimes {
         Self { plan, by_url: BTreeMap::new(), all: None }
     }
 
-    /// The key of a URL. What follows the first `?` or `#` does not count.
+    /// The key of a URL or request type.
     #[must_use]
-    pub fn key(&self, url: &str) -> UrlKey {
+    pub fn key(&self, name: UrlName<'_>) -> UrlKey {
+        match name {
+            UrlName::Path(url) => self.key_of_path(url),
+            UrlName::Kind(Kind(kind)) => UrlKey(mix(self.plan.key ^ mix(u64::from(kind)))),
+        }
+    }
+
+    fn key_of_path(&self, url: &str) -> UrlKey {
         let name = url.split(['?', '#']).next().unwrap_or_default().as_bytes();
         let start = mix(self.plan.key ^ mix(name.len() as u64 + 1));
         UrlKey(name.chunks(8).fold(start, |hash, chunk| {
@@ -176,10 +192,10 @@ mod tests {
     fn arguments_do_not_count_and_averages_decay() {
         let mut times = ServiceTimes::new(ServiceTimePlan { alpha: 0.5, ..ServiceTimePlan::default() });
         let mut random = Seeded::new(1);
-        let search = times.key("/search.php?q=a");
-        assert_eq!(search, times.key("/search.php?q=b#top"));
-        assert_eq!(search, times.key("/search.php"));
-        assert_ne!(search, times.key("/search.php/"));
+        let search = times.key(UrlName::Path("/search.php?q=a"));
+        assert_eq!(search, times.key(UrlName::Path("/search.php?q=b#top")));
+        assert_eq!(search, times.key(UrlName::Path("/search.php")));
+        assert_ne!(search, times.key(UrlName::Path("/search.php/")));
         close(times.estimate_s(search), 0.05);
         close(times.learn(search, usage(20, 0), &mut random), 0.020);
         close(times.estimate_s(search), 0.020);
@@ -187,19 +203,19 @@ mod tests {
         times.learn(search, usage(20, 40), &mut random);
         close(times.estimate_s(search), 0.022);
         // An unknown URL has the average of all: the same two ends.
-        close(times.estimate_s(times.key("/new")), 0.022);
+        close(times.estimate_s(times.key(UrlName::Path("/new"))), 0.022);
         // 0.9 × 22 + 0.1 × 100 = 29.8 ms for all; the new URL has its own 100 ms.
-        let new = times.key("/new");
+        let new = times.key(UrlName::Path("/new"));
         times.learn(new, usage(100, 0), &mut random);
         close(times.estimate_s(new), 0.100);
-        close(times.estimate_s(times.key("/other")), 0.0298);
+        close(times.estimate_s(times.key(UrlName::Path("/other"))), 0.0298);
     }
 
     #[test]
     fn any_number_of_urls_fits_in_the_bound_and_those_in_demand_return() {
         let mut times = ServiceTimes::new(ServiceTimePlan { urls: 100, ..ServiceTimePlan::default() });
         let mut random = Seeded::new(1);
-        let popular = times.key("/popular");
+        let popular = times.key(UrlName::Path("/popular"));
         for n in 0..100_000_u32 {
             let forged = UrlKey(mix(u64::from(n)));
             times.learn(forged, usage(1, 0), &mut random);
@@ -216,7 +232,7 @@ mod tests {
     fn the_key_decides_which_urls_share_an_entry() {
         let other = ServiceTimes::new(ServiceTimePlan { key: 7, ..ServiceTimePlan::default() });
         let this = ServiceTimes::new(ServiceTimePlan::default());
-        assert_ne!(this.key("/a"), other.key("/a"));
-        assert_ne!(this.key(""), this.key("\0"), "the length counts");
+        assert_ne!(this.key(UrlName::Path("/a")), other.key(UrlName::Path("/a")));
+        assert_ne!(this.key(UrlName::Path("")), this.key(UrlName::Path("\0")), "the length counts");
     }
 }

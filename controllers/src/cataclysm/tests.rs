@@ -1,6 +1,7 @@
 //! The machines by hand, their invariants, and the paper's three classes in virtual time.
 
 mod figure_3;
+mod policy_by_hand;
 mod provisioner_by_hand;
 mod provisioner_invariants;
 mod sentry_by_hand;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use super::{
     DelayPlan, NodeId, Policing, PolicingPlan, ResourceUsage, Sentry, SentryAction, SentryClass, SentryPermit,
-    SentryPlan, SentryRefusal, SentryRequest, ServiceRanges, ServiceTimePlan,
+    SentryPlan, SentryRefusal, SentryRequest, ServiceRanges, ServiceTimePlan, UrlName,
 };
 use crate::{Class, JobId, Seeded, Timestamp};
 
@@ -56,7 +57,7 @@ impl Bench {
     /// Offers a request and returns its number; nothing is polled.
     fn offer(&mut self, ms: u64, class: Class, url: &str) -> u64 {
         self.next += 1;
-        let request = SentryRequest { id: JobId(self.next), class, url };
+        let request = SentryRequest { id: JobId(self.next), class, url: UrlName::Path(url) };
         self.sentry.offer(at(ms), request, self.next, &mut self.random);
         self.next
     }

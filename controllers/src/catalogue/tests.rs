@@ -105,6 +105,7 @@ fn the_names_that_experiments_use_are_known() {
         "lifo",
         "fail-at-scale",
         "dagor",
+        "sentry",
         "thread-pool",
         "batching",
         "monitor",

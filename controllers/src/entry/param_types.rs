@@ -25,6 +25,8 @@ pub enum ParamKind {
     StageTimes,
     /// A table of durations by user class, 0 to 9.
     ClassTimes,
+    /// A table of numbers by user class, 0 to 9.
+    ClassNumbers,
     /// A table of numbers by customer.
     CustomerNumbers,
     /// Another policy: its name, or its name with settings.
@@ -333,13 +335,19 @@ const TABLE_TIMES: Time = time(ms(1)..=s(3600), Duration::ZERO);
 pub const STAGE_TIMES: ParamTable<String, Time> = ParamTable { value: TABLE_TIMES, key: |stage| Ok(stage.to_owned()) };
 
 /// Durations by user class.
-pub const CLASS_TIMES: ParamTable<Class, Time> = ParamTable {
-    value: TABLE_TIMES,
-    key: |class| match class.parse() {
+pub const CLASS_TIMES: ParamTable<Class, Time> = ParamTable { value: TABLE_TIMES, key: user_class };
+
+/// Numbers by user class.
+pub const fn class_numbers(range: RangeInclusive<f64>, unit: &'static str) -> ParamTable<Class, Number> {
+    ParamTable { value: number(range, 0.0).in_unit(unit), key: user_class }
+}
+
+fn user_class(key: &str) -> Result<Class, String> {
+    match key.parse() {
         Ok(class @ 0..=9) => Ok(Class(class)),
         _ => Err("a user class is wanted here, 0 to 9".to_owned()),
-    },
-};
+    }
+}
 
 /// Numbers by customer.
 pub const fn customer_numbers(range: RangeInclusive<f64>, unit: &'static str) -> ParamTable<u32, Number> {
@@ -379,6 +387,15 @@ impl TableKind for ParamTable<Class, Time> {
 
     fn range(&self) -> String {
         format!("a table of times to {}", shown_time(self.value.max))
+    }
+}
+
+impl TableKind for ParamTable<Class, Number> {
+    const KIND: ParamKind = ParamKind::ClassNumbers;
+    const EXAMPLE: &str = "{1: 10}";
+
+    fn range(&self) -> String {
+        format!("a table of numbers by class, {}", self.value.range())
     }
 }
 

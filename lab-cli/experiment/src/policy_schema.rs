@@ -135,7 +135,9 @@ fn parameter(entry: &Entry, param: &Param, generator: &mut SchemaGenerator) -> V
         ParamKind::StageTimes | ParamKind::ClassTimes => {
             json!({"type": "object", "additionalProperties": {"type": "string"}})
         }
-        ParamKind::CustomerNumbers => json!({"type": "object", "additionalProperties": {"type": ["number", "string"]}}),
+        ParamKind::ClassNumbers | ParamKind::CustomerNumbers => {
+            json!({"type": "object", "additionalProperties": {"type": ["number", "string"]}})
+        }
         ParamKind::Part => part(entry, param.name, generator).to_value(),
     };
     if let Some(shape) = shape.as_object_mut() {

@@ -96,7 +96,7 @@ impl SentryPlan {
         Class((self.classes.len() - 1 - rank) as u8)
     }
 
-    pub(super) fn check(&self) -> Result<(), SetupError> {
+    pub(in crate::cataclysm) fn check(&self) -> Result<(), SetupError> {
         require((1..=256).contains(&self.classes.len()), "classes", "1 to 256 classes are needed")?;
         let rates =
             self.classes.iter().all(|class| class.guaranteed_per_s >= 0.0 && class.guaranteed_per_s.is_finite());

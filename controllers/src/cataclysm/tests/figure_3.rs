@@ -130,7 +130,7 @@ impl Run {
                 id += 1;
                 self.row(arrival_ns).offered[rank] += 1;
                 let (url, work_ns) = self.scripts[self.choice.below(self.scripts.len() as u64) as usize];
-                let request = SentryRequest { id: JobId(id), class: Class(2 - rank as u8), url };
+                let request = SentryRequest { id: JobId(id), class: Class(2 - rank as u8), url: UrlName::Path(url) };
                 let job = Job { id, at_ns: arrival_ns, rank, work_ns };
                 self.sentry.offer(Timestamp::from_nanos(arrival_ns), request, job, &mut self.random);
                 next[rank] = self.next_arrival(arrival_ns, rank);
