@@ -19,7 +19,7 @@ pub use script::{
     AnswerCheck, Conduct, Extraction, MOST_BODY, PlanBranch, PlanItem, PlanStep, ScriptUsers, TestPlan, TokenPlace,
     ValueSource,
 };
-pub use users::{Account, MailUsers, UrlRequest, UrlUsers, Users};
+pub use users::{MailUsers, UrlRequest, UrlUsers, Users};
 
 use crate::{
     background::BackgroundRole,
@@ -286,6 +286,15 @@ pub enum ArrivalLaw {
     Poisson,
     /// Even gaps.
     Constant,
+}
+
+/// A name and a password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Sign-in name.
+    pub user: String,
+    /// Password.
+    pub password: String,
 }
 
 /// Reactions of a user to failed attempts.

@@ -1,4 +1,5 @@
 //! Users of a test plan on both live hosts, against a service with a waiting room.
+#![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "the service is no user machine")]
 
 use std::{
     collections::BTreeMap,
@@ -35,7 +36,6 @@ struct Room {
 
 /// A waiting room: `/` gives a token and a wait, `/turn` takes it and gives a page with a number, `/buy` takes both, and the
 /// cookie of the waiting room.
-#[expect(clippy::disallowed_methods, reason = "the service is no user machine")]
 fn waiting_room() -> (SocketAddr, Arc<Mutex<Room>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -72,7 +72,6 @@ fn serve(mut stream: TcpStream, room: &Mutex<Room>) -> Option<()> {
 }
 
 impl Room {
-    #[expect(clippy::disallowed_methods, reason = "the service is no user machine")]
     fn answer(&mut self, path: &str, head: &str, body: &str) -> (&'static str, String, String) {
         let (place, query) = path.split_once('?').unwrap_or((path, ""));
         let now = Instant::now();
@@ -148,7 +147,7 @@ fn users_wait_as_long_as_they_are_told_and_carry_what_they_were_given() {
         let report = run(&plan(address, Conduct::default()), host);
         let room = room.lock().expect("no panic");
         let ledger = report.total.ledger;
-        let by_type = |name: &str| report.total.by_type.get(name).map_or(0, |found| found.sent);
+        let by_type = |name: &str| report.total.by_type.get(name).map_or(0, |found| found.ledger.sent);
         assert_eq!((by_type("seat"), report.faults.len()), (20, 0), "{host:?} {ledger:?}");
         // A session that has waited buys, unless the run is over: no request begins after its plan.
         assert!((5..=20).contains(&by_type("buy")), "{host:?} {:?}", report.total.by_type);

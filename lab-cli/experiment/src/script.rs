@@ -178,7 +178,7 @@ impl Reading {
             match step.and_then(|(number, _)| places.get(number)) {
                 Some((node, path)) => problems.add(&place_in(node, &key).place, &join(path, &key), problem, remedy),
                 None if matches!(key.as_str(), "steps" | "choose") => {
-                    problems.add(&node.place, &steps, problem, remedy)
+                    problems.add(&node.place, &steps, problem, remedy);
                 }
                 None => users.problem(&key, problem, remedy),
             }

@@ -65,7 +65,7 @@ pub fn onward(answer: &Answer<'_>, call: &Call, home: &Home, behaviour: &Behavio
     go(place, wait, method, call, home, behaviour)
 }
 
-/// As [`onward`], for users who take a place in a queue (WebQ, section II): a 503 with a `Refresh`, and a 202 or 503
+/// As [`onward`], for users who take a place in a queue (WebQ, section II-B): a 503 with a `Refresh`, and a 202 or 503
 /// with a `Retry-After` in seconds, are waits too; after a `Retry-After` the same request follows. A refusal of a policy
 /// (`X-Refused`) gives no place in a queue, nor does `X-Retry: never`.
 #[must_use]

@@ -218,7 +218,7 @@ pub struct AnswerCheck {
     pub body: Option<String>,
 }
 
-/// The conduct of users who are told to wait: what WebQ leaves to TokenCheck (section II-B), and what it leaves open.
+/// The conduct of users who are told to wait: what WebQ leaves to TokenCheck (section II-C), and what it leaves open.
 /// Shares are from 0 to 1.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conduct {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use traces::PreviousPage;
 
-use super::{Behaviour, ConnectionHabit, ScriptUsers};
+use super::{Account, Behaviour, ConnectionHabit, ScriptUsers};
 
 /// The users of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,13 +138,4 @@ pub struct UrlRequest {
     /// The body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-}
-
-/// A name and a password.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Account {
-    /// Sign-in name.
-    pub user: String,
-    /// Password.
-    pub password: String,
 }

@@ -296,7 +296,11 @@ impl<'a> Compiler<'a> {
             true => format!("${{{name}}} is not extracted on every way to this step"),
             false => format!("no step extracts ${{{name}}}"),
         };
-        let all: Vec<&str> = here.known.iter().copied().chain(["user", "password", "user-number"]).collect();
+        let given: &[&str] = match self.users.accounts.is_empty() {
+            true => &["user-number"],
+            false => &["user", "password", "user-number"],
+        };
+        let all: Vec<&str> = here.known.iter().chain(given).copied().collect();
         self.problem(Some(here), key, problem, format!("known here: {}", all.join(", ")));
         None
     }

@@ -127,7 +127,7 @@ impl Values<'_> {
 impl Text {
     /// A header line or body: values stand in it as they are.
     pub(super) fn fill(&self, values: &Values<'_>) -> Arc<str> {
-        self.filled(values, |text, value| text.push_str(value))
+        self.filled(values, String::push_str)
     }
 
     /// A path: a value can begin no header line, fragment or host.
@@ -181,7 +181,7 @@ mod tests {
         assert!(pieces(&"${x}".repeat(MOST_PLACES + 1)).is_err());
     }
 
-    fn filled(text: Text, value: &str) -> String {
+    fn filled(text: &Text, value: &str) -> String {
         let extracted = [Some(Arc::from(value))];
         text.fill_path(&Values { extracted: &extracted, account: None, number: 0 }).to_string()
     }
@@ -193,11 +193,11 @@ mod tests {
 
     #[test]
     fn a_value_stays_on_the_users_service() {
-        assert_eq!(filled(path(false), "a/b?c=d&e=%20f"), "/a/b?c=d&e=%20f");
-        assert_eq!(filled(path(true), "a/b?c=d&e"), "/a%2Fb%3Fc%3Dd%26e");
+        assert_eq!(filled(&path(false), "a/b?c=d&e=%20f"), "/a/b?c=d&e=%20f");
+        assert_eq!(filled(&path(true), "a/b?c=d&e"), "/a%2Fb%3Fc%3Dd%26e");
         let base = reqwest::Url::parse("http://127.0.0.1:80/").expect("a URL");
         for value in ["/evil.example/", "\\evil.example", "//evil.example", "a#b", "ä ö", "@evil.example"] {
-            let path = filled(path(false), value);
+            let path = filled(&path(false), value);
             let url = base.join(&path).expect("a path");
             assert_eq!((url.host_str(), url.fragment()), (Some("127.0.0.1"), None), "{path}");
             assert!(path.bytes().all(|byte| byte.is_ascii_graphic()), "{path}");

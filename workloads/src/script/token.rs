@@ -35,11 +35,14 @@ impl TokenHabit {
     }
 }
 
+/// The number of a user, and the token that it was given.
+type GivenToken = (u32, Arc<str>);
+
 /// The token that a user of each group was given last, for those of the group who show another's. Hosts run one user at
 /// a time, so that in virtual time it is the same in every run.
 #[derive(Debug)]
 pub(super) struct TokenBoard {
-    rows: Box<[Mutex<Option<(u32, Arc<str>)>>]>,
+    rows: Box<[Mutex<Option<GivenToken>>]>,
     group: u32,
 }
 
@@ -49,7 +52,7 @@ impl TokenBoard {
         Self { rows: (0..rows).map(|_| Mutex::default()).collect(), group: conduct.group.max(1) }
     }
 
-    fn row(&self, user: u32) -> Option<&Mutex<Option<(u32, Arc<str>)>>> {
+    fn row(&self, user: u32) -> Option<&Mutex<Option<GivenToken>>> {
         self.rows.get((user / self.group) as usize % self.rows.len().max(1))
     }
 
