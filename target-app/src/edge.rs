@@ -41,8 +41,8 @@ pub(crate) use body::{Answered, read as read_body};
 pub(crate) use canned::{LATE, turn_away};
 pub(crate) use conn::{Conn, Phase};
 pub(crate) use registry::{Member, Registry, Source};
-pub(crate) use wire::Wire;
 use wire::given_up;
+pub(crate) use wire::{Wire, read_some};
 
 /// hyper parses up to this number of header lines on its stack; for more it allocates.
 const HEADERS_ON_STACK: u32 = 100;
