@@ -2,6 +2,7 @@
 
 mod check;
 mod connect;
+mod driven;
 mod health;
 mod pool;
 mod sender;
@@ -16,6 +17,7 @@ use hyper::body::Incoming;
 use workloads::balance::Picker;
 
 use connect::Connector;
+pub(super) use driven::Driven;
 use health::Health;
 use pool::Pool;
 use sender::Sender;
@@ -139,7 +141,23 @@ impl Backends {
         Lease { backends: Arc::clone(self), index, sender: None }
     }
 
-    /// Closes kept connections that have been idle for too long.
+    async fn connect(&self, backend: &Backend) -> Result<Sender, Trouble> {
+        let place = backend.pool.place().ok_or(Trouble::Full)?;
+        match self.connector.connect(&backend.address, place).await {
+            Ok(sender) => Ok(sender),
+            Err(_) => {
+                self.failed(backend);
+                Err(Trouble::Unreachable)
+            }
+        }
+    }
+
+    fn failed(&self, backend: &Backend) {
+        backend.failures.fetch_add(1, Ordering::Relaxed);
+        backend.health.failed(self.clock.now());
+    }
+
+    /// Closes kept connections that have been idle for too long, or that the other side has ended.
     pub(super) fn sweep(&self) {
         let now = self.clock.now();
         self.all.iter().for_each(|backend| backend.pool.sweep(now));
@@ -188,7 +206,7 @@ impl Lease {
                 Some(sender) => sender,
                 None => {
                     // Boxed: it is rare and large, and this future is moved with each request.
-                    let connected = Box::pin(self.connect(&backend)).await;
+                    let connected = Box::pin(self.backends.connect(&backend)).await;
                     let sender = match connected {
                         Ok(sender) => sender,
                         Err(trouble) => return Err(Unanswered { trouble, unsent: Some(request.into_body()) }),
@@ -215,21 +233,19 @@ impl Lease {
         }
     }
 
-    async fn connect(&self, backend: &Arc<Backend>) -> Result<Sender, Trouble> {
-        let place = backend.pool.place().ok_or(Trouble::Full)?;
-        match self.backends.connector.connect(&backend.address, place).await {
-            Ok(sender) => Ok(sender),
-            Err(_) => {
-                self.failed(backend);
-                Err(Trouble::Unreachable)
-            }
-        }
+    /// The connection that the request is on, if it is for the request's own task to drive it.
+    pub(super) fn driven(&mut self) -> Option<&mut Driven> {
+        self.sender.as_mut()?.driven()
+    }
+
+    /// Gives the connection a task of its own: more goes to the backend than the relaying of its answer drives.
+    pub(super) fn detach(&mut self) {
+        self.sender.as_mut().map(Sender::detach);
     }
 
     /// Notes that no answer came, or that it broke off.
     pub(super) fn failed(&self, backend: &Backend) {
-        backend.failures.fetch_add(1, Ordering::Relaxed);
-        backend.health.failed(self.backends.clock.now());
+        self.backends.failed(backend);
     }
 
     /// Keeps the connection for another request: the answer was read to its end.

@@ -160,7 +160,10 @@ impl Exchange<'_> {
     }
 
     /// Passes a backend's answer on.
-    fn relay(&self, response: Response<Incoming>, lease: Lease, mut job: Job) -> Response<Relayed> {
+    fn relay(&self, response: Response<Incoming>, mut lease: Lease, mut job: Job) -> Response<Relayed> {
+        if job.progress.as_ref().is_some_and(|progress| !progress.is_all()) {
+            lease.detach(); // the rest of the request's body goes on beside the answer
+        }
         let (mut head, body) = response.into_parts();
         let end = End::Answered(head.status.as_u16());
         (job.outcome, job.ending) = (end.outcome(false), end.ending());
@@ -180,9 +183,10 @@ impl Exchange<'_> {
         &self,
         mut response: Response<Incoming>,
         near: Option<OnUpgrade>,
-        lease: Lease,
+        mut lease: Lease,
         mut job: Job,
     ) -> Response<Relayed> {
+        lease.detach(); // it hands the switched connection over
         let far = response.extensions_mut().remove::<OnUpgrade>();
         let (Some(client), Some(backend)) = (near, far) else {
             return self.page(page::failed(StatusCode::BAD_GATEWAY), job); // nobody asked for it

@@ -3,19 +3,19 @@
 use std::{
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use controllers::{Note, Outcome};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use tokio::time::Sleep;
 
 use super::{
     admission::Admitted,
     backend::Lease,
     client::{Client, Stream},
     observe::Observation,
+    patience::Patience,
     upload::{BrokenOff, Progress},
 };
 use crate::{
@@ -76,9 +76,11 @@ pub(super) struct Relayed {
     job: Job,
     stream: Stream,
     stall: Duration,
-    /// Runs while the backend is waited for.
-    stalled: Option<Pin<Box<Sleep>>>,
+    /// The wait for the backend, while there is one.
+    stalled: Option<Patience>,
 }
+
+type Polled<E> = Poll<Option<Result<Frame<Bytes>, E>>>;
 
 #[derive(Debug)]
 enum BodySource {
@@ -113,7 +115,7 @@ impl Relayed {
         self.job.end();
     }
 
-    fn broke(&mut self) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+    fn broke(&mut self) -> Polled<BrokenOff> {
         self.job.end_broken();
         if !self.stream.client.is_multiplexed() {
             self.stream.client.reset();
@@ -126,8 +128,18 @@ impl Relayed {
         if self.stalled.is_none() {
             self.stream.client.enter(Phase::Working); // it is not the client who is waited for
         }
-        let sleep = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.stall)));
-        sleep.as_mut().poll(cx).is_ready()
+        let stalled = self.stalled.get_or_insert_with(|| self.stream.client.timer.limit(self.stall));
+        stalled.poll_over(cx).is_ready()
+    }
+}
+
+/// The next frame of a backend's answer.
+fn poll_backend(body: &mut Incoming, lease: Option<&mut Lease>, cx: &mut Context<'_>) -> Polled<hyper::Error> {
+    let mut body = Pin::new(body);
+    let Some(driven) = lease.and_then(Lease::driven) else { return body.poll_frame(cx) };
+    match body.as_mut().poll_frame(&mut Context::from_waker(Waker::noop())) {
+        Poll::Pending => driven.drive(cx, |unwoken| body.poll_frame(unwoken)),
+        frame => frame, // brought by an earlier turn of the connection
     }
 }
 
@@ -135,7 +147,7 @@ impl Body for Relayed {
     type Data = Bytes;
     type Error = BrokenOff;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<BrokenOff> {
         let relayed = &mut *self;
         relayed.stream.set_blocked(false);
         let polled = match &mut relayed.source {
@@ -148,12 +160,13 @@ impl Body for Relayed {
                 relayed.taken();
                 return Poll::Ready(Some(Ok(Frame::data(page))));
             }
-            BodySource::Backend(body) => Pin::new(body).poll_frame(cx),
+            BodySource::Backend(body) => poll_backend(body, relayed.job.lease.as_mut(), cx),
         };
         let Poll::Ready(frame) = polled else {
             return if relayed.is_stalled(cx) { relayed.broke() } else { Poll::Pending };
         };
-        if relayed.stalled.take().is_some() {
+        if let Some(stalled) = relayed.stalled.take() {
+            relayed.stream.client.timer.take_back(stalled);
             relayed.stream.client.enter(Phase::Writing);
         }
         if let (Some(Ok(frame)), Some(observation)) = (&frame, &mut relayed.job.observation) {

@@ -1,8 +1,10 @@
 //! A request on its way to the backends: once, or in several attempts where the settings ask for retries.
 
 use std::{
+    future::poll_fn,
     pin::{Pin, pin},
     sync::Arc,
+    task::{Poll, ready},
     time::Duration,
 };
 
@@ -16,6 +18,7 @@ use crate::proxy::{
     backend::{Lease, Trouble, Unanswered},
     headers,
     observe::Observation,
+    patience::Baton,
     retry::{Attempted, Attempts, Retries},
     upload::{Progress, Upload},
 };
@@ -48,7 +51,7 @@ impl Exchange<'_> {
         let Sending { upload, progress } = sending;
         let sent = {
             let sent = pin!(lease.send(Request::from_parts(head, upload)));
-            in_time(sent, spec.timeouts.response, progress.as_deref()).await
+            in_time(sent, spec.timeouts.response, progress.as_deref(), &self.client.timer).await
         };
         match sent {
             Some(Ok(response)) => Sent::Answered(response, lease),
@@ -117,7 +120,7 @@ impl Exchange<'_> {
         attempts.mark(&mut head.headers);
         // A request with a body goes out once, unless nothing of it was sent: a body has limits of its own.
         let limit = if progress.is_some() { spec.timeouts.response } else { attempts.left() };
-        in_time(pin!(lease.send(Request::from_parts(head, upload))), limit, progress).await
+        in_time(pin!(lease.send(Request::from_parts(head, upload))), limit, progress, &self.client.timer).await
     }
 }
 
@@ -126,24 +129,36 @@ async fn in_time<F: Future>(
     mut sending: Pin<&mut F>,
     limit: Duration,
     progress: Option<&Progress>,
+    timer: &Baton,
 ) -> Option<F::Output> {
-    loop {
-        let uploading = progress.is_some_and(|progress| !progress.is_all());
-        match tokio::time::timeout(limit, &mut sending).await {
-            Ok(sent) => return Some(sent),
-            Err(_) if uploading => {} // a body has limits of its own
-            Err(_) => return None,
+    let is_uploading = || progress.is_some_and(|progress| !progress.is_all());
+    let (mut patience, mut uploading) = (timer.limit(limit), is_uploading());
+    let sent = poll_fn(|cx| {
+        loop {
+            if let Poll::Ready(sent) = sending.as_mut().poll(cx) {
+                return Poll::Ready(Some(sent));
+            }
+            ready!(patience.poll_over(cx));
+            if !uploading {
+                return Poll::Ready(None);
+            }
+            patience.renew(limit); // a body has limits of its own
+            uploading = is_uploading();
         }
-    }
+    });
+    let sent = sent.await;
+    timer.take_back(patience);
+    sent
 }
 
 /// Reads an answer that is not passed on, if it is short, so that its connection is kept.
-fn discard(response: Response<Incoming>, lease: Lease) {
+fn discard(response: Response<Incoming>, mut lease: Lease) {
     let (body, (longest, limit)) = (response.into_body(), SHORT);
     if body.is_end_stream() {
         return lease.keep();
     }
     if body.size_hint().upper().is_some_and(|bytes| bytes <= longest) {
+        lease.detach(); // no answer's relaying drives it
         tokio::spawn(async move {
             if let Ok(Ok(_)) = tokio::time::timeout(limit, body.collect()).await {
                 lease.keep();
