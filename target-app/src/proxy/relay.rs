@@ -78,6 +78,8 @@ pub(super) struct Relayed {
     stall: Duration,
     /// The wait for the backend, while there is one.
     stalled: Option<Patience>,
+    /// True once the backend has broken off.
+    breaks: bool,
 }
 
 type Polled<E> = Poll<Option<Result<Frame<Bytes>, E>>>;
@@ -102,7 +104,7 @@ impl Relayed {
     }
 
     fn new(source: BodySource, stall: Duration, is_all: bool, job: Job, client: &Arc<Client>) -> Self {
-        let mut body = Self { source, job, stream: client.stream(), stall, stalled: None };
+        let mut body = Self { source, job, stream: client.stream(), stall, stalled: None, breaks: false };
         client.enter(Phase::Writing);
         if is_all {
             body.taken();
@@ -149,6 +151,9 @@ impl Body for Relayed {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<BrokenOff> {
         let relayed = &mut *self;
+        if relayed.breaks {
+            return relayed.broke();
+        }
         relayed.stream.set_blocked(false);
         let polled = match &mut relayed.source {
             BodySource::Page(page) if page.is_empty() => return Poll::Ready(None),
@@ -173,7 +178,12 @@ impl Body for Relayed {
             observation.passed(frame.data_ref().map_or(0, Bytes::len));
         }
         match frame {
-            Some(Err(_)) => relayed.broke(),
+            Some(Err(_)) => {
+                // At the next turn: what came before it may still have to be written.
+                relayed.breaks = true;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
             frame => {
                 if frame.is_none() || relayed.is_end_stream() {
                     relayed.taken();
