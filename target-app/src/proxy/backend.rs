@@ -113,11 +113,13 @@ impl Backends {
 
     /// A place at the backend whose turn it is, among those that are not left out; among all if all are.
     pub(super) fn lease(self: &Arc<Self>) -> Lease {
-        let now = self.clock.now();
         let mut picker = lock(&self.picker);
         let index = match self.all.len() {
             1 => 0,
-            _ => picker.pick_among(|index| self.all[index].health.takes(now)).unwrap_or_else(|| picker.pick()),
+            _ => {
+                let now = self.clock.now();
+                picker.pick_among(|index| self.all[index].health.takes(now)).unwrap_or_else(|| picker.pick())
+            }
         };
         picker.took(index);
         drop(picker);
@@ -217,7 +219,7 @@ impl Lease {
             };
             match sender.send(request).await {
                 Ok(response) => {
-                    if !backend.health.answered(response.status(), self.backends.clock.now()) {
+                    if !backend.health.answered(response.status(), || self.backends.clock.now()) {
                         backend.failures.fetch_add(1, Ordering::Relaxed);
                     }
                     self.sender = Some(sender);

@@ -18,9 +18,7 @@ use super::{
     admission::Admitted,
     backend::{Lease, Trouble},
     client::Client,
-    headers,
-    observe::Observation,
-    page,
+    headers, page,
     relay::{Job, Relayed},
     retry::Retries,
     state::{Proxy, Settings},
@@ -30,17 +28,10 @@ use super::{
 use crate::{
     class::RequestFacts,
     edge::{Fault, NUMBER, fault_of_proxied},
-    ledger::{LedgerEntry, RequestEnding},
-    request::End,
+    ledger::RequestEnding,
+    request::{End, OwnHeaders},
 };
-use sending::{Sending, Sent};
-
-/// Where a request is noted.
-#[derive(Default)]
-struct Noted {
-    entry: Option<LedgerEntry>,
-    observation: Option<Observation>,
-}
+use sending::{NoAnswer, Sending};
 
 /// A request under way.
 struct Exchange<'a> {
@@ -57,8 +48,9 @@ pub(super) async fn answer(proxy: &Arc<Proxy>, request: Request<Incoming>, clien
     let ambiguous = !client.is_multiplexed() && client.conn.request_begins();
     let is_head = request.method() == Method::HEAD;
     let exchange = Exchange { proxy, settings: proxy.settings(), client, is_head };
-    let answer = exchange.run(request, entered, ambiguous).await;
-    exchange.last(answer)
+    let mut answer = exchange.run(request, entered, ambiguous).await;
+    exchange.last(&mut answer);
+    answer
 }
 
 impl Exchange<'_> {
@@ -69,29 +61,34 @@ impl Exchange<'_> {
             fault_of_proxied(&head, ambiguous, &self.settings.edge, spec.headers.underscores)
         {
             self.proxy.ledgers.users.malformed();
-            return close(self.failed(status, Noted::default()));
+            return closing(self.failed(status, Box::default()));
         }
         let is_check = !spec.health_path.is_empty()
             && head.uri.path() == spec.health_path
             && [Method::GET, Method::HEAD].contains(&head.method);
         if is_check {
             self.proxy.ledgers.users.checked();
-            return self.forward(head, body, Noted::default(), (Admitted::unasked(), None)).await;
+            let job = Box::new(Job { admitted: Some(Admitted::unasked()), ..Job::default() });
+            return self.forward(head, body, job, None).await;
         }
-        let noted = Noted {
-            entry: Some(self.proxy.ledgers.users.open(number(&head))),
+        let mut job = Box::new(Job {
+            entry: Some(self.proxy.ledgers.users.open(OwnHeaders::of(&head.headers).number(&NUMBER))),
             observation: self.proxy.observers.observe(&head, entered, spec.log),
-        };
+            ..Job::default()
+        });
         let limit = self.settings.edge.body_bytes;
         if limit > 0 && body.size_hint().lower() > limit.into() {
-            return close(self.failed(StatusCode::PAYLOAD_TOO_LARGE, noted));
+            return closing(self.failed(StatusCode::PAYLOAD_TOO_LARGE, job));
         }
         if self.proxy.draining.load(Ordering::Relaxed) {
-            return self.refused(&head, Refusal::new(Reason::Draining).into(), noted);
+            return self.refused(&head, Refusal::new(Reason::Draining).into(), job);
         }
         match self.decide(&head, entered).await {
-            Ok((admitted, tags)) => self.forward(head, body, noted, (admitted, Some(tags))).await,
-            Err(away) => self.refused(&head, away, noted),
+            Ok((admitted, tags)) => {
+                job.admitted = Some(admitted);
+                self.forward(head, body, job, Some(tags)).await
+            }
+            Err(away) => self.refused(&head, away, job),
         }
     }
 
@@ -111,10 +108,10 @@ impl Exchange<'_> {
         &self,
         mut head: Parts,
         body: Incoming,
-        mut noted: Noted,
-        (mut admitted, tags): (Admitted, Option<Tags>),
+        mut job: Box<Job>,
+        tags: Option<Tags>,
     ) -> Response<Relayed> {
-        let note = admitted.started();
+        let note = job.admitted.as_mut().and_then(Admitted::started);
         let upgrade = headers::upgrade(&head, &self.settings.spec.headers);
         let near = upgrade.is_some().then(|| head.extensions.remove::<OnUpgrade>()).flatten();
         let (upload, progress) = Upload::new(body, self.client, self.proxy.clock, &self.settings.edge);
@@ -123,18 +120,17 @@ impl Exchange<'_> {
             None => self.send(head, sending, upgrade).await,
             // Boxed: it is rare and large, and this future is moved with each request.
             Some((retries, tags)) => {
-                Box::pin(self.send_with_retries(retries, &head, sending, tags, &mut noted.observation)).await
+                Box::pin(self.send_with_retries(retries, &head, sending, tags, &mut job.observation)).await
             }
         };
-        let failed = ended(noted, RequestEnding::Failed);
-        let mut job = Job { admitted: Some(admitted), progress, outcome: Outcome::Failed, ..failed };
+        (job.progress, job.outcome, job.ending) = (progress, Outcome::Failed, RequestEnding::Failed);
         let mut answer = match sent {
-            Sent::Answered(response, lease) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+            Ok((response, lease)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 self.switch(response, near, lease, job)
             }
-            Sent::Answered(response, lease) => self.relay(response, lease, job),
-            Sent::Unanswered(trouble) => self.unanswered(trouble, job),
-            Sent::TooLate => {
+            Ok((response, lease)) => self.relay(response, lease, job),
+            Err(NoAnswer::Trouble(trouble)) => self.unanswered(trouble, job),
+            Err(NoAnswer::TooLate) => {
                 job.progress = None;
                 self.page(page::failed(StatusCode::GATEWAY_TIMEOUT), job)
             }
@@ -160,7 +156,7 @@ impl Exchange<'_> {
     }
 
     /// Passes a backend's answer on.
-    fn relay(&self, response: Response<Incoming>, mut lease: Lease, mut job: Job) -> Response<Relayed> {
+    fn relay(&self, response: Response<Incoming>, mut lease: Lease, mut job: Box<Job>) -> Response<Relayed> {
         if job.progress.as_ref().is_some_and(|progress| !progress.is_all()) {
             lease.detach(); // the rest of the request's body goes on beside the answer
         }
@@ -172,7 +168,7 @@ impl Exchange<'_> {
         }
         job.lease = Some(lease);
         job.cost = self.cost(&head.headers);
-        job.told = head.headers.get(workloads::client::NOTE).and_then(|note| workloads::client::note(note.as_bytes()));
+        job.told = OwnHeaders::of(&head.headers).note();
         headers::to_client(&mut head, self.client, self.is_head || body.is_end_stream());
         let stall = self.settings.spec.timeouts.stall;
         Response::from_parts(head, Relayed::backend(body, stall, self.is_head, job, self.client))
@@ -184,7 +180,7 @@ impl Exchange<'_> {
         mut response: Response<Incoming>,
         near: Option<OnUpgrade>,
         mut lease: Lease,
-        mut job: Job,
+        mut job: Box<Job>,
     ) -> Response<Relayed> {
         lease.detach(); // it hands the switched connection over
         let far = response.extensions_mut().remove::<OnUpgrade>();
@@ -215,12 +211,12 @@ impl Exchange<'_> {
     }
 
     /// The answer to a request that no backend answered.
-    fn unanswered(&self, trouble: Trouble, mut job: Job) -> Response<Relayed> {
+    fn unanswered(&self, trouble: Trouble, mut job: Box<Job>) -> Response<Relayed> {
         // A client whose own body broke off or was at fault gets that for an answer.
         let fault = job.progress.as_ref().and_then(|progress| progress.fault());
         if let Some(status) = fault {
             (job.outcome, job.ending) = (Outcome::Ignored, RequestEnding::Served);
-            return close(self.page(page::failed(status), job));
+            return closing(self.page(page::failed(status), job));
         }
         match trouble {
             Trouble::Full => self.refused_late(Reason::Concurrency, job),
@@ -230,26 +226,27 @@ impl Exchange<'_> {
     }
 
     /// The answer to an admitted request that did not go out.
-    fn refused_late(&self, reason: Reason, mut job: Job) -> Response<Relayed> {
+    fn refused_late(&self, reason: Reason, mut job: Box<Job>) -> Response<Relayed> {
         let refusal = Refusal::new(reason);
         let end = End::Refused(refusal);
         (job.outcome, job.ending) = (end.outcome(false), end.ending());
         self.page(self.settings.pages.refused(&end, refusal.retry, None), job)
     }
 
-    fn refused(&self, head: &Parts, away: TurnedAway, noted: Noted) -> Response<Relayed> {
+    fn refused(&self, head: &Parts, away: TurnedAway, mut job: Box<Job>) -> Response<Relayed> {
         let TurnedAway { refusal, note } = away;
         let end = self.settings.pages.end(refusal, head);
         let page = self.settings.pages.refused(&end, refusal.retry, note);
-        self.page(page, ended(noted, end.ending()))
+        job.ending = end.ending();
+        self.page(page, job)
     }
 
     /// An answer to a request at fault.
-    fn failed(&self, status: StatusCode, noted: Noted) -> Response<Relayed> {
-        self.page(page::failed(status), ended(noted, RequestEnding::Served))
+    fn failed(&self, status: StatusCode, job: Box<Job>) -> Response<Relayed> {
+        self.page(page::failed(status), job)
     }
 
-    fn page(&self, page: Response<Bytes>, mut job: Job) -> Response<Relayed> {
+    fn page(&self, page: Response<Bytes>, mut job: Box<Job>) -> Response<Relayed> {
         if let Some(observation) = &mut job.observation {
             observation.answered(page.status().as_u16(), None);
         }
@@ -257,30 +254,24 @@ impl Exchange<'_> {
     }
 
     /// Makes the last answer of a connection say so.
-    fn last(&self, answer: Response<Relayed>) -> Response<Relayed> {
+    fn last(&self, answer: &mut Response<Relayed>) {
         let ends = self.proxy.draining.load(Ordering::Relaxed) || self.client.is_used_up(&self.settings.edge);
-        if !ends {
-            return answer;
+        if ends {
+            self.client.retire();
+            if !self.client.is_multiplexed() {
+                close(answer);
+            }
         }
-        self.client.retire();
-        if self.client.is_multiplexed() { answer } else { close(answer) }
     }
 }
 
-/// A request that no policy and no backend has a part in.
-fn ended(noted: Noted, ending: RequestEnding) -> Job {
-    let Noted { entry, observation } = noted;
-    let outcome = Outcome::Ignored;
-    Job { entry, admitted: None, lease: None, progress: None, outcome, ending, cost: None, told: None, observation }
-}
-
 /// Makes the connection end with this answer.
-fn close(mut answer: Response<Relayed>) -> Response<Relayed> {
+fn close(answer: &mut Response<Relayed>) {
     answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    answer
 }
 
-/// The number that a client of the lab's gave the request.
-fn number(head: &Parts) -> Option<u64> {
-    head.headers.get(&NUMBER)?.to_str().ok()?.parse().ok()
+/// An answer with which the connection ends.
+fn closing(mut answer: Response<Relayed>) -> Response<Relayed> {
+    close(&mut answer);
+    answer
 }

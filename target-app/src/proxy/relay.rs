@@ -40,6 +40,24 @@ pub(super) struct Job {
     pub(super) observation: Option<Observation>,
 }
 
+/// A request that no policy and no backend has a part in, and that nobody notes.
+impl Default for Job {
+    fn default() -> Self {
+        let (outcome, ending) = (Outcome::Ignored, RequestEnding::Served);
+        Self {
+            entry: None,
+            admitted: None,
+            lease: None,
+            progress: None,
+            outcome,
+            ending,
+            cost: None,
+            told: None,
+            observation: None,
+        }
+    }
+}
+
 impl Job {
     /// Ends the request as it was to end.
     pub(super) fn end(&mut self) {
@@ -73,7 +91,8 @@ impl Job {
 #[derive(Debug)]
 pub(super) struct Relayed {
     source: BodySource,
-    job: Job,
+    /// Boxed: an answer is moved a dozen times on its way to the connection.
+    job: Box<Job>,
     stream: Stream,
     stall: Duration,
     /// The wait for the backend, while there is one.
@@ -92,18 +111,18 @@ enum BodySource {
 
 impl Relayed {
     /// A page of the proxy's own; `is_head`: only the head is sent.
-    pub(super) fn page(page: Bytes, is_head: bool, job: Job, client: &Arc<Client>) -> Self {
+    pub(super) fn page(page: Bytes, is_head: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
         let is_all = is_head || page.is_empty();
         Self::new(BodySource::Page(page), Duration::ZERO, is_all, job, client)
     }
 
     /// The body of a backend's answer; `stall`: the longest pause within it.
-    pub(super) fn backend(body: Incoming, stall: Duration, is_head: bool, job: Job, client: &Arc<Client>) -> Self {
+    pub(super) fn backend(body: Incoming, stall: Duration, is_head: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
         let is_all = is_head || body.is_end_stream();
         Self::new(BodySource::Backend(body), stall, is_all, job, client)
     }
 
-    fn new(source: BodySource, stall: Duration, is_all: bool, job: Job, client: &Arc<Client>) -> Self {
+    fn new(source: BodySource, stall: Duration, is_all: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
         let mut body = Self { source, job, stream: client.stream(), stall, stalled: None, breaks: false };
         client.enter(Phase::Writing);
         if is_all {
@@ -141,7 +160,7 @@ fn poll_backend(body: &mut Incoming, lease: Option<&mut Lease>, cx: &mut Context
     let Some(driven) = lease.and_then(Lease::driven) else { return body.poll_frame(cx) };
     match body.as_mut().poll_frame(&mut Context::from_waker(Waker::noop())) {
         Poll::Pending => driven.drive(cx, |unwoken| body.poll_frame(unwoken)),
-        frame => frame, // brought by an earlier turn of the connection
+        frame @ Poll::Ready(_) => frame, // brought by an earlier turn of the connection
     }
 }
 

@@ -48,8 +48,8 @@ impl Driven {
         Self { connection: Some(Box::pin(connection)), driver, waker }
     }
 
-    /// Lets the connection do what it can, then polls what nothing else makes ready. The task of `cx` is woken once the connection
-    /// can do more.
+    /// Lets the connection do what it can, then polls what nothing else makes ready. Unless that is ready, the task of `cx` is woken
+    /// once the connection can do more.
     pub(in crate::proxy) fn drive<T>(
         &mut self,
         cx: &Context<'_>,
@@ -57,7 +57,11 @@ impl Driven {
     ) -> Poll<T> {
         self.driver.0.register(cx.waker());
         self.turn();
-        result(&mut Context::from_waker(Waker::noop()))
+        let polled = result(&mut Context::from_waker(Waker::noop()));
+        if polled.is_ready() {
+            self.rest(); // whoever uses the result comes back for more
+        }
+        polled
     }
 
     /// Wakes nobody from now on.
@@ -124,6 +128,16 @@ mod tests {
         drive(&mut driven, &second);
         ends.send(()).unwrap();
         assert_eq!((first.0.load(Ordering::Relaxed), second.0.load(Ordering::Relaxed)), (0, 1));
+    }
+
+    #[test]
+    fn a_task_that_has_its_result_is_not_woken() {
+        let (ends, mut driven) = connection();
+        let task = Arc::<Woken>::default();
+        let waker = Waker::from(Arc::clone(&task));
+        assert!(driven.drive(&Context::from_waker(&waker), |_| Poll::Ready(())).is_ready());
+        ends.send(()).unwrap();
+        assert_eq!(task.0.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl Sender {
     /// Gives the connection a task of its own, if it has none.
     pub(super) fn detach(&mut self) {
         if let Self::Http1 { driven, .. } = self {
-            driven.take().map(Driven::spawn);
+            driven.take().into_iter().for_each(Driven::spawn);
         }
     }
 

@@ -23,12 +23,13 @@ use crate::proxy::{
     upload::{Progress, Upload},
 };
 
-/// What came of sending a request.
-pub(super) enum Sent {
-    /// A backend has answered.
-    Answered(Response<Incoming>, Lease),
-    /// None has.
-    Unanswered(Trouble),
+/// What came of sending a request: a backend's answer and the connection that it comes on, or the reason that there is none.
+pub(super) type Sent = Result<(Response<Incoming>, Lease), NoAnswer>;
+
+/// The reason that a request got no answer.
+pub(super) enum NoAnswer {
+    /// No backend has answered.
+    Trouble(Trouble),
     /// None has in time.
     TooLate,
 }
@@ -54,11 +55,11 @@ impl Exchange<'_> {
             in_time(sent, spec.timeouts.response, progress.as_deref(), &self.client.timer).await
         };
         match sent {
-            Some(Ok(response)) => Sent::Answered(response, lease),
-            Some(Err(Unanswered { trouble, .. })) => Sent::Unanswered(trouble),
+            Some(Ok(response)) => Ok((response, lease)),
+            Some(Err(Unanswered { trouble, .. })) => Err(NoAnswer::Trouble(trouble)),
             None => {
                 lease.failed(lease.backend());
-                Sent::TooLate // the connection is closed with the lease: the answer may still come
+                Err(NoAnswer::TooLate) // the connection is closed with the lease: the answer may still come
             }
         }
     }
@@ -74,7 +75,7 @@ impl Exchange<'_> {
     ) -> Sent {
         let mut attempts = retries.begin(tags, &self.proxy.retry_counts);
         if !attempts.may_go().await {
-            return Sent::Unanswered(Trouble::Withheld);
+            return Err(NoAnswer::Trouble(Trouble::Withheld));
         }
         let (mut upload, mut tried) = (upload, Vec::new());
         loop {
@@ -91,11 +92,11 @@ impl Exchange<'_> {
             let may = is_whole && retries.may_repeat(&head.method, end, body.is_some());
             let again = attempts.ended(end, may) && attempts.may_go().await;
             upload = match (sent, again) {
-                (Some(Ok(response)), false) => return Sent::Answered(response, lease),
-                (Some(Err(Unanswered { trouble, .. })), false) => return Sent::Unanswered(trouble),
+                (Some(Ok(response)), false) => return Ok((response, lease)),
+                (Some(Err(Unanswered { trouble, .. })), false) => return Err(NoAnswer::Trouble(trouble)),
                 (None, _) => {
                     lease.failed(lease.backend());
-                    return Sent::TooLate;
+                    return Err(NoAnswer::TooLate);
                 }
                 (Some(Ok(response)), true) => {
                     discard(response, lease);
