@@ -12,7 +12,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use http::{Request, Response};
+use http::{Response, request::Parts};
 use hyper::body::Incoming;
 use workloads::balance::Picker;
 
@@ -198,7 +198,11 @@ impl Lease {
     ///
     /// A kept connection may have been closed by the backend. A request that hyper hands back was not sent, not even in
     /// part, and goes out on another connection; one that may have been sent is never repeated.
-    pub(super) async fn send(&mut self, mut request: Request<Upload>) -> Result<Response<Incoming>, Unanswered> {
+    pub(super) async fn send(
+        &mut self,
+        mut head: Box<Parts>,
+        mut body: Upload,
+    ) -> Result<Response<Incoming>, Unanswered> {
         let backend = Arc::clone(self.backend());
         backend.requests.fetch_add(1, Ordering::Relaxed);
         loop {
@@ -211,13 +215,13 @@ impl Lease {
                     let connected = Box::pin(self.backends.connect(&backend)).await;
                     let sender = match connected {
                         Ok(sender) => sender,
-                        Err(trouble) => return Err(Unanswered { trouble, unsent: Some(request.into_body()) }),
+                        Err(trouble) => return Err(Unanswered { trouble, unsent: Some(body) }),
                     };
                     backend.pool.share(&sender, self.backends.clock.now());
                     sender
                 }
             };
-            match sender.send(request).await {
+            match sender.send(head, body).await {
                 Ok(response) => {
                     if !backend.health.answered(response.status(), || self.backends.clock.now()) {
                         backend.failures.fetch_add(1, Ordering::Relaxed);
@@ -225,10 +229,10 @@ impl Lease {
                     self.sender = Some(sender);
                     return Ok(response);
                 }
-                Err(Some(unsent)) if was_kept => request = *unsent,
+                Err(Some(unsent)) if was_kept => (head, body) = unsent,
                 Err(unsent) => {
                     self.failed(&backend);
-                    let unsent = unsent.map(|request| request.into_body());
+                    let unsent = unsent.map(|(_, body)| body);
                     return Err(Unanswered { trouble: Trouble::Broken, unsent });
                 }
             }

@@ -1,7 +1,6 @@
 //! One connection of a client: which protocol it speaks, and its requests until it ends.
 
 use std::{
-    convert::Infallible,
     io,
     pin::{Pin, pin},
     sync::Arc,
@@ -138,7 +137,7 @@ async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I,
     }
     drop(settings);
     let client = &Client::new(conn, stream, open, tls.is_some(), false);
-    let service = service_fn(async |request| Ok::<_, Infallible>(exchange::answer(proxy, request, client).await));
+    let service = service_fn(|request| exchange::answer(proxy, request, client));
     let mut serving = pin!(http.serve_connection(io, service).with_upgrades());
     // In a set: each has a waker of its own, and is looked at when it was woken and not at each turn of a request.
     let mut signals = FuturesUnordered::<SignalFuture<'_>>::new();
@@ -181,7 +180,7 @@ where
     let client = Client::new(conn, stream, open, tls.is_some(), true);
     let service = service_fn(|request| {
         let (proxy, client) = (Arc::clone(proxy), Arc::clone(&client));
-        async move { Ok::<_, Infallible>(exchange::answer(&proxy, request, &client).await) }
+        async move { exchange::answer(&proxy, request, &client).await }
     });
     let mut serving = pin!(http.serve_connection(io, service));
     let (mut left, mut told, mut retired) =

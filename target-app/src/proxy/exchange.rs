@@ -1,6 +1,7 @@
 //! One request: from its head to an answer that is ready to be written.
 
 use std::{
+    convert::Infallible,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -42,20 +43,33 @@ struct Exchange<'a> {
 }
 
 /// Answers one request. Dropped, it ends as abandoned.
-pub(super) async fn answer(proxy: &Arc<Proxy>, request: Request<Incoming>, client: &Arc<Client>) -> Response<Relayed> {
+pub(super) fn answer<'a>(
+    proxy: &'a Arc<Proxy>,
+    request: Request<Incoming>,
+    client: &'a Arc<Client>,
+) -> impl Future<Output = Result<Response<Relayed>, Infallible>> + Send + use<'a> {
+    let (head, body) = request.into_parts();
+    // Boxed: each function on its way would have room for it in this future, which is kept cold until the answer comes.
+    answered(proxy, (Box::new(head), body), client)
+}
+
+async fn answered(
+    proxy: &Arc<Proxy>,
+    (head, body): (Box<Parts>, Incoming),
+    client: &Arc<Client>,
+) -> Result<Response<Relayed>, Infallible> {
     let entered = proxy.clock.now();
     let _stream = client.begin();
     let ambiguous = !client.is_multiplexed() && client.conn.request_begins();
-    let is_head = request.method() == Method::HEAD;
+    let is_head = head.method == Method::HEAD;
     let exchange = Exchange { proxy, settings: proxy.settings(), client, is_head };
-    let mut answer = exchange.run(request, entered, ambiguous).await;
+    let mut answer = exchange.run(head, body, entered, ambiguous).await;
     exchange.last(&mut answer);
-    answer
+    Ok(answer)
 }
 
 impl Exchange<'_> {
-    async fn run(&self, request: Request<Incoming>, entered: Timestamp, ambiguous: bool) -> Response<Relayed> {
-        let (head, body) = request.into_parts();
+    async fn run(&self, head: Box<Parts>, body: Incoming, entered: Timestamp, ambiguous: bool) -> Response<Relayed> {
         let spec = &self.settings.spec;
         if let Some(Fault { status, .. }) =
             fault_of_proxied(&head, ambiguous, &self.settings.edge, spec.headers.underscores)
@@ -106,7 +120,7 @@ impl Exchange<'_> {
     /// Passes an admitted request on. Without tags it goes out once, whatever becomes of it.
     async fn forward(
         &self,
-        mut head: Parts,
+        mut head: Box<Parts>,
         body: Incoming,
         mut job: Box<Job>,
         tags: Option<Tags>,

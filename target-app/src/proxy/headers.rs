@@ -123,8 +123,8 @@ fn address(head: &mut request::Parts, host: HeaderValue) {
 struct TakesTrailers;
 
 /// Makes a request to a backend one of HTTP/2.
-pub(super) fn to_http2<B>(request: &mut http::Request<B>, secure: bool) {
-    let Some(host) = request.headers_mut().remove(header::HOST) else { return };
+pub(super) fn to_http2<B>(mut request: http::Request<B>, secure: bool) -> http::Request<B> {
+    let Some(host) = request.headers_mut().remove(header::HOST) else { return request };
     let mut uri = http::uri::Parts::default();
     uri.scheme = Some(if secure { http::uri::Scheme::HTTPS } else { http::uri::Scheme::HTTP });
     uri.authority = host.to_str().ok().and_then(|host| host.parse().ok());
@@ -136,6 +136,7 @@ pub(super) fn to_http2<B>(request: &mut http::Request<B>, secure: bool) {
     if request.extensions_mut().remove::<TakesTrailers>().is_some() {
         request.headers_mut().insert(header::TE, HeaderValue::from_static("trailers"));
     }
+    request
 }
 
 /// The host that a request is for: that of its target, where it has one, and not another one beside it (RFC 9112, section

@@ -5,7 +5,7 @@ use std::{
     pin::pin,
 };
 
-use http::{Request, Response};
+use http::{Request, Response, request::Parts};
 use hyper::{
     body::Incoming,
     client::conn::{http1, http2},
@@ -44,21 +44,24 @@ impl Sender {
     /// Sends a request and waits for the head of its answer. The error is the request, if no part of it was sent.
     pub(super) async fn send(
         &mut self,
-        mut request: Request<Upload>,
-    ) -> Result<Response<Incoming>, Option<Box<Request<Upload>>>> {
+        head: Box<Parts>,
+        body: Upload,
+    ) -> Result<Response<Incoming>, Option<(Box<Parts>, Upload)>> {
         let sent = match self {
-            Self::Http1 { sender, driven: None } => sender.try_send_request(request).await,
+            Self::Http1 { sender, driven: None } => sender.try_send_request(Request::from_parts(*head, body)).await,
             Self::Http1 { sender, driven: Some(driven) } => {
                 // Unconstrained: a turn of the connection has made it ready or not, whatever this task has done before.
-                let mut sent = pin!(unconstrained(sender.try_send_request(request)));
+                let mut sent = pin!(unconstrained(sender.try_send_request(Request::from_parts(*head, body))));
                 poll_fn(|cx| driven.drive(cx, |unwoken| sent.as_mut().poll(unwoken))).await
             }
             Self::Http2 { sender, secure } => {
-                headers::to_http2(&mut request, *secure);
-                sender.try_send_request(request).await
+                sender.try_send_request(headers::to_http2(Request::from_parts(*head, body), *secure)).await
             }
         };
-        sent.map_err(|mut error| error.take_message().map(Box::new))
+        sent.map_err(|mut error| {
+            let (head, body) = error.take_message()?.into_parts();
+            Some((Box::new(head), body))
+        })
     }
 
     /// The connection, if the request on it drives it.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use controllers::Tags;
-use http::{HeaderValue, Request, Response, request::Parts};
+use http::{HeaderValue, Response, request::Parts};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 
@@ -45,13 +45,13 @@ const SHORT: (u64, Duration) = (64 * 1024, Duration::from_secs(1));
 
 impl Exchange<'_> {
     /// Sends a request once.
-    pub(super) async fn send(&self, mut head: Parts, sending: Sending, upgrade: Option<HeaderValue>) -> Sent {
+    pub(super) async fn send(&self, mut head: Box<Parts>, sending: Sending, upgrade: Option<HeaderValue>) -> Sent {
         let spec = &self.settings.spec;
         let mut lease = self.settings.backends.lease();
         headers::to_backend(&mut head, self.client, &lease.backend().address, &spec.headers, upgrade);
         let Sending { upload, progress } = sending;
         let sent = {
-            let sent = pin!(lease.send(Request::from_parts(head, upload)));
+            let sent = pin!(lease.send(head, upload));
             in_time(sent, spec.timeouts.response, progress.as_deref(), &self.client.timer).await
         };
         match sent {
@@ -116,12 +116,12 @@ impl Exchange<'_> {
         upload: Upload,
         progress: Option<&Progress>,
     ) -> Option<Result<Response<Incoming>, Unanswered>> {
-        let (mut head, spec) = (head.clone(), &self.settings.spec);
+        let (mut head, spec) = (Box::new(head.clone()), &self.settings.spec);
         headers::to_backend(&mut head, self.client, &lease.backend().address, &spec.headers, None);
         attempts.mark(&mut head.headers);
         // A request with a body goes out once, unless nothing of it was sent: a body has limits of its own.
         let limit = if progress.is_some() { spec.timeouts.response } else { attempts.left() };
-        in_time(pin!(lease.send(Request::from_parts(head, upload))), limit, progress, &self.client.timer).await
+        in_time(pin!(lease.send(head, upload)), limit, progress, &self.client.timer).await
     }
 }
 
