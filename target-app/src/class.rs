@@ -14,7 +14,10 @@ use controllers::{
 };
 use http::request::Parts;
 
-use crate::spec::{StageSpec, TargetSpec};
+use crate::{
+    request::OwnHeaders,
+    spec::{StageSpec, TargetSpec},
+};
 
 /// The rules for the class and the criticality of requests.
 #[derive(Debug, Clone, Default)]
@@ -60,6 +63,7 @@ impl Classification {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestFacts<'a> {
     pub(crate) head: &'a Parts,
+    pub(crate) own: OwnHeaders<'a>,
     pub(crate) peer: SocketAddr,
     /// The session of the service, if the request belongs to one.
     pub(crate) session: Option<u64>,

@@ -11,7 +11,7 @@ use std::{
 };
 
 use controllers::Outcome;
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
@@ -20,7 +20,7 @@ use workloads::background::HEALTH;
 
 use crate::{
     app::{AppAnswer, LiveApp},
-    request::DEGRADED,
+    request::{DEGRADED, OwnHeaders},
     spec::EdgeSpec,
     stage::GatePermit,
 };
@@ -41,8 +41,8 @@ pub(crate) use body::{Answered, read as read_body};
 pub(crate) use canned::{LATE, turn_away};
 pub(crate) use conn::{Conn, Phase};
 pub(crate) use registry::{Member, Registry, Source};
-pub(crate) use wire::Wire;
 use wire::given_up;
+pub(crate) use wire::{Wire, read_some};
 
 /// hyper parses up to this number of header lines on its stack; for more it allocates.
 const HEADERS_ON_STACK: u32 = 100;
@@ -280,7 +280,7 @@ async fn answer(app: &Arc<LiveApp>, request: Request<Incoming>, conn: &Arc<Conn>
         conn.is_callers(app);
         app.ledgers.calls.open(None)
     } else {
-        app.ledgers.users.open(number(&head))
+        app.ledgers.users.open(OwnHeaders::of(&head.headers).number(&NUMBER))
     });
     if ![Method::GET, Method::HEAD, Method::POST, Method::OPTIONS].contains(&method) {
         let answer = with_methods(app.failed(StatusCode::METHOD_NOT_ALLOWED));
@@ -326,11 +326,6 @@ const CALLER: HeaderName = HeaderName::from_static("x-caller");
 
 /// The number that a client of ours gives a request.
 pub(crate) static NUMBER: HeaderName = HeaderName::from_static("x-request-number");
-
-/// The number that a client of ours gave the request.
-fn number(head: &Parts) -> Option<u64> {
-    head.headers.get(&NUMBER)?.to_str().ok()?.parse().ok()
-}
 
 /// The largest number of connections: as set, or four fifths of the descriptors, at most 4096.
 pub(crate) fn cap(limits: &EdgeSpec) -> usize {

@@ -18,6 +18,7 @@ mod metrics;
 mod observe;
 mod otlp;
 mod page;
+mod patience;
 mod process;
 mod relay;
 mod retry;

@@ -21,7 +21,8 @@ use controllers::{
 
 pub use intake::Intake;
 pub(crate) use reply::{DEGRADED, headers};
-use tags::{note, tags};
+pub(crate) use tags::OwnHeaders;
+use tags::tags;
 
 use crate::{calls::CallsEnded, ledger::RequestEnding};
 

@@ -6,6 +6,7 @@ mod program;
 mod accepted;
 mod backend;
 mod backends;
+mod connections;
 mod decisions;
 mod exported;
 mod notes;

@@ -39,13 +39,11 @@ impl ClientWait {
         self.time += time;
     }
 
-    /// Adds bytes in either direction; `waited`: the time waited by then.
-    pub(super) fn moved(&mut self, bytes: usize, waited: Duration) {
+    /// Adds bytes in either direction; `waited`: the time waited by then, which is asked for at a step only.
+    pub(super) fn moved(&mut self, bytes: usize, waited: impl FnOnce(&Self) -> Duration) {
         self.moved += bytes as u64;
-        if let Some((at, before)) = &mut self.progress
-            && self.moved - *before >= self.step
-        {
-            (*at, *before) = (waited, self.moved);
+        if self.progress.is_some_and(|(_, before)| self.moved - before >= self.step) {
+            self.progress = Some((waited(self), self.moved));
         }
     }
 
@@ -95,7 +93,7 @@ mod tests {
     fn an_answer_that_moves_is_never_stuck() {
         let mut wait = taking_answer();
         for second in 1..1000 {
-            wait.moved(1100, secs(second));
+            wait.moved(1100, |_| secs(second));
             assert!(!wait.is_stuck(secs(second), LIMIT), "{second}");
         }
         assert!(wait.is_stuck(secs(1015), LIMIT));
@@ -104,10 +102,10 @@ mod tests {
     #[test]
     fn drops_and_a_burst_long_ago_do_not_count() {
         let mut drip = taking_answer();
-        (1..=16).for_each(|second| drip.moved(900, secs(second)));
+        (1..=16).for_each(|second| drip.moved(900, |_| secs(second)));
         assert!(drip.is_stuck(secs(16), LIMIT));
         let mut burst = taking_answer();
-        burst.moved(100_000_000, secs(1));
+        burst.moved(100_000_000, |_| secs(1));
         assert!(!burst.is_stuck(secs(16), LIMIT) && burst.is_stuck(secs(17), LIMIT));
     }
 
@@ -126,7 +124,7 @@ mod tests {
     fn the_slowest_scores_highest() {
         let score = |moved, waited| {
             let mut wait = taking_answer();
-            wait.moved(moved, waited);
+            wait.moved(moved, |_| waited);
             wait.eviction_score(waited)
         };
         let ms = Duration::from_millis;

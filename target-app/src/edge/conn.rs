@@ -168,8 +168,10 @@ impl Conn {
     }
 
     fn moves(&self, doing: &mut Doing, bytes: usize) {
-        let waited = self.waited(doing, self.clock.now());
-        doing.client_wait.moved(bytes, waited);
+        let waiting = self.is_waited_for(doing.phase).then_some(doing.since);
+        doing
+            .client_wait
+            .moved(bytes, |wait| wait.time() + waiting.map_or(Duration::ZERO, |since| self.clock.now().since(since)));
     }
 
     /// Notes that the writer has all of the answer.

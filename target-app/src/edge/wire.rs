@@ -69,12 +69,26 @@ impl Wire {
     fn poll_bytes(&self, cx: &mut Context<'_>, room: &mut ReadBuf<'_>) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.stream.poll_read_ready(cx))?;
-            match self.stream.try_read_buf(room) {
+            match read_some(&self.stream, room) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return Poll::Ready(read),
             }
         }
     }
+}
+
+/// Reads what has come. Fewer bytes than there is room for were all of them: the socket then counts as not readable until
+/// more come, which spares a read that would find nothing.
+pub(crate) fn read_some(stream: &TcpStream, room: &mut ReadBuf<'_>) -> io::Result<usize> {
+    let (size, mut some) = (room.remaining(), None);
+    let read = stream.try_io(Interest::READABLE, || match stream.try_read_buf(room) {
+        Ok(read) if read > 0 && read < size => {
+            some = Some(read);
+            Err(io::ErrorKind::WouldBlock.into()) // as tokio's own streams do it; the end of the other side stays known
+        }
+        read => read,
+    });
+    some.map_or(read, Ok)
 }
 
 /// Waits until the client resets the connection. A client that has only ended its side is still there.

@@ -2,6 +2,7 @@
 
 mod check;
 mod connect;
+mod driven;
 mod health;
 mod pool;
 mod sender;
@@ -11,11 +12,12 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use http::{Request, Response};
+use http::{Response, request::Parts};
 use hyper::body::Incoming;
 use workloads::balance::Picker;
 
 use connect::Connector;
+pub(super) use driven::Driven;
 use health::Health;
 use pool::Pool;
 use sender::Sender;
@@ -111,11 +113,13 @@ impl Backends {
 
     /// A place at the backend whose turn it is, among those that are not left out; among all if all are.
     pub(super) fn lease(self: &Arc<Self>) -> Lease {
-        let now = self.clock.now();
         let mut picker = lock(&self.picker);
         let index = match self.all.len() {
             1 => 0,
-            _ => picker.pick_among(|index| self.all[index].health.takes(now)).unwrap_or_else(|| picker.pick()),
+            _ => {
+                let now = self.clock.now();
+                picker.pick_among(|index| self.all[index].health.takes(now)).unwrap_or_else(|| picker.pick())
+            }
         };
         picker.took(index);
         drop(picker);
@@ -139,7 +143,23 @@ impl Backends {
         Lease { backends: Arc::clone(self), index, sender: None }
     }
 
-    /// Closes kept connections that have been idle for too long.
+    async fn connect(&self, backend: &Backend) -> Result<Sender, Trouble> {
+        let place = backend.pool.place().ok_or(Trouble::Full)?;
+        match self.connector.connect(&backend.address, place).await {
+            Ok(sender) => Ok(sender),
+            Err(_) => {
+                self.failed(backend);
+                Err(Trouble::Unreachable)
+            }
+        }
+    }
+
+    fn failed(&self, backend: &Backend) {
+        backend.failures.fetch_add(1, Ordering::Relaxed);
+        backend.health.failed(self.clock.now());
+    }
+
+    /// Closes kept connections that have been idle for too long, or that the other side has ended.
     pub(super) fn sweep(&self) {
         let now = self.clock.now();
         self.all.iter().for_each(|backend| backend.pool.sweep(now));
@@ -178,7 +198,11 @@ impl Lease {
     ///
     /// A kept connection may have been closed by the backend. A request that hyper hands back was not sent, not even in
     /// part, and goes out on another connection; one that may have been sent is never repeated.
-    pub(super) async fn send(&mut self, mut request: Request<Upload>) -> Result<Response<Incoming>, Unanswered> {
+    pub(super) async fn send(
+        &mut self,
+        mut head: Box<Parts>,
+        mut body: Upload,
+    ) -> Result<Response<Incoming>, Unanswered> {
         let backend = Arc::clone(self.backend());
         backend.requests.fetch_add(1, Ordering::Relaxed);
         loop {
@@ -188,48 +212,46 @@ impl Lease {
                 Some(sender) => sender,
                 None => {
                     // Boxed: it is rare and large, and this future is moved with each request.
-                    let connected = Box::pin(self.connect(&backend)).await;
+                    let connected = Box::pin(self.backends.connect(&backend)).await;
                     let sender = match connected {
                         Ok(sender) => sender,
-                        Err(trouble) => return Err(Unanswered { trouble, unsent: Some(request.into_body()) }),
+                        Err(trouble) => return Err(Unanswered { trouble, unsent: Some(body) }),
                     };
                     backend.pool.share(&sender, self.backends.clock.now());
                     sender
                 }
             };
-            match sender.send(request).await {
+            match sender.send(head, body).await {
                 Ok(response) => {
-                    if !backend.health.answered(response.status(), self.backends.clock.now()) {
+                    if !backend.health.answered(response.status(), || self.backends.clock.now()) {
                         backend.failures.fetch_add(1, Ordering::Relaxed);
                     }
                     self.sender = Some(sender);
                     return Ok(response);
                 }
-                Err(Some(unsent)) if was_kept => request = *unsent,
+                Err(Some(unsent)) if was_kept => (head, body) = unsent,
                 Err(unsent) => {
                     self.failed(&backend);
-                    let unsent = unsent.map(|request| request.into_body());
+                    let unsent = unsent.map(|(_, body)| body);
                     return Err(Unanswered { trouble: Trouble::Broken, unsent });
                 }
             }
         }
     }
 
-    async fn connect(&self, backend: &Arc<Backend>) -> Result<Sender, Trouble> {
-        let place = backend.pool.place().ok_or(Trouble::Full)?;
-        match self.backends.connector.connect(&backend.address, place).await {
-            Ok(sender) => Ok(sender),
-            Err(_) => {
-                self.failed(backend);
-                Err(Trouble::Unreachable)
-            }
-        }
+    /// The connection that the request is on, if it is for the request's own task to drive it.
+    pub(super) fn driven(&mut self) -> Option<&mut Driven> {
+        self.sender.as_mut()?.driven()
+    }
+
+    /// Gives the connection a task of its own: more goes to the backend than the relaying of its answer drives.
+    pub(super) fn detach(&mut self) {
+        self.sender.as_mut().map(Sender::detach);
     }
 
     /// Notes that no answer came, or that it broke off.
     pub(super) fn failed(&self, backend: &Backend) {
-        backend.failures.fetch_add(1, Ordering::Relaxed);
-        backend.health.failed(self.backends.clock.now());
+        self.backends.failed(backend);
     }
 
     /// Keeps the connection for another request: the answer was read to its end.

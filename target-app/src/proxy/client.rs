@@ -14,6 +14,7 @@ use http::HeaderValue;
 use socket2::SockRef;
 use tokio::{net::TcpStream, sync::Notify};
 
+use super::patience::Baton;
 use crate::{
     edge::{Conn, Member, Phase},
     ledger::ServiceLedger,
@@ -52,6 +53,8 @@ pub(super) struct Client {
     pub(super) address: HeaderValue,
     /// The last `Host` and the `Forwarded` line made of it: most clients ask for one host.
     forwarded: Mutex<Option<(HeaderValue, HeaderValue)>>,
+    /// The timer of its requests: with HTTP/2, of whichever comes first.
+    pub(super) timer: Baton,
 }
 
 /// The requests of an HTTP/2 connection, by who is waited for.
@@ -121,6 +124,7 @@ impl Client {
             retired: Notify::new(),
             address: HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("unknown")),
             forwarded: Mutex::new(None),
+            timer: Baton::default(),
         })
     }
 

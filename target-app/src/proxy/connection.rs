@@ -1,7 +1,16 @@
 //! One connection of a client: which protocol it speaks, and its requests until it ends.
 
-use std::{convert::Infallible, io, pin::pin, sync::Arc, time::Duration};
+use std::{
+    io,
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
+use futures_util::{
+    FutureExt as _,
+    stream::{FuturesUnordered, StreamExt as _},
+};
 use hyper::{
     rt::{Read, Write},
     server::conn::{http1, http2},
@@ -43,6 +52,18 @@ enum Ended {
     /// What came was no acceptable HTTP.
     Malformed,
 }
+
+/// What a connection is told beside its bytes.
+enum Signal {
+    /// The client has left.
+    Left,
+    /// Its head has taken too long.
+    Late,
+    /// The proxy is to stop.
+    End,
+}
+
+type SignalFuture<'a> = Pin<Box<dyn Future<Output = Signal> + Send + 'a>>;
 
 /// What begins every HTTP/2 connection, as far as it cannot be HTTP/1.1.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
@@ -115,26 +136,26 @@ async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I,
         http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
     }
     drop(settings);
-    let client = Client::new(conn, stream, open, tls.is_some(), false);
-    let service = service_fn(|request| {
-        let (proxy, client) = (Arc::clone(proxy), Arc::clone(&client));
-        async move { Ok::<_, Infallible>(exchange::answer(&proxy, request, &client).await) }
-    });
+    let client = &Client::new(conn, stream, open, tls.is_some(), false);
+    let service = service_fn(|request| exchange::answer(proxy, request, client));
     let mut serving = pin!(http.serve_connection(io, service).with_upgrades());
-    let (mut left, mut told) = (pin!(left(stream, half_close)), pin!(ending.notified()));
-    let mut ends = false;
+    // In a set: each has a waker of its own, and is looked at when it was woken and not at each turn of a request.
+    let mut signals = FuturesUnordered::<SignalFuture<'_>>::new();
+    signals.push(Box::pin(left(stream, half_close).map(|()| Signal::Left)));
+    signals.push(Box::pin(ending.notified().map(|()| Signal::End)));
+    signals.push(Box::pin(conn.called_late().map(|()| Signal::Late)));
     let ended = loop {
-        tokio::select! {
+        let signal = tokio::select! {
             biased;
             // First: no backend is asked for a client that has already gone.
-            () = &mut left => return Ended::ClientLeft,
+            Some(signal) = signals.next() => signal,
             ended = &mut serving => break ended,
+        };
+        match signal {
+            Signal::Left => return Ended::ClientLeft,
+            Signal::End => serving.as_mut().graceful_shutdown(),
             // On the next read, the wire sends the answer itself.
-            () = conn.called_late() => {}
-            () = &mut told, if !ends => {
-                ends = true;
-                serving.as_mut().graceful_shutdown();
-            }
+            Signal::Late => signals.push(Box::pin(conn.called_late().map(|()| Signal::Late))),
         }
     };
     match ended {
@@ -159,7 +180,7 @@ where
     let client = Client::new(conn, stream, open, tls.is_some(), true);
     let service = service_fn(|request| {
         let (proxy, client) = (Arc::clone(proxy), Arc::clone(&client));
-        async move { Ok::<_, Infallible>(exchange::answer(&proxy, request, &client).await) }
+        async move { exchange::answer(&proxy, request, &client).await }
     });
     let mut serving = pin!(http.serve_connection(io, service));
     let (mut left, mut told, mut retired) =

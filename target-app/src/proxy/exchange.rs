@@ -1,6 +1,7 @@
 //! One request: from its head to an answer that is ready to be written.
 
 use std::{
+    convert::Infallible,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -18,31 +19,21 @@ use super::{
     admission::Admitted,
     backend::{Lease, Trouble},
     client::Client,
-    headers,
-    observe::Observation,
-    page,
+    headers, page,
     relay::{Job, Relayed},
     retry::Retries,
     state::{Proxy, Settings},
     tunnel::{self, Switch},
     upload::Upload,
-    waiting_room::{self, Entry, Turn},
+    waiting_room::{self, Entry},
 };
 use crate::{
     class::RequestFacts,
     edge::{Fault, NUMBER, fault_of_proxied},
-    ledger::{LedgerEntry, RequestEnding},
-    request::End,
+    ledger::RequestEnding,
+    request::{End, OwnHeaders},
 };
-use sending::{Sending, Sent};
-
-/// Where a request is noted.
-#[derive(Default)]
-struct Noted {
-    entry: Option<LedgerEntry>,
-    observation: Option<Observation>,
-    turn: Option<Turn>,
-}
+use sending::{NoAnswer, Sending};
 
 /// A request under way.
 struct Exchange<'a> {
@@ -53,55 +44,80 @@ struct Exchange<'a> {
 }
 
 /// Answers one request. Dropped, it ends as abandoned.
-pub(super) async fn answer(proxy: &Arc<Proxy>, request: Request<Incoming>, client: &Arc<Client>) -> Response<Relayed> {
+pub(super) fn answer<'a>(
+    proxy: &'a Arc<Proxy>,
+    request: Request<Incoming>,
+    client: &'a Arc<Client>,
+) -> impl Future<Output = Result<Response<Relayed>, Infallible>> + Send + use<'a> {
+    let (head, body) = request.into_parts();
+    // Boxed: each function on its way would have room for it in this future, which is kept cold until the answer comes.
+    answered(proxy, (Box::new(head), body), client)
+}
+
+async fn answered(
+    proxy: &Arc<Proxy>,
+    (head, body): (Box<Parts>, Incoming),
+    client: &Arc<Client>,
+) -> Result<Response<Relayed>, Infallible> {
     let entered = proxy.clock.now();
     let _stream = client.begin();
     let ambiguous = !client.is_multiplexed() && client.conn.request_begins();
-    let is_head = request.method() == Method::HEAD;
+    let is_head = head.method == Method::HEAD;
     let exchange = Exchange { proxy, settings: proxy.settings(), client, is_head };
-    let answer = exchange.run(request, entered, ambiguous).await;
-    exchange.last(answer)
+    let mut answer = exchange.run(head, body, entered, ambiguous).await;
+    exchange.last(&mut answer);
+    Ok(answer)
 }
 
 impl Exchange<'_> {
-    async fn run(&self, request: Request<Incoming>, entered: Timestamp, ambiguous: bool) -> Response<Relayed> {
-        let (mut head, body) = request.into_parts();
+    async fn run(
+        &self,
+        mut head: Box<Parts>,
+        body: Incoming,
+        entered: Timestamp,
+        ambiguous: bool,
+    ) -> Response<Relayed> {
         let spec = &self.settings.spec;
         if let Some(Fault { status, .. }) =
             fault_of_proxied(&head, ambiguous, &self.settings.edge, spec.headers.underscores)
         {
             self.proxy.ledgers.users.malformed();
-            return close(self.failed(status, Noted::default()));
+            return closing(self.failed(status, Box::default()));
         }
         let is_check = !spec.health_path.is_empty()
             && head.uri.path() == spec.health_path
             && [Method::GET, Method::HEAD].contains(&head.method);
         if is_check {
             self.proxy.ledgers.users.checked();
-            return self.forward(head, body, Noted::default(), (Admitted::unasked(), None)).await;
+            let job = Box::new(Job { admitted: Some(Admitted::unasked()), ..Job::default() });
+            return self.forward(head, body, job, None).await;
         }
-        let mut noted = Noted {
-            turn: None,
-            entry: Some(self.proxy.ledgers.users.open(number(&head))),
+        let mut job = Box::new(Job {
+            entry: Some(self.proxy.ledgers.users.open(OwnHeaders::of(&head.headers).number(&NUMBER))),
             observation: self.proxy.observers.observe(&head, entered, spec.log),
-        };
+            ..Job::default()
+        });
         let limit = self.settings.edge.body_bytes;
         if limit > 0 && body.size_hint().lower() > limit.into() {
-            return close(self.failed(StatusCode::PAYLOAD_TOO_LARGE, noted));
+            return closing(self.failed(StatusCode::PAYLOAD_TOO_LARGE, job));
         }
         if self.proxy.draining.load(Ordering::Relaxed) {
-            return self.refused(&head, Refusal::new(Reason::Draining).into(), noted);
+            return self.refused(&head, Refusal::new(Reason::Draining).into(), job);
         }
         let cookies = match self.enter(&mut head) {
             None => Vec::new(),
             Some(Entry::Told(page, reason)) => {
-                return self.page(page, ended(noted, RequestEnding::Refused(reason)));
+                job.ending = RequestEnding::Refused(reason);
+                return self.page(page, job);
             }
-            Some(Entry::In(turn)) => noted.turn.insert(turn).take_cookies(),
+            Some(Entry::In(turn)) => job.turn.insert(turn).take_cookies(),
         };
         let mut answer = match self.decide(&head, entered).await {
-            Ok((admitted, tags)) => self.forward(head, body, noted, (admitted, Some(tags))).await,
-            Err(away) => self.refused(&head, away, noted),
+            Ok((admitted, tags)) => {
+                job.admitted = Some(admitted);
+                self.forward(head, body, job, Some(tags)).await
+            }
+            Err(away) => self.refused(&head, away, job),
         };
         waiting_room::put(cookies, answer.headers_mut());
         answer
@@ -129,12 +145,12 @@ impl Exchange<'_> {
     /// Passes an admitted request on. Without tags it goes out once, whatever becomes of it.
     async fn forward(
         &self,
-        mut head: Parts,
+        mut head: Box<Parts>,
         body: Incoming,
-        mut noted: Noted,
-        (mut admitted, tags): (Admitted, Option<Tags>),
+        mut job: Box<Job>,
+        tags: Option<Tags>,
     ) -> Response<Relayed> {
-        let note = admitted.started();
+        let note = job.admitted.as_mut().and_then(Admitted::started);
         let upgrade = headers::upgrade(&head, &self.settings.spec.headers);
         let near = upgrade.is_some().then(|| head.extensions.remove::<OnUpgrade>()).flatten();
         let (upload, progress) = Upload::new(body, self.client, self.proxy.clock, &self.settings.edge);
@@ -143,18 +159,17 @@ impl Exchange<'_> {
             None => self.send(head, sending, upgrade).await,
             // Boxed: it is rare and large, and this future is moved with each request.
             Some((retries, tags)) => {
-                Box::pin(self.send_with_retries(retries, &head, sending, tags, &mut noted.observation)).await
+                Box::pin(self.send_with_retries(retries, &head, sending, tags, &mut job.observation)).await
             }
         };
-        let failed = ended(noted, RequestEnding::Failed);
-        let mut job = Job { admitted: Some(admitted), progress, outcome: Outcome::Failed, ..failed };
+        (job.progress, job.outcome, job.ending) = (progress, Outcome::Failed, RequestEnding::Failed);
         let mut answer = match sent {
-            Sent::Answered(response, lease) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
+            Ok((response, lease)) if response.status() == StatusCode::SWITCHING_PROTOCOLS => {
                 self.switch(response, near, lease, job)
             }
-            Sent::Answered(response, lease) => self.relay(response, lease, job),
-            Sent::Unanswered(trouble) => self.unanswered(trouble, job),
-            Sent::TooLate => {
+            Ok((response, lease)) => self.relay(response, lease, job),
+            Err(NoAnswer::Trouble(trouble)) => self.unanswered(trouble, job),
+            Err(NoAnswer::TooLate) => {
                 job.progress = None;
                 self.page(page::failed(StatusCode::GATEWAY_TIMEOUT), job)
             }
@@ -180,7 +195,10 @@ impl Exchange<'_> {
     }
 
     /// Passes a backend's answer on.
-    fn relay(&self, response: Response<Incoming>, lease: Lease, mut job: Job) -> Response<Relayed> {
+    fn relay(&self, response: Response<Incoming>, mut lease: Lease, mut job: Box<Job>) -> Response<Relayed> {
+        if job.progress.as_ref().is_some_and(|progress| !progress.is_all()) {
+            lease.detach(); // the rest of the request's body goes on beside the answer
+        }
         let (mut head, body) = response.into_parts();
         let end = End::Answered(head.status.as_u16());
         (job.outcome, job.ending) = (end.outcome(false), end.ending());
@@ -189,7 +207,7 @@ impl Exchange<'_> {
         }
         job.lease = Some(lease);
         job.cost = self.cost(&head.headers);
-        job.told = head.headers.get(workloads::client::NOTE).and_then(|note| workloads::client::note(note.as_bytes()));
+        job.told = OwnHeaders::of(&head.headers).note();
         headers::to_client(&mut head, self.client, self.is_head || body.is_end_stream());
         let stall = self.settings.spec.timeouts.stall;
         Response::from_parts(head, Relayed::backend(body, stall, self.is_head, job, self.client))
@@ -200,9 +218,10 @@ impl Exchange<'_> {
         &self,
         mut response: Response<Incoming>,
         near: Option<OnUpgrade>,
-        lease: Lease,
-        mut job: Job,
+        mut lease: Lease,
+        mut job: Box<Job>,
     ) -> Response<Relayed> {
+        lease.detach(); // it hands the switched connection over
         let far = response.extensions_mut().remove::<OnUpgrade>();
         let (Some(client), Some(backend)) = (near, far) else {
             return self.page(page::failed(StatusCode::BAD_GATEWAY), job); // nobody asked for it
@@ -231,12 +250,12 @@ impl Exchange<'_> {
     }
 
     /// The answer to a request that no backend answered.
-    fn unanswered(&self, trouble: Trouble, mut job: Job) -> Response<Relayed> {
+    fn unanswered(&self, trouble: Trouble, mut job: Box<Job>) -> Response<Relayed> {
         // A client whose own body broke off or was at fault gets that for an answer.
         let fault = job.progress.as_ref().and_then(|progress| progress.fault());
         if let Some(status) = fault {
             (job.outcome, job.ending) = (Outcome::Ignored, RequestEnding::Served);
-            return close(self.page(page::failed(status), job));
+            return closing(self.page(page::failed(status), job));
         }
         match trouble {
             Trouble::Full => self.refused_late(Reason::Concurrency, job),
@@ -246,26 +265,27 @@ impl Exchange<'_> {
     }
 
     /// The answer to an admitted request that did not go out.
-    fn refused_late(&self, reason: Reason, mut job: Job) -> Response<Relayed> {
+    fn refused_late(&self, reason: Reason, mut job: Box<Job>) -> Response<Relayed> {
         let refusal = Refusal::new(reason);
         let end = End::Refused(refusal);
         (job.outcome, job.ending) = (end.outcome(false), end.ending());
         self.page(self.settings.pages.refused(&end, refusal.retry, None), job)
     }
 
-    fn refused(&self, head: &Parts, away: TurnedAway, noted: Noted) -> Response<Relayed> {
+    fn refused(&self, head: &Parts, away: TurnedAway, mut job: Box<Job>) -> Response<Relayed> {
         let TurnedAway { refusal, note } = away;
         let end = self.settings.pages.end(refusal, head);
         let page = self.settings.pages.refused(&end, refusal.retry, note);
-        self.page(page, ended(noted, end.ending()))
+        job.ending = end.ending();
+        self.page(page, job)
     }
 
     /// An answer to a request at fault.
-    fn failed(&self, status: StatusCode, noted: Noted) -> Response<Relayed> {
-        self.page(page::failed(status), ended(noted, RequestEnding::Served))
+    fn failed(&self, status: StatusCode, job: Box<Job>) -> Response<Relayed> {
+        self.page(page::failed(status), job)
     }
 
-    fn page(&self, page: Response<Bytes>, mut job: Job) -> Response<Relayed> {
+    fn page(&self, page: Response<Bytes>, mut job: Box<Job>) -> Response<Relayed> {
         if let Some(observation) = &mut job.observation {
             observation.answered(page.status().as_u16(), None);
         }
@@ -273,41 +293,24 @@ impl Exchange<'_> {
     }
 
     /// Makes the last answer of a connection say so.
-    fn last(&self, answer: Response<Relayed>) -> Response<Relayed> {
+    fn last(&self, answer: &mut Response<Relayed>) {
         let ends = self.proxy.draining.load(Ordering::Relaxed) || self.client.is_used_up(&self.settings.edge);
-        if !ends {
-            return answer;
+        if ends {
+            self.client.retire();
+            if !self.client.is_multiplexed() {
+                close(answer);
+            }
         }
-        self.client.retire();
-        if self.client.is_multiplexed() { answer } else { close(answer) }
-    }
-}
-
-/// A request that no policy and no backend has a part in.
-fn ended(noted: Noted, ending: RequestEnding) -> Job {
-    let Noted { entry, observation, turn } = noted;
-    let outcome = Outcome::Ignored;
-    Job {
-        entry,
-        admitted: None,
-        lease: None,
-        progress: None,
-        outcome,
-        ending,
-        cost: None,
-        told: None,
-        observation,
-        turn,
     }
 }
 
 /// Makes the connection end with this answer.
-fn close(mut answer: Response<Relayed>) -> Response<Relayed> {
+fn close(answer: &mut Response<Relayed>) {
     answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    answer
 }
 
-/// The number that a client of the lab's gave the request.
-fn number(head: &Parts) -> Option<u64> {
-    head.headers.get(&NUMBER)?.to_str().ok()?.parse().ok()
+/// An answer with which the connection ends.
+fn closing(mut answer: Response<Relayed>) -> Response<Relayed> {
+    close(&mut answer);
+    answer
 }

@@ -9,9 +9,6 @@ use super::{
     spec::{HeaderSpec, HostHeader},
 };
 
-const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
-const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
-const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
@@ -19,20 +16,25 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 /// The most lines that a request gets here: three of `X-Forwarded`, `Forwarded`, `Via`, `Host`.
 const ADDED: usize = 6;
 
-/// Headers of one connection, whatever `Connection` names.
-static HOP_BY_HOP: [HeaderName; 6] =
-    [header::CONNECTION, KEEP_ALIVE, PROXY_CONNECTION, header::TE, header::TRANSFER_ENCODING, header::UPGRADE];
+/// True for headers of one connection, whatever `Connection` names.
+fn is_hop_by_hop(name: &str) -> bool {
+    matches!(name, "connection" | "keep-alive" | "proxy-connection" | "te" | "transfer-encoding" | "upgrade")
+}
 
-/// Takes out the headers of one connection: the known ones, and those that `Connection` names.
-fn strip(headers: &mut HeaderMap) {
+/// True for what is not passed on of a request. The expectation is met here: the body is asked for once the backend takes it.
+fn ends_with_request(name: &str) -> bool {
+    is_hop_by_hop(name) || matches!(name, "expect" | "http2-settings")
+}
+
+/// Takes out these headers, and those that `Connection` names.
+fn strip(headers: &mut HeaderMap, ends_here: fn(&str) -> bool) {
     // Most heads have one of them or none: a look at each name costs less than a search for each of these.
-    let found: Vec<&HeaderName> = HOP_BY_HOP.iter().filter(|known| headers.keys().any(|name| name == *known)).collect();
-    if found.contains(&&header::CONNECTION) {
-        for name in named_by_connection(headers) {
-            headers.remove(name);
+    while let Some(name) = headers.keys().find(|name| ends_here(name.as_str())).cloned() {
+        if name == header::CONNECTION {
+            for name in named_by_connection(headers) {
+                headers.remove(name);
+            }
         }
-    }
-    for name in found {
         headers.remove(name);
     }
 }
@@ -76,10 +78,7 @@ pub(super) fn to_backend(
     };
     join_cookies(head);
     let trailers = head.headers.get(header::TE).is_some_and(|te| te == "trailers");
-    strip(&mut head.headers);
-    // The expectation is met here: the body is asked for once the backend takes it.
-    head.headers.remove(header::EXPECT);
-    head.headers.remove(HTTP2_SETTINGS);
+    strip(&mut head.headers, ends_with_request);
     let host = named_host(head).unwrap_or_else(|| to.host_header.clone());
     head.headers.reserve(ADDED); // once, and not twice on the way
     forwarded(&mut head.headers, client, &host, spec.trust_forwarded);
@@ -124,8 +123,8 @@ fn address(head: &mut request::Parts, host: HeaderValue) {
 struct TakesTrailers;
 
 /// Makes a request to a backend one of HTTP/2.
-pub(super) fn to_http2<B>(request: &mut http::Request<B>, secure: bool) {
-    let Some(host) = request.headers_mut().remove(header::HOST) else { return };
+pub(super) fn to_http2<B>(mut request: http::Request<B>, secure: bool) -> http::Request<B> {
+    let Some(host) = request.headers_mut().remove(header::HOST) else { return request };
     let mut uri = http::uri::Parts::default();
     uri.scheme = Some(if secure { http::uri::Scheme::HTTPS } else { http::uri::Scheme::HTTP });
     uri.authority = host.to_str().ok().and_then(|host| host.parse().ok());
@@ -137,6 +136,7 @@ pub(super) fn to_http2<B>(request: &mut http::Request<B>, secure: bool) {
     if request.extensions_mut().remove::<TakesTrailers>().is_some() {
         request.headers_mut().insert(header::TE, HeaderValue::from_static("trailers"));
     }
+    request
 }
 
 /// The host that a request is for: that of its target, where it has one, and not another one beside it (RFC 9112, section
@@ -189,7 +189,7 @@ pub(super) fn to_client(head: &mut response::Parts, client: &Client, is_empty: b
     if head.headers.contains_key(header::TRANSFER_ENCODING) {
         head.headers.remove(header::CONTENT_LENGTH);
     }
-    strip(&mut head.headers);
+    strip(&mut head.headers, is_hop_by_hop);
     head.version = match (client.is_multiplexed(), until_close) {
         (true, _) => Version::HTTP_2,
         // Passed on as it came: with chunks it would claim to be complete.
@@ -221,15 +221,23 @@ mod tests {
             ("x-stays", "1"),
             ("trailer", "X-Sum"),
         ]);
-        strip(&mut headers);
+        strip(&mut headers, is_hop_by_hop);
         assert_eq!(headers, map(&[("x-stays", "1"), ("trailer", "X-Sum")]));
+    }
+
+    #[test]
+    fn what_is_met_here_is_not_passed_on_with_a_request() {
+        let lines = [("expect", "100-continue"), ("http2-settings", "AAMAAABkAAQAoAAAAAIAAAAA"), ("x-stays", "1")];
+        let mut headers = map(&lines);
+        strip(&mut headers, ends_with_request);
+        assert_eq!(headers, map(&[("x-stays", "1")]));
     }
 
     #[test]
     fn a_client_cannot_have_its_host_or_its_length_taken_out() {
         let mut headers =
             map(&[("connection", "host, content-length, x-user"), ("host", "a"), ("content-length", "5")]);
-        strip(&mut headers);
+        strip(&mut headers, is_hop_by_hop);
         assert_eq!(headers, map(&[("host", "a"), ("content-length", "5")]));
     }
 

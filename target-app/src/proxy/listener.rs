@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::Notify;
+use tokio::{sync::Notify, task::coop::unconstrained};
 
 use super::{
     client::Open,
@@ -104,7 +104,8 @@ impl Listener {
             tokio::time::sleep(TICK).await;
             let settings = self.proxy.settings();
             self.registry.reap(self.proxy.clock.now(), &settings.edge);
-            settings.backends.sweep();
+            // Unconstrained: tokio lets one task look at so many sockets only.
+            unconstrained(async { settings.backends.sweep() }).await;
             for backend in settings.backends.iter() {
                 let is_up = !backend.is_ejected(self.proxy.clock);
                 if up.insert(backend.address.url.clone(), is_up).unwrap_or(true) != is_up {

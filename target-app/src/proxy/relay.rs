@@ -3,19 +3,19 @@
 use std::{
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
 use controllers::{Note, Outcome};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use tokio::time::Sleep;
 
 use super::{
     admission::Admitted,
     backend::Lease,
     client::{Client, Stream},
     observe::Observation,
+    patience::Patience,
     upload::{BrokenOff, Progress},
     waiting_room::Turn,
 };
@@ -41,6 +41,25 @@ pub(super) struct Job {
     pub(super) observation: Option<Observation>,
     /// Of the waiting room.
     pub(super) turn: Option<Turn>,
+}
+
+/// A request that no policy and no backend has a part in, and that nobody notes.
+impl Default for Job {
+    fn default() -> Self {
+        let (outcome, ending) = (Outcome::Ignored, RequestEnding::Served);
+        Self {
+            entry: None,
+            admitted: None,
+            lease: None,
+            progress: None,
+            outcome,
+            ending,
+            cost: None,
+            told: None,
+            observation: None,
+            turn: None,
+        }
+    }
 }
 
 impl Job {
@@ -79,12 +98,17 @@ impl Job {
 #[derive(Debug)]
 pub(super) struct Relayed {
     source: BodySource,
-    job: Job,
+    /// Boxed: an answer is moved a dozen times on its way to the connection.
+    job: Box<Job>,
     stream: Stream,
     stall: Duration,
-    /// Runs while the backend is waited for.
-    stalled: Option<Pin<Box<Sleep>>>,
+    /// The wait for the backend, while there is one.
+    stalled: Option<Patience>,
+    /// True once the backend has broken off.
+    breaks: bool,
 }
+
+type Polled<E> = Poll<Option<Result<Frame<Bytes>, E>>>;
 
 #[derive(Debug)]
 enum BodySource {
@@ -94,19 +118,19 @@ enum BodySource {
 
 impl Relayed {
     /// A page of the proxy's own; `is_head`: only the head is sent.
-    pub(super) fn page(page: Bytes, is_head: bool, job: Job, client: &Arc<Client>) -> Self {
+    pub(super) fn page(page: Bytes, is_head: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
         let is_all = is_head || page.is_empty();
         Self::new(BodySource::Page(page), Duration::ZERO, is_all, job, client)
     }
 
     /// The body of a backend's answer; `stall`: the longest pause within it.
-    pub(super) fn backend(body: Incoming, stall: Duration, is_head: bool, job: Job, client: &Arc<Client>) -> Self {
+    pub(super) fn backend(body: Incoming, stall: Duration, is_head: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
         let is_all = is_head || body.is_end_stream();
         Self::new(BodySource::Backend(body), stall, is_all, job, client)
     }
 
-    fn new(source: BodySource, stall: Duration, is_all: bool, job: Job, client: &Arc<Client>) -> Self {
-        let mut body = Self { source, job, stream: client.stream(), stall, stalled: None };
+    fn new(source: BodySource, stall: Duration, is_all: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
+        let mut body = Self { source, job, stream: client.stream(), stall, stalled: None, breaks: false };
         client.enter(Phase::Writing);
         if is_all {
             body.taken();
@@ -119,7 +143,7 @@ impl Relayed {
         self.job.end();
     }
 
-    fn broke(&mut self) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+    fn broke(&mut self) -> Polled<BrokenOff> {
         self.job.end_broken();
         if !self.stream.client.is_multiplexed() {
             self.stream.client.reset();
@@ -132,8 +156,18 @@ impl Relayed {
         if self.stalled.is_none() {
             self.stream.client.enter(Phase::Working); // it is not the client who is waited for
         }
-        let sleep = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.stall)));
-        sleep.as_mut().poll(cx).is_ready()
+        let stalled = self.stalled.get_or_insert_with(|| self.stream.client.timer.limit(self.stall));
+        stalled.poll_over(cx).is_ready()
+    }
+}
+
+/// The next frame of a backend's answer.
+fn poll_backend(body: &mut Incoming, lease: Option<&mut Lease>, cx: &mut Context<'_>) -> Polled<hyper::Error> {
+    let mut body = Pin::new(body);
+    let Some(driven) = lease.and_then(Lease::driven) else { return body.poll_frame(cx) };
+    match body.as_mut().poll_frame(&mut Context::from_waker(Waker::noop())) {
+        Poll::Pending => driven.drive(cx, |unwoken| body.poll_frame(unwoken)),
+        frame @ Poll::Ready(_) => frame, // brought by an earlier turn of the connection
     }
 }
 
@@ -141,8 +175,11 @@ impl Body for Relayed {
     type Data = Bytes;
     type Error = BrokenOff;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<BrokenOff> {
         let relayed = &mut *self;
+        if relayed.breaks {
+            return relayed.broke();
+        }
         relayed.stream.set_blocked(false);
         let polled = match &mut relayed.source {
             BodySource::Page(page) if page.is_empty() => return Poll::Ready(None),
@@ -154,19 +191,25 @@ impl Body for Relayed {
                 relayed.taken();
                 return Poll::Ready(Some(Ok(Frame::data(page))));
             }
-            BodySource::Backend(body) => Pin::new(body).poll_frame(cx),
+            BodySource::Backend(body) => poll_backend(body, relayed.job.lease.as_mut(), cx),
         };
         let Poll::Ready(frame) = polled else {
             return if relayed.is_stalled(cx) { relayed.broke() } else { Poll::Pending };
         };
-        if relayed.stalled.take().is_some() {
+        if let Some(stalled) = relayed.stalled.take() {
+            relayed.stream.client.timer.take_back(stalled);
             relayed.stream.client.enter(Phase::Writing);
         }
         if let (Some(Ok(frame)), Some(observation)) = (&frame, &mut relayed.job.observation) {
             observation.passed(frame.data_ref().map_or(0, Bytes::len));
         }
         match frame {
-            Some(Err(_)) => relayed.broke(),
+            Some(Err(_)) => {
+                // At the next turn: what came before it may still have to be written.
+                relayed.breaks = true;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
             frame => {
                 if frame.is_none() || relayed.is_end_stream() {
                     relayed.taken();

@@ -13,7 +13,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::edge::{Conn, LATE};
+use crate::edge::{Conn, LATE, read_some};
 
 /// A socket that its watcher shares.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl AsyncRead for Shared {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             ready!(self.0.poll_read_ready(cx))?;
-            match self.0.try_read_buf(into) {
+            match read_some(&self.0, into) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 read => return Poll::Ready(read.map(drop)),
             }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use controllers::{Class, JobId, Kind, Offer, Tags, Timestamp};
 
-use super::{note, tags};
+use super::tags;
 use crate::class::{Classification, RequestFacts};
 
 /// Makes offers to the gates of a service.
@@ -26,7 +26,7 @@ impl Intake {
     pub(crate) fn request(&self, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Offer {
         let offer = self.check(facts, kind, entered);
         self.attempts[usize::from(offer.tags.attempt.min(3))].fetch_add(1, Ordering::Relaxed);
-        Offer { note: note(facts.head), ..offer }
+        Offer { note: facts.own.note(), ..offer }
     }
 
     /// The offer of a health check, which is not counted as a request and carries no note.

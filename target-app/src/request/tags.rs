@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use controllers::{Criticality, Kind, Note, Tags, Timestamp};
-use http::{HeaderName, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
 use workloads::client::NOTE;
 
 use crate::class::{Classification, RequestFacts};
@@ -18,40 +18,59 @@ static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 static USER: HeaderName = HeaderName::from_static("x-user");
 /// The number of the paying customer.
 static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
+/// The note of the sender's policy.
+static NOTE_NAME: HeaderName = HeaderName::from_static(NOTE);
+
+/// The headers of the lab's own protocol in a head, all of which begin with `x-`. Most heads have no such header: one look at
+/// the names costs less than a search for each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnHeaders<'a>(Option<&'a HeaderMap>);
+
+impl<'a> OwnHeaders<'a> {
+    pub(crate) fn of(headers: &'a HeaderMap) -> Self {
+        Self(headers.keys().any(|name| name.as_str().starts_with("x-")).then_some(headers))
+    }
+
+    /// The number in the header of this name; `None` if it is missing or malformed.
+    pub(crate) fn number<N: std::str::FromStr>(self, name: &HeaderName) -> Option<N> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// The note of the sender's policy, or of a reply.
+    pub(crate) fn note(self) -> Option<Note> {
+        workloads::client::note(self.get(&NOTE_NAME)?.as_bytes())
+    }
+
+    fn text(self, name: &HeaderName) -> Option<&'a str> {
+        Some(self.get(name)?.to_str().ok()?.trim())
+    }
+
+    fn get(self, name: &HeaderName) -> Option<&'a HeaderValue> {
+        self.0?.get(name)
+    }
+}
 
 /// The tags of a request of this type on arrival.
 pub(super) fn tags(classification: &Classification, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Tags {
-    let head = facts.head;
+    let own = facts.own;
     let tags = Tags {
         kind,
         deadline: facts.left.map(|left| entered + left),
         attempt: facts.attempt,
-        user: number(head, &USER).unwrap_or_else(|| facts.user()),
-        customer: number(head, &CUSTOMER).unwrap_or_default(),
+        user: own.number(&USER).unwrap_or_else(|| facts.user()),
+        customer: own.number(&CUSTOMER).unwrap_or_default(),
         ..Tags::default()
     };
-    classification.ranked(tags, text(head, &CRITICALITY).and_then(Criticality::named), facts)
+    classification.ranked(tags, own.text(&CRITICALITY).and_then(Criticality::named), facts)
 }
 
 impl<'a> RequestFacts<'a> {
     /// The facts that the head of a request says. `session`: of the service, if the request belongs to one.
     pub(crate) fn of_head(head: &'a Parts, peer: SocketAddr, session: Option<u64>) -> Self {
-        let attempt = number(head, &ATTEMPT).unwrap_or_default();
-        Self { head, peer, session, attempt, left: number(head, &TIMEOUT).map(Duration::from_millis) }
+        let own = OwnHeaders::of(&head.headers);
+        let attempt = own.number(&ATTEMPT).unwrap_or_default();
+        Self { head, own, peer, session, attempt, left: own.number(&TIMEOUT).map(Duration::from_millis) }
     }
-}
-
-/// The note of the sender's policy on a request.
-pub(super) fn note(head: &Parts) -> Option<Note> {
-    workloads::client::note(head.headers.get(NOTE)?.as_bytes())
-}
-
-fn text<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
-    Some(head.headers.get(name)?.to_str().ok()?.trim())
-}
-
-fn number<N: std::str::FromStr>(head: &Parts, name: &HeaderName) -> Option<N> {
-    text(head, name)?.parse().ok()
 }
 
 #[cfg(test)]

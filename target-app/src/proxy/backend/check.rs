@@ -32,6 +32,7 @@ async fn passes(all: &Backends, backend: &Backend, path: &str) -> bool {
     };
     let request = Request::get(path).header(header::HOST, &backend.address.host_header).body(Upload::none());
     let Ok(request) = request else { return false };
-    let answer = sender.send(request).await;
+    let (head, body) = request.into_parts();
+    let answer = sender.send(Box::new(head), body).await;
     answer.is_ok_and(|answer| answer.status().as_u16() < 400)
 }

@@ -90,11 +90,10 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    tokio::spawn(async move {
+    Ok(Sender::http1(sender, async move {
         let _place = place;
         let _ = connection.with_upgrades().await; // what breaks it is told to the request on it
-    });
-    Ok(Sender::Http1(sender))
+    }))
 }
 
 async fn speak_http2<S>(stream: S, place: OpenConnection, secure: bool) -> io::Result<Sender>

@@ -45,9 +45,9 @@ impl Health {
     }
 
     /// Counts the status of an answer. False: it counts as a failure.
-    pub(super) fn answered(&self, status: StatusCode, now: Timestamp) -> bool {
+    pub(super) fn answered(&self, status: StatusCode, now: impl FnOnce() -> Timestamp) -> bool {
         if NO_ANSWER.contains(&status) {
-            self.failed(now);
+            self.failed(now());
             return false;
         }
         self.serves_requests();
@@ -100,7 +100,7 @@ mod tests {
         assert!(health.takes(Timestamp::ZERO));
         health.checked(false);
         assert!(!health.takes(Timestamp::from_secs(100_000)));
-        health.answered(StatusCode::OK, Timestamp::ZERO);
+        health.answered(StatusCode::OK, || Timestamp::ZERO);
         assert!(!health.takes(Timestamp::ZERO), "an answer to a request is no passed check");
         health.checked(true);
         assert!(health.takes(Timestamp::ZERO));
@@ -110,10 +110,10 @@ mod tests {
     fn what_a_gateway_behind_says_of_the_service_behind_it_is_a_failure() {
         let health = Health::new(&HealthSpec { failures: 2, ..HealthSpec::default() });
         let at = Timestamp::from_secs;
-        assert!(!health.answered(StatusCode::BAD_GATEWAY, at(1)) && health.takes(at(1)));
-        assert!(!health.answered(StatusCode::GATEWAY_TIMEOUT, at(2)) && !health.takes(at(2)));
+        assert!(!health.answered(StatusCode::BAD_GATEWAY, || at(1)) && health.takes(at(1)));
+        assert!(!health.answered(StatusCode::GATEWAY_TIMEOUT, || at(2)) && !health.takes(at(2)));
         assert!(
-            health.answered(StatusCode::SERVICE_UNAVAILABLE, at(3)) && health.takes(at(3)),
+            health.answered(StatusCode::SERVICE_UNAVAILABLE, || at(3)) && health.takes(at(3)),
             "a refusal is an answer"
         );
     }
@@ -124,14 +124,14 @@ mod tests {
         let health = Health::new(&spec);
         let at = Timestamp::from_secs;
         health.failed(at(1));
-        health.answered(StatusCode::OK, at(1));
+        health.answered(StatusCode::OK, || at(1));
         health.failed(at(2));
         assert!(health.takes(at(2)), "an answer came between the two");
         health.failed(at(3));
         assert!(!health.takes(at(7)) && health.takes(at(8)));
         health.failed(at(8));
         assert!(!health.takes(at(9)), "the first failure after its time out is enough");
-        health.answered(StatusCode::OK, at(1));
+        health.answered(StatusCode::OK, || at(1));
         assert!(health.takes(at(9)));
     }
 }

@@ -76,15 +76,15 @@ impl Pool {
     }
 
     /// Takes a connection back.
-    pub(super) fn keep(&self, sender: Sender, now: Timestamp) {
-        if sender.is_kept() && !self.keep.is_zero() {
+    pub(super) fn keep(&self, mut sender: Sender, now: Timestamp) {
+        if sender.rests() && !self.keep.is_zero() {
             lock(&self.idle).push((sender, now));
         }
     }
 
     /// Closes what has been idle for too long.
     pub(super) fn sweep(&self, now: Timestamp) {
-        lock(&self.idle).retain(|(sender, since)| now.since(*since) <= self.keep && !sender.is_closed());
+        lock(&self.idle).retain_mut(|(sender, since)| now.since(*since) <= self.keep && !sender.is_closed());
     }
 
     pub(super) fn open(&self) -> u32 {

@@ -1,18 +1,29 @@
 //! One connection to a backend, as requests are sent on it.
 
-use http::{Request, Response};
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+};
+
+use http::{Request, Response, request::Parts};
 use hyper::{
     body::Incoming,
     client::conn::{http1, http2},
 };
+use tokio::task::coop::unconstrained;
 
+use super::driven::Driven;
 use crate::proxy::{headers, upload::Upload};
 
 /// One connection.
 #[derive(Debug)]
 pub(super) enum Sender {
     /// HTTP/1.1: one request at a time.
-    Http1(http1::SendRequest<Upload>),
+    Http1 {
+        sender: http1::SendRequest<Upload>,
+        /// `None`: the connection has a task of its own.
+        driven: Option<Driven>,
+    },
     /// HTTP/2: shared by all requests.
     Http2 {
         sender: http2::SendRequest<Upload>,
@@ -22,33 +33,66 @@ pub(super) enum Sender {
 }
 
 impl Sender {
+    /// A connection of HTTP/1.1 that its requests drive.
+    pub(super) fn http1(
+        sender: http1::SendRequest<Upload>,
+        connection: impl Future<Output = ()> + Send + 'static,
+    ) -> Self {
+        Self::Http1 { sender, driven: Some(Driven::new(connection)) }
+    }
+
     /// Sends a request and waits for the head of its answer. The error is the request, if no part of it was sent.
     pub(super) async fn send(
         &mut self,
-        mut request: Request<Upload>,
-    ) -> Result<Response<Incoming>, Option<Box<Request<Upload>>>> {
+        head: Box<Parts>,
+        body: Upload,
+    ) -> Result<Response<Incoming>, Option<(Box<Parts>, Upload)>> {
         let sent = match self {
-            Self::Http1(sender) => sender.try_send_request(request).await,
+            Self::Http1 { sender, driven: None } => sender.try_send_request(Request::from_parts(*head, body)).await,
+            Self::Http1 { sender, driven: Some(driven) } => {
+                // Unconstrained: a turn of the connection has made it ready or not, whatever this task has done before.
+                let mut sent = pin!(unconstrained(sender.try_send_request(Request::from_parts(*head, body))));
+                poll_fn(|cx| driven.drive(cx, |unwoken| sent.as_mut().poll(unwoken))).await
+            }
             Self::Http2 { sender, secure } => {
-                headers::to_http2(&mut request, *secure);
-                sender.try_send_request(request).await
+                sender.try_send_request(headers::to_http2(Request::from_parts(*head, body), *secure)).await
             }
         };
-        sent.map_err(|mut error| error.take_message().map(Box::new))
+        sent.map_err(|mut error| {
+            let (head, body) = error.take_message()?.into_parts();
+            Some((Box::new(head), body))
+        })
+    }
+
+    /// The connection, if the request on it drives it.
+    pub(super) fn driven(&mut self) -> Option<&mut Driven> {
+        match self {
+            Self::Http1 { driven, .. } => driven.as_mut(),
+            Self::Http2 { .. } => None,
+        }
+    }
+
+    /// Gives the connection a task of its own, if it has none.
+    pub(super) fn detach(&mut self) {
+        if let Self::Http1 { driven, .. } = self {
+            driven.take().into_iter().for_each(Driven::spawn);
+        }
     }
 
     /// True once it can take a request; false if it is closed.
     pub(super) async fn is_usable(&mut self) -> bool {
         match self {
-            Self::Http1(sender) => sender.ready().await.is_ok(),
+            // What has ended since hands the request back.
+            Self::Http1 { sender, driven: Some(_) } => sender.is_ready(),
+            Self::Http1 { sender, driven: None } => sender.ready().await.is_ok(),
             Self::Http2 { sender, .. } => sender.ready().await.is_ok(),
         }
     }
 
-    /// True if nothing can be sent on it any more.
-    pub(super) fn is_closed(&self) -> bool {
+    /// Between requests: true if nothing can be sent on it any more.
+    pub(super) fn is_closed(&mut self) -> bool {
         match self {
-            Self::Http1(sender) => sender.is_closed(),
+            Self::Http1 { sender, driven } => driven.as_mut().is_some_and(Driven::has_ended) || sender.is_closed(),
             Self::Http2 { sender, .. } => sender.is_closed(),
         }
     }
@@ -56,13 +100,20 @@ impl Sender {
     /// Another handle of a connection that several requests share.
     pub(super) fn shared(&self) -> Option<Self> {
         match self {
-            Self::Http1(_) => None,
+            Self::Http1 { .. } => None,
             Self::Http2 { sender, secure } => Some(Self::Http2 { sender: sender.clone(), secure: *secure }),
         }
     }
 
-    /// True if the connection is to be kept after a request: a shared one is in the pool all the time.
-    pub(super) fn is_kept(&self) -> bool {
-        matches!(self, Self::Http1(sender) if !sender.is_closed())
+    /// The request on it has ended. True if the connection is to be kept: a shared one is in the pool all the time.
+    pub(super) fn rests(&mut self) -> bool {
+        match self {
+            Self::Http1 { sender, driven: Some(driven) } => {
+                driven.rest();
+                sender.is_ready()
+            }
+            Self::Http1 { sender, driven: None } => !sender.is_closed(),
+            Self::Http2 { .. } => false,
+        }
     }
 }

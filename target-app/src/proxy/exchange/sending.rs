@@ -1,13 +1,15 @@
 //! A request on its way to the backends: once, or in several attempts where the settings ask for retries.
 
 use std::{
+    future::poll_fn,
     pin::{Pin, pin},
     sync::Arc,
+    task::{Poll, ready},
     time::Duration,
 };
 
 use controllers::Tags;
-use http::{HeaderValue, Request, Response, request::Parts};
+use http::{HeaderValue, Response, request::Parts};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 
@@ -16,16 +18,18 @@ use crate::proxy::{
     backend::{Lease, Trouble, Unanswered},
     headers,
     observe::Observation,
+    patience::Baton,
     retry::{Attempted, Attempts, Retries},
     upload::{Progress, Upload},
 };
 
-/// What came of sending a request.
-pub(super) enum Sent {
-    /// A backend has answered.
-    Answered(Response<Incoming>, Lease),
-    /// None has.
-    Unanswered(Trouble),
+/// What came of sending a request: a backend's answer and the connection that it comes on, or the reason that there is none.
+pub(super) type Sent = Result<(Response<Incoming>, Lease), NoAnswer>;
+
+/// The reason that a request got no answer.
+pub(super) enum NoAnswer {
+    /// No backend has answered.
+    Trouble(Trouble),
     /// None has in time.
     TooLate,
 }
@@ -41,21 +45,21 @@ const SHORT: (u64, Duration) = (64 * 1024, Duration::from_secs(1));
 
 impl Exchange<'_> {
     /// Sends a request once.
-    pub(super) async fn send(&self, mut head: Parts, sending: Sending, upgrade: Option<HeaderValue>) -> Sent {
+    pub(super) async fn send(&self, mut head: Box<Parts>, sending: Sending, upgrade: Option<HeaderValue>) -> Sent {
         let spec = &self.settings.spec;
         let mut lease = self.settings.backends.lease();
         headers::to_backend(&mut head, self.client, &lease.backend().address, &spec.headers, upgrade);
         let Sending { upload, progress } = sending;
         let sent = {
-            let sent = pin!(lease.send(Request::from_parts(head, upload)));
-            in_time(sent, spec.timeouts.response, progress.as_deref()).await
+            let sent = pin!(lease.send(head, upload));
+            in_time(sent, spec.timeouts.response, progress.as_deref(), &self.client.timer).await
         };
         match sent {
-            Some(Ok(response)) => Sent::Answered(response, lease),
-            Some(Err(Unanswered { trouble, .. })) => Sent::Unanswered(trouble),
+            Some(Ok(response)) => Ok((response, lease)),
+            Some(Err(Unanswered { trouble, .. })) => Err(NoAnswer::Trouble(trouble)),
             None => {
                 lease.failed(lease.backend());
-                Sent::TooLate // the connection is closed with the lease: the answer may still come
+                Err(NoAnswer::TooLate) // the connection is closed with the lease: the answer may still come
             }
         }
     }
@@ -71,7 +75,7 @@ impl Exchange<'_> {
     ) -> Sent {
         let mut attempts = retries.begin(tags, &self.proxy.retry_counts);
         if !attempts.may_go().await {
-            return Sent::Unanswered(Trouble::Withheld);
+            return Err(NoAnswer::Trouble(Trouble::Withheld));
         }
         let (mut upload, mut tried) = (upload, Vec::new());
         loop {
@@ -88,11 +92,11 @@ impl Exchange<'_> {
             let may = is_whole && retries.may_repeat(&head.method, end, body.is_some());
             let again = attempts.ended(end, may) && attempts.may_go().await;
             upload = match (sent, again) {
-                (Some(Ok(response)), false) => return Sent::Answered(response, lease),
-                (Some(Err(Unanswered { trouble, .. })), false) => return Sent::Unanswered(trouble),
+                (Some(Ok(response)), false) => return Ok((response, lease)),
+                (Some(Err(Unanswered { trouble, .. })), false) => return Err(NoAnswer::Trouble(trouble)),
                 (None, _) => {
                     lease.failed(lease.backend());
-                    return Sent::TooLate;
+                    return Err(NoAnswer::TooLate);
                 }
                 (Some(Ok(response)), true) => {
                     discard(response, lease);
@@ -112,12 +116,12 @@ impl Exchange<'_> {
         upload: Upload,
         progress: Option<&Progress>,
     ) -> Option<Result<Response<Incoming>, Unanswered>> {
-        let (mut head, spec) = (head.clone(), &self.settings.spec);
+        let (mut head, spec) = (Box::new(head.clone()), &self.settings.spec);
         headers::to_backend(&mut head, self.client, &lease.backend().address, &spec.headers, None);
         attempts.mark(&mut head.headers);
         // A request with a body goes out once, unless nothing of it was sent: a body has limits of its own.
         let limit = if progress.is_some() { spec.timeouts.response } else { attempts.left() };
-        in_time(pin!(lease.send(Request::from_parts(head, upload))), limit, progress).await
+        in_time(pin!(lease.send(head, upload)), limit, progress, &self.client.timer).await
     }
 }
 
@@ -126,24 +130,36 @@ async fn in_time<F: Future>(
     mut sending: Pin<&mut F>,
     limit: Duration,
     progress: Option<&Progress>,
+    timer: &Baton,
 ) -> Option<F::Output> {
-    loop {
-        let uploading = progress.is_some_and(|progress| !progress.is_all());
-        match tokio::time::timeout(limit, &mut sending).await {
-            Ok(sent) => return Some(sent),
-            Err(_) if uploading => {} // a body has limits of its own
-            Err(_) => return None,
+    let is_uploading = || progress.is_some_and(|progress| !progress.is_all());
+    let (mut patience, mut uploading) = (timer.limit(limit), is_uploading());
+    let sent = poll_fn(|cx| {
+        loop {
+            if let Poll::Ready(sent) = sending.as_mut().poll(cx) {
+                return Poll::Ready(Some(sent));
+            }
+            ready!(patience.poll_over(cx));
+            if !uploading {
+                return Poll::Ready(None);
+            }
+            patience.renew(limit); // a body has limits of its own
+            uploading = is_uploading();
         }
-    }
+    });
+    let sent = sent.await;
+    timer.take_back(patience);
+    sent
 }
 
 /// Reads an answer that is not passed on, if it is short, so that its connection is kept.
-fn discard(response: Response<Incoming>, lease: Lease) {
+fn discard(response: Response<Incoming>, mut lease: Lease) {
     let (body, (longest, limit)) = (response.into_body(), SHORT);
     if body.is_end_stream() {
         return lease.keep();
     }
     if body.size_hint().upper().is_some_and(|bytes| bytes <= longest) {
+        lease.detach(); // no answer's relaying drives it
         tokio::spawn(async move {
             if let Ok(Ok(_)) = tokio::time::timeout(limit, body.collect()).await {
                 lease.keep();
