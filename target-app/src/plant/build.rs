@@ -96,6 +96,7 @@ impl Plant {
         let reader = seating.events().subscribe();
         let backlog = running::backlog(&chosen, spec.edge.backlog);
         let mut sites = PlantSites::new(spec, chosen, seating)?;
+        let rooms = spec.waiting_room.as_ref().map(|rooms| PlantRooms::new(rooms, spec.seed)).transpose()?;
         if let Some(bound) = &plan.foresight {
             // If work takes longer while few connections are in use, as many jobs as there are connections; else no two
             // jobs share a server.
@@ -109,12 +110,11 @@ impl Plant {
             costs: of_the_wire(spec, plan),
             cpu: CpuModel::new(cores, plan.speed.unwrap_or(1.0), &backend.pools(), &backend.slowdown()),
             listener: Listener::new(backlog, spec.edge.clone()),
-            requests: Requests::default(),
+            requests: Requests { rooms, ..Requests::default() },
             intake: Intake::new(classification),
             ledgers: Ledgers::default(),
             checks: Checks { answered: spec.health, spent: Duration::ZERO },
             faults: Faults::new(&plan.faults),
-            rooms: spec.waiting_room.as_ref().map(|rooms| PlantRooms::new(rooms, spec.seed)).transpose()?,
             renewals: plan.renewals.clone(),
             sites,
             backend,

@@ -194,15 +194,23 @@ impl Plant {
             request.entry = None; // dropped: the ledger records that the client was gone
             if self.sites.dispatch.holds(id) {
                 self.sites.dispatch.leave(cx.now(), id);
-                self.requests.in_flight.remove(id);
+                self.forget(id, cx);
                 self.turn_dispatch(cx);
             } else if self.sites.dispatchers.leave(id).is_some() {
                 self.leave_dispatch(id, Outcome::Abandoned, None, cx);
-                self.requests.in_flight.remove(id);
+                self.forget(id, cx);
                 self.turn_dispatchers(cx);
             }
         }
         self.close_if_dead(conn, cx);
+    }
+
+    /// Drops a request that nobody waits for any more.
+    fn forget(&mut self, id: JobId, cx: &mut dyn PlantContext) {
+        self.requests.in_flight.remove(id);
+        if let Some(rooms) = &mut self.requests.rooms {
+            rooms.ended(cx.now(), id, false);
+        }
     }
 
     /// Closes a connection whose client is gone once the kernel does not keep it any more; work on its request goes on.

@@ -22,7 +22,7 @@ impl Plant {
         read.counts.insert("cpu_us".to_owned(), micros(self.cpu.used()));
         let mut system = StageGauges { name: "system".to_owned(), ..StageGauges::default() };
         self.sites.monitors.iter().for_each(|monitor| monitor.gauges(&mut system.policy));
-        let rooms = self.rooms.iter().flat_map(|rooms| rooms.gauges(now));
+        let rooms = self.requests.rooms.iter().flat_map(|rooms| rooms.gauges(now));
         let stages = [read].into_iter().chain(rooms).chain([self.sites.dispatch.gauges()]);
         let stages = stages.chain(self.sites.stages.iter().map(|stage| stage.site.gauges()));
         Gauges {

@@ -9,16 +9,17 @@ use controllers::{
 use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{background::HEALTH, persona::Call, sim::SimRequest};
 
-use super::{cpu::Step, job_table::JobTable, rooms::PlantTurn};
+use super::{cpu::Step, job_table::JobTable, rooms::PlantRooms};
 use crate::{calls::CallsResult, class::RequestFacts, ledger, service::Route};
 
-/// The requests in a plant, and the workers of its stages.
+/// The requests in a plant, the workers of its stages, and the waiting rooms before them.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     pub(super) in_flight: JobTable<InFlight>,
     pub(super) workers: Vec<Option<Worker>>,
     /// Stages whose workers have jobs to begin.
     pub(super) woken_stages: VecDeque<usize>,
+    pub(super) rooms: Option<PlantRooms>,
 }
 
 /// A stage's worker with a batch.
@@ -66,8 +67,6 @@ pub(super) struct InFlight {
     pub(super) worker: Option<(usize, Timestamp)>,
     /// How the calls on its behalf have ended.
     pub(super) calls: CallsResult,
-    /// What the waiting room let in.
-    pub(super) turn: Option<PlantTurn>,
 }
 
 /// The answer that a request will get, apart from its calls.

@@ -1,10 +1,10 @@
 //! Waiting rooms before a plant: the machine of `lab proxy --waiting-room`, with users who follow `Refresh` and keep no cookies.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use admission_token::{Audience, Binding, Claims, KeyRing, SecretKey, TokenPurpose};
 use controllers::{
-    Reason, Seeded, Timestamp, UnixSeconds,
+    JobId, Reason, Seeded, Timestamp, UnixSeconds,
     random::mix,
     site::StageGauges,
     webq::{
@@ -15,7 +15,7 @@ use controllers::{
 use http::request::Parts;
 use workloads::sim::Response;
 
-use super::{costs::PlantError, responses::Responses, world::bare};
+use super::{costs::PlantError, responses::Responses};
 use crate::waiting_room::{
     RoomsSpec, WaitingRoomSpec,
     carried::{self, Carried},
@@ -28,6 +28,8 @@ pub(super) struct PlantRooms {
     spec: WaitingRoomSpec,
     rooms: Vec<WaitingRoom>,
     responses: Vec<Responses>,
+    /// Requests that were let in and have not ended.
+    inside: BTreeMap<JobId, PlantTurn>,
     ring: KeyRing,
     audience: Audience,
     seed: u64,
@@ -71,7 +73,7 @@ impl PlantRooms {
         let responses = vec![Responses::default(); rooms.len()];
         let ring = KeyRing::new(SecretKey::new(1, [0; 32]), spec.room.longest_life_s());
         let audience = Audience::named(&spec.room.name);
-        Ok(Self { spec: spec.room.clone(), rooms, responses, ring, audience, seed, tokens: 0 })
+        Ok(Self { spec: spec.room.clone(), rooms, responses, inside: BTreeMap::new(), ring, audience, seed, tokens: 0 })
     }
 
     /// Decides about a request; `class`: that of its user, who asks the replica of this number, and that of the request.
@@ -94,20 +96,29 @@ impl PlantRooms {
                 let token = if keeps_token { token } else { self.seal(at, binding, wall) };
                 let query = carried::query_with(&head.uri, token.as_deref().unwrap_or_default());
                 let refresh = ("refresh", format!("{wait_s}; url={query}"));
-                PlantEntry::Told(Response { headers: vec![refresh], ..bare(200) }, tokens::REASON)
+                PlantEntry::Told(
+                    Response { status: 200, headers: vec![refresh], ..Response::default() },
+                    tokens::REASON,
+                )
             }
             RoomAnswer::Full { full, .. } => {
                 let wait_s = full.come_back_s(mix(self.seed ^ self.tokens));
                 let headers = vec![("x-refused", "queue-full".to_owned()), ("retry-after", wait_s.to_string())];
-                PlantEntry::Told(Response { headers, ..bare(503) }, Reason::QueueFull)
+                PlantEntry::Told(Response { status: 503, headers, ..Response::default() }, Reason::QueueFull)
             }
         };
         self.work(wall);
         entry
     }
 
-    /// A request that passed has ended.
-    pub(super) fn ended(&mut self, now: Timestamp, turn: PlantTurn, served: bool) {
+    /// A request that passed goes on as this job.
+    pub(super) fn goes_in(&mut self, job: JobId, turn: PlantTurn) {
+        self.inside.insert(job, turn);
+    }
+
+    /// A job has ended, if it is one that passed.
+    pub(super) fn ended(&mut self, now: Timestamp, job: JobId, served: bool) {
+        let Some(turn) = self.inside.remove(&job) else { return };
         let response: Duration = now.since(turn.entered);
         if served {
             self.responses[turn.room].add(response);

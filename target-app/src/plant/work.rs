@@ -84,8 +84,10 @@ impl Plant {
             check,
             worker: None,
             calls: CallsResult::NONE,
-            turn,
         };
+        if let (Some(turn), Some(rooms)) = (turn, &mut self.requests.rooms) {
+            rooms.goes_in(id, turn);
+        }
         self.requests.in_flight.insert(id, Box::new(request));
         match self.sites.dispatch.offer(cx.now(), offer, || id) {
             Entered::In(permit) => self.dispatched(id, permit, cx),
@@ -105,7 +107,7 @@ impl Plant {
         check: bool,
         cx: &mut dyn PlantContext,
     ) -> Option<PlantEntry> {
-        let rooms = self.rooms.as_mut().filter(|_| !check)?;
+        let rooms = self.requests.rooms.as_mut().filter(|_| !check)?;
         let class = self.intake.class(&facts_of(head, &asked.call, asked.user, asked.left));
         Some(rooms.present(cx.now(), head, asked.user, (asked.call.class.0, class.0)))
     }
@@ -210,8 +212,8 @@ impl Plant {
     /// Sends an answer; `cost`: its cost in addition to the work, if it is no refusal.
     fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.remove(id) else { return };
-        if let (Some(turn), Some(rooms)) = (request.turn, &mut self.rooms) {
-            rooms.ended(cx.now(), turn, end.ending() == RequestEnding::Served);
+        if let Some(rooms) = &mut self.requests.rooms {
+            rooms.ended(cx.now(), id, end.ending() == RequestEnding::Served);
         }
         let cost = if end.costs_a_refusal() { ms(self.costs.refuse_ms) } else { cost };
         let refused = PendingRefusal { conn: request.asked.conn, response, entry: request.entry, ending: end.ending() };

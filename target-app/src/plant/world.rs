@@ -7,7 +7,7 @@ use workloads::sim::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, Syn
 
 use super::{
     backend::Backend, context::PlantContext, costs::PlantSpec, cpu::CpuModel, event::Event, fault::Faults,
-    in_flight::Requests, listener::Listener, rooms::PlantRooms, sites::PlantSites,
+    in_flight::Requests, listener::Listener, sites::PlantSites,
 };
 use crate::{
     control::events::EventReader,
@@ -29,7 +29,6 @@ pub struct Plant {
     pub(super) ledgers: Ledgers,
     pub(super) checks: Checks,
     pub(super) faults: Faults,
-    pub(super) rooms: Option<PlantRooms>,
     /// When a new policy replaces the policy.
     pub(super) renewals: Vec<Duration>,
     pub(super) reader: EventReader,
@@ -81,7 +80,7 @@ impl Plant {
         if self.costs.idle_ms > 0.0 {
             cx.plan(Timestamp::ZERO + UPKEEP, Event::Upkeep);
         }
-        if self.rooms.is_some() {
+        if self.requests.rooms.is_some() {
             self.begin_second(cx);
         }
         self.turn_all(cx);
@@ -89,7 +88,7 @@ impl Plant {
     }
 
     fn begin_second(&mut self, cx: &mut dyn PlantContext) {
-        let Some(rooms) = &mut self.rooms else { return };
+        let Some(rooms) = &mut self.requests.rooms else { return };
         rooms.second(cx.now());
         cx.plan(cx.now() + Duration::from_secs(1), Event::Second);
     }

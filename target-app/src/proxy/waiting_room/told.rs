@@ -57,7 +57,7 @@ impl Told<'_> {
     /// People get a page with 200, since it is what they asked for until their turn comes; a form that was not sent, and
     /// programs, get 503 with `Retry-After`.
     pub(super) fn answer(&self, head: &Parts, page: &WaitPage) -> Response<Bytes> {
-        let form = Form::of(head);
+        let form = Form::of(head, self.in_url);
         let is_read = [Method::GET, Method::HEAD].contains(&head.method);
         let refresh = (form == Form::Page && is_read).then(|| self.refresh(head));
         let x_turn = self.x_turn();
@@ -138,13 +138,15 @@ impl PageCase {
 }
 
 impl Form {
-    /// What the client takes: a browser names HTML, and whoever names nothing gets text.
-    fn of(head: &Parts) -> Self {
+    /// What the client takes: a browser names HTML. Who says nothing at all gets the page as published, where a token in the URL
+    /// is enough to come back, and else text.
+    fn of(head: &Parts, as_published: bool) -> Self {
         let takes = |kind: &str| {
             let lines = head.headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
             lines.into_iter().any(|line| line.to_ascii_lowercase().contains(kind))
         };
-        if takes("text/html") {
+        let says_nothing = !head.headers.contains_key(header::ACCEPT);
+        if takes("text/html") || (says_nothing && as_published) {
             Self::Page
         } else if takes("json") {
             Self::Json
@@ -207,6 +209,9 @@ mod tests {
         let text = told(true).answer(&head("GET", "*/*"), &page);
         assert_eq!((text.status().as_u16(), header(&text, "x-turn")), (503, Some("T")));
         assert_eq!(text.body(), "You have a place in the queue: come again in 12 s\n");
+        let mut silent = head("GET", "");
+        silent.headers.remove("accept");
+        assert_eq!([true, false].map(|in_url| told(in_url).answer(&silent, &page).status().as_u16()), [200, 503]);
         let full = Told { is_full: true, token: None, why: None, ..told(true) };
         let answer = full.answer(&head("GET", "text/html"), &page);
         assert_eq!((answer.status().as_u16(), header(&answer, "refresh")), (200, Some("12")));
