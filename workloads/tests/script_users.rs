@@ -148,7 +148,7 @@ fn users_wait_as_long_as_they_are_told_and_carry_what_they_were_given() {
         let report = run(&plan(address, Conduct::default()), host);
         let room = room.lock().expect("no panic");
         let ledger = report.total.ledger;
-        let by_type = |name: &str| report.total.by_type.get(name).map_or(0, |found| found.sent);
+        let by_type = |name: &str| report.total.by_type.get(name).map_or(0, |found| found.ledger.sent);
         assert_eq!((by_type("seat"), report.faults.len()), (20, 0), "{host:?} {ledger:?}");
         // A session that has waited buys, unless the run is over: no request begins after its plan.
         assert!((5..=20).contains(&by_type("buy")), "{host:?} {:?}", report.total.by_type);
