@@ -9,11 +9,11 @@ mod tests;
 pub use crate::entry::{
     Bound, CompositionRole, CostBound, Entry, EntryKind, EntryLookup, Factory, Given, Make, Param, ParamDeclaration,
     ParamKind, ParamReader, ParamRow, Parameters, Preset, Problem, SampleKind, Sampling, Setting, Settings, Source,
-    ValueSearch, parse_time,
+    ValueSearch, name_hint, parse_time,
 };
 pub use policy_spec::PolicySpec;
 
-use crate::entry::{OF_EVERY_ENTRY, nearest};
+use crate::entry::OF_EVERY_ENTRY;
 
 /// Why a host cannot have a bound.
 const IN_VIRTUAL_TIME_ALONE: &str =
@@ -179,13 +179,7 @@ impl Catalogue {
                 settings.entry("preset".to_owned()).or_insert_with(|| Setting::Text(name.to_owned()));
                 Ok((entry, settings))
             }
-            [] => Err(problem(match nearest(name, &self.names()) {
-                Some(near) => format!("there is no such policy; did you mean {near}?"),
-                None => {
-                    let (policies, machines) = (self.policy_names().join(", "), self.machine_names().join(", "));
-                    format!("there is no such policy; policies: {policies}; machines: {machines}")
-                }
-            })),
+            [] => Err(problem(format!("there is no such policy; {}", name_hint(name, &self.names())))),
             [first, ..] => {
                 Err(problem(format!("more than one policy has this preset: write {}: {{preset: {name}}}", first.name)))
             }

@@ -22,7 +22,7 @@ pub use param_row::ParamRow;
 pub use param_types::ParamKind;
 pub use preset::{Given, Preset};
 pub use role::CompositionRole;
-pub use setting::{Problem, Setting, Settings};
+pub use setting::{Problem, Setting, Settings, name_hint};
 pub use time::parse_time;
 
 pub(crate) use param::params;
@@ -30,7 +30,6 @@ pub use param_types::{
     CLASS_TIMES, Choice, Count, Flag, Number, OptionalTime, ParamTable, ParamType, STAGE_TIMES, Time, choice,
     class_numbers, count, customer_numbers, flag, ms, number, s, time, time_or, us,
 };
-pub(crate) use setting::nearest;
 
 /// The publication of an algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

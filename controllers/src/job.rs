@@ -143,16 +143,18 @@ pub enum Outcome {
     Abandoned,
 }
 
-/// The times of one job's steps.
+/// The times of one job's steps at one seat. Only [`Timing::entered`] is the same at every seat of a service that a job passes;
+/// at a stage `ended - offered` is the time at this stage alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Entry to the service.
+    /// Entry to the service, not to this seat.
     pub entered: Timestamp,
-    /// Arrival at this seat.
+    /// The offer to this seat.
     pub offered: Timestamp,
-    /// Start of work here, after queueing.
+    /// Start of work here, after queueing: [`Seen::Started`](crate::Seen::Started). On a sender, when the request was let
+    /// go; for a job without work here, its end.
     pub started: Timestamp,
-    /// End of work here.
+    /// End of work here: at a stage of the stage's work, at dispatch, in a proxy and on a sender of the whole request.
     pub ended: Timestamp,
 }
 

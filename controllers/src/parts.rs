@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Ewma`], [`PercentileOfN`], [`WindowCounts`], [`RunningJobs`] | *estimate*: an average, a percentile, counts over a sliding window, the jobs in progress |
 //! | [`Aimd`], [`Pid`] | *laws*: from an error to the next setting |
-//! | [`LimitLaw`] in a [`Limiter`] | a limit on jobs in flight: the law computes it from [`LimitSample`]s, the limiter decides; [`SampleWindow`] makes one sample of many jobs, [`Ends`] says which ends are samples |
+//! | [`LimitLaw`] in a [`Limiter`] | a limit on jobs in flight: the law computes it from [`LimitSample`]s, the limiter decides; [`SampleWindow`] makes one sample of many jobs, [`Ends`] says how an end counts ([`Counted`]) |
 //! | [`TokenBucket`] | *enforces* a rate |
 //! | [`JobQueue`] | the jobs that a queue discipline holds, any of which may leave; [`hold`], [`Head`], [`LinuxCodel`] and [`FollyCodel`] are the parts of disciplines |
 //! | [`Guard`]s in [`Guarded`] | mechanisms that refuse or abstain, one after the other; [`Attempts`] advises senders on retrying |
@@ -20,7 +20,7 @@ pub use crate::{
         codel::{FollyCodel, LinuxCodel},
         dagor::LevelCursor,
         discipline::{self, Head, hold},
-        limiter::{self, Ends, EndsParams, LimitLaw, LimitSample, Limiter, SampleWindow},
+        limiter::{self, Counted, Ends, EndsParams, LimitLaw, LimitSample, Limiter, SampleWindow},
     },
     primitives::{JobQueue, TokenBucket, TokenClock},
     sre::{

@@ -125,7 +125,16 @@ impl Place {
     }
 }
 
-/// The site of a policy, as its constructor sees it.
+/// The site of a policy, as its constructor sees it. Hosts make it; a test of a policy makes it by hand, or with `testing::site` of
+/// the feature `testing`:
+///
+/// ```
+/// use std::time::Duration;
+/// use controllers::{Objective, Place, Site, SiteId};
+///
+/// let objective = Objective { percentile: 90.0, response_time: Duration::from_millis(100) };
+/// let site = Site { id: SiteId(1), name: "stage".to_owned(), place: Place::Single, objective };
+/// ```
 #[derive(Debug, Clone)]
 pub struct Site {
     /// The site's identity within the host.

@@ -127,8 +127,14 @@ impl With<'_> {
         let out = scratch.path().join("run");
         let cpus = Cpus::anywhere();
         let touches = Interventions::default();
-        let request =
-            RunRequest { experiment: &plan, out: Some(&out), cpus: &cpus, virtual_time: true, touches: &touches };
+        let request = RunRequest {
+            experiment: &plan,
+            out: Some(&out),
+            cpus: &cpus,
+            virtual_time: true,
+            live_view: false,
+            touches: &touches,
+        };
         let summary = conduct(request, &mut Sinks::default(), &StopSignal::default())?.summary;
         Ok(Simulated { summary, timeline: Recorded::read(&out)?.timeline })
     }

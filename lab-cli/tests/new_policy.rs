@@ -43,7 +43,10 @@ fn without_a_workspace_or_a_good_name_nothing_is_written() {
 fn a_crate_is_written_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = workspace().to_str().expect("text");
-    assert!(lab(folder.path(), &["my-limit", "--lab", root]).status.success());
+    let written = lab(folder.path(), &["my-limit", "--lab", root]);
+    assert!(written.status.success());
+    let said = String::from_utf8_lossy(&written.stdout);
+    assert!(said.contains("cargo test --no-default-features"), "{said}");
     let text = |file: &str| fs::read_to_string(folder.path().join("my-limit").join(file)).expect(file);
     assert!(text("Cargo.toml").contains(&format!("path = \"{root}/lab-cli\"")));
     assert!(text("src/main.rs").contains("lab_cli::main_with(&[my_limit::ENTRY])"));
@@ -52,9 +55,24 @@ fn a_crate_is_written_once() {
         assert!(!text(file).contains('@'), "{file} has an open word");
     }
     refused(&lab(folder.path(), &["my-limit", "--lab", root]), "is here already");
+    assert!(text("src/lib.rs").contains("impl LimitLaw for Law"), "a limit law unless another kind is named");
     // Its profiles are those of the workspace: profiles of path dependencies are not read.
     let profiles = |text: &str| text[text.find("[profile.dev]").expect("profiles")..].replace('\n', "");
     let of_lab = fs::read_to_string(workspace().join("Cargo.toml")).expect("the manifest");
     let of_lab: String = of_lab.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
     assert_eq!(profiles(&text("Cargo.toml")), profiles(&of_lab));
+}
+
+#[test]
+fn a_policy_with_a_timer_is_written_on_request() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = workspace().to_str().expect("text");
+    assert!(lab(folder.path(), &["my-rate", "--kind", "policy", "--lab", root]).status.success());
+    let policy = fs::read_to_string(folder.path().join("my-rate/src/lib.rs")).expect("written");
+    for part in ["name: \"my-rate\"", "fn next_wake", "fn wake", "Reason::own", "TokenBucket::new", "Gauge::of("] {
+        assert!(policy.contains(part), "{part}");
+    }
+    assert!(!policy.contains('@'), "it has an open word");
+    let output = lab(folder.path(), &["my-other", "--kind", "machine", "--lab", root]);
+    refused(&output, "[possible values: limit, policy]");
 }

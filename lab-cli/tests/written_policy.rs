@@ -1,5 +1,5 @@
-//! The crate that `lab new-policy` writes, outside of the workspace: its own tests, and its policy in a live run, a virtual run, a proxy
-//! and the tower layer of an axum app.
+//! The crates that `lab new-policy` writes, outside of the workspace: their own tests, and their policies in a live run, a virtual run, a
+//! proxy and the tower layer of an axum app.
 //!
 //! It builds the lab a second time, with the features that a crate outside of the workspace selects, so that it is a step of its own:
 //! `cargo test --workspace --test written_policy -- --ignored`.
@@ -26,12 +26,12 @@ users:
   on_reject: {then: leave}
   on_failure: {then: leave}
   phases: [{name: crowd, requests: 600/s, for: 3s}]
-arms: [none, {my-limit: {limit_max: 50}}]
+arms: [none, {my-limit: {limit_max: 50}}, {my-rate: {scope: single}}]
 ";
 
 /// What the app needs, and the features that tests of the workspace select: where both builds agree, this one finds crates that are
 /// built.
-const TEST_DEPENDENCIES: &str = r#"[dev-dependencies]
+const TEST_DEPENDENCIES: &str = r#"
 axum = { version = "0.8", default-features = false, features = ["http1", "tokio"] }
 tokio = { version = "1.54", features = ["macros", "net", "rt-multi-thread", "sync", "test-util", "time"] }
 either = { version = "1", features = ["use_std"] }
@@ -45,9 +45,17 @@ tower = { version = "0.5", features = ["limit", "load-shed"] }
 const APP: &str = r#"
 use std::{sync::Arc, time::Duration};
 
-use axum::{Router, extract::State, routing::get};
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    http::{Request, StatusCode},
+    response::IntoResponse,
+    routing::get,
+};
+use controllers::Reason;
 use tokio::{net::TcpListener, sync::Semaphore, time::sleep};
-use tower_admission::{AdmissionLayer, PolicyChoice};
+use tower_admission::{AdmissionLayer, PolicyChoice, Refused};
 
 async fn work(State(places): State<Arc<Semaphore>>) -> &'static str {
     let _place = places.acquire().await;
@@ -58,10 +66,15 @@ async fn work(State(places): State<Arc<Semaphore>>) -> &'static str {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let policy = PolicyChoice::entry(&my_limit::ENTRY).set("limit_initial", 8).set("limit_max", 8);
-    let app = Router::new()
-        .route("/", get(work))
-        .with_state(Arc::new(Semaphore::new(4)))
-        .layer(AdmissionLayer::new(policy).build()?);
+    let layer = AdmissionLayer::new(policy)
+        .refuse_with(|_: Request<Body>, refused: Refused| {
+            let reason = refused.reason.map_or("unsaid", Reason::name);
+            (StatusCode::SERVICE_UNAVAILABLE, [("x-refused", reason)], "busy\n").into_response()
+        })
+        .build()?;
+    let admission = layer.admission()?;
+    assert_eq!(admission.gauges().gauges.get("limit"), Some(&8.0));
+    let app = Router::new().route("/", get(work)).with_state(Arc::new(Semaphore::new(4))).layer(layer);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{}", listener.local_addr()?);
     Ok(axum::serve(listener, app).await?)
@@ -83,6 +96,22 @@ struct Written {
 }
 
 impl Written {
+    /// A crate in this folder, with dependencies for tests in addition.
+    fn new(outside: &Path, arguments: &[&str], dependencies: &str) -> Self {
+        let lab = ["new-policy", "--lab", workspace().to_str().expect("text")];
+        done(Command::new(env!("CARGO_BIN_EXE_lab")).args(lab).args(arguments).current_dir(outside));
+        let written = Self { folder: outside.join(arguments[0]) };
+        written.replace("Cargo.toml", "[dev-dependencies]\n", &format!("[dev-dependencies]\n{dependencies}"));
+        written
+    }
+
+    fn replace(&self, file: &str, old: &str, new: &str) {
+        let path = self.folder.join(file);
+        let text = fs::read_to_string(&path).expect("written");
+        assert!(text.contains(old), "{file}: {old:?} in {text}");
+        fs::write(path, text.replace(old, new)).expect("written");
+    }
+
     fn cargo(&self, arguments: &[&str]) {
         let mut command = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
         command.args(arguments).arg("--offline").current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
@@ -168,13 +197,15 @@ fn of_arm(summary: &Output, arm: usize) -> Value {
 #[ignore = "builds the lab a second time; docs/policies.md: cargo test --workspace --test written_policy -- --ignored"]
 fn a_written_policy_decides_in_all_hosts() {
     let outside = tempfile::tempdir().expect("a folder");
-    let lab = ["new-policy", "my-limit", "--lab", workspace().to_str().expect("text")];
-    done(Command::new(env!("CARGO_BIN_EXE_lab")).args(lab).current_dir(outside.path()));
-    let written = Written { folder: outside.path().join("my-limit") };
-    let manifest = fs::read_to_string(written.folder.join("Cargo.toml")).expect("written");
     let more =
         format!("{TEST_DEPENDENCIES}tower-admission = {{ path = \"{}/controllers/tower\" }}\n", workspace().display());
-    fs::write(written.folder.join("Cargo.toml"), manifest.replace("[dev-dependencies]\n", &more)).expect("written");
+    let written = Written::new(outside.path(), &["my-limit"], &more);
+    // A policy with a timer: its own tests, without the lab. One program has both policies.
+    let timed = Written::new(outside.path(), &["my-rate", "--kind", "policy"], "");
+    timed.cargo(&["test", "--no-default-features"]);
+    let other = "[dependencies]\nmy-rate = { path = \"../my-rate\", default-features = false }\n";
+    written.replace("Cargo.toml", "[dependencies]\n", other);
+    written.replace("src/main.rs", "&[my_limit::ENTRY]", "&[my_limit::ENTRY, my_rate::ENTRY]");
     fs::create_dir(written.folder.join("examples")).expect("made");
     fs::write(written.folder.join("examples/app.rs"), APP).expect("written");
     fs::write(written.folder.join("mine.yaml"), FILE).expect("written");
@@ -189,6 +220,8 @@ fn a_written_policy_decides_in_all_hosts() {
         let (none, mine) = (of_arm(&ran, 0), of_arm(&ran, 1));
         assert_eq!(none["rejected"], 0, "{world}");
         assert!(mine["rejected"].as_u64() > Some(0) && mine["served"].as_u64() > Some(0), "{world}: {mine}");
+        let timed = of_arm(&ran, 2);
+        assert!(timed["rejected"].as_u64() > Some(0) && timed["served"].as_u64() > Some(0), "{world}: {timed}");
     }
     done(&mut written.lab(&["recheck", "live"]));
 

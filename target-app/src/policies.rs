@@ -113,6 +113,10 @@ impl Resolved {
         if !entry.is_policy() {
             return Err(unfit("policy", "it decides about no requests: it is no policy but a machine".to_owned()));
         }
+        let says_proxy = settings.get("scope") == Some(&Setting::Text("proxy".to_owned()));
+        if says_proxy && entry.places.contains(&Place::Single) && !entry.places.contains(&Place::Proxy) {
+            settings.remove("scope"); // it sits there as at dispatch
+        }
         let offered = [Place::Proxy, Place::Single].into_iter().find(|place| entry.places.contains(place));
         let usual = offered.or(spec.place).unwrap_or(entry.places[0]);
         let scope = settings
@@ -324,6 +328,18 @@ mod tests {
         let spec = |name: &str| PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() };
         let said = Resolved::at_proxy(&spec("gradeint2")).unwrap_err().to_string();
         assert_eq!(said, "gradeint2: there is no such policy; did you mean gradient2?");
+    }
+
+    #[test]
+    fn a_policy_that_offers_dispatch_may_be_said_to_sit_in_the_proxy() {
+        let at_proxy = |name: &str, scope: &str| {
+            let settings = Settings::from([("scope".to_owned(), scope.into())]);
+            Resolved::at_proxy(&PolicySpec { name: name.to_owned(), place: None, settings })
+        };
+        assert_eq!(at_proxy("codel", "proxy").expect("as at dispatch").place, Place::Single);
+        assert_eq!(at_proxy("gradient2", "proxy").expect("its own place").place, Place::Proxy);
+        at_proxy("codel", "client").expect_err("no place of a proxy");
+        at_proxy("connections", "proxy").expect_err("at the listener alone");
     }
 
     #[test]

@@ -79,7 +79,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(crate) fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
+    /// A problem with the setting of this key.
+    pub fn new(key: impl Into<String>, message: impl Into<String>) -> Self {
         Self { key: key.into(), message: message.into() }
     }
 }
@@ -87,6 +88,31 @@ impl Problem {
 /// The known word with the smallest edit distance to `word`, if the distance is small enough for a typing error.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     known.iter().map(|k| (edits(word, k), *k)).filter(|(d, k)| *d <= 1 + k.len() / 4).min().map(|(_, k)| k)
+}
+
+/// Names that are shown where none is near enough for a slip.
+const NEAREST: usize = 3;
+/// A name that differs in more than this is not near: thousandths.
+const HALF: usize = 500;
+
+/// The way out where no policy or machine has the name `word`: the known name that was meant, or else the nearest ones, and where all
+/// of them are listed.
+#[must_use]
+pub fn name_hint(word: &str, known: &[&str]) -> String {
+    if let Some(near) = nearest(word, known) {
+        return format!("did you mean {near}?");
+    }
+    // The share of a name that differs, in thousandths; nothing differs of a name that is a part of the other.
+    let differs = |name: &str| {
+        let part = !word.is_empty() && (name.contains(word) || word.contains(name));
+        if part { 0 } else { edits(word, name) * 1000 / word.len().max(name.len()).max(1) }
+    };
+    let mut near: Vec<(usize, &str)> = known.iter().map(|name| (differs(name), *name)).collect();
+    near.retain(|(differs, _)| *differs <= HALF);
+    near.sort_unstable();
+    let near: Vec<&str> = near.into_iter().take(NEAREST).map(|(_, name)| name).collect();
+    let all = format!("lab policies lists all {}", known.len());
+    if near.is_empty() { all } else { format!("near it are {}; {all}", near.join(", ")) }
 }
 
 /// The Levenshtein distance, in bytes.

@@ -4,8 +4,7 @@ use std::{fmt, time::Duration};
 
 mod ends;
 
-use ends::Counted;
-pub use ends::{Ends, EndsParams};
+pub use ends::{Counted, Ends, EndsParams};
 
 use crate::{
     Ctx, Gauge, Grant, Machine, Offer, Place, Policy, Random, Reason, Refusal, Seen, Timestamp, Verdict,
@@ -141,7 +140,8 @@ impl SampleWindow {
     }
 }
 
-/// The places of a limiter.
+/// The places of a limiter: stages (the default), dispatch, senders and proxies. Not accept: a connection has no end that says how
+/// its jobs went. A policy that reads no ends of jobs may add [`Place::Accept`].
 pub const PLACES: &[Place] = &[Place::Stage, Place::Single, Place::Client, Place::Proxy];
 
 /// The difference of all limiters from their source.

@@ -58,7 +58,7 @@ impl Reason {
     ];
 
     /// A reason with a name of its own, for a policy outside of this crate:
-    /// `const LATE: Reason = Reason::own("surely-late");`. Ledgers, headers and reports show the name.
+    /// `const LATE: Reason = Reason::own("surely-late");`. Ledgers, headers, metrics and reports show the name.
     ///
     /// # Panics
     /// In a constant at compile time: if the name is not of 1 to 40 small letters, digits and hyphens with a letter

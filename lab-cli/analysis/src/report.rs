@@ -1,6 +1,6 @@
 //! The result as text: what a person reads at the end of a run. A pure function of the summary.
 
-use std::fmt::Write;
+use std::{cmp::Reverse, fmt::Write};
 
 use crate::{
     summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, Times},
@@ -117,7 +117,13 @@ fn ledgers(summary: &RunSummary) -> Table {
     if any_refused {
         heads.insert(3, "refused locally");
     }
-    let mut table = Table::new(&heads, 1..heads.len() - 1);
+    let numbers = 1..heads.len() - 1;
+    // A column for services that refused something.
+    let any_reason = summary.arms.iter().any(|arm| refusals(arm).is_some());
+    if any_reason {
+        heads.push(REFUSALS);
+    }
+    let mut table = Table::new(&heads, numbers);
     for arm in summary.arms.iter().filter(|arm| !arm.bound) {
         let [read, difference] = read_and_difference(arm);
         let counts =
@@ -127,6 +133,9 @@ fn ledgers(summary: &RunSummary) -> Table {
         row.extend([read, difference]);
         if any_refused {
             row.insert(3, refused(arm).to_string());
+        }
+        if any_reason {
+            row.push(refusals(arm).unwrap_or_else(|| "-".to_owned()));
         }
         table.row(row);
     }
@@ -138,6 +147,17 @@ fn read_and_difference(arm: &Arm) -> [String; 2] {
     let Some(server) = &arm.server else { return ["-", "-"].map(str::to_owned) };
     let written = arm.sum(Measured::written);
     [server.requests_read.to_string(), difference(written, server.requests_read, arm.requests.as_ref())]
+}
+
+const REFUSALS: &str = "refused, by reason";
+
+/// `1520 rate, 3 queue-full`: what the service refused of an arm's requests, the most frequent reason first. `None`: nothing.
+fn refusals(arm: &Arm) -> Option<String> {
+    let mut counts: Vec<_> =
+        arm.server.iter().flat_map(|server| &server.refused).filter(|(_, count)| **count > 0).collect();
+    counts.sort_by_key(|(_, count)| Reverse(**count));
+    let said: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {}", scrubbed(reason))).collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 /// `16, timed out unread`, or `16 unread: 2 in flight, 14 timed out`.

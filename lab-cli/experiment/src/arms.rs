@@ -17,7 +17,7 @@ use super::{
     own_arm,
     own_target::{Base, own_target},
     plan::{AppPlan, ArmPlan, ClientPolicy, Hindsight, SearchRange, Tree},
-    policy::{Policy, check, parted, place_of_key, policy_and_settings, resolved, settings_of},
+    policy::{Policy, check, is_known, parted, place_of_key, policy_and_settings, resolved, settings_of},
     policy_schema::{LabKeys, arm as arm_shape},
     problem::{Place, Problems},
     raw::{Entry, Node, Value, parse},
@@ -47,10 +47,13 @@ shapes! {
     };
 }
 
-/// A policy's own parameter goes before: `connections` has a `backlog`. Where that is `target`, it is a time, and a table changes
+/// A policy's own parameter goes before, and an unknown policy may have any but the arm's name: `connections` has a `backlog`. Where that is `target`, it is a time, and a table changes
 /// the service.
 fn is_the_labs(entry: &Entry, policy: &str) -> bool {
     let key = entry.key.as_str();
+    if !is_known(policy) {
+        return key == "as";
+    }
     let known = catalogue().resolve(policy, &Settings::new());
     let of_policy = known.is_ok_and(|(known, _)| known.params().iter().any(|param| param.name == key));
     names::<ArmKeys>().contains(&key)
@@ -120,6 +123,9 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
         (arm.policy.name, arm.hindsight) = (policy, Some(known));
     }
     arm.policy.settings = settings_of(&own);
+    if let Some(AppPlan::Own(_)) = app {
+        own_arm::at_the_proxy(&mut arm.policy);
+    }
     if !check(&mut arm.policy, node, settings, &path, problems) {
         // An arm with a slip keeps its name, so that thresholds on it are no further slips.
         return Some(arm);
@@ -229,6 +235,17 @@ mod tests {
         assert_eq!(arm_of("{none: {backlog: 5}}").expect("it is good").backlog, Some(5));
         let why = arm_of("{codel: {target: soon}}").expect_err("no time");
         assert!(why.contains("codel.target") && why.contains("not a time"), "{why}");
+    }
+
+    #[test]
+    fn nothing_follows_from_the_name_of_an_unknown_policy() {
+        let arm = "{my-limit: {as: mine, target: 100ms, place: 3, backlog: none}}";
+        let changes = Changes { set: vec![format!("arms.0={arm}")], ..Changes::default() };
+        let problems = read(FILE, &changes).expect_err("there is none of this name");
+        let [problem] = &problems[..] else { panic!("{problems:?}") };
+        let said = problem.to_string();
+        assert!(said.contains("there is no policy called \"my-limit\""), "{said}");
+        assert!(said.contains("known to its own program alone: run the file with that (docs/policies.md)"), "{said}");
     }
 
     #[test]

@@ -18,6 +18,15 @@ use super::{
 /// The places of such an arm's policy.
 const WORDS: &str = "scope: proxy (the default), or scope: client";
 
+/// `scope: proxy` of a policy whose places do not name it: it sits in the proxy as at dispatch, and is checked as there.
+pub fn at_the_proxy(policy: &mut PolicySpec) {
+    let named = policy.settings.get("scope") == Some(&Setting::Text("proxy".to_owned()));
+    let Ok((entry, _)) = catalogue().resolve(&policy.name, &policy.settings) else { return };
+    if named && !entry.places.contains(&Seat::Proxy) && entry.places.contains(&Seat::Single) {
+        policy.settings.remove("scope");
+    }
+}
+
 /// Puts a checked policy into its place. `node`, `settings`: the arm as written.
 pub fn seated(arm: &mut ArmPlan, node: &Node, settings: Option<&Node>, path: &str, problems: &Problems) {
     let Some(entry) = catalogue().find(&arm.policy.name) else { return };

@@ -160,8 +160,12 @@ mod tests {
             ("bare", "none", true),
         ];
         assert_eq!(labels, all);
+        // A queue discipline names no place `proxy`, and sits in it as at dispatch.
+        let same = experiment(url, "[codel, {codel: {as: said, scope: proxy}}]").expect("it is good").arms;
+        assert_eq!(same[0].policy, same[1].policy);
         for (arms, wanted) in [
             ("[{gradient2: {scope: per-stage}}]", "scope: proxy"),
+            ("[{seda: {scope: elsewhere}}]", "scope"),
             ("[connections: {max: 4}]", "accept"),
             ("[{gradient2: {direct: true}}]", "nobody decides"),
         ] {

@@ -1,7 +1,6 @@
 //! A policy as a file names it: checked against the catalogue, and as the target will take it.
 
-use analysis::text::suggestion;
-use controllers::catalogue::{ParamKind, PolicySpec, Setting, Settings};
+use controllers::catalogue::{ParamKind, PolicySpec, Setting, Settings, name_hint};
 use installed::catalogue;
 use target_app::policies::{Resolved, Unfit};
 
@@ -166,10 +165,16 @@ fn unknown_name_hint(spec: &PolicySpec, path: &str, bounds: &[&str]) -> String {
     } else {
         catalogue().policy_names().into_iter().chain(bounds.iter().copied()).collect()
     };
-    let near = suggestion(&spec.name, &known);
+    let near = name_hint(&spec.name, &known);
+    let stop = if near.ends_with('?') { "" } else { "." };
     format!(
-        "{near} (see lab policies). A policy of one's own is known to its own program alone: run the file with that (docs/policies.md)"
+        "{near}{stop} A policy of one's own is known to its own program alone: run the file with that (docs/policies.md)"
     )
+}
+
+/// Whether a policy, a machine or a bound has this name.
+pub fn is_known(name: &str) -> bool {
+    catalogue().bounds().any(|(entry, _)| entry.name == name) || catalogue().resolve(name, &Settings::new()).is_ok()
 }
 
 fn is_for_machines(path: &str) -> bool {

@@ -11,7 +11,7 @@ use controllers::{Class, Objective, Place, catalogue::PolicySpec, random::seed_f
 use installed::catalogue;
 use target_app::{
     mail::corpus,
-    proxy::{HealthSpec, LimitSpec, LogLevel, ProxySpec, TimeoutSpec},
+    proxy::{HealthSpec, LimitSpec, LogLevel, ProxySpec, RefusalSpec, TimeoutSpec},
     spec::{self, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec, WorkSpec},
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
@@ -131,6 +131,8 @@ pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, 
         // Nothing but the policy is to decide: neither limits nor the health of the one service.
         limits: LimitSpec { backlog: LONG_BACKLOG, backend_connections: 65_535, held: 65_535, ..LimitSpec::default() },
         health: HealthSpec { failures: 0, ..HealthSpec::default() },
+        // Users are told what the policy says, and no more: users with `retry_after`, and those of a test plan, wait as told.
+        refusal: RefusalSpec { retry_after: None, ..RefusalSpec::default() },
         timeouts: TimeoutSpec {
             response: experiment.users.timeout.max(Duration::from_secs(60)),
             ..TimeoutSpec::default()

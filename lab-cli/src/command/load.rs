@@ -245,6 +245,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u6
         flat_out: told.flat_out,
         kernel_backlog_declared: true,
         own_target: false,
+        without_live_view: false,
         foreign_service: false,
         debug_build_plant: false,
         headroom: None,

@@ -7,18 +7,25 @@ use std::{
 
 use super::print;
 use crate::{
-    args,
+    args::{self, PolicyKind},
     exit::{CommandResult, Failure},
 };
 use installed::catalogue;
 
-/// The files of the crate; `@name@` and the like are placeholders.
-const FILES: [(&str, &str); 4] = [
+/// The files of every crate; `@name@` and the like are placeholders.
+const FILES: [(&str, &str); 3] = [
     ("Cargo.toml", include_str!("new_policy/Cargo.toml.txt")),
     ("src/main.rs", include_str!("new_policy/main.rs.txt")),
-    ("src/lib.rs", include_str!("new_policy/lib.rs.txt")),
     ("tests/model.rs", include_str!("new_policy/model.rs.txt")),
 ];
+
+/// The policy, `src/lib.rs`.
+const fn policy_of(kind: PolicyKind) -> &'static str {
+    match kind {
+        PolicyKind::Limit => include_str!("new_policy/limit.rs.txt"),
+        PolicyKind::Policy => include_str!("new_policy/policy.rs.txt"),
+    }
+}
 
 const IGNORED: &str = "/target\n/runs\n";
 
@@ -48,15 +55,15 @@ pub(super) fn new_policy(args: &args::NewPolicyArgs) -> CommandResult {
         made => made.map_err(Failure::because)?,
     }
     let words = Words { name, lab: &lab };
-    write(&folder, &words).map_err(|error| Failure::because(format!("{}: {error}", folder.display())))?;
+    write(&folder, args.kind, &words).map_err(|error| Failure::because(format!("{}: {error}", folder.display())))?;
     print(next_steps(name).as_bytes())
 }
 
-fn write(folder: &Path, words: &Words<'_>) -> io::Result<()> {
+fn write(folder: &Path, kind: PolicyKind, words: &Words<'_>) -> io::Result<()> {
     for sub in ["src", "tests"] {
         fs::create_dir(folder.join(sub))?;
     }
-    for (file, text) in FILES {
+    for (file, text) in FILES.into_iter().chain([("src/lib.rs", policy_of(kind))]) {
         fs::write(folder.join(file), words.put_into(text))?;
     }
     for (from, to) in COPIED {
@@ -84,7 +91,15 @@ impl Words<'_> {
 
 fn next_steps(name: &str) -> String {
     format!(
-        "wrote {name}: the policy is in src/lib.rs\n\n  cd {name}\n  cargo test\n  cargo run --release -- run flash-crowd --virtual --policy {name} --policy none\n"
+        "wrote {name}: the policy is in src/lib.rs
+
+  cd {name}
+  cargo test --no-default-features                          # in seconds: without the lab
+  cargo clippy --no-default-features --all-targets
+  cargo run --release -- run flash-crowd --virtual --policy {name} --policy none
+
+The program of the last line is the lab with {name} in it: check, run, proxy and policies of this one know it, lab does not.
+"
     )
 }
 

@@ -2,10 +2,9 @@
 
 use std::fmt::Write;
 
-use analysis::text::suggestion;
 use controllers::{
     Entry, Settings,
-    catalogue::{ParamRow, Preset},
+    catalogue::{ParamRow, Preset, name_hint},
 };
 use installed::catalogue;
 use serde::Serialize;
@@ -31,7 +30,7 @@ pub fn policies(args: &args::PoliciesArgs) -> CommandResult {
 /// The policy of that name, or that of a preset, with the preset.
 fn find(name: &str) -> Result<(&'static Entry, Option<&'static Preset>), Failure> {
     let names: Vec<&str> = catalogue().bounds().map(|(entry, _)| entry.name).chain(catalogue().names()).collect();
-    let unknown = |_| Failure::usage(format!("there is no policy called {name:?}; {}", suggestion(name, &names)));
+    let unknown = |_| Failure::usage(format!("there is no policy called {name:?}; {}", name_hint(name, &names)));
     if let Some((bound, _)) = catalogue().bounds().find(|(entry, _)| entry.name == name) {
         return Ok((bound, None));
     }

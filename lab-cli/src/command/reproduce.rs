@@ -61,7 +61,7 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
         }
         let out = args.out.as_ref().map(|out| out.join(&experiment.name));
         let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Interventions::default());
-        let request = RunRequest { experiment: &experiment, out, cpus: &cpus, virtual_time, touches };
+        let request = RunRequest { experiment: &experiment, out, cpus: &cpus, virtual_time, live_view: false, touches };
         let finished = conduct(request, &mut sinks, &stop);
         if let Some(end) = stop.end() {
             return Ok(end);

@@ -92,7 +92,8 @@ fn one(
         sinks.add(ProgressLines::default());
     }
     let (out, virtual_time) = (args.out.as_deref(), args.virtual_time);
-    let request = RunRequest { experiment, out, cpus, virtual_time, touches: &touches };
+    let live_view = screen.is_some();
+    let request = RunRequest { experiment, out, cpus, virtual_time, live_view, touches: &touches };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
     drop((sinks, screen));

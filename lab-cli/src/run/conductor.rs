@@ -63,6 +63,8 @@ pub struct RunRequest<'a> {
     pub cpus: &'a Cpus,
     /// In virtual time.
     pub virtual_time: bool,
+    /// Shown in the live view while it goes on.
+    pub live_view: bool,
     /// What a person may do to it while it goes on, if it is live.
     pub touches: &'a Interventions,
 }
@@ -409,6 +411,7 @@ impl Run<'_> {
                 || declared(Declared::KernelBacklog),
             own_target: !arm.direct,
             foreign_service: matches!(experiment.target.app, AppPlan::Own(_)),
+            without_live_view: !self.request.live_view && !self.request.virtual_time,
             debug_build_plant: self.request.virtual_time && experiment.simulation.costs.from_debug_build(),
             headroom: self.headroom,
         }

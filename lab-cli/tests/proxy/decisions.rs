@@ -44,7 +44,7 @@ fn a_refused_request_gets_the_page_that_was_given_and_never_reaches_the_backend(
     let refused = while_one_is_inside(&backend, &proxy);
     assert_eq!((refused.status, refused.body.as_str(), refused.whole), (503, "<p>come back</p>", true));
     assert_eq!(refused.header("content-type"), Some("text/html; charset=utf-8"));
-    assert_eq!(refused.header("cache-control"), Some("no-store"));
+    assert_eq!((refused.header("cache-control"), refused.header("retry-after")), (Some("no-store"), Some("1")));
     assert_eq!((backend.requests(), &proxy.ledger()["refused"]), (1, &json!({"concurrency": 1})));
 }
 

@@ -138,6 +138,25 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_without_advice_says_a_second_unless_the_settings_say_otherwise() {
+        let head = http::Request::builder().uri("/").body(()).unwrap().into_parts().0;
+        let advised = |text: &str, retry: RetryHint| {
+            let pages = Pages::new(&serde_json::from_str(text).unwrap()).unwrap();
+            let end = pages.end(Refusal { reason: Reason::Rate, retry }, &head);
+            let response = pages.refused(&end, retry, None);
+            response.headers().get(header::RETRY_AFTER).map(|value| value.to_str().unwrap().to_owned())
+        };
+        assert_eq!(advised("{}", RetryHint::Unsaid).as_deref(), Some("1"));
+        assert_eq!(advised(r#"{"retry_after": "3s"}"#, RetryHint::Unsaid).as_deref(), Some("3"));
+        assert_eq!(advised(r#"{"retry_after": null}"#, RetryHint::Unsaid), None);
+        assert_eq!(advised("{}", RetryHint::Never), None);
+        // Settings go to the proxy's process as JSON.
+        let silent = RefusalSpec { retry_after: None, ..RefusalSpec::default() };
+        let sent: RefusalSpec = serde_json::from_str(&serde_json::to_string(&silent).unwrap()).unwrap();
+        assert_eq!(sent, silent);
+    }
+
+    #[test]
     fn a_request_that_is_refused_without_a_wait_does_not_come_back() {
         let spec = RefusalSpec { come_back: Some("http://queue.example".to_owned()), ..RefusalSpec::default() };
         let head = http::Request::builder().uri("/").body(()).unwrap().into_parts().0;

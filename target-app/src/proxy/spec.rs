@@ -121,18 +121,25 @@ impl Default for ProxySpec {
 }
 
 /// The answer to a refused request.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RefusalSpec {
     /// A file with the page; `None`: a short one of the proxy's own.
     pub page: Option<PathBuf>,
-    /// Seconds of `Retry-After` where the policy does not say; `None`: no advice.
-    #[serde(with = "span::optional", skip_serializing_if = "Option::is_none")]
+    /// `Retry-After` where the policy does not say, whole seconds, rounded up: 1 s unless set, as in the tower layer. `None` (`null` in
+    /// files): no advice.
+    #[serde(with = "span::optional")]
     pub retry_after: Option<Duration>,
     /// A node that refused GET and HEAD requests are redirected to, path and query included; `None`: 503.
     pub redirect: Option<String>,
     /// A node that requests which the policy sends back are redirected to; `None`: 503 with `Retry-After`.
     pub come_back: Option<String>,
+}
+
+impl Default for RefusalSpec {
+    fn default() -> Self {
+        Self { page: None, retry_after: Some(Duration::from_secs(1)), redirect: None, come_back: None }
+    }
 }
 
 /// Time-outs.

@@ -5,7 +5,7 @@ use crate::{
     entry::{Choice, ParamDeclaration, choice, params},
 };
 
-/// The class of an end (Limiter.Listener).
+/// How an end counts (Limiter.Listener of Netflix's concurrency-limits): what [`Ends::count`] returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     /// A sample.
@@ -18,7 +18,7 @@ pub enum Counted {
 
 use Counted::{Dropped, Ignored, Success};
 
-/// The class of each outcome.
+/// How each outcome counts: the rules of an adapter, with exceptions that settings name. Held by a policy that learns from ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {
     failures: Counted,
@@ -59,7 +59,8 @@ impl Ends {
         }
     }
 
-    /// The class of this outcome.
+    /// How this outcome counts. [`Outcome::Served`] is a [`Counted::Success`] and [`Outcome::Ignored`] is [`Counted::Ignored`]
+    /// whatever the settings say.
     #[inline]
     pub fn count(&self, outcome: Outcome) -> Counted {
         if outcome == Outcome::Served {
@@ -95,7 +96,17 @@ const fn end(about: &'static str, source: &'static str) -> ParamDeclaration<Choi
 }
 
 params! {
-    /// The adapter, and exceptions from it.
+    /// The parameters of [`Ends`], for a row `ends: EndsParams;` of a policy's own [`params!`](crate::params!): the adapter whose rules
+    /// hold (`adapter`: `grpc` or `servlet`), and for each outcome but two an exception from it (`failures`, `timeouts`, `refusals`,
+    /// `abandoned`, `unavailable`: `success`, `dropped`, `ignored`). Files write them beside the policy's others.
+    ///
+    /// | outcome | gRPC, server | gRPC, client and proxy | servlet |
+    /// |---|---|---|---|
+    /// | [`Outcome::Failed`] | success | ignored | ignored |
+    /// | [`Outcome::TimedOut`] | dropped | ignored | ignored |
+    /// | [`Outcome::Overloaded`] | success | dropped | success |
+    /// | [`Outcome::Abandoned`] | dropped | ignored | ignored |
+    /// | [`Outcome::Unavailable`] | success (does not occur) | dropped | ignored |
     pub struct EndsParams {
         adapter: Adapter = choice(("grpc", Adapter::Grpc), &[("servlet", Adapter::Servlet)]),
             "whose rules say how ends count: those of the gRPC adapters (server or client, by place) or of the servlet filter",

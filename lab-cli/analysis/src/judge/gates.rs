@@ -81,6 +81,9 @@ pub struct Context {
     /// kernel does not tell it from what overflows before the lab's proxy. And the proxy may share the generator's core.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign_service: bool,
+    /// The run was not shown in the live view, which takes time of the generator's core.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_live_view: bool,
     /// In virtual time: the plant was measured with a debug build.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub debug_build_plant: bool,
@@ -155,7 +158,7 @@ fn label(arm: &Arm) -> String {
 
 /// The way out where something else has the generator's core. Only runs on a target of ours have a live view.
 fn quieter(context: &Context) -> &'static str {
-    if context.own_target {
+    if context.own_target && !context.without_live_view {
         "stop other programs, and leave the live view off (--no-tui)"
     } else {
         "stop other programs, or run on a quieter machine"

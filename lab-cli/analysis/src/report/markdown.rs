@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{RunFiles, identical, percentiles, replayed};
+use super::{REFUSALS, RunFiles, identical, percentiles, refusals, replayed};
 use crate::{
     judge::compare::words::{chance, in_words},
     summary::Comparison,
@@ -40,6 +40,7 @@ pub fn document(run: &RunFiles) -> String {
     }
     thresholds(run, &mut text);
     figures(run, &mut text);
+    reasons(run, &mut text);
     recording(run, &mut text);
     let _ = writeln!(text, "Run `{}`, lab {}.", code(&run.name), escaped(&run.manifest.lab));
     text
@@ -97,6 +98,21 @@ fn figures(run: &RunFiles, text: &mut String) {
         let _ = writeln!(text, "\n{} more turns are in `summary.json`.", run.summary.arms.len() - TURNS);
     }
     text.push('\n');
+}
+
+/// Why requests were refused.
+fn reasons(run: &RunFiles, text: &mut String) {
+    let mut table = Table::new(&["arm", REFUSALS], 2..);
+    for arm in &run.summary.arms {
+        if let Some(refusals) = refusals(arm) {
+            table.row([run.turn(arm), refusals]);
+        }
+    }
+    table.rows.truncate(TURNS);
+    if !table.rows.is_empty() {
+        put(&table, text);
+        text.push('\n');
+    }
 }
 
 /// What became of recorded requests.
@@ -165,6 +181,15 @@ mod tests {
             "{}",
             document(&seven)
         );
+    }
+
+    #[test]
+    fn reasons_of_refusals_have_their_names() {
+        let mut run = run();
+        let server = run.summary.arms[0].server.get_or_insert_default();
+        server.refused = [("over-learnt-rate".to_owned(), 7)].into();
+        let text = document(&run);
+        assert!(text.contains("| 7 over-learnt-rate |"), "{text}");
     }
 
     #[test]

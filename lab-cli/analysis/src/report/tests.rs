@@ -155,3 +155,17 @@ fn what_users_refused_themselves_has_a_column_where_there_is_any() {
     let column = words(0).position(|word| word == "refused locally").expect("a column");
     assert_eq!(words(1).nth(column), Some("77"), "{table}");
 }
+
+#[test]
+fn a_service_that_refused_says_why_with_the_names_that_policies_gave() {
+    let mut summary = summary();
+    assert!(!ledgers(&summary).to_text().contains(REFUSALS));
+    let refused = [("queue-full", 3), ("over-learnt-rate", 1520), ("rate", 0)];
+    let refused = refused.map(|(reason, count)| (reason.to_owned(), count)).into();
+    summary.arms[0].server.as_mut().expect("a ledger").refused = refused;
+    let table = ledgers(&summary).to_text();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].ends_with(REFUSALS), "{table}");
+    assert!(lines[1].ends_with("1520 over-learnt-rate, 3 queue-full"), "{table}");
+    assert!(lines[2].ends_with(" -"), "{table}");
+}

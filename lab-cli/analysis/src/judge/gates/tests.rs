@@ -15,6 +15,7 @@ fn context() -> Context {
         flat_out: false,
         kernel_backlog_declared: false,
         own_target: true,
+        without_live_view: false,
         foreign_service: false,
         debug_build_plant: false,
         headroom: None,
@@ -82,6 +83,18 @@ fn no_ledger_from_our_own_service_is_invalid_and_from_a_foreign_one_fine() {
     arm.server = None;
     finds(&arm, &context(), "LEDGER", Validity::Invalid);
     assert_eq!(codes(&arm, &Context { own_target: false, ..context() }), []);
+}
+
+#[test]
+fn a_run_without_the_live_view_is_not_told_to_leave_it_off() {
+    let mut arm = sound();
+    arm.generator.send_lag_p99_ms = 500.0;
+    let remedy = |without_live_view| {
+        let reasons = judge(&arm, &Context { without_live_view, ..context() });
+        reasons.into_iter().find(|reason| reason.code == "LAG").expect("it lags").remedy
+    };
+    assert!(remedy(false).contains("--no-tui"), "{}", remedy(false));
+    assert!(!remedy(true).contains("--no-tui") && remedy(true).contains("stop other programs"), "{}", remedy(true));
 }
 
 #[test]

@@ -140,6 +140,9 @@ fn pieces(metric: &Metric, block: u32, evidence: &Evidence<'_>) -> Result<Vec<Op
     Ok(match quantity {
         Quantity::Series { stage, name } => {
             let values = evidence.gauge(metric, block, Some(part), (stage, name));
+            if values.iter().all(Option::is_none) {
+                return Err(evidence.shown_elsewhere(metric, block, (stage, name)).into());
+            }
             values.into_iter().map(|value| value.map(Range::exactly)).collect()
         }
         _ => twentieths(&part).map(|piece| read(metric, &evidence.phase(metric, block, Some(piece))?).ok()).collect(),
@@ -174,7 +177,7 @@ fn measure(metric: &Metric, block: u32, evidence: &Evidence<'_>) -> Result<Range
         return over
             .of(&values)
             .map(Range::exactly)
-            .ok_or_else(|| format!("{arm}.{phase}: stage {stage} showed no {name}").into());
+            .ok_or_else(|| evidence.shown_elsewhere(metric, block, (stage, name)).into());
     }
     let phase_or_part = match part {
         None => whole,

@@ -56,11 +56,7 @@ impl Evidence<'_> {
         part: Option<Range<f64>>,
         (stage, name): (&str, &str),
     ) -> Vec<Option<f64>> {
-        let seconds: Vec<&TimelineSecond> = self
-            .timeline
-            .iter()
-            .filter(|second| second.arm == of.arm && second.block == block && second.phase == of.phase)
-            .collect();
+        let seconds: Vec<&TimelineSecond> = self.seconds(of, block).collect();
         let part = part.unwrap_or(0.0..1.0);
         let at = |share: f64| (share * seconds.len() as f64).round() as usize;
         seconds
@@ -76,5 +72,26 @@ impl Evidence<'_> {
                 }
             })
             .collect()
+    }
+
+    /// Why a stage has no values of a gauge: it showed none, with the stages of this phase that did.
+    pub(super) fn shown_elsewhere(&self, of: &Metric, block: u32, (stage, name): (&str, &str)) -> String {
+        let stages = self.seconds(of, block).flat_map(|second| second.target.iter().flat_map(|target| &target.stages));
+        let showing: BTreeSet<&str> =
+            stages.filter(|stage| stage.shows(name).is_some()).map(|stage| stage.name.as_str()).collect();
+        let Metric { arm, phase, .. } = of;
+        let mut why = format!("{arm}.{phase}: stage {stage} showed no {name}");
+        if !showing.is_empty() {
+            let showing: Vec<&str> = showing.into_iter().collect();
+            why.push_str(&format!("; shown by: {}", showing.join(", ")));
+        }
+        why
+    }
+
+    /// The seconds of a phase of an arm.
+    fn seconds(&self, of: &Metric, block: u32) -> impl Iterator<Item = &TimelineSecond> {
+        self.timeline
+            .iter()
+            .filter(move |second| second.arm == of.arm && second.block == block && second.phase == of.phase)
     }
 }

@@ -231,7 +231,7 @@ fn types_classes_and_gauges() {
     holds("seda.spike.gauge.checksum.quality.last < seda.spike.gauge.checksum.quality.max", "found 0.100, against 1");
     // Seconds 5 to 9: 0.5, 0.4, 0.3, 0.2, 0.1.
     holds("seda.spike[50%..].gauge.checksum.quality.mean between 0.299 and 0.301", "found 0.300");
-    fails("seda.spike.gauge.login.quality.last < 1", "seda.spike: stage login showed no quality");
+    fails("seda.spike.gauge.login.quality.last < 1", "seda.spike: stage login showed no quality; shown by: checksum");
     // Ten values that fall each second are nine steps.
     holds("seda.spike.gauge.checksum.quality.falls == 9", "found 9");
     fails("seda.spike.gauge.checksum.quality.rises >= 1", "found 0");
@@ -254,7 +254,11 @@ fn a_share_of_the_pieces_of_time() {
         "share(seda.spike.gauge.checksum.refused > 2 and seda.spike.gauge.checksum.quality > 0.55) == 20%",
         "found 0.200",
     );
-    fails("share(seda.spike.gauge.checksum.limit > 1) > 0", "too few samples in every piece of seda.spike");
+    fails("share(seda.spike.gauge.checksum.limit > 1) > 0", "seda.spike: stage checksum showed no limit");
+    fails(
+        "share(seda.spike.gauge.single.quality > 0.5) > 0",
+        "seda.spike: stage single showed no quality; shown by: checksum",
+    );
     // Of the twentieths of NONE's spike the first is known, the second only to be over 4 s, the third has too few samples;
     // the rest were not kept.
     holds("share(none.spike.response_time.p90 > 3s) == 50%", "found 0.500");

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{head, shown, wide};
 use crate::{
     judge::compare::words::{chance, in_words},
-    report::{RunFiles, percentiles, read_and_difference},
+    report::{REFUSALS, RunFiles, percentiles, read_and_difference, refusals},
     summary::{Arm, Measured},
     text::{percent, rate, table::Table, time},
 };
@@ -157,12 +157,13 @@ fn figures(measured: &Measured) -> [String; FIGURES.len()] {
 pub fn ledgers(run: &RunFiles) -> Markup {
     let (turns, others) = listed(run);
     let heads = ["planned", "unsent", "refused locally", "no connection", "written", "read by the service"];
-    let mut table = Table::new(&[&["arm"], &heads[..], &["difference"]].concat(), 1..=heads.len());
+    let mut table = Table::new(&[&["arm"], &heads[..], &["difference", REFUSALS]].concat(), 1..=heads.len());
     for arm in turns.filter(|arm| !arm.bound) {
         let counts: [fn(&Measured) -> u64; 5] =
             [|m| m.planned, |m| m.unsent, |m| m.refused_locally, |m| m.connect_failed, Measured::written];
         let counts = counts.map(|count| arm.sum(count).to_string());
-        table.row([&[run.turn(arm)], &counts[..], &read_and_difference(arm)].concat());
+        let refusals = refusals(arm).unwrap_or_else(|| "-".to_owned());
+        table.row([&[run.turn(arm)], &counts[..], &read_and_difference(arm), &[refusals]].concat());
     }
     html! {
         section id="ledgers" {
