@@ -28,6 +28,7 @@ mod state;
 mod stream;
 mod tls;
 mod tunnel;
+mod types;
 mod upload;
 
 pub use error::ProxyError;
@@ -36,3 +37,4 @@ pub use spec::{
     HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, OtlpSpec, ProxySpec, RefusalSpec, RetryCause, RetrySpec,
     TimeoutSpec, TlsSpec,
 };
+pub use types::RequestTypes;

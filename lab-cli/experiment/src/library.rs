@@ -77,6 +77,9 @@ static ALL: &[Library] = library! {
     "sre-organic" true Some("one-slow-task");
     "sre-degraded" true Some("partial-search");
     "sre-health" false None;
+    "cat-fig3" true None;
+    "cat-fig5" true None;
+    "cat-switch" true None;
 };
 
 impl Library {

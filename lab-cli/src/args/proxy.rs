@@ -19,6 +19,9 @@ pub struct ProxyArgs {
     /// Who decides on admission [default: none].
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
+    /// A file with a sentry in place of a policy (YAML): sentry: {delays: {1: 50ms}}, class: {header: User-Class}.
+    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    pub sentry: Option<String>,
     /// A setting of the policy: limit_max=500.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,

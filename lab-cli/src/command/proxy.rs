@@ -1,5 +1,7 @@
 //! `lab proxy`: a policy before a service of one's own.
 
+mod sentry_file;
+
 use std::{
     io::{self, Read, Write},
     path::Path,
@@ -7,6 +9,7 @@ use std::{
 
 use controllers::catalogue::Setting;
 use experiment::raw::MAX_BYTES;
+use serde::de::DeserializeOwned;
 use target_app::{
     control::{Token, wire::Ready},
     proxy::{LogLevel, ProxyError, ProxySpec, proxy_blocking},
@@ -44,7 +47,7 @@ fn failure(error: ProxyError) -> Failure {
 /// The settings: those of the file, with what was typed in their place.
 fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
     let mut spec = match &args.config {
-        Some(name) => read(name)?,
+        Some(name) => yaml(name)?,
         None => ProxySpec::default(),
     };
     let token = args.control_token_file.as_deref().map(Token::read).transpose();
@@ -72,6 +75,9 @@ fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
         }
         spec.policy.name.clone_from(name);
     }
+    if let Some(name) = &args.sentry {
+        sentry_file::seat(name, &mut spec)?;
+    }
     for change in &args.set {
         let (key, value) = setting(change)?;
         spec.policy.settings.insert(key, value);
@@ -93,8 +99,8 @@ fn setting(change: &str) -> Result<(String, Setting), Failure> {
     Ok((key.to_owned(), value))
 }
 
-/// Reads the settings of a file.
-fn read(name: &str) -> Result<ProxySpec, Failure> {
+/// Reads a file, or standard input.
+fn yaml<T: DeserializeOwned>(name: &str) -> Result<T, Failure> {
     let mut text = String::new();
     let from: Box<dyn Read> = if name == "-" {
         Box::new(io::stdin())

@@ -12,4 +12,5 @@ mod notes;
 mod observed;
 mod proxied;
 mod retries;
+mod sentry;
 mod transport;
