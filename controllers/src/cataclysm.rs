@@ -43,6 +43,9 @@
 //!   `p_drop · Pr(Z_i)`, for all classes but the lowest: (7) follows from it.
 //! - *`N`* is `⌊R_sla / s⌋` for each server, with the mean service time `s`. `F_s` is the distribution over the buckets.
 //!   `p_drop` is the share of the examined requests of a period that were refused.
+//! - *An idle system.* As published a type whose estimate is over the response time is refused even then, and what is never
+//!   served corrects no estimate. With [`SentryPlan::probes_when_idle`] a batch that fails while nothing is in service sends
+//!   its oldest request.
 //! - *A full queue* (the paper has none) gives the place of the least important request to a more important one.
 //! - *The change of policing.* Held requests have their test at once when threshold policing begins, and its first threshold
 //!   is computed at once, from the arrivals since the sentry's load was last observed: that of the last period is from before

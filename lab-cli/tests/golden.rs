@@ -90,6 +90,7 @@ fn an_open_crowd_meets_every_kind_of_policy() {
         "folly",
         "lifo",
         "dagor",
+        "sentry: {policing: batch}",
         "utilization",
     ];
     check("open", OPEN, &arms);

@@ -29,6 +29,7 @@ mod state;
 mod stream;
 mod tls;
 mod tunnel;
+mod types;
 mod upload;
 mod waiting_room;
 
@@ -38,3 +39,4 @@ pub use spec::{
     HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, OtlpSpec, ProxySpec, RefusalSpec, RetryCause, RetrySpec,
     TimeoutSpec, TlsSpec,
 };
+pub use types::RequestTypes;

@@ -11,6 +11,7 @@
 //! around them that the hosts of both worlds ([`crate::app`], [`crate::plant`]) share, as pure functions.
 
 mod intake;
+mod own_headers;
 mod reply;
 mod tags;
 
@@ -20,8 +21,8 @@ use controllers::{
 };
 
 pub use intake::Intake;
+pub(crate) use own_headers::OwnHeaders;
 pub(crate) use reply::{DEGRADED, headers};
-pub(crate) use tags::OwnHeaders;
 use tags::tags;
 
 use crate::{calls::CallsEnded, ledger::RequestEnding};

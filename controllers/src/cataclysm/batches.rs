@@ -12,6 +12,8 @@ pub(super) struct Examination {
     pub(super) now: Timestamp,
     /// `R_sla`.
     pub(super) response: Duration,
+    /// [`SentryPlan::probes_when_idle`](super::SentryPlan::probes_when_idle).
+    pub(super) probes_when_idle: bool,
 }
 
 /// What became of the requests of one examination.
@@ -166,6 +168,9 @@ impl<T> ClassQueue<T> {
             let admitted = pool.test(with.response).admits(batch, service_s, self.waits.as_secs_f64());
             if admitted {
                 pool.admitted(batch);
+            } else if with.probes_when_idle && pool.in_flight() == 0 {
+                pool.admitted(1);
+                examined.decided.extend(bucket.jobs.pop_oldest().map(|(_, job)| (job, BatchDecision::Admitted)));
             }
             all &= admitted;
             let decision = if admitted { BatchDecision::Admitted } else { BatchDecision::Failed };

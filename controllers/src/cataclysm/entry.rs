@@ -75,6 +75,8 @@ params! {
         utilization: f64 = number(0.01..=1.0, 1.0), "share of the servers that a threshold fills", "1, equation 5";
         drains_backlog: bool = flag(false), "a threshold leaves out the servers that are behind",
             "the lab's addition; not published";
+        probes_when_idle: bool = flag(true), "a batch that fails while nothing is in service sends its oldest request",
+            "the lab's addition; not published";
         max: u32 = count(1..=1_000_000, 10_000), "most requests that wait for an examination", OWN;
     }
 }
@@ -111,6 +113,7 @@ impl SentryParams {
             old_weight: self.period_weight,
             utilization: self.utilization,
             drains_backlog: self.drains_backlog,
+            probes_when_idle: self.probes_when_idle,
             service_times: ServiceTimePlan {
                 alpha: self.alpha,
                 old_weight: self.service_weight,
@@ -182,6 +185,7 @@ pub(crate) const SENTRY: Entry = Entry {
         "Equations 5 and 6 have the capacity of one server; here it is that of all servers, and the rates in them are those beyond the guaranteed ones.",
         "When threshold policing begins, its first threshold is computed at once, from the arrivals of the last second; averages of 15 s are from before the process was busy.",
         "Delays are computed for the probability on arrival: the published bound holds without any delay.",
+        "A batch that fails while nothing is in service sends its oldest request (probes_when_idle: false has the published law): else a type that is once expected to take longer than the response time is refused for good, because no request corrects its estimate.",
         "When as many requests wait as may, the least important one gives its place to a more important one.",
     ],
     places: &[Place::Single, Place::Stage, Place::Proxy],

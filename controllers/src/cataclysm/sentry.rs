@@ -360,7 +360,8 @@ impl<J> Sentry<J> {
     }
 
     fn examine(&mut self) {
-        let examination = Examination { now: self.now, response: self.plan.response };
+        let examination =
+            Examination { now: self.now, response: self.plan.response, probes_when_idle: self.plan.probes_when_idle };
         let examined = self.batches.examine(examination, &mut self.pool);
         self.counts.examinations += u64::from(examined.tests > 0);
         self.counts.tests += u64::from(examined.tests);

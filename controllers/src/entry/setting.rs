@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Unchecked settings: a YAML or JSON mapping.
 pub type Settings = BTreeMap<String, Setting>;
@@ -17,8 +17,24 @@ pub enum Setting {
     Number(f64),
     /// `20ms`, `per-stage`.
     Text(String),
-    /// `{list messages: 5s}`.
-    Map(Settings),
+    /// `{list messages: 5s}`, `{0: 50ms}`.
+    Map(#[serde(deserialize_with = "with_numbers_as_keys")] Settings),
+}
+
+/// YAML reads the key of `{0: 50ms}` as a number: it is the name of a class or a customer.
+fn with_numbers_as_keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Settings, D::Error> {
+    #[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+    #[serde(untagged)]
+    enum Key {
+        Number(u64),
+        Name(String),
+    }
+    let map = BTreeMap::<Key, Setting>::deserialize(deserializer)?;
+    let name = |key| match key {
+        Key::Number(number) => number.to_string(),
+        Key::Name(name) => name,
+    };
+    Ok(map.into_iter().map(|(key, value)| (name(key), value)).collect())
 }
 
 impl Setting {

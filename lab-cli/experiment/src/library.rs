@@ -84,6 +84,9 @@ static ALL: &[Library] = library! {
     "sre-health" false None;
     "webq-table1" true Some("webq-table1");
     "script-arashi" false None;
+    "cat-fig3" true None;
+    "cat-fig5" true None;
+    "cat-switch" true None;
 };
 
 impl Library {

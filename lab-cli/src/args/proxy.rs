@@ -19,6 +19,9 @@ pub struct ProxyArgs {
     /// Who decides on admission [default: none].
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
+    /// A file with a sentry in place of a policy (YAML): sentry: {delays: {1: 50ms}}, class: {header: User-Class}.
+    #[arg(long, value_name = "FILE", conflicts_with = "policy")]
+    pub sentry: Option<String>,
     /// A waiting room before the policy: who does not fit gets a turn, and a page that waits for it.
     #[arg(long)]
     pub waiting_room: bool,

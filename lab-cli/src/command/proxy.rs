@@ -1,5 +1,7 @@
 //! `lab proxy`: a policy before a service of one's own.
 
+mod sentry_file;
+
 use std::{
     io::{self, Read, Write},
     path::Path,
@@ -7,6 +9,7 @@ use std::{
 
 use controllers::catalogue::Setting;
 use experiment::raw::MAX_BYTES;
+use serde::de::DeserializeOwned;
 use target_app::{
     control::{Token, wire::Ready},
     proxy::{LogLevel, ProxyError, ProxySpec, proxy_blocking},
@@ -46,7 +49,7 @@ fn failure(error: ProxyError) -> Failure {
 /// The settings: those of the file, with what was typed in their place.
 fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
     let mut spec = match &args.config {
-        Some(name) => read(name)?,
+        Some(name) => yaml(name)?,
         None => ProxySpec::default(),
     };
     let token = args.control_token_file.as_deref().map(Token::read).transpose();
@@ -73,6 +76,9 @@ fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
             spec.policy.place = None;
         }
         spec.policy.name.clone_from(name);
+    }
+    if let Some(name) = &args.sentry {
+        sentry_file::seat(name, &mut spec)?;
     }
     set(&mut spec, args)?;
     spec.log = match args.log {
@@ -123,8 +129,8 @@ fn in_room(room: &WaitingRoomSpec) -> String {
     }
 }
 
-/// Reads the settings of a file.
-fn read(name: &str) -> Result<ProxySpec, Failure> {
+/// Reads a file, or standard input.
+fn yaml<T: DeserializeOwned>(name: &str) -> Result<T, Failure> {
     let mut text = String::new();
     let from: Box<dyn Read> = if name == "-" {
         Box::new(io::stdin())

@@ -14,5 +14,6 @@ mod observed;
 mod proxied;
 mod replicas;
 mod retries;
+mod sentry;
 mod transport;
 mod waiting_room;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Class, Kind, Note, Outcome, Reason, Refusal, Tags, Timestamp, site::TurnedAway};
+use controllers::{Class, Note, Outcome, Reason, Refusal, Tags, Timestamp, site::TurnedAway};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use hyper::{
     body::{Body as _, Bytes, Incoming},
@@ -134,7 +134,8 @@ impl Exchange<'_> {
     /// Asks the policy.
     async fn decide(&self, head: &Parts, entered: Timestamp) -> Result<(Admitted, Tags), TurnedAway> {
         let facts = RequestFacts::of_head(head, self.client.peer(), None);
-        let offer = self.proxy.intake.request(&facts, Kind::default(), entered);
+        let kind = self.settings.spec.types.kind(head.uri.path(), self.settings.spec.seed);
+        let offer = self.proxy.intake.request(&facts, kind, entered);
         let admission = &self.proxy.admission;
         if self.settings.spec.dry_run {
             return Ok((admission.ask_dry(offer), offer.tags));

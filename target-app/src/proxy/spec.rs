@@ -11,7 +11,7 @@ use controllers::{Class, ClassRule, Criticality, Objective, catalogue::PolicySpe
 use serde::{Deserialize, Serialize};
 use workloads::balance::Balancer;
 
-use super::span;
+use super::{span, types::RequestTypes};
 use crate::{control::Token, spec::EdgeSpec, waiting_room::WaitingRoomSpec};
 
 mod choice;
@@ -43,6 +43,8 @@ pub struct ProxySpec {
     pub objective: Objective,
     /// The rule for a request's class.
     pub class: ClassRule,
+    /// The types of requests, for policies that learn by type.
+    pub types: RequestTypes,
     /// The criticality of requests without one of their own, by class.
     pub criticality: BTreeMap<Class, Criticality>,
     /// The path whose requests pass without asking the policy, and are counted apart from requests; empty: none.
@@ -98,6 +100,7 @@ impl Default for ProxySpec {
             concurrency: 64,
             objective: Objective { percentile: 99.0, response_time: Duration::from_secs(1) },
             class: ClassRule::default(),
+            types: RequestTypes::default(),
             criticality: BTreeMap::new(),
             health_path: workloads::background::HEALTH.to_owned(),
             waiting_room: None,

@@ -2,10 +2,10 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use controllers::{Criticality, Kind, Note, Tags, Timestamp};
-use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
-use workloads::client::NOTE;
+use controllers::{Criticality, Kind, Tags, Timestamp};
+use http::{HeaderName, request::Parts};
 
+use super::own_headers::OwnHeaders;
 use crate::class::{Classification, RequestFacts};
 
 /// The number of the attempt; a first attempt is 0 and may omit it.
@@ -18,37 +18,6 @@ static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 static USER: HeaderName = HeaderName::from_static("x-user");
 /// The number of the paying customer.
 static CUSTOMER: HeaderName = HeaderName::from_static("x-customer");
-/// The note of the sender's policy.
-static NOTE_NAME: HeaderName = HeaderName::from_static(NOTE);
-
-/// The headers of the lab's own protocol in a head, all of which begin with `x-`. Most heads have no such header: one look at
-/// the names costs less than a search for each.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OwnHeaders<'a>(Option<&'a HeaderMap>);
-
-impl<'a> OwnHeaders<'a> {
-    pub(crate) fn of(headers: &'a HeaderMap) -> Self {
-        Self(headers.keys().any(|name| name.as_str().starts_with("x-")).then_some(headers))
-    }
-
-    /// The number in the header of this name; `None` if it is missing or malformed.
-    pub(crate) fn number<N: std::str::FromStr>(self, name: &HeaderName) -> Option<N> {
-        self.text(name)?.parse().ok()
-    }
-
-    /// The note of the sender's policy, or of a reply.
-    pub(crate) fn note(self) -> Option<Note> {
-        workloads::client::note(self.get(&NOTE_NAME)?.as_bytes())
-    }
-
-    fn text(self, name: &HeaderName) -> Option<&'a str> {
-        Some(self.get(name)?.to_str().ok()?.trim())
-    }
-
-    fn get(self, name: &HeaderName) -> Option<&'a HeaderValue> {
-        self.0?.get(name)
-    }
-}
 
 /// The tags of a request of this type on arrival.
 pub(super) fn tags(classification: &Classification, facts: &RequestFacts<'_>, kind: Kind, entered: Timestamp) -> Tags {

@@ -53,6 +53,9 @@ pub struct SentryPlan {
     /// The threshold sets the servers aside that the requests in service occupy for a period. As published it does not:
     /// what was admitted too much in one period then keeps servers behind in all later ones that are full.
     pub drains_backlog: bool,
+    /// A batch that fails while no request is in service sends its oldest one. As published it does not: what is once
+    /// expected to take longer than the response time is then never served again, and its estimate never corrected.
+    pub probes_when_idle: bool,
     /// Service times by URL.
     pub service_times: ServiceTimePlan,
     /// The balance between servers.
@@ -79,6 +82,7 @@ impl SentryPlan {
             old_weight: 0.3,
             utilization: 1.0,
             drains_backlog: false,
+            probes_when_idle: false,
             service_times: ServiceTimePlan::default(),
             skew: Skew::NONE,
             held: 10_000,

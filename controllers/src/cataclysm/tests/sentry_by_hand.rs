@@ -57,6 +57,42 @@ fn equation_4_takes_the_delay_from_the_target() {
 }
 
 #[test]
+fn an_idle_system_tries_what_it_expects_to_be_too_slow() {
+    // One request took 2 s, twice the response time: as published the script is refused for good.
+    let learn = |probes_when_idle| {
+        let mut bench = Bench::new(SentryPlan { probes_when_idle, ..by_batches() }, 1);
+        bench.offer(1, GOLD, "/slow");
+        _ = bench.poll(1);
+        bench.end(1, Some(usage(2000)));
+        bench
+    };
+    let mut published = learn(false);
+    published.offer(10, GOLD, "/slow");
+    assert_eq!(published.poll(10).1, [(2, SentryRefusal::TooSlow)]);
+    // One goes when nothing is in service, the oldest of its batch, and lower classes are refused as after any failure.
+    let mut bench = learn(true);
+    (0..3).for_each(|_| _ = bench.offer(10, SILVER, "/slow"));
+    bench.offer(10, BRONZE, "/slow");
+    let (admitted, refused, _) = bench.poll(50);
+    assert_eq!(admitted, [2]);
+    let reasons = [SentryRefusal::TooSlow, SentryRefusal::TooSlow, SentryRefusal::LessImportant];
+    assert_eq!(refused, [3, 4, 5].into_iter().zip(reasons).collect::<Vec<_>>());
+    // Not a second one while it is in service.
+    bench.offer(60, GOLD, "/slow");
+    assert_eq!(bench.poll(60).1, [(6, SentryRefusal::TooSlow)]);
+    // It took 10 ms: 0.9 × 2000 + 0.1 × 10 = 1801 ms, so that it takes more of them to correct the estimate.
+    for n in 0..7 {
+        bench.end(100 + n, Some(usage(10)));
+        bench.offer(100 + n, GOLD, "/slow");
+        assert_eq!(bench.poll(100 + n).0, [7 + n]);
+    }
+    // After the seventh, 10 + 1990 × 0.9⁷ = 962 ms pass the test without a probe.
+    bench.end(110, Some(usage(10)));
+    bench.offer(110, GOLD, "/slow");
+    assert_eq!(bench.poll(110).0.len(), 1);
+}
+
+#[test]
 fn once_a_class_fails_all_lower_ones_are_refused_due_or_not() {
     let mut bench = Bench::new(by_batches(), 1);
     bench.offer_many(10, GOLD, 10);

@@ -45,13 +45,12 @@ fn plan() -> impl Strategy<Value = SentryPlan> {
         Just(PolicingPlan::ByLoad(SwitchPlan { quiet_for: Duration::from_millis(500), ..SwitchPlan::default() })),
     ];
     let skew = prop_oneof![Just(Skew::NONE), Just(Skew::Measured)];
-    (delays, policing, skew, prop_oneof![1..4_u32, 1..30_u32], prop::collection::vec(0..20_u8, 3)).prop_map(
-        |(delays, policing, skew, held, rates)| {
+    (delays, policing, skew, prop_oneof![1..4_u32, 1..30_u32], prop::collection::vec(0..20_u8, 3), any::<bool>())
+        .prop_map(|(delays, policing, skew, held, rates, probes_when_idle)| {
             let classes = rates.iter().map(|rate| SentryClass::guaranteed(f64::from(*rate))).collect();
             let period = Duration::from_millis(700);
-            SentryPlan { classes, delays, policing, skew, held, period, ..by_batches() }
-        },
-    )
+            SentryPlan { classes, delays, policing, skew, held, period, probes_when_idle, ..by_batches() }
+        })
 }
 
 const URLS: [&str; 5] = ["/", "/a?x=1", "/b", "/c?y=2", "/d"];
