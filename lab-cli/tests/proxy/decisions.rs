@@ -88,14 +88,14 @@ fn a_held_request_waits_for_its_turn_and_one_beyond_the_bound_is_refused() {
     let first = thread::spawn(move || get(address, "/slow?700"));
     until("request inside", || (backend.requests() == 1).then_some(()));
     let second = thread::spawn(move || (get(address, "/"), began.elapsed()));
-    until("held request", || (proxy.gate()["counts"]["parked"] == 1).then_some(()));
+    until("held request", || (proxy.gate()["counts"]["held"] == 1).then_some(()));
     let third = proxy.get("/");
     assert_eq!(third.status, 503, "{third:?}");
     assert_eq!(first.join().expect("an answer").status, 200);
     let (second, took) = second.join().expect("an answer");
     assert!(second.status == 200 && took >= Duration::from_millis(700), "{second:?} after {took:?}");
     assert_eq!(proxy.ledger()["refused"], json!({"queue-full": 1}));
-    assert_eq!(proxy.gate()["counts"]["parked"], 0);
+    assert_eq!(proxy.gate()["counts"]["held"], 0);
 }
 
 #[test]
@@ -107,9 +107,9 @@ fn a_client_that_leaves_while_it_is_held_frees_its_place() {
     until("request inside", || (backend.requests() == 1).then_some(()));
     let mut second = TcpStream::connect(address).expect("a connection");
     second.write_all(request("/").as_bytes()).expect("it goes out");
-    until("held request", || (proxy.gate()["counts"]["parked"] == 1).then_some(()));
+    until("held request", || (proxy.gate()["counts"]["held"] == 1).then_some(()));
     second.shutdown(Shutdown::Both).expect("it leaves");
-    until("place", || (proxy.gate()["counts"]["parked"] == 0).then_some(()));
+    until("place", || (proxy.gate()["counts"]["held"] == 0).then_some(()));
     let third = thread::spawn(move || get(address, "/"));
     assert_eq!((first.join().expect("an answer").status, third.join().expect("an answer").status), (200, 200));
     let ledger = proxy.ledger();

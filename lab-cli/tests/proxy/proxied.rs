@@ -40,8 +40,13 @@ impl Proxied {
 
     /// One that is started with this command line.
     pub fn with_flags(flags: &[&str]) -> Self {
+        Self::with_flags_at("127.0.0.1:0", flags)
+    }
+
+    /// One that is started with this command line, and listens at this address.
+    pub fn with_flags_at(address: &str, flags: &[&str]) -> Self {
         let mut command = crate::program::lab();
-        command.args(["proxy", "--json", "--listen", "127.0.0.1:0"]).args(flags);
+        command.args(["proxy", "--json", "--listen", address]).args(flags);
         Self::start(command, "")
     }
 

@@ -1,6 +1,11 @@
 //! `lab proxy --sentry FILE`: Cataclysm's sentry before a service that is not the lab's.
 
-use std::{fs, net::SocketAddr, thread};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpStream},
+    thread,
+};
 
 use serde_json::{Value, json};
 
@@ -16,12 +21,16 @@ sentry: {classes: 2, delays: {0: 200ms}, policing: batch, service_first: 400ms}
 ";
 
 fn sentry(text: &str, to: &[String]) -> Proxied {
+    sentry_at("127.0.0.1:0", text, to)
+}
+
+fn sentry_at(address: &str, text: &str, to: &[String]) -> Proxied {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("sentry.yaml");
     fs::write(&file, text).expect("written");
     let mut flags = vec!["--sentry", file.to_str().expect("a path"), "--log", "changes"];
     to.iter().for_each(|url| flags.extend(["--to", url]));
-    Proxied::with_flags(&flags)
+    Proxied::with_flags_at(address, &flags)
 }
 
 fn get_as(class: u8, address: SocketAddr, path: &str) -> Answer {
@@ -84,6 +93,31 @@ fn a_killed_server_costs_what_it_was_serving_and_nothing_is_left_inside() {
     until("row of answers", || (0..10).all(|n| get_as(n % 2, proxy.address, "/").status == 200).then_some(()));
     let gauges = ["servers", "in_service_per_server"].map(|name| policy_gauge(&proxy, name));
     assert_eq!(gauges, [2.0, 0.0]);
+}
+
+#[test]
+fn a_killed_sentry_breaks_what_is_inside_and_the_next_one_begins_anew() {
+    let backend = Backend::start();
+    let mut proxy = sentry(SENTRY, &[backend.url()]);
+    let address = proxy.address;
+    // Two are inside: a third would be refused.
+    let mut inside = [(); 2].map(|()| {
+        let mut client = TcpStream::connect(address).expect("it listens");
+        client.write_all(b"GET /slow?1500 HTTP/1.1\r\nHost: localhost\r\nUser-Class: 1\r\n\r\n").expect("sent");
+        client
+    });
+    until("both inside", || (backend.requests() == 2).then_some(()));
+    proxy.signal("KILL");
+    proxy.ended();
+    for client in &mut inside {
+        let mut answer = Vec::new();
+        // An end or a reset, and never a part of an answer.
+        let _ = client.read_to_end(&mut answer);
+        assert_eq!(answer, b"");
+    }
+    drop(proxy);
+    let next = sentry_at(&address.to_string(), SENTRY, &[backend.url()]);
+    assert_eq!(get_as(1, next.address, "/").status, 200, "it knows of nothing inside");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The decision about a request: admitted, refused, or parked until the policy decides. In a dry run the policy decides and
+//! The decision about a request: admitted, refused, or held until the policy decides. In a dry run the policy decides and
 //! is told everything, and every request goes on.
 
 use std::{
@@ -19,8 +19,8 @@ use crate::stage::{AdmissionGate, AdmissionResult, GatePermit, lock};
 #[derive(Debug)]
 pub(super) struct Admission {
     pub(super) gate: Arc<AdmissionGate>,
-    /// Requests that are parked now.
-    parked: AtomicU32,
+    /// Requests that are held now.
+    held: AtomicU32,
     pub(super) dry: DryCounts,
 }
 
@@ -58,20 +58,20 @@ pub(super) struct DryHeld {
 
 impl Admission {
     pub(super) fn new(gate: Arc<AdmissionGate>) -> Arc<Self> {
-        Arc::new(Self { gate, parked: AtomicU32::new(0), dry: DryCounts::default() })
+        Arc::new(Self { gate, held: AtomicU32::new(0), dry: DryCounts::default() })
     }
 
     /// Asks the policy, and waits while it holds the request. Dropping the future tells it that the client has left.
     ///
     /// # Errors
-    /// The refusal; also of a request that would be parked beside as many as may be.
-    pub(super) async fn ask(&self, offer: Offer, most_parked: u32) -> Result<Admitted, TurnedAway> {
+    /// The refusal; also of a request that would be held beside as many as may be.
+    pub(super) async fn ask(&self, offer: Offer, most_held: u32) -> Result<Admitted, TurnedAway> {
         let decision = match self.offer(offer) {
             GateAnswer::Decided(decided) => return decided.map(Admitted::ByPolicy),
             GateAnswer::Held(decision) => decision,
         };
-        let _parked = Parked::new(self, offer.id);
-        if self.parked.load(Ordering::Relaxed) > most_parked {
+        let _held = Held::new(self, offer.id);
+        if self.held.load(Ordering::Relaxed) > most_held {
             return Err(Refusal::new(Reason::QueueFull).into());
         }
         let decided = decision.await;
@@ -93,9 +93,9 @@ impl Admission {
         }
     }
 
-    /// Requests that are parked now.
-    pub(super) fn parked(&self) -> u32 {
-        self.parked.load(Ordering::Relaxed)
+    /// Requests that are held now.
+    pub(super) fn held(&self) -> u32 {
+        self.held.load(Ordering::Relaxed)
     }
 
     fn offer(&self, offer: Offer) -> GateAnswer {
@@ -164,22 +164,22 @@ impl Drop for DryHeld {
     }
 }
 
-/// A parked request. Whichever way the wait ends, the gate holds it no longer.
-struct Parked<'a> {
+/// A held request. Whichever way the wait ends, the gate holds it no longer.
+struct Held<'a> {
     admission: &'a Admission,
     id: JobId,
 }
 
-impl<'a> Parked<'a> {
+impl<'a> Held<'a> {
     fn new(admission: &'a Admission, id: JobId) -> Self {
-        admission.parked.fetch_add(1, Ordering::Relaxed);
+        admission.held.fetch_add(1, Ordering::Relaxed);
         Self { admission, id }
     }
 }
 
-impl Drop for Parked<'_> {
+impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.admission.parked.fetch_sub(1, Ordering::Relaxed);
+        self.admission.held.fetch_sub(1, Ordering::Relaxed);
         self.admission.gate.leave(self.id);
     }
 }

@@ -78,11 +78,11 @@ impl RunningProxy {
         }
     }
 
-    /// The gauges of the gate, with what a dry run would have done and the requests that are parked.
+    /// The gauges of the gate, with what a dry run would have done and the requests that are held.
     fn gate(&self) -> StageGauges {
         let admission = &self.proxy.admission;
         let mut gauges = admission.gate.gauges();
-        gauges.counts.insert("parked".to_owned(), admission.parked().into());
+        gauges.counts.insert("held".to_owned(), admission.held().into());
         let settings = self.proxy.settings();
         if settings.spec.dry_run {
             gauges.counts.extend(admission.dry.rows());
