@@ -9,14 +9,15 @@ the backend (nginx, 13 bytes from memory) have processor 0; every figure is a me
 All listen on loopback, and all are ended by their process ids.
 """
 
-import json, os, re, statistics, subprocess, sys, tempfile, time
+import json, os, statistics, sys, time
+
+from peers import HEAD, measure, run, start
 
 LAB = os.path.abspath(sys.argv[1])
 SECONDS = int(sys.argv[2]) if len(sys.argv) > 2 else 4
 PAIRS = int(sys.argv[3]) if len(sys.argv) > 3 else 7
 BACKEND, NGINX, HAPROXY = 18301, 18302, 18303
 
-HEAD = "worker_processes 1; daemon off; error_log {folder}/{name}.err; pid {folder}/{name}.pid; events {{ worker_connections 8192; }}\n"
 CONFIGS = {
     "backend.conf": HEAD + """http {{ access_log off; keepalive_requests 100000000; keepalive_timeout 60s;
   server {{ listen 127.0.0.1:%d backlog=1024; location / {{ default_type text/plain; return 200 "hello, world\\n"; }} }} }}""" % BACKEND,
@@ -53,31 +54,6 @@ POLICIES = {
 }
 
 
-def start(processor, *command, piped=False):
-    out = subprocess.PIPE if piped else subprocess.DEVNULL
-    return subprocess.Popen(["taskset", "-c", str(processor), *command], stdout=out, stderr=subprocess.DEVNULL, text=True)
-
-
-def family(pid):
-    found = [pid]
-    for child in open(f"/proc/{pid}/task/{pid}/children").read().split():
-        found += family(int(child))
-    return found
-
-
-def cpu_seconds(pid):
-    threads = (f"/proc/{p}/task/{t}/schedstat" for p in family(pid) for t in os.listdir(f"/proc/{p}/task"))
-    return sum(int(open(file).read().split()[0]) for file in threads) / 1e9
-
-
-def measure(process, url, connections):
-    before = cpu_seconds(process.pid)
-    said = subprocess.run(["taskset", "-c", "0", "wrk", "-t1", f"-c{connections}", f"-d{SECONDS}s", url], capture_output=True, text=True).stdout
-    requests = int(re.search(r"(\d+) requests in", said)[1])
-    others = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
-    return (cpu_seconds(process.pid) - before) / requests * 1e6, requests / SECONDS, int(others[1]) if others else 0
-
-
 def main(folder, running):
     for name, text in CONFIGS.items():
         with open(f"{folder}/{name}", "w") as file:
@@ -98,24 +74,16 @@ def main(folder, running):
         rounds = {name: [] for name in proxies}
         for number in range(PAIRS):
             for name in list(proxies) if number % 2 == 0 else reversed(proxies):
-                rounds[name].append(measure(*proxies[name], connections))
+                rounds[name].append(measure(*proxies[name], connections, SECONDS))
         for name, found in rounds.items():
             cost, rate = (statistics.median(one[i] for one in found) for i in (0, 1))
             ratio = statistics.median(peer[0] / own[0] for peer, own in zip(rounds["nginx"], found))
             failed = sum(one[2] for one in found)
             print(f"{connections} connections, {name}: {cost:.1f} us of CPU a request, {rate:.0f}/s, nginx / this {ratio:.2f}, not 2xx {failed}", flush=True)
             proxied = cost if (connections, name) == (64, "lab, none") else proxied
-    refusals = [(measure(nginx, f"http://127.0.0.1:{NGINX}/no", 64)[0], measure(*ours["refusing"], 64)[0]) for _ in range(PAIRS)]
+    refusals = [(measure(nginx, f"http://127.0.0.1:{NGINX}/no", 64, SECONDS)[0], measure(*ours["refusing"], 64, SECONDS)[0]) for _ in range(PAIRS)]
     theirs, own = (statistics.median(pair[i] for pair in refusals) for i in (0, 1))
     print(f"a 503: nginx {theirs:.1f} us, lab {own:.1f} us, {own / proxied:.2f} of a proxied request")
 
 
-running = []
-with tempfile.TemporaryDirectory() as folder:
-    try:
-        main(folder, running)
-    finally:
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.wait()
+run(main)

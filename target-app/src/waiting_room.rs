@@ -3,6 +3,7 @@
 
 pub(crate) mod carried;
 mod per_second;
+mod search;
 pub(crate) mod tokens;
 mod written;
 
@@ -14,6 +15,7 @@ use controllers::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use search::HardnessSearch;
 pub use written::RoomPreset;
 use written::Written;
 
@@ -45,6 +47,8 @@ pub struct WaitingRoomSpec {
     pub epoch_s: u32,
     /// Epochs of a training period.
     pub training_epochs: usize,
+    /// How the estimate looks for the hardness of requests.
+    pub search: HardnessSearch,
     /// The other replicas; `None`: this is the only one.
     pub replicas: Option<ReplicaSpec>,
 }
@@ -101,6 +105,7 @@ impl Default for WaitingRoomSpec {
             name: "waiting room".to_owned(),
             epoch_s: tokens.epoch_s,
             training_epochs: tokens.training_epochs,
+            search: HardnessSearch::default(),
             replicas: None,
         }
     }

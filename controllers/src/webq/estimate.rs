@@ -47,6 +47,8 @@ pub struct Estimate {
     pub error: f64,
     /// The part of the power ratios' variance that the curve leaves unexplained, 0 to 1.
     pub unexplained: f64,
+    /// The same part of a curve through all requests as if they were equally hard; 1 without one.
+    pub unexplained_unscaled: f64,
     /// Points that the curve was fitted to.
     pub points: usize,
 }
@@ -113,8 +115,10 @@ pub fn estimate(
     let curve = Cubic::fit(&points).ok_or(NotYet::NoCurve)?;
     let capacity = curve.peak().ok_or(NotYet::NoPeak)?;
     let error = libm::sqrt(curve.squared_error(&points) / points.len() as f64);
+    let unscaled = self::points(samples, &vec![1.0; types], params.least_power);
+    let unexplained_unscaled = Cubic::fit(&unscaled).map_or(1.0, |curve| unexplained(&curve, &unscaled));
     let unexplained = unexplained(&curve, &points);
-    Ok(Estimate { hardness, capacity, curve, error, unexplained, points: points.len() })
+    Ok(Estimate { hardness, capacity, curve, error, unexplained, unexplained_unscaled, points: points.len() })
 }
 
 /// Hardness by type, the least 1, from logarithms relative to the first type that was seen.

@@ -153,7 +153,7 @@ pub enum RoomNext {
 }
 
 /// Figures of a waiting room at one moment.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RoomFigures {
     /// Subunits booked for the seconds after this one.
     pub queued: Subunits,
@@ -163,6 +163,8 @@ pub struct RoomFigures {
     pub next_wait_s: Option<u32>,
     /// What is known of the capacity.
     pub capacity: CapacityState,
+    /// The hardness by request type that turns are given by.
+    pub hardness: Vec<Subunits>,
     /// This replica's share of the capacity; `None` without one.
     pub share: Option<Subunits>,
     /// Tokens that are remembered as used.
@@ -259,6 +261,7 @@ impl WaitingRoom {
             queued: self.tokens.queued(now),
             longest_wait_s: self.tokens.longest_wait_s(now),
             capacity: self.tokens.capacity(),
+            hardness: self.tokens.hardness().to_vec(),
             share: self.tokens.share(),
             remembered: self.check.remembered(),
         }

@@ -77,7 +77,11 @@ static ALL: &[Library] = library! {
     "sre-organic" true Some("one-slow-task");
     "sre-degraded" true Some("partial-search");
     "webq-fig2" true None;
+    "webq-fig3-4" true None;
     "webq-fig6-8" true None;
+    "webq-fig9-10" true None;
+    "webq-3types" true None;
+    "webq-change" true None;
     "webq-fig11" true None;
     "webq-fig12" true None;
     "webq-fig13" true None;

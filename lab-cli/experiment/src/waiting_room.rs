@@ -2,11 +2,11 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
-use target_app::waiting_room::{RoomsSpec, WaitingRoomSpec};
+use target_app::waiting_room::{HardnessSearch, RoomsSpec, WaitingRoomSpec};
 
 use super::{
     fields::Fields,
-    keys::{Table, by, count, flag, free, table, time},
+    keys::{Table, by, count, first_of, flag, free, table, time},
     load::rate,
     plan::Rate,
     raw::{Node, Value},
@@ -14,6 +14,8 @@ use super::{
 
 const SKEW: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(30);
 const HORIZON: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
+const SEARCHES: &[(&str, HardnessSearch)] =
+    &[("cma-es", HardnessSearch::CmaEs), ("annealing", HardnessSearch::Annealing)];
 const EPOCH: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
 
 table! {
@@ -27,6 +29,7 @@ table! {
         replicas: u16 = count(1..=16).or(1), "Waiting rooms that share the capacity; users of class n ask number n. Live there is one";
         epoch: Option<Duration> = time(EPOCH).otherwise("10s"), "Length of an epoch of the estimate, whole seconds";
         training_epochs: Option<u32> = count(4..=100_000).otherwise(84), "Epochs of a training period";
+        search: HardnessSearch = first_of(SEARCHES), "How the estimate looks for the hardness of request types: by evolution or by annealing, with as many evaluations";
     }
 }
 
@@ -52,6 +55,7 @@ pub(super) fn waiting_room(fields: &Fields<'_>, key: &str) -> Option<RoomsSpec> 
         horizon_s: whole("horizon", keys.horizon, usual.horizon_s),
         epoch_s: whole("epoch", keys.epoch, usual.epoch_s),
         training_epochs: keys.training_epochs.map_or(usual.training_epochs, |epochs| epochs as usize),
+        search: keys.search,
         ..usual
     };
     if keys.replicas > 1 && room.capacity.is_none() {

@@ -4,13 +4,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use admission_token::{Audience, Binding, Claims, KeyRing, SecretKey, TokenPurpose};
 use controllers::{
-    JobId, Reason, Seeded, Timestamp, UnixSeconds,
+    JobId, Reason, Timestamp, UnixSeconds,
     random::mix,
     site::StageGauges,
-    webq::{
-        CmaEs, EstimateParams, ReplicaId, ReplicaParams, ReplicaReport, RoomAction, RoomAnswer, RoomNext, WaitingRoom,
-        estimate,
-    },
+    webq::{Estimate, ReplicaId, ReplicaParams, ReplicaReport, RoomAction, RoomAnswer, RoomNext, WaitingRoom},
 };
 use http::request::Parts;
 use workloads::sim::Response;
@@ -28,6 +25,8 @@ pub(super) struct PlantRooms {
     spec: WaitingRoomSpec,
     rooms: Vec<WaitingRoom>,
     responses: Vec<Responses>,
+    /// The last estimate of each room.
+    estimates: Vec<Option<Estimate>>,
     /// Requests that were let in and have not ended.
     inside: BTreeMap<JobId, PlantTurn>,
     ring: KeyRing,
@@ -70,10 +69,20 @@ impl PlantRooms {
             Ok(room)
         });
         let rooms: Vec<WaitingRoom> = rooms.collect::<Result<_, _>>().map_err(PlantError::WaitingRoom)?;
-        let responses = vec![Responses::default(); rooms.len()];
+        let (responses, estimates) = (vec![Responses::default(); rooms.len()], vec![None; rooms.len()]);
         let ring = KeyRing::new(SecretKey::new(1, [0; 32]), spec.room.longest_life_s());
         let audience = Audience::named(&spec.room.name);
-        Ok(Self { spec: spec.room.clone(), rooms, responses, inside: BTreeMap::new(), ring, audience, seed, tokens: 0 })
+        Ok(Self {
+            spec: spec.room.clone(),
+            rooms,
+            responses,
+            estimates,
+            inside: BTreeMap::new(),
+            ring,
+            audience,
+            seed,
+            tokens: 0,
+        })
     }
 
     /// Decides about a request; `class`: that of its user, who asks the replica of this number, and that of the request.
@@ -131,8 +140,8 @@ impl PlantRooms {
         self.work(UnixSeconds::in_virtual_time(now));
     }
 
-    /// A row for each replica, with the response times of those it let in, since the start, and by how much the waits of all
-    /// replicas differ.
+    /// A row for each replica, with the response times of those it let in, since the start, by how much the waits of all
+    /// replicas differ, and how well the last estimate's curve fits.
     pub(super) fn gauges(&self, now: Timestamp) -> Vec<StageGauges> {
         let wall = UnixSeconds::in_virtual_time(now);
         let number = |at: usize| if self.rooms.len() > 1 { format!(" {at}") } else { String::new() };
@@ -143,7 +152,14 @@ impl PlantRooms {
             let of = &self.responses[at];
             let times =
                 [("response_p99_ms", of.p99_ms()), ("response_variation", of.variation()), ("wait_spread_s", spread)];
-            row.policy.extend(times.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+            let fit = |of: fn(&Estimate) -> f64| self.estimates[at].as_ref().map(of);
+            let fits = [
+                ("estimated_capacity_per_s", fit(|estimate| estimate.capacity)),
+                ("unexplained", fit(|estimate| estimate.unexplained)),
+                ("unexplained_unscaled", fit(|estimate| estimate.unexplained_unscaled)),
+            ];
+            let named = times.into_iter().chain(fits);
+            row.policy.extend(named.filter_map(|(name, value)| Some((name.to_owned(), value?))));
             row
         };
         self.rooms.iter().enumerate().map(row).collect()
@@ -170,8 +186,8 @@ impl PlantRooms {
                 match action {
                     RoomAction::Report(report) => reports.push((at, report)),
                     RoomAction::Estimate(samples) => {
-                        let (params, search) = (EstimateParams::default(), CmaEs::default());
-                        let found = estimate(&samples, &params, &search, &mut Seeded::new(self.seed));
+                        let found = self.spec.search.estimate(&samples, self.seed);
+                        self.estimates[at] = found.as_ref().ok().cloned().or(self.estimates[at].take());
                         room.estimated(now, found);
                     }
                     RoomAction::Capacity(_) | RoomAction::Ignored(_) => {}

@@ -1,3 +1,7 @@
+use std::time::Duration;
+
+use controllers::webq::EpochSample;
+
 use super::*;
 
 fn read(text: &str) -> Result<WaitingRoomSpec, String> {
@@ -31,10 +35,34 @@ fn what_cannot_be_is_refused_with_the_way_out() {
         (r#"{"replicas": ["127.0.0.1:1"]}"#, "both or none"),
         (r#"{"replicas": ["127.0.0.1:1"], "listen_replicas": "127.0.0.1:2"}"#, "they need a capacity"),
         (r#"{"replicas": [], "listen_replicas": "127.0.0.1:2", "capacity": 1}"#, "replicas: 0; 1 to 15 others"),
+        (r#"{"search": "gradient"}"#, "unknown variant `gradient`, expected `cma-es` or `annealing`"),
         (r#"{"capactiy": 1}"#, "unknown field `capactiy`"),
     ] {
         let found = read(text).unwrap_err();
         assert!(found.contains(message), "{text}: {found}");
+    }
+}
+
+#[test]
+fn both_searches_find_the_hardness_of_the_same_epochs() {
+    // Requests of 20 and 60 ms at 100 subunits a second and less; response times grow with the load, at 80 to the highest ratio.
+    let epoch = |load: f64, hard: f64| {
+        let (easy, hard) = ((load * (1.0 - hard) * 10.0).round(), (load * hard / 3.0 * 10.0).round());
+        let response = 0.02 * (1.0 + (load / 80.0).powi(4) / 3.0);
+        EpochSample {
+            length: Duration::from_secs(10),
+            arrived: vec![easy as u64, hard as u64],
+            served: vec![easy as u64, hard as u64],
+            response_s: vec![easy * response, hard * 3.0 * response],
+        }
+    };
+    let loads = (0..40).map(|n| epoch(20.0 + 2.0 * f64::from(n), [0.1, 0.8, 0.4, 0.6][n as usize % 4]));
+    let samples: Vec<EpochSample> = loads.collect();
+    for search in [HardnessSearch::CmaEs, HardnessSearch::Annealing] {
+        let found = search.estimate(&samples, 1).expect("a peak inside");
+        assert!((found.hardness[1] - 3.0).abs() < 0.1, "{search:?}: {:?}", found.hardness);
+        assert!((found.capacity - 80.0).abs() < 4.0, "{search:?}: {}", found.capacity);
+        assert!(found.unexplained < 0.1 * found.unexplained_unscaled, "{search:?}: {found:?}");
     }
 }
 

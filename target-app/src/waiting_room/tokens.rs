@@ -6,7 +6,7 @@ use admission_token::{Audience, Binding, Claims, KeyRing, TokenProblem, TokenPur
 use controllers::{
     Reason, UnixSeconds,
     site::StageGauges,
-    webq::{PromisedTurn, RoomCounts, RoomFigures, ShownToken, Subunits, TokenFault, VisitClaim},
+    webq::{CapacityState, PromisedTurn, RoomCounts, RoomFigures, ShownToken, Subunits, TokenFault, VisitClaim},
 };
 
 /// The reason of a request that is told to wait.
@@ -49,16 +49,20 @@ pub(crate) fn row(name: &str, figures: &RoomFigures, counts: &RoomCounts) -> Sta
     let offered: u64 = requests.iter().map(|(_, count)| count).sum();
     let named = requests.map(|(name, count)| (name.replace('-', "_"), count));
     let refused = counts.refusals().map(|(reason, count)| (format!("token_{}", reason.replace('-', "_")), count));
+    let outdated = matches!(figures.capacity, CapacityState::Outdated(_));
     let named_gauge = |name: &str, value: Option<f64>| value.map(|value| (name.to_owned(), value));
+    let hardness = figures.hardness.iter().enumerate().map(|(kind, of)| (format!("hardness[{kind}]"), of.as_f64()));
     let policy: BTreeMap<String, f64> = [
         named_gauge("longest_wait_s", Some(figures.longest_wait_s.into())),
         named_gauge("next_wait_s", figures.next_wait_s.map(f64::from)),
         named_gauge("tokens_remembered", Some(figures.remembered as f64)),
         named_gauge("capacity_per_s", figures.capacity.known().map(Subunits::as_f64)),
+        named_gauge("capacity_outdated", Some(outdated.into())),
         named_gauge("share_per_s", figures.share.map(Subunits::as_f64)),
     ]
     .into_iter()
     .flatten()
+    .chain(hardness)
     .collect();
     StageGauges {
         name: name.to_owned(),

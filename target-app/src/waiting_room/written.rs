@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use controllers::catalogue::parse_time;
 use serde::{Deserialize, Serialize};
 
-use super::{ReplicaSpec, TokenBinding, WaitingRoomSpec, per_second::PerSecond};
+use super::{HardnessSearch, ReplicaSpec, TokenBinding, WaitingRoomSpec, per_second::PerSecond};
 
 /// The most replicas of one waiting room.
 const MOST_REPLICAS: usize = 16;
@@ -19,7 +19,7 @@ pub enum RoomPreset {
 }
 
 /// The keys.
-pub(super) const KEYS: [&str; 15] = [
+pub(super) const KEYS: [&str; 16] = [
     "preset",
     "capacity",
     "hardness",
@@ -33,6 +33,7 @@ pub(super) const KEYS: [&str; 15] = [
     "name",
     "epoch",
     "training_epochs",
+    "search",
     "replicas",
     "listen_replicas",
 ];
@@ -58,6 +59,7 @@ pub(super) struct Written {
     name: Option<String>,
     epoch: Option<String>,
     training_epochs: Option<usize>,
+    search: Option<HardnessSearch>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replicas: Option<Vec<SocketAddr>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,6 +91,7 @@ impl TryFrom<Written> for WaitingRoomSpec {
             name: written.name.unwrap_or(usual.name),
             epoch_s: seconds("epoch", written.epoch, usual.epoch_s)?,
             training_epochs: written.training_epochs.unwrap_or(usual.training_epochs),
+            search: written.search.unwrap_or(usual.search),
             replicas: replicas(written.listen_replicas, written.replicas)?,
         };
         if spec.replicas.is_some() && (spec.capacity.is_none() || spec.keys.is_none()) {
@@ -118,6 +121,7 @@ impl From<WaitingRoomSpec> for Written {
             name: Some(spec.name),
             epoch: time(spec.epoch_s),
             training_epochs: Some(spec.training_epochs),
+            search: Some(spec.search),
             listen_replicas: spec.replicas.as_ref().map(|replicas| replicas.listen),
             replicas: spec.replicas.map(|replicas| replicas.peers),
         }

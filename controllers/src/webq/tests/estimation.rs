@@ -75,7 +75,8 @@ fn one_to_four_is_recovered_by_both_searches() {
 #[test]
 fn the_hardest_type_may_be_the_first_and_three_types_are_recovered() {
     let server = Formula::new(140.0, &[4.2, 1.0, 2.2], 0.02);
-    for seed in 0..5 {
+    // Among them one in which the first descent ends at a wrong hardness (21).
+    for seed in 15..25 {
         let found = by(&CmaEs::default(), &server.training(89, (0.3, 1.4), seed), seed).expect("a peak");
         for (found, truth) in found.hardness.iter().zip(&server.hardness) {
             assert!(is_near(*found, *truth, 0.1), "{seed}: {found} {truth}");

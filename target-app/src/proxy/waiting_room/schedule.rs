@@ -5,10 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use controllers::{
-    Seeded,
-    webq::{CapacityState, CmaEs, EpochSample, EstimateParams, RoomAction, RoomNext, Subunits, estimate},
-};
+use controllers::webq::{CapacityState, EpochSample, RoomAction, RoomNext, Subunits};
 
 use super::{Room, replicas};
 use crate::{
@@ -59,7 +56,7 @@ fn work(room: &Arc<Room>, proxy: &Arc<Proxy>) {
 
 /// Some thousand fits: milliseconds to tens of them, on a thread that answers no requests.
 fn compute(room: &Room, proxy: &Proxy, samples: &[EpochSample]) {
-    let found = estimate(samples, &EstimateParams::default(), &CmaEs::default(), &mut Seeded::new(room.seed));
+    let found = room.spec.search.estimate(samples, room.seed);
     if let Err(not_yet) = &found {
         proxy.changed("no_estimate", &serde_json::json!({"why": not_yet.to_string()}));
     }
