@@ -10,7 +10,7 @@ rounds whose order alternates. The room is as published: a token for the address
 token; the token that is checked is one whose turn has not come, so that nothing is forwarded.
 """
 
-import json, os, re, statistics, sys, time, urllib.request
+import json, os, re, statistics, sys, time, urllib.error, urllib.request
 
 from peers import HEAD, measure, run, start
 
@@ -25,13 +25,21 @@ ROOM = ["--waiting-room", "--set", "preset=as-published", "--set", "capacity=200
 LIMITS = json.dumps({"limits": {"connections": 2000, "connections_per_source": 0, "connection_requests": 0}})
 
 
+def refresh(url):
+    """Wait and query of the page; 0 for who is let in, since nothing answers behind the room."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept": "text/html"})) as answer:
+            wait, _, query = answer.headers.get("Refresh", "0").partition("; url=")
+            return int(wait), query
+    except urllib.error.HTTPError:
+        return 0, ""
+
+
 def token(url):
     """A token whose turn comes after the run: the queue is filled first."""
     for _ in range(100):
-        measure_url = urllib.request.Request(url, headers={"Accept": "text/html"})
-        with urllib.request.urlopen(measure_url) as answer:
-            wait, _, query = answer.headers.get("Refresh", "0").partition("; url=")
-        if int(wait) > 60:
+        wait, query = refresh(url)
+        if wait > 60:
             return query
         fill(url)
     sys.exit("no wait of a minute was given")
@@ -66,8 +74,7 @@ def main(folder, running):
         cost, rate = (statistics.median(one[i] for one in found) for i in (0, 1))
         ratio = statistics.median(peer[0] / own[0] for peer, own in zip(rounds["nginx, a redirect"], found))
         print(f"{name}: {cost:.1f} us of CPU, {rate:.0f}/s, nginx / this {ratio:.2f}, not 2xx or 3xx {sum(one[2] for one in found)}", flush=True)
-    with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept": "text/html"})) as answer:
-        print("the last wait:", answer.headers.get("Refresh", "")[:6])
+    print("the last wait:", refresh(url)[0], "s")
 
 
 run(main)
