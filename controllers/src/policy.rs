@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Gauge, Grant, JobId, Note, Observer, Offer, Outcome, Random, SiteId, Tags, Timestamp, Timing, UnixSeconds,
+    cataclysm::Moments,
 };
 
 mod reason;
@@ -360,6 +361,43 @@ pub enum PeerReport {
         customer: u32,
         /// The limit, CPU seconds per second.
         limit: f64,
+    },
+    /// Offers of one class at a sentry since its previous report, for the control plane.
+    Arrivals {
+        /// The sentry's site.
+        from: SiteId,
+        /// The class by importance, 0 for the most important one.
+        rank: u8,
+        /// The number of offers.
+        offered: u64,
+    },
+    /// What a sentry saw since its previous report, for the control plane.
+    Workload {
+        /// The sentry's site.
+        from: SiteId,
+        /// Refused requests.
+        refused: u64,
+        /// Inherent service times of ended requests.
+        service: Moments,
+        /// Times between offers.
+        interarrival: Moments,
+        /// The CPU utilization of the sentry, 0 to 1.
+        cpu: f64,
+    },
+    /// The response time that a sentry aims at from now on, `R_sla`.
+    Target {
+        /// The sentry's site.
+        to: SiteId,
+        /// The response time.
+        #[serde(with = "crate::millis")]
+        response: Duration,
+    },
+    /// The number of servers behind a sentry from now on.
+    Servers {
+        /// The sentry's site.
+        to: SiteId,
+        /// The number.
+        servers: u32,
     },
 }
 

@@ -45,6 +45,9 @@ pub enum MachineError {
     /// It decides on arrivals.
     #[error("{0} is a policy: name it as the policy, not under machines")]
     NotAMachine(String),
+    /// A platform that cannot be.
+    #[error("platform: {0}")]
+    Platform(String),
 }
 
 /// The machines of a target: monitors of the whole process, and those in addition to each dynamic stage's policy.

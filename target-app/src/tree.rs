@@ -2,6 +2,7 @@
 
 mod books;
 mod machines;
+mod platform;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -11,8 +12,9 @@ pub use workloads::balance::{Balancer, Per};
 use workloads::plan::ClientSpec;
 
 pub(crate) use books::add;
-pub use books::{ServiceBooks, balancer_of, books_of, gauges_of, requests_of};
-pub use machines::{MOST_TASKS, TreeMachines, global, local};
+pub use books::{ServiceBooks, balancer_of, books_of, ended, gauges_of, requests_of};
+pub use machines::{MOST_TASKS, TreeMachines, TreeTurn, addressee, global, local};
+pub use platform::{ApplicationSpec, PlatformSpec, SlaTierSpec, TaskId, TreeChange};
 
 use crate::{
     plant::PlantSpec,
@@ -29,6 +31,17 @@ pub struct TreeSpec {
     pub entries: Vec<EntrySpec>,
     /// Machines of the whole tree, which receive reports from every task (`quota-server`).
     pub machines: Vec<PolicySpec>,
+    /// The control plane of applications whose tasks are added and taken away; `None`: all tasks run all the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<PlatformSpec>,
+}
+
+impl TreeSpec {
+    /// True if reports are carried between tasks and the machines beside them.
+    #[must_use]
+    pub fn reports(&self) -> bool {
+        !self.machines.is_empty() || self.platform.is_some()
+    }
 }
 
 /// The entry point of users of a class.

@@ -41,6 +41,8 @@ pub struct Picker {
     random: Seeded,
     /// Requests or connections under way, by task.
     busy: Vec<u32>,
+    /// Tasks that are left out: not running yet, or draining.
+    out: Vec<bool>,
     /// The largest number under way at a task; 0: no limit.
     cap: u32,
 }
@@ -49,7 +51,14 @@ impl Picker {
     /// A balancer of this many tasks, at least one. `seed`: root of random choices.
     #[must_use]
     pub fn new(by: Balancer, tasks: usize, seed: u64) -> Self {
-        Self { by, next: 0, random: Seeded::new(seed), busy: vec![0; tasks.max(1)], cap: 0 }
+        Self {
+            by,
+            next: 0,
+            random: Seeded::new(seed),
+            busy: vec![0; tasks.max(1)],
+            out: vec![false; tasks.max(1)],
+            cap: 0,
+        }
     }
 
     /// Limits the number under way at each task; 0: no limit.
@@ -58,22 +67,25 @@ impl Picker {
         Self { cap, ..self }
     }
 
-    /// Chooses a task. The request counts as under way there from the call of [`took`](Self::took).
+    /// Takes a task in, or leaves it out: what is under way there goes on. All are in at first.
+    pub fn set_member(&mut self, task: usize, is_member: bool) {
+        self.out[task] = !is_member;
+    }
+
+    /// True if the task is not left out.
+    #[must_use]
+    pub fn is_member(&self, task: usize) -> bool {
+        !self.out[task]
+    }
+
+    /// Chooses a task; if all are left out, as if none were. The request counts as under way there from the call of
+    /// [`took`](Self::took).
     pub fn pick(&mut self) -> usize {
-        let tasks = self.busy.len();
-        match self.by {
-            Balancer::RoundRobin => {
-                self.next = (self.next + 1) % tasks;
-                (self.next + tasks - 1) % tasks
-            }
-            Balancer::Random => ((self.random.uniform() * tasks as f64) as usize).min(tasks - 1),
-            // Ties go to the next task in turn, so that the first is not always chosen.
-            Balancer::LeastLoaded => {
-                let turn = self.next;
-                self.next = (self.next + 1) % tasks;
-                (0..tasks).map(|n| (n + turn) % tasks).min_by_key(|task| self.busy[*task]).unwrap_or(0)
-            }
-        }
+        let out = std::mem::take(&mut self.out);
+        let none_is_in = out.iter().all(|out| *out);
+        let chosen = self.pick_among(|task| none_is_in || !out[task]).unwrap_or(0);
+        self.out = out;
+        chosen
     }
 
     /// Chooses among the tasks below the limit: the one whose turn it is, or the next one after it. `None`: all are at
@@ -83,7 +95,7 @@ impl Picker {
             return None; // the turn stays where it is
         }
         let (first, tasks) = (self.pick(), self.busy.len());
-        (0..tasks).map(|n| (first + n) % tasks).find(|task| self.has_room(*task))
+        (0..tasks).map(|n| (first + n) % tasks).find(|task| self.is_member(*task) && self.has_room(*task))
     }
 
     /// Chooses among the tasks for which `may` holds. `None`: it holds for none.
@@ -107,14 +119,20 @@ impl Picker {
         Some(chosen)
     }
 
-    /// True if every task is at the limit.
+    /// True if every task that is not left out is at the limit.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        (0..self.busy.len()).all(|task| !self.has_room(task))
+        self.cap > 0 && (0..self.busy.len()).filter(|task| self.is_member(*task)).all(|task| !self.has_room(task))
     }
 
     fn has_room(&self, task: usize) -> bool {
         self.cap == 0 || self.busy[task] < self.cap
+    }
+
+    /// What is under way at this task.
+    #[must_use]
+    pub fn under_way(&self, task: usize) -> u32 {
+        self.busy[task]
     }
 
     /// Counts one more under way at this task.
@@ -169,6 +187,25 @@ mod tests {
             }
             assert!(counts[1] == 0 && counts.iter().all(|count| *count < 200), "{by:?}: {counts:?}");
             assert_eq!(picker.pick_among(|_| false), None);
+        }
+    }
+
+    #[test]
+    fn who_is_no_member_gets_nothing_new() {
+        for by in [Balancer::RoundRobin, Balancer::Random, Balancer::LeastLoaded] {
+            let mut picker = Picker::new(by, 4, 1).capped(200);
+            picker.set_member(0, false);
+            picker.set_member(2, false);
+            let mut counts = [0; 4];
+            while let Some(task) = picker.pick_with_room() {
+                picker.took(task);
+                counts[task] += 1;
+            }
+            assert_eq!(counts, [0, 200, 0, 200], "{by:?}: to the cap of those who are in");
+            picker.set_member(2, true);
+            assert_eq!((picker.is_full(), picker.pick_with_room()), (false, Some(2)), "{by:?}");
+            (0..4).for_each(|task| picker.set_member(task, false));
+            assert!(picker.is_full() && picker.pick() < 4, "{by:?}");
         }
     }
 

@@ -32,6 +32,11 @@ impl AttainedService {
         Duration::from_secs_f64(self.attained_s)
     }
 
+    /// From the time of the last reading on there are so many servers.
+    pub(super) fn set_servers(&mut self, servers: u32) {
+        self.servers = f64::from(servers);
+    }
+
     /// From the time of the last reading on there are so many requests inside.
     pub(super) fn set_in_service(&mut self, requests: u64) {
         self.in_service = requests as f64;
@@ -53,5 +58,8 @@ mod tests {
         attained.set_in_service(6);
         assert_eq!(attained.read(at(30)), ms(20));
         assert_eq!(attained.read(at(30)), ms(20), "no time passed");
+        // Six on one server: a sixth of the time.
+        attained.set_servers(1);
+        assert_eq!(attained.read(at(90)), ms(30));
     }
 }

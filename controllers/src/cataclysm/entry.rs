@@ -6,7 +6,7 @@ use super::{
     buckets::ServiceRanges,
     delays::{DelayBound, DelayPlan},
     policing::{Policing, PolicingPlan, SwitchPlan},
-    policy::SentryPolicy,
+    policy::{MOST_SERVERS, SentryPolicy},
     pool::Skew,
     sentry::{SentryClass, SentryPlan},
     service_time::ServiceTimePlan,
@@ -36,7 +36,7 @@ params! {
     struct SentryParams {
         classes: u32 = count(1..=10, 3),
             "classes of requests; the class with the highest number is the most important one", "section 6.2: Gold, Silver, Bronze";
-        servers: u32 = count(1..=10_000, 1), "servers that share the requests behind the sentry", "n, equation 3";
+        servers: u32 = count(1..=MOST_SERVERS, 1), "servers that share the requests behind the sentry", "n, equation 3";
         response: Option<Duration> = time_or(ms(1)..=s(3600), "the objective's"),
             "response time of admitted requests", "R_sla, equation 3";
         guaranteed: BTreeMap<Class, f64> = class_numbers(0.0..=1e6, "/s"),
@@ -52,6 +52,8 @@ params! {
         quiet_under: f64 = number(0.01..=1.0, 0.8), "share of the CPU under which batches are tested again", SWITCH;
         quiet_for: Duration = time(ms(100)..=s(3600), s(60)), "after being under it for this long",
             "a sufficiently long duration, section 3.3";
+        reports: bool = flag(false), "tells the control plane of its tree each second what it saw, and obeys it",
+            "section 4";
         delays: BTreeMap<Class, Duration> = CLASS_TIMES,
             "fixed times between two examinations of a class; without any they are computed once a period",
             "d_i, section 3.1; 0, 50 and 100 ms in section 6.2";
@@ -164,7 +166,7 @@ impl SentryParams {
     fn policy(&self, site: &Site) -> SentryPolicy {
         let response = self.response.unwrap_or(site.objective.response_time).max(ms(1));
         let plan = self.plan(response).expect("checked when the settings were read");
-        SentryPolicy::new(plan, self.servers)
+        SentryPolicy::new(plan, self.servers, self.reports)
     }
 }
 

@@ -10,19 +10,25 @@ use std::time::Duration;
 use super::{
     attained::AttainedService,
     pool::NodeId,
-    sentry::{Sentry, SentryAction, SentryPlan, SentryRefusal, SentryRequest},
+    sentry::{Sentry, SentryAction, SentryFact, SentryPlan, SentryRefusal, SentryRequest},
     service_time::{ResourceUsage, UrlName},
+    workload::WorkloadReport,
 };
 use crate::{
-    Ctx, Effect, Gauge, Grant, JobId, LoadSample, Machine, Offer, Outcome, Policy, Refusal, Seen, Tags, Timestamp,
-    Verdict,
+    Ctx, Effect, Gauge, Grant, JobId, LoadSample, Machine, Offer, Outcome, PeerReport, Policy, Refusal, Seen, Tags,
+    Timestamp, Verdict,
 };
+
+/// The most servers of a sentry, as for the parameter `servers`.
+pub(super) const MOST_SERVERS: u32 = 10_000;
 
 /// A sentry in a seat.
 #[derive(Debug)]
 pub(super) struct SentryPolicy {
     plan: SentryPlan,
     servers: u32,
+    /// True if a control plane hears of its workload, each time its load is sampled.
+    reports: bool,
     /// `None` until the first call, which says what time it is.
     seated: Option<SeatedSentry>,
 }
@@ -36,17 +42,28 @@ struct SeatedSentry {
 
 impl SentryPolicy {
     /// A sentry before so many servers. `plan` has been checked.
-    pub(super) fn new(plan: SentryPlan, servers: u32) -> Self {
-        Self { plan, servers, seated: None }
+    pub(super) fn new(plan: SentryPlan, servers: u32, reports: bool) -> Self {
+        Self { plan, servers, reports, seated: None }
     }
 
     /// The sentry, with what the seat knows of the jobs inside. `ending`: jobs that the seat has taken out already.
     fn seated(&mut self, ending: u32, cx: &Ctx<'_>) -> &mut SeatedSentry {
-        let Self { plan, servers, seated } = self;
+        let Self { plan, servers, seated, .. } = self;
         let seated = seated.get_or_insert_with(|| SeatedSentry::new(cx.now, plan.clone(), *servers));
         seated.attained.read(cx.now);
         seated.sentry.count_in_flight(cx.in_flight + ending);
         seated
+    }
+}
+
+impl SentryPolicy {
+    fn observe_load(&mut self, share: f64, cx: &mut Ctx<'_>) {
+        let reports = self.reports;
+        let seated = self.seated(0, cx);
+        seated.sentry.observe(cx.now, share);
+        if reports {
+            seated.report(share, cx);
+        }
     }
 }
 
@@ -55,6 +72,31 @@ impl SeatedSentry {
         let nodes: Vec<NodeId> = (0..servers).map(NodeId).collect();
         let sentry = Sentry::new(now, plan, &nodes).expect("the plan was checked when its settings were read");
         Self { sentry, attained: AttainedService::new(now, servers), next_wake: now }
+    }
+
+    /// Obeys the control plane. Settings that a sentry cannot have are ignored.
+    fn hear(&mut self, report: PeerReport, cx: &Ctx<'_>) {
+        match report {
+            PeerReport::Target { to, response } if to == cx.site && !response.is_zero() => {
+                self.sentry.fact(cx.now, SentryFact::Target(response));
+            }
+            PeerReport::Servers { to, servers } if to == cx.site && servers > 0 => {
+                let nodes: Vec<NodeId> = (0..servers.min(MOST_SERVERS)).map(NodeId).collect();
+                self.sentry.fact(cx.now, SentryFact::Servers(&nodes));
+                self.attained.set_servers(servers);
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells the control plane what it saw since the last time.
+    fn report(&mut self, cpu: f64, cx: &mut Ctx<'_>) {
+        let WorkloadReport { arrivals, refused, service, interarrival } = self.sentry.take_report();
+        for (rank, offered) in (0..).zip(arrivals) {
+            cx.effects.push(Effect::Tell(PeerReport::Arrivals { from: cx.site, rank, offered }));
+        }
+        let workload = PeerReport::Workload { from: cx.site, refused, service, interarrival, cpu };
+        cx.effects.push(Effect::Tell(workload));
     }
 
     /// Carries out what the sentry has decided. The decision on the job that is offered is the answer; `None`: it is held.
@@ -111,10 +153,11 @@ impl Machine for SentryPolicy {
                 seated.sentry.ended(cx.now, permit, usage, cx.random);
             }
             Seen::Left(id) => _ = seated.sentry.leave(cx.now, id),
-            Seen::Load(LoadSample::Cpu(share)) => seated.sentry.observe(cx.now, share),
+            Seen::Load(LoadSample::Cpu(share)) => self.observe_load(share, cx),
+            Seen::Peer(report) => seated.hear(report, cx),
             _ => {}
         }
-        seated.carry_out(None, cx);
+        self.seated(ending, cx).carry_out(None, cx);
     }
 
     fn next_wake(&self) -> Option<Timestamp> {

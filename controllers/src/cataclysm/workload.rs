@@ -1,10 +1,12 @@
 //! What a sentry reports to the control plane: arrivals, refusals, and moments of service and interarrival times.
 
+use serde::{Deserialize, Serialize};
+
 use super::queueing::WorkloadModel;
 use crate::Timestamp;
 
 /// Count, sum and sum of squares of times, seconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
     /// The number of times.
     pub count: u64,

@@ -93,10 +93,12 @@ fn report(detail: u64) -> PeerReport {
         2 => -share,
         _ => share * 4.0,
     };
-    match (detail >> 40) % 3 {
+    match (detail >> 40) % 5 {
         0 => PeerReport::Pressure { from: site, level: share },
         1 => PeerReport::Usage { from: site, customer, used: number, wanted: number + share },
-        _ => PeerReport::Quota { to: site, customer, limit: number },
+        2 => PeerReport::Quota { to: site, customer, limit: number },
+        3 => PeerReport::Target { to: site, response: Duration::from_millis(u64::from(customer) * 500) },
+        _ => PeerReport::Servers { to: site, servers: customer },
     }
 }
 
@@ -414,6 +416,12 @@ fn check_report(report: PeerReport) {
             assert!(used >= 0.0 && wanted >= used && wanted.is_finite(), "{report:?}");
         }
         PeerReport::Quota { limit, .. } => assert!(limit >= 0.0 && limit.is_finite(), "{report:?}"),
+        PeerReport::Workload { service, interarrival, cpu, .. } => {
+            let of_times =
+                [service, interarrival].into_iter().all(|moments| moments.sum >= 0.0 && moments.sum.is_finite());
+            assert!(of_times && (0.0..=1.0).contains(&cpu), "{report:?}");
+        }
+        PeerReport::Arrivals { .. } | PeerReport::Target { .. } | PeerReport::Servers { .. } => {}
     }
 }
 

@@ -20,6 +20,7 @@ mod paths;
 mod pauses;
 pub mod plan;
 pub mod plan_digest;
+mod platform;
 mod policy;
 mod policy_schema;
 pub mod problem;

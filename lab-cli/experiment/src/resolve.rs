@@ -7,7 +7,11 @@ use std::{
 };
 
 use analysis::summary::Capacity;
-use controllers::{Class, Objective, Place, catalogue::PolicySpec, random::seed_for};
+use controllers::{
+    Class, Objective, Place,
+    catalogue::{PolicySpec, Setting},
+    random::seed_for,
+};
 use installed::catalogue;
 use target_app::{
     mail::corpus,
@@ -144,6 +148,9 @@ pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, 
     }
 }
 
+/// The policy whose sites report to a control plane.
+const SENTRY: &str = "sentry";
+
 /// What the services of one arm are. `cpu`: the processor that they are kept to.
 pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64, cpu: Option<usize>) -> TreeSpec {
     let of_tree = |machine: &&spec::PolicySpec| machine.name == "quota-server";
@@ -152,6 +159,11 @@ pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64,
         let mut task = target_spec(experiment, arm, None, 0.0, seed, cpu);
         task.app = spec::App::Emulated(service.emulated.clone());
         task.policy = arm.services.get(&service.name).unwrap_or(&arm.policy).clone();
+        if tree.platform.as_ref().is_some_and(|platform| platform.is_guarded_by(&service.name))
+            && task.policy.name == SENTRY
+        {
+            task.policy.settings.insert("reports".to_owned(), Setting::Flag(true));
+        }
         task.machines = beside.iter().copied().cloned().collect();
         task.draws = Some(seed_for(task.seed, &format!("service of {}", service.name)));
         task.stage_defaults = service.stage.clone();
@@ -179,6 +191,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64,
         services: tree.services.iter().map(one).collect(),
         entries: tree.entries.iter().map(entry).collect(),
         machines: machines.into_iter().cloned().collect(),
+        platform: tree.platform.clone(),
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
         Table, by, choice, count, first_of, flag, free, keys_of, names, number, shapes, table, table_or_default, time,
     },
     plan::{CallChanges, ClientPolicy, Tree, TreeCall, TreeService},
+    platform::{PlatformKeys, platform},
     policy::{Policy, policy},
     problem::Problems,
     raw::{Entry, Node, Value},
@@ -38,6 +39,7 @@ table! {
     /// Keys of a target that is several services.
     pub(super) struct TreeKeys as "Tree" {
         services = free::<BTreeMap<String, ServiceKeys>>().shared(), "Services by name, callers before those that they call";
+        platform = free::<PlatformKeys>().shared(), "Tasks are added and taken away by Cataclysm's control plane";
         entry = free::<serde_json::Value>().otherwise("the first").shared(), "The service that users ask, or by class: `{0: proxy, 1: back}`";
     }
 
@@ -115,7 +117,8 @@ pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
     if services.len() < entries.len() || services.is_empty() {
         return None;
     }
-    Some(Tree { entries: entry(fields, &names)?, services })
+    let platform = platform(fields, &mut services);
+    Some(Tree { entries: entry(fields, &names)?, services, platform })
 }
 
 fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -> Option<TreeService> {

@@ -258,7 +258,8 @@ impl Drop for Lease {
         let mut pool = self.of.pool();
         pool.left(self.task);
         match self.wire.take() {
-            Some(wire) => pool.keep(self.task, wire),
+            // A connection to a task that was left out meanwhile is closed by being dropped.
+            Some(wire) => drop(pool.keep(self.task, wire)),
             None => pool.gone(),
         }
         drop(pool);

@@ -94,14 +94,36 @@ impl<C, W> Pool<C, W> {
         task
     }
 
+    /// The number of requests under way at this task.
+    pub(crate) fn under_way(&self, task: usize) -> u32 {
+        self.picker.under_way(task)
+    }
+
     /// Notes that a request to this task has ended.
     pub(crate) fn left(&mut self, task: usize) {
         self.picker.left(task);
     }
 
-    /// Takes back a connection without a request.
-    pub(crate) fn keep(&mut self, task: usize, conn: C) {
+    /// Takes a task in, or leaves it out: requests under way there go on, and the idle connections to it are returned, to
+    /// be closed. All tasks are in at first.
+    #[must_use]
+    pub(crate) fn set_member(&mut self, task: usize, is_member: bool) -> Vec<C> {
+        self.picker.set_member(task, is_member);
+        let closed = if is_member { Vec::new() } else { std::mem::take(&mut self.idle[task]) };
+        closed.iter().for_each(|_| self.gone());
+        closed
+    }
+
+    /// Takes back a connection without a request. `Some`: its task was left out meanwhile, and the connection, which is
+    /// not counted any more, is to be closed.
+    #[must_use]
+    pub(crate) fn keep(&mut self, task: usize, conn: C) -> Option<C> {
+        if !self.picker.is_member(task) {
+            self.gone();
+            return Some(conn);
+        }
         self.idle[task].push(conn);
+        None
     }
 
     /// Notes that a connection that was not idle is gone.
@@ -138,7 +160,7 @@ mod tests {
         assert_eq!(news(&mut pool, 2), [0, 1]);
         assert_eq!(pool.route(), CallRoute::Wait);
         pool.left(0);
-        pool.keep(0, 7);
+        assert_eq!(pool.keep(0, 7), None);
         // By turn the other task would be next, but there is no connection to it.
         assert_eq!(pool.route(), CallRoute::Kept(0, 7));
         assert_eq!(pool.route(), CallRoute::Wait);
@@ -150,12 +172,25 @@ mod tests {
     fn a_connection_that_was_kept_goes_to_its_own_task() {
         let mut pool: Pool<u32, ()> = Pool::new(2, Balancer::RoundRobin, Per::Request, 0, 1);
         assert_eq!(news(&mut pool, 2), [0, 1]);
-        pool.keep(1, 7);
+        assert_eq!(pool.keep(1, 7), None);
         assert_eq!(pool.route(), CallRoute::New(0), "its turn, and nothing is kept to it");
         assert_eq!(pool.route(), CallRoute::Kept(1, 7));
         let mut pool: Pool<u32, ()> = Pool::new(2, Balancer::RoundRobin, Per::Connection, 0, 1);
         assert_eq!(news(&mut pool, 2), [0, 1]);
-        pool.keep(1, 7);
+        assert_eq!(pool.keep(1, 7), None);
         assert_eq!(pool.route(), CallRoute::Kept(1, 7), "whichever is free: connections are balanced");
+    }
+
+    #[test]
+    fn a_task_that_is_left_out_finishes_what_it_has_and_keeps_no_connections() {
+        let mut pool: Pool<u32, ()> = Pool::new(2, Balancer::RoundRobin, Per::Request, 2, 1);
+        assert_eq!(news(&mut pool, 2), [0, 1]);
+        pool.left(0);
+        assert_eq!(pool.keep(0, 7), None);
+        assert_eq!((pool.set_member(0, false), pool.set_member(1, false)), (vec![7], vec![]));
+        pool.left(1);
+        assert_eq!(pool.keep(1, 8), Some(8), "its answer came after it was left out");
+        assert_eq!(pool.set_member(1, true), Vec::<u32>::new());
+        assert_eq!(news(&mut pool, 2), [1, 1], "there is room for two connections again");
     }
 }

@@ -13,6 +13,7 @@ mod calls;
 mod connections;
 mod foresight;
 mod gauges;
+mod members;
 mod node;
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Class, PeerReport, Reason, Seen, Timestamp};
+use controllers::{Class, PeerReport, Reason, Seen, Timestamp, cataclysm::Moments};
 use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of};
 
 use super::{
@@ -34,7 +35,7 @@ use super::{
 use crate::{
     calls::{CallRoute, Pool},
     ledger::{RequestEnding, ServiceLedger},
-    tree::{TreeMachines, local},
+    tree::{TaskId, TreeMachines, addressee},
 };
 use calls::Calls;
 use connections::{InnerConnection, InnerConnections, Sender};
@@ -54,6 +55,8 @@ pub struct Cluster {
     calls: Calls,
     machines: TreeMachines,
     machines_wake: Option<Timestamp>,
+    /// Tasks that finish what they have.
+    draining: Vec<TaskId>,
     renewals: Vec<Duration>,
     hop: Duration,
     deferred: VecDeque<Deferred>,
@@ -145,14 +148,26 @@ impl Identity for ClusterEvent {
 }
 
 /// A report as numbers, its kind first.
-fn said(report: PeerReport) -> [u64; 5] {
+fn said(report: PeerReport) -> Vec<u64> {
+    let moments = |Moments { count, sum, squares }| [count, sum.to_bits(), squares.to_bits()];
     match report {
-        PeerReport::Pressure { from, level } => [0, from.0.into(), level.to_bits(), 0, 0],
+        PeerReport::Pressure { from, level } => vec![0, from.0.into(), level.to_bits(), 0, 0],
         PeerReport::Usage { from, customer, used, wanted } => {
-            [1, from.0.into(), customer.into(), used.to_bits(), wanted.to_bits()]
+            vec![1, from.0.into(), customer.into(), used.to_bits(), wanted.to_bits()]
         }
-        PeerReport::Quota { to, customer, limit } => [2, to.0.into(), customer.into(), limit.to_bits(), 0],
+        PeerReport::Quota { to, customer, limit } => vec![2, to.0.into(), customer.into(), limit.to_bits(), 0],
+        PeerReport::Arrivals { from, rank, offered } => vec![3, from.0.into(), rank.into(), offered],
+        PeerReport::Workload { from, refused, service, interarrival, cpu } => {
+            let own = [4, from.0.into(), refused, cpu.to_bits()];
+            [&own[..], &moments(service), &moments(interarrival)].concat()
+        }
+        PeerReport::Target { to, response } => vec![5, to.0.into(), nanos(response)],
+        PeerReport::Servers { to, servers } => vec![6, to.0.into(), servers.into()],
     }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// The wait before the first repetition of a SYN; it then doubles.
@@ -174,6 +189,14 @@ impl Cluster {
 
     /// Does all pending work of the current moment.
     fn settle(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
+        self.settle_calls(cx);
+        if self.end_drained(cx) {
+            self.turn_machines(cx);
+            self.settle_calls(cx);
+        }
+    }
+
+    fn settle_calls(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         while let Some(deferred) = self.deferred.pop_front() {
             match deferred {
                 Deferred::Calls(node, job) => self.begin_calls(node, job, cx),
@@ -278,8 +301,8 @@ impl Cluster {
         if response.close {
             self.inner.remove(conn);
             self.pools[pool].pool.remove(task, &conn);
-        } else {
-            self.pools[pool].pool.keep(task, conn);
+        } else if let Some(unwanted) = self.pools[pool].pool.keep(task, conn) {
+            self.close_idle(unwanted, cx);
         }
         response.close = false;
         match owner {
@@ -316,6 +339,12 @@ impl Cluster {
         self.next_in_line(connection.pool, cx);
     }
 
+    /// Closes a connection without a request, which its pool has given up.
+    fn close_idle(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
+        let Some(connection) = self.inner.remove(conn) else { return };
+        cx.plan(cx.now() + self.hop, ClusterEvent::HungUp(connection.node, conn));
+    }
+
     /// Closes a connection whose answer nobody waits for any more.
     fn abandon(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(connection) = self.inner.remove(conn) else { return };
@@ -327,32 +356,15 @@ impl Cluster {
     }
 
     fn report(&mut self, report: PeerReport, cx: &mut Cx<'_, ClusterEvent>) {
-        match report {
-            PeerReport::Quota { to, customer, limit } => {
-                let (node, to) = local(to);
-                if node < self.nodes.len() {
-                    let seen = Seen::Peer(PeerReport::Quota { to, customer, limit });
-                    self.at(node, cx, |plant, context| plant.on_report(to, &seen, context));
-                }
+        match addressee(report) {
+            Some((node, to, report)) if node < self.nodes.len() => {
+                self.at(node, cx, |plant, context| plant.on_report(to, &Seen::Peer(report), context));
             }
-            PeerReport::Usage { .. } | PeerReport::Pressure { .. } => {
-                let now = cx.now();
-                self.machines.hear(now, report);
+            Some(_) => {}
+            None => {
+                self.machines.hear(cx.now(), report);
                 self.turn_machines(cx);
             }
-        }
-    }
-
-    /// Lets the machines of the whole tree do what is due.
-    fn turn_machines(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
-        let now = cx.now();
-        let (told, wake) = self.machines.turn(now);
-        for report in told {
-            cx.plan(now + self.hop, ClusterEvent::Report(report));
-        }
-        if let Some(at) = wake.filter(|at| self.machines_wake.is_none_or(|planned| *at < planned)) {
-            self.machines_wake = Some(at);
-            cx.plan(at, ClusterEvent::MachinesWake);
         }
     }
 
@@ -379,6 +391,7 @@ impl SimServer for Cluster {
         for &at in &self.renewals {
             cx.plan(Timestamp::ZERO + at, ClusterEvent::Renew);
         }
+        self.leave_out_tasks_on_demand();
         self.turn_machines(cx);
         self.settle(cx);
     }

@@ -50,13 +50,15 @@ pub fn gauges_of(services: &[(&str, Vec<Gauges>)]) -> Gauges {
     all
 }
 
-fn service(name: &str, tasks: &[Gauges], rows: &mut Vec<StageGauges>) {
-    let Some(first) = tasks.first() else { return };
+fn service<'a>(name: &str, tasks: &'a [Gauges], rows: &mut Vec<StageGauges>) {
+    // A task that was never started has no rows.
+    let Some(first) = tasks.iter().find(|task| !task.stages.is_empty()) else { return };
     for (place, stage) in first.stages.iter().enumerate() {
-        let stages: Vec<&StageGauges> = tasks.iter().filter_map(|task| task.stages.get(place)).collect();
+        let of_task = |(number, task): (usize, &'a Gauges)| Some((number, task.stages.get(place)?));
+        let stages: Vec<(usize, &StageGauges)> = tasks.iter().enumerate().filter_map(of_task).collect();
         rows.push(together(format!("{name}/{}", stage.name), &stages));
-        if tasks.len() > 1 && stage.workers > 0 {
-            for (task, stage) in stages.into_iter().enumerate() {
+        if tasks.len() > 1 && stages.iter().any(|(_, stage)| stage.workers > 0) {
+            for (task, stage) in stages {
                 // The row of all tasks has the counts, so that a sum over rows has them once.
                 let (name, counts) = (format!("{name}.{task}/{}", stage.name), BTreeMap::new());
                 rows.push(StageGauges { name, counts, ..stage.clone() });
@@ -137,10 +139,25 @@ pub fn requests_of(tasks: impl IntoIterator<Item = ReadRequests>) -> ReadRequest
     all
 }
 
-/// Merges equal stages of several tasks: counts are added, gauges averaged.
-fn together(name: String, stages: &[&StageGauges]) -> StageGauges {
+/// The gauges of a task that has ended: its counts, without what is only true of a running one.
+#[must_use]
+pub fn ended(task: Gauges) -> Gauges {
+    let stages = task.stages.into_iter().map(|stage| StageGauges {
+        queue: 0,
+        workers: 0,
+        idle: 0,
+        batch: 0,
+        policy: BTreeMap::new(),
+        ..stage
+    });
+    Gauges { stages: stages.collect(), rss_bytes: 0, open_files: 0, ..task }
+}
+
+/// Merges equal stages of several tasks: counts are added, gauges averaged over the tasks whose policy has any.
+fn together(name: String, stages: &[(usize, &StageGauges)]) -> StageGauges {
     let mut all = StageGauges { name, ..StageGauges::default() };
-    for stage in stages {
+    let with_gauges = stages.iter().filter(|(_, stage)| !stage.policy.is_empty()).count();
+    for (_, stage) in stages {
         all.queue += stage.queue;
         all.workers += stage.workers;
         all.idle += stage.idle;
@@ -152,7 +169,7 @@ fn together(name: String, stages: &[&StageGauges]) -> StageGauges {
         all.busy_ms += stage.busy_ms;
         all.policy_name.clone_from(&stage.policy_name);
         for (gauge, value) in &stage.policy {
-            *all.policy.entry(gauge.clone()).or_default() += value / stages.len() as f64;
+            *all.policy.entry(gauge.clone()).or_default() += value / with_gauges as f64;
         }
         for (counter, count) in &stage.counts {
             *all.counts.entry(counter.clone()).or_default() += count;

@@ -10,7 +10,10 @@ use controllers::{
 use crate::{
     control::events::Events,
     policies::{MachineError, Resolved, Seating},
-    tree::TreeSpec,
+    tree::{
+        TreeSpec,
+        platform::{Platform, TaskId, TreeChange},
+    },
 };
 
 /// The number of site numbers of a task: one task's numbers end where the next one's begin.
@@ -22,6 +25,18 @@ pub const MOST_TASKS: usize = (u16::MAX / SITES) as usize;
 #[derive(Debug)]
 pub struct TreeMachines {
     machines: Vec<SiteMachine>,
+    platform: Option<Platform>,
+}
+
+/// What the machines of a tree want done.
+#[derive(Debug, Default)]
+pub struct TreeTurn {
+    /// Reports to tasks, their sites numbered among those of all tasks.
+    pub told: Vec<PeerReport>,
+    /// Changes of the running tree, in order.
+    pub changes: Vec<TreeChange>,
+    /// The next wake-up.
+    pub wake: Option<Timestamp>,
 }
 
 impl TreeMachines {
@@ -30,7 +45,7 @@ impl TreeMachines {
     /// # Errors
     /// Names that are no machines, or wrong settings.
     pub fn new(spec: &TreeSpec) -> Result<Self, MachineError> {
-        let Some(first) = spec.services.first() else { return Ok(Self { machines: Vec::new() }) };
+        let Some(first) = spec.services.first() else { return Ok(Self { machines: Vec::new(), platform: None }) };
         let graph = Arc::new(crate::synthetic::Emulated::stage_graph());
         let seating = Seating::new(Arc::clone(&graph), first.task.objective, first.task.seed, Events::default());
         let machine = |spec| {
@@ -38,16 +53,36 @@ impl TreeMachines {
             let machine = seating.machine(&resolved, graph.system());
             machine.ok_or_else(|| MachineError::NotAMachine(spec.name.clone()))
         };
-        Ok(Self { machines: spec.machines.iter().map(machine).collect::<Result<_, _>>()? })
+        let platform = spec.platform.as_ref().map(|platform| Platform::new(platform, spec, graph.dispatch()));
+        Ok(Self {
+            machines: spec.machines.iter().map(machine).collect::<Result<_, _>>()?,
+            platform: platform.transpose()?,
+        })
+    }
+
+    /// The services whose tasks run only while a platform wants them; the tasks of the others run all the time.
+    pub fn on_demand(&self) -> impl Iterator<Item = usize> {
+        self.platform.iter().flat_map(Platform::services)
+    }
+
+    /// Notes that a task takes requests.
+    pub fn started(&mut self, task: TaskId) {
+        self.platform.iter_mut().for_each(|platform| platform.started(task));
+    }
+
+    /// Notes that a task has finished what it had.
+    pub fn drained(&mut self, task: TaskId) {
+        self.platform.iter_mut().for_each(|platform| platform.drained(task));
     }
 
     /// Delivers a task's report, whose site is numbered among those of all tasks ([`global`]).
     pub fn hear(&mut self, now: Timestamp, report: PeerReport) {
         self.machines.iter_mut().for_each(|machine| machine.observe(now, &Seen::Peer(report)));
+        self.platform.iter_mut().for_each(|platform| platform.hear(now, report));
     }
 
-    /// Lets the machines do what is due. Returns their reports to tasks, and the next wake-up.
-    pub fn turn(&mut self, now: Timestamp) -> (Vec<PeerReport>, Option<Timestamp>) {
+    /// Lets the machines do what is due.
+    pub fn turn(&mut self, now: Timestamp) -> TreeTurn {
         let nothing = LoadSample::Stage { queue: 0, workers: 0, idle: 0, completed: 0 };
         // They use no CPU and no memory.
         let (none, mut wants, mut wake) = (LoadReading::default(), Vec::new(), None);
@@ -58,15 +93,22 @@ impl TreeMachines {
             Effect::Tell(report) => Some(report),
             _ => None,
         };
-        (wants.into_iter().filter_map(told).collect(), wake)
+        let mut turn = TreeTurn { told: wants.into_iter().filter_map(told).collect(), changes: Vec::new(), wake };
+        if let Some(platform) = &mut self.platform {
+            let at = platform.turn(now, &mut turn.changes, &mut turn.told);
+            turn.wake = earliest(turn.wake, Some(at));
+        }
+        turn
     }
 
-    /// Their gauges; `None` if there are none.
+    /// Their rows of gauges.
     #[must_use]
-    pub fn gauges(&self) -> Option<StageGauges> {
+    pub fn gauges(&self) -> Vec<StageGauges> {
         let mut row = StageGauges { name: "beside".to_owned(), ..StageGauges::default() };
         self.machines.iter().for_each(|machine| machine.gauges(&mut row.policy));
-        (!row.policy.is_empty()).then_some(row)
+        let mut rows: Vec<StageGauges> = (!row.policy.is_empty()).then_some(row).into_iter().collect();
+        self.platform.iter().for_each(|platform| platform.gauges(&mut rows));
+        rows
     }
 }
 
@@ -81,7 +123,37 @@ pub fn global(task: usize, report: PeerReport) -> PeerReport {
         }
         PeerReport::Pressure { from, level } => PeerReport::Pressure { from: among_all(from), level },
         PeerReport::Quota { to, customer, limit } => PeerReport::Quota { to: among_all(to), customer, limit },
+        PeerReport::Arrivals { from, rank, offered } => PeerReport::Arrivals { from: among_all(from), rank, offered },
+        PeerReport::Workload { from, refused, service, interarrival, cpu } => {
+            PeerReport::Workload { from: among_all(from), refused, service, interarrival, cpu }
+        }
+        PeerReport::Target { to, response } => PeerReport::Target { to: among_all(to), response },
+        PeerReport::Servers { to, servers } => PeerReport::Servers { to: among_all(to), servers },
     }
+}
+
+/// The task that a report is for, with the report as that task knows it. `None`: it is for the machines of the tree.
+#[must_use]
+pub fn addressee(report: PeerReport) -> Option<(usize, SiteId, PeerReport)> {
+    let (task, to, report) = match report {
+        PeerReport::Quota { to, customer, limit } => {
+            let (task, to) = local(to);
+            (task, to, PeerReport::Quota { to, customer, limit })
+        }
+        PeerReport::Target { to, response } => {
+            let (task, to) = local(to);
+            (task, to, PeerReport::Target { to, response })
+        }
+        PeerReport::Servers { to, servers } => {
+            let (task, to) = local(to);
+            (task, to, PeerReport::Servers { to, servers })
+        }
+        PeerReport::Pressure { .. }
+        | PeerReport::Usage { .. }
+        | PeerReport::Arrivals { .. }
+        | PeerReport::Workload { .. } => return None,
+    };
+    Some((task, to, report))
 }
 
 /// The task of a site in the numbering of all tasks, and the site's number in the task.

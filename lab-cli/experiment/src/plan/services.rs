@@ -6,7 +6,7 @@ use controllers::Class;
 use serde::{Deserialize, Serialize};
 use target_app::{
     spec::{EmulatedSpec, StageSpec},
-    tree::{Balancer, Per, Slow, WhenRefused},
+    tree::{Balancer, Per, PlatformSpec, Slow, WhenRefused},
 };
 
 use super::{ClientPolicy, CostChanges};
@@ -18,6 +18,9 @@ pub struct Tree {
     pub entries: Vec<(Option<Class>, String)>,
     /// Callers before those that they call.
     pub services: Vec<TreeService>,
+    /// Who adds and takes away tasks; nobody without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<PlatformSpec>,
 }
 
 /// A service of a tree.
@@ -72,7 +75,7 @@ pub struct TreeCall {
 
 impl Tree {
     /// Requests a second that users may send before some service has more to do than it can, if each call is made once. With
-    /// several entries: through the first of them.
+    /// several entries: through the first of them. Of a platform: with the tasks that run at the start.
     pub fn capacity(&self) -> Option<f64> {
         let mut visits: BTreeMap<&str, f64> = [(self.entries.first()?.1.as_str(), 1.0)].into();
         let mut least = None::<f64>;
@@ -81,7 +84,7 @@ impl Tree {
             for call in &service.calls {
                 *visits.entry(&call.to).or_default() += times * f64::from(call.times);
             }
-            let capacity = service.capacity()? / times;
+            let capacity = service.capacity(self.first_tasks(service))? / times;
             least = Some(least.map_or(capacity, |least| least.min(capacity)));
         }
         least
@@ -89,6 +92,16 @@ impl Tree {
 }
 
 impl Tree {
+    /// The tasks of a service at the start.
+    fn first_tasks(&self, service: &TreeService) -> u32 {
+        let applications = self.platform.iter().flat_map(|platform| &platform.applications);
+        let first = applications.filter_map(|application| {
+            let is_sentry = (application.sentries == service.name).then_some(1);
+            is_sentry.or((application.servers == service.name).then_some(application.min_servers))
+        });
+        first.last().unwrap_or(service.tasks)
+    }
+
     /// What live tasks leave out of their costs.
     pub fn live_cautions(&self) -> Vec<String> {
         let left_out = |service: &TreeService| {
@@ -102,11 +115,11 @@ impl Tree {
 }
 
 impl TreeService {
-    /// Requests a second that all its tasks together can serve.
-    fn capacity(&self) -> Option<f64> {
-        let slow = self.slow.map_or(0.0, |slow| f64::from(slow.tasks.min(self.tasks)) * (1.0 - slow.speed));
+    /// Requests a second that so many of its tasks together can serve.
+    fn capacity(&self, tasks: u32) -> Option<f64> {
+        let slow = self.slow.map_or(0.0, |slow| f64::from(slow.tasks.min(tasks)) * (1.0 - slow.speed));
         let one = self.emulated.capacity(self.stage.workers)?;
-        Some(one * (f64::from(self.tasks) - slow))
+        Some(one * (f64::from(tasks) - slow))
     }
 }
 

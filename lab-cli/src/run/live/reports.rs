@@ -12,13 +12,13 @@ use std::{
 use controllers::{PeerReport, Timestamp};
 use target_app::{
     control::{client::ControlClient, wire::StageGauges},
-    tree::{TreeMachines, TreeSpec, global, local},
+    tree::{TreeMachines, TreeSpec, addressee, global},
 };
 
 use crate::run::RunFailure;
 
 /// What can be seen of the machines.
-pub type SharedGauges = Arc<Mutex<Option<StageGauges>>>;
+pub type SharedGauges = Arc<Mutex<Vec<StageGauges>>>;
 
 /// The longest time between two looks at the clock.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
@@ -69,13 +69,11 @@ fn divide(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        let (told, next) = beside.turn(now());
-        wake = next;
-        for report in told {
-            let PeerReport::Quota { to, customer, limit } = report else { continue };
-            let (task, to) = local(to);
+        let turn = beside.turn(now());
+        wake = turn.wake;
+        for (task, _, report) in turn.told.into_iter().filter_map(addressee) {
             // A task that does not answer keeps the quota that it has: it is told again within a period.
-            let _ = tasks.get(task).map(|task| task.hear(&PeerReport::Quota { to, customer, limit }));
+            let _ = tasks.get(task).map(|task| task.hear(&report));
         }
         *show.lock().unwrap_or_else(PoisonError::into_inner) = beside.gauges();
     }

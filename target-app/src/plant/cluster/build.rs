@@ -8,7 +8,7 @@ use super::{
     Cluster, Service, ServicePool,
     calls::{Caller, Calls},
     connections::InnerConnections,
-    node::Node,
+    node::{Life, Node},
 };
 use crate::{
     calls::{CallMachine, Pool},
@@ -40,6 +40,7 @@ impl Cluster {
             calls: Calls::new(),
             machines: TreeMachines::new(spec)?,
             machines_wake: None,
+            draining: Vec::new(),
             renewals: plan.renewals.clone(),
             hop,
             deferred: std::collections::VecDeque::new(),
@@ -85,7 +86,7 @@ impl Cluster {
                     Ok(self.calls.callers.len() - 1)
                 })
                 .collect::<Result<_, PlantError>>()?;
-            self.nodes.push(Node { plant, service: number, task, callers });
+            self.nodes.push(Node { plant, service: number, task, callers, life: Life::Runs });
         }
         self.services.push(Service {
             name: spec.name.clone(),

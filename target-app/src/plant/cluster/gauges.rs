@@ -2,10 +2,10 @@
 
 use controllers::Timestamp;
 
-use super::{Cluster, Node, Service};
+use super::{Cluster, Node, Service, node::Life};
 use crate::{
     control::wire::{CallBooks, Gauges, ReadRequests, StreamedEvent},
-    tree::{ServiceBooks, add, balancer_of, books_of, gauges_of, requests_of},
+    tree::{ServiceBooks, add, balancer_of, books_of, ended, gauges_of, requests_of},
 };
 
 impl Cluster {
@@ -35,7 +35,11 @@ impl Cluster {
         };
         let shown = |node: &Node| {
             let calls = CallBooks { read: node.plant.calls(), made: node.callers.iter().map(made).collect() };
-            Gauges { calls, ..node.plant.gauges(now) }
+            match node.life {
+                Life::Unborn => Gauges::default(),
+                Life::Runs => Gauges { calls, ..node.plant.gauges(now) },
+                Life::Ended => ended(Gauges { calls, ..node.plant.gauges(now) }),
+            }
         };
         self.nodes[service.first..service.first + service.tasks].iter().map(shown).collect()
     }

@@ -20,6 +20,18 @@ pub(super) struct Node {
     pub(super) task: usize,
     /// The callers of its calls, in the order of its service's calls.
     pub(super) callers: Vec<usize>,
+    pub(super) life: Life,
+}
+
+/// Whether a task is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Life {
+    /// It runs, perhaps to drain.
+    Runs,
+    /// It was never started.
+    Unborn,
+    /// It has ended.
+    Ended,
 }
 
 /// Work that follows a plant's own: done at once, one after the other, so that calls do not nest.

@@ -66,7 +66,7 @@ fn call(to: &str) -> CallSpec {
 
 fn tree(services: Vec<ServiceSpec>) -> TreeSpec {
     let entry = EntrySpec { class: None, service: services[0].name.clone() };
-    TreeSpec { services, entries: vec![entry], machines: Vec::new() }
+    TreeSpec { services, entries: vec![entry], machines: Vec::new(), platform: None }
 }
 
 /// So many requests a second for so long, each from a user of its own, who does not ask again.

@@ -1,0 +1,175 @@
+//! The platform of a target that is several services: who adds and takes away their tasks.
+
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+
+use analysis::text::suggestion;
+use target_app::tree::{ApplicationSpec, Per, PlatformSpec, SlaTierSpec};
+
+use super::{
+    fields::{Fields, join},
+    keys::{Table, count, free, number, table, time},
+    load::rate,
+    plan::{Rate, TreeService},
+    raw::{Entry, Node, Value},
+};
+
+const TIMES: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(86_400);
+const MINUTES: fn(u64) -> Duration = |minutes| Duration::from_secs(60 * minutes);
+
+table! {
+    /// Cataclysm's control plane: nodes of one pool are the servers and sentries of applications, or free.
+    pub(super) struct PlatformKeys as "Platform" {
+        nodes: Option<u32> = count(2..=100).required(), "The pool. Each service of an application may have a task on each node; a node is one task at a time";
+        applications = free::<BTreeMap<String, ApplicationKeys>>().required(), "Applications by the service that is their servers";
+        period: Duration = time(TIMES).or(MINUTES(30)), "Between two predictive invocations, which partition all servers";
+        drop_share: f64 = number(0.001..=0.999).or(0.5), "Refused share over which an application gets servers at once";
+        drop_window: Duration = time(TIMES).or(MINUTES(5)), "The window of that share; observations are kept in fifths of it";
+        step: u32 = count(1..=100).or(1), "Δ: most servers that are added at once";
+        apart: Duration = time(TIMES).or(MINUTES(5)), "δ: shortest time between two such invocations";
+        trend_limit: f64 = number(1.0..=100.0).or(2.0), "A prediction is at most this multiple of the present rate, and at least the rate over it";
+        high_cpu: f64 = number(0.001..=1.0).or(0.8), "CPU of a sentry, as a share, over which it gets another one beside it";
+        high_for: Duration = time(TIMES).or(Duration::from_secs(30)), "After being over it for this long";
+        low_cpu: f64 = number(0.0..=1.0).or(0.2), "CPU under which a sentry is released, unless it is the last one";
+        low_for: Duration = time(TIMES).or(MINUTES(5)), "After being under it for this long";
+    }
+
+    /// An application of a platform.
+    pub(super) struct ApplicationKeys as "Application" {
+        sentries = free::<String>().required(), "The service of its sentries, which calls the servers";
+        min_servers: u32 = count(1..=100).or(1), "Servers that it has in any case; it starts with these, and one sentry";
+        revenue = free::<Vec<f64>>().otherwise("[1]"), "What an admitted request earns, by class, the most important class first";
+        sla = free::<Vec<SlaTierKeys>>().otherwise("1 s below 1000/s, 2 s below 10000/s, then 3 s"), "The response times that are contracted, by arrival rate: `[{below: 1000/s, response: 1s}, {response: 2s}]`";
+    }
+
+    /// A response time below an arrival rate.
+    pub(super) struct SlaTierKeys as "SlaTier" {
+        below = free::<String>().otherwise("any rate"), "The arrival rate at which the next tier begins: `1000/s`";
+        response: Option<Duration> = time(Duration::from_millis(1)..=Duration::from_secs(3600)).required(), "The response time of admitted requests";
+    }
+}
+
+/// Reads `platform`; its services have a task for each node then.
+pub(super) fn platform(fields: &Fields<'_>, services: &mut [TreeService]) -> Option<PlatformSpec> {
+    let node = fields.node("platform")?;
+    let inner = Fields::of_table::<PlatformKeys>(node, &fields.path("platform"), fields.problems())?;
+    let keys = PlatformKeys::read(&inner);
+    let Some(nodes) = keys.nodes else {
+        if inner.node("nodes").is_none() {
+            inner.missing("nodes", "11");
+        }
+        return None;
+    };
+    let Some(Value::Table(entries)) = inner.node("applications").map(|node| &node.value) else {
+        inner.missing("applications", "{back: {sentries: front, min_servers: 3}}");
+        return None;
+    };
+    let mut applications = Vec::new();
+    for Entry { key, node, .. } in entries {
+        applications.push(application(node, &join(&inner.path("applications"), key), key, &inner, services)?);
+    }
+    for service in services.iter_mut() {
+        let is_part = |of: &ApplicationSpec| [&of.sentries, &of.servers].contains(&&service.name);
+        if applications.iter().any(is_part) {
+            service.tasks = nodes;
+        }
+    }
+    let PlatformKeys { period, drop_share, drop_window, step, apart, trend_limit, .. } = keys;
+    let PlatformKeys { high_cpu, high_for, low_cpu, low_for, .. } = keys;
+    let spec = PlatformSpec {
+        nodes,
+        applications,
+        period,
+        drop_share,
+        drop_window,
+        step,
+        apart,
+        trend_limit,
+        high_cpu,
+        high_for,
+        low_cpu,
+        low_for,
+    };
+    if let Err(error) = spec.check() {
+        // The keys have the names of the settings.
+        inner.problem(error.place, error.requirement, "see `platform` in docs/experiments.md");
+        return None;
+    }
+    Some(spec)
+}
+
+fn application(
+    node: &Node,
+    path: &str,
+    servers: &str,
+    of: &Fields<'_>,
+    services: &[TreeService],
+) -> Option<ApplicationSpec> {
+    let problems = of.problems();
+    let fields = Fields::of_table::<ApplicationKeys>(node, path, problems)?;
+    let keys = ApplicationKeys::read(&fields);
+    let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
+    if fields.node("sentries").is_none() {
+        fields.missing("sentries", "front");
+    }
+    let sentries = fields.text("sentries")?;
+    for name in [servers, &sentries] {
+        if !names.contains(&name) {
+            problems.add(&node.place, path, format!("there is no service called {name:?}"), suggestion(name, &names));
+            return None;
+        }
+    }
+    let guards = services.iter().find(|service| service.name == sentries)?;
+    if !guards.calls.iter().any(|call| call.to == servers) {
+        fields.problem("sentries", format!("{sentries} does not call {servers}"), format!("calls: [{servers}]"));
+        return None;
+    }
+    for service in services.iter().filter(|service| [servers, &sentries].contains(&service.name.as_str())) {
+        if service.per != Per::Request {
+            problems.add(&node.place, path, format!("{} balances connections", service.name), "per: request");
+        }
+    }
+    Some(ApplicationSpec {
+        sentries,
+        servers: servers.to_owned(),
+        min_servers: keys.min_servers,
+        revenue: revenue(&fields)?,
+        sla: sla(&fields, path)?,
+    })
+}
+
+fn revenue(fields: &Fields<'_>) -> Option<Vec<f64>> {
+    if fields.node("revenue").is_none() {
+        return Some(vec![1.0]);
+    }
+    let number = |node: &Node| if let Value::Number(number) = node.value { Some(number) } else { None };
+    let revenue: Option<Vec<f64>> = fields.list("revenue").iter().map(number).collect();
+    if revenue.is_none() {
+        fields.problem("revenue", "numbers are wanted here", "write [5, 2, 1]");
+    }
+    revenue
+}
+
+fn sla(fields: &Fields<'_>, path: &str) -> Option<Vec<SlaTierSpec>> {
+    if fields.node("sla").is_none() {
+        // Table 1 of the paper.
+        let tier = |below_per_s, secs| SlaTierSpec { below_per_s, response: Duration::from_secs(secs) };
+        return Some(vec![tier(Some(1000.0), 1), tier(Some(10_000.0), 2), tier(None, 3)]);
+    }
+    let tier = |node: &Node| {
+        let tier = Fields::of_table::<SlaTierKeys>(node, &join(path, "sla"), fields.problems())?;
+        let response = SlaTierKeys::read(&tier).response;
+        if tier.node("response").is_none() {
+            tier.missing("response", "1s");
+        }
+        let below_per_s = match tier.node("below").map(|node| (node, rate(node))) {
+            None => None,
+            Some((_, Some(Rate::PerSecond(rate)))) => Some(rate),
+            Some((node, _)) => {
+                tier.problem("below", format!("not {}", node.value.shown()), "write 1000/s");
+                return None;
+            }
+        };
+        Some(SlaTierSpec { below_per_s, response: response? })
+    };
+    fields.list("sla").iter().map(tier).collect()
+}
