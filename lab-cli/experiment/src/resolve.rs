@@ -162,7 +162,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64,
         if tree.platform.as_ref().is_some_and(|platform| platform.is_guarded_by(&service.name))
             && task.policy.name == SENTRY
         {
-            task.policy.settings.insert("reports".to_owned(), Setting::Flag(true));
+            task.policy.settings.entry("reports".to_owned()).or_insert(Setting::Flag(true));
         }
         task.machines = beside.iter().copied().cloned().collect();
         task.draws = Some(seed_for(task.seed, &format!("service of {}", service.name)));

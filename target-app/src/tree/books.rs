@@ -52,8 +52,8 @@ pub fn gauges_of(services: &[(&str, Vec<Gauges>)]) -> Gauges {
 
 fn service<'a>(name: &str, tasks: &'a [Gauges], rows: &mut Vec<StageGauges>) {
     // A task that was never started has no rows.
-    let Some(first) = tasks.iter().find(|task| !task.stages.is_empty()) else { return };
-    for (place, stage) in first.stages.iter().enumerate() {
+    let first = tasks.iter().map(|task| &task.stages).find(|stages| !stages.is_empty());
+    for (place, stage) in first.into_iter().flatten().enumerate() {
         let of_task = |(number, task): (usize, &'a Gauges)| Some((number, task.stages.get(place)?));
         let stages: Vec<(usize, &StageGauges)> = tasks.iter().enumerate().filter_map(of_task).collect();
         rows.push(together(format!("{name}/{}", stage.name), &stages));
@@ -65,7 +65,8 @@ fn service<'a>(name: &str, tasks: &'a [Gauges], rows: &mut Vec<StageGauges>) {
             }
         }
     }
-    for (place, called) in first.calls.made.iter().enumerate() {
+    let first = tasks.iter().map(|task| &task.calls.made).find(|made| !made.is_empty());
+    for (place, called) in first.into_iter().flatten().enumerate() {
         let (mut counts, mut sent, mut client) = (CallCounts::default(), 0, BTreeMap::new());
         let mut contradictions = 0;
         for made in tasks.iter().filter_map(|task| task.calls.made.get(place)) {

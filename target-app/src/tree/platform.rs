@@ -19,6 +19,8 @@ use crate::policies::MachineError;
 
 mod roles;
 mod spec;
+#[cfg(test)]
+mod tests;
 
 use roles::{Nodes, Role};
 pub use spec::{ApplicationSpec, PlatformSpec, SlaTierSpec};
@@ -184,10 +186,10 @@ impl Platform {
                 action => self.carry_out(action, told),
             }
         };
-        let (starts, drains) = self.nodes.due();
-        changes.extend(starts.into_iter().map(|(node, role)| TreeChange::Start(self.task(node, role))));
+        let due = self.nodes.due();
+        changes.extend(due.start.into_iter().map(|(node, role)| TreeChange::Start(self.task(node, role))));
         self.route(changes, told);
-        changes.extend(drains.into_iter().map(|(node, role)| TreeChange::Drain(self.task(node, role))));
+        changes.extend(due.drain.into_iter().map(|(node, role)| TreeChange::Drain(self.task(node, role))));
         wake
     }
 

@@ -2,6 +2,7 @@
 
 mod draws;
 mod foresight;
+mod platform;
 
 use std::time::Duration;
 

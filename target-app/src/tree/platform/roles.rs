@@ -31,6 +31,20 @@ struct Node {
     wanted: Option<Role>,
 }
 
+/// Nodes with the role that they begin with, or finish.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Due {
+    pub(super) start: Vec<(usize, Role)>,
+    pub(super) drain: Vec<(usize, Role)>,
+}
+
+#[cfg(test)]
+impl Due {
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// All nodes of the platform.
 #[derive(Debug)]
 pub(super) struct Nodes(Vec<Node>);
@@ -69,23 +83,23 @@ impl Nodes {
         self.0.iter().enumerate().filter(|(_, node)| runs(node)).map(|(number, _)| number).collect()
     }
 
-    /// The nodes that begin with a role now, and those that begin to drain.
-    pub(super) fn due(&mut self) -> (Vec<(usize, Role)>, Vec<(usize, Role)>) {
-        let (mut starts, mut drains) = (Vec::new(), Vec::new());
+    /// What is to be done now.
+    pub(super) fn due(&mut self) -> Due {
+        let mut due = Due::default();
         for (number, node) in self.0.iter_mut().enumerate() {
             match (node.does, node.wanted) {
                 (None, Some(role)) => {
                     node.does = Some((role, Phase::Starting));
-                    starts.push((number, role));
+                    due.start.push((number, role));
                 }
                 // One that is starting is drained once it has started.
                 (Some((role, Phase::Running)), wanted) if wanted != Some(role) => {
                     node.does = Some((role, Phase::Draining));
-                    drains.push((number, role));
+                    due.drain.push((number, role));
                 }
                 _ => {}
             }
         }
-        (starts, drains)
+        due
     }
 }
