@@ -2,8 +2,8 @@
 //! machines: the sentry, which polices the requests of an application, and the control plane, which provisions servers
 //! and sentries.
 //!
-//! The sentry is the entry `sentry` of the catalogue, so that every host of policies can run it. No host runs the control
-//! plane yet.
+//! The sentry is the entry `sentry` of the catalogue, so that every host of policies can run it, and the nucleus of a server
+//! is the machine `nucleus`. The control plane runs beside the services of a tree (`target_app::tree::Platform`).
 //!
 //! | part | law | paper |
 //! |---|---|---|
@@ -88,6 +88,7 @@ mod buckets;
 mod delays;
 mod entry;
 mod estimates;
+mod nucleus;
 mod partition;
 mod policing;
 mod policy;
@@ -108,6 +109,7 @@ pub use admission_test::AdmissionTest;
 pub use buckets::ServiceRanges;
 pub use delays::{ClassTraffic, DelayBound, DelayPlan, PolicedSystem};
 pub(crate) use entry::SENTRY;
+pub(crate) use nucleus::NUCLEUS;
 pub use partition::{RevenueModel, partition};
 pub use policing::{Policing, PolicingPlan, SwitchPlan};
 pub use pool::{NodeId, NucleusReport, Skew};

@@ -45,6 +45,7 @@ static ALL: &[Entry] = &[
     modern::LIFO,
     modern::DAGOR,
     cataclysm::SENTRY,
+    cataclysm::NUCLEUS,
     compose::COMPOSE,
     resource::THREAD_POOL,
     resource::BATCHING,

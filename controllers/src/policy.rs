@@ -384,6 +384,28 @@ pub enum PeerReport {
         /// The CPU utilization of the sentry, 0 to 1.
         cpu: f64,
     },
+    /// What waits and what is in service at a server, from its nucleus, for the control plane.
+    Nucleus {
+        /// The server's site.
+        from: SiteId,
+        /// The mean time that a request waited for its service.
+        #[serde(with = "crate::millis")]
+        queueing: Duration,
+        /// Requests in service.
+        in_service: u32,
+    },
+    /// The same for the sentry of that server.
+    Server {
+        /// The sentry's site.
+        to: SiteId,
+        /// Which of its servers, from 0 to one less than their number.
+        server: u32,
+        /// The mean time that a request waited for its service.
+        #[serde(with = "crate::millis")]
+        queueing: Duration,
+        /// Requests in service.
+        in_service: u32,
+    },
     /// The response time that a sentry aims at from now on, `R_sla`.
     Target {
         /// The sentry's site.

@@ -50,14 +50,15 @@ pub enum MachineError {
     Platform(String),
 }
 
-/// The machines of a target: monitors of the whole process, and those in addition to each dynamic stage's policy.
+/// The machines of a target: monitors of the whole process, and those in addition to each dynamic stage's policy. `reports`:
+/// somebody carries reports between this target and others.
 ///
 /// # Errors
 /// A name that is no machine, or a machine that does not fit.
-pub(crate) fn machines(specs: &[PolicySpec]) -> Result<(Vec<Resolved>, Vec<Resolved>), MachineError> {
+pub(crate) fn machines(specs: &[PolicySpec], reports: bool) -> Result<(Vec<Resolved>, Vec<Resolved>), MachineError> {
     let mut all = Vec::new();
     for machine in specs {
-        let resolved = Resolved::live(machine)?;
+        let resolved = if reports { Resolved::new(machine) } else { Resolved::live(machine) }?;
         if resolved.entry.is_policy() {
             return Err(MachineError::NotAMachine(machine.name.clone()));
         }
@@ -157,6 +158,12 @@ impl Resolved {
         if resolved.factory.setting(REPORTS) == Some(&Setting::Flag(true)) {
             let nobody = "only services of a tree report what they use, to a quota-server: leave it off, or use app: tree with machines: [quota-server]";
             return Err(unfit(REPORTS, nobody));
+        }
+        let to_platform = resolved.factory.setting("reports") == Some(&Setting::Flag(true));
+        if to_platform || resolved.entry.name == "nucleus" {
+            let nobody =
+                "only a platform hears reports of sentries and nuclei: leave it off, or use app: tree with a platform";
+            return Err(unfit("reports", nobody));
         }
         Ok(resolved)
     }

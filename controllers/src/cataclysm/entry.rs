@@ -52,6 +52,8 @@ params! {
         quiet_under: f64 = number(0.01..=1.0, 0.8), "share of the CPU under which batches are tested again", SWITCH;
         quiet_for: Duration = time(ms(100)..=s(3600), s(60)), "after being under it for this long",
             "a sufficiently long duration, section 3.3";
+        skew: Skew = choice(("none", Skew::NONE), &[("measured", Skew::Measured)]),
+            "factors of η and n where servers are not equally busy, from the reports of their nuclei", "footnote 1 of section 3.2";
         reports: bool = flag(false), "tells the control plane of its tree each second what it saw, and obeys it",
             "section 4";
         delays: BTreeMap<Class, Duration> = CLASS_TIMES,
@@ -122,7 +124,7 @@ impl SentryParams {
                 initial_s: self.service_first.as_secs_f64(),
                 ..ServiceTimePlan::default()
             },
-            skew: Skew::NONE,
+            skew: self.skew,
             held: self.max,
         };
         plan.check().map(|()| plan)
@@ -180,7 +182,7 @@ pub(crate) const SENTRY: Entry = Entry {
     },
     deviations: &[
         "The key of a service time is the request's type by the host's rules; the paper has the URL without its arguments.",
-        "Requests in service are those that this site has admitted and that have not ended, over the servers, and no queueing time is added: a request that waits at a server counts as in service. In the paper the servers report both.",
+        "Without nuclei requests in service are those that this site has admitted and that have not ended, over the servers, and no queueing time is added: a request that waits at a server counts as in service. In the paper the servers report both, as they do here in a tree with a platform and machines: [nucleus].",
         "The inherent service time is the service that a request attained at servers which share their time evenly, and α weighs what of it was not CPU time; the paper instruments the servers' kernel.",
         "Classes are examined at the multiples of their delays; a failure rejects all waiting requests of less important classes, due or not.",
         "Service times on a bound belong to the lower bucket; those beyond the last bound share one, tested with the largest estimate in it.",

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{
     attained::AttainedService,
-    pool::NodeId,
+    pool::{NodeId, NucleusReport},
     sentry::{Sentry, SentryAction, SentryFact, SentryPlan, SentryRefusal, SentryRequest},
     service_time::{ResourceUsage, UrlName},
     workload::WorkloadReport,
@@ -84,6 +84,10 @@ impl SeatedSentry {
                 let nodes: Vec<NodeId> = (0..servers.min(MOST_SERVERS)).map(NodeId).collect();
                 self.sentry.fact(cx.now, SentryFact::Servers(&nodes));
                 self.attained.set_servers(servers);
+            }
+            PeerReport::Server { to, server, queueing, in_service } if to == cx.site => {
+                let report = NucleusReport { server: NodeId(server), queueing, in_service };
+                self.sentry.fact(cx.now, SentryFact::Nucleus(report));
             }
             _ => {}
         }

@@ -93,12 +93,16 @@ fn report(detail: u64) -> PeerReport {
         2 => -share,
         _ => share * 4.0,
     };
-    match (detail >> 40) % 5 {
+    match (detail >> 40) % 6 {
         0 => PeerReport::Pressure { from: site, level: share },
         1 => PeerReport::Usage { from: site, customer, used: number, wanted: number + share },
         2 => PeerReport::Quota { to: site, customer, limit: number },
         3 => PeerReport::Target { to: site, response: Duration::from_millis(u64::from(customer) * 500) },
-        _ => PeerReport::Servers { to: site, servers: customer },
+        4 => PeerReport::Servers { to: site, servers: customer },
+        _ => {
+            let (queueing, in_service) = (Duration::from_millis(detail >> 56), (detail >> 48) as u32 % 8);
+            PeerReport::Server { to: site, server: customer, queueing, in_service }
+        }
     }
 }
 
@@ -421,7 +425,11 @@ fn check_report(report: PeerReport) {
                 [service, interarrival].into_iter().all(|moments| moments.sum >= 0.0 && moments.sum.is_finite());
             assert!(of_times && (0.0..=1.0).contains(&cpu), "{report:?}");
         }
-        PeerReport::Arrivals { .. } | PeerReport::Target { .. } | PeerReport::Servers { .. } => {}
+        PeerReport::Arrivals { .. }
+        | PeerReport::Nucleus { .. }
+        | PeerReport::Server { .. }
+        | PeerReport::Target { .. }
+        | PeerReport::Servers { .. } => {}
     }
 }
 

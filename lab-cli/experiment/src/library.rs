@@ -91,6 +91,7 @@ static ALL: &[Library] = library! {
     "cat-fig3" true None;
     "cat-fig5" true None;
     "cat-switch" true None;
+    "cat-fig7" true None;
 };
 
 impl Library {

@@ -125,7 +125,8 @@ impl Plant {
 
 impl PlantSites {
     fn new(spec: &TargetSpec, chosen: Resolved, seating: Seating) -> Result<Self, PlantError> {
-        let (monitors, machines) = machines(&spec.machines)?;
+        // Whether anybody hears them is checked where the experiment is read.
+        let (monitors, machines) = machines(&spec.machines, true)?;
         let graph = Arc::clone(seating.graph());
         let misplaced = chosen.misplaced(&graph);
         if !misplaced.is_empty() {

@@ -161,6 +161,12 @@ fn said(report: PeerReport) -> Vec<u64> {
             let own = [4, from.0.into(), refused, cpu.to_bits()];
             [&own[..], &moments(service), &moments(interarrival)].concat()
         }
+        PeerReport::Nucleus { from, queueing, in_service } => {
+            vec![7, from.0.into(), nanos(queueing), in_service.into()]
+        }
+        PeerReport::Server { to, server, queueing, in_service } => {
+            vec![8, to.0.into(), server.into(), nanos(queueing), in_service.into()]
+        }
         PeerReport::Target { to, response } => vec![5, to.0.into(), nanos(response)],
         PeerReport::Servers { to, servers } => vec![6, to.0.into(), servers.into()],
     }

@@ -64,7 +64,7 @@ pub(crate) fn assemble(
     clock: ServiceClock,
 ) -> Result<Built, ServeError> {
     let (spec, graph, probe) = (&task.target, Arc::clone(seating.graph()), service.probe());
-    let (monitors, machines) = machines(&spec.machines)?;
+    let (monitors, machines) = machines(&spec.machines, task.reports)?;
     let intake = Intake::new(Classification::of(spec).map_err(ServeError::Class)?);
     let callers = Callers::of(task, clock).map_err(ServeError::Calls)?;
     check_stages(spec, &graph)?;

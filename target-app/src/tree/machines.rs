@@ -127,6 +127,12 @@ pub fn global(task: usize, report: PeerReport) -> PeerReport {
         PeerReport::Workload { from, refused, service, interarrival, cpu } => {
             PeerReport::Workload { from: among_all(from), refused, service, interarrival, cpu }
         }
+        PeerReport::Nucleus { from, queueing, in_service } => {
+            PeerReport::Nucleus { from: among_all(from), queueing, in_service }
+        }
+        PeerReport::Server { to, server, queueing, in_service } => {
+            PeerReport::Server { to: among_all(to), server, queueing, in_service }
+        }
         PeerReport::Target { to, response } => PeerReport::Target { to: among_all(to), response },
         PeerReport::Servers { to, servers } => PeerReport::Servers { to: among_all(to), servers },
     }
@@ -148,9 +154,14 @@ pub fn addressee(report: PeerReport) -> Option<(usize, SiteId, PeerReport)> {
             let (task, to) = local(to);
             (task, to, PeerReport::Servers { to, servers })
         }
+        PeerReport::Server { to, server, queueing, in_service } => {
+            let (task, to) = local(to);
+            (task, to, PeerReport::Server { to, server, queueing, in_service })
+        }
         PeerReport::Pressure { .. }
         | PeerReport::Usage { .. }
         | PeerReport::Arrivals { .. }
+        | PeerReport::Nucleus { .. }
         | PeerReport::Workload { .. } => return None,
     };
     Some((task, to, report))

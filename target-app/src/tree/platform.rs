@@ -95,6 +95,8 @@ pub struct Platform {
     /// What senders were told last, by service for users, and by sentry.
     users: BTreeMap<usize, Vec<usize>>,
     callees: BTreeMap<usize, Vec<usize>>,
+    /// Reports of servers for their sentries.
+    passed_on: Vec<PeerReport>,
     /// The last CPU utilization of each sentry.
     cpu: BTreeMap<usize, f64>,
     counts: Counts,
@@ -127,6 +129,7 @@ impl Platform {
             split: BTreeMap::new(),
             users: BTreeMap::new(),
             callees: BTreeMap::new(),
+            passed_on: Vec::new(),
             cpu: BTreeMap::new(),
             counts: Counts::default(),
         })
@@ -154,9 +157,18 @@ impl Platform {
                 self.provisioner.observe(now, ProvisionFact::SentryCpu(NodeId(node as u32), cpu));
                 self.cpu.insert(node, cpu);
             }
+            PeerReport::Nucleus { from, queueing, in_service } => {
+                self.passed_on.extend(self.guard_of(from).map(|(to, server)| PeerReport::Server {
+                    to,
+                    server,
+                    queueing,
+                    in_service,
+                }));
+            }
             PeerReport::Pressure { .. }
             | PeerReport::Usage { .. }
             | PeerReport::Quota { .. }
+            | PeerReport::Server { .. }
             | PeerReport::Target { .. }
             | PeerReport::Servers { .. } => {}
         }
@@ -180,6 +192,7 @@ impl Platform {
         changes: &mut Vec<TreeChange>,
         told: &mut Vec<PeerReport>,
     ) -> Timestamp {
+        told.append(&mut self.passed_on);
         let wake = loop {
             match self.provisioner.poll(now) {
                 ProvisionAction::WakeAt(at) => break at,
@@ -297,11 +310,26 @@ impl Platform {
 
     /// The application and the node of the sentry at a site.
     fn sentry(&self, site: SiteId) -> Option<(AppId, usize)> {
+        let TaskId { service, task } = self.task_at(site)?;
+        let app = self.applications.iter().position(|hosted| hosted.sentries == service)?;
+        (self.nodes.role(task) == Some(Role::sentry(app))).then_some((AppId(app), task))
+    }
+
+    /// The site of the sentry of the server at a site, and which of its servers that is.
+    fn guard_of(&self, site: SiteId) -> Option<(SiteId, u32)> {
+        let TaskId { service, task } = self.task_at(site)?;
+        let app = self.applications.iter().position(|hosted| hosted.servers == service)?;
+        let sentries = self.callees.iter().filter(|(sentry, _)| self.nodes.role(**sentry) == Some(Role::sentry(app)));
+        let mut places =
+            sentries.filter_map(|(sentry, servers)| Some((sentry, servers.iter().position(|of| *of == task)?)));
+        let (sentry, place) = places.next()?;
+        Some((self.site_of(app, *sentry), u32::try_from(place).ok()?))
+    }
+
+    fn task_at(&self, site: SiteId) -> Option<TaskId> {
         let (number, _) = local(site);
         let service = self.first.iter().rposition(|first| *first <= number)?;
-        let app = self.applications.iter().position(|hosted| hosted.sentries == service)?;
-        let node = number - self.first[service];
-        (self.nodes.role(node) == Some(Role::sentry(app))).then_some((AppId(app), node))
+        Some(TaskId { service, task: number - self.first[service] })
     }
 
     fn site_of(&self, app: usize, sentry: usize) -> SiteId {

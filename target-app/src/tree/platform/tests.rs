@@ -209,6 +209,29 @@ fn a_busy_sentry_gets_another_and_an_idle_one_is_drained() {
 }
 
 #[test]
+fn what_a_server_reports_goes_to_its_sentry() {
+    let mut host = Host::of(5);
+    host.settle(0);
+    host.told.clear();
+    // Five tasks of `front` come before those of `back`; nodes 1 and 2 are the first and second server.
+    for server in [2, 1, 4] {
+        let (queueing, in_service) = (Duration::from_millis(30), 7);
+        let report = PeerReport::Nucleus { from: SITE, queueing, in_service };
+        host.machines.hear(Timestamp::from_secs(1), crate::tree::global(6 + server, report));
+    }
+    host.turn(1);
+    let places: Vec<u32> = host
+        .told
+        .iter()
+        .map(|report| match report {
+            PeerReport::Server { server, in_service: 7, .. } => *server,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(places, [1, 0], "node 4 is free: nobody is told of it");
+}
+
+#[test]
 fn a_node_has_one_role_at_a_time() {
     let mut nodes = Nodes::new(1);
     nodes.want(0, Some(Role::server(0)));

@@ -70,6 +70,35 @@ fn servers_and_sentries_come_under_load_and_go_after_it_and_no_request_is_lost()
 }
 
 #[test]
+fn nuclei_tell_sentries_what_waits_at_servers_of_few_workers() {
+    let in_service = |with_nuclei: bool| {
+        let mut spec = platform();
+        if with_nuclei {
+            spec.services.iter_mut().for_each(|service| service.task.machines = vec![policy("nucleus", &[])]);
+        }
+        // A server works on one request at a time: what is beyond that waits, in the paper's Q and not in η.
+        let mut cluster = Cluster::new(&spec, &PlantPlan::default(), Duration::ZERO, 7).expect("it can be");
+        let mut seen = Vec::new();
+        let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
+        let look = |_, cluster: &mut Cluster, now| {
+            let rows = cluster.gauges(now).stages;
+            let of_sentry = rows.iter().find(|row| row.name == "front/dispatch").map(|row| &row.policy);
+            let both = |gauges: &BTreeMap<String, f64>| {
+                Some((*gauges.get("in_service_per_server")?, *gauges.get("queueing_ms")?))
+            };
+            seen.extend(of_sentry.and_then(both));
+        };
+        run(&open_plan(300.0, 20), link, &mut cluster, look, &StopFlag::new()).expect("it runs");
+        // The most of both.
+        seen.into_iter().fold((0.0, 0.0), |(a, b): (f64, f64), (c, d)| (a.max(c), b.max(d)))
+    };
+    let (alone, no_wait) = in_service(false);
+    assert!(alone > 10.0 && no_wait == 0.0, "{alone} {no_wait}");
+    let (told, wait_ms) = in_service(true);
+    assert!(wait_ms > 100.0 && told < alone, "{told} {wait_ms}");
+}
+
+#[test]
 fn a_task_that_was_never_started_has_no_row_and_one_that_has_ended_keeps_its_counts() {
     let (_, cluster) = ran(&busy_then_calm(), &platform());
     let gauges = cluster.gauges(Timestamp::from_secs(100));
