@@ -33,7 +33,7 @@ pub struct TreeSpec {
     pub machines: Vec<PolicySpec>,
     /// The control plane of applications whose tasks are added and taken away; `None`: all tasks run all the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub platform: Option<PlatformSpec>,
+    pub platform: Option<Box<PlatformSpec>>,
 }
 
 impl TreeSpec {

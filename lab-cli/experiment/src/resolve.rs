@@ -191,7 +191,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64,
         services: tree.services.iter().map(one).collect(),
         entries: tree.entries.iter().map(entry).collect(),
         machines: machines.into_iter().cloned().collect(),
-        platform: tree.platform.clone(),
+        platform: tree.platform.clone().map(Box::new),
     }
 }
 

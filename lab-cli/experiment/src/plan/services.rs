@@ -99,7 +99,7 @@ impl Tree {
             let is_sentry = (application.sentries == service.name).then_some(1);
             is_sentry.or((application.servers == service.name).then_some(application.min_servers))
         });
-        first.last().unwrap_or(service.tasks)
+        first.min().unwrap_or(service.tasks)
     }
 
     /// What live tasks leave out of their costs.

@@ -72,7 +72,7 @@ fn tree(nodes: u32) -> TreeSpec {
         services: vec![service("other", 1, None), service("front", nodes, Some("back")), service("back", nodes, None)],
         entries: Vec::new(),
         machines: Vec::new(),
-        platform: Some(platform),
+        platform: Some(Box::new(platform)),
     }
 }
 

@@ -37,7 +37,7 @@ fn platform() -> TreeSpec {
         low_cpu: 0.05,
         low_for: secs(10),
     };
-    TreeSpec { platform: Some(platform), ..tree([front, back].map(on_every_node).to_vec()) }
+    TreeSpec { platform: Some(Box::new(platform)), ..tree([front, back].map(on_every_node).to_vec()) }
 }
 
 /// 150 requests a second for 40 s, and 10 a second for a minute.
