@@ -3,6 +3,7 @@
 mod books;
 mod machines;
 mod platform;
+mod reports;
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -13,8 +14,9 @@ use workloads::plan::ClientSpec;
 
 pub(crate) use books::add;
 pub use books::{ServiceBooks, balancer_of, books_of, ended, gauges_of, requests_of};
-pub use machines::{MOST_TASKS, TreeMachines, TreeTurn, addressee, global, local};
+pub use machines::{TreeMachines, TreeTurn};
 pub use platform::{ApplicationSpec, PlatformSpec, SlaTierSpec, TaskId, TreeChange};
+pub use reports::{MOST_TASKS, addressee, global, local};
 
 use crate::{
     plant::PlantSpec,

@@ -35,10 +35,11 @@ use super::{
 use crate::{
     calls::{CallRoute, Pool},
     ledger::{RequestEnding, ServiceLedger},
-    tree::{TaskId, TreeMachines, addressee},
+    tree::addressee,
 };
 use calls::Calls;
 use connections::{InnerConnection, InnerConnections, Sender};
+use members::Beside;
 use node::{Deferred, Node, NodeContext};
 
 /// Several services in virtual time.
@@ -53,10 +54,7 @@ pub struct Cluster {
     /// Users' connections.
     users: BTreeMap<ConnId, UserConnection>,
     calls: Calls,
-    machines: TreeMachines,
-    machines_wake: Option<Timestamp>,
-    /// Tasks that finish what they have.
-    draining: Vec<TaskId>,
+    beside: Beside,
     renewals: Vec<Duration>,
     hop: Duration,
     deferred: VecDeque<Deferred>,
@@ -368,7 +366,7 @@ impl Cluster {
             }
             Some(_) => {}
             None => {
-                self.machines.hear(cx.now(), report);
+                self.beside.machines.hear(cx.now(), report);
                 self.turn_machines(cx);
             }
         }
@@ -457,7 +455,7 @@ impl SimServer for Cluster {
             ClusterEvent::CallerWakes(caller) => self.caller_wakes(caller, cx),
             ClusterEvent::Report(report) => self.report(report, cx),
             ClusterEvent::MachinesWake => {
-                self.machines_wake = None;
+                self.beside.wake = None;
                 self.turn_machines(cx);
             }
             ClusterEvent::Renew => self.renew(cx),

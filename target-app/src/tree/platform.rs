@@ -14,7 +14,10 @@ use controllers::{
     site::StageGauges,
 };
 
-use super::{TreeSpec, global, local};
+use super::{
+    TreeSpec,
+    reports::{global, local},
+};
 use crate::policies::MachineError;
 
 mod roles;

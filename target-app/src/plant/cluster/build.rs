@@ -8,6 +8,7 @@ use super::{
     Cluster, Service, ServicePool,
     calls::{Caller, Calls},
     connections::InnerConnections,
+    members::Beside,
     node::{Life, Node},
 };
 use crate::{
@@ -38,9 +39,7 @@ impl Cluster {
             inner: InnerConnections::default(),
             users: BTreeMap::new(),
             calls: Calls::new(),
-            machines: TreeMachines::new(spec)?,
-            machines_wake: None,
-            draining: Vec::new(),
+            beside: Beside::new(TreeMachines::new(spec)?),
             renewals: plan.renewals.clone(),
             hop,
             deferred: std::collections::VecDeque::new(),

@@ -23,7 +23,7 @@ impl Cluster {
             // The first pools are those of the services' users.
             all.stages.push(balancer_of(&service.name, self.pools[number].pool.refused, &services));
         }
-        all.stages.extend(self.machines.gauges());
+        all.stages.extend(self.beside.machines.gauges());
         all
     }
 

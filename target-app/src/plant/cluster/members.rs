@@ -4,12 +4,28 @@ use controllers::Timestamp;
 use workloads::sim::Cx;
 
 use super::{Cluster, ClusterEvent, node::Life};
-use crate::tree::{TaskId, TreeChange, TreeTurn};
+use crate::tree::{TaskId, TreeChange, TreeMachines, TreeTurn};
+
+/// The machines beside all services, and what is under way for them.
+#[derive(Debug)]
+pub(super) struct Beside {
+    pub(super) machines: TreeMachines,
+    /// The time of their next turn, once it is planned.
+    pub(super) wake: Option<Timestamp>,
+    /// Tasks that finish what they have.
+    pub(super) draining: Vec<TaskId>,
+}
+
+impl Beside {
+    pub(super) fn new(machines: TreeMachines) -> Self {
+        Self { machines, wake: None, draining: Vec::new() }
+    }
+}
 
 impl Cluster {
     /// Tasks on demand are not there at the start.
     pub(super) fn leave_out_tasks_on_demand(&mut self) {
-        let services: Vec<usize> = self.machines.on_demand().collect();
+        let services: Vec<usize> = self.beside.machines.on_demand().collect();
         for service in services {
             let (first, tasks) = (self.services[service].first, self.services[service].tasks);
             self.nodes[first..first + tasks].iter_mut().for_each(|node| node.life = Life::Unborn);
@@ -24,7 +40,7 @@ impl Cluster {
     pub(super) fn turn_machines(&mut self, cx: &mut Cx<'_, ClusterEvent>) {
         let now = cx.now();
         loop {
-            let TreeTurn { told, changes, wake } = self.machines.turn(now);
+            let TreeTurn { told, changes, wake } = self.beside.machines.turn(now);
             let has_changed = !changes.is_empty();
             changes.into_iter().for_each(|change| self.change(change, cx));
             for report in told {
@@ -38,8 +54,8 @@ impl Cluster {
     }
 
     fn wake_machines(&mut self, wake: Option<Timestamp>, cx: &mut Cx<'_, ClusterEvent>) {
-        if let Some(at) = wake.filter(|at| self.machines_wake.is_none_or(|planned| *at < planned)) {
-            self.machines_wake = Some(at);
+        if let Some(at) = wake.filter(|at| self.beside.wake.is_none_or(|planned| *at < planned)) {
+            self.beside.wake = Some(at);
             cx.plan(at, ClusterEvent::MachinesWake);
         }
     }
@@ -53,7 +69,7 @@ impl Cluster {
                     self.at(node, cx, |plant, context| plant.renew(context));
                 }
                 self.nodes[node].life = Life::Runs;
-                self.machines.started(task);
+                self.beside.machines.started(task);
             }
             // The first pools are those of the services' users.
             TreeChange::Users { service, tasks } => self.set_members(service, &tasks, cx),
@@ -61,7 +77,7 @@ impl Cluster {
                 let caller = self.nodes[self.node_of(caller)].callers[call];
                 self.set_members(self.calls.callers[caller].pool, &tasks, cx);
             }
-            TreeChange::Drain(task) => self.draining.push(task),
+            TreeChange::Drain(task) => self.beside.draining.push(task),
         }
     }
 
@@ -75,16 +91,16 @@ impl Cluster {
 
     /// Ends the draining tasks that have nothing left. True: there were some.
     pub(super) fn end_drained(&mut self, cx: &Cx<'_, ClusterEvent>) -> bool {
-        if self.draining.is_empty() {
+        if self.beside.draining.is_empty() {
             return false;
         }
         let (ended, left) =
-            std::mem::take(&mut self.draining).into_iter().partition(|task| self.is_idle(*task, cx.now()));
-        self.draining = left;
+            std::mem::take(&mut self.beside.draining).into_iter().partition(|task| self.is_idle(*task, cx.now()));
+        self.beside.draining = left;
         for &task in &ended {
             let node = self.node_of(task);
             self.nodes[node].life = Life::Ended;
-            self.machines.drained(task);
+            self.beside.machines.drained(task);
         }
         !Vec::is_empty(&ended)
     }

@@ -66,7 +66,7 @@ fn servers_and_sentries_come_under_load_and_go_after_it_and_no_request_is_lost()
         assert_eq!(answered, ledger.written(), "each is answered: {ledger:?}");
     }
     // No task on a node had another one beside it: what a task has read ended before the next role began.
-    assert!(read(&cluster, "front") == 6600 && cluster.draining.is_empty());
+    assert!(read(&cluster, "front") == 6600 && cluster.beside.draining.is_empty());
 }
 
 #[test]
