@@ -77,14 +77,15 @@ impl TokenTotals {
     }
 }
 
-/// What front doors did in these seconds, in a line each; none without any.
-pub(super) fn in_words<'a>(seconds: impl Iterator<Item = &'a TimelineSecond>) -> Vec<String> {
-    let (mut longest, mut most, mut tokens) = (None::<f64>, 0, TokenTotals::default());
+/// What front doors did in these seconds, in a line each; none without any. `real`: what the service can do, where that is known.
+pub(super) fn in_words<'a>(seconds: impl Iterator<Item = &'a TimelineSecond>, real: Option<f64>) -> Vec<String> {
+    let (mut last, mut longest, mut most, mut tokens) = (None, 0.0_f64, 0, TokenTotals::default());
     let (mut admitted, mut refused, mut by_threshold, mut policed) = (0, 0, 0, 0);
     for second in seconds {
         for room in rooms(second) {
-            longest = room.shows(OF_ROOMS).map(|wait| wait.max(longest.unwrap_or(0.0)));
+            longest = longest.max(room.shows(OF_ROOMS).unwrap_or(0.0));
             most = most.max(room.queue);
+            last = Some(room);
         }
         tokens = tokens.with(second);
         for sentry in sentries(second) {
@@ -92,9 +93,9 @@ pub(super) fn in_words<'a>(seconds: impl Iterator<Item = &'a TimelineSecond>) ->
             by_threshold += u32::from(sentry.shows(OF_SENTRIES) == Some(1.0));
         }
     }
-    let room = longest.map(|longest| {
-        let (given, not) = (tokens.in_words(), tokens.refusals_in_words());
-        format!("waiting room: longest wait {longest:.0} s, {most} waiting at most; tokens {given}, {not}")
+    let room = last.map(|room| {
+        let (capacity, given, not) = (capacity_in_words(room, real), tokens.in_words(), tokens.refusals_in_words());
+        format!("waiting room: {capacity}; longest wait {longest:.0} s, {most} waiting at most; tokens {given}, {not}")
     });
     let sentry =
         format!("sentry: {admitted} let in, {refused} refused; by threshold in {by_threshold} s of {policed} s");

@@ -176,10 +176,10 @@ fn after_a_run_each_arm_says_what_its_front_door_did() {
     let mut app = App::default();
     app.told(Told::Opened(vec![crate::tui::OpenRun { timeline, ..program::compared("run-1") }]));
     press(&mut app, KeyCode::Enter);
-    let drawn = frame(&app, Palette::Plain, 160, 30);
+    let drawn = frame(&app, Palette::Plain, 190, 30);
     let tokens = "tokens 1600 given; of 74 checked 66 let in, 8 refused: early 6, other-binding 2";
     for line in [
-        format!("none: waiting room: longest wait 622 s, 20682 waiting at most; {tokens}"),
+        format!("none: waiting room: capacity 100/s given; longest wait 622 s, 20682 waiting at most; {tokens}"),
         "seda: sentry: 360 let in, 440 refused; by threshold in 1 s of 2 s".to_owned(),
     ] {
         assert!(drawn.contains(&line), "{line}: {drawn}");

@@ -63,9 +63,10 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
 
 /// What waiting rooms and sentries did, arm by arm.
 fn at_front_doors<'a>(compare: &Compare, run: usize) -> Vec<Line<'a>> {
+    let real = compare.runs[run].shape.as_ref().and_then(|shape| shape.capacity_per_s);
     let of_arm = |course: &Course| {
         let (name, seconds) = (scrubbed(compare.arm_name(*course)), compare.seconds(*course));
-        doors::in_words(seconds).into_iter().map(move |words| Line::raw(format!("   {name}: {words}")))
+        doors::in_words(seconds, real).into_iter().map(move |words| Line::raw(format!("   {name}: {words}")))
     };
     compare.courses.iter().filter(|course| course.run == run).flat_map(of_arm).collect()
 }
