@@ -11,6 +11,7 @@ use std::{
 };
 
 mod app;
+mod doors;
 mod form;
 mod keymap;
 mod palette;

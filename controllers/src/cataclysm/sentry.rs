@@ -316,6 +316,7 @@ impl<J> Sentry<J> {
         visit(Gauge::of("in_service_per_server"), test.in_service);
         visit(Gauge::of("queueing_ms"), test.queueing_s * 1e3);
         visit(Gauge::of("target_ms"), test.response_s * 1e3);
+        visit(Gauge::of("service_ms"), self.times.mean_s() * 1e3);
         visit(Gauge::of("held"), f64::from(self.held()));
         visit(Gauge::of("refused_share"), self.estimates.p_drop());
         visit(Gauge::of("threshold_policing"), f64::from(self.policing() == Policing::Threshold));

@@ -4,11 +4,13 @@ use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// Length of a tag, bytes.
 pub(crate) const TAG: usize = 32;
 
-/// A key of 32 bytes, to be drawn at random, with a number that tokens name it by. It never prints its bytes.
+/// A key of 32 bytes, to be drawn at random, with a number that tokens name it by. It never prints its bytes, and overwrites them when
+/// it is dropped; copies that were made before it got them are their maker's.
 #[derive(Clone)]
 pub struct SecretKey {
     number: u32,
@@ -44,6 +46,14 @@ impl SecretKey {
     }
 }
 
+impl Drop for SecretKey {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
+}
+
+impl ZeroizeOnDrop for SecretKey {}
+
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SecretKey").field("number", &self.number).field("secret", &"(hidden)").finish()
@@ -62,6 +72,14 @@ mod tests {
         let tag = SecretKey::new(1, secret).tag(b"Hi There");
         let hex: String = tag.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+    }
+
+    /// What was in memory cannot be looked at without unsafe code: the types say that it is overwritten.
+    #[test]
+    fn a_key_and_what_is_computed_from_it_are_overwritten_when_dropped() {
+        fn overwrites<T: ZeroizeOnDrop>() {}
+        overwrites::<SecretKey>();
+        overwrites::<Sha256>(); // the states of HMAC are those of its hash
     }
 
     #[test]

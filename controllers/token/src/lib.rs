@@ -49,7 +49,8 @@
 //! # Keys
 //!
 //! The newest key seals, all live ones open. A key that was replaced lives on for the longest life of a token, which
-//! [`KeyRing::seal`] holds every token to: a rotation refuses nobody who was promised something.
+//! [`KeyRing::seal`] holds every token to: a rotation refuses nobody who was promised something. Keys, and the states of HMAC that are
+//! made of them, are overwritten when they are dropped.
 //!
 //! # Messages
 //!
@@ -58,8 +59,7 @@
 //!
 //! # What it does not do
 //!
-//! It remembers no used tokens, tolerates no skew of clocks (the issuer widens the
-//! times), and does not overwrite keys in memory when it drops them.
+//! It remembers no used tokens, and tolerates no skew of clocks (the issuer widens the times).
 #![warn(missing_docs)]
 
 mod claims;

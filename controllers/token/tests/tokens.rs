@@ -74,6 +74,54 @@ fn every_bit_counts() {
     }
 }
 
+/// A tag of fewer bytes is no tag, though the layout would have room for nothing else: 16 bytes are what some protocols cut it to.
+#[test]
+fn a_tag_that_was_cut_is_refused_at_every_length() {
+    let good = bytes(&token());
+    for tag in 0..32 {
+        let found = 86 + tag;
+        let cut = open(&ring(), &text(&good[..found]));
+        assert_eq!(cut, Err(TokenProblem::Length { found, expected: 118 }), "{tag} bytes");
+        // What was cut off filled up with zeros, which only by chance is the tag.
+        let filled: Vec<u8> = good[..found].iter().copied().chain(std::iter::repeat_n(0, 32 - tag)).collect();
+        let expected = if filled == good { Ok(claims()) } else { Err(TokenProblem::Forged) };
+        assert_eq!(open(&ring(), &text(&filled)), expected, "{tag} bytes");
+    }
+}
+
+/// Two fields of the same length change places: under the old tag it is a forgery, whatever they are.
+#[test]
+fn fields_that_change_places_are_refused() {
+    let good = bytes(&token());
+    // Audience and number have 16 bytes, the two times 8, binding and tag 32.
+    for (one, other, length) in [(6, 38, 16), (22, 30, 8), (54, 86, 32)] {
+        let mut swapped = good.clone();
+        swapped.copy_within(other..other + length, one);
+        swapped[other..other + length].copy_from_slice(&good[one..one + length]);
+        assert_eq!(open(&ring(), &text(&swapped)), Err(TokenProblem::Forged), "{one} and {other}");
+    }
+}
+
+/// A clock that is an hour ahead for a moment finds replaced keys dead, and loses none of them: they are live again when it is right.
+#[test]
+fn a_clock_that_is_wrong_for_a_moment_loses_no_key() {
+    let (mut keys, hour) = (ring(), 3600);
+    let token = keys.seal(&claims(), NOW).expect("a token");
+    keys.rotate(SecretKey::new(2, [8; 32]), NOW + 1).expect("one key is live");
+    let opened = |now: u64| keys.open(&token, TokenPurpose::TURN, here(), now);
+    assert_eq!(opened(NOW + hour), Err(TokenProblem::UnknownKey(1)));
+    assert_eq!([opened(NOW - hour), opened(NOW + 20)], [Ok(claims()); 2]);
+    let newest = keys.seal(&Claims { not_before: NOW, expires: NOW + LIFE, ..claims() }, NOW).expect("a token");
+    for now in [NOW - hour, NOW, NOW + hour] {
+        assert!(keys.open(&newest, TokenPurpose::TURN, here(), now).is_ok(), "the sealing key has no end");
+    }
+    let late = Err(TokenProblem::Late { by_s: hour - 25 });
+    assert_eq!(
+        [claims().check_time(NOW + hour), claims().check_time(NOW - hour)],
+        [late, Err(TokenProblem::Early { by_s: hour + 15 })]
+    );
+}
+
 #[test]
 fn another_key_of_the_same_number_forges() {
     let other = KeyRing::new(SecretKey::new(1, [8; 32]), LIFE);

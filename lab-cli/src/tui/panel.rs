@@ -19,6 +19,8 @@ pub(super) enum Panel {
     Arms,
     /// What happened.
     Log,
+    /// Waiting rooms and sentries.
+    Doors,
 }
 
 /// Those of a trace.

@@ -8,7 +8,7 @@ use analysis::{
 };
 use controllers::catalogue::PolicySpec;
 
-use super::{form::Form, panel::Panel};
+use super::{doors::TokenTotals, form::Form, panel::Panel};
 
 /// Seconds of an arm that are kept to be drawn: an hour.
 pub(super) const MOST_SECONDS: usize = 3600;
@@ -52,6 +52,8 @@ pub(super) struct Running {
     /// Second of the arm at which the phase began.
     pub phase_began: u32,
     pub seconds: VecDeque<TimelineSecond>,
+    /// Tokens of its waiting rooms up to each of these seconds.
+    pub tokens: VecDeque<TokenTotals>,
     /// The last second that is shown, where that is not the newest: the view stands still, or looks back.
     pub until: Option<u32>,
     /// The policy that is in force, as far as it is known.
@@ -75,6 +77,11 @@ impl Running {
     /// The last second that is shown.
     pub fn latest(&self) -> Option<&TimelineSecond> {
         self.shown().next_back()
+    }
+
+    /// Tokens of its waiting rooms up to that second.
+    pub fn tokens_so_far(&self) -> Option<&TokenTotals> {
+        self.tokens.get(self.shown().count().checked_sub(1)?)
     }
 
     /// Stands still where it is, or goes on with the newest.

@@ -14,6 +14,7 @@ use super::{
     view,
 };
 
+mod doors;
 mod program;
 mod setup;
 mod touching;

@@ -100,6 +100,8 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
         }
         LiveEvent::Second(second) => {
             let Some(running) = &mut state.running else { return };
+            let tokens = running.tokens.back().cloned().unwrap_or_default().with(&second);
+            keep(&mut running.tokens, tokens, MOST_SECONDS);
             keep(&mut running.seconds, *second, MOST_SECONDS);
         }
         LiveEvent::Computing { done_s, of_s } => state.computing = Some((done_s, of_s)),

@@ -14,6 +14,7 @@ mod arms;
 mod charts;
 mod compare;
 mod computing;
+mod doors;
 mod findings;
 mod form;
 mod groups;

@@ -106,6 +106,12 @@ fn serve(mut stream: TcpStream, state: &State) {
                 thread::sleep(Duration::from_millis(millis));
                 stream.write_all(whole.as_bytes()).is_ok()
             }
+            // A page that leads on, as a person would.
+            "/sale" => {
+                let page = "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=/inside\"><p>on sale";
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html";
+                write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{page}", page.len()).is_ok()
+            }
             // Answers that break off: of a length, of chunks; and one that ends with its connection.
             "/short" => {
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello");

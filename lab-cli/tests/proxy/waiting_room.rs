@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    net::SocketAddr,
     os::unix::fs::PermissionsExt as _,
     path::Path,
     thread,
@@ -13,11 +14,12 @@ use serde_json::{Value, json};
 
 use crate::{
     backend::Backend,
+    chromium::Chromium,
     proxied::{Answer, PATIENCE, Proxied, until},
 };
 
 /// One request a second, and each has a turn of its own.
-fn room(more: &Value) -> Value {
+pub fn room(more: &Value) -> Value {
     let mut room = json!({"capacity": "1/s", "stay": "0s", "skew": "2s"});
     for (key, value) in more.as_object().expect("settings") {
         room[key] = value.clone();
@@ -27,16 +29,20 @@ fn room(more: &Value) -> Value {
 
 /// A browser with its cookies.
 #[derive(Debug, Clone, Default)]
-struct Browser(BTreeMap<String, String>);
+pub struct Browser(pub BTreeMap<String, String>);
 
 impl Browser {
-    fn get(&mut self, proxy: &Proxied, path: &str) -> Answer {
+    pub fn get(&mut self, proxy: &Proxied, path: &str) -> Answer {
+        self.get_from(proxy.address, path)
+    }
+
+    pub fn get_from(&mut self, address: SocketAddr, path: &str) -> Answer {
         let cookies: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let cookies = if cookies.is_empty() { String::new() } else { format!("Cookie: {}\r\n", cookies.join("; ")) };
         let head = format!(
             "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/html,*/*;q=0.8\r\n{cookies}Connection: close\r\n\r\n"
         );
-        let answer = Answer::to(proxy.address, &head);
+        let answer = Answer::to(address, &head);
         for line in answer.head.lines() {
             let Some((name, value)) = line.strip_prefix("set-cookie: ").and_then(|line| line.split_once('=')) else {
                 continue;
@@ -53,14 +59,14 @@ impl Browser {
     }
 
     /// Asks, after others, until there is a wait of some seconds.
-    fn waits(&mut self, proxy: &Proxied) -> u64 {
+    pub fn waits(&mut self, proxy: &Proxied) -> u64 {
         until("wait", || {
             *self = Self::default();
             wait(&self.get(proxy, "/")).filter(|wait| *wait >= 6)
         })
     }
 
-    fn set(&self, name: &str, value: &str) -> Self {
+    pub fn set(&self, name: &str, value: &str) -> Self {
         let mut other = self.clone();
         other.0.insert(name.to_owned(), value.to_owned());
         other
@@ -68,7 +74,7 @@ impl Browser {
 }
 
 /// The wait that a page says.
-fn wait(answer: &Answer) -> Option<u64> {
+pub fn wait(answer: &Answer) -> Option<u64> {
     answer.header("refresh").map(|value| value.split(';').next().expect("a part").parse().expect("seconds"))
 }
 
@@ -81,13 +87,13 @@ fn program(proxy: &Proxied, method: &str, accept: &str, more: &str) -> Answer {
 }
 
 /// The row of the waiting room.
-fn row(proxy: &Proxied) -> Value {
+pub fn row(proxy: &Proxied) -> Value {
     let gauges: Value = serde_json::from_str(&proxy.control("GET", "/gauges", "").body).expect("JSON");
     let rows = gauges["stages"].as_array().expect("rows");
     rows.iter().find(|row| row["name"] == "waiting room").expect("a waiting room").clone()
 }
 
-fn sleep(seconds: u64) {
+pub fn sleep(seconds: u64) {
     thread::sleep(Duration::from_secs(seconds));
 }
 
@@ -207,7 +213,7 @@ fn who_is_let_in_stays_for_a_while() {
     assert!(row["queue"].as_u64() >= Some(3) && row["policy"]["longest_wait_s"].as_f64() >= Some(3.0), "{row}");
 }
 
-fn write_keys(path: &Path, lines: &[(u32, char)]) {
+pub fn write_keys(path: &Path, lines: &[(u32, char)]) {
     let text: String =
         lines.iter().map(|(number, digit)| format!("{number} {}\n", digit.to_string().repeat(64))).collect();
     let fresh = path.with_extension("new");
@@ -312,28 +318,12 @@ fn a_given_capacity_changes_while_it_runs_and_metrics_show_it() {
 
 #[test]
 fn a_real_browser_waits_and_is_let_in_in_its_turn() {
-    let Some(chromium) = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
-        .into_iter()
-        .find(|path| Path::new(path).is_file())
-    else {
-        assert!(std::env::var_os("LAB_REQUIRE_TOOLS").is_none(), "Chromium is not installed");
-        return eprintln!("skipped: Chromium is not installed");
-    };
     let backend = Backend::start();
     // A browser takes a while to start, and asks for an icon too.
     let proxy = Proxied::before(&[backend.url()], room(&json!({"skew": "5s", "stay": "5m"})));
     Browser::default().waits(&proxy);
     let before = backend.requests();
-    let profile = tempfile::tempdir().expect("a folder");
-    let mut browser = std::process::Command::new(chromium)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"])
-        .args(["--disable-sync", "--disable-component-update", "--remote-debugging-port=0", "--window-size=390,844"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("http://{}/", proxy.address))
-        .stdout(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .expect("Chromium starts");
+    let Some(browser) = Chromium::at(&format!("http://{}/", proxy.address)) else { return };
     let began = Instant::now();
     let came = loop {
         let of_browser = |agent: &Option<String>| agent.as_ref().is_some_and(|agent| agent.contains("Chrome"));
@@ -346,8 +336,7 @@ fn a_real_browser_waits_and_is_let_in_in_its_turn() {
         thread::sleep(Duration::from_millis(50));
     };
     let counts = row(&proxy)["counts"].clone();
-    let _ = browser.kill();
-    let _ = browser.wait();
+    drop(browser);
     assert!(came, "it was not let in: {counts}");
     assert!(counts["promised"].as_u64() >= Some(2), "it was told to wait first: {counts}");
     assert_eq!((&counts["token_late"], &counts["token_other_binding"]), (&json!(0), &json!(0)), "{counts}");

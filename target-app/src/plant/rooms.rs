@@ -148,7 +148,8 @@ impl PlantRooms {
         let waits = || self.rooms.iter().filter_map(|room| room.figures(wall).next_wait_s);
         let spread = waits().max().zip(waits().min()).map(|(most, least)| f64::from(most - least));
         let row = |(at, room): (usize, &WaitingRoom)| {
-            let mut row = tokens::row(&format!("waiting room{}", number(at)), &room.figures(wall), &room.counts());
+            let name = format!("waiting room{}", number(at));
+            let mut row = tokens::row(&name, &room.figures(wall), &room.counts(), &room.check_counts());
             let of = &self.responses[at];
             let times =
                 [("response_p99_ms", of.p99_ms()), ("response_variation", of.variation()), ("wait_spread_s", spread)];

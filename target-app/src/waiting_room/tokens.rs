@@ -6,7 +6,9 @@ use admission_token::{Audience, Binding, Claims, KeyRing, TokenProblem, TokenPur
 use controllers::{
     Reason, UnixSeconds,
     site::StageGauges,
-    webq::{CapacityState, PromisedTurn, RoomCounts, RoomFigures, ShownToken, Subunits, TokenFault, VisitClaim},
+    webq::{
+        CapacityState, CheckCounts, PromisedTurn, RoomCounts, RoomFigures, ShownToken, Subunits, TokenFault, VisitClaim,
+    },
 };
 
 /// The reason of a request that is told to wait.
@@ -43,13 +45,14 @@ pub(crate) fn shown<'a>(opened: Option<&'a Result<Claims, TokenProblem>>, presen
 }
 
 /// A row of gauges. Its queue is the work that is promised for the seconds to come, in requests of hardness 1.
-pub(crate) fn row(name: &str, figures: &RoomFigures, counts: &RoomCounts) -> StageGauges {
+pub(crate) fn row(name: &str, figures: &RoomFigures, counts: &RoomCounts, check: &CheckCounts) -> StageGauges {
     let requests = counts.requests();
     let admitted = counts.passed + counts.inside;
     let offered: u64 = requests.iter().map(|(_, count)| count).sum();
     let named = requests.map(|(name, count)| (name.replace('-', "_"), count));
     let refused = counts.refusals().map(|(reason, count)| (format!("token_{}", reason.replace('-', "_")), count));
     let outdated = matches!(figures.capacity, CapacityState::Outdated(_));
+    let estimated = outdated || matches!(figures.capacity, CapacityState::Estimated(_));
     let named_gauge = |name: &str, value: Option<f64>| value.map(|value| (name.to_owned(), value));
     let hardness = figures.hardness.iter().enumerate().map(|(kind, of)| (format!("hardness[{kind}]"), of.as_f64()));
     let policy: BTreeMap<String, f64> = [
@@ -57,6 +60,7 @@ pub(crate) fn row(name: &str, figures: &RoomFigures, counts: &RoomCounts) -> Sta
         named_gauge("next_wait_s", figures.next_wait_s.map(f64::from)),
         named_gauge("tokens_remembered", Some(figures.remembered as f64)),
         named_gauge("capacity_per_s", figures.capacity.known().map(Subunits::as_f64)),
+        named_gauge("capacity_estimated", Some(estimated.into())),
         named_gauge("capacity_outdated", Some(outdated.into())),
         named_gauge("share_per_s", figures.share.map(Subunits::as_f64)),
     ]
@@ -64,6 +68,7 @@ pub(crate) fn row(name: &str, figures: &RoomFigures, counts: &RoomCounts) -> Sta
     .flatten()
     .chain(hardness)
     .collect();
+    let let_in = ("token_admitted".to_owned(), check.admitted);
     StageGauges {
         name: name.to_owned(),
         queue: figures.queued.as_f64().ceil() as u32,
@@ -71,7 +76,7 @@ pub(crate) fn row(name: &str, figures: &RoomFigures, counts: &RoomCounts) -> Sta
         admitted,
         refused: offered - admitted,
         policy,
-        counts: named.into_iter().chain(refused).collect(),
+        counts: named.into_iter().chain(refused).chain([let_in]).collect(),
         ..StageGauges::default()
     }
 }

@@ -94,6 +94,19 @@ fn a_clock_that_is_ahead_for_a_moment_forgets_nothing() {
     assert_eq!(come(&mut check, 12, &turn(12, 3)), Ok(()), "and the others are let in");
 }
 
+/// Clocks that are wrong by an hour: whoever asks is early or late, and once they are right again nothing is lost and nothing is won.
+#[test]
+fn an_hour_ahead_everybody_is_late_and_an_hour_behind_everybody_is_early() {
+    let (mut check, hour) = (check(5, Some(100)), 3600);
+    let mut at_wall = |steady, wall, id| check.check(at(wall), Timestamp::from_secs(steady), &turn(7200, id));
+    assert_eq!(at_wall(7200, 7200, 1), Ok(()));
+    assert_eq!(at_wall(7200, 7200 + hour, 2), Err(CheckRefusal::Late { by_s: hour - 5 }));
+    assert_eq!(at_wall(7200, 7200 - hour, 2), Err(CheckRefusal::Early { by_s: hour - 5 }));
+    // Right again within the window.
+    assert_eq!([at_wall(7205, 7205, 1), at_wall(7205, 7205, 2)], [Err(CheckRefusal::Replayed), Ok(())]);
+    assert_eq!(at_wall(7206, 7206, 3), Err(CheckRefusal::Late { by_s: 1 }));
+}
+
 #[test]
 fn a_million_identities_are_held_in_the_memory_of_the_bound() {
     let mut check = check(5, Some(65_536));
@@ -133,6 +146,23 @@ proptest! {
                 Err(other) => prop_assert!(false, "{other}"),
             }
             prop_assert!(check.remembered() <= most);
+        }
+    }
+    /// Whatever the wall clock does: no token is admitted twice.
+    #[test]
+    fn no_step_of_the_clock_brings_a_used_token_back(
+        skew in 0..6_u32,
+        steps in prop::collection::vec((0..8_u64, prop_oneof![3 => Just(0_i64), 1 => -3600..3600_i64], 0..4_u64, 0..3_u128), 1..200),
+    ) {
+        let mut check = check(skew, Some(1000));
+        let (mut steady, mut wall, mut used) = (0, 100_000_i64, std::collections::BTreeSet::new());
+        for (pass, step, promised, id) in steps {
+            steady += pass;
+            wall = (wall + pass as i64 + step).max(10_000);
+            let promised = wall as u64 + promised - 2;
+            if check.check(at(wall as u64), Timestamp::from_secs(steady), &turn(promised, id)).is_ok() {
+                prop_assert!(used.insert((promised, id)), "{promised} {id} twice");
+            }
         }
     }
 }

@@ -157,7 +157,7 @@ fn arm(name: &str, goodput: f64, p90: Option<f64>) -> Arm {
     Arm { policy: name.to_owned(), block: 1, phases, ..Arm::default() }
 }
 
-fn compared(name: &str) -> OpenRun {
+pub(super) fn compared(name: &str) -> OpenRun {
     let comparison = Comparison {
         metric: "goodput_per_s".to_owned(),
         phase: "spike".to_owned(),

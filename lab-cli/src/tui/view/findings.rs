@@ -15,7 +15,8 @@ use ratatui::{
 
 use crate::tui::{
     Palette,
-    app::{Compare, OpenRun},
+    app::{Compare, Course, OpenRun},
+    doors,
 };
 
 /// `from`: the first line that is shown.
@@ -46,6 +47,11 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
         lines.extend(summary.reasons.iter().flat_map(|reason| because(reason, palette)));
     }
     lines.extend(identical(summary).into_iter().map(|line| Line::raw(format!("   {line}"))));
+    let at_doors = at_front_doors(compare, at);
+    if !at_doors.is_empty() {
+        lines.push(heading("at the front door"));
+        lines.extend(at_doors);
+    }
     lines.push(heading(match summary.thresholds.len() {
         0 => "nothing was claimed",
         _ => "claims",
@@ -53,6 +59,16 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
     lines.extend(summary.thresholds.iter().flat_map(|claim| asked(claim, run, palette)));
     lines.push(Line::default());
     lines
+}
+
+/// What waiting rooms and sentries did, arm by arm.
+fn at_front_doors<'a>(compare: &Compare, run: usize) -> Vec<Line<'a>> {
+    let real = compare.runs[run].shape.as_ref().and_then(|shape| shape.capacity_per_s);
+    let of_arm = |course: &Course| {
+        let (name, seconds) = (scrubbed(compare.arm_name(*course)), compare.seconds(*course));
+        doors::in_words(seconds, real).into_iter().map(move |words| Line::raw(format!("   {name}: {words}")))
+    };
+    compare.courses.iter().filter(|course| course.run == run).flat_map(of_arm).collect()
 }
 
 /// Beside every verdict: one of a run that was stopped is about a part of what was planned.

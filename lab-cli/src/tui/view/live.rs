@@ -6,11 +6,17 @@ use ratatui::{
     text::Line,
 };
 
-use super::{arms, charts, computing, form, groups, head, health, log, outcomes, stages};
+use super::{arms, charts, computing, doors, form, groups, head, health, log, outcomes, stages};
 use crate::tui::{Palette, panel::Panel, state::State};
 
 /// From this height on there is room for outcomes and types beside the rest.
 const TALL: u16 = 39;
+
+/// From this height on a front door has all of its lines.
+const LOW: u16 = 22;
+
+/// Lines of a front door that stands beside all else.
+const MOST_AT_DOOR: u16 = 8;
 
 /// Returns the line below it.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) -> Line<'static> {
@@ -34,12 +40,15 @@ fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     // Charts and log get what is left, as does the table of stages once it has its rows.
     let log_lines = ((area.height + 1) / 12).clamp(1, 6);
     let arms = (u16::try_from(state.finished.len()).unwrap_or(u16::MAX) + 2).clamp(3, (area.height + 1) / 5);
-    let more = if area.height >= TALL { Constraint::Fill(2) } else { Constraint::Length(0) };
-    let [head, charts, more, middle, arms, health, log] = Layout::vertical([
+    let tall = area.height >= TALL;
+    let more = if tall { Constraint::Fill(2) } else { Constraint::Length(0) };
+    let at_door = doors::lines(state).min(MOST_AT_DOOR);
+    let [head, charts, more, door, middle, arms, health, log] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Fill(3),
         more,
-        Constraint::Fill(2),
+        Constraint::Length(if tall { at_door } else { 0 }),
+        if !tall && at_door > 0 && area.height >= LOW { Constraint::Length(at_door) } else { Constraint::Fill(2) },
         Constraint::Length(arms),
         Constraint::Length(2),
         Constraint::Length(log_lines),
@@ -59,7 +68,10 @@ fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
         outcomes::draw(frame, left, state, palette);
         groups::draw(frame, right, state, palette);
     }
-    stages::draw(frame, middle, state, palette);
+    if door.height > 0 {
+        doors::draw(frame, door, state, palette);
+    }
+    stages::draw(frame, middle, state, !tall && at_door > 0, palette);
     arms::draw(frame, arms, state, palette);
     health::draw(frame, health, state, palette);
     log::draw(frame, log, state, palette);
@@ -79,6 +91,7 @@ fn alone(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, palette
         Panel::Users => charts::users(frame, area, state, palette),
         Panel::Arms => arms::draw(frame, area, state, palette),
         Panel::Log => log::alone(frame, area, state, palette),
+        Panel::Doors => doors::draw(frame, area, state, palette),
     }
 }
 
@@ -90,6 +103,10 @@ fn hint(state: &State, palette: Palette) -> Line<'static> {
         (_, _, Some(second)) => {
             Line::styled(format!("FROZEN at {second} s: the run goes on. left right: look   p: go on"), palette.warn())
         }
-        _ => Line::styled("q stop and save   p freeze   1-8 panel   s c l i a o e change it   ? help", palette.faint()),
+        _ => {
+            let panels = if doors::lines(state) > 0 { "1-9" } else { "1-8" };
+            let keys = format!("q stop and save   p freeze   {panels} panel   s c l i a o e change it   ? help");
+            Line::styled(keys, palette.faint())
+        }
     }
 }

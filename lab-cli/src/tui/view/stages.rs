@@ -11,7 +11,7 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use crate::tui::{Palette, state::State};
+use crate::tui::{Palette, doors::is_room, state::State};
 
 /// Gauges that have a column of their own; others are named in the last one.
 const ADMISSION_RATE: &str = "admission_rate_per_s";
@@ -21,21 +21,34 @@ const P90: &str = "p90_ms";
 const WIDE: u16 = 66;
 const BATCH: usize = 3;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+/// `door`: the front door in place of the stages behind it.
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, door: bool, palette: Palette) {
     let users_width = if area.width >= 110 { 30 } else { 22 };
     let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(users_width)]).areas(area);
     let latest = state.running.as_ref().and_then(|running| running.latest());
-    stages(frame, left, state, latest, palette);
+    if door {
+        super::doors::draw(frame, left, state, palette);
+    } else {
+        stages(frame, left, state, latest, false, palette);
+    }
     users(frame, right, latest, palette);
 }
 
 /// The stages with the whole width: everything that a policy shows.
 pub(super) fn alone(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let latest = state.running.as_ref().and_then(|running| running.latest());
-    stages(frame, area, state, latest, palette);
+    stages(frame, area, state, latest, true, palette);
 }
 
-fn stages(frame: &mut Frame<'_>, area: Rect, state: &State, latest: Option<&TimelineSecond>, palette: Palette) {
+/// `rooms`: waiting rooms too, which have a panel of their own.
+fn stages(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    state: &State,
+    latest: Option<&TimelineSecond>,
+    rooms: bool,
+    palette: Palette,
+) {
     let block = Block::new().borders(Borders::TOP).title(" [5] stages of the service ");
     let Some(target) = latest.and_then(|second| second.target.as_ref()) else {
         let text = if latest.is_some() { " the service did not answer in time" } else { "" };
@@ -53,18 +66,19 @@ fn stages(frame: &mut Frame<'_>, area: Rect, state: &State, latest: Option<&Time
     let widths = widths.map(|(_, width)| Constraint::Length(width)).chain([Constraint::Fill(1)]);
     // Two rows are the title and the header; if not all fit, those that have something to do come first.
     let room = usize::from(area.height.saturating_sub(2));
-    let rows = shown(&target.stages, room).into_iter().map(|stage| wide(row(stage, state.objective_ms(), palette)));
+    let stages: Vec<&StageSecond> = target.stages.iter().filter(|stage| rooms || !is_room(stage)).collect();
+    let rows = shown(&stages, room).into_iter().map(|stage| wide(row(stage, state.objective_ms(), palette)));
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
 }
 
 /// At most `room` stages, in the order of the graph; the idle ones are left out first.
-fn shown(stages: &[StageSecond], room: usize) -> Vec<&StageSecond> {
+fn shown<'a>(stages: &[&'a StageSecond], room: usize) -> Vec<&'a StageSecond> {
     let mut by_work: Vec<usize> = (0..stages.len()).collect();
     let work = |stage: &StageSecond| (stage.refused, u64::from(stage.queue), stage.offered);
-    by_work.sort_by_key(|&i| std::cmp::Reverse(work(&stages[i])));
+    by_work.sort_by_key(|&i| std::cmp::Reverse(work(stages[i])));
     by_work.truncate(room);
     by_work.sort_unstable();
-    by_work.into_iter().map(|i| &stages[i]).collect()
+    by_work.into_iter().map(|i| stages[i]).collect()
 }
 
 fn row(stage: &StageSecond, objective: Option<f64>, palette: Palette) -> Vec<Cell<'static>> {

@@ -9,6 +9,7 @@ use std::{
 
 use admission_token::{Audience, Claims, KeyRing, SecretKey, TokenProblem};
 use controllers::UnixSeconds;
+use zeroize::Zeroizing;
 
 use super::drawn;
 use crate::{
@@ -164,7 +165,7 @@ fn wrong(message: String) -> ProxyError {
 /// The keys of a file, oldest first.
 fn read(path: &Path) -> Result<Vec<SecretKey>, String> {
     let shown = path.display();
-    let text = private::read(path, LARGEST).map_err(|error| match error {
+    let text = private::read(path, LARGEST).map(Zeroizing::new).map_err(|error| match error {
         Unreadable::Unread(error) => format!("{shown}: {error}; {MAKE}"),
         Unreadable::NoFile => format!("{shown}: not a file"),
         Unreadable::Open { mode, owned } => {
@@ -183,11 +184,11 @@ fn key(line: &str) -> Option<SecretKey> {
     if secret.len() != 64 || !secret.is_ascii() {
         return None;
     }
-    let mut bytes = [0; 32];
+    let mut bytes = Zeroizing::new([0; 32]);
     for (byte, digits) in bytes.iter_mut().zip(secret.chunks_exact(2)) {
         *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     }
-    Some(SecretKey::new(number.parse().ok()?, bytes))
+    Some(SecretKey::new(number.parse().ok()?, *bytes))
 }
 
 #[cfg(test)]

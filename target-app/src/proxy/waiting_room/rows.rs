@@ -7,7 +7,7 @@ use std::{
 
 use controllers::{
     site::StageGauges,
-    webq::{ReplicaCounts, RoomCounts, RoomFigures, Subunits},
+    webq::{CheckCounts, ReplicaCounts, RoomCounts, RoomFigures, Subunits},
 };
 use prometheus_client::metrics::MetricType;
 
@@ -15,15 +15,15 @@ use super::Room;
 use crate::{metrics::Page, stage::lock, waiting_room::tokens::row};
 
 impl Room {
-    fn read(&self) -> (RoomFigures, RoomCounts) {
+    fn read(&self) -> (RoomFigures, RoomCounts, CheckCounts) {
         let machine = lock(&self.machine);
-        (machine.figures(self.clock.wall()), machine.counts())
+        (machine.figures(self.clock.wall()), machine.counts(), machine.check_counts())
     }
 
     /// The row of gauges.
     pub(in crate::proxy) fn gauges(&self) -> StageGauges {
-        let (figures, counts) = self.read();
-        let mut row = row("waiting room", &figures, &counts);
+        let (figures, counts, check) = self.read();
+        let mut row = row("waiting room", &figures, &counts, &check);
         row.counts.extend(self.reports());
         row
     }
@@ -47,7 +47,7 @@ impl Room {
     /// The metrics for Prometheus.
     pub(in crate::proxy) fn metrics(&self, page: &mut Page<'_>) -> fmt::Result {
         use MetricType::{Counter, Gauge};
-        let (figures, counts) = self.read();
+        let (figures, counts, check) = self.read();
         let rows = |all: &'static str| move |(name, count): (&'static str, u64)| ([(all, name)], count as f64);
         let requests = counts.requests().map(rows("outcome"));
         page.family(
@@ -59,6 +59,8 @@ impl Room {
         let refusals = counts.refusals().map(rows("reason"));
         let help = "Tokens that did not let their bearers in, by reason";
         page.family("waiting_room_tokens_refused", help, Counter, refusals)?;
+        let help = "Tokens that let their bearers in, in their turn";
+        page.number("waiting_room_tokens_admitted", help, Counter, check.admitted as f64)?;
         let capacity =
             figures.capacity.known().map(|capacity| ([("state", figures.capacity.name())], capacity.as_f64()));
         let help = "Requests of hardness 1 that the service takes a second";
