@@ -42,6 +42,9 @@ static ALL: &[Library] = library! {
     "ten-times" false None;
     "batch-proxy" false None;
     "one-slow-task" false None;
+    "gold-first" false None;
+    "threshold-first" false None;
+    "sentry-switch" false None;
     "compose" false None;
     "partial-search" false None;
     "subrequests" false None;
@@ -89,9 +92,9 @@ static ALL: &[Library] = library! {
     "sre-health" false None;
     "webq-table1" true Some("webq-table1");
     "script-arashi" false None;
-    "cat-fig3" true None;
-    "cat-fig5" true None;
-    "cat-switch" true None;
+    "cat-fig3" true Some("gold-first");
+    "cat-fig5" true Some("threshold-first");
+    "cat-switch" true Some("sentry-switch");
     "cat-fig7" true None;
 };
 
