@@ -6,6 +6,7 @@
 
 pub(crate) mod asking;
 mod attempt;
+mod callees;
 mod caller;
 mod machine;
 mod pool;

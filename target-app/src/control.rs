@@ -99,6 +99,7 @@ fn authorised(port: &Port, head: &Parts, body: &[u8]) -> ControlAnswer {
         }),
         (Method::PUT, "/policy") => change(body, |change| running.set_policy(&change)),
         (Method::PUT, "/config") => done(running.configure(body)),
+        (Method::PUT, "/callees") => change(body, |change| running.set_callees(&change)),
         (Method::PUT, "/work") => change(body, |work| running.set_work(&work)),
         (Method::PUT, "/hinder") => change(body, |hinder| running.hinder(&hinder)),
         (Method::POST, "/renew-callers") => {
@@ -118,7 +119,7 @@ fn authorised(port: &Port, head: &Parts, body: &[u8]) -> ControlAnswer {
     }
 }
 
-const PATHS: [&str; 13] = [
+const PATHS: [&str; 14] = [
     "/gauges",
     "/requests",
     "/events",
@@ -127,6 +128,7 @@ const PATHS: [&str; 13] = [
     "/policies",
     "/policy",
     "/config",
+    "/callees",
     "/work",
     "/hinder",
     "/renew-callers",

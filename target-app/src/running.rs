@@ -17,7 +17,7 @@ use crate::{
         Controlled,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
     },
     edge::Edge,
     ledger::Ledgers,
@@ -79,7 +79,10 @@ impl Controlled for Running {
     }
 
     fn hear(&self, report: PeerReport) {
-        let PeerReport::Quota { to, .. } = report else { return };
+        let (PeerReport::Quota { to, .. } | PeerReport::Target { to, .. } | PeerReport::Servers { to, .. }) = report
+        else {
+            return;
+        };
         self.app().sites.hear(to, &Seen::Peer(report));
     }
 
@@ -166,6 +169,11 @@ impl Controlled for Running {
 
     fn renew_callers(&self) {
         self.app().callers.iter().for_each(Callers::renew);
+    }
+
+    fn set_callees(&self, change: &SetCallees) -> Result<(), Vec<String>> {
+        let callers = self.app().callers.as_ref();
+        callers.map_or_else(|| Err(vec!["this service makes no calls".to_owned()]), |callers| callers.set_tasks(change))
     }
 
     fn set_work(&self, work: &WorkSpec) -> Result<(), Vec<String>> {

@@ -33,6 +33,24 @@ impl Probe for ThisProcess {
     }
 }
 
+/// The probe of this process, whose CPU time is a share of an allotment: so many processors.
+#[derive(Debug, Clone, Copy)]
+pub struct Allotted(pub f64);
+
+impl Probe for Allotted {
+    fn cpu_time(&self) -> Duration {
+        cpu_time()
+    }
+
+    fn cpus(&self) -> f64 {
+        self.0
+    }
+
+    fn memory_share(&self) -> f64 {
+        memory_share()
+    }
+}
+
 /// Resident memory, bytes; 0 if procfs does not tell.
 #[must_use]
 pub fn resident_bytes() -> u64 {
@@ -93,5 +111,6 @@ mod tests {
             std::hint::black_box(0);
         }
         assert!(ThisProcess.cpu_time() > before && ThisProcess.cpus() >= 1.0);
+        assert!(Allotted(0.2).cpu_time() > before && Allotted(0.2).cpus() == 0.2);
     }
 }

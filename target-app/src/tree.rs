@@ -13,7 +13,7 @@ pub use workloads::balance::{Balancer, Per};
 use workloads::plan::ClientSpec;
 
 pub(crate) use books::add;
-pub use books::{ServiceBooks, balancer_of, books_of, ended, gauges_of, requests_of};
+pub use books::{ServiceBooks, balancer_of, books_of, continued, ended, gauges_of, requests_of};
 pub use machines::{TreeMachines, TreeTurn};
 pub use platform::{ApplicationSpec, PlatformSpec, SlaTierSpec, TaskId, TreeChange};
 pub use reports::{MOST_TASKS, addressee, global, local};
@@ -68,6 +68,10 @@ pub struct ServiceSpec {
     pub costs: PlantSpec,
     /// The emulated costs of a live task, in addition to its real ones.
     pub wire: WireCosts,
+    /// The processors that the CPU time of a live task's process is a share of, for its policies; `None`: they see that
+    /// of the emulated servers, as in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_allotment: Option<f64>,
     /// The number of tasks, all equal.
     pub tasks: u32,
     /// The choice of the task for a request.
@@ -147,6 +151,10 @@ pub struct TaskSpec {
     pub reports: bool,
     /// Costs in addition to the work on requests: they keep one of the emulated servers busy.
     pub wire: WireCosts,
+    /// The processors that the CPU time of the task's process is a share of, for its policies; `None`: they see that of
+    /// the emulated servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_allotment: Option<f64>,
 }
 
 impl TaskSpec {
@@ -161,6 +169,7 @@ impl TaskSpec {
             speed: 1.0,
             reports: false,
             wire: WireCosts::default(),
+            cpu_allotment: None,
         }
     }
 }
@@ -171,8 +180,8 @@ impl TaskSpec {
 pub struct CalleeSpec {
     /// The calls.
     pub call: CallSpec,
-    /// Its tasks, at least one.
-    pub tasks: Vec<SocketAddr>,
+    /// Its tasks by number, at least one, each with its address while calls may go there.
+    pub tasks: Vec<Option<SocketAddr>>,
     /// The choice of the task for a call.
     pub balancer: Balancer,
     /// The unit of the choice.

@@ -4,6 +4,7 @@ mod check;
 mod client;
 mod measured;
 mod script;
+mod task_list;
 mod users;
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
@@ -19,6 +20,7 @@ pub use script::{
     AnswerCheck, Conduct, Extraction, MOST_BODY, PlanBranch, PlanItem, PlanStep, ScriptUsers, TestPlan, TokenPlace,
     ValueSource,
 };
+pub use task_list::TaskList;
 pub use users::{MailUsers, UrlRequest, UrlUsers, Users};
 
 use crate::{
@@ -150,7 +152,7 @@ pub struct EntryPoint {
     /// The class; `None`: every class.
     pub class: Option<Class>,
     /// Equal tasks, at least one.
-    pub tasks: Vec<SocketAddr>,
+    pub tasks: TaskList,
     /// The choice of the task.
     pub balancer: Balancer,
     /// The unit of the choice. If each request is balanced, a user uses a kept connection again only if the same task

@@ -175,6 +175,11 @@ impl Experiment {
         left_out
     }
 
+    /// What a run in virtual time leaves out of what the experiment says.
+    pub fn virtual_cautions(&self) -> Vec<String> {
+        if let AppPlan::Tree(tree) = &self.target.app { tree.virtual_cautions() } else { Vec::new() }
+    }
+
     /// How long all arms take, without starting and draining.
     pub fn planned_time(&self) -> Duration {
         let one: Duration = self.users.phases.iter().map(|phase| phase.duration).sum();

@@ -54,6 +54,7 @@ table! {
         calls = free::<Vec<CallOrName>>(), "What is asked of services below for each request, after the service's own work; its worker waits: their names, or tables";
         fan_out: bool = flag().or(false), "All calls at once instead of one after the other";
         costs: CostKeys = table_or_default(), "As `virtual.costs`, for this service. Live as well: they keep one of the emulated servers busy, before its jobs or among them (a slow task's longer), `accept` before a connection's first request is read. They come on top of what these things really cost. `idle`, `connection` and `memory` are for virtual time alone; `lab check` says so";
+        cpu_allotment: Option<f64> = number(0.01..=64.0), "Live: what policies see as CPU is the CPU time of the task's process as a share of so many processors, in place of the emulated servers'. In virtual time there is no process: it is theirs all the same, and `lab check` says so";
         pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
         criticality: Option<Criticality> = by::<String, _>(criticality_of_all), "How important requests are to this service's policies and in its own calls, whatever they said: `SHEDDABLE`";
     }
@@ -140,6 +141,7 @@ fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -
         calls,
         fan_out: keys.fan_out,
         costs: keys.costs.changes(),
+        cpu_allotment: keys.cpu_allotment,
     })
 }
 

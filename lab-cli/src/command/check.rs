@@ -35,7 +35,8 @@ pub fn check(args: &args::CheckArgs) -> CommandResult {
 
 fn line(file: &str, experiment: &Experiment) -> String {
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
-    let all = experiment.cautions().into_iter().chain(experiment.live_cautions()).chain(experiment.too_few_blocks());
+    let of_worlds = experiment.live_cautions().into_iter().chain(experiment.virtual_cautions());
+    let all = experiment.cautions().into_iter().chain(of_worlds).chain(experiment.too_few_blocks());
     let live_only = experiment.live_only().map(|why| format!("not in virtual time: {why}"));
     let notes: String = all.chain(live_only).map(|caution| format!("{file}: note: {caution}\n")).collect();
     let plan = match &experiment.users.model {

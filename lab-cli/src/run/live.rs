@@ -2,11 +2,16 @@
 
 pub(super) mod arm;
 mod balancers;
+mod beside;
+pub(super) mod controls;
 mod gauge_watch;
 pub(super) mod interventions;
+mod live_tree;
+mod members;
 mod policy_reset;
-mod reports;
+mod processes;
 pub(super) mod service;
 pub(super) mod site;
 pub(super) mod snapshot;
+mod starter;
 pub(super) mod target;

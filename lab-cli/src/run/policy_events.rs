@@ -2,12 +2,15 @@
 
 use std::{
     borrow::Borrow,
+    collections::BTreeSet,
+    io,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
-        mpsc::{self, Receiver},
+        mpsc::{self, Receiver, SyncSender},
     },
     thread,
+    time::Instant,
 };
 
 use analysis::live::LiveEvent;
@@ -16,7 +19,7 @@ use target_app::control::wire::StreamedEvent;
 
 use super::{
     RunFailure,
-    live::site::{Controls, Port},
+    live::controls::{Controls, Port},
 };
 
 /// Most lines a second: a policy that flaps must not fill the disk. The rest is counted.
@@ -27,6 +30,11 @@ const WAITING: usize = 1000;
 /// Reads each stream on a thread of its own, which ends with its target.
 #[derive(Debug)]
 pub struct PolicyEvents {
+    controls: Controls,
+    began: Instant,
+    /// The processes whose streams are read.
+    followed: BTreeSet<u32>,
+    tell: SyncSender<StreamedEvent>,
     received: Receiver<StreamedEvent>,
     /// That came while too many waited.
     dropped: Arc<AtomicUsize>,
@@ -36,35 +44,57 @@ impl PolicyEvents {
     /// Begins, and with it the arm: times count from now, whichever clock a target has.
     pub fn begin(controls: &Controls) -> Result<Self, RunFailure> {
         let (tell, received) = mpsc::sync_channel(WAITING);
-        let dropped = Arc::new(AtomicUsize::new(0));
-        for Port { prefix, control, .. } in controls.ports() {
-            let began_ms = control.gauges()?.at_ms;
-            let (tell, count) = (tell.clone(), Arc::clone(&dropped));
-            let read = move || {
-                let Ok(events) = control.events() else { return };
-                for mut event in events.flatten() {
-                    event.at_ms -= began_ms;
-                    event.stage.insert_str(0, &prefix);
-                    match tell.try_send(event) {
-                        Ok(()) => {}
-                        // Gauges tell the rest.
-                        Err(mpsc::TrySendError::Full(event)) => {
-                            count.fetch_add(usize::from(in_words(&event.event).is_some()), Ordering::Relaxed);
-                        }
-                        Err(mpsc::TrySendError::Disconnected(_)) => return,
-                    }
-                }
-            };
-            let started = thread::Builder::new().name("policy events".to_owned()).spawn(read);
-            started.map_err(RunFailure::machine("the thread that reads policy events"))?;
+        let mut events = Self {
+            controls: controls.clone(),
+            began: Instant::now(),
+            followed: BTreeSet::new(),
+            tell,
+            received,
+            dropped: Arc::default(),
+        };
+        for port in controls.ports() {
+            let ahead_ms = port.control.gauges()?.at_ms;
+            events.follow(port, ahead_ms).map_err(RunFailure::machine("the thread that reads policy events"))?;
         }
-        Ok(Self { received, dropped })
+        Ok(events)
     }
 
-    /// What came since the last call.
-    pub fn take(&self) -> Vec<LiveEvent> {
+    /// What came since the last call. Tasks that have begun meanwhile are followed from now on.
+    pub fn take(&mut self) -> Vec<LiveEvent> {
+        for port in self.controls.ports() {
+            if self.followed.contains(&port.pid) {
+                continue;
+            }
+            // Without its events there are still its gauges.
+            if let Ok(gauges) = port.control.gauges() {
+                let ahead_ms = gauges.at_ms - self.began.elapsed().as_secs_f64() * 1e3;
+                let _ = self.follow(port, ahead_ms);
+            }
+        }
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         lines(self.received.try_iter(), dropped)
+    }
+
+    /// Reads the stream of a target, whose clock is so far ahead of the arm's.
+    fn follow(&mut self, Port { prefix, pid, control, .. }: Port, ahead_ms: f64) -> io::Result<()> {
+        self.followed.insert(pid);
+        let (tell, count) = (self.tell.clone(), Arc::clone(&self.dropped));
+        let read = move || {
+            let Ok(events) = control.events() else { return };
+            for mut event in events.flatten() {
+                event.at_ms -= ahead_ms;
+                event.stage.insert_str(0, &prefix);
+                match tell.try_send(event) {
+                    Ok(()) => {}
+                    // Gauges tell the rest.
+                    Err(mpsc::TrySendError::Full(event)) => {
+                        count.fetch_add(usize::from(in_words(&event.event).is_some()), Ordering::Relaxed);
+                    }
+                    Err(mpsc::TrySendError::Disconnected(_)) => return,
+                }
+            }
+        };
+        thread::Builder::new().name("policy events".to_owned()).spawn(read).map(drop)
     }
 }
 

@@ -1,23 +1,20 @@
 //! Calls of a live task: over kept connections, past the caller's own policy.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, MutexGuard},
-};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use controllers::{Note, Tags, Timestamp, UnixSeconds, catalogue::Problem, seed_for};
 use tokio::{sync::oneshot, task::JoinSet, time::timeout_at};
 use workloads::http1::{Known, Outgoing, names::CALLER};
 
 use super::{
-    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallRoute, CallStep, CallsEnded, CallsResult, Pool,
-    RequestCalls,
+    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls,
     asking::{self, Decision},
+    callees::{CallWay, Callees},
     wire::{Broken, Wire},
 };
 use crate::{
     clock::ServiceClock,
-    control::wire::MadeCalls,
+    control::wire::{MadeCalls, SetCallees},
     stage::{Shared, SharedSite, keep_time, lock, spawn},
     tree::{CalleeSpec, TaskSpec},
 };
@@ -36,20 +33,15 @@ struct Caller {
     name: String,
     /// The number of calls for each request.
     times: u32,
-    tasks: Vec<SocketAddr>,
     shared: Shared<CallMachine<Decision>>,
-    pool: Mutex<CallPool>,
+    callees: Mutex<Callees<Lease>>,
 }
-
-/// A call that waits in the pool is given a place, or hears that it is refused.
-type CallPool = Pool<Wire, oneshot::Sender<Option<Lease>>>;
 
 /// A lease of a place in the pool, returned when it is dropped.
 #[derive(Debug)]
 struct Lease {
     of: Arc<Caller>,
-    task: usize,
-    wire: Option<Wire>,
+    way: CallWay,
 }
 
 impl Callers {
@@ -67,9 +59,8 @@ impl Callers {
             let caller = Arc::new(Caller {
                 name: task.name.clone(),
                 times: call.times,
-                tasks: tasks.clone(),
                 shared: Shared::new(machine, clock),
-                pool: Mutex::new(pool),
+                callees: Mutex::new(Callees::new(tasks, pool)),
             });
             if call.client.is_some() {
                 spawn(keep_time(Arc::downgrade(&caller)));
@@ -107,9 +98,25 @@ impl Callers {
         self.callers.iter().for_each(|caller| caller.with(CallMachine::renew));
     }
 
+    /// Sends the next calls to these tasks.
+    pub(crate) fn set_tasks(&self, SetCallees { call, tasks }: &SetCallees) -> Result<(), Vec<String>> {
+        let Some(caller) = self.callers.get(*call) else {
+            return Err(vec![format!("call: there are {} calls, the first is 0", self.callers.len())]);
+        };
+        let known = caller.callees().tasks();
+        if tasks.len() != known {
+            return Err(vec![format!("tasks: {} are named, and the called service has {known}", tasks.len())]);
+        }
+        let unwanted = caller.callees().set(tasks);
+        drop(unwanted);
+        // Some may wait for a connection that there is room for now.
+        caller.next_in_line();
+        Ok(())
+    }
+
     /// Counts of the calls so far.
     pub(crate) fn counts(&self) -> Vec<MadeCalls> {
-        let made = |caller: &Arc<Caller>| caller.shared.peek(|machine| machine.made(&caller.pool()));
+        let made = |caller: &Arc<Caller>| caller.shared.peek(|machine| machine.made(&caller.callees().pool));
         self.callers.iter().map(made).collect()
     }
 }
@@ -137,8 +144,8 @@ impl Caller {
         }
     }
 
-    fn pool(&self) -> MutexGuard<'_, CallPool> {
-        lock(&self.pool)
+    fn callees(&self) -> MutexGuard<'_, Callees<Lease>> {
+        lock(&self.callees)
     }
 
     /// Sends a call and waits for the answer.
@@ -146,10 +153,10 @@ impl Caller {
         let Some(mut lease) = Arc::clone(&self).lease().await else {
             return AttemptEnd::Refused { retry: true }.into();
         };
-        let to = self.tasks[lease.task];
+        let Some(to) = lease.way.to else { return AttemptEnd::Unavailable.into() };
         let host = to.to_string();
         // The service may have closed a kept connection meanwhile.
-        let mut kept = lease.wire.take().filter(|wire| !wire.is_stale());
+        let mut kept = lease.way.wire.take().filter(|wire| !wire.is_stale());
         loop {
             let was_kept = kept.is_some();
             let mut wire = match kept.take() {
@@ -171,10 +178,10 @@ impl Caller {
                 known: call.attempt_key().map(|draw| Known { number: None, user: None, left: None, draw }),
                 close: false,
             };
-            self.pool().written += 1;
+            self.callees().pool.written += 1;
             match wire.ask(&request).await {
                 Ok(told) => {
-                    lease.wire = Some(wire).filter(Wire::is_reusable);
+                    lease.way.wire = Some(wire).filter(Wire::is_reusable);
                     return told;
                 }
                 // The service closed it at the moment of its reuse: once more on a new one (RFC 9112, section 9.3.1).
@@ -187,7 +194,7 @@ impl Caller {
     /// Waits for a lease of a place in the pool. `None`: every task of the called service is at its limit of calls.
     async fn lease(self: Arc<Self>) -> Option<Lease> {
         let waits = match self.ask_pool()? {
-            Ok((task, wire)) => return Some(Lease { of: self, task, wire }),
+            Ok(way) => return Some(Lease { of: self, way }),
             Err(waits) => waits,
         };
         // A returned place goes to the next waiting call; the pool outlives them.
@@ -199,13 +206,13 @@ impl Caller {
 
     /// The way of a call, or where it hears of one. `None`: it is refused.
     fn ask_pool(&self) -> Option<Result<CallWay, oneshot::Receiver<Option<Lease>>>> {
-        let mut pool = self.pool();
-        if pool.refuses() {
+        let mut callees = self.callees();
+        if callees.pool.refuses() {
             return None;
         }
-        Some(way(&mut pool).ok_or_else(|| {
+        Some(callees.way().ok_or_else(|| {
             let (free, waits) = oneshot::channel();
-            pool.waiting.push_back(free);
+            callees.pool.waiting.push_back(free);
             waits
         }))
     }
@@ -213,56 +220,16 @@ impl Caller {
     /// Gives free places to the calls that wait longest.
     fn next_in_line(self: &Arc<Self>) {
         loop {
-            let Some((free, place)) = next_place(&mut self.pool()) else { return };
+            let Some((free, way)) = self.callees().next_place() else { return };
             // Outside the lock: a lease without a receiver returns itself.
-            let _ = free.send(place.map(|(task, wire)| Lease { of: Arc::clone(self), task, wire }));
+            let _ = free.send(way.map(|way| Lease { of: Arc::clone(self), way }));
         }
     }
-}
-
-/// The task that a call goes to, and the kept connection if there is one.
-type CallWay = (usize, Option<Wire>);
-
-/// The way of a call now; `None`: it is to wait.
-fn way(pool: &mut CallPool) -> Option<CallWay> {
-    match pool.route() {
-        CallRoute::Kept(task, wire) => Some((task, Some(wire))),
-        CallRoute::New(task) => Some((task, None)),
-        CallRoute::Wait => None,
-    }
-}
-
-/// A call that waits in the pool, and its way; without a way it is refused.
-type Place = (oneshot::Sender<Option<Lease>>, Option<CallWay>);
-
-/// The call that waits longest, if there is a place for it or none can come.
-fn next_place(pool: &mut CallPool) -> Option<Place> {
-    while pool.waiting.front().is_some_and(oneshot::Sender::is_closed) {
-        pool.waiting.pop_front();
-    }
-    let free = pool.waiting.pop_front()?;
-    // As in virtual time, a call is sent at its turn as if it came now.
-    if pool.refuses() {
-        return Some((free, None));
-    }
-    let way = way(pool);
-    if way.is_none() {
-        pool.waiting.push_front(free);
-        return None;
-    }
-    Some((free, way))
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let mut pool = self.of.pool();
-        pool.left(self.task);
-        match self.wire.take() {
-            // A connection to a task that was left out meanwhile is closed by being dropped.
-            Some(wire) => drop(pool.keep(self.task, wire)),
-            None => pool.gone(),
-        }
-        drop(pool);
+        self.of.callees().take_back(&mut self.way);
         self.of.next_in_line();
     }
 }

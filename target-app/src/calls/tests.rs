@@ -13,6 +13,7 @@ use workloads::balance::{Balancer, Per};
 use super::*;
 use crate::{
     clock::ServiceClock,
+    control::wire::SetCallees,
     spec::PolicySpec,
     tree::{CallSpec, CalleeSpec, TaskSpec, WhenRefused},
 };
@@ -114,9 +115,13 @@ const LATER: &str = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n";
 const NEVER: &str = "HTTP/1.1 503 Busy\r\nX-Retry: never\r\nContent-Length: 0\r\n\r\n";
 
 fn callers(to: SocketAddr, call: CallSpec) -> Callers {
+    callers_of(vec![Some(to)], call)
+}
+
+fn callers_of(tasks: Vec<Option<SocketAddr>>, call: CallSpec) -> Callers {
     let none = PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() };
     let target = crate::plant::emulated_target(none);
-    let callee = CalleeSpec { call, tasks: vec![to], balancer: Balancer::RoundRobin, per: Per::Request, cap: 0 };
+    let callee = CalleeSpec { call, tasks, balancer: Balancer::RoundRobin, per: Per::Request, cap: 0 };
     let task = TaskSpec { name: "front".to_owned(), calls: vec![callee], ..TaskSpec::alone(target) };
     Callers::of(&task, ServiceClock::start()).unwrap().unwrap()
 }
@@ -285,4 +290,25 @@ async fn a_callers_own_policy_refuses_before_anything_is_sent() {
     let found = counts(&callers);
     assert_eq!((found.attempts, found.refused, found.refused_locally), (3, 2, 1));
     assert!(heads.try_recv().is_ok() && heads.try_recv().is_ok() && heads.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn calls_go_to_the_tasks_that_are_there_now() {
+    let (first, mut of_first) = back(&[Some(OK)]).await;
+    let (second, mut of_second) = back(&[Some(OK), Some(OK)]).await;
+    let callers = callers_of(vec![None, None], CallSpec { attempts: 1, connections: 1, ..call() });
+    let make = || async { callers.make(Tags::default(), None, None).await.ended };
+    assert_eq!(make().await, CallsEnded::Failed, "nobody is there");
+    let set = |call, tasks: &[Option<SocketAddr>]| callers.set_tasks(&SetCallees { call, tasks: tasks.to_vec() });
+    set(0, &[Some(first), None]).unwrap();
+    assert_eq!((make().await, of_first.recv().await.unwrap().0), (CallsEnded::Answered, 1));
+    set(0, &[None, Some(second)]).unwrap();
+    assert_eq!((make().await, of_second.recv().await.unwrap().0), (CallsEnded::Answered, 1));
+    // The process in another place: the connection to the place before was given up, for there is room for one.
+    set(0, &[Some(second), None]).unwrap();
+    assert_eq!((make().await, of_second.recv().await.unwrap().0), (CallsEnded::Answered, 2));
+    for (call, tasks) in [(1, vec![None, None]), (0, vec![None])] {
+        assert!(set(call, &tasks).is_err(), "there is one call, to two tasks");
+    }
+    counts(&callers);
 }

@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Token,
-    wire::{Gauges, InjectFault, Policies, Problems, ReadRequests, Ready, SetPolicy, StreamedEvent},
+    wire::{Gauges, InjectFault, Policies, Problems, ReadRequests, Ready, SetCallees, SetPolicy, StreamedEvent},
 };
 use crate::spec::WorkSpec;
 
@@ -103,6 +103,14 @@ impl ControlClient {
     /// See [`ControlError`].
     pub fn renew_callers(&self) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("POST", "/renew-callers", &()).map(drop)
+    }
+
+    /// Sends the target's next calls to these tasks.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn set_callees(&self, change: &SetCallees) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("PUT", "/callees", change).map(drop)
     }
 
     /// Turns the work knob.

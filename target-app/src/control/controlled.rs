@@ -7,7 +7,7 @@ use controllers::PeerReport;
 use super::{
     events::Events,
     reports::Reports,
-    wire::{Gauges, InjectFault, Policies, ReadRequests, SetPolicy},
+    wire::{Gauges, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy},
 };
 use crate::{clock::ServiceClock, spec::WorkSpec};
 
@@ -42,6 +42,9 @@ pub(crate) trait Controlled: fmt::Debug + Send + Sync + 'static {
 
     /// Replaces the policies of the process's own calls by new ones of the same kind.
     fn renew_callers(&self);
+
+    /// Sends the process's next calls to these tasks.
+    fn set_callees(&self, change: &SetCallees) -> Result<(), Vec<String>>;
 
     /// Turns the work knob.
     fn set_work(&self, work: &WorkSpec) -> Result<(), Vec<String>>;

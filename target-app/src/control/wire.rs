@@ -1,7 +1,7 @@
 //! The values on the control port, as JSON. Times in milliseconds, rates per second, fractions 0 to 1.
 
 pub use controllers::site::StageGauges;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, net::SocketAddr};
 
 use controllers::PolicyEvent;
 use serde::{Deserialize, Serialize};
@@ -159,6 +159,16 @@ pub struct SetPolicy {
     pub stage: Option<String>,
     /// The new policy with its settings.
     pub policy: crate::spec::PolicySpec,
+}
+
+/// The tasks of a called service from now on (`PUT /callees`). Calls under way go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetCallees {
+    /// Which of the task's calls: the index among those of its service.
+    pub call: usize,
+    /// As many as the target started with, each with its address if calls may go there.
+    pub tasks: Vec<Option<SocketAddr>>,
 }
 
 /// A fault for a limited time (`PUT /hinder`), which replaces the active fault of the same kind.

@@ -23,7 +23,7 @@ use crate::{
         Controlled,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
     },
     ledger::Ledgers,
     policies::{Resolved, Seating},
@@ -227,6 +227,10 @@ impl Controlled for RunningProxy {
     }
 
     fn renew_callers(&self) {}
+
+    fn set_callees(&self, _: &SetCallees) -> Result<(), Vec<String>> {
+        Err(vec!["a proxy makes no calls: PUT /config changes the services behind it".to_owned()])
+    }
 
     fn set_work(&self, _: &WorkSpec) -> Result<(), Vec<String>> {
         Err(vec!["a proxy does no work of its own".to_owned()])

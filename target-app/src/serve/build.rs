@@ -18,6 +18,7 @@ use crate::{
     policies::{Resolved, Seating, Unfit, machines},
     request::Intake,
     service::Service,
+    signals::{Allotted, Probe},
     spec::{self, OnRefuse, TargetSpec},
     stage::{AdmissionGate, LiveStage, keep_time, spawn},
     synthetic::{Checksum, Emulated, Law},
@@ -63,7 +64,11 @@ pub(crate) fn assemble(
     seating: &Seating,
     clock: ServiceClock,
 ) -> Result<Built, ServeError> {
-    let (spec, graph, probe) = (&task.target, Arc::clone(seating.graph()), service.probe());
+    let (spec, graph) = (&task.target, Arc::clone(seating.graph()));
+    let probe: Arc<dyn Probe> = match task.cpu_allotment {
+        Some(cpus) => Arc::new(Allotted(cpus)),
+        None => service.probe(),
+    };
     let (monitors, machines) = machines(&spec.machines, task.reports)?;
     let intake = Intake::new(Classification::of(spec).map_err(ServeError::Class)?);
     let callers = Callers::of(task, clock).map_err(ServeError::Calls)?;
@@ -80,13 +85,13 @@ pub(crate) fn assemble(
             let beside = if node.role == Role::Dynamic { machines.as_slice() } else { &[] };
             let policy = seating.policy_site(chosen, beside, site);
             let spec = spec.stage(&node.name).clone();
-            LiveStage::new(&node.name, policy, spec, service.probe(), reports.clone(), clock)
+            LiveStage::new(&node.name, policy, spec, Arc::clone(&probe), reports.clone(), clock)
         })
         .collect();
     let workers = stages.iter().map(|stage| stage.spec().workers).sum();
     let gate = |site: SiteId, capacity| {
         let policy = seating.policy_site(chosen, &[], site);
-        AdmissionGate::new(graph.site_name(site), policy, capacity, service.probe(), reports.clone(), clock)
+        AdmissionGate::new(graph.site_name(site), policy, capacity, Arc::clone(&probe), reports.clone(), clock)
     };
     let at_dispatch = spec.stage("dispatch");
     let sites = Sites {

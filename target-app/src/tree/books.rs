@@ -28,11 +28,12 @@ pub struct ServiceBooks {
 
 /// The gauges of all services together, from those of their tasks. Stages are named `service/stage`, those of single
 /// tasks `service.task/stage`; the row `service/calls other` has a service's own calls: wanted, sent, refused by its
-/// own policy, and ended. The time is that of the first task.
+/// own policy, and ended. The time is that of the first task that was
+/// started.
 #[must_use]
 pub fn gauges_of(services: &[(&str, Vec<Gauges>)]) -> Gauges {
     let mut all = Gauges::default();
-    if let Some(first) = services.iter().flat_map(|(_, tasks)| tasks).next() {
+    if let Some(first) = services.iter().flat_map(|(_, tasks)| tasks).find(|task| has_run(task)) {
         all.at_ms = first.at_ms;
         all.policy.clone_from(&first.policy);
     }
@@ -51,9 +52,8 @@ pub fn gauges_of(services: &[(&str, Vec<Gauges>)]) -> Gauges {
 }
 
 fn service<'a>(name: &str, tasks: &'a [Gauges], rows: &mut Vec<StageGauges>) {
-    // A task that was never started has no rows.
-    let first = tasks.iter().map(|task| &task.stages).find(|stages| !stages.is_empty());
-    for (place, stage) in first.into_iter().flatten().enumerate() {
+    let Some(first) = tasks.iter().find(|task| has_run(task)) else { return };
+    for (place, stage) in first.stages.iter().enumerate() {
         let of_task = |(number, task): (usize, &'a Gauges)| Some((number, task.stages.get(place)?));
         let stages: Vec<(usize, &StageGauges)> = tasks.iter().enumerate().filter_map(of_task).collect();
         rows.push(together(format!("{name}/{}", stage.name), &stages));
@@ -65,8 +65,7 @@ fn service<'a>(name: &str, tasks: &'a [Gauges], rows: &mut Vec<StageGauges>) {
             }
         }
     }
-    let first = tasks.iter().map(|task| &task.calls.made).find(|made| !made.is_empty());
-    for (place, called) in first.into_iter().flatten().enumerate() {
+    for (place, called) in first.calls.made.iter().enumerate() {
         let (mut counts, mut sent, mut client) = (CallCounts::default(), 0, BTreeMap::new());
         let mut contradictions = 0;
         for made in tasks.iter().filter_map(|task| task.calls.made.get(place)) {
@@ -152,6 +151,32 @@ pub fn ended(task: Gauges) -> Gauges {
         ..stage
     });
     Gauges { stages: stages.collect(), rss_bytes: 0, open_files: 0, ..task }
+}
+
+/// False: it was never started, and has no rows.
+fn has_run(task: &Gauges) -> bool {
+    !task.stages.is_empty() || !task.calls.made.is_empty()
+}
+
+/// The gauges of a task `now`, with the counts of the processes that were this task before.
+#[must_use]
+pub fn continued(before: &Gauges, now: Gauges) -> Gauges {
+    let mut all = now;
+    add(&mut all.ledger, &before.ledger);
+    add(&mut all.calls.read, &before.calls.read);
+    all.cpu_s += before.cpu_s;
+    all.panics += before.panics;
+    all.events_dropped += before.events_dropped;
+    for (stage, before) in all.stages.iter_mut().zip(&before.stages) {
+        *stage = together(stage.name.clone(), &[(0, before), (0, stage)]);
+    }
+    for (made, before) in all.calls.made.iter_mut().zip(&before.calls.made) {
+        made.counts.add(&before.counts);
+        made.written += before.written;
+        made.turned_back += before.turned_back;
+        made.contradictions += before.contradictions;
+    }
+    all
 }
 
 /// Merges equal stages of several tasks: counts are added, gauges averaged over the tasks whose policy has any.
@@ -242,5 +267,27 @@ mod tests {
         let runs = [[0, 0], [1, 3], [3, 5], [7, 7]];
         assert_eq!(joined(&runs), [[0, 5], [7, 7]]);
         assert_eq!(overlaps(&runs), 1);
+    }
+
+    #[test]
+    fn a_task_that_was_another_process_before_goes_on_counting() {
+        let stage = |completed, queue| StageGauges {
+            name: "work".to_owned(),
+            completed,
+            queue,
+            policy: [("rate".to_owned(), completed as f64)].into(),
+            ..StageGauges::default()
+        };
+        let task = |read, queue| Gauges {
+            ledger: ServerLedger { requests_read: read, ..ServerLedger::default() },
+            stages: vec![stage(read, queue)],
+            cpu_s: 1.0,
+            rss_bytes: 5,
+            ..Gauges::default()
+        };
+        let both = continued(&ended(task(7, 2)), task(3, 1));
+        let [stage] = &both.stages[..] else { panic!("one stage") };
+        assert_eq!((both.ledger.requests_read, stage.completed, stage.queue), (10, 10, 1), "what waited is gone");
+        assert_eq!((stage.policy["rate"], both.cpu_s, both.rss_bytes), (3.0, 2.0, 5));
     }
 }

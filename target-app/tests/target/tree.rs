@@ -24,7 +24,7 @@ fn worked_ms(drop_expired: bool) -> f64 {
         connections: 0,
         client: None,
     };
-    let (tasks, balancer, per) = (vec![back.address], Balancer::RoundRobin, Per::Request);
+    let (tasks, balancer, per) = (vec![Some(back.address)], Balancer::RoundRobin, Per::Request);
     let calls = vec![CalleeSpec { call, tasks, balancer, per, cap: 0 }];
     let stage_defaults = StageSpec { workers: 6, batch: 1, ..spec().stage_defaults };
     let front = TargetSpec { app: emulated(Duration::from_millis(1), 6), stage_defaults, ..spec() };

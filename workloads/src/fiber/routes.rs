@@ -7,7 +7,7 @@ use controllers::{Class, seed_for};
 
 use crate::{
     balance::{Per, Picker},
-    plan::LoadPlan,
+    plan::{LoadPlan, TaskList},
 };
 
 /// The destinations of requests and connections.
@@ -27,9 +27,17 @@ pub(super) enum Routes {
 pub(super) struct ServiceRoute {
     service: Arc<str>,
     class: Option<Class>,
-    tasks: Vec<SocketAddr>,
     per: Per,
-    picker: Arc<Mutex<Picker>>,
+    list: TaskList,
+    balanced: Arc<Mutex<Balanced>>,
+}
+
+/// The balancer of a service's tasks, as of a version of their list.
+#[derive(Debug)]
+struct Balanced {
+    picker: Picker,
+    tasks: Vec<Option<SocketAddr>>,
+    version: u64,
 }
 
 /// The destination of a request.
@@ -48,7 +56,7 @@ pub(super) enum Destination {
 pub(super) struct TaskSlot {
     pub(super) address: SocketAddr,
     task: usize,
-    picker: Arc<Mutex<Picker>>,
+    balanced: Arc<Mutex<Balanced>>,
 }
 
 impl Routes {
@@ -60,11 +68,15 @@ impl Routes {
         let route = |(number, entry): (usize, &crate::plan::EntryPoint)| ServiceRoute {
             service: entry.service.as_str().into(),
             class: entry.class,
-            tasks: entry.tasks.clone(),
             per: entry.per,
-            picker: {
+            list: entry.tasks.clone(),
+            balanced: {
+                let (version, tasks) = (entry.tasks.version(), entry.tasks.addresses());
                 let seed = seed_for(plan.seed, &format!("entry {number}"));
-                Arc::new(Mutex::new(Picker::new(entry.balancer, entry.tasks.len(), seed).capped(entry.cap)))
+                let picker = Picker::new(entry.balancer, tasks.len(), seed).capped(entry.cap);
+                let mut balanced = Balanced { picker, tasks: Vec::new(), version };
+                balanced.follow(version, tasks);
+                Arc::new(Mutex::new(balanced))
             },
         };
         Self::Entries(target.entries.iter().enumerate().map(route).collect())
@@ -75,8 +87,8 @@ impl Routes {
         let Some(route) = self.route(class).filter(|route| route.per == Per::Request) else {
             return Destination::OfConnection;
         };
-        let task = route.picker().pick_with_room();
-        task.map_or_else(|| Destination::Full(Arc::clone(&route.service)), |task| Destination::Task(route.slot(task)))
+        let slot = route.slot(Picker::pick_with_room);
+        slot.map_or_else(|| Destination::Full(Arc::clone(&route.service)), Destination::Task)
     }
 
     /// The destination of a new connection that no request has chosen; `None`: users of this class have no route.
@@ -84,9 +96,7 @@ impl Routes {
         match self {
             Self::One(address) => Some((*address, None)),
             Self::Entries(_) => {
-                let route = self.route(class)?;
-                let task = route.picker().pick();
-                let slot = route.slot(task);
+                let slot = self.route(class)?.slot(|picker| Some(picker.pick()))?;
                 Some((slot.address, Some(slot)))
             }
         }
@@ -99,20 +109,39 @@ impl Routes {
 }
 
 impl ServiceRoute {
-    fn picker(&self) -> MutexGuard<'_, Picker> {
-        self.picker.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A slot at the task that `pick` chooses among those that take requests.
+    fn slot(&self, pick: impl FnOnce(&mut Picker) -> Option<usize>) -> Option<TaskSlot> {
+        let mut balanced = lock(&self.balanced);
+        // The version first: tasks that are newer than it are looked at once more.
+        let version = self.list.version();
+        if version != balanced.version {
+            balanced.follow(version, self.list.addresses());
+        }
+        let task = pick(&mut balanced.picker)?;
+        let address = balanced.tasks[task]?;
+        balanced.picker.took(task);
+        Some(TaskSlot { address, task, balanced: Arc::clone(&self.balanced) })
     }
+}
 
-    fn slot(&self, task: usize) -> TaskSlot {
-        self.picker().took(task);
-        TaskSlot { address: self.tasks[task], task, picker: Arc::clone(&self.picker) }
+impl Balanced {
+    /// The tasks are these from now on.
+    fn follow(&mut self, version: u64, tasks: Vec<Option<SocketAddr>>) {
+        for (task, address) in tasks.iter().enumerate() {
+            self.picker.set_member(task, address.is_some());
+        }
+        (self.tasks, self.version) = (tasks, version);
     }
 }
 
 impl Drop for TaskSlot {
     fn drop(&mut self) {
-        self.picker.lock().unwrap_or_else(PoisonError::into_inner).left(self.task);
+        lock(&self.balanced).picker.left(self.task);
     }
+}
+
+fn lock(balanced: &Mutex<Balanced>) -> MutexGuard<'_, Balanced> {
+    balanced.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -129,7 +158,7 @@ mod tests {
         EntryPoint {
             service: format!("service {first}"),
             class: Some(Class(class)),
-            tasks: vec![address(first), address(first + 1)],
+            tasks: vec![address(first), address(first + 1)].into(),
             balancer: Balancer::LeastLoaded,
             per,
             cap,
@@ -170,5 +199,22 @@ mod tests {
         assert_eq!(slot(&routes, 0).expect("room again").address, address);
         let all: Vec<_> = (0..3).filter_map(|_| routes.for_connection(Class(1))).collect();
         assert_eq!(all.len(), 3, "connections have no cap");
+    }
+    #[test]
+    fn users_follow_the_list_of_tasks_and_what_is_under_way_goes_on() {
+        let entry = two(0, 10, Per::Request, 0);
+        let list = entry.tasks.clone();
+        let routes = routes(vec![entry]);
+        let first = slot(&routes, 0).expect("two tasks");
+        list.set(&[None, Some(address(11))]);
+        let others: Vec<_> = (0..3).filter_map(|_| slot(&routes, 0)).collect();
+        assert!(others.len() == 3 && others.iter().all(|slot| slot.address == address(11)), "{others:?}");
+        assert_eq!(first.address, address(10), "it was there before");
+        // Another process has the place of the first task: the least loaded, with the one that is still under way.
+        list.set(&[Some(address(12)), Some(address(11))]);
+        assert_eq!(slot(&routes, 0).expect("two tasks").address, address(12));
+        list.set(&[None, None]);
+        assert!(matches!(routes.for_request(Class(0)), Destination::Full(_)), "nobody is there");
+        assert!(routes.for_connection(Class(0)).is_none());
     }
 }

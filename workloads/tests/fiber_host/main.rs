@@ -68,7 +68,7 @@ fn beyond_their_balancers_cap_users_are_refused_at_once_and_the_run_goes_on() {
     plan.target.entries = vec![EntryPoint {
         service: "front".to_owned(),
         class: None,
-        tasks: vec![server.address],
+        tasks: vec![server.address].into(),
         balancer: Balancer::RoundRobin,
         per: Per::Request,
         cap: 1,

@@ -49,6 +49,9 @@ pub struct TreeService {
     pub fan_out: bool,
     /// What things cost.
     pub costs: CostChanges,
+    /// The processors that a live task's own CPU time is a share of, for its policies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_allotment: Option<f64>,
 }
 
 /// Calls of a service.
@@ -109,6 +112,16 @@ impl Tree {
             let said =
                 format!("{}: {}: for virtual time alone, a live task does not spend it", service.name, keys.join(", "));
             (!keys.is_empty()).then_some(said)
+        };
+        self.services.iter().filter_map(left_out).collect()
+    }
+
+    /// What virtual time leaves out.
+    pub fn virtual_cautions(&self) -> Vec<String> {
+        let left_out = |service: &TreeService| {
+            let said =
+                "cpu_allotment: for live tasks alone, in virtual time policies see the CPU of its emulated servers";
+            service.cpu_allotment.map(|_| format!("{}: {said}", service.name))
         };
         self.services.iter().filter_map(left_out).collect()
     }

@@ -17,11 +17,12 @@ use workloads::{
 
 use super::{
     balancers,
+    controls::Controls,
     gauge_watch::GaugeWatch,
     interventions::{InterventionTargets, InterventionThread, Interventions},
     policy_reset::PolicyResets,
     service::use_meter::Used,
-    site::{Controls, LiveSite, SiteSpec},
+    site::{LiveSite, SiteSpec},
     target::log_in,
 };
 use crate::{
@@ -86,6 +87,7 @@ pub fn run(
         touches: Vec::new(),
     };
     let options = RunOptions { numbered: true, second_times: true, commands, ..RunOptions::default() };
+    recording.site.load_begins();
     let report = workloads::run(&plan, &options, |window| recording.second(&window), &flag)?;
     recording.end(report, plan.client.as_ref().map(assemble::client), &before)
 }
@@ -171,8 +173,11 @@ impl EarlyEnd<'_> {
         self.stop.is_asked() && !std::mem::replace(&mut self.is_announced, true)
     }
 
-    /// Ends the load at once if the target has ended by itself.
+    /// Ends the load if a task could not be started, and at once if the target has ended by itself.
     fn watch(&mut self, site: &mut LiveSite) {
+        if let Some(failure) = site.failed() {
+            self.fail(failure);
+        }
         if self.died.is_none() {
             self.died = site.has_died();
             if self.died.is_some() {
@@ -212,6 +217,7 @@ impl Recording<'_> {
             events.push(LiveEvent::Stopping);
         }
         self.cut.watch(&mut self.site);
+        events.extend(self.site.happened());
         events.extend(self.observers.policy_events.take());
         events.extend(self.observers.hands.take());
         events
@@ -221,6 +227,7 @@ impl Recording<'_> {
     fn end(self, report: Report, client: Option<summary::Client>, before: &Before) -> Result<Ended, RunFailure> {
         let Self { turn, mut site, observers, recorder, folder, sinks, cut, timeline, mut touches } = self;
         let Observers { gauges, resets, hands, noise, speed, .. } = observers;
+        site.load_ends();
         let conditions = noise.end(&report, &site.pids(), gauges.longest_silence());
         if let Some(failure) = cut.failure {
             return Err(failure);
@@ -229,7 +236,7 @@ impl Recording<'_> {
         if let Some(died) = cut.died.or_else(|| site.has_died()) {
             return Err(site.failure_of(&died));
         }
-        for event in hands.end() {
+        for event in site.happened().into_iter().chain(hands.end()) {
             touches.extend(event.touched());
             tell(&event, folder, sinks)?;
         }

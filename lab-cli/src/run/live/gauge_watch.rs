@@ -10,7 +10,7 @@ use std::{
 
 use target_app::control::wire::Gauges;
 
-use super::site::Controls;
+use super::controls::Controls;
 use crate::run::sampler::Sampler;
 
 const PERIOD: Duration = Duration::from_millis(250);

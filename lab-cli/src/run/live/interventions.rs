@@ -21,7 +21,7 @@ use target_app::control::{
 };
 use workloads::{UserCommand, UserCommands};
 
-use super::site::Controls;
+use super::controls::Controls;
 
 /// Most that wait to be carried out: a key that is held down must not go on for minutes.
 const MOST: usize = 32;

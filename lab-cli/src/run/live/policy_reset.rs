@@ -9,7 +9,7 @@ use std::{
 use experiment::plan::{PhasePlan, policy_resets};
 use target_app::control::{client::ControlError, wire::SetPolicy};
 
-use super::site::Controls;
+use super::controls::Controls;
 
 /// Puts every policy that the arm began with anew into its place at the start of each phase that asks for it, also those before
 /// services' own calls.
@@ -24,7 +24,7 @@ impl PolicyResets {
     /// Begins: the load starts now.
     pub fn begin(controls: &Controls, phases: &[PhasePlan]) -> std::io::Result<Self> {
         let (over, wait) = mpsc::channel::<()>();
-        let (ports, due) = (controls.ports(), policy_resets(phases));
+        let (controls, due) = (controls.clone(), policy_resets(phases));
         let began = Instant::now();
         let thread = thread::Builder::new().name("renewals".to_owned()).spawn(move || {
             for at in due {
@@ -33,8 +33,8 @@ impl PolicyResets {
                 {
                     return Ok(());
                 }
-                for port in &ports {
-                    port.control.set_policy(&SetPolicy { stage: None, policy: port.policy.clone() })?;
+                for port in controls.ports() {
+                    port.control.set_policy(&SetPolicy { stage: None, policy: port.policy })?;
                     port.control.renew_callers()?;
                 }
             }

@@ -1,32 +1,26 @@
 //! What an arm runs against: one target, or every task of several services as a process of its own.
 
-use std::{
-    collections::BTreeMap,
-    net::SocketAddr,
-    path::Path,
-    sync::{Arc, PoisonError},
-};
+use std::{path::Path, sync::Arc, time::Instant};
 
-use analysis::summary;
-use controllers::{catalogue::PolicySpec, seed_for};
+use analysis::live::LiveEvent;
 use experiment::plan::OwnService;
 use target_app::{
-    control::{
-        client::{ControlClient, ControlError},
-        wire::{Gauges, ReadRequests},
-    },
     proxy::ProxySpec,
     spec::TargetSpec,
-    tree::{CalleeSpec, ServiceSpec, TaskSpec, TreeSpec, balancer_of, books_of, gauges_of, requests_of},
+    tree::{EntrySpec, TaskSpec, TreeMachines, TreeSpec},
 };
 use workloads::plan;
 
 use super::{
-    reports::{SharedGauges, carry},
+    beside::Beside,
+    controls::{Controls, RunningTask, Service},
+    live_tree::{LiveTree, of_service},
+    processes::{ALONE, Processes},
     service::{self, RunningService, ServiceMeter},
+    starter::Starter,
     target::{TargetProcess, destination},
 };
-use crate::run::{RunFailure, assemble};
+use crate::run::RunFailure;
 
 /// What to start.
 #[derive(Debug)]
@@ -53,50 +47,16 @@ pub struct OwnSite {
 /// What runs. Killed and reaped when dropped.
 #[derive(Debug)]
 pub struct LiveSite {
-    /// Callers before those that they call, each with its name.
-    targets: Vec<(String, TargetProcess)>,
+    /// The machines of several services.
+    beside: Option<Beside>,
+    processes: Processes,
     /// A service that is not the lab's. It is ended after the proxy.
     service: Option<RunningService>,
     controls: Controls,
     /// Where users go.
     pub users_go_to: plan::Target,
-}
-
-/// The control ports of a site.
-#[derive(Debug, Clone, Default)]
-pub struct Controls {
-    services: Vec<Service>,
-    /// What can be seen of machines beside all services.
-    beside: SharedGauges,
-    /// Sees the processes of a service that is not the lab's.
-    meter: Option<Arc<ServiceMeter>>,
-}
-
-#[derive(Debug, Clone)]
-struct Service {
-    /// Empty: the one target.
-    name: String,
-    tasks: Vec<Task>,
-    /// Its balancer refuses what is too much.
-    capped: bool,
-}
-
-#[derive(Debug, Clone)]
-struct Task {
-    control: ControlClient,
-    /// The policy that it started with.
-    policy: PolicySpec,
-}
-
-/// One control port, and what to put before its stages' names.
-#[derive(Debug)]
-pub struct Port {
-    /// `service/`, `service.task/`, or nothing.
-    pub prefix: String,
-    /// The port.
-    pub control: ControlClient,
-    /// The policy that its target started with.
-    pub policy: PolicySpec,
+    /// Tasks that were started during the run end with its thread at the latest.
+    _starter: Option<Starter>,
 }
 
 impl LiveSite {
@@ -105,12 +65,12 @@ impl LiveSite {
         match spec {
             SiteSpec::One(spec) => {
                 let target = TargetProcess::start(TaskSpec::alone((**spec).clone()), log)?;
-                let task = Task { control: target.control.clone(), policy: spec.policy.clone() };
                 let users_go_to = destination(&target.ready)?;
-                let service = Service { name: String::new(), tasks: vec![task], capped: false };
-                let targets = vec![("the target".to_owned(), target)];
+                let service = Service::one(RunningTask::of(&target, spec.policy.clone())?);
+                let processes = Processes::default();
+                processes.add(ALONE, "the target".to_owned(), target);
                 let controls = Controls { services: vec![service], ..Controls::default() };
-                Ok(Self { targets, service: None, controls, users_go_to })
+                Ok(Self { beside: None, processes, service: None, controls, users_go_to, _starter: None })
             }
             SiteSpec::Many(spec) => many(spec, log),
             SiteSpec::Own(spec) => own(spec, log),
@@ -125,19 +85,35 @@ impl LiveSite {
     /// Its processes.
     pub fn pids(&self) -> Vec<u32> {
         let of_service = self.service.iter().flat_map(RunningService::pids);
-        self.targets.iter().map(|(_, target)| target.ready.pid).chain(of_service).collect()
+        self.processes.pids().into_iter().chain(of_service).collect()
     }
 
-    /// The first of several processes that has ended by itself, in words. One target may die without this: it is seen
-    /// by its ledger, which is missing.
+    /// The load begins.
+    pub fn load_begins(&self) {
+        self.beside.iter().for_each(Beside::load_begins);
+    }
+
+    /// Which tasks have come and gone since the last call.
+    pub fn happened(&self) -> Vec<LiveEvent> {
+        self.beside.iter().flat_map(Beside::take).collect()
+    }
+
+    /// A task that could not be started during the run.
+    pub fn failed(&self) -> Option<RunFailure> {
+        self.beside.as_ref()?.failure()
+    }
+
+    /// The load is over: no task comes or goes any more.
+    pub fn load_ends(&mut self) {
+        self.beside.iter_mut().for_each(Beside::end);
+    }
+
+    /// The first of several processes that has ended by itself, in words.
     pub fn has_died(&mut self) -> Option<String> {
-        if let Some(service) = &mut self.service {
-            return service.has_ended();
+        match &mut self.service {
+            Some(service) => service.has_ended(),
+            None => self.processes.has_died(),
         }
-        if self.targets.len() == 1 {
-            return None;
-        }
-        self.targets.iter_mut().find_map(|(name, target)| Some(format!("{name} {}", target.has_ended()?)))
     }
 
     /// The failure that the end of a service is, with the last words of one that is not the lab's.
@@ -151,7 +127,7 @@ impl LiveSite {
     /// The proxy before a service that is not the lab's.
     pub fn proxy_pid(&self) -> Option<u32> {
         self.service.as_ref()?;
-        self.targets.first().map(|(_, proxy)| proxy.ready.pid)
+        self.processes.pids().first().copied()
     }
 
     /// Whether the lab has started such a service itself, and keeps it to a processor.
@@ -165,9 +141,9 @@ impl LiveSite {
     }
 
     /// Drains all and reaps them, callers first. The first failure is told; whatever does not end is killed.
-    pub fn stop(self) -> Result<(), RunFailure> {
-        let ended: Vec<_> = self.targets.into_iter().map(|(_, target)| target.stop()).collect();
-        ended.into_iter().collect()
+    pub fn stop(mut self) -> Result<(), RunFailure> {
+        self.load_ends();
+        self.processes.stop()
     }
 }
 
@@ -178,161 +154,63 @@ fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
     let service = RunningService::start(&spec.service, spec.cpu, &service::log_in(folder))?;
     let meter = Some(Arc::clone(service.meter()));
     let host = service.url.trim_start_matches("http://").to_owned();
-    let (mut targets, mut services) = (Vec::new(), Vec::new());
+    let (processes, mut services) = (Processes::default(), Vec::new());
     let mut users_go_to = plan::Target { host, ..plan::Target::at(service.address) };
     if let Some(proxy) = &spec.proxy {
         let proxy = ProxySpec { to: vec![service.url.clone()], ..proxy.clone() };
         let policy = proxy.policy.clone();
         let process = TargetProcess::start_proxy(proxy, log)?;
-        let task = Task { control: process.control.clone(), policy };
         users_go_to = destination(&process.ready)?;
-        services.push(Service { name: String::new(), tasks: vec![task], capped: false });
-        targets.push(("the proxy".to_owned(), process));
+        services.push(Service::one(RunningTask::of(&process, policy)?));
+        processes.add(ALONE, "the proxy".to_owned(), process);
     }
     let controls = Controls { services, meter, ..Controls::default() };
-    Ok(LiveSite { targets, service: Some(service), controls, users_go_to })
+    Ok(LiveSite { beside: None, processes, service: Some(service), controls, users_go_to, _starter: None })
 }
 
-/// Starts services in the order in which they can be called: the last ones first.
+/// Starts services in the order in which they can be called, the last ones first; those on demand as the machines of the tree want it.
 fn many(spec: &TreeSpec, log: &Path) -> Result<LiveSite, RunFailure> {
-    let mut addresses: BTreeMap<&str, Vec<SocketAddr>> = BTreeMap::new();
-    let (mut targets, mut services) = (Vec::new(), Vec::new());
-    for service in spec.services.iter().rev() {
-        let calls: Vec<CalleeSpec> = service
-            .calls
-            .iter()
-            .filter_map(|call| {
-                let to = spec.services.iter().find(|to| to.name == call.to)?;
-                let tasks = addresses.get(&*call.to)?.clone();
-                Some(CalleeSpec { call: call.clone(), tasks, balancer: to.balancer, per: to.per, cap: to.cap })
-            })
-            .collect();
-        let mut started = Vec::new();
-        for number in 0..service.tasks {
-            let task = task_of(service, number, calls.clone(), !spec.machines.is_empty());
-            let policy = task.target.policy.clone();
-            let target = TargetProcess::start(task, log).map_err(|failure| of_service(&service.name, failure))?;
-            addresses.entry(&service.name).or_default().push(destination(&target.ready)?.address);
-            started.push(Task { control: target.control.clone(), policy });
-            let name = if service.tasks > 1 { format!("{}.{number}", service.name) } else { service.name.clone() };
-            targets.insert(0, (name, target));
-        }
-        services.insert(0, Service { name: service.name.clone(), tasks: started, capped: service.cap > 0 });
+    let machines = TreeMachines::new(spec).map_err(|error| RunFailure::Target(error.to_string()))?;
+    let processes = Processes::default();
+    let tree = LiveTree::new(spec, machines.on_demand(), processes.clone());
+    for id in tree.from_the_start() {
+        let started = TargetProcess::start(tree.spec_of(id), log);
+        let name = &spec.services[id.service].name;
+        tree.takes_requests(id, started.map_err(|failure| of_service(name, failure))?)?;
     }
-    let entries: Vec<plan::EntryPoint> = spec
-        .entries
-        .iter()
-        .filter_map(|entry| {
-            let to = spec.services.iter().find(|to| to.name == entry.service)?;
-            let tasks = addresses.get(&*entry.service)?.clone();
-            let service = to.name.clone();
-            Some(plan::EntryPoint {
-                service,
-                class: entry.class,
-                tasks,
-                balancer: to.balancer,
-                per: to.per,
-                cap: to.cap,
-            })
-        })
-        .collect();
-    let first = entries.first().and_then(|entry| entry.tasks.first());
-    let first = *first.ok_or_else(|| RunFailure::Target("no service takes requests of users".to_owned()))?;
+    let entries: Vec<(usize, plan::EntryPoint)> =
+        spec.entries.iter().filter_map(|entry| entry_point(entry, spec, &tree)).collect();
+    let (mut beside, mut starter) = (None, None);
+    if spec.reports() {
+        let lists = entries.iter().map(|(service, entry)| (*service, entry.tasks.clone())).collect();
+        let of_tasks = Starter::begin(log.to_owned())?;
+        starter = Some(of_tasks.clone());
+        beside = Some(Beside::begin(&tree, machines, lists, of_tasks)?);
+    }
+    let entries: Vec<plan::EntryPoint> = entries.into_iter().map(|(_, entry)| entry).collect();
+    let first = entries.iter().find_map(|entry| entry.tasks.first());
+    let first = first.ok_or_else(|| RunFailure::Target("no service takes requests of users".to_owned()))?;
+    let controls = Controls {
+        services: tree.services(),
+        beside: beside.as_ref().map(|beside| Arc::clone(&beside.shown)).unwrap_or_default(),
+        meter: None,
+        began: Some(Instant::now()),
+    };
     let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
-    let ports = services.iter().flat_map(|service: &Service| &service.tasks).map(|task| task.control.clone());
-    let beside = if spec.machines.is_empty() { SharedGauges::default() } else { carry(spec, ports.collect())? };
-    let controls = Controls { services, beside, meter: None };
-    Ok(LiveSite { targets, service: None, controls, users_go_to })
+    Ok(LiveSite { beside, processes, service: None, controls, users_go_to, _starter: starter })
 }
 
-/// A task as in virtual time: the same seed, and slow if it is one of the first.
-fn task_of(service: &ServiceSpec, number: u32, calls: Vec<CalleeSpec>, reports: bool) -> TaskSpec {
-    let mut target = service.task.clone();
-    target.seed = seed_for(seed_for(target.seed, "tree"), &format!("{} {number}", service.name));
-    let slow = service.slow.filter(|slow| number < slow.tasks);
-    TaskSpec {
-        name: service.name.clone(),
-        target,
-        calls,
-        fan_out: service.fan_out,
-        speed: slow.map_or(1.0, |slow| slow.speed),
-        reports,
-        wire: service.wire,
-    }
-}
-
-fn of_service(name: &str, failure: RunFailure) -> RunFailure {
-    match failure {
-        RunFailure::TargetStart { cause, last_words } => {
-            RunFailure::TargetStart { cause: format!("service {name}: {cause}"), last_words }
-        }
-        other => other,
-    }
-}
-
-impl Controls {
-    /// Everything that can be read now, under the names that several services have in virtual time too.
-    pub fn gauges(&self) -> Result<Gauges, ControlError> {
-        match &self.services[..] {
-            [Service { name, tasks, .. }] if name.is_empty() => {
-                let gauges = tasks[0].control.gauges()?;
-                Ok(self.meter.as_ref().map_or_else(|| gauges.clone(), |meter| meter.over(gauges.clone())))
-            }
-            [] if self.meter.is_some() => Ok(self.meter.as_ref().map(|meter| meter.alone()).unwrap_or_default()),
-            _ => {
-                let shown = self.shown()?;
-                let services: Vec<_> = shown.iter().map(|(name, tasks)| (*name, tasks.clone())).collect();
-                let mut all = gauges_of(&services);
-                // What was refused of users' requests is known to their host alone.
-                let capped = self.services.iter().filter(|service| service.capped);
-                all.stages.extend(capped.map(|service| balancer_of(&service.name, 0, &services)));
-                all.stages.extend(self.beside.lock().unwrap_or_else(PoisonError::into_inner).clone());
-                Ok(all)
-            }
-        }
-    }
-
-    /// Which of the users' requests were read.
-    pub fn requests(&self) -> Result<ReadRequests, ControlError> {
-        let tasks = self.services.iter().flat_map(|service| &service.tasks);
-        let read: Vec<ReadRequests> = tasks.map(|task| task.control.requests()).collect::<Result<_, _>>()?;
-        Ok(if read.len() == 1 { read.into_iter().next().unwrap_or_default() } else { requests_of(read) })
-    }
-
-    /// The books of each of several services.
-    pub fn services(&self) -> Result<Vec<summary::ServiceTotals>, ControlError> {
-        if self.is_one() {
-            return Ok(Vec::new());
-        }
-        Ok(self.shown()?.iter().map(|(name, tasks)| assemble::service(books_of(name, tasks))).collect())
-    }
-
-    /// Each port.
-    pub fn ports(&self) -> Vec<Port> {
-        let port = |(service, number): (&Service, usize)| {
-            let prefix = match (&*service.name, service.tasks.len()) {
-                ("", _) => String::new(),
-                (name, 1) => format!("{name}/"),
-                (name, _) => format!("{name}.{number}/"),
-            };
-            let Task { control, policy } = service.tasks[number].clone();
-            Port { prefix, control, policy }
-        };
-        self.services.iter().flat_map(|service| (0..service.tasks.len()).map(move |n| (service, n))).map(port).collect()
-    }
-
-    fn is_one(&self) -> bool {
-        self.services.iter().all(|service| service.name.is_empty())
-    }
-
-    /// All tasks, callees before their callers, so that a request that a callee has read is counted as written by its caller.
-    fn shown(&self) -> Result<Vec<(&str, Vec<Gauges>)>, ControlError> {
-        let mut all = Vec::new();
-        for service in self.services.iter().rev() {
-            let tasks = service.tasks.iter().map(|task| task.control.gauges()).collect::<Result<_, _>>()?;
-            all.push((&*service.name, tasks));
-        }
-        all.reverse();
-        Ok(all)
-    }
+/// Where users of a class come in, and the index of that service.
+fn entry_point(entry: &EntrySpec, spec: &TreeSpec, tree: &LiveTree) -> Option<(usize, plan::EntryPoint)> {
+    let place = spec.services.iter().position(|to| to.name == entry.service)?;
+    let to = &spec.services[place];
+    let entry = plan::EntryPoint {
+        service: to.name.clone(),
+        class: entry.class,
+        tasks: tree.addresses(place).into(),
+        balancer: to.balancer,
+        per: to.per,
+        cap: to.cap,
+    };
+    Some((place, entry))
 }

@@ -41,6 +41,7 @@ fn service(name: &str, millis: u64, servers: u32, calls: &[&str]) -> ServiceSpec
         name: name.to_owned(),
         task,
         costs: PlantSpec::default(),
+        cpu_allotment: None,
         wire: crate::tree::WireCosts::default(),
         tasks: 1,
         balancer: Balancer::RoundRobin,

@@ -36,6 +36,7 @@ fn service(name: &str, tasks: u32, calls: Option<&str>) -> ServiceSpec {
         task: TargetSpec::new(app, policy, objective),
         costs: PlantSpec::default(),
         wire: WireCosts::default(),
+        cpu_allotment: None,
         tasks,
         balancer: Balancer::RoundRobin,
         per: Per::Request,

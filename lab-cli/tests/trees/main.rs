@@ -1,5 +1,7 @@
 //! Several services live: each task a process of its own, started by `lab run`. Shape, never speed.
 
+mod platform;
+#[path = "../program/mod.rs"]
 mod program;
 
 use std::{
@@ -175,12 +177,16 @@ fn ran(tree: &Tree) -> (Value, Vec<Value>) {
 
 fn ran_with(tree: &Tree, options: &[&str]) -> (Value, Vec<Value>) {
     let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("tree.yaml"), tree.as_yaml()).expect("written");
-    let output = lab(folder.path()).args(["run", "tree.yaml", "--out", "run"]).args(options).output();
+    ran_in(folder.path(), tree, options)
+}
+
+fn ran_in(folder: &Path, tree: &Tree, options: &[&str]) -> (Value, Vec<Value>) {
+    fs::write(folder.join("tree.yaml"), tree.as_yaml()).expect("written");
+    let output = lab(folder).args(["run", "tree.yaml", "--out", "run"]).args(options).output();
     let output = output.expect("lab runs");
     // A crowded machine may make the measurement INVALID; that the run is whole does not depend on it.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}\n{}", output.status, stderr(&output));
-    let read = |file: &str| fs::read_to_string(folder.path().join("run").join(file)).expect(file);
+    let read = |file: &str| fs::read_to_string(folder.join("run").join(file)).expect(file);
     let summary: Value = serde_json::from_str(&read("summary.json")).expect("JSON");
     let seconds = read("timeline.jsonl").lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let arm = summary["arms"][0].clone();
@@ -340,18 +346,35 @@ fn reading_and_refusing_cost_what_they_are_said_to() {
 /// A run of a minute, once its first second is recorded, and the processes of its three tasks.
 fn started(folder: &Path) -> (Child, Vec<String>) {
     fs::write(folder.join("tree.yaml"), STACK.as_yaml().replace("for: 2s", "for: 60s")).expect("written");
-    let mut command = lab(folder);
-    let run = command.args(["run", "tree.yaml", "--out", "run"]).stdout(Stdio::null()).stderr(Stdio::piped());
-    let child = run.spawn().expect("lab starts");
-    let (timeline, began) = (folder.join("run/timeline.jsonl"), Instant::now());
-    while !fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n')) {
-        assert!(began.elapsed() < Duration::from_secs(40), "no first second");
-        thread::sleep(Duration::from_millis(50));
-    }
-    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).expect("readable");
-    let tasks: Vec<String> = children.split_ascii_whitespace().map(str::to_owned).collect();
+    let child = begun(lab(folder));
+    has_written(folder, "timeline.jsonl", "\n");
+    let tasks = children(child.id());
     assert_eq!(tasks.len(), 3, "a process each: {tasks:?}");
     (child, tasks)
+}
+
+/// Begins the run of `tree.yaml`.
+fn begun(mut lab: Command) -> Child {
+    let run = lab.args(["run", "tree.yaml", "--out", "run"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    run.spawn().expect("lab starts")
+}
+
+/// Waits until a file of the results has this text.
+fn has_written(folder: &Path, file: &str, text: &str) {
+    let (file, began) = (folder.join("run").join(file), Instant::now());
+    while !fs::read_to_string(&file).is_ok_and(|written| written.contains(text)) {
+        assert!(began.elapsed() < Duration::from_secs(40), "no {text:?} in {}", file.display());
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The processes that any thread of a process has started.
+fn children(process: u32) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).expect("it runs").flatten();
+    // A thread may have ended meanwhile.
+    let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+    let children: Vec<String> = threads.map(of_thread).collect();
+    children.iter().flat_map(|children| children.split_ascii_whitespace()).map(str::to_owned).collect()
 }
 
 /// How it ended, within less than its own length, and that none of its tasks is left.
@@ -359,10 +382,14 @@ fn ended(child: Child, tasks: &[String]) -> Output {
     let asked = Instant::now();
     let output = child.wait_with_output().expect("it ends");
     assert!(asked.elapsed() < Duration::from_secs(30), "it ended early");
+    none_is_left(tasks);
+    output
+}
+
+fn none_is_left(tasks: &[String]) {
     for task in tasks {
         assert!(!Path::new("/proc").join(task).exists(), "{task} is still there");
     }
-    output
 }
 
 fn kill(signal: &str, process: &str) {

@@ -1,0 +1,123 @@
+//! A tree whose tasks come and go while the load runs.
+
+use super::*;
+
+/// A sentry with 5 ms of work for each request before servers of 10 ms: a second one is needed over 120/s, and at 10/s one is
+/// enough.
+const PLATFORM: Tree = Tree {
+    target: "
+  services:
+    front: {service: 5ms, servers: 1, workers: 256, queue: 10000, calls: [{to: back, timeout: 10s}]}
+    back: {service: 10ms, servers: 1, discipline: processor-sharing, workers: 256, batch: 1, balancer: least-loaded}
+  platform:
+    nodes: 8
+    applications: {back: {sentries: front, min_servers: 2}}
+    period: 2s
+    drop_window: 5s
+    high_cpu: 0.6
+    high_for: 1s
+    low_cpu: 0.2
+    low_for: 1s",
+    users: "
+  phases: [{name: busy, for: 5s, requests: 150/s}, {name: quiet, for: 6s, requests: 10/s}]",
+    arms: "
+  - none: {as: it, services: {front: {sentry: {classes: 1, servers: 2}}}}",
+};
+
+/// Once a task has come during the load: the run, and its processes then.
+fn with_a_task_more(folder: &Path, lab: Command) -> (Child, Vec<String>) {
+    fs::write(folder.join("tree.yaml"), PLATFORM.as_yaml().replace("for: 5s", "for: 60s")).expect("written");
+    let child = begun(lab);
+    has_written(folder, "events.jsonl", "takes requests");
+    let tasks = children(child.id());
+    assert!(tasks.len() >= 4, "a sentry and two servers at the start: {tasks:?}");
+    (child, tasks)
+}
+
+#[test]
+fn tasks_come_and_go_while_the_load_runs_and_no_request_is_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (arm, seconds) = ran_in(folder.path(), &PLATFORM, &[]);
+    let events = fs::read_to_string(folder.path().join("run/events.jsonl")).expect("events");
+    let lines = |text: &str| events.lines().filter(|line| line.contains("platform") && line.contains(text)).count();
+    assert!(lines("takes requests") >= 1 && lines("has finished and ended") >= 1, "{events}");
+    assert_eq!(lines("did not end as it should"), 0, "{events}");
+    // Both sides' books, with those of tasks that have ended.
+    let sum = |what: &str| (0..2).map(|phase| count(&arm["phases"][phase][what])).sum::<u64>();
+    let planned = sum("planned");
+    assert!(planned > 500 && sum("served") + sum("served_late") == planned, "each was answered: {arm}");
+    let (front, back) = (service(&arm, "front"), service(&arm, "back"));
+    assert_eq!(count(&arm["server"]["requests_read"]), planned, "{front}");
+    let calls = &front["calls"][0];
+    assert_eq!((count(&calls["answered"]), count(&back["calls_served"])), (planned, planned), "{calls} {back}");
+    let by_task = |service: &Value| -> Vec<u64> {
+        service["read_by_task"].as_array().expect("tasks").iter().map(count).collect()
+    };
+    for of in [by_task(front), by_task(back)] {
+        assert!(of.iter().sum::<u64>() == planned && of.iter().filter(|read| **read > 0).count() >= 2, "{of:?}");
+    }
+    // The same row as in virtual time.
+    let gauge = |second: &Value, name: &str| {
+        let stages = second["target"]["stages"].as_array()?;
+        stages.iter().find(|stage| stage["name"] == "platform/back")?["gauges"][name].as_f64()
+    };
+    let sentries: Vec<f64> = seconds.iter().filter_map(|second| gauge(second, "sentries")).collect();
+    assert!(sentries.first() == Some(&1.0) && sentries.iter().any(|running| *running >= 2.0), "{sentries:?}");
+    assert_eq!(sentries.last(), Some(&1.0), "{sentries:?}");
+    assert!(seconds.iter().filter_map(|second| gauge(second, "first_sentry_cpu")).any(|cpu| cpu > 0.6));
+}
+
+#[test]
+fn whatever_ends_the_run_no_task_is_left() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (child, tasks) = with_a_task_more(folder.path(), lab(folder.path()));
+    kill("-INT", &child.id().to_string());
+    let output = ended(child, &tasks);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let summary = fs::read(folder.path().join("run/summary.json")).expect("saved");
+    let summary: Value = serde_json::from_slice(&summary).expect("JSON");
+    assert!(summary["partial"] == true && count(&service(&summary["arms"][0], "back")["calls_read"]) > 0);
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let (child, tasks) = with_a_task_more(folder.path(), lab(folder.path()));
+    // The newest one.
+    let newest = tasks.iter().max_by_key(|task| task.parse::<u32>().expect("a number")).expect("some");
+    kill("-9", newest);
+    let output = ended(child, &tasks);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("ended with signal: 9"), "{}", stderr(&output));
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut child, tasks) = with_a_task_more(folder.path(), lab(folder.path()));
+    kill("-9", &child.id().to_string());
+    child.wait().expect("it ends");
+    let began = Instant::now();
+    while tasks.iter().any(|task| Path::new("/proc").join(task).exists()) && began.elapsed() < Duration::from_secs(10) {
+        thread::sleep(Duration::from_millis(20));
+    }
+    none_is_left(&tasks);
+}
+
+#[test]
+fn a_task_that_cannot_be_started_ends_the_run_with_the_reason() {
+    let (folder, programs) = (tempfile::tempdir(), tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")));
+    let (folder, programs) = (folder.expect("a folder"), programs.expect("a folder"));
+    let program = programs.path().join("lab");
+    fs::hard_link(program::path(), &program).or_else(|_| fs::copy(program::path(), &program).map(drop)).expect("made");
+    let mut other = Command::new(&program);
+    other.current_dir(folder.path()).stdin(Stdio::null());
+    other.envs(lab(folder.path()).get_envs().filter_map(|(name, value)| Some((name, value?))));
+    fs::write(folder.path().join("tree.yaml"), PLATFORM.as_yaml().replace("for: 5s", "for: 60s")).expect("written");
+    let child = begun(other);
+    // The first tasks run; those that come later find no program.
+    let began = Instant::now();
+    while children(child.id()).len() < 3 {
+        assert!(began.elapsed() < Duration::from_secs(40), "no tasks");
+        thread::sleep(Duration::from_millis(5));
+    }
+    fs::remove_file(&program).expect("removed");
+    let tasks = children(child.id());
+    let output = ended(child, &tasks);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("did not start"), "{}", stderr(&output));
+}
