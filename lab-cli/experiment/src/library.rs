@@ -45,6 +45,8 @@ static ALL: &[Library] = library! {
     "gold-first" false None;
     "threshold-first" false None;
     "sentry-switch" false None;
+    "two-applications" false None;
+    "room-bursts" false None;
     "compose" false None;
     "partial-search" false None;
     "subrequests" false None;
@@ -86,7 +88,7 @@ static ALL: &[Library] = library! {
     "webq-fig9-10" true None;
     "webq-3types" true None;
     "webq-change" true None;
-    "webq-fig11" true None;
+    "webq-fig11" true Some("room-bursts");
     "webq-fig12" true None;
     "webq-fig13" true None;
     "sre-health" false None;
@@ -95,7 +97,7 @@ static ALL: &[Library] = library! {
     "cat-fig3" true Some("gold-first");
     "cat-fig5" true Some("threshold-first");
     "cat-switch" true Some("sentry-switch");
-    "cat-fig7" true None;
+    "cat-fig7" true Some("two-applications");
 };
 
 impl Library {

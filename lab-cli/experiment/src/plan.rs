@@ -115,11 +115,10 @@ impl Experiment {
         self.simulation.only || self.rooms_in_virtual_time()
     }
 
-    /// True if an arm has waiting rooms that a live run cannot have: before a service of the lab's, or several.
+    /// True if an arm has waiting rooms that a live run cannot have: several.
     fn rooms_in_virtual_time(&self) -> bool {
-        let own = matches!(self.target.app, AppPlan::Own(_));
         let mut rooms = self.arms.iter().filter_map(|arm| arm.target(self).waiting_room.as_ref());
-        rooms.any(|rooms| !own || rooms.replicas > 1)
+        rooms.any(|rooms| rooms.replicas > 1)
     }
 
     /// Why a run in virtual time is refused, if it is: users who need what answers there do not carry, or a threshold on

@@ -8,7 +8,7 @@ use std::{
 
 use analysis::summary::Capacity;
 use controllers::{
-    Class, Objective, Place,
+    Class, Objective, Place, Settings,
     catalogue::{PolicySpec, Setting},
     random::seed_for,
 };
@@ -150,6 +150,12 @@ pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, 
 
 /// The policy whose sites report to a control plane.
 const SENTRY: &str = "sentry";
+
+/// The lab's proxy that has the waiting room before a service of the lab's, whose policy sits in the service.
+pub fn room_spec(experiment: &Experiment, arm: &ArmPlan, seed: u64, cpu: Option<usize>) -> ProxySpec {
+    let none = PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() };
+    ProxySpec { policy: none, ..proxy_spec(experiment, arm, "", seed, cpu) }
+}
 
 /// What the services of one arm are. `cpu`: the processor that they are kept to.
 pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64, cpu: Option<usize>) -> TreeSpec {

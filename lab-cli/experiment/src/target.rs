@@ -71,7 +71,7 @@ table! {
         keep_alive: bool = flag().or(true), "Keep connections open between requests";
         idle_timeout: Duration = time(IDLE).or(EdgeSpec::default().idle_timeout), "Longest time that a kept connection may be idle";
         connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests of one connection, 0 for any number; the last answer says that the connection ends, and users open a new one";
-        waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before it ([WebQ](front-doors.md)): who does not fit into a second is told when to come, by `Refresh`, with a token. Live only before a service of one's own";
+        waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before it ([WebQ](front-doors.md)): who does not fit into a second is told when to come, by `Refresh`, with a token. Live there is one, a proxy before the service, and what is counted is the proxy's";
         hosts: Vec<String> = by::<Vec<String>, _>(hosts), "Names that it answers to, with `localhost` and addresses";
     }
 

@@ -303,7 +303,16 @@ impl Run<'_> {
                 let proxy = (!arm.direct).then_some(()).map(of);
                 SiteSpec::Own(Box::new(OwnSite { service: service.clone(), cpu, proxy }))
             }
-            _ => SiteSpec::One(Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu))),
+            _ => {
+                let mut target = Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu));
+                match target.waiting_room.take() {
+                    None => SiteSpec::One(target),
+                    Some(_) => {
+                        let proxy = resolve::room_spec(experiment, arm, seed, self.request.cpus.proxy);
+                        SiteSpec::Behind(target, Box::new(proxy))
+                    }
+                }
+            }
         };
         let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
         let turn = ArmTurn { arm, block, site, phases, watches, touches, cpus: self.request.cpus };

@@ -7,7 +7,7 @@ use experiment::plan::OwnService;
 use target_app::{
     proxy::ProxySpec,
     spec::TargetSpec,
-    tree::{EntrySpec, TaskSpec, TreeMachines, TreeSpec},
+    tree::{EntrySpec, TaskId, TaskSpec, TreeMachines, TreeSpec},
 };
 use workloads::plan;
 
@@ -27,6 +27,8 @@ use crate::run::RunFailure;
 pub enum SiteSpec {
     /// One target.
     One(Box<TargetSpec>),
+    /// One target behind a proxy, which has the waiting room.
+    Behind(Box<TargetSpec>, Box<ProxySpec>),
     /// Several services.
     Many(TreeSpec),
     /// A service that is not the lab's.
@@ -72,6 +74,7 @@ impl LiveSite {
                 let controls = Controls { services: vec![service], ..Controls::default() };
                 Ok(Self { beside: None, processes, service: None, controls, users_go_to, _starter: None })
             }
+            SiteSpec::Behind(spec, proxy) => behind(spec, proxy, log),
             SiteSpec::Many(spec) => many(spec, log),
             SiteSpec::Own(spec) => own(spec, log),
         }
@@ -166,6 +169,23 @@ fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
     }
     let controls = Controls { services, meter, ..Controls::default() };
     Ok(LiveSite { beside: None, processes, service: Some(service), controls, users_go_to, _starter: None })
+}
+
+/// Starts a target, and the proxy before it once it takes requests. What is shown and counted is the proxy's: users' requests end
+/// there, and most of them get no further.
+fn behind(spec: &TargetSpec, proxy: &ProxySpec, log: &Path) -> Result<LiveSite, RunFailure> {
+    let target = TargetProcess::start(TaskSpec::alone(spec.clone()), log)?;
+    let proxy = ProxySpec { to: vec![target.ready.url.trim_end_matches('/').to_owned()], ..proxy.clone() };
+    let policy = proxy.policy.clone();
+    let process = TargetProcess::start_proxy(proxy, log)?;
+    let users_go_to = destination(&process.ready)?;
+    let services = vec![Service::one(RunningTask::of(&process, policy)?)];
+    let processes = Processes::default();
+    // It ends first.
+    processes.add(ALONE, "the proxy".to_owned(), process);
+    processes.add(TaskId { service: 1, ..ALONE }, "the target".to_owned(), target);
+    let controls = Controls { services, ..Controls::default() };
+    Ok(LiveSite { beside: None, processes, service: None, controls, users_go_to, _starter: None })
 }
 
 /// Starts services in the order in which they can be called, the last ones first; those on demand as the machines of the tree want it.
