@@ -13,6 +13,7 @@ mod decisions;
 mod exported;
 mod notes;
 mod observed;
+mod own_rooms;
 mod proxied;
 mod replicas;
 mod retries;
