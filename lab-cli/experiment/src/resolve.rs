@@ -152,6 +152,8 @@ pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64,
         let mut task = target_spec(experiment, arm, None, 0.0, seed, cpu);
         task.app = spec::App::Emulated(service.emulated.clone());
         task.policy = arm.services.get(&service.name).unwrap_or(&arm.policy).clone();
+        // Calls do not wait: a room is before the services that users ask.
+        task.waiting_room = task.waiting_room.filter(|_| tree.entries.iter().any(|(_, entry)| *entry == service.name));
         task.machines = beside.iter().copied().cloned().collect();
         task.draws = Some(seed_for(task.seed, &format!("service of {}", service.name)));
         task.stage_defaults = service.stage.clone();
@@ -188,6 +190,7 @@ fn call_spec(experiment: &Experiment, arm: &ArmPlan, call: &TreeCall) -> CallSpe
     CallSpec {
         to: call.to.clone(),
         times: call.times,
+        probability: call.probability,
         attempts: changes.attempts.unwrap_or(call.attempts),
         heed_dont_retry: changes.heed_dont_retry.unwrap_or(call.heed_dont_retry),
         when_refused: changes.when_refused.unwrap_or(call.when_refused),

@@ -66,6 +66,7 @@ table! {
     pub(super) struct CallKeys as "Call" {
         to = free::<String>().required(), "The service that is called";
         times: u32 = count(1..=1000).or(1), "Calls for each request";
+        probability: f64 = number(0.0..=1.0).or(1.0), "How likely each of them is made, drawn for every request, the same live and in virtual time";
         attempts: u8 = count(1..=100).or(1), "Most attempts of a call, the first among them; a refused one is tried again at once";
         heed_dont_retry: bool = flag().or(true), "\"Don't retry\" ends the attempts";
         when_refused: WhenRefused = first_of(WHEN_REFUSED), "What a request is answered for which a call was refused in the end";
@@ -153,8 +154,9 @@ fn call(node: &Node, of: &Fields<'_>, after: &[&str]) -> Option<TreeCall> {
             (fields.text("to")?, CallKeys::read(&fields))
         }
     };
-    let CallKeys { times, attempts, heed_dont_retry, when_refused, timeout, connections, client } = keys;
-    let found = TreeCall { to, times, attempts, heed_dont_retry, when_refused, timeout, connections, client };
+    let CallKeys { times, probability, attempts, heed_dont_retry, when_refused, timeout, connections, client } = keys;
+    let found =
+        TreeCall { to, times, probability, attempts, heed_dont_retry, when_refused, timeout, connections, client };
     if !after.contains(&found.to.as_str()) {
         let message = format!("no service below this one is called {:?}", found.to);
         problems.add(&node.place, &path, message, format!("{}; calls go down the list", suggestion(&found.to, after)));

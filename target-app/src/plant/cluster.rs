@@ -32,7 +32,7 @@ use super::{
     world::{Plant, refused},
 };
 use crate::{
-    calls::{CallRoute, Pool},
+    calls::{CallRoute, Pool, Visits},
     ledger::{RequestEnding, ServiceLedger},
     tree::{TreeMachines, local},
 };
@@ -72,8 +72,8 @@ struct Service {
     capped: bool,
     /// The ledger of users' requests that the balancer refused.
     balancer: Arc<ServiceLedger>,
-    /// The number of calls to each called service for a request.
-    calls: Vec<u32>,
+    /// The calls to each called service for a request.
+    calls: Vec<Visits>,
     fan_out: bool,
 }
 
