@@ -17,7 +17,7 @@ mod wire;
 
 use std::{fmt::Write as _, time::Duration};
 
-use controllers::{ClassRule, Note, RetryHint, Tags, random::mix};
+use controllers::{ClassRule, Note, Random, RetryHint, Seeded, Tags, random::mix, seed_for};
 use workloads::{
     client::{NOTE, note},
     http1::names::{CRITICALITY, CUSTOMER, TIMEOUT_MS, USER},
@@ -26,7 +26,7 @@ use workloads::{
 pub(crate) use attempt::AttemptEnd;
 pub use attempt::CallCounts;
 pub(crate) use caller::Callers;
-pub(crate) use machine::{Call, CallContext, CallMachine, CallStep, RequestCalls};
+pub(crate) use machine::{Call, CallContext, CallMachine, CallStep, RequestCalls, Visits};
 pub(crate) use pool::{CallRoute, Pool};
 use retry::RetryDecision;
 
@@ -39,6 +39,12 @@ pub(crate) fn key_of_call(request: u64, place: usize, number: u32) -> u64 {
 /// The key of the draws for one attempt of a call.
 pub(crate) fn key_of_attempt(call: u64, attempt: u8) -> u64 {
     mix(call ^ u64::from(attempt))
+}
+
+/// True if a request with this key makes that call, drawn with this probability.
+pub(crate) fn is_made(request: u64, place: usize, number: u32, probability: f64) -> bool {
+    let drawn = || Seeded::new(seed_for(key_of_call(request, place, number), "visit")).uniform();
+    probability >= 1.0 || drawn() < probability
 }
 
 /// The end of an attempt, with the note from the called service to the caller's policies.

@@ -28,6 +28,7 @@ mod job_table;
 mod mail;
 mod measured_service;
 mod own_service;
+mod policing;
 mod responses;
 mod rooms;
 mod sites;

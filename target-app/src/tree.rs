@@ -199,6 +199,9 @@ pub struct CallSpec {
     pub to: String,
     /// Calls for each request.
     pub times: u32,
+    /// The probability that each of them is made, drawn for every request.
+    #[serde(default = "certain")]
+    pub probability: f64,
     /// The largest number of attempts of a call, with the first: another one follows a refusal at once.
     pub attempts: u8,
     /// "Overloaded; don't retry" ends the attempts.
@@ -211,6 +214,10 @@ pub struct CallSpec {
     pub connections: u32,
     /// The client-side policy of a task, asked before a call is sent.
     pub client: Option<ClientSpec>,
+}
+
+fn certain() -> f64 {
+    1.0
 }
 
 /// The reaction of a service to a call whose last attempt was refused.

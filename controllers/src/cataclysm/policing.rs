@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::setup_error::{SetupError, require};
-use crate::Timestamp;
+use crate::{Gauge, Timestamp};
 
 /// How a sentry decides about requests beyond the guaranteed rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +12,22 @@ pub enum Policing {
     Batch,
     /// A threshold that is computed once a period: a comparison a request.
     Threshold,
+}
+
+impl Policing {
+    /// The gauge of the policing: 1 by a threshold, 0 by batches.
+    pub const GAUGE: Gauge = Gauge::of("threshold_policing");
+
+    /// The value of [`Self::GAUGE`].
+    pub(super) fn gauge(self) -> f64 {
+        f64::from(self == Self::Threshold)
+    }
+
+    /// The policing that a value of [`Self::GAUGE`] shows.
+    #[must_use]
+    pub fn of_gauge(value: f64) -> Self {
+        if value > 0.5 { Self::Threshold } else { Self::Batch }
+    }
 }
 
 /// Which policing a sentry uses.
@@ -42,6 +58,14 @@ impl Default for SwitchPlan {
 }
 
 impl PolicingPlan {
+    /// The policing in force at the start.
+    pub(super) fn initial(self) -> Policing {
+        match self {
+            Self::Always(policing) => policing,
+            Self::ByLoad(_) => Policing::Batch,
+        }
+    }
+
     pub(super) fn check(self) -> Result<(), SetupError> {
         let Self::ByLoad(plan) = self else { return Ok(()) };
         let in_order = plan.quiet_under > 0.0 && plan.quiet_under <= plan.busy_over && plan.busy_over <= 1.0;
@@ -59,11 +83,7 @@ pub(super) struct PolicingSwitch {
 
 impl PolicingSwitch {
     pub(super) fn new(plan: PolicingPlan) -> Self {
-        let current = match plan {
-            PolicingPlan::Always(policing) => policing,
-            PolicingPlan::ByLoad(_) => Policing::Batch,
-        };
-        Self { plan, current, quiet_since: None }
+        Self { plan, current: plan.initial(), quiet_since: None }
     }
 
     pub(super) fn current(&self) -> Policing {

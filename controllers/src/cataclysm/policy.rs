@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::{
     attained::AttainedService,
+    policing::Policing,
     pool::{NodeId, NucleusReport},
     sentry::{Sentry, SentryAction, SentryFact, SentryPlan, SentryRefusal, SentryRequest},
     service_time::{ResourceUsage, UrlName},
@@ -173,8 +174,9 @@ impl Machine for SentryPolicy {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
-        if let Some(seated) = &self.seated {
-            seated.sentry.gauges(visit);
+        match &self.seated {
+            Some(seated) => seated.sentry.gauges(visit),
+            None => visit(Policing::GAUGE, self.plan.policing.initial().gauge()),
         }
     }
 }

@@ -108,6 +108,8 @@ pub struct SentryCounts {
     pub examinations: u64,
     /// Admission tests: in an examination at most one for each bucket of each class.
     pub tests: u64,
+    /// The most tests of one examination so far.
+    pub most_tests: u32,
     /// Changes of the policing.
     pub switches: u64,
 }
@@ -319,7 +321,10 @@ impl<J> Sentry<J> {
         visit(Gauge::of("service_ms"), self.times.mean_s() * 1e3);
         visit(Gauge::of("held"), f64::from(self.held()));
         visit(Gauge::of("refused_share"), self.estimates.p_drop());
-        visit(Gauge::of("threshold_policing"), f64::from(self.policing() == Policing::Threshold));
+        visit(Policing::GAUGE, self.policing().gauge());
+        visit(Gauge::of("examinations"), self.counts.examinations as f64);
+        visit(Gauge::of("tests"), self.counts.tests as f64);
+        visit(Gauge::of("most_tests"), f64::from(self.counts.most_tests));
         for (rank, delay) in self.batches.delays().enumerate() {
             let class = self.plan.class(rank);
             let p_admit = match rank.cmp(&self.threshold.rank) {
@@ -366,6 +371,7 @@ impl<J> Sentry<J> {
         let examined = self.batches.examine(examination, &mut self.pool);
         self.counts.examinations += u64::from(examined.tests > 0);
         self.counts.tests += u64::from(examined.tests);
+        self.counts.most_tests = self.counts.most_tests.max(examined.tests);
         for ((job, permit), decision) in examined.decided {
             self.estimates.tested(decision != BatchDecision::Admitted);
             match decision {

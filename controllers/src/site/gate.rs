@@ -7,7 +7,8 @@ use super::{
     policy_site::Want,
 };
 use crate::{
-    JobId, LoadSample, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds, Verdict, seat::HeldJob,
+    Gauge, JobId, LoadSample, Note, Offer, Outcome, Seen, SiteId, Timestamp, Timing, UnixSeconds, Verdict,
+    seat::HeldJob,
 };
 
 /// A policy with its held jobs, and the capacity behind it.
@@ -163,6 +164,12 @@ impl<J> Gate<J> {
             policy_name: self.site.policy_name().to_owned(),
             ..StageGauges::default()
         }
+    }
+
+    /// The value of a gauge of the policy, if it has one.
+    #[must_use]
+    pub fn gauge(&self, gauge: Gauge) -> Option<f64> {
+        self.site.gauge(gauge)
     }
 
     fn free(&self) -> u32 {

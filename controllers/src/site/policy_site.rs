@@ -11,8 +11,8 @@ use super::{
     sampler::{Probe, Samplers, ready},
 };
 use crate::{
-    Effect, Entry, Grant, JobId, LoadSample, MachineSeat, Next, Note, Offer, Policy, Seat, Seen, SiteId, Timestamp,
-    UnixSeconds, Verdict,
+    Effect, Entry, Gauge, Grant, JobId, LoadSample, MachineSeat, Next, Note, Offer, Policy, Seat, Seen, SiteId,
+    Timestamp, UnixSeconds, Verdict,
     entry::Sampling,
     policy::Resize,
     seat::{Decision, HeldJob},
@@ -314,15 +314,21 @@ impl<J> PolicySite<J> {
         into
     }
 
-    /// The policy's estimate of the 90th percentile of response times, if it has one.
-    pub(super) fn reported_p90(&self) -> Option<Duration> {
+    /// The value of a gauge of the policy, if it has one.
+    pub(super) fn gauge(&self, wanted: Gauge) -> Option<f64> {
         let mut found = None;
         self.seat.gauges(&mut |gauge, value| {
-            if gauge == crate::Gauge::of("p90_ms") && value.is_finite() && value >= 0.0 {
-                found = Some(Duration::from_nanos((value * 1e6) as u64));
+            if gauge == wanted && value.is_finite() {
+                found = Some(value);
             }
         });
         found
+    }
+
+    /// The policy's estimate of the 90th percentile of response times, if it has one.
+    pub(super) fn reported_p90(&self) -> Option<Duration> {
+        let p90_ms = self.gauge(Gauge::of("p90_ms")).filter(|p90_ms| *p90_ms >= 0.0);
+        p90_ms.map(|p90_ms| Duration::from_nanos((p90_ms * 1e6) as u64))
     }
 }
 

@@ -295,6 +295,21 @@ pub struct TargetSecond {
     pub stages: Vec<StageSecond>,
 }
 
+impl TargetSecond {
+    /// The name under which thresholds ask for the figures of the whole process, as for the gauges of a stage.
+    pub const STAGE: &str = "target";
+
+    /// The figure of this name; `None` for memory where nobody knows it.
+    pub fn shows(&self, name: &str) -> Option<f64> {
+        match name {
+            "cpu" => Some(self.cpu),
+            "memory_mb" => (self.rss_bytes > 0).then_some(self.rss_bytes as f64 / 1e6),
+            "connections" => Some(self.connections as f64),
+            _ => None,
+        }
+    }
+}
+
 /// One stage at the end of a second.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]

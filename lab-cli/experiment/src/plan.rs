@@ -115,10 +115,11 @@ impl Experiment {
         self.simulation.only || self.rooms_in_virtual_time()
     }
 
-    /// True if an arm has waiting rooms that a live run cannot have: several.
+    /// True if an arm has waiting rooms that a live run cannot have: several, or one before several services.
     fn rooms_in_virtual_time(&self) -> bool {
         let mut rooms = self.arms.iter().filter_map(|arm| arm.target(self).waiting_room.as_ref());
-        rooms.any(|rooms| rooms.replicas > 1)
+        let tree = matches!(self.target.app, AppPlan::Tree(_));
+        rooms.any(|rooms| tree || rooms.replicas > 1)
     }
 
     /// Why a run in virtual time is refused, if it is: users who need what answers there do not carry, or a threshold on

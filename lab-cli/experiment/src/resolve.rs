@@ -170,6 +170,8 @@ pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64,
         {
             task.policy.settings.entry("reports".to_owned()).or_insert(Setting::Flag(true));
         }
+        // Calls do not wait: a room is before the services that users ask.
+        task.waiting_room = task.waiting_room.filter(|_| tree.entries.iter().any(|(_, entry)| *entry == service.name));
         task.machines = beside.iter().copied().cloned().collect();
         task.draws = Some(seed_for(task.seed, &format!("service of {}", service.name)));
         task.stage_defaults = service.stage.clone();
@@ -208,6 +210,7 @@ fn call_spec(experiment: &Experiment, arm: &ArmPlan, call: &TreeCall) -> CallSpe
     CallSpec {
         to: call.to.clone(),
         times: call.times,
+        probability: call.probability,
         attempts: changes.attempts.unwrap_or(call.attempts),
         heed_dont_retry: changes.heed_dont_retry.unwrap_or(call.heed_dont_retry),
         when_refused: changes.when_refused.unwrap_or(call.when_refused),

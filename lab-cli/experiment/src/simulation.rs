@@ -49,6 +49,8 @@ table! {
         accept: Option<Duration> = time(COSTS), "To take a connection";
         read: Option<Duration> = time(COSTS), "To read a request, whatever becomes of it";
         refuse: Option<Duration> = time(COSTS), "To refuse one that was read";
+        police_batch: Option<Duration> = time(COSTS), "To police a request by batches after reading it, where `sentry` is the policy at dispatch: one at a time on each core, in the order of arrival";
+        police_threshold: Option<Duration> = time(COSTS), "The same while a threshold decides";
         check: Option<Duration> = time(COSTS), "To answer a health check, after reading it";
         idle: Option<Duration> = time(COSTS), "To have a connection open, for each second";
         connection: Option<u64> = size(MEMORY), "Memory of an open connection: `40k`";
@@ -91,6 +93,8 @@ impl CostKeys {
             accept_ms: millis(self.accept),
             read_ms: millis(self.read),
             refuse_ms: millis(self.refuse),
+            police_batch_ms: millis(self.police_batch),
+            police_threshold_ms: millis(self.police_threshold),
             check_ms: millis(self.check),
             idle_ms: millis(self.idle),
             connection_kb: self.connection.map(|bytes| bytes as f64 / 1e3),

@@ -71,7 +71,7 @@ table! {
         keep_alive: bool = flag().or(true), "Keep connections open between requests";
         idle_timeout: Duration = time(IDLE).or(EdgeSpec::default().idle_timeout), "Longest time that a kept connection may be idle";
         connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests of one connection, 0 for any number; the last answer says that the connection ends, and users open a new one";
-        waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before it ([WebQ](front-doors.md)): who does not fit into a second is told when to come, by `Refresh`, with a token. Live there is one, a proxy before the service, and what is counted is the proxy's";
+        waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before it ([WebQ](front-doors.md)): who does not fit into a second is told when to come, by `Refresh`, with a token. In a tree, before the service that users ask, in virtual time alone. Elsewhere there is one live, a proxy before the service, and what is counted is the proxy's";
         hosts: Vec<String> = by::<Vec<String>, _>(hosts), "Names that it answers to, with `localhost` and addresses";
     }
 
@@ -158,8 +158,11 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
     // All of them are read before a wrong app ends it: a person sees every problem at once.
     let reports = matches!(app, Some(AppPlan::Tree(_)));
     let machines = fields.list("machines").iter().filter_map(|node| machine(node, reports, problems)).collect();
-    if let (Some(_), Some(AppPlan::Tree(_))) = (&keys.waiting_room, &app) {
-        fields.problem("waiting_room", "several services have none", "put it before one of them alone");
+    if let (Some(_), Some(AppPlan::Tree(tree))) = (&keys.waiting_room, &app)
+        && let Some(name) = tree.entry_of_several_tasks()
+    {
+        let hint = "it is before the service that users ask: give that one task, with more servers";
+        fields.problem("waiting_room", format!("{name} has several tasks"), hint);
     }
     Some(TargetPlan {
         app: app?,

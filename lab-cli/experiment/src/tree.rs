@@ -53,7 +53,7 @@ table! {
         cap: u32 = count(1..=1_000_000).or(0).otherwise("none"), "Most requests under way at a task, for `per: request`: with all tasks at it, the balancer refuses at once (`concurrency`; the row `service/balancer`). Each sender counts its own: users together, and each task that calls. Live, users' balancer stands in the generator: what it refuses is booked as read and refused by the service, no task reads it, and a user that would begin again at once waits 1 ms";
         calls = free::<Vec<CallOrName>>(), "What is asked of services below for each request, after the service's own work; its worker waits: their names, or tables";
         fan_out: bool = flag().or(false), "All calls at once instead of one after the other";
-        costs: CostKeys = table_or_default(), "As `virtual.costs`, for this service. Live as well: they keep one of the emulated servers busy, before its jobs or among them (a slow task's longer), `accept` before a connection's first request is read. They come on top of what these things really cost. `idle`, `connection` and `memory` are for virtual time alone; `lab check` says so";
+        costs: CostKeys = table_or_default(), "As `virtual.costs`, for this service. Live as well: they keep one of the emulated servers busy, before its jobs or among them (a slow task's longer), `accept` before a connection's first request is read. They come on top of what these things really cost. `police_batch`, `police_threshold`, `idle`, `connection` and `memory` are for virtual time alone; `lab check` says so";
         cpu_allotment: Option<f64> = number(0.01..=64.0), "Live: what policies see as CPU is the CPU time of the task's process as a share of so many processors, in place of the emulated servers'. In virtual time there is no process: it is theirs all the same, and `lab check` says so";
         pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
         criticality: Option<Criticality> = by::<String, _>(criticality_of_all), "How important requests are to this service's policies and in its own calls, whatever they said: `SHEDDABLE`";
@@ -69,6 +69,7 @@ table! {
     pub(super) struct CallKeys as "Call" {
         to = free::<String>().required(), "The service that is called";
         times: u32 = count(1..=1000).or(1), "Calls for each request";
+        probability: f64 = number(0.0..=1.0).or(1.0), "How likely each of them is made, drawn for every request, the same live and in virtual time";
         attempts: u8 = count(1..=100).or(1), "Most attempts of a call, the first among them; a refused one is tried again at once";
         heed_dont_retry: bool = flag().or(true), "\"Don't retry\" ends the attempts";
         when_refused: WhenRefused = first_of(WHEN_REFUSED), "What a request is answered for which a call was refused in the end";
@@ -158,8 +159,9 @@ fn call(node: &Node, of: &Fields<'_>, after: &[&str]) -> Option<TreeCall> {
             (fields.text("to")?, CallKeys::read(&fields))
         }
     };
-    let CallKeys { times, attempts, heed_dont_retry, when_refused, timeout, connections, client } = keys;
-    let found = TreeCall { to, times, attempts, heed_dont_retry, when_refused, timeout, connections, client };
+    let CallKeys { times, probability, attempts, heed_dont_retry, when_refused, timeout, connections, client } = keys;
+    let found =
+        TreeCall { to, times, probability, attempts, heed_dont_retry, when_refused, timeout, connections, client };
     if !after.contains(&found.to.as_str()) {
         let message = format!("no service below this one is called {:?}", found.to);
         problems.add(&node.place, &path, message, format!("{}; calls go down the list", suggestion(&found.to, after)));

@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use controllers::{Note, Tags, Timestamp, UnixSeconds, catalogue::Problem, seed_for};
+use controllers::{Note, Random, Seeded, Tags, Timestamp, UnixSeconds, catalogue::Problem, seed_for};
 use tokio::{sync::oneshot, task::JoinSet, time::timeout_at};
 use workloads::http1::{Known, Outgoing, names::CALLER};
 
 use super::{
     AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls,
+    Visits,
     asking::{self, Decision},
     callees::{CallWay, Callees},
     wire::{Broken, Wire},
@@ -24,6 +25,8 @@ use crate::{
 pub(crate) struct Callers {
     callers: Vec<Arc<Caller>>,
     pub(super) fan_out: bool,
+    /// The keys of requests that have none.
+    keys: Mutex<Seeded>,
 }
 
 /// A task's side of the calls to one service.
@@ -31,8 +34,7 @@ pub(crate) struct Callers {
 struct Caller {
     /// The name of the calling task's service.
     name: String,
-    /// The number of calls for each request.
-    times: u32,
+    visits: Visits,
     shared: Shared<CallMachine<Decision>>,
     callees: Mutex<Callees<Lease>>,
 }
@@ -58,7 +60,7 @@ impl Callers {
             let pool = Pool::new(tasks.len(), *balancer, *per, call.connections, seed).capped(*cap);
             let caller = Arc::new(Caller {
                 name: task.name.clone(),
-                times: call.times,
+                visits: Visits::of(call),
                 shared: Shared::new(machine, clock),
                 callees: Mutex::new(Callees::new(tasks, pool)),
             });
@@ -68,7 +70,8 @@ impl Callers {
             Ok(caller)
         };
         let callers = task.calls.iter().enumerate().map(one).collect::<Result<Vec<_>, Vec<Problem>>>()?;
-        Ok((!callers.is_empty()).then_some(Self { callers, fan_out: task.fan_out }))
+        let keys = Mutex::new(Seeded::new(seed_for(task.target.seed, "calls")));
+        Ok((!callers.is_empty()).then_some(Self { callers, fan_out: task.fan_out, keys }))
     }
 
     /// Makes all calls on behalf of a request.
@@ -77,7 +80,8 @@ impl Callers {
     /// the note of the request.
     pub(crate) async fn make(&self, tags: Tags, draw: Option<u64>, brought: Option<Note>) -> CallsResult {
         let context = CallContext { tags, key: draw, note: brought };
-        let mut calls = RequestCalls::new(self.callers.iter().map(|caller| caller.times), self.fan_out);
+        let key = draw.unwrap_or_else(|| lock(&self.keys).next_u64());
+        let mut calls = RequestCalls::new(self.callers.iter().map(|caller| caller.visits), key, self.fan_out);
         let mut under_way = JoinSet::new();
         loop {
             while let Some((place, number)) = calls.begin_next() {

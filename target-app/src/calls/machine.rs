@@ -8,7 +8,7 @@ use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds,
 use workloads::client::{Asked, Clients, Decided, Member, Pass, clients};
 
 use super::{
-    AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, RetryDecision, carried, key_of_attempt,
+    AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, RetryDecision, carried, is_made, key_of_attempt,
     key_of_call,
 };
 use crate::{control::wire::MadeCalls, tree::CallSpec};
@@ -34,11 +34,29 @@ pub(crate) struct RequestCalls {
     result: CallsResult,
 }
 
+/// The calls to a service on behalf of each request: so many, each made with this probability.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Visits {
+    times: u32,
+    probability: f64,
+}
+
+impl Visits {
+    pub(crate) fn of(call: &CallSpec) -> Self {
+        Self { times: call.times, probability: call.probability }
+    }
+
+    /// The numbers of the calls that a request with this key makes to the called service at index `place`.
+    pub(crate) fn of_request(self, key: u64, place: usize) -> impl Iterator<Item = u32> {
+        (0..self.times).filter(move |number| is_made(key, place, *number, self.probability))
+    }
+}
+
 impl RequestCalls {
-    /// `times`: the number of calls to each called service.
-    pub(crate) fn new(times: impl IntoIterator<Item = u32>, fan_out: bool) -> Self {
-        let each = times.into_iter().enumerate();
-        let left = each.flat_map(|(place, times)| (0..times).map(move |number| (place, number))).collect();
+    /// The calls on behalf of a request with this key. `visits`: of each called service.
+    pub(crate) fn new(visits: impl IntoIterator<Item = Visits>, key: u64, fan_out: bool) -> Self {
+        let each = visits.into_iter().enumerate();
+        let left = each.flat_map(|(place, of)| of.of_request(key, place).map(move |number| (place, number))).collect();
         Self { fan_out, left, under_way: 0, result: CallsResult::NONE }
     }
 
@@ -307,6 +325,7 @@ mod tests {
         let spec = CallSpec {
             to: "back".to_owned(),
             times: 1,
+            probability: 1.0,
             attempts: 2,
             heed_dont_retry: true,
             when_refused: WhenRefused::Overloaded,
@@ -334,9 +353,25 @@ mod tests {
         AttemptEnd::Refused { retry }.into()
     }
 
+    fn visits(times: u32, probability: f64) -> Visits {
+        Visits { times, probability }
+    }
+
+    #[test]
+    fn calls_are_made_with_their_probability_and_the_same_for_the_same_key() {
+        let made = |key| visits(2, 0.3).of_request(key, 0).count();
+        let all: usize = (0..10_000).map(made).sum();
+        // 20 000 draws of 0.3: four standard errors are 259.
+        assert!(all.abs_diff(6000) < 260, "{all}");
+        assert_eq!((0..100).map(made).collect::<Vec<_>>(), (0..100).map(made).collect::<Vec<_>>());
+        assert_eq!(visits(3, 0.0).of_request(1, 0).count() + visits(3, 1.0).of_request(1, 0).count(), 3);
+        let nothing = RequestCalls::new([visits(3, 0.0)], 1, false);
+        assert_eq!(nothing.result(), Some(CallsResult::NONE), "a request without calls has its result at once");
+    }
+
     #[test]
     fn calls_begin_one_after_the_other_or_all_at_once_and_none_after_a_failure() {
-        let mut calls = RequestCalls::new([2, 1], false);
+        let mut calls = RequestCalls::new([visits(2, 1.0), visits(1, 1.0)], 7, false);
         assert_eq!((calls.begin_next(), calls.begin_next()), (Some((0, 0)), None));
         calls.call_ended(CallsEnded::Answered);
         assert_eq!((calls.begin_next(), calls.result()), (Some((0, 1)), None));
@@ -346,7 +381,7 @@ mod tests {
             (calls.begin_next(), calls.result()),
             (None, Some(CallsResult { ended: CallsEnded::Failed, note: Some(Note(5)) }))
         );
-        let mut calls = RequestCalls::new([2, 1], true);
+        let mut calls = RequestCalls::new([visits(2, 1.0), visits(1, 1.0)], 7, true);
         assert_eq!([(); 4].map(|()| calls.begin_next()), [Some((0, 0)), Some((0, 1)), Some((1, 0)), None]);
     }
 

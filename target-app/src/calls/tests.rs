@@ -22,6 +22,7 @@ fn call() -> CallSpec {
     CallSpec {
         to: "back".to_owned(),
         times: 1,
+        probability: 1.0,
         attempts: 3,
         heed_dont_retry: true,
         when_refused: WhenRefused::DontRetry,

@@ -186,6 +186,8 @@ fn of_the_wire(spec: &TargetSpec, plan: &PlantPlan) -> PlantSpec {
             accept_ms: 0.0,
             read_ms: 0.0,
             refuse_ms: 0.0,
+            police_batch_ms: 0.0,
+            police_threshold_ms: 0.0,
             check_ms: 0.0,
             idle_ms: 0.0,
             ..plan.costs.clone()

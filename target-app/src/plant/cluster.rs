@@ -33,7 +33,7 @@ use super::{
     world::{Plant, refused},
 };
 use crate::{
-    calls::{CallRoute, Pool},
+    calls::{CallRoute, Pool, Visits},
     ledger::{RequestEnding, ServiceLedger},
     tree::addressee,
 };
@@ -73,8 +73,8 @@ struct Service {
     capped: bool,
     /// The ledger of users' requests that the balancer refused.
     balancer: Arc<ServiceLedger>,
-    /// The number of calls to each called service for a request.
-    calls: Vec<u32>,
+    /// The calls to each called service for a request.
+    calls: Vec<Visits>,
     fan_out: bool,
 }
 

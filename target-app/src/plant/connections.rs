@@ -140,7 +140,7 @@ impl Plant {
             conn.busy = Some(JobId(u64::MAX));
         }
         if demand.is_zero() {
-            self.read(asked, cx);
+            self.police(asked, cx);
         } else {
             self.cpu.run(cx.now(), Task::Read(asked), demand);
         }

@@ -26,6 +26,10 @@ pub struct PlantSpec {
     pub read_ms: f64,
     /// Refusing a request that was read.
     pub refuse_ms: f64,
+    /// Policing a request by batches, in addition to reading it: where the policy at dispatch is a sentry.
+    pub police_batch_ms: f64,
+    /// Policing a request by a threshold.
+    pub police_threshold_ms: f64,
     /// Answering a health check, in addition to reading it.
     pub check_ms: f64,
     /// An open connection, for each second.
@@ -112,6 +116,8 @@ impl Default for PlantSpec {
             accept_ms: 0.0,
             read_ms: 0.0,
             refuse_ms: 0.0,
+            police_batch_ms: 0.0,
+            police_threshold_ms: 0.0,
             check_ms: 0.0,
             idle_ms: 0.0,
             connection_kb: 0.0,
@@ -149,6 +155,8 @@ impl PlantSpec {
             ("accept_ms", self.accept_ms),
             ("read_ms", self.read_ms),
             ("refuse_ms", self.refuse_ms),
+            ("police_batch_ms", self.police_batch_ms),
+            ("police_threshold_ms", self.police_threshold_ms),
             ("check_ms", self.check_ms),
             ("idle_ms", self.idle_ms),
             ("operation_ms", self.operation_ms),

@@ -24,6 +24,8 @@ pub(super) enum Task {
     Job(JobId),
     /// Reading a request (and accepting its connection, if it is the first).
     Read(Box<SimRequest>),
+    /// Policing a request that has been read.
+    Policing(Box<SimRequest>),
     /// Refusing a request.
     Refusal(Box<PendingRefusal>),
     /// The upkeep of connections.

@@ -12,7 +12,7 @@ use workloads::{background::HEALTH, persona::Call, sim::SimRequest};
 use super::{cpu::Step, job_table::JobTable, rooms::PlantRooms};
 use crate::{calls::CallsResult, class::RequestFacts, ledger, service::Route};
 
-/// The requests in a plant, the workers of its stages, and the waiting rooms before them.
+/// The requests in a plant, the workers of its stages, the waiting rooms before them, and what waits to be policed.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     pub(super) in_flight: JobTable<InFlight>,
@@ -20,6 +20,16 @@ pub(super) struct Requests {
     /// Stages whose workers have jobs to begin.
     pub(super) woken_stages: VecDeque<usize>,
     pub(super) rooms: Option<PlantRooms>,
+    pub(super) policing: PolicingQueue,
+}
+
+/// Requests that have been read and wait to be policed, first come, first served: a decision is not interrupted by the
+/// next one.
+#[derive(Debug, Default)]
+pub(super) struct PolicingQueue {
+    pub(super) waiting: VecDeque<Box<SimRequest>>,
+    /// Requests on the cores: at most one for each.
+    pub(super) under_way: u32,
 }
 
 /// A stage's worker with a batch.

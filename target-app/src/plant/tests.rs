@@ -19,6 +19,7 @@ use crate::{
 
 mod draws;
 mod oracle;
+mod policing;
 mod waiting_room;
 
 pub(super) use draws::agree;

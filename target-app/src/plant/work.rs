@@ -334,7 +334,8 @@ impl Plant {
     /// Takes a task that the cores have finished.
     pub(super) fn done(&mut self, task: Task, cx: &mut dyn PlantContext) {
         match task {
-            Task::Read(asked) => self.read(asked, cx),
+            Task::Read(asked) => self.police(asked, cx),
+            Task::Policing(asked) => self.policed(asked, cx),
             Task::Refusal(refused) => self.send_refusal(*refused, cx),
             Task::Job(id) => self.step_done(id, cx),
             Task::Upkeep => {}

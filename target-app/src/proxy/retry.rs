@@ -98,6 +98,7 @@ impl Retries {
         let call = CallSpec {
             to: "backends".to_owned(),
             times: 1,
+            probability: 1.0,
             attempts: spec.attempts,
             heed_dont_retry: true,
             when_refused: WhenRefused::Overloaded,

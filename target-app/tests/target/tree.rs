@@ -17,6 +17,7 @@ fn worked_ms(drop_expired: bool) -> f64 {
     let call = CallSpec {
         to: "back".to_owned(),
         times: 1,
+        probability: 1.0,
         attempts: 1,
         heed_dont_retry: true,
         when_refused: WhenRefused::Overloaded,

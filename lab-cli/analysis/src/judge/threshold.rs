@@ -12,6 +12,7 @@
 //! share(seda.spike[10%..].response_time.p90 <= 1s) >= 70%   the same of other metrics: of the twentieths of the phase
 //! seda.spike.gauge.work.refused.mean > 100             its counts of each second: offered, admitted, refused, completed
 //! none.load.gauge.generator.memory_mb.max < 300        of the process that sends: cpu, threads, memory_mb, open_files
+//! seda.spike.gauge.target.cpu.mean < 0.9               of the target's process: cpu, memory_mb, connections
 //! seda.spike.reject_fraction between 0.5 and 0.95      both ends allowed
 //! seda.spike.goodput > none.spike.goodput              arms against each other
 //! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3

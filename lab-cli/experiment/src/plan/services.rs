@@ -61,6 +61,9 @@ pub struct TreeCall {
     pub to: String,
     /// Calls for each request.
     pub times: u32,
+    /// How likely each of them is made.
+    #[serde(default = "certain")]
+    pub probability: f64,
     /// Most attempts of a call.
     pub attempts: u8,
     /// "Don't retry" ends the attempts.
@@ -76,6 +79,10 @@ pub struct TreeCall {
     pub client: Option<ClientPolicy>,
 }
 
+fn certain() -> f64 {
+    1.0
+}
+
 impl Tree {
     /// Requests a second that users may send before some service has more to do than it can, if each call is made once. With
     /// several entries: through the first of them. Of a platform: with the tasks that run at the start.
@@ -83,9 +90,9 @@ impl Tree {
         let mut visits: BTreeMap<&str, f64> = [(self.entries.first()?.1.as_str(), 1.0)].into();
         let mut least = None::<f64>;
         for service in &self.services {
-            let Some(&times) = visits.get(service.name.as_str()) else { continue };
+            let Some(&times) = visits.get(service.name.as_str()).filter(|times| **times > 0.0) else { continue };
             for call in &service.calls {
-                *visits.entry(&call.to).or_default() += times * f64::from(call.times);
+                *visits.entry(&call.to).or_default() += times * f64::from(call.times) * call.probability;
             }
             let capacity = service.capacity(self.first_tasks(service))? / times;
             least = Some(least.map_or(capacity, |least| least.min(capacity)));
@@ -103,6 +110,13 @@ impl Tree {
             is_sentry.or((application.servers == service.name).then_some(application.min_servers))
         });
         first.min().unwrap_or(service.tasks)
+    }
+
+    /// A service that users ask and that has several tasks.
+    pub(crate) fn entry_of_several_tasks(&self) -> Option<&str> {
+        let asked = |service: &&TreeService| self.entries.iter().any(|(_, entry)| *entry == service.name);
+        let found = self.services.iter().filter(asked).find(|service| service.tasks > 1);
+        found.map(|service| service.name.as_str())
     }
 
     /// What live tasks leave out of their costs.

@@ -67,6 +67,10 @@ pub struct CostChanges {
     pub read_ms: Option<f64>,
     /// To refuse one.
     pub refuse_ms: Option<f64>,
+    /// To police a request by batches.
+    pub police_batch_ms: Option<f64>,
+    /// To police one by a threshold.
+    pub police_threshold_ms: Option<f64>,
     /// To answer a health check.
     pub check_ms: Option<f64>,
     /// To have a connection open, for each second.
@@ -83,6 +87,8 @@ impl CostChanges {
         costs.accept_ms = self.accept_ms.unwrap_or(costs.accept_ms);
         costs.read_ms = self.read_ms.unwrap_or(costs.read_ms);
         costs.refuse_ms = self.refuse_ms.unwrap_or(costs.refuse_ms);
+        costs.police_batch_ms = self.police_batch_ms.unwrap_or(costs.police_batch_ms);
+        costs.police_threshold_ms = self.police_threshold_ms.unwrap_or(costs.police_threshold_ms);
         costs.check_ms = self.check_ms.unwrap_or(costs.check_ms);
         costs.idle_ms = self.idle_ms.unwrap_or(costs.idle_ms);
         costs.connection_kb = self.connection_kb.unwrap_or(costs.connection_kb);
@@ -102,7 +108,13 @@ impl CostChanges {
 
     /// The keys of those that a live task does not spend.
     pub fn virtual_only(&self) -> Vec<&'static str> {
-        let all = [("idle", self.idle_ms), ("connection", self.connection_kb), ("memory", self.memory_mb)];
+        let all = [
+            ("police_batch", self.police_batch_ms),
+            ("police_threshold", self.police_threshold_ms),
+            ("idle", self.idle_ms),
+            ("connection", self.connection_kb),
+            ("memory", self.memory_mb),
+        ];
         all.into_iter().filter(|(_, cost)| cost.is_some_and(|cost| cost > 0.0)).map(|(key, _)| key).collect()
     }
 }

@@ -12,7 +12,7 @@ use super::{
     node::{Life, Node},
 };
 use crate::{
-    calls::{CallMachine, Pool},
+    calls::{CallMachine, Pool, Visits},
     plant::{PlantError, build::PlantPlan, world::Plant},
     policies::Unfit,
     tree::{MOST_TASKS, Per, ServiceSpec, TreeMachines, TreeSpec},
@@ -94,7 +94,7 @@ impl Cluster {
             proxied: spec.per == Per::Request && (spec.tasks > 1 || spec.cap > 0),
             capped: spec.cap > 0,
             balancer: Arc::default(),
-            calls: spec.calls.iter().map(|call| call.times).collect(),
+            calls: spec.calls.iter().map(Visits::of).collect(),
             fan_out: spec.fan_out,
         });
         Ok(())

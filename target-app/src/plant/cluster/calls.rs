@@ -66,7 +66,12 @@ impl Cluster {
     pub(super) fn begin_calls(&mut self, node: usize, job: JobId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some((context, user)) = self.nodes[node].plant.call_context(job) else { return };
         let service = &self.services[self.nodes[node].service];
-        let calls = RequestCalls::new(service.calls.iter().copied(), service.fan_out);
+        let key = context.key.unwrap_or_default();
+        let calls = RequestCalls::new(service.calls.iter().copied(), key, service.fan_out);
+        if let Some(nothing) = calls.result() {
+            self.deferred.push_back(Deferred::Ended(node, job, nothing));
+            return;
+        }
         self.calls.by_job.insert((node, job), JobCalls { context, user, calls });
         self.begin_next(node, job, cx);
     }

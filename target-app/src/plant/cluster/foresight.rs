@@ -36,12 +36,12 @@ impl Cluster {
         work[service].add(Foreseen::one(self.nodes[first].plant.foresee(asked.0, asked.1, key)));
         for place in 0..self.services[service].calls.len() {
             let caller = &self.calls.callers[self.nodes[first].callers[place]];
-            let CallSpec { times, attempts, when_refused, .. } = caller.machine.spec;
+            let CallSpec { attempts, when_refused, .. } = caller.machine.spec;
             let called = self.pools[caller.pool].service;
             if when_refused == WhenRefused::Degrade {
                 continue;
             }
-            for number in 0..times {
+            for number in self.services[service].calls[place].of_request(key, place) {
                 let of_call = key_of_call(key, place, number);
                 let cheapest = (0..attempts.max(1)).map(|attempt| {
                     let mut by_service = vec![Foreseen::default(); work.len()];

@@ -57,6 +57,7 @@ fn call(to: &str) -> CallSpec {
     CallSpec {
         to: to.to_owned(),
         times: 1,
+        probability: 1.0,
         attempts: 1,
         heed_dont_retry: true,
         when_refused: WhenRefused::Overloaded,
@@ -125,6 +126,18 @@ fn a_chain_takes_as_long_as_its_links_and_fan_out_as_its_longest() {
     // A chain: 10 + 20 + 30.
     let chain = tree(vec![service("front", 10, 4, &["a"]), service("a", 20, 4, &["b"]), service("b", 30, 4, &[])]);
     assert!((mean_ms(&ran(&open_plan(10.0, 10), &chain).0) - 60.0).abs() < 0.1);
+}
+
+#[test]
+fn a_request_visits_the_next_tier_with_its_probability() {
+    // 10 ms at the front; none, one or two calls of 20 ms, each made with a probability of a half.
+    let mut front = service("front", 10, 4, &["back"]);
+    (front.calls[0].times, front.calls[0].probability) = (2, 0.5);
+    let (finished, cluster) = ran(&open_plan(10.0, 100), &tree(vec![front, service("back", 20, 4, &[])]));
+    // 2000 draws: four standard errors are 89.
+    let made = read(&cluster, "back");
+    assert!(made.abs_diff(1000) < 90, "{made}");
+    assert!((mean_ms(&finished) - (10.0 + 0.02 * made as f64)).abs() < 0.1, "{}", mean_ms(&finished));
 }
 
 #[test]

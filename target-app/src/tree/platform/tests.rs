@@ -21,6 +21,7 @@ fn service(name: &str, tasks: u32, calls: Option<&str>) -> ServiceSpec {
     let call = |to: &str| CallSpec {
         to: to.to_owned(),
         times: 1,
+        probability: 1.0,
         attempts: 1,
         heed_dont_retry: true,
         when_refused: WhenRefused::Overloaded,

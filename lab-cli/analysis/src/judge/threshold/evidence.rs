@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fmt, ops::Range};
 
 use super::metric::Metric;
 use crate::{
-    live::{GeneratorSecond, TimelineSecond},
+    live::{GeneratorSecond, TargetSecond, TimelineSecond},
     summary::{Arm, PhaseSummary},
 };
 
@@ -48,7 +48,7 @@ impl Evidence<'_> {
         }
     }
 
-    /// A gauge or count of a stage, or a figure of the generator, second by second, over a phase or a part of it.
+    /// A gauge or count of a stage, or a figure of the generator or of the target's process, second by second, over a phase or a part of it.
     pub(super) fn gauge(
         &self,
         of: &Metric,
@@ -68,6 +68,7 @@ impl Evidence<'_> {
                 match stages.iter().find(|s| s.name == stage) {
                     Some(stage) => stage.shows(name),
                     None if stage == GeneratorSecond::STAGE => second.generator.shows(name),
+                    None if stage == TargetSecond::STAGE => second.target.as_ref()?.shows(name),
                     None => None,
                 }
             })

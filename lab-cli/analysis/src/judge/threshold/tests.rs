@@ -445,6 +445,10 @@ fn the_generator_is_asked_like_a_stage() {
     assert!(judged("share(none.spike.gauge.generator.cpu < 0.6) == 1", &live));
     assert!(judged("none.spike.gauge.generator.cpu.max + none.spike.sent > 500", &live));
     assert!(!judged("none.spike.gauge.generator.open.max < 1000", &live), "there is no such figure");
+    let target = Some(TargetSecond { cpu: 0.25, ..TargetSecond::default() });
+    let busy = [TimelineSecond { target, ..second(Some(9), 50.0) }];
+    assert!(judged("none.spike.gauge.target.cpu.mean == 0.25", &busy));
+    assert!(!judged("none.spike.gauge.target.memory_mb.max < 1000", &busy), "nobody knows it");
     assert!(
         !judged("none.spike.gauge.generator.cpu.max < 1000", &[second(None, 0.0)]),
         "in virtual time there is none"
