@@ -88,9 +88,12 @@ static ALL: &[Library] = library! {
     "sre-health" false None;
     "webq-table1" true Some("webq-table1");
     "script-arashi" false None;
+    "sentry-cpu" false None;
     "cat-fig3" true None;
+    "cat-fig4" true Some("sentry-cpu");
     "cat-fig5" true None;
     "cat-switch" true None;
+    "cat-revenue" true None;
 };
 
 impl Library {
