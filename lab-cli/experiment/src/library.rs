@@ -78,9 +78,13 @@ static ALL: &[Library] = library! {
     "sre-degraded" true Some("partial-search");
     "webq-fig2" true None;
     "webq-fig3-4" true None;
+    "webq-fig3-4-waves" true None;
     "webq-fig6-8" true None;
     "webq-fig9-10" true None;
+    "webq-fig9-10-waves" true None;
     "webq-3types" true None;
+    "webq-3types-waves" true None;
+    "webq-2tiers" true None;
     "webq-change" true None;
     "webq-fig11" true None;
     "webq-fig12" true None;
