@@ -84,9 +84,13 @@ static ALL: &[Library] = library! {
     "sre-degraded" true Some("partial-search");
     "webq-fig2" true None;
     "webq-fig3-4" true None;
+    "webq-fig3-4-waves" true None;
     "webq-fig6-8" true None;
     "webq-fig9-10" true None;
+    "webq-fig9-10-waves" true None;
     "webq-3types" true None;
+    "webq-3types-waves" true None;
+    "webq-2tiers" true None;
     "webq-change" true None;
     "webq-fig11" true Some("room-bursts");
     "webq-fig12" true None;
@@ -94,9 +98,12 @@ static ALL: &[Library] = library! {
     "sre-health" false None;
     "webq-table1" true Some("webq-table1");
     "script-arashi" false None;
+    "sentry-cpu" false None;
     "cat-fig3" true Some("gold-first");
+    "cat-fig4" true Some("sentry-cpu");
     "cat-fig5" true Some("threshold-first");
     "cat-switch" true Some("sentry-switch");
+    "cat-revenue" true None;
     "cat-fig7" true Some("two-applications");
 };
 

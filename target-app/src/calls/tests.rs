@@ -150,6 +150,19 @@ async fn a_call_has_draws_of_its_own_and_so_has_each_attempt_as_in_virtual_time(
 }
 
 #[tokio::test]
+async fn a_live_request_makes_the_calls_that_its_key_draws_in_virtual_time() {
+    let (address, _heads) = back(&[Some(OK); 40]).await;
+    let spec = CallSpec { times: 2, probability: 0.3, ..call() };
+    let drawn: usize = (0..20).map(|key| Visits::of(&spec).of_request(key, 0).count()).sum();
+    let callers = callers(address, spec);
+    for key in 0..20 {
+        assert_eq!(callers.make(Tags::default(), Some(key), None).await.ended, CallsEnded::Answered);
+    }
+    assert_eq!(counts(&callers).answered, drawn as u64);
+    assert!((1..40).contains(&drawn), "{drawn}");
+}
+
+#[tokio::test]
 async fn calls_are_tried_again_on_the_connection_that_is_kept() {
     let (address, mut heads) = back(&[Some(LATER), Some(OK), Some(NEVER)]).await;
     let callers = callers(address, call());
