@@ -91,6 +91,8 @@ static ALL: &[Library] = library! {
     "cat-fig3" true None;
     "cat-fig5" true None;
     "cat-switch" true None;
+    "cat-fig6" true Some("more-sentries");
+    "more-sentries" false None;
 };
 
 impl Library {
