@@ -99,12 +99,14 @@ static ALL: &[Library] = library! {
     "webq-table1" true Some("webq-table1");
     "script-arashi" false None;
     "sentry-cpu" false None;
+    "more-sentries" false None;
     "cat-fig3" true Some("gold-first");
     "cat-fig4" true Some("sentry-cpu");
     "cat-fig5" true Some("threshold-first");
     "cat-switch" true Some("sentry-switch");
-    "cat-revenue" true None;
+    "cat-fig6" true Some("more-sentries");
     "cat-fig7" true Some("two-applications");
+    "cat-revenue" true None;
 };
 
 impl Library {

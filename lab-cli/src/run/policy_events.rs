@@ -54,7 +54,7 @@ impl PolicyEvents {
         };
         for port in controls.ports() {
             let ahead_ms = port.control.gauges()?.at_ms;
-            events.follow(port, ahead_ms).map_err(RunFailure::machine("the thread that reads policy events"))?;
+            events.follow(port, Some(ahead_ms)).map_err(RunFailure::machine("the thread that reads policy events"))?;
         }
         Ok(events)
     }
@@ -62,24 +62,22 @@ impl PolicyEvents {
     /// What came since the last call. Tasks that have begun meanwhile are followed from now on.
     pub fn take(&mut self) -> Vec<LiveEvent> {
         for port in self.controls.ports() {
-            if self.followed.contains(&port.pid) {
-                continue;
-            }
-            // Without its events there are still its gauges.
-            if let Ok(gauges) = port.control.gauges() {
-                let ahead_ms = gauges.at_ms - self.began.elapsed().as_secs_f64() * 1e3;
-                let _ = self.follow(port, ahead_ms);
+            if !self.followed.contains(&port.pid) {
+                // Without its events there are still its gauges.
+                let _ = self.follow(port, None);
             }
         }
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         lines(self.received.try_iter(), dropped)
     }
 
-    /// Reads the stream of a target, whose clock is so far ahead of the arm's.
-    fn follow(&mut self, Port { prefix, pid, control, .. }: Port, ahead_ms: f64) -> io::Result<()> {
+    /// Reads the stream of a target, whose clock is so far ahead of the arm's; `None`: it is asked.
+    fn follow(&mut self, Port { prefix, pid, control, .. }: Port, ahead_ms: Option<f64>) -> io::Result<()> {
         self.followed.insert(pid);
-        let (tell, count) = (self.tell.clone(), Arc::clone(&self.dropped));
+        let (tell, count, began) = (self.tell.clone(), Arc::clone(&self.dropped), self.began);
         let read = move || {
+            let asked = || Some(control.gauges().ok()?.at_ms - began.elapsed().as_secs_f64() * 1e3);
+            let Some(ahead_ms) = ahead_ms.or_else(asked) else { return };
             let Ok(events) = control.events() else { return };
             for mut event in events.flatten() {
                 event.at_ms -= ahead_ms;

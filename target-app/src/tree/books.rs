@@ -33,7 +33,7 @@ pub struct ServiceBooks {
 #[must_use]
 pub fn gauges_of(services: &[(&str, Vec<Gauges>)]) -> Gauges {
     let mut all = Gauges::default();
-    if let Some(first) = services.iter().flat_map(|(_, tasks)| tasks).find(|task| has_run(task)) {
+    if let Some(first) = services.iter().flat_map(|(_, tasks)| tasks).find(|task| !task.stages.is_empty()) {
         all.at_ms = first.at_ms;
         all.policy.clone_from(&first.policy);
     }
@@ -52,8 +52,9 @@ pub fn gauges_of(services: &[(&str, Vec<Gauges>)]) -> Gauges {
 }
 
 fn service<'a>(name: &str, tasks: &'a [Gauges], rows: &mut Vec<StageGauges>) {
-    let Some(first) = tasks.iter().find(|task| has_run(task)) else { return };
-    for (place, stage) in first.stages.iter().enumerate() {
+    // A task that was never started has no rows.
+    let first = tasks.iter().map(|task| &task.stages).find(|stages| !stages.is_empty());
+    for (place, stage) in first.into_iter().flatten().enumerate() {
         let of_task = |(number, task): (usize, &'a Gauges)| Some((number, task.stages.get(place)?));
         let stages: Vec<(usize, &StageGauges)> = tasks.iter().enumerate().filter_map(of_task).collect();
         rows.push(together(format!("{name}/{}", stage.name), &stages));
@@ -65,7 +66,8 @@ fn service<'a>(name: &str, tasks: &'a [Gauges], rows: &mut Vec<StageGauges>) {
             }
         }
     }
-    for (place, called) in first.calls.made.iter().enumerate() {
+    let first = tasks.iter().map(|task| &task.calls.made).find(|made| !made.is_empty());
+    for (place, called) in first.into_iter().flatten().enumerate() {
         let (mut counts, mut sent, mut client) = (CallCounts::default(), 0, BTreeMap::new());
         let mut contradictions = 0;
         for made in tasks.iter().filter_map(|task| task.calls.made.get(place)) {
@@ -151,11 +153,6 @@ pub fn ended(task: Gauges) -> Gauges {
         ..stage
     });
     Gauges { stages: stages.collect(), rss_bytes: 0, open_files: 0, ..task }
-}
-
-/// False: it was never started, and has no rows.
-fn has_run(task: &Gauges) -> bool {
-    !task.stages.is_empty() || !task.calls.made.is_empty()
 }
 
 /// The gauges of a task `now`, with the counts of the processes that were this task before.

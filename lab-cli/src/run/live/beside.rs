@@ -181,7 +181,9 @@ impl Host {
             let turn = self.machines.turn(self.now());
             self.wake = turn.wake;
             let has_changed = !turn.changes.is_empty();
-            self.members.change(turn.changes);
+            if let Err(error) = self.members.change(turn.changes) {
+                self.fail(error.into());
+            }
             for (number, _, report) in turn.told.into_iter().filter_map(addressee) {
                 // A task that does not answer keeps the quota that it has: it is told again within a period.
                 let running = self.tree.by_number(number).and_then(|task| task.running());

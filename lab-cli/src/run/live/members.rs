@@ -30,6 +30,8 @@ use crate::run::RunFailure;
 
 /// A draining task has finished once it has had nothing for this long: what was on its way to it has arrived by then.
 const GRACE: Duration = Duration::from_millis(300);
+/// So often a caller is told of its callees; then the run ends. One that is asked in vain takes five seconds.
+const MOST_TRIES: u32 = 10;
 /// Between two looks at a draining task.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -57,6 +59,8 @@ pub struct Members {
     starter: Starter,
     tell: Sender<TreeNews>,
     pending: VecDeque<TreeChange>,
+    /// How often the first of them has failed.
+    tries: u32,
     starting: usize,
     draining: Vec<JoinHandle<()>>,
     /// What drains is left as it is.
@@ -67,19 +71,22 @@ impl Members {
     /// Nothing runs yet. What becomes of tasks is told to `tell`.
     pub fn new(tree: LiveTree, entries: Vec<(usize, TaskList)>, starter: Starter, tell: Sender<TreeNews>) -> Self {
         let (pending, draining) = (VecDeque::new(), Vec::new());
-        Self { tree, entries, starter, tell, pending, starting: 0, draining, over: Arc::default() }
+        Self { tree, entries, starter, tell, pending, tries: 0, starting: 0, draining, over: Arc::default() }
     }
 
-    /// Does these changes after those that are yet to be done.
-    pub fn change(&mut self, changes: Vec<TreeChange>) {
+    /// Does these changes after those that are yet to be done. Fails if one has failed too often.
+    pub fn change(&mut self, changes: Vec<TreeChange>) -> Result<(), ControlError> {
         self.pending.extend(changes);
         while let Some(change) = self.pending.front() {
             // A caller that does not answer is asked again: what drains must not be called any more before it ends.
-            if self.try_to(&change.clone()).is_err() {
-                return;
+            if let Err(error) = self.try_to(&change.clone()) {
+                self.tries += 1;
+                return if self.tries < MOST_TRIES { Ok(()) } else { Err(error) };
             }
+            self.tries = 0;
             self.pending.pop_front();
         }
+        Ok(())
     }
 
     /// True if some changes are to be tried again.
