@@ -297,7 +297,7 @@ impl Run<'_> {
         let work = resolve::work(experiment, capacity);
         let cpu = self.request.cpus.target;
         let site = match &experiment.target.app {
-            AppPlan::Tree(tree) => SiteSpec::Many(resolve::tree_spec(experiment, arm, tree, seed, cpu)),
+            AppPlan::Tree(tree) => SiteSpec::Many(Box::new(resolve::tree_spec(experiment, arm, tree, seed, cpu))),
             AppPlan::Own(service) => {
                 let of = |_| resolve::proxy_spec(experiment, arm, "", seed, self.request.cpus.proxy);
                 let proxy = (!arm.direct).then_some(()).map(of);

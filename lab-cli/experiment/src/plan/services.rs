@@ -104,12 +104,12 @@ impl Tree {
 impl Tree {
     /// The tasks of a service at the start.
     fn first_tasks(&self, service: &TreeService) -> u32 {
-        let applications = self.platform.iter().flat_map(|platform| &platform.applications);
-        let first = applications.filter_map(|application| {
+        let mut applications = self.platform.iter().flat_map(|platform| &platform.applications);
+        let first = applications.find_map(|application| {
             let is_sentry = (application.sentries == service.name).then_some(1);
             is_sentry.or((application.servers == service.name).then_some(application.min_servers))
         });
-        first.min().unwrap_or(service.tasks)
+        first.unwrap_or(service.tasks)
     }
 
     /// A service that users ask and that has several tasks.

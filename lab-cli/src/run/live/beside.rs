@@ -19,7 +19,7 @@ use target_app::{
 use workloads::plan::TaskList;
 
 use super::{
-    controls::SharedGauges,
+    controls::{LiveTask, SharedGauges},
     live_tree::LiveTree,
     members::{Members, TreeNews},
     starter::Starter,
@@ -71,7 +71,7 @@ impl Beside {
         let (happen, happened) = mpsc::channel();
         let (fail, failed) = mpsc::channel();
         let (settle, settled) = mpsc::channel();
-        for id in tree.from_the_start() {
+        for id in tree.always_there() {
             let running = tree.task(id).running();
             running.map_or(Ok(()), |running| read_reports(&running.control, tree.number(id), &tell))?;
         }
@@ -186,7 +186,7 @@ impl Host {
             }
             for (number, _, report) in turn.told.into_iter().filter_map(addressee) {
                 // A task that does not answer keeps the quota that it has: it is told again within a period.
-                let running = self.tree.by_number(number).and_then(|task| task.running());
+                let running = self.tree.by_number(number).and_then(LiveTask::running);
                 let _ = running.map(|running| running.control.hear(&report));
             }
             if !has_changed {

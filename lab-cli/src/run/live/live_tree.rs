@@ -35,7 +35,7 @@ impl LiveTree {
     }
 
     /// The tasks that run from the start to the end, in the order in which they can be called: the last services first.
-    pub fn from_the_start(&self) -> impl Iterator<Item = TaskId> {
+    pub fn always_there(&self) -> impl Iterator<Item = TaskId> {
         let services = (0..self.tasks.len()).rev().filter(|service| !self.on_demand.contains(service));
         services.flat_map(|service| (0..self.tasks[service].len()).map(move |task| TaskId { service, task }))
     }

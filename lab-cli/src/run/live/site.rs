@@ -30,7 +30,7 @@ pub enum SiteSpec {
     /// One target behind a proxy, which has the waiting room.
     Behind(Box<TargetSpec>, Box<ProxySpec>),
     /// Several services.
-    Many(TreeSpec),
+    Many(Box<TreeSpec>),
     /// A service that is not the lab's.
     Own(Box<OwnSite>),
 }
@@ -193,7 +193,7 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<LiveSite, RunFailure> {
     let machines = TreeMachines::new(spec).map_err(|error| RunFailure::Target(error.to_string()))?;
     let processes = Processes::default();
     let tree = LiveTree::new(spec, machines.on_demand(), processes.clone());
-    for id in tree.from_the_start() {
+    for id in tree.always_there() {
         let started = TargetProcess::start(tree.spec_of(id), log);
         let name = &spec.services[id.service].name;
         tree.takes_requests(id, started.map_err(|failure| of_service(name, failure))?)?;
