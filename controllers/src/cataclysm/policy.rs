@@ -57,17 +57,6 @@ impl SentryPolicy {
     }
 }
 
-impl SentryPolicy {
-    fn observe_load(&mut self, share: f64, cx: &mut Ctx<'_>) {
-        let reports = self.reports;
-        let seated = self.seated(0, cx);
-        seated.sentry.observe(cx.now, share);
-        if reports {
-            seated.report(share, cx);
-        }
-    }
-}
-
 impl SeatedSentry {
     fn new(now: Timestamp, plan: SentryPlan, servers: u32) -> Self {
         let nodes: Vec<NodeId> = (0..servers).map(NodeId).collect();
@@ -149,6 +138,7 @@ fn refusal(why: SentryRefusal) -> Refusal {
 impl Machine for SentryPolicy {
     fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
         let ending = u32::from(matches!(seen, Seen::Ended { .. }));
+        let reports = self.reports;
         let seated = self.seated(ending, cx);
         match *seen {
             Seen::Ended { tags, grant, outcome, cost, .. } => {
@@ -158,11 +148,16 @@ impl Machine for SentryPolicy {
                 seated.sentry.ended(cx.now, permit, usage, cx.random);
             }
             Seen::Left(id) => _ = seated.sentry.leave(cx.now, id),
-            Seen::Load(LoadSample::Cpu(share)) => self.observe_load(share, cx),
+            Seen::Load(LoadSample::Cpu(share)) => {
+                seated.sentry.observe(cx.now, share);
+                if reports {
+                    seated.report(share, cx);
+                }
+            }
             Seen::Peer(report) => seated.hear(report, cx),
             _ => {}
         }
-        self.seated(ending, cx).carry_out(None, cx);
+        seated.carry_out(None, cx);
     }
 
     fn next_wake(&self) -> Option<Timestamp> {
