@@ -63,10 +63,13 @@ pub(super) fn platform(fields: &Fields<'_>, services: &mut [TreeService]) -> Opt
         inner.missing("applications", "{back: {sentries: front, min_servers: 3}}");
         return None;
     };
-    let mut applications = Vec::new();
-    for Entry { key, node, .. } in entries {
-        applications.push(application(node, &join(&inner.path("applications"), key), key, &inner, services)?);
-    }
+    let one = |Entry { key, node, .. }: &Entry| {
+        application(node, &join(&inner.path("applications"), key), key, &inner, services)
+    };
+    // All of them are read before a wrong one ends it: a person sees every problem at once.
+    let applications: Vec<_> = entries.iter().map(one).collect();
+    let applications: Vec<ApplicationSpec> = applications.into_iter().collect::<Option<_>>()?;
+    unheard_of(&inner, &applications, services);
     for service in services.iter_mut() {
         let is_part = |of: &ApplicationSpec| [&of.sentries, &of.servers].contains(&&service.name);
         if applications.iter().any(is_part) {
@@ -90,11 +93,33 @@ pub(super) fn platform(fields: &Fields<'_>, services: &mut [TreeService]) -> Opt
         low_for,
     };
     if let Err(error) = spec.check() {
-        // The keys have the names of the settings.
-        inner.problem(error.place, error.requirement, "see `platform` in docs/experiments.md");
+        // The other keys have the names of the settings.
+        let key = match error.place {
+            "sentries" => "low_cpu",
+            "revenue" | "sla" | "min_servers" => "applications",
+            place => place,
+        };
+        inner.problem(key, error.requirement, "see `platform` in docs/experiments.md");
         return None;
     }
     Some(spec)
+}
+
+/// Notes who calls a service of an application and would not hear of its tasks: all but the sentries of those servers.
+fn unheard_of(fields: &Fields<'_>, applications: &[ApplicationSpec], services: &[TreeService]) {
+    for ApplicationSpec { sentries, servers, .. } in applications {
+        for service in services.iter().filter(|service| service.name != *sentries) {
+            for call in service.calls.iter().filter(|call| [sentries, servers].contains(&&call.to)) {
+                let message =
+                    format!("{} calls {}, and only users and sentries hear of its tasks", service.name, call.to);
+                fields.problem(
+                    "applications",
+                    message,
+                    format!("let users ask {sentries}, and it alone call {servers}"),
+                );
+            }
+        }
+    }
 }
 
 fn application(

@@ -120,7 +120,15 @@ pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
         return None;
     }
     let platform = platform(fields, &mut services);
-    Some(Tree { entries: entry(fields, &names)?, services, platform })
+    let entries = entry(fields, &names)?;
+    let applications = || platform.iter().flat_map(|platform| &platform.applications);
+    for (_, asked) in &entries {
+        if let Some(application) = applications().find(|application| application.servers == *asked) {
+            let message = format!("users who ask {asked} do not hear of its tasks");
+            fields.problem("entry", message, format!("let them ask its sentries: {}", application.sentries));
+        }
+    }
+    Some(Tree { entries, services, platform })
 }
 
 fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -> Option<TreeService> {
