@@ -47,6 +47,7 @@ static ALL: &[Library] = library! {
     "sentry-switch" false None;
     "two-applications" false None;
     "room-bursts" false None;
+    "power-peak" false None;
     "compose" false None;
     "partial-search" false None;
     "subrequests" false None;
@@ -82,7 +83,7 @@ static ALL: &[Library] = library! {
     "sre-connections" true Some("batch-proxy");
     "sre-organic" true Some("one-slow-task");
     "sre-degraded" true Some("partial-search");
-    "webq-fig2" true None;
+    "webq-fig2" true Some("power-peak");
     "webq-fig3-4" true None;
     "webq-fig3-4-waves" true None;
     "webq-fig6-8" true None;

@@ -70,7 +70,7 @@ impl TreeMachines {
         self.platform.iter_mut().for_each(|platform| platform.drained(task));
     }
 
-    /// Delivers a task's report, whose site is numbered among those of all tasks ([`global`]).
+    /// Delivers a task's report, whose site is numbered among those of all tasks ([`super::global`]).
     pub fn hear(&mut self, now: Timestamp, report: PeerReport) {
         self.machines.iter_mut().for_each(|machine| machine.observe(now, &Seen::Peer(report)));
         self.platform.iter_mut().for_each(|platform| platform.hear(now, report));
