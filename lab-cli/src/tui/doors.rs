@@ -1,4 +1,4 @@
-//! Front doors of a run, as the gauges of its seconds have them: waiting rooms and sentries.
+//! Front doors of a run, as the gauges of its seconds have them: waiting rooms, sentries, and the platform that adds them.
 
 use std::collections::BTreeMap;
 
@@ -22,6 +22,16 @@ pub(super) fn rooms(second: &TimelineSecond) -> Vec<&StageSecond> {
 /// Its sentries.
 pub(super) fn sentries(second: &TimelineSecond) -> Vec<&StageSecond> {
     stages(second).filter(|stage| stage.gauges.contains_key(OF_SENTRIES)).collect()
+}
+
+/// What the name of an application's row begins with.
+pub(super) const APPLICATION: &str = "platform/";
+
+/// The row of the platform, and those of its applications.
+pub(super) fn platform(second: &TimelineSecond) -> (Option<&StageSecond>, Vec<&StageSecond>) {
+    let own = stages(second).find(|stage| stage.name == "platform" && stage.gauges.contains_key("invoked_by_drops"));
+    let of_applications = stages(second).filter(|stage| stage.name.starts_with(APPLICATION));
+    (own, if own.is_some() { of_applications.collect() } else { Vec::new() })
 }
 
 fn stages(second: &TimelineSecond) -> impl Iterator<Item = &StageSecond> {

@@ -101,6 +101,38 @@ fn a_sentry_at_80_by_24() {
     insta::assert_snapshot!(frame(&before_it(|_| vec![sentry(true)]), Palette::Colours, 80, 24));
 }
 
+/// Two applications on a platform of thirteen nodes, each with a sentry of its own.
+fn platform() -> Vec<StageSecond> {
+    let row = |name: &str, named: &[(&str, f64)]| StageSecond {
+        name: name.to_owned(),
+        gauges: gauges(named),
+        ..StageSecond::default()
+    };
+    let application = |name: &str, servers: f64, target_ms: f64, cpu: f64| {
+        let named = [("servers", servers), ("sentries", 1.0), ("target_ms", target_ms), ("first_sentry_cpu", cpu)];
+        row(&format!("platform/{name}"), &named)
+    };
+    let own = [
+        ("free", 2.0),
+        ("invoked_by_drops", 3.0),
+        ("invoked_by_period", 0.0),
+        ("added_servers", 9.0),
+        ("removed_servers", 0.0),
+        ("added_sentries", 2.0),
+        ("removed_sentries", 0.0),
+    ];
+    let sentries =
+        ["sentry-1/dispatch", "sentry-2/dispatch"].map(|name| StageSecond { name: name.to_owned(), ..sentry(false) });
+    let rows =
+        [row("platform", &own), application("app-1", 6.0, 2000.0, 0.32), application("app-2", 3.0, 1000.0, 0.02)];
+    rows.into_iter().chain(sentries).collect()
+}
+
+#[test]
+fn a_platform_at_80_by_24() {
+    insta::assert_snapshot!(frame(&before_it(|_| platform()), Palette::Plain, 80, 24));
+}
+
 #[test]
 fn stages_are_behind_their_key_where_a_front_door_takes_their_place() {
     let mut app = one_room();

@@ -1,4 +1,5 @@
-//! What stands before the service: waiting rooms, and sentries. The panel is there where their gauges are.
+//! What stands before the service: waiting rooms, sentries, and the platform that adds and takes away servers and sentries. The
+//! panel is there where their gauges are.
 
 use analysis::{
     live::StageSecond,
@@ -42,17 +43,26 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 struct Shown<'a> {
     rooms: Vec<&'a StageSecond>,
     sentries: Vec<&'a StageSecond>,
+    /// The platform's own row, and those of its applications.
+    platform: Option<&'a StageSecond>,
+    applications: Vec<&'a StageSecond>,
 }
 
 impl<'a> Shown<'a> {
     fn of(state: &'a State) -> Option<Self> {
         // A second in which the service did not answer has no gauges.
         let second = state.running.as_ref()?.shown().rev().find(|second| second.target.is_some())?;
-        let shown = Self { rooms: doors::rooms(second), sentries: doors::sentries(second) };
+        let (platform, applications) = doors::platform(second);
+        let (rooms, sentries) = (doors::rooms(second), doors::sentries(second));
+        let shown = Self { rooms, sentries, platform, applications };
         (!shown.rooms.is_empty() || !shown.sentries.is_empty()).then_some(shown)
     }
 
     fn title(&self, state: &State) -> String {
+        if let Some(platform) = self.platform {
+            let free = text::counted(platform.shows("free").unwrap_or(0.0) as usize, "free node");
+            return format!("platform, {free}");
+        }
         match (&self.rooms[..], &self.sentries[..]) {
             ([room, others @ ..], _) => {
                 let several = if others.is_empty() { "" } else { "s" };
@@ -74,9 +84,10 @@ impl<'a> Shown<'a> {
             lines.push(Line::raw(format!(" tokens: {}", totals.in_words())));
             lines.push(Line::styled(format!(" {}", totals.refusals_in_words()), style));
         }
+        lines.extend(self.platform.into_iter().flat_map(|platform| of_platform(platform, &self.applications, palette)));
         match &self.sentries[..] {
             [] => {}
-            [sentry] if self.rooms.is_empty() => of_sentry(sentry, palette, &mut lines),
+            [sentry] if self.rooms.is_empty() && self.platform.is_none() => of_sentry(sentry, palette, &mut lines),
             sentries => lines.extend(sentries.iter().map(|sentry| in_a_line(sentry))),
         }
         lines.truncate(room);
@@ -172,6 +183,30 @@ fn of_sentry(sentry: &StageSecond, palette: Palette, lines: &mut Vec<Line<'stati
         let (asked, delay) = (text::rate(of_class("arrivals_per_s")), format!("{:.0} ms", of_class("delay_ms")));
         Line::raw(format!(" {:<8}{asked:<10}{delay:<10}{lets_in}", scrubbed(class)))
     }));
+}
+
+/// The platform: what has come and gone so far, and each application as it is now.
+fn of_platform(platform: &StageSecond, applications: &[&StageSecond], palette: Palette) -> Vec<Line<'static>> {
+    let so_far = |gauge: &str| platform.shows(gauge).unwrap_or(0.0);
+    let (added, removed) = (so_far("added_servers"), so_far("removed_servers"));
+    let (more, fewer) = (so_far("added_sentries"), so_far("removed_sentries"));
+    let so_far = format!(" so far: servers +{added:.0} -{removed:.0}, sentries +{more:.0} -{fewer:.0}");
+    let mut lines = vec![Line::styled(so_far, palette.faint())];
+    lines.extend(applications.iter().map(|application| {
+        let gauge = |name: &str| application.shows(name).unwrap_or(0.0);
+        let name = scrubbed(application.name.trim_start_matches(doors::APPLICATION));
+        let servers = text::counted(gauge("servers") as usize, "server");
+        let sentries = match gauge("sentries") as usize {
+            1 => "1 sentry at".to_owned(),
+            sentries => format!("{sentries} sentries, the first at"),
+        };
+        let (target, cpu) = (text::time(gauge("target_ms")), text::percent(gauge("first_sentry_cpu")));
+        Line::from(vec![
+            Span::styled(format!(" {name}"), palette.strong()),
+            Span::raw(format!(": {servers}, {sentries} {cpu}, target {target}")),
+        ])
+    }));
+    lines
 }
 
 /// One of several sentries.
