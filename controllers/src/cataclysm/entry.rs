@@ -183,7 +183,7 @@ pub(crate) const SENTRY: Entry = Entry {
     deviations: &[
         "The key of a service time is the request's type by the host's rules; the paper has the URL without its arguments.",
         "Without nuclei requests in service are those that this site has admitted and that have not ended, over the servers, and no queueing time is added: a request that waits at a server counts as in service. In the paper the servers report both, as they do here in a tree with a platform and machines: [nucleus].",
-        "The inherent service time is the service that a request attained at servers which share their time evenly, and α weighs what of it was not CPU time; the paper instruments the servers' kernel.",
+        "The inherent service time is the service that a request attained at servers which share their time evenly, and α weighs what of it was not CPU time; the paper instruments the servers' kernel. Calibrated on requests that were alone α is then 1, since such a request takes its CPU time and the rest.",
         "Classes are examined at the multiples of their delays; a failure rejects all waiting requests of less important classes, due or not.",
         "Service times on a bound belong to the lower bucket; those beyond the last bound share one, tested with the largest estimate in it.",
         "Equations 5 and 6 have the capacity of one server; here it is that of all servers, and the rates in them are those beyond the guaranteed ones.",

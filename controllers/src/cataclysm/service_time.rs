@@ -186,6 +186,8 @@ mod tests {
         // Between: (10 × 20 + 40 × 40) / (20² + 40²) = 1800 / 2000.
         close(calibrated_alpha(&[(usage(10, 20), ms(20)), (usage(10, 40), ms(50))]).expect("data"), 0.9);
         assert_eq!(calibrated_alpha(&[(usage(10, 0), ms(10))]), None);
+        // As the policy measures it, a request that is alone takes its CPU time and the rest: α is 1.
+        close(calibrated_alpha(&[(usage(10, 20), ms(30)), (usage(5, 40), ms(45))]).expect("data"), 1.0);
     }
 
     #[test]
