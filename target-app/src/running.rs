@@ -25,6 +25,7 @@ use crate::{
     serve::Built,
     signals,
     spec::WorkSpec,
+    tree::addressee,
 };
 
 /// A running service.
@@ -79,10 +80,8 @@ impl Controlled for Running {
     }
 
     fn hear(&self, report: PeerReport) {
-        let (PeerReport::Quota { to, .. } | PeerReport::Target { to, .. } | PeerReport::Servers { to, .. }) = report
-        else {
-            return;
-        };
+        // Its own sites' numbers are those of the first task.
+        let Some((_, to, report)) = addressee(report) else { return };
         self.app().sites.hear(to, &Seen::Peer(report));
     }
 

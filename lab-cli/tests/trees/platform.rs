@@ -67,6 +67,38 @@ fn tasks_come_and_go_while_the_load_runs_and_no_request_is_lost() {
     assert!(seconds.iter().filter_map(|second| gauge(second, "first_sentry_cpu")).any(|cpu| cpu > 0.6));
 }
 
+/// Servers that work on one request at a time, of which more come than they can do: the others wait there.
+const WAITING: Tree = Tree {
+    target: "
+  machines: [nucleus]
+  services:
+    front: {service: 0.1ms, servers: 1, workers: 256, queue: 10000, calls: [{to: back, timeout: 10s}]}
+    back: {service: 20ms, servers: 1, workers: 1, batch: 1, queue: 10000, balancer: least-loaded}
+  platform:
+    nodes: 4
+    applications: {back: {sentries: front, min_servers: 2}}",
+    users: "
+  phases: [{name: busy, for: 6s, requests: 150/s}]",
+    arms: "
+  - none: {as: it, services: {front: {sentry: {classes: 1, servers: 2}}}}",
+};
+
+#[test]
+fn what_waits_at_live_servers_reaches_the_sentry_from_their_nuclei() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, seconds) = ran_in(folder.path(), &WAITING, &[]);
+    let most = |row: &str, gauge: &str| {
+        let of = |second: &Value| {
+            let stages = second["target"]["stages"].as_array()?;
+            stages.iter().find(|stage| stage["name"] == row)?["gauges"][gauge].as_f64()
+        };
+        seconds.iter().filter_map(of).fold(0.0, f64::max)
+    };
+    assert!(most("back/work", "queueing_ms") > 50.0, "servers with a queue have waits");
+    // Without reports the sentry believes that nothing waits.
+    assert!(most("front/dispatch", "queueing_ms") > 50.0, "{}", most("front/dispatch", "queueing_ms"));
+}
+
 #[test]
 fn whatever_ends_the_run_no_task_is_left() {
     let folder = tempfile::tempdir().expect("a folder");
