@@ -40,7 +40,7 @@ pub fn is_private(address: SocketAddr) -> bool {
 /// Answers one request. Only a request for a loopback name, not from a page in a browser, and with the token, is
 /// carried out.
 async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> Answer {
-    let ambiguous = conn.request_begins();
+    let ambiguous = conn.request_begins().await;
     let (head, body) = request.into_parts();
     let method = head.method.clone();
     let answer = if ambiguous {

@@ -259,7 +259,7 @@ async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn
 /// Handles one request, from its head to an answer that is ready to be written.
 async fn answer(app: &Arc<LiveApp>, request: Request<Incoming>, conn: &Arc<Conn>) -> Response<Answered> {
     let mut entered = app.clock.now();
-    let ambiguous = conn.request_begins();
+    let ambiguous = conn.request_begins().await;
     let (head, body) = request.into_parts();
     let method = head.method.clone();
     if let Some(Fault { status, allow }) = acceptable::fault(&head, ambiguous, &app.edge) {

@@ -41,8 +41,8 @@ struct Doing {
     taken: bool,
     framing: Framing,
     client_wait: ClientWait,
-    /// True if it was chosen to make room: its task is about to end.
-    evicted: bool,
+    /// True if its task is about to be aborted: no request begins any more.
+    ending: bool,
 }
 
 /// The phase of a connection.
@@ -79,7 +79,7 @@ impl Conn {
                 taken: false,
                 framing: Framing::default(),
                 client_wait: ClientWait::new(limits),
-                evicted: false,
+                ending: false,
             }),
             late: AtomicBool::new(false),
             tell_late: Notify::new(),
@@ -113,13 +113,34 @@ impl Conn {
 
     /// Notes that a request's head was read whole. True if the head, or the part of its body that has arrived, makes
     /// the end of the request ambiguous.
-    pub(crate) fn request_begins(&self) -> bool {
+    ///
+    /// It does not return on a connection that is being closed. Its task is aborted while it waits here, and what the request
+    /// would have changed is unchanged: its client sees a kept connection end without an answer, and may send it again
+    /// (RFC 9112, section 9.3.1).
+    pub(crate) async fn request_begins(&self) -> bool {
+        match self.try_begin() {
+            Some(ambiguous) => ambiguous,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn try_begin(&self) -> Option<bool> {
         let mut doing = self.lock();
+        if doing.ending {
+            return None;
+        }
         doing.taken = false;
         self.late.store(false, Ordering::Relaxed);
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         self.enters(&mut doing, Phase::Working);
-        doing.framing.is_at_fault(number)
+        Some(doing.framing.is_at_fault(number))
+    }
+
+    /// As [`Conn::request_begins`], of a stream that has entered its phase.
+    pub(crate) async fn stream_begins(&self) {
+        if self.lock().ending {
+            std::future::pending().await
+        }
     }
 
     /// True if the arrived part of the current request's body is malformed.
@@ -196,13 +217,13 @@ impl Conn {
 
     /// Makes the connection's task answer that the head has taken too long. False if it was told before, and has not
     /// done so.
-    pub(crate) fn call_late(&self) -> bool {
+    fn call_late(&self) -> bool {
         let first = !self.late.swap(true, Ordering::Relaxed);
         self.tell_late.notify_one();
         first
     }
 
-    /// Waits for [`Conn::call_late`].
+    /// Waits until its head has taken too long.
     pub(crate) async fn called_late(&self) {
         self.tell_late.notified().await;
     }
@@ -212,9 +233,37 @@ impl Conn {
         self.late.load(Ordering::Relaxed) && self.phase() == Phase::Head
     }
 
+    /// Whether it exceeds the limit of its phase. Then its task is to be aborted, and begins no request before that. A
+    /// sender of a slow head is told first: the task does that, and has time until the next check.
+    pub(crate) fn end_if_overdue(&self, now: Timestamp, limits: &EdgeSpec) -> bool {
+        self.end_if(|doing| match self.overdue(doing, now, limits) {
+            None => false,
+            Some(Phase::Head) => !self.call_late(),
+            Some(_) => true,
+        })
+    }
+
+    /// Whether it is between requests. Then its task is to be aborted, and begins no request before that.
+    pub(crate) fn end_if_idle(&self) -> bool {
+        self.end_if(|doing| doing.phase == Phase::Idle)
+    }
+
+    /// Whether it may be closed to make room ([`Conn::eviction_score`]). Then its task is to be aborted, and begins no
+    /// request before that.
+    pub(crate) fn end_if_evictable(&self) -> bool {
+        self.end_if(|doing| !doing.ending && doing.phase != Phase::Working)
+    }
+
+    /// Decides under the lock by which requests begin: an abort may not fall into one that has just begun.
+    fn end_if(&self, doomed: impl FnOnce(&Doing) -> bool) -> bool {
+        let mut doing = self.lock();
+        let ends = doomed(&doing);
+        doing.ending |= ends;
+        ends
+    }
+
     /// The phase in which it exceeds its limit, if it does.
-    pub(crate) fn overdue(&self, now: Timestamp, limits: &EdgeSpec) -> Option<Phase> {
-        let doing = self.lock();
+    fn overdue(&self, doing: &Doing, now: Timestamp, limits: &EdgeSpec) -> Option<Phase> {
         let over = |limit: Duration| now.since(doing.since) > limit;
         let is_over = match doing.phase {
             Phase::Idle => over(limits.idle_timeout),
@@ -222,7 +271,7 @@ impl Conn {
             // The body's reader keeps the time, and can answer; this is for a task that does not run.
             Phase::Body => over(limits.body_timeout + BODY_SPARE),
             Phase::Working => false,
-            Phase::Writing => doing.client_wait.is_stuck(self.waited(&doing, now), limits.write_timeout),
+            Phase::Writing => doing.client_wait.is_stuck(self.waited(doing, now), limits.write_timeout),
             Phase::Closing => over(CLOSING),
         };
         is_over.then_some(doing.phase)
@@ -235,7 +284,7 @@ impl Conn {
     /// that has been served before may be between requests, for longer the more it has used its place.
     pub(crate) fn eviction_score(&self, now: Timestamp) -> Option<f64> {
         let doing = self.lock();
-        if doing.evicted || doing.phase == Phase::Working {
+        if doing.ending || doing.phase == Phase::Working {
             return None;
         }
         let requests = self.requests.load(Ordering::Relaxed);
@@ -244,11 +293,6 @@ impl Conn {
         } else {
             now.since(doing.since).as_secs_f64() / (IDLE_DISCOUNT * f64::from(requests))
         })
-    }
-
-    /// Marks it as chosen to make room: it is not chosen again before its task ends.
-    pub(crate) fn mark_evicted(&self) {
-        self.lock().evicted = true;
     }
 
     /// The time waited for its client since it was last between requests.
@@ -282,7 +326,7 @@ mod tests {
     }
 
     fn serve(conn: &Conn) {
-        conn.request_begins();
+        assert!(conn.try_begin().is_some());
         conn.enter(Phase::Writing);
         conn.taken();
         conn.flushed();
@@ -295,7 +339,7 @@ mod tests {
         conn.received(b"GET / HT");
         assert_eq!(conn.phase(), Phase::Head);
         conn.received(b"TP/1.1\r\n\r\n");
-        conn.request_begins();
+        assert!(conn.try_begin().is_some());
         assert_eq!(conn.phase(), Phase::Working);
         conn.enter(Phase::Writing);
         conn.flushed();
@@ -318,7 +362,7 @@ mod tests {
         let conn = conn();
         let limits = EdgeSpec::default();
         let after = |secs| Timestamp::from_secs(secs);
-        let overdue = |secs| conn.overdue(after(secs), &limits);
+        let overdue = |secs| conn.overdue(&conn.lock(), after(secs), &limits);
         assert_eq!((overdue(14), overdue(16)), (None, Some(Phase::Idle)));
         conn.enter(Phase::Head);
         assert_eq!((overdue(4), overdue(6)), (None, Some(Phase::Head)));
@@ -337,7 +381,7 @@ mod tests {
         assert!(!conn.is_late());
         assert!(conn.call_late() && conn.is_late());
         assert!(!conn.call_late(), "told before");
-        conn.request_begins();
+        assert!(conn.try_begin().is_some());
         assert!(!conn.is_late(), "it came after all: an answer may be under way");
     }
 
@@ -346,14 +390,27 @@ mod tests {
         let (silent, slow, served, working) = (conn(), conn(), conn(), conn());
         slow.received(b"GET / HTTP/1.1\r\nHost: a");
         serve(&served);
-        working.request_begins();
+        assert!(working.try_begin().is_some());
         let after = |conn: &Conn| conn.eviction_score(Timestamp::from_secs(4));
         assert!(after(&silent) > after(&served) && after(&slow) > after(&served));
         assert_eq!(after(&working), None, "that is the service's own time");
         let score = after(&served);
         serve(&served);
         assert!(after(&served) < score, "the more it was used the longer it is kept");
-        slow.mark_evicted();
+        assert!(slow.end_if_evictable() && !working.end_if_evictable());
         assert_eq!(after(&slow), None, "not twice");
+        assert!(!slow.end_if_evictable());
+    }
+
+    #[test]
+    fn a_connection_that_is_to_be_closed_begins_no_request_and_one_with_a_request_is_not_closed() {
+        let limits = EdgeSpec::default();
+        let (idle_for_long, idle, asked) = (Timestamp::from_secs(16), conn(), conn());
+        assert!(idle.end_if_overdue(idle_for_long, &limits));
+        idle.received(b"GET / HTTP/1.1\r\n\r\n"); // at the moment of its end
+        assert_eq!(idle.try_begin(), None);
+        asked.received(b"GET / HTTP/1.1\r\n\r\n");
+        assert_eq!(asked.try_begin(), Some(false));
+        assert!(!asked.end_if_idle() && !asked.end_if_evictable() && !asked.end_if_overdue(idle_for_long, &limits));
     }
 }

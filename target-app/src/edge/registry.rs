@@ -109,30 +109,26 @@ impl Registry {
             return 0;
         }
         scored.select_nth_unstable_by(wanted - 1, |(one, _), (other, _)| other.total_cmp(one));
+        let mut evicted = 0;
         for (_, id) in &scored[..wanted] {
-            let Some(slot) = open.slots.get_mut(id) else { continue };
+            let Some(slot) = open.slots.get_mut(id).filter(|slot| slot.conn.end_if_evictable()) else { continue };
             slot.evicted = true;
-            slot.conn.mark_evicted();
             slot.task.abort();
             open.evicted += 1;
+            evicted += 1;
             one_less(&mut open.sources, Source::of(slot.conn.peer));
         }
-        wanted
+        evicted
     }
 
-    /// Closes overdue connections. Senders of slow heads are told first: the connection's own task does that, and has
-    /// time until the next check.
+    /// Closes overdue connections.
     pub(crate) fn reap(&self, now: Timestamp, limits: &EdgeSpec) {
-        self.close_if(|conn| match conn.overdue(now, limits) {
-            None => false,
-            Some(Phase::Head) => !conn.call_late(),
-            Some(_) => true,
-        });
+        self.close_if(|conn| conn.end_if_overdue(now, limits));
     }
 
     /// Closes connections between requests.
     pub(crate) fn close_idle(&self) {
-        self.close_if(|conn| conn.phase() == Phase::Idle);
+        self.close_if(Conn::end_if_idle);
     }
 
     /// Closes all connections.

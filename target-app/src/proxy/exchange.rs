@@ -61,7 +61,12 @@ async fn answered(
 ) -> Result<Response<Relayed>, Infallible> {
     let entered = proxy.clock.now();
     let _stream = client.begin();
-    let ambiguous = !client.is_multiplexed() && client.conn.request_begins();
+    let ambiguous = if client.is_multiplexed() {
+        client.conn.stream_begins().await;
+        false
+    } else {
+        client.conn.request_begins().await
+    };
     let is_head = head.method == Method::HEAD;
     let exchange = Exchange { proxy, settings: proxy.settings(), client, is_head };
     let mut answer = exchange.run(head, body, entered, ambiguous).await;
