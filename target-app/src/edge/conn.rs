@@ -139,7 +139,7 @@ impl Conn {
     /// As [`Conn::request_begins`], of a stream that has entered its phase.
     pub(crate) async fn stream_begins(&self) {
         if self.lock().ending {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 
