@@ -55,6 +55,15 @@ impl Random for Seeded {
     }
 }
 
+/// A factor with mean 1 whose logarithm has this standard deviation; 1 for a deviation of 0 or less. The same for the same key.
+#[must_use]
+pub fn lognormal_factor(sigma: f64, key: u64) -> f64 {
+    if sigma <= 0.0 {
+        return 1.0;
+    }
+    libm::exp(sigma * Seeded::new(key).normal() - sigma * sigma / 2.0)
+}
+
 /// The seed of a named part of a run. It depends on the name, so that an additional part does not shift the draws of
 /// others.
 #[must_use]
@@ -83,6 +92,17 @@ mod tests {
         let mut random = Seeded::new(1_234_567);
         let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(expected.map(|_| random.next_u64()), expected);
+    }
+
+    #[test]
+    fn a_lognormal_factor_has_mean_1_and_the_spread_of_its_logarithm() {
+        let factors: Vec<f64> = (0..10_000).map(|key| lognormal_factor(0.5, mix(key))).collect();
+        let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / 10_000.0;
+        // Standard errors: sqrt(e^0.25 - 1)/100 = 0.0053, and of the deviation 0.5/sqrt(2 * 10 000) = 0.0035.
+        assert!((mean(&mut factors.iter().copied()) - 1.0).abs() < 0.02);
+        let square = mean(&mut factors.iter().map(|factor| (libm::log(*factor) + 0.125).powi(2)));
+        assert!((square.sqrt() - 0.5).abs() < 0.014, "{square}");
+        assert_eq!((lognormal_factor(0.0, 7), lognormal_factor(0.5, 7)), (1.0, lognormal_factor(0.5, 7)));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use workloads::background::HEALTH;
 
 use crate::{
     app::{AppAnswer, LiveApp},
+    ledger::RequestEnding,
     request::{DEGRADED, OwnHeaders},
     spec::EdgeSpec,
     stage::GatePermit,
@@ -306,7 +307,8 @@ fn finish(
     entry: Option<crate::ledger::LedgerEntry>,
     conn: &Arc<Conn>,
 ) -> Response<Answered> {
-    let last = app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
+    let refused = app.edge.refusal_closes && matches!(answer.ending, RequestEnding::Refused(_));
+    let last = refused || app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
     let AppAnswer { response, ending } = if last { close(answer) } else { answer };
     if response.headers().contains_key(DEGRADED) {
         conn.ledger(app).degraded();

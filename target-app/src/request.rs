@@ -22,7 +22,7 @@ use controllers::{
 
 pub use intake::Intake;
 pub(crate) use own_headers::OwnHeaders;
-pub(crate) use reply::{DEGRADED, headers};
+pub(crate) use reply::{DEGRADED, REFUSED, headers};
 use tags::tags;
 
 use crate::{calls::CallsEnded, ledger::RequestEnding};

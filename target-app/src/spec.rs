@@ -203,7 +203,11 @@ pub struct WorkSpec {
     /// Operations for a request of weight 1.
     pub operations: f64,
     /// Weights by request type; other types have the app's default weight.
+    #[serde(default)]
     pub weights: BTreeMap<String, f64>,
+    /// The standard deviation of the logarithm of a mailbox's factor, which has mean 1; 0: all mailboxes cost the same.
+    #[serde(default)]
+    pub spread: f64,
 }
 
 /// The place that answers a health check. Checks are in no ledger of requests, and policies are told
@@ -383,6 +387,9 @@ pub struct EdgeSpec {
     pub body_bytes: u32,
     /// Keep connections open between requests.
     pub keep_alive: bool,
+    /// Close a connection after a refusal.
+    #[serde(default)]
+    pub refusal_closes: bool,
     /// Names of the service in addition to `localhost` and addresses. Requests for other names are refused: a name that
     /// a stranger directs here would let the stranger's pages access the service from a browser.
     pub hosts: Vec<String>,
@@ -409,6 +416,7 @@ impl Default for EdgeSpec {
             headers: 64,
             body_bytes: 64 * 1024,
             keep_alive: true,
+            refusal_closes: false,
             hosts: Vec::new(),
             drain: Duration::from_secs(10),
         }

@@ -16,7 +16,7 @@ use installed::catalogue;
 use target_app::{
     mail::corpus,
     proxy::{HealthSpec, LimitSpec, LogLevel, ProxySpec, RefusalSpec, TimeoutSpec},
-    spec::{self, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec, WorkSpec},
+    spec::{self, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec},
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
 use workloads::{
@@ -49,7 +49,7 @@ pub fn target_spec(
         AppPlan::Arashi(arashi) => spec::App::Arashi {
             database: database.unwrap_or_default(),
             connections: arashi.connections,
-            work: WorkSpec { operations: work, ..WorkSpec::default() },
+            work: arashi.work_at(work),
             session_in_links: arashi.session_in_links,
             full_text: arashi.full_text,
             durability: arashi.durability,
@@ -75,6 +75,7 @@ pub fn target_spec(
         edge: EdgeSpec {
             backlog: backlog(experiment, arm),
             keep_alive: target.keep_alive,
+            refusal_closes: target.refusal_closes,
             idle_timeout: target.idle_timeout,
             connection_requests: target.connection_requests,
             hosts: target.hosts.clone(),
@@ -220,10 +221,10 @@ fn call_spec(experiment: &Experiment, arm: &ArmPlan, call: &TreeCall) -> CallSpe
     }
 }
 
-/// Extra operations a request.
-pub fn work(experiment: &Experiment, capacity: Option<&Capacity>) -> f64 {
+/// Extra operations a request of an arm.
+pub fn work(experiment: &Experiment, arm: &ArmPlan, capacity: Option<&Capacity>) -> f64 {
     match (&experiment.target.app, capacity) {
-        (_, Some(found)) => found.operations,
+        (_, Some(found)) => found.own_operations.get(&arm.label).copied().unwrap_or(found.operations),
         (AppPlan::Arashi(ArashiPlan { work: Work::Operations(operations), .. }), None) => *operations,
         _ => 0.0,
     }

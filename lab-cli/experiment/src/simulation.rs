@@ -16,6 +16,7 @@ use super::{
 
 const COSTS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(10);
 const MEMORY: RangeInclusive<u64> = 0..=1_000_000_000_000;
+const SYN_RETRIES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
 
 table! {
@@ -33,6 +34,7 @@ table! {
         delay: Option<Duration> = time(TIMES).otherwise("the plant's"), "One way";
         jitter: Option<Duration> = time(TIMES).otherwise("the plant's"), "Up to this much longer, uniformly";
         loss: f64 = number(0.0..=0.9).or(0.0), "Share of messages that are lost and sent again";
+        syn_retry: Duration = time(SYN_RETRIES).or(LinkSpec::default().syn_retry), "Wait before the first repetition of a SYN; it doubles each time. Systems before 2011: `3s` (RFC 1122)";
     }
 
     /// Something goes wrong for a while: either `capacity` or `latency`.
@@ -76,10 +78,10 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&AppPlan>, problems: &
     simulation.said = keys.costs.changes();
     simulation.said.apply(&mut simulation.costs);
     simulation.only = keys.only;
-    if let Some(LinkKeys { delay, jitter, loss }) = keys.link {
+    if let Some(LinkKeys { delay, jitter, loss, syn_retry }) = keys.link {
         let standard = simulation.costs.link();
         let (delay, jitter) = (delay.unwrap_or(standard.delay), jitter.unwrap_or(standard.jitter));
-        simulation.link = Some(LinkSpec { delay, jitter, loss });
+        simulation.link = Some(LinkSpec { delay, jitter, loss, syn_retry });
     }
     simulation.faults = fields.list("faults").iter().filter_map(|node| fault(node, app, problems)).collect();
     simulation

@@ -6,6 +6,7 @@ use analysis::text::suggestion;
 use controllers::{Class, Criticality};
 use schemars::JsonSchema;
 use target_app::{
+    mail::KINDS,
     spec::{ChecksumSpec, ClassRule, Durability, EdgeSpec, HealthChecks, StageSpec},
     waiting_room::RoomsSpec,
 };
@@ -69,6 +70,7 @@ table! {
         health: HealthChecks = first_of(&[("outside", HealthChecks::Outside), ("inside", HealthChecks::Inside)]), "Who answers `GET /health`: the edge, whatever policies say (`outside`), or dispatch, if the policy there lets it in; policies learn nothing from it";
         backlog: Option<u32> = count(1..=65_535), "Length of the kernel's listen queue";
         keep_alive: bool = flag().or(true), "Keep connections open between requests";
+        refusal_closes: bool = flag().or(false), "Close a connection after a refusal, as the SEDA papers' server does";
         idle_timeout: Duration = time(IDLE).or(EdgeSpec::default().idle_timeout), "Longest time that a kept connection may be idle";
         connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests of one connection, 0 for any number; the last answer says that the connection ends, and users open a new one";
         waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before it ([WebQ](front-doors.md)): who does not fit into a second is told when to come, by `Refresh`, with a token. In a tree, before the service that users ask, in virtual time alone. Elsewhere there is one live, a proxy before the service, and what is counted is the proxy's";
@@ -81,6 +83,8 @@ table! {
         database = choice::<_, String>(&[("sqlite", ())]).shared(), "Where the mail is kept";
         capacity = free::<String>().shared(), "Solve the work knob for this rate before the first arm: `100/s`";
         work: Option<f64> = number(0.0..=1e6).otherwise(0).shared(), "Extra database operations a request, instead of `capacity`";
+        work_weights: BTreeMap<String, f64> = by::<BTreeMap<String, f64>, _>(work_weights).otherwise("those of USITS'03, figure 9, at 16 users"), "How many times the extra work of another a request of each type is: `{login: 1.2, show message: 1}`; types that are left out keep their own. `capacity` is solved for with them";
+        work_spread: f64 = number(0.0..=5.0).or(0.0), "Mailboxes differ in extra work: each has a factor with mean 1, the logarithm of which has this standard deviation. 0: all cost the same. `capacity` is solved for with it";
         connections: u32 = count(1..=256).or(4), "Connections to the database";
         session: bool = first_of(&[("cookie", false), ("link", true)]), "Where the session key is: `link` as in the paper";
         search: bool = first_of(&[("substring", false), ("full-text", true)]), "How search works: `substring` as in the paper";
@@ -175,6 +179,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
         health: keys.health,
         backlog: keys.backlog,
         keep_alive: keys.keep_alive,
+        refusal_closes: keys.refusal_closes,
         idle_timeout: keys.idle_timeout,
         connection_requests: keys.connection_requests,
         hosts: keys.hosts,
@@ -249,12 +254,37 @@ fn arashi(fields: &Fields<'_>) -> ArashiPlan {
     ArashiPlan {
         mail: Mail { seed, accounts, inbox },
         work,
+        work_weights: keys.work_weights,
+        work_spread: keys.work_spread,
         connections: keys.connections,
         session_in_links: keys.session,
         full_text: keys.search,
         durability: keys.durability,
         stale: keys.stale,
     }
+}
+
+fn work_weights(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
+    let node = fields.node(key);
+    let Some(Value::Table(entries)) = node.map(|node| &node.value) else {
+        if node.is_some() {
+            fields.problem(key, "a table is wanted here", "write {login: 1.2, show message: 1}");
+        }
+        return BTreeMap::new();
+    };
+    let mut weights = BTreeMap::new();
+    for entry in entries {
+        let name = entry.key.as_str();
+        let inner = format!("{key}.{name}");
+        match entry.node.value {
+            _ if !KINDS.contains(&name) => {
+                fields.problem(&inner, "there is no such type", suggestion(name, &KINDS));
+            }
+            Value::Number(weight) if (0.0..=1e6).contains(&weight) => _ = weights.insert(name.to_owned(), weight),
+            ref other => fields.problem(&inner, format!("not {}", other.shown()), "write a number from 0 on"),
+        }
+    }
+    weights
 }
 
 fn class(fields: &Fields<'_>, _: &str) -> ClassRule {

@@ -17,11 +17,11 @@ use analysis::summary::{Capacity, CapacityStep};
 use controllers::random::seed_for;
 use experiment::{
     Experiment,
-    plan::{ArmPlan, Model},
+    plan::{AppPlan, ArashiPlan, ArmPlan, Model},
     resolve::target_spec,
 };
 use measure::Window;
-use target_app::{spec::WorkSpec, tree::TaskSpec};
+use target_app::tree::TaskSpec;
 use traces::Think;
 use workloads::{
     RunOptions, StopFlag,
@@ -42,17 +42,61 @@ pub use self::{
 
 /// Users that keep the service busy.
 const USERS: u32 = 24;
-/// The first answers of fresh connections and caches are left out.
-const SETTLE: Duration = Duration::from_secs(1);
-/// Whole seconds, as throughput is read from windows of one second.
-const MEASURE: Duration = Duration::from_secs(4);
-/// Close enough.
-const TOLERANCE: f64 = 0.05;
+/// In virtual time, where mailboxes differ: as many as make an average of them.
+const USERS_OF_ALL_KINDS: u32 = 256;
+/// Requests that a user makes until its walk has forgotten that it began with a login.
+const FORGOTTEN_AFTER: f64 = 20.0;
+/// Requests by which throughput is measured in virtual time: what they cost varies by more than their mean.
+const COUNTED: f64 = 3000.0;
 /// Close enough to go on, if the search ends there.
 const LAST_RESORT: f64 = 0.15;
 const MOST_STEPS: usize = 12;
 /// What one operation costs, seconds, before anything is known of this machine.
 const FIRST_GUESS: f64 = 100e-6;
+
+/// How long throughput is watched, and what is close enough.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch {
+    users: u32,
+    /// Left out at the beginning.
+    settle: Duration,
+    /// Counted: whole seconds, as throughput is read from windows of one second.
+    measure: Duration,
+    /// The largest part by which throughput may differ from the wanted one.
+    tolerance: f64,
+}
+
+impl Watch {
+    /// Live, a few seconds: the first answers of fresh connections and caches are left out.
+    const LIVE: Self =
+        Self { users: USERS, settle: Duration::from_secs(1), measure: Duration::from_secs(4), tolerance: 0.05 };
+
+    /// In virtual time, as long as it takes until the mix of requests is that of a long run. At 16 requests a second the first
+    /// five seconds are logins and lists, which cost less.
+    pub fn in_virtual_time(wanted: f64, work: &ArashiPlan) -> Self {
+        let users = if work.work_spread > 0.0 { USERS_OF_ALL_KINDS } else { USERS };
+        let seconds = |requests: f64| Duration::from_secs((requests / wanted).ceil().max(4.0) as u64);
+        Self { users, settle: seconds(FORGOTTEN_AFTER * f64::from(users)), measure: seconds(COUNTED), tolerance: 0.01 }
+    }
+
+    /// The load under which throughput is measured.
+    pub fn plan(&self, mail: &MailUsers, target: workloads::plan::Target, seed: u64) -> LoadPlan {
+        Busy { users: Users::Mail(mail.clone()), at_once: self.users, lasts: self.settle + self.measure, seed }
+            .plan(target)
+    }
+
+    /// Takes in a second.
+    pub fn count(&self, served: &mut Served, window: &Window) {
+        if (self.settle.as_secs()..(self.settle + self.measure).as_secs()).contains(&window.second) {
+            served.0 += window.served + window.late;
+        }
+    }
+
+    /// Throughput.
+    pub fn per_second(&self, served: &Served) -> f64 {
+        served.0 as f64 / self.measure.as_secs_f64()
+    }
+}
 
 /// Finds the extra operations a request with which this experiment's service serves `wanted` requests a second, on a target
 /// of its own without control. What the target says goes to `log`.
@@ -73,19 +117,22 @@ pub fn search(
     let spec = target_spec(experiment, &ArmPlan::none(), Some(corpus.copy()?), 0.0, seed, cpus.target);
     let target = TargetProcess::start(TaskSpec::alone(spec), log)?;
     sinks.note(solving_for(wanted, &mail));
-    let plan = plan(&mail, destination(&target.ready)?, seed);
-    let capacity = solve(wanted, |operations| {
-        target.control.set_work(&WorkSpec { operations, ..WorkSpec::default() })?;
-        let mut served = Served::default();
-        workloads::run(&plan, &RunOptions::default(), |window| served.count(&window), stop)?;
-        if stop.is_stopped() {
-            return Err(RunFailure::Capacity(
-                "interrupted while the capacity was searched for: nothing was measured yet".to_owned(),
-            ));
-        }
-        let measured = served.per_second();
-        sinks.note(format!("capacity: {operations:.1} operations a request give {measured:.1} requests/s"));
-        Ok(measured)
+    let watch = Watch::LIVE;
+    let plan = watch.plan(&mail, destination(&target.ready)?, seed);
+    let capacity = of_all_arms(experiment, |work| {
+        solve(wanted, &watch, |operations| {
+            target.control.set_work(&work.work_at(operations))?;
+            let mut served = Served::default();
+            workloads::run(&plan, &RunOptions::default(), |window| watch.count(&mut served, &window), stop)?;
+            if stop.is_stopped() {
+                return Err(RunFailure::Capacity(
+                    "interrupted while the capacity was searched for: nothing was measured yet".to_owned(),
+                ));
+            }
+            let measured = watch.per_second(&served);
+            sinks.note(format!("capacity: {operations:.1} operations a request give {measured:.1} requests/s"));
+            Ok(measured)
+        })
     })?;
     // A target that does not end well has been killed by now; each arm has its own.
     if let Err(failure) = target.stop() {
@@ -116,8 +163,36 @@ pub fn users(experiment: &Experiment, accounts: &[Account]) -> Result<MailUsers,
     Ok(MailUsers { previous_page: *previous_page, behaviour, ..MailUsers::new(model, accounts.to_vec()) })
 }
 
+/// Solves for the experiment's service, and for each arm whose work has weights or a spread of its own.
+pub fn of_all_arms(
+    experiment: &Experiment,
+    mut solve: impl FnMut(&ArashiPlan) -> Result<Capacity, RunFailure>,
+) -> Result<Capacity, RunFailure> {
+    let AppPlan::Arashi(own) = &experiment.target.app else { return Ok(Capacity::default()) };
+    let mut capacity = solve(own)?;
+    let mut solved = vec![(own, capacity.operations)];
+    for arm in &experiment.arms {
+        let AppPlan::Arashi(work) = &arm.target(experiment).app else { continue };
+        if work.has_work_of(own) {
+            continue;
+        }
+        let operations = match solved.iter().find(|(other, _)| work.has_work_of(other)) {
+            Some((_, operations)) => *operations,
+            None => solve(work)?.operations,
+        };
+        solved.push((work, operations));
+        capacity.own_operations.insert(arm.label.clone(), operations);
+    }
+    Ok(capacity)
+}
+
 /// Solves for the capacity, given what measures throughput at a number of extra operations.
-pub fn solve(wanted: f64, mut measure: impl FnMut(f64) -> Result<f64, RunFailure>) -> Result<Capacity, RunFailure> {
+pub fn solve(
+    wanted: f64,
+    watch: &Watch,
+    mut measure: impl FnMut(f64) -> Result<f64, RunFailure>,
+) -> Result<Capacity, RunFailure> {
+    let tolerance = watch.tolerance;
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut operations = 0.0;
     for _ in 0..MOST_STEPS {
@@ -129,12 +204,12 @@ pub fn solve(wanted: f64, mut measure: impl FnMut(f64) -> Result<f64, RunFailure
         }
         points.push((operations, measured));
         if points.len() == 1 && measured < wanted {
-            if measured >= wanted * (1.0 - TOLERANCE) {
+            if measured >= wanted * (1.0 - tolerance) {
                 return Ok(found(wanted, &points));
             }
             return Err(RunFailure::TooSlow { wanted, measured, suggested: (measured * 0.8).floor().max(1.0) });
         }
-        if (measured / wanted - 1.0).abs() <= TOLERANCE {
+        if (measured / wanted - 1.0).abs() <= tolerance {
             return Ok(found(wanted, &points));
         }
         operations = next(&points, wanted);
@@ -173,31 +248,12 @@ fn found(wanted: f64, points: &[(f64, f64)]) -> Capacity {
     let (operations, measured) = points.last().copied().unwrap_or_default();
     let steps =
         points.iter().map(|&(operations, measured_per_s)| CapacityStep { operations, measured_per_s }).collect();
-    Capacity { wanted_per_s: wanted, measured_per_s: measured, operations, steps }
-}
-
-/// The load under which throughput is measured.
-pub fn plan(mail: &MailUsers, target: workloads::plan::Target, seed: u64) -> LoadPlan {
-    Busy { users: Users::Mail(mail.clone()), at_once: USERS, lasts: SETTLE + MEASURE, seed }.plan(target)
+    Capacity { wanted_per_s: wanted, measured_per_s: measured, operations, steps, ..Capacity::default() }
 }
 
 /// Counts what is served while throughput is measured.
 #[derive(Debug, Default)]
 pub struct Served(u64);
-
-impl Served {
-    /// Takes in a second.
-    pub fn count(&mut self, window: &Window) {
-        if (SETTLE.as_secs()..(SETTLE + MEASURE).as_secs()).contains(&window.second) {
-            self.0 += window.served + window.late;
-        }
-    }
-
-    /// Throughput.
-    pub fn per_second(&self) -> f64 {
-        self.0 as f64 / MEASURE.as_secs_f64()
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -235,7 +291,7 @@ mod tests {
         // than none.
         let mut spoiled = [4969.0, 56.8, 69.5].into_iter();
         let truth = |operations: f64| 1.0 / (0.2e-3 + 0.1e-3 * operations);
-        let found = solve(100.0, |operations| Ok(spoiled.next().unwrap_or_else(|| truth(operations))));
+        let found = solve(100.0, &Watch::LIVE, |operations| Ok(spoiled.next().unwrap_or_else(|| truth(operations))));
         let found = found.expect("the truth is found once the moment is over");
         assert!((found.operations - 98.0).abs() < 3.0, "{found:?}");
         assert!(found.steps.len() <= MOST_STEPS, "{found:?}");
@@ -247,7 +303,9 @@ mod tests {
         // and eight steps, about one search in a hundred found nothing.
         let search = |seed: u64| {
             let mut random = Seeded::new(seed);
-            solve(100.0, |operations| Ok(libm::exp(0.12 * random.normal()) / (0.2e-3 + 0.17e-3 * operations)))
+            solve(100.0, &Watch::LIVE, |operations| {
+                Ok(libm::exp(0.12 * random.normal()) / (0.2e-3 + 0.17e-3 * operations))
+            })
         };
         let failed = (0..2000).filter(|seed| search(*seed).is_err()).count();
         assert!(failed <= 2, "{failed} of 2000");

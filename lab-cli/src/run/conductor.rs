@@ -294,7 +294,7 @@ impl Run<'_> {
         let experiment = self.request.experiment;
         let arm = &experiment.arms[index];
         let database = corpus.map(Corpus::copy).transpose()?;
-        let work = resolve::work(experiment, capacity);
+        let work = resolve::work(experiment, arm, capacity);
         let cpu = self.request.cpus.target;
         let site = match &experiment.target.app {
             AppPlan::Tree(tree) => SiteSpec::Many(Box::new(resolve::tree_spec(experiment, arm, tree, seed, cpu))),

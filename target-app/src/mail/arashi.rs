@@ -204,7 +204,7 @@ impl Arashi {
         if let Some(copy) = user.as_it_was(page) {
             return Ok(copy);
         }
-        self.store.do_work(page.kind(), quality.of_work(page)).await?;
+        self.store.do_work(page.kind(), mailbox(&session.name), quality.of_work(page)).await?;
         match page {
             Page::FolderList => user.folder_list().await,
             Page::List => user.list().await,
@@ -236,8 +236,8 @@ impl Arashi {
     }
 
     async fn login(&self, head: &Parts, fields: &Fields<'_>) -> Answered {
-        self.store.do_work(Page::Login.kind(), 1.0).await?;
         let (name, password) = (fields.text("user").unwrap_or(""), fields.text("password").unwrap_or(""));
+        self.store.do_work(Page::Login.kind(), mailbox(name), 1.0).await?;
         let entrance = Entrance {
             sessions: Arc::clone(&self.sessions),
             key_in_links: self.key_in_links,
@@ -403,6 +403,11 @@ impl Service for Arashi {
             }
         })
     }
+}
+
+/// The number of a user's mailbox, by which its extra work is drawn.
+fn mailbox(user: &str) -> u64 {
+    seed_for(0, user)
 }
 
 #[cfg(test)]

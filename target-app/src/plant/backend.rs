@@ -2,8 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use controllers::Random as _;
-use controllers::{Class, Kind, Timestamp, random::Seeded};
+use controllers::{Class, Kind, Timestamp};
 use http::request::Parts;
 use workloads::{persona::Call, sim::Response};
 
@@ -20,6 +19,15 @@ pub(super) struct DegradedWork {
     pub(super) steps: Vec<Step>,
     /// The value of `X-Degraded`.
     pub(super) how: String,
+}
+
+/// What the costs of a request are drawn by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Draws {
+    /// The request's own key.
+    pub(super) key: u64,
+    /// The number of its user, who has a mailbox.
+    pub(super) user: u64,
 }
 
 /// A service in a plant.
@@ -39,12 +47,12 @@ pub(super) trait Backend: fmt::Debug + Send {
     /// The route of a request.
     fn route(&self, head: &Parts) -> Route;
 
-    /// The work on a request whose draws have this key, at a quality from 0 to 1.
-    fn steps(&mut self, kind: Kind, class: Class, key: u64, quality: f64) -> Vec<Step>;
+    /// The work on a request, at a quality from 0 to 1.
+    fn steps(&mut self, kind: Kind, class: Class, draws: Draws, quality: f64) -> Vec<Step>;
 
     /// The work at a quality under 1, if the answer then says that it is less. `None`: it does not.
-    fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<DegradedWork> {
-        let _ = (kind, call, key, quality, now);
+    fn less(&mut self, kind: Kind, call: &Call, draws: Draws, quality: f64, now: Timestamp) -> Option<DegradedWork> {
+        let _ = (kind, call, draws, quality, now);
         None
     }
 
@@ -59,15 +67,4 @@ pub(super) trait Backend: fmt::Debug + Send {
         let _ = work;
         Err(WorkError::NoKnob)
     }
-}
-
-/// A factor with mean 1 and this standard deviation of its logarithm.
-pub(super) fn spread(sigma: f64, key: u64) -> f64 {
-    if sigma <= 0.0 {
-        return 1.0;
-    }
-    let mut random = Seeded::new(key);
-    let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.uniform()));
-    let normal = radius * libm::cos(std::f64::consts::TAU * random.uniform());
-    libm::exp(sigma * normal - sigma * sigma / 2.0)
 }

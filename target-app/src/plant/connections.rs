@@ -17,7 +17,10 @@ use super::{
     listener::{State, is_call},
     world::{Plant, UPKEEP, refused},
 };
-use crate::{ledger::ServiceLedger, request::DEGRADED};
+use crate::{
+    ledger::ServiceLedger,
+    request::{DEGRADED, REFUSED},
+};
 
 impl Plant {
     /// Accepts connections from the kernel's queue, as far as the policy at accept admits them.
@@ -156,8 +159,11 @@ impl Plant {
         let Some(open) = self.listener.conns.get_mut(&conn) else { return };
         open.busy = None;
         open.idle_since = cx.now();
-        response.close |= !self.listener.edge.keep_alive || (most > 0 && open.requests >= most);
-        let degraded = response.headers.iter().any(|(name, _)| *name == DEGRADED);
+        let has = |header: &str| response.headers.iter().any(|(name, _)| *name == header);
+        let (degraded, refused) = (has(DEGRADED), has(REFUSED));
+        response.close |= !self.listener.edge.keep_alive
+            || (most > 0 && open.requests >= most)
+            || (refused && self.listener.edge.refusal_closes);
         let (close, planned) = (response.close, std::mem::replace(&mut open.idle_planned, true));
         if degraded {
             self.books(conn).degraded();

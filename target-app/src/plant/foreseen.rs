@@ -7,6 +7,7 @@ use controllers::Timestamp;
 use workloads::persona::Call;
 
 use super::{
+    backend::Draws,
     in_flight::{facts_of, head_of},
     world::Plant,
 };
@@ -54,7 +55,7 @@ impl Plant {
         let head = head_of(call);
         let kind = self.backend.route(&head).kind;
         let class = self.intake.tags(&facts_of(&head, call, user, None), kind, Timestamp::ZERO).class;
-        self.backend.steps(kind, class, key, 1.0).iter().map(|step| step.demand).sum()
+        self.backend.steps(kind, class, Draws { key, user }, 1.0).iter().map(|step| step.demand).sum()
     }
 
     /// The service's servers, at their speed without faults.

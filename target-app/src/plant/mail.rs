@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use controllers::{Class, Kind, Timestamp, random::mix};
+use controllers::{
+    Class, Kind, Timestamp,
+    random::{lognormal_factor, mix},
+};
 use http::request::Parts;
 use workloads::{
     persona::Call,
@@ -10,7 +13,7 @@ use workloads::{
 };
 
 use super::{
-    backend::{Backend, DegradedWork, spread},
+    backend::{Backend, DegradedWork, Draws},
     costs::{PlantSpec, TypeCost, ms},
     cpu::Step,
 };
@@ -94,10 +97,10 @@ impl Backend for PlantMail {
         Arashi::route_of(head.uri.path())
     }
 
-    fn steps(&mut self, kind: Kind, _: Class, key: u64, _: f64) -> Vec<Step> {
+    fn steps(&mut self, kind: Kind, _: Class, Draws { key, user }: Draws, _: f64) -> Vec<Step> {
         let cost = self.cost(kind);
-        let varies = |time: f64, purpose: u64| ms(time * spread(cost.spread, mix(key ^ purpose)));
-        let due = u32::try_from(self.work.due_by(usize::from(kind.0), key ^ OF_WORK)).unwrap_or(u32::MAX);
+        let varies = |time: f64, purpose: u64| ms(time * lognormal_factor(cost.spread, mix(key ^ purpose)));
+        let due = u32::try_from(self.work.due_by(usize::from(kind.0), user, key ^ OF_WORK)).unwrap_or(u32::MAX);
         let mut operations = self.operation.saturating_mul(due);
         // Each use of a connection waits for one. Work without a use of its own is part of the operations.
         let (turns, reading) = (Arashi::turns_of(kind), varies(cost.read_ms, 1));
@@ -117,16 +120,16 @@ impl Backend for PlantMail {
 
     /// As the live service: a search through the newest part of the mail, in proportion to the database's work; a copy
     /// of a list, at the cost of the work outside of the database.
-    fn less(&mut self, kind: Kind, call: &Call, key: u64, quality: f64, now: Timestamp) -> Option<DegradedWork> {
+    fn less(&mut self, kind: Kind, call: &Call, draws: Draws, quality: f64, now: Timestamp) -> Option<DegradedWork> {
         match Arashi::stage_graph().kind_name(kind) {
             "search" => {
-                let mut steps = self.steps(kind, Class::default(), key, 1.0);
+                let mut steps = self.steps(kind, Class::default(), draws, 1.0);
                 let of_database = steps.iter_mut().filter(|step| step.pool.is_some());
                 of_database.for_each(|step| step.demand = step.demand.mul_f64(quality.clamp(0.0, 1.0)));
                 Some(DegradedWork { steps, how: Arashi::newest(quality) })
             }
             "list messages" if self.has_copy(call, now) => {
-                let mut steps = self.steps(kind, Class::default(), key, 1.0);
+                let mut steps = self.steps(kind, Class::default(), draws, 1.0);
                 steps.retain(|step| step.pool.is_none());
                 Some(DegradedWork { steps, how: STALE.to_owned() })
             }
@@ -160,7 +163,7 @@ impl Backend for PlantMail {
         }
         let cost = self.cost(kind);
         let (of_database, how) = if self.has_copy(call, now) { (0.0, STALE) } else { (cost.read_ms, "reduced") };
-        let takes = ms((of_database + cost.cpu_ms) * spread(cost.spread, key));
+        let takes = ms((of_database + cost.cpu_ms) * lognormal_factor(cost.spread, key));
         Some((takes, self.answer(call, Some(how), now)))
     }
 
@@ -200,7 +203,7 @@ mod tests {
         let types = ["list messages", "search"].map(|name| (name.to_owned(), cost)).into();
         let spec = PlantSpec { types, operation_ms: 2.0, ..PlantSpec::default() };
         let weights = [("search".to_owned(), 5.0), ("list messages".to_owned(), 0.0)].into();
-        let work = WorkSpec { operations: 1.0, weights };
+        let work = WorkSpec { operations: 1.0, weights, spread: 0.0 };
         PlantMail::new(&spec, 1, &work, &[vec![5; 4]], Duration::from_secs(30)).expect("is sensible")
     }
 
@@ -209,7 +212,7 @@ mod tests {
         let mut mail = mail();
         let (search, list) = (Kind(6), Kind(2));
         let less = |mail: &mut PlantMail, kind: Kind, path: &str, at: u64| {
-            let less = mail.less(kind, &call(path), 1, 0.25, Timestamp::from_secs(at))?;
+            let less = mail.less(kind, &call(path), Draws { key: 1, user: 0 }, 0.25, Timestamp::from_secs(at))?;
             Some((less.steps.iter().map(|step| step.demand.as_micros()).collect::<Vec<_>>(), less.how))
         };
         // A quarter of 10 ms and of two uses of 2 ms, and 1 ms outside of the database.
@@ -232,10 +235,10 @@ mod tests {
         let types = ["login", "list messages", "delete"].map(|name| (name.to_owned(), cost)).into();
         let spec = PlantSpec { types, operation_ms: 2.0, ..PlantSpec::default() };
         let weights = ["login", "list messages", "delete"].map(|name| (name.to_owned(), 1.0)).into();
-        let work = WorkSpec { operations: 1.0, weights };
+        let work = WorkSpec { operations: 1.0, weights, spread: 0.0 };
         let mut mail = PlantMail::new(&spec, 1, &work, &[vec![5; 4]], Duration::ZERO).expect("is sensible");
         let mut steps = |kind: u16| {
-            let steps = mail.steps(Kind(kind), Class::default(), 1, 1.0);
+            let steps = mail.steps(Kind(kind), Class::default(), Draws { key: 1, user: 0 }, 1.0);
             steps.iter().map(|step| (step.pool, step.demand.as_millis())).collect::<Vec<_>>()
         };
         let (reader, writer) = (Some(READERS), Some(WRITERS));

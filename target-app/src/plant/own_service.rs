@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use controllers::{Class, Kind, Timestamp, random::mix};
+use controllers::{
+    Class, Kind, Timestamp,
+    random::{lognormal_factor, mix},
+};
 use http::request::Parts;
 use workloads::{persona::Call, sim::Response};
 
 use super::{
-    backend::{Backend, spread},
+    backend::{Backend, Draws},
     costs::ms,
     cpu::Step,
     measured_service::{MeasuredService, RequestCost},
@@ -61,9 +64,9 @@ impl Backend for PlantService {
         Route { kind: Kind(u16::try_from(found).unwrap_or_default()), branch: Branch(0) }
     }
 
-    fn steps(&mut self, kind: Kind, _: Class, key: u64, _: f64) -> Vec<Step> {
+    fn steps(&mut self, kind: Kind, _: Class, Draws { key, .. }: Draws, _: f64) -> Vec<Step> {
         let Some(cost) = self.service.requests.get(usize::from(kind.0)) else { return Vec::new() };
-        let demand = ms(cost.ms * spread(cost.spread, mix(self.seed ^ key)));
+        let demand = ms(cost.ms * lognormal_factor(cost.spread, mix(self.seed ^ key)));
         vec![Step { pool: Some(0), demand }]
     }
 
@@ -87,7 +90,7 @@ mod tests {
         let mut demand = |path: &str| {
             let head = http::Request::get(path).body(()).expect("a request").into_parts().0;
             let kind = plant.route(&head).kind;
-            plant.steps(kind, Class(0), 7, 1.0)[0].demand.as_millis()
+            plant.steps(kind, Class(0), Draws { key: 7, user: 0 }, 1.0)[0].demand.as_millis()
         };
         assert_eq!([demand("/a"), demand("/b?x=1"), demand("/b"), demand("/nowhere")], [10, 50, 10, 10]);
     }

@@ -7,7 +7,7 @@ use http::request::Parts;
 use workloads::{persona::Call, sim::Response};
 
 use super::{
-    backend::Backend,
+    backend::{Backend, Draws},
     costs::{PlantSpec, ms},
     cpu::Step,
 };
@@ -47,7 +47,7 @@ impl Backend for PlantEmulated {
         ONLY
     }
 
-    fn steps(&mut self, _: Kind, class: Class, key: u64, quality: f64) -> Vec<Step> {
+    fn steps(&mut self, _: Kind, class: Class, Draws { key, .. }: Draws, quality: f64) -> Vec<Step> {
         vec![Step { pool: Some(0), demand: self.law.draw_at(self.seed, JobId(key), class, quality) }]
     }
 
@@ -88,7 +88,7 @@ impl Backend for PlantChecksum {
         ONLY
     }
 
-    fn steps(&mut self, _: Kind, _: Class, _: u64, quality: f64) -> Vec<Step> {
+    fn steps(&mut self, _: Kind, _: Class, _: Draws, quality: f64) -> Vec<Step> {
         let ChecksumSpec { rounds, fixed_rounds, reads, .. } = self.spec;
         let all = rounds.saturating_mul(self.spec.reads_at(quality)).saturating_add(fixed_rounds.saturating_mul(reads));
         vec![Step { pool: None, demand: self.read.saturating_mul(all) }]

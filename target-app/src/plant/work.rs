@@ -11,6 +11,7 @@ use http::request::Parts;
 use workloads::sim::{Response, SimRequest};
 
 use super::{
+    backend::Draws,
     context::PlantContext,
     costs::ms,
     cpu::{Step, Task},
@@ -70,14 +71,14 @@ impl Plant {
             }
             None => true,
         };
-        let key = asked.key;
+        let draws = Draws { key: asked.key, user: asked.user };
         let request = InFlight {
             asked,
             offer,
             route,
             entry: entry.filter(|_| !gone),
             permit: None,
-            steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, key, cx.now()) },
+            steps: if check { VecDeque::new() } else { self.foreseen(&offer, route.kind, draws, cx.now()) },
             cost: Duration::ZERO,
             answer: PlannedAnswer::Full,
             gone,
@@ -113,11 +114,11 @@ impl Plant {
     }
 
     /// For a bound, draws the work before the gate is asked: no policy may know it before it begins.
-    fn foreseen(&mut self, offer: &Offer, kind: Kind, key: u64, now: Timestamp) -> VecDeque<Step> {
+    fn foreseen(&mut self, offer: &Offer, kind: Kind, draws: Draws, now: Timestamp) -> VecDeque<Step> {
         if !self.sites.foresees {
             return VecDeque::new();
         }
-        let steps = self.backend.steps(kind, offer.tags.class, key, 1.0);
+        let steps = self.backend.steps(kind, offer.tags.class, draws, 1.0);
         let work: Duration = steps.iter().map(|step| step.demand).sum();
         // On the plant's own servers, which may be slower than others.
         let foresight = Foresight::Work { id: offer.id, time: self.cpu.time(work) };
@@ -316,14 +317,15 @@ impl Plant {
             request.steps.clear();
             request.answer = expired.map_or(PlannedAnswer::Full, PlannedAnswer::Refused);
         } else if request.steps.is_empty() {
-            let (kind, key, call) = (request.route.kind, request.asked.key, &request.asked.call);
+            let (kind, call) = (request.route.kind, &request.asked.call);
+            let draws = Draws { key: request.asked.key, user: request.asked.user };
             let class = request.offer.tags.class;
-            let less = if quality < 1.0 { self.backend.less(kind, call, key, quality, now) } else { None };
+            let less = if quality < 1.0 { self.backend.less(kind, call, draws, quality, now) } else { None };
             let steps = less.map(|less| {
                 request.answer = PlannedAnswer::Less(less.how);
                 less.steps
             });
-            request.steps = steps.unwrap_or_else(|| self.backend.steps(kind, class, key, quality)).into();
+            request.steps = steps.unwrap_or_else(|| self.backend.steps(kind, class, draws, quality)).into();
         }
         if request.steps.is_empty() {
             request.steps.push_back(Step { pool: None, demand: Duration::ZERO });

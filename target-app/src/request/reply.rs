@@ -8,7 +8,7 @@ use workloads::client::NOTE;
 use super::End;
 
 /// The reason of a refusal.
-const REFUSED: &str = "x-refused";
+pub(crate) const REFUSED: &str = "x-refused";
 /// `never` on a refusal that advises against a retry: "overloaded; don't retry" (Google SRE, chapter 21).
 const RETRY: &str = "x-retry";
 /// The answer is less than was requested (`reduced`, `newest 25%`), or older (`stale`).

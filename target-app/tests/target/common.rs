@@ -90,7 +90,7 @@ pub fn arashi(database: &Path, operations: &[(&str, f64)]) -> App {
     App::Arashi {
         database: database.to_owned(),
         connections: 2,
-        work: WorkSpec { operations: 1.0, weights },
+        work: WorkSpec { operations: 1.0, weights, ..WorkSpec::default() },
         session_in_links: true,
         full_text: false,
         durability: Durability::Normal,

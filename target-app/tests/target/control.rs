@@ -211,7 +211,7 @@ fn the_thread_pool_grows_with_the_queue() {
 #[test]
 fn the_work_knob_is_the_services_own() {
     let target = start(spec());
-    let refused = target.control.set_work(&WorkSpec { operations: 1.0, weights: BTreeMap::new() }).unwrap_err();
+    let refused = target.control.set_work(&WorkSpec { operations: 1.0, ..WorkSpec::default() }).unwrap_err();
     assert!(refused.to_string().contains("work knob"), "{refused}");
     let bad = target.control.set_policy(&SetPolicy { stage: None, policy: policy("thread-pool", &[]) }).unwrap_err();
     assert!(bad.to_string().contains("machine"), "{bad}");

@@ -6,7 +6,7 @@ use super::{
     ConnId, Cx, EventQueue, Identity, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult,
     connections::{Connections, Handle, PendingRequest},
     event::SimEvent,
-    link::{SYN_RETRIES, syn_again},
+    link::SYN_RETRIES,
 };
 use crate::{
     crowd::{Crowd, CrowdError},
@@ -220,7 +220,7 @@ impl<W: SimServer> Host<'_, W> {
     fn syn_again(&mut self, conn: ConnId, sent_before: u32) {
         if sent_before < SYN_RETRIES && self.connections.get(conn).is_some() {
             // The link's delay is short compared with the wait: the SYN arrives as it is sent.
-            self.events.plan(self.now + syn_again(sent_before), SimEvent::Syn(conn, sent_before + 1));
+            self.events.plan(self.now + self.link.syn_again(sent_before), SimEvent::Syn(conn, sent_before + 1));
         }
     }
 

@@ -89,7 +89,7 @@ impl SimServer for Listener {
 }
 
 fn still(delay_ms: u64) -> LinkSpec {
-    LinkSpec { delay: Duration::from_millis(delay_ms), jitter: Duration::ZERO, loss: 0.0 }
+    LinkSpec { delay: Duration::from_millis(delay_ms), jitter: Duration::ZERO, ..LinkSpec::default() }
 }
 
 fn plan_of(seconds: u64, users: u32, habit: ConnectionHabit) -> LoadPlan {
@@ -176,7 +176,12 @@ fn two_runs_agree_in_every_event_and_another_seed_does_not() {
     if let Users::Url(users) = &mut plan.users {
         users.think = traces::Think::Exponential { mean: Duration::from_millis(300) };
     }
-    let link = LinkSpec { delay: Duration::from_millis(2), jitter: Duration::from_millis(5), loss: 0.02 };
+    let link = LinkSpec {
+        delay: Duration::from_millis(2),
+        jitter: Duration::from_millis(5),
+        loss: 0.02,
+        ..LinkSpec::default()
+    };
     let run_once = |plan: &LoadPlan| {
         let mut world = Listener::new(8, 4);
         let (finished, windows) = ran(plan, link, &mut world);
@@ -193,7 +198,7 @@ fn two_runs_agree_in_every_event_and_another_seed_does_not() {
 fn the_digest_sees_one_event_more_and_one_nanosecond() {
     let digest = |delay: Duration, users| {
         let plan = plan_of(2, users, ConnectionHabit::PerUser);
-        let link = LinkSpec { delay, jitter: Duration::ZERO, loss: 0.0 };
+        let link = LinkSpec { delay, jitter: Duration::ZERO, ..LinkSpec::default() };
         ran(&plan, link, &mut Listener::new(10, 10)).0.digest
     };
     let first = digest(Duration::from_millis(1), 3);

@@ -1,5 +1,7 @@
 //! What was looked for: the work knob before the first arm, and the limit of arms that ask for the best.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,9 @@ pub struct Capacity {
     pub operations: f64,
     /// The search.
     pub steps: Vec<CapacityStep>,
+    /// Extra database operations a request in arms whose work has weights or a spread of its own, solved for likewise.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own_operations: BTreeMap<String, f64>,
 }
 
 /// One step of the search for a capacity.

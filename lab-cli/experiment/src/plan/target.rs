@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use target_app::{
     graph::Graph,
     mail::corpus::CorpusSpec,
-    spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, HealthChecks, StageSpec},
+    spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, HealthChecks, StageSpec, WorkSpec},
     synthetic::{Checksum, Emulated},
     waiting_room::RoomsSpec,
 };
@@ -35,6 +35,9 @@ pub struct TargetPlan {
     pub backlog: Option<u32>,
     /// Keep connections open between requests.
     pub keep_alive: bool,
+    /// Close a connection after a refusal.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refusal_closes: bool,
     /// Longest time that such a connection may be idle.
     #[serde(rename = "idle_timeout_ms", with = "controllers::millis")]
     pub idle_timeout: Duration,
@@ -70,6 +73,12 @@ pub struct ArashiPlan {
     pub mail: Mail,
     /// How much work a request is.
     pub work: Work,
+    /// Weights of types that differ.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub work_weights: BTreeMap<String, f64>,
+    /// Standard deviation of the logarithm of a mailbox's factor of extra work.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub work_spread: f64,
     /// Connections to the database.
     pub connections: u32,
     /// The key in links instead of a cookie.
@@ -81,6 +90,22 @@ pub struct ArashiPlan {
     /// Oldest copy of a list that is shown where the list itself is refused; zero: none is kept.
     #[serde(rename = "stale_ms", with = "controllers::millis")]
     pub stale: Duration,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
+impl ArashiPlan {
+    /// True if an operation more or less changes the service's capacity as it does that one's.
+    pub fn has_work_of(&self, other: &Self) -> bool {
+        self.work_weights == other.work_weights && self.work_spread == other.work_spread
+    }
+
+    /// The work knob at this number of operations.
+    pub fn work_at(&self, operations: f64) -> WorkSpec {
+        WorkSpec { operations, weights: self.work_weights.clone(), spread: self.work_spread }
+    }
 }
 
 /// Generated mail.

@@ -265,7 +265,7 @@ impl Bench<'_> {
         let mut by_operations = Vec::new();
         let mut by_level = Vec::new();
         for operations in OPERATIONS {
-            target.control.set_work(&WorkSpec { operations, weights: weights.clone() })?;
+            target.control.set_work(&WorkSpec { operations, weights: weights.clone(), spread: 0.0 })?;
             let seen = self.load(target, users, USERS, None)?;
             by_operations.push((operations, 1e3 / seen.per_second(), seen.cpu_ms()));
             by_level = vec![(USERS, seen)];

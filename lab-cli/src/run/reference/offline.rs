@@ -89,7 +89,7 @@ pub fn bounds(
     faults: &[f64],
 ) -> Result<Vec<PhaseSummary>, RunFailure> {
     let mut listener = Listener { plant, heard: Vec::new() };
-    let still = LinkSpec { delay: Duration::ZERO, jitter: Duration::ZERO, loss: 0.0 };
+    let still = LinkSpec { delay: Duration::ZERO, jitter: Duration::ZERO, ..LinkSpec::default() };
     sim::run(plan, still, &mut listener, |_, _, _| {}, &StopFlag::new()).map_err(workloads::RunError::from)?;
     let at_best = |(of, by): (Servers, &f64)| Servers { speed: of.speed * by, fastest: of.fastest * by };
     let servers: Vec<Servers> = listener.plant.servers().into_iter().zip(faults).map(at_best).collect();

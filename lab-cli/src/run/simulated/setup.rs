@@ -8,7 +8,10 @@ use experiment::{
     plan_digest::nowhere,
     resolve,
 };
-use target_app::plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan};
+use target_app::{
+    plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan},
+    spec::App,
+};
 use workloads::{
     Crowd, StopFlag,
     plan::{Account, LoadPlan},
@@ -16,7 +19,11 @@ use workloads::{
 };
 
 use super::arm::{ArmHost, Simulated, Task, run_on};
-use crate::run::{RunFailure, calibrate, reference::offline};
+use crate::run::{
+    RunFailure,
+    calibrate::{self, Watch},
+    reference::offline,
+};
 
 /// What all arms of a run in virtual time have in common.
 #[derive(Debug)]
@@ -59,16 +66,24 @@ impl VirtualSetup {
         let mail = calibrate::users(experiment, &self.accounts)?;
         let calm = PlantPlan { faults: Vec::new(), renewals: Vec::new(), ..self.plan.clone() };
         let seed = calibrate::seed(experiment);
-        calibrate::solve(wanted, |operations| {
-            let spec = resolve::target_spec(experiment, &ArmPlan::none(), None, operations, seed, None);
-            let mut plant = Plant::new(&spec, &calm).map_err(|error| unfit(&error))?;
-            let plan = calibrate::plan(&mail, nowhere(), seed);
-            let mut served = calibrate::Served::default();
-            let link = self.plan.costs.link();
-            let stop = StopFlag::new();
-            sim::run(&plan, link, &mut plant, |window, _, _| served.count(&window), &stop)
-                .map_err(workloads::RunError::from)?;
-            Ok(served.per_second())
+        calibrate::of_all_arms(experiment, |work| {
+            let [long, short] = [wanted, f64::INFINITY].map(|wanted| Watch::in_virtual_time(wanted, work));
+            calibrate::solve(wanted, &long, |operations| {
+                let mut spec = resolve::target_spec(experiment, &ArmPlan::none(), None, operations, seed, None);
+                if let App::Arashi { work: of_spec, .. } = &mut spec.app {
+                    *of_spec = work.work_at(operations);
+                }
+                let mut plant = Plant::new(&spec, &calm).map_err(|error| unfit(&error))?;
+                // Without extra operations thousands a second are served: the mix is that of a long run at once.
+                let watch = if operations > 0.0 { &long } else { &short };
+                let plan = watch.plan(&mail, nowhere(), seed);
+                let mut served = calibrate::Served::default();
+                let link = self.plan.costs.link();
+                let stop = StopFlag::new();
+                sim::run(&plan, link, &mut plant, |window, _, _| watch.count(&mut served, &window), &stop)
+                    .map_err(workloads::RunError::from)?;
+                Ok(watch.per_second(&served))
+            })
         })
     }
 
@@ -119,7 +134,7 @@ impl VirtualSetup {
             let (hop, of_tree) = (experiment.simulation.link().delay, seed_for(seed, "tree"));
             Cluster::new(&spec, &self.plan_of(arm), hop, of_tree).map(|cluster| Built::Several(Box::new(cluster)))
         } else {
-            let work = resolve::work(experiment, capacity);
+            let work = resolve::work(experiment, arm, capacity);
             let spec = resolve::target_spec(experiment, arm, None, work, seed, None);
             Plant::new(&spec, &self.plan_of(arm)).map(|plant| Built::One(Box::new(plant)))
         };

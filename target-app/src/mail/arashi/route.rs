@@ -127,6 +127,7 @@ pub(super) fn set_work(knob: &WorkKnob, work: &WorkSpec) -> Result<(), WorkError
         Err(WorkError::Value { name: name.to_owned(), value })
     };
     let operations = check("operations", work.operations)?;
+    let spread = check("spread", work.spread)?;
     let mut weights = WEIGHTS;
     for (name, &weight) in &work.weights {
         let Some(kind) = KINDS.iter().position(|kind| kind == name) else {
@@ -137,6 +138,7 @@ pub(super) fn set_work(knob: &WorkKnob, work: &WorkSpec) -> Result<(), WorkError
     for (kind, weight) in weights.into_iter().enumerate() {
         knob.set(kind, operations * weight);
     }
+    knob.set_spread(spread);
     Ok(())
 }
 
@@ -164,8 +166,11 @@ mod tests {
     #[test]
     fn wrong_work_is_named() {
         let knob = WorkKnob::default();
-        let work =
-            |operations, name: &str, weight| WorkSpec { operations, weights: [(name.to_owned(), weight)].into() };
+        let work = |operations, name: &str, weight| WorkSpec {
+            operations,
+            weights: [(name.to_owned(), weight)].into(),
+            spread: 0.0,
+        };
         assert_eq!(set_work(&knob, &work(2.0, "search", 0.5)), Ok(()));
         assert!(matches!(set_work(&knob, &work(f64::NAN, "search", 1.0)), Err(WorkError::Value { .. })));
         assert!(matches!(set_work(&knob, &work(1.0, "search", -1.0)), Err(WorkError::Value { .. })));

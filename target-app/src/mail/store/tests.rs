@@ -239,7 +239,7 @@ async fn what_sqlites_threads_do_for_a_request_is_on_its_account() {
     store.work().set(1, 1500.0);
     let cost = async |kind: usize| {
         let work = async {
-            store.do_work(kind, 1.0).await.expect("works");
+            store.do_work(kind, 0, 1.0).await.expect("works");
             Ok(http::Response::new(Bytes::new().into()))
         };
         let (_, cost) = Metered::new(Box::pin(work)).await;

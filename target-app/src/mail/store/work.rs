@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use controllers::random::mix;
+use controllers::random::{lognormal_factor, mix};
 
 use super::{Store, StoreError};
 
@@ -12,6 +12,8 @@ use super::{Store, StoreError};
 const ROWS: i64 = 1500;
 /// The number of rows in the table `work`.
 const TABLE: i64 = 8192;
+/// Separates the draw of a mailbox's factor from other draws.
+const OF_MAILBOX: u64 = 0x006d_6169_6c62_6f78;
 /// Operations are counted in millionths.
 const ONE: f64 = 1e6;
 
@@ -19,6 +21,8 @@ const ONE: f64 = 1e6;
 #[derive(Debug, Default)]
 pub struct WorkKnob {
     kinds: [PerKind; KINDS],
+    /// The bits of the standard deviation of the logarithm of a mailbox's factor.
+    spread: AtomicU64,
     calls: AtomicU64,
 }
 
@@ -42,11 +46,22 @@ impl WorkKnob {
         }
     }
 
+    /// Makes some mailboxes cost more than others: each has a factor with mean 1, the logarithm of which has this standard
+    /// deviation, 0 to 5. 0: all cost the same.
+    pub fn set_spread(&self, sigma: f64) {
+        self.spread.store(sigma.clamp(0.0, 5.0).to_bits(), Ordering::Relaxed);
+    }
+
+    fn factor(&self, mailbox: u64) -> f64 {
+        lognormal_factor(f64::from_bits(self.spread.load(Ordering::Relaxed)), mix(mailbox ^ OF_MAILBOX))
+    }
+
     /// The number of operations for this request, of which it does this share, 0 to 1. A counter and no draw, so that
     /// the average is exact over any run.
-    pub(crate) fn due(&self, kind: usize, share: f64) -> u64 {
+    pub(crate) fn due(&self, kind: usize, mailbox: u64, share: f64) -> u64 {
         let Some(of_kind) = self.kinds.get(kind) else { return 0 };
-        let step = (of_kind.step.load(Ordering::Relaxed) as f64 * share.clamp(0.0, 1.0)) as u64;
+        let times = share.clamp(0.0, 1.0) * self.factor(mailbox);
+        let step = (of_kind.step.load(Ordering::Relaxed) as f64 * times) as u64;
         if step == 0 {
             return 0;
         }
@@ -57,19 +72,22 @@ impl WorkKnob {
 
     /// The number of operations for the request with this key: independent of its time and of earlier requests. A
     /// fraction is met on average.
-    pub(crate) fn due_by(&self, kind: usize, key: u64) -> u64 {
+    pub(crate) fn due_by(&self, kind: usize, mailbox: u64, key: u64) -> u64 {
+        let Some(of_kind) = self.kinds.get(kind) else { return 0 };
         let one = ONE as u64;
-        self.kinds.get(kind).map_or(0, |of_kind| (of_kind.step.load(Ordering::Relaxed) + mix(key) % one) / one)
+        let step = (of_kind.step.load(Ordering::Relaxed) as f64 * self.factor(mailbox)) as u64;
+        (step + mix(key) % one) / one
     }
 }
 
 impl Store {
-    /// Does the extra operations of a request of this type, or this share of them, 0 to 1, and returns their number.
+    /// Does the extra operations of a request of this type for a mailbox, or this share of them, 0 to 1, and returns their
+    /// number.
     ///
     /// # Errors
     /// Any error of the database.
-    pub async fn do_work(&self, kind: usize, share: f64) -> Result<u64, StoreError> {
-        let due = self.work.due(kind, share);
+    pub async fn do_work(&self, kind: usize, mailbox: u64, share: f64) -> Result<u64, StoreError> {
+        let due = self.work.due(kind, mailbox, share);
         if due == 0 {
             return Ok(0);
         }
@@ -96,18 +114,22 @@ mod tests {
         let work = WorkKnob::default();
         work.set(3, 2.3);
         // 10 requests of 2.3 operations do 23, in twos and threes.
-        let due: Vec<u64> = (0..10).map(|_| work.due(3, 1.0)).collect();
+        let due: Vec<u64> = (0..10).map(|_| work.due(3, 0, 1.0)).collect();
         assert_eq!(due.iter().sum::<u64>(), 23);
         assert!(due.iter().all(|d| (2..=3).contains(d)), "{due:?}");
-        assert_eq!((0..10).map(|_| work.due(3, 0.5)).sum::<u64>(), 11, "of half of it, 11.5");
-        assert_eq!((work.due(2, 1.0), work.due(3, 0.0)), (0, 0), "other types do nothing, and no share is nothing");
+        assert_eq!((0..10).map(|_| work.due(3, 0, 0.5)).sum::<u64>(), 11, "of half of it, 11.5");
+        assert_eq!(
+            (work.due(2, 0, 1.0), work.due(3, 0, 0.0)),
+            (0, 0),
+            "other types do nothing, and no share is nothing"
+        );
     }
 
     #[test]
     fn by_key_a_request_has_the_same_work_in_any_order() {
         let work = WorkKnob::default();
         work.set(3, 2.3);
-        let due = |key: u64| work.due_by(3, key);
+        let due = |key: u64| work.due_by(3, 0, key);
         let forth: Vec<u64> = (0..10_000).map(due).collect();
         let mut back: Vec<u64> = (0..10_000).rev().map(due).collect();
         back.reverse();
@@ -116,7 +138,20 @@ mod tests {
         // Four standard deviations of a mean of 10 000 draws.
         let mean = forth.iter().sum::<u64>() as f64 / 10_000.0;
         assert!((mean - 2.3).abs() < 4.0 * 0.0046, "{mean}");
-        assert_eq!((work.due_by(2, 7), work.due_by(KINDS, 7)), (0, 0), "other types do nothing");
+        assert_eq!((work.due_by(2, 0, 7), work.due_by(KINDS, 0, 7)), (0, 0), "other types do nothing");
+    }
+
+    #[test]
+    fn with_a_spread_a_mailbox_costs_always_as_much_and_all_as_much_as_without() {
+        let work = WorkKnob::default();
+        work.set(3, 100.0);
+        work.set_spread(0.5);
+        let of = |mailbox: u64| work.due_by(3, mailbox, 7);
+        assert_eq!(of(1), work.due(3, 1, 1.0), "live and in a plant");
+        assert_ne!(of(1), of(2));
+        // 100 000 draws: a standard error of 100 * sqrt(e^0.25 - 1)/316 = 0.17.
+        let mean = (0..100_000).map(of).sum::<u64>() as f64 / 100_000.0;
+        assert!((mean - 100.0).abs() < 0.7, "{mean}");
     }
 
     #[test]
@@ -124,9 +159,9 @@ mod tests {
         let work = WorkKnob::default();
         for nonsense in [f64::NAN, -1.0, f64::NEG_INFINITY] {
             work.set(0, nonsense);
-            assert_eq!(work.due(0, 1.0), 0);
+            assert_eq!(work.due(0, 0, 1.0), 0);
         }
         work.set(KINDS, 1.0);
-        assert_eq!(work.due(KINDS, 1.0), 0);
+        assert_eq!(work.due(KINDS, 0, 1.0), 0);
     }
 }

@@ -15,7 +15,10 @@ use workloads::{persona::Call, sim};
 use crate::{
     clock::ServiceClock,
     graph::{Branch, Graph, Role},
-    plant::{backend::Backend, cpu::Step},
+    plant::{
+        backend::{Backend, Draws},
+        cpu::Step,
+    },
     policies::Resolved,
     service::{At, Boxed, Bytes, Handled, PageBody, Request, Route, Service, StatedCost},
 };
@@ -122,7 +125,7 @@ impl Backend for InPlant {
         self.0.route(head)
     }
 
-    fn steps(&mut self, _: Kind, _: Class, key: u64, _: f64) -> Vec<Step> {
+    fn steps(&mut self, _: Kind, _: Class, Draws { key, .. }: Draws, _: f64) -> Vec<Step> {
         vec![Step { pool: None, demand: Duration::from_nanos(key) }]
     }
 

@@ -136,7 +136,7 @@ fn watched_mail(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
     spec.app = App::Arashi {
         database: "none.sqlite".into(),
         connections: 2,
-        work: WorkSpec { operations: 0.5, weights },
+        work: WorkSpec { operations: 0.5, weights, spread: 0.0 },
         session_in_links: true,
         full_text: false,
         durability: Durability::Normal,
@@ -153,7 +153,12 @@ fn watched_mail(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
     };
     let with = PlantPlan { costs, folders: vec![vec![40; 4]; 50], faults: vec![slow], ..PlantPlan::default() };
     let mut world = Watched::new(Plant::new(&spec, &with).expect("it can be"));
-    let link = LinkSpec { delay: Duration::from_millis(5), jitter: Duration::from_millis(5), loss: 0.02 };
+    let link = LinkSpec {
+        delay: Duration::from_millis(5),
+        jitter: Duration::from_millis(5),
+        loss: 0.02,
+        ..LinkSpec::default()
+    };
     let finished = run(plan, link, &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");
     (world, finished.digest)
 }

@@ -69,7 +69,7 @@ async fn costs() {
     world.arashi.store.work().set(9, 1.0);
     let before = cpu_us();
     for _ in 0..1000 {
-        world.arashi.store.do_work(9, 1.0).await.expect("works");
+        world.arashi.store.do_work(9, 0, 1.0).await.expect("works");
     }
     println!("{:28} {:9.1} us", "one operation of work", (cpu_us() - before) / 1000.0);
     let before = cpu_us();

@@ -74,7 +74,12 @@ fn watched(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
     let hop = Duration::from_millis(1);
     let cluster = Cluster::new(&front_and_back(policy), &plant, hop, 7).expect("it can be");
     let mut world = Watched { cluster, came: BTreeMap::new(), work: BTreeMap::new() };
-    let link = LinkSpec { delay: Duration::from_millis(5), jitter: Duration::from_millis(5), loss: 0.02 };
+    let link = LinkSpec {
+        delay: Duration::from_millis(5),
+        jitter: Duration::from_millis(5),
+        loss: 0.02,
+        ..LinkSpec::default()
+    };
     let finished = run(plan, link, &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");
     (world, finished.digest)
 }
