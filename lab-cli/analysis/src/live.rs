@@ -201,6 +201,10 @@ pub struct TimelineSecond {
     /// The same for the 99th percentile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_at_least_ms: Option<f64>,
+    /// Response times of the requests that ended in the five seconds up to this one, in every fifth second: what the SEDA
+    /// papers' figures over time show. Of all (`users`), and of each type and class (`users/login`, `users/class-1`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reported: BTreeMap<String, ReportedTimes>,
     /// The generator's health in this second.
     pub generator: GeneratorSecond,
     /// How fast the processors were; `None` where that was not measured, as in virtual time.
@@ -222,6 +226,37 @@ impl TimelineSecond {
             target.stages = Vec::new();
         }
         self
+    }
+}
+
+/// Response times of the requests that ended in a report window. A percentile that time-outs hide is the bound that they leave;
+/// `None` with too few.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default)]
+pub struct ReportedTimes {
+    /// Answers in it.
+    pub count: u64,
+    /// Median.
+    pub p50_ms: Option<f64>,
+    /// 90th percentile.
+    pub p90_ms: Option<f64>,
+    /// 99th percentile.
+    pub p99_ms: Option<f64>,
+}
+
+impl ReportedTimes {
+    /// The name of all requests together, under which thresholds ask for these figures, as for the gauges of a stage.
+    pub const OF_ALL: &str = "users";
+
+    /// The figure of this name.
+    pub fn shows(&self, name: &str) -> Option<f64> {
+        match name {
+            "count" => Some(self.count as f64),
+            "p50_ms" => self.p50_ms,
+            "p90_ms" => self.p90_ms,
+            "p99_ms" => self.p99_ms,
+            _ => None,
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use analysis::live::{GeneratorSecond, StageSecond, TargetSecond, TimelineSecond};
-use measure::{ClientGauges, Window};
+use analysis::live::{GeneratorSecond, ReportedTimes, StageSecond, TargetSecond, TimelineSecond};
+use measure::{ClientGauges, Reported, Times, Window};
 use target_app::control::wire::{Gauges, StageGauges};
 use workloads::{
     health::{ProcessSample, ProcessSize, open_descriptors},
@@ -31,6 +31,20 @@ fn with_balancers(mut gauges: Gauges, window: &Window) -> Gauges {
         }
     }
     gauges
+}
+
+/// A report window, by the names under which thresholds know it.
+fn reported(window: &Reported) -> BTreeMap<String, ReportedTimes> {
+    let of = |times: &Times| ReportedTimes {
+        count: times.count,
+        p50_ms: times.p50.or(times.p50_at_least),
+        p90_ms: times.p90.or(times.p90_at_least),
+        p99_ms: times.p99.or(times.p99_at_least),
+    };
+    let all = ReportedTimes::OF_ALL;
+    let types = window.by_type.iter().map(|(kind, times)| (format!("{all}/{kind}"), of(times)));
+    let classes = window.by_class.iter().map(|(class, times)| (format!("{all}/class-{class}"), of(times)));
+    [(all.to_owned(), of(&window.all))].into_iter().chain(types).chain(classes).collect()
 }
 
 /// Counters as gauges: how much each has grown.
@@ -104,6 +118,7 @@ impl Seconds {
             p50_at_least_ms: window.p50_at_least_ms,
             p90_at_least_ms: window.p90_at_least_ms,
             p99_at_least_ms: window.p99_at_least_ms,
+            reported: window.reported.as_deref().map(reported).unwrap_or_default(),
             generator: self.generator(window),
             speed: None,
             target: gauges.map(|gauges| self.target(with_balancers(gauges, window), window.client.as_ref())),

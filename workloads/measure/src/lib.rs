@@ -22,6 +22,7 @@ mod record;
 mod recorder;
 mod replies;
 mod report;
+mod reports;
 mod shares;
 mod spread;
 mod user_set;
@@ -41,6 +42,7 @@ pub use record::{CellRecord, PhaseRecord, RecordError, ReportRecord, TimesRecord
 pub use recorder::{Recorder, Ticket};
 pub use replies::Replies;
 pub use report::{GeneratorReport, Little, PhaseReport, Report};
+pub use reports::Reported;
 pub use shares::{Fairness, jain};
 pub use spread::Dispersion;
 pub use users::{Offered, Replayed, TransitionCount};

@@ -10,6 +10,7 @@ use super::{
     distribution::Percentile,
     groups::{Ended, Groups},
     raw::Raw,
+    reports::Reports,
 };
 
 /// One planned request, from its intended start until it has ended. Not `Clone`: a request ends when its ticket is
@@ -52,6 +53,7 @@ pub struct Recorder {
     window: Window,
     groups: Groups,
     window_response: Distribution,
+    reports: Reports,
     window_lag: Distribution,
     /// Times of rejections in this second; `None`: no times by second are wanted.
     window_reject: Option<Distribution>,
@@ -72,6 +74,7 @@ impl Recorder {
         let raw = Raw::new(plan, kinds, most);
         Self {
             groups: Groups::new(raw.kinds.len(), raw.classes.len()),
+            reports: Reports::new(most, raw.kinds.len(), raw.classes.len()),
             raw,
             window: Window::default(),
             window_response: Distribution::new(most),
@@ -236,6 +239,7 @@ impl Recorder {
                 self.raw.time(ticket.cell, TimeFamily::Response).record(response);
                 self.raw.time(ticket.cell, TimeFamily::Service).record(now.since(sent));
                 self.window_response.record(response);
+                self.reports.answered(ticket.cell, response);
                 return;
             }
             Fate::Rejected => {
@@ -272,6 +276,7 @@ impl Recorder {
         self.raw.time(ticket.cell, TimeFamily::Response).record_censored(response);
         self.raw.time(ticket.cell, TimeFamily::Service).record_censored(now.since(sent));
         self.window_response.record_censored(response);
+        self.reports.given_up(ticket.cell, response);
     }
 
     fn end_unsent(&mut self, ticket: &Ticket, fate: Fate, now: Timestamp) {
@@ -305,6 +310,7 @@ impl Recorder {
         // A user without a connection has waited for an answer all the same.
         self.raw.time(ticket.cell, TimeFamily::Response).record_censored(waited);
         self.window_response.record_censored(waited);
+        self.reports.given_up(ticket.cell, waited);
     }
 
     /// Extends the integral of the number in flight to `now`.
@@ -349,6 +355,7 @@ impl Recorder {
         closed.p50_at_least_ms = times.p50_at_least;
         closed.p90_at_least_ms = times.p90_at_least;
         closed.p99_at_least_ms = times.p99_at_least;
+        closed.reported = self.reports.close(closed.second, &self.raw.kinds, &self.raw.classes).map(Box::new);
         closed.send_lag_p99_ms = match self.window_lag.percentile(99.0) {
             Percentile::At(value) | Percentile::AtLeast(value) => Some(value),
             Percentile::Unknown => self.window_lag.max_ms(),

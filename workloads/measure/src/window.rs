@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use controllers::site::ClientGauges;
 use serde::{Deserialize, Serialize};
 
-use super::Group;
+use super::{Group, Reported};
 
 /// The activities of users at one moment, counted by the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,6 +93,9 @@ pub struct Window {
     pub p90_at_least_ms: Option<f64>,
     /// A lower bound of the 99th percentile, likewise.
     pub p99_at_least_ms: Option<f64>,
+    /// Response times of the requests that ended in the report window that ends with this second; `None` in the seconds
+    /// between.
+    pub reported: Option<Box<Reported>>,
     /// 99th percentile of the send lag, in milliseconds; the maximum where there are too few sends for a percentile.
     pub send_lag_p99_ms: Option<f64>,
     /// The longest time by which the host's loop was late for a wake-up, in milliseconds, where the host measures it.

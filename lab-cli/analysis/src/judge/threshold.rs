@@ -13,6 +13,8 @@
 //! seda.spike.gauge.work.refused.mean > 100             its counts of each second: offered, admitted, refused, completed
 //! none.load.gauge.generator.memory_mb.max < 300        of the process that sends: cpu, threads, memory_mb, open_files
 //! seda.spike.gauge.target.cpu.mean < 0.9               of the target's process: cpu, memory_mb, connections
+//! seda.spike.gauge.users.p90_ms.max <= 4000   of the requests that ended in each five seconds: count, p50_ms, p90_ms, p99_ms
+//! seda.spike.gauge."users/login".p90_ms.mean <= 4000   of one type, or of one class: users/class-1
 //! seda.spike.reject_fraction between 0.5 and 0.95      both ends allowed
 //! seda.spike.goodput > none.spike.goodput              arms against each other
 //! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3

@@ -3,7 +3,10 @@
 use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{Course, courses};
-use crate::{live::TimelineSecond, text::table::Table};
+use crate::{
+    live::{ReportedTimes, TimelineSecond},
+    text::table::Table,
+};
 
 /// Gauges that say what a policy has decided, with the factor that makes whole numbers of them.
 const DECISIONS: [(&str, &str, f64); 5] = [
@@ -16,7 +19,7 @@ const DECISIONS: [(&str, &str, f64); 5] = [
 
 /// Every second of every arm: requests meant to be sent, served in time, served late, refused, given up (timed out,
 /// abandoned, not connected, failed), median and 90th percentile of what was served in milliseconds (`-`: too few; `>=`: hidden
-/// by what was given up, and at least that), and what the policy had decided at its end, by stage.
+/// by what was given up, and at least that), the 90th percentile of what ended in five seconds, in the last of them, and what the policy had decided at its end, by stage.
 pub fn rows(seconds: &[TimelineSecond]) -> String {
     let mut text = String::new();
     for course in courses(seconds) {
@@ -36,7 +39,7 @@ fn table(course: &Course<'_>) -> String {
     let decisions = decisions(course);
     let names: Vec<String> =
         decisions.iter().map(|(stage, which)| format!("{stage} {}", DECISIONS[*which].1)).collect();
-    let fixed = ["s", "offered", "in time", "late", "refused", "given up", "p50 ms", "p90 ms"];
+    let fixed = ["s", "offered", "in time", "late", "refused", "given up", "p50 ms", "p90 ms", "5 s p90"];
     let heads: Vec<&str> = fixed.into_iter().chain(names.iter().map(String::as_str)).collect();
     let mut table = Table::new(&heads, ..);
     for second in &course.seconds {
@@ -46,6 +49,7 @@ fn table(course: &Course<'_>) -> String {
         let mut cells: Vec<String> = counts.iter().map(u64::to_string).collect();
         cells
             .extend([at_least(second.p50_ms, second.p50_at_least_ms), at_least(second.p90_ms, second.p90_at_least_ms)]);
+        cells.push(whole(second.reported.get(ReportedTimes::OF_ALL).and_then(|reported| reported.p90_ms)));
         cells.extend(decisions.iter().map(|shown| whole(decided(second, shown))));
         table.row(cells);
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::{
-    live::{PhaseShape, Shape, StageSecond, TargetSecond},
+    live::{PhaseShape, ReportedTimes, Shape, StageSecond, TargetSecond},
     summary::{Arm, Curve, CurvePoint, LatencyObjective, Measures, Mode, PhaseSummary, PlannedLoad, RunSummary},
 };
 
@@ -38,22 +38,26 @@ fn shape() -> Shape {
 
 #[test]
 fn rows_are_whole_numbers_and_show_only_decisions_that_are_made() {
+    let reported = ReportedTimes { count: 20, p90_ms: Some(987.6), ..ReportedTimes::default() };
     let seconds = [
         second("none", 1, 0, 10, None, None),
-        second("none", 1, 1, 4, Some(1234.5), None),
+        TimelineSecond {
+            reported: [("users".to_owned(), reported)].into(),
+            ..second("none", 1, 1, 4, Some(1234.5), None)
+        },
         TimelineSecond { p90_at_least_ms: Some(60_000.0), ..second("none", 1, 2, 4, None, None) },
         second("seda", 1, 0, 7, Some(99.4), Some(12.345)),
     ];
     let wanted = "\
 none
-s  offered  in time  late  refused  given up  p50 ms   p90 ms
-0       10       10     0        0         0       -        -
-1       10        4     0        6         0       -     1235
-2       10        4     0        6         0       -  >=60000
+s  offered  in time  late  refused  given up  p50 ms   p90 ms  5 s p90
+0       10       10     0        0         0       -        -        -
+1       10        4     0        6         0       -     1235      988
+2       10        4     0        6         0       -  >=60000        -
 
 seda
-s  offered  in time  late  refused  given up  p50 ms  p90 ms  work rate/100 s
-0       10        7     0        3         0       -      99             1235
+s  offered  in time  late  refused  given up  p50 ms  p90 ms  5 s p90  work rate/100 s
+0       10        7     0        3         0       -      99        -             1235
 ";
     assert_eq!(rows(&seconds), wanted);
 }

@@ -69,7 +69,7 @@ impl Evidence<'_> {
                     Some(stage) => stage.shows(name),
                     None if stage == GeneratorSecond::STAGE => second.generator.shows(name),
                     None if stage == TargetSecond::STAGE => second.target.as_ref()?.shows(name),
-                    None => None,
+                    None => second.reported.get(stage)?.shows(name),
                 }
             })
             .collect()
