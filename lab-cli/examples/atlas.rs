@@ -4,9 +4,10 @@
 //! lab reproduce --all --repeat 10 --output json > found.json
 //! cargo run --release -p lab-cli --example atlas -- found.json docs/atlas.md
 //! ```
-//! Every section `### id: …` gets a line that counts what held, with what speaks against the figures, and a row for each claim;
-//! what else is written in it stays. A section that is missing is put at the end. Block 1 of many is the run that a repeat of 1
-//! makes.
+//! Every section `### id: …` gets a line with the claims of its letters, with what speaks against the figures, and a row for each
+//! threshold; what else is written in it stays. A section that is missing is put at the end. What holds with at least nine of
+//! ten seeds is held; `found` is of block 1, the run that a repeat of 1 makes. The table by paper stands between two comments,
+//! `<!-- claims -->` and `<!-- end -->`.
 
 use std::{
     cmp::Reverse,
@@ -16,7 +17,10 @@ use std::{
 };
 
 use analysis::summary::{BlockResult, GateFinding, ThresholdResult, Validity};
-use experiment::Library;
+use experiment::{
+    Changes, Library,
+    letters::{LetteredClaim, claim_rows, lettered_claims, paper_of, papers},
+};
 use serde::Deserialize;
 
 type Error = Box<dyn std::error::Error>;
@@ -52,10 +56,57 @@ fn write_tables() -> Result<String, Error> {
     for artefact in &found {
         text = with_section(&text, artefact)?;
     }
+    let (table, total) = by_paper(&found)?;
+    text = between_comments(&text, &table)?;
     fs::write(&document, text)?;
-    let claims: Vec<&ThresholdResult> = found.iter().flat_map(|artefact| &artefact.claims).collect();
-    let in_first = |claim: &&&ThresholdResult| claim.blocks.first().is_some_and(|block| block.held);
-    Ok(format!("{} of {} claims held", claims.iter().filter(in_first).count(), claims.len()))
+    Ok(total)
+}
+
+/// What is held with at least nine of ten seeds.
+fn holds(claim: &ThresholdResult) -> bool {
+    let held = claim.blocks.iter().filter(|block| block.held).count();
+    !claim.blocks.is_empty() && held * 10 >= claim.blocks.len() * 9
+}
+
+/// The lettered claims of all artefacts of papers, by paper, and the headline.
+fn by_paper(found: &[Artefact]) -> Result<(String, String), Error> {
+    let mut rows: BTreeMap<&str, Vec<(bool, String)>> = BTreeMap::new();
+    for artefact in found {
+        let text = entry(artefact)?.text;
+        let source =
+            experiment::read(text, &Changes::default()).map_err(|_| "an experiment of the library is not good")?.source;
+        let Some(paper) = source.as_deref().and_then(paper_of) else { continue };
+        let claims = lettered_claims(text, &artefact.claims);
+        let named = claims.iter().map(|claim| (claim.holds(), format!("{} {}", artefact.experiment, claim.letter)));
+        rows.entry(paper).or_default().extend(named);
+    }
+    let mut text = "| paper | claims | held | not held |\n|---|---|---|---|\n".to_owned();
+    let (mut all, mut all_held) = (0, 0);
+    for paper in papers() {
+        let claims = rows.get(paper).map_or(&[][..], Vec::as_slice);
+        let held = claims.iter().filter(|(held, _)| *held).count();
+        let failed: Vec<&str> = claims.iter().filter(|(held, _)| !held).map(|(_, name)| name.as_str()).collect();
+        text += &format!("| {paper} | {} | {held} | {} |\n", claims.len(), failed.join(", "));
+        (all, all_held) = (all + claims.len(), all_held + held);
+    }
+    let thresholds: Vec<&ThresholdResult> = found.iter().flat_map(|artefact| &artefact.claims).collect();
+    let held = thresholds.iter().filter(|claim| holds(claim)).count();
+    let total = format!(
+        "**{all_held} of {all} claims of the papers held**, and {held} of {} thresholds, which are their parts and what stands beneath.",
+        thresholds.len()
+    );
+    Ok((format!("{total}\n\n{text}"), total))
+}
+
+/// The document with this between its two comments.
+fn between_comments(text: &str, table: &str) -> Result<String, Error> {
+    let (before, rest) = text.split_once("<!-- claims -->\n").ok_or("no <!-- claims --> in the document")?;
+    let (_, after) = rest.split_once("<!-- end -->").ok_or("no <!-- end --> after it")?;
+    Ok(format!("{before}<!-- claims -->\n{table}<!-- end -->{after}"))
+}
+
+fn entry(artefact: &Artefact) -> Result<&'static Library, Error> {
+    Library::find(&artefact.experiment).ok_or_else(|| format!("no {:?} here", artefact.experiment).into())
 }
 
 fn with_section(text: &str, artefact: &Artefact) -> Result<String, Error> {
@@ -80,21 +131,42 @@ fn with_section(text: &str, artefact: &Artefact) -> Result<String, Error> {
 }
 
 fn table(artefact: &Artefact) -> Result<String, Error> {
-    let entry = Library::find(&artefact.experiment).ok_or_else(|| format!("no {:?} here", artefact.experiment))?;
-    let labels = labels(entry.text, &artefact.claims);
-    let held = artefact.claims.iter().filter(|claim| claim.blocks.first().is_some_and(|block| block.held)).count();
+    let file = entry(artefact)?.text;
+    let texts: Vec<String> = artefact.claims.iter().map(|claim| claim.text.clone()).collect();
+    let held = artefact.claims.iter().filter(|claim| holds(claim)).count();
     let blocks = artefact.claims.first().map_or(0, |claim| claim.blocks.len());
     let mut text = format!(
-        "{held} of {} held.{}\n\n| | claim | found | {blocks} seeds |\n|---|---|---|---|\n",
+        "{}{held} of {} thresholds.{}\n\n| | claim | found | {blocks} seeds |\n|---|---|---|---|\n",
+        in_letters(&lettered_claims(file, &artefact.claims)),
         artefact.claims.len(),
         against(artefact.verdict, &artefact.reasons)
     );
-    for (claim, label) in artefact.claims.iter().zip(labels) {
+    for (claim, row) in artefact.claims.iter().zip(claim_rows(file, &texts)) {
         let first = claim.blocks.first().ok_or("no block ran")?;
-        let word = if first.held { "held" } else { "FAILED" };
-        text += &format!("| {word} | {label} | {} | {} |\n", bare(&first.found), over_seeds(claim));
+        let word = if holds(claim) { "held" } else { "FAILED" };
+        text += &format!("| {word} | {} | {} | {} |\n", row.label, bare(&first.found), over_seeds(claim));
     }
     Ok(text)
+}
+
+/// `Held: a, c. Not held: b (2 of 10 seeds). `
+fn in_letters(claims: &[LetteredClaim]) -> String {
+    let part = |word: &str, holds: bool| {
+        let of: Vec<String> = claims
+            .iter()
+            .filter(|claim| claim.holds() == holds)
+            .map(|claim| {
+                let all = claim.held_by == claim.seeds;
+                if all {
+                    claim.letter.to_string()
+                } else {
+                    format!("{} ({} of {} seeds)", claim.letter, claim.held_by, claim.seeds)
+                }
+            })
+            .collect();
+        if of.is_empty() { String::new() } else { format!("{word}: {}. ", of.join(", ")) }
+    };
+    part("Held", true) + &part("Not held", false)
 }
 
 /// Arms, and in which of their blocks something was seen.
@@ -142,33 +214,4 @@ fn over_seeds(claim: &ThresholdResult) -> String {
 
 fn bare(found: &str) -> &str {
     found.strip_prefix("found ").unwrap_or(found)
-}
-
-/// What the comments in the file say of each claim; where several share a comment, with the claim itself.
-fn labels(file: &str, claims: &[ThresholdResult]) -> Vec<String> {
-    let lines = file.lines().skip_while(|line| !line.starts_with("thresholds:")).skip(1);
-    let (mut comment, mut fresh) = (String::new(), true);
-    let mut comments = Vec::new();
-    for line in lines.take_while(|line| line.starts_with(' ')) {
-        match line.trim().strip_prefix('#') {
-            Some(said) if fresh => comment = format!("{comment} {}", said.trim()).trim().to_owned(),
-            Some(said) => (comment, fresh) = (said.trim().to_owned(), true),
-            None if line.starts_with("  - ") => {
-                fresh = false;
-                comments.push(comment.clone());
-            }
-            None => {}
-        }
-    }
-    let said = |of: &str| of.strip_prefix("Claim ").unwrap_or(of).trim_end_matches('.').to_owned();
-    let label = |(n, claim): (usize, &ThresholdResult)| {
-        let of = comments.get(n).map(String::as_str).unwrap_or_default();
-        let text: Vec<&str> = claim.text.split_whitespace().collect();
-        match comments.iter().filter(|other| *other == of).count() {
-            _ if of.is_empty() => format!("`{}`", text.join(" ")),
-            1 => said(of),
-            _ => format!("{}: `{}`", said(of), text.join(" ")),
-        }
-    };
-    claims.iter().enumerate().map(label).collect()
 }

@@ -9,6 +9,7 @@ mod client;
 pub mod fields;
 pub mod hindsight;
 mod keys;
+pub mod letters;
 pub mod library;
 mod load;
 mod model;
