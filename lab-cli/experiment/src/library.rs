@@ -55,6 +55,7 @@ static ALL: &[Library] = library! {
     "four-policies" false None;
     "noise" false None;
     "what-decides" false None;
+    "whose-plant" false None;
     "break-even" false None;
     "gradient2-drifts" false None;
     "lifo-starves" false None;
