@@ -112,24 +112,25 @@ fn short_forms_are_experiments_of_the_library() {
     }
 }
 
-/// What is drawn names what there is: arms, phases and types are checked as the file is read, gauges here, against those that claims
-/// ask for and those that every stage has.
+/// What is drawn names what there is: arms, phases and types are checked as the file is read, gauges here, against those that claims of
+/// the atlas ask for and those that every stage has.
 #[test]
 fn every_artefact_has_a_figure_of_gauges_that_there_are() {
     let counts = ["queue", "workers", "busy", "batch", "offered", "admitted", "refused", "completed"];
     // Shown by the sentry, the executor's load average, and the process that sends.
     let others = ["load_average", "capacity_outdated", "cpu"];
+    let read = |entry: &Library| experiment::read(entry.text, &experiment::Changes::default()).expect("it is good");
+    let claims: String = Library::atlas().flat_map(|entry| read(entry).thresholds).collect();
     for entry in Library::atlas() {
-        let experiment = experiment::read(entry.text, &experiment::Changes::default()).expect("it is good");
+        let experiment = read(entry);
         let figure = experiment.figure.unwrap_or_else(|| panic!("{}: no figure", entry.id));
         assert!(!figure.panels.is_empty(), "{}", entry.id);
-        let claims = experiment.thresholds.join("\n");
         for plan in figure.panels.iter().flat_map(|panel| &panel.draw) {
             let measure = PhaseMeasure::parse(&plan.measure).expect("it was checked");
             for (stage, name) in measure.gauges() {
                 let named = claims.contains(&format!(".{name}")) || claims.contains(&format!(".\"{name}\""));
                 let known = named || counts.contains(&name) || others.contains(&name);
-                assert!(known, "{}: no claim knows a gauge {name} of {stage}", entry.id);
+                assert!(known, "{}: no claim of the atlas knows a gauge {name} of {stage}", entry.id);
             }
         }
     }

@@ -12,7 +12,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-pub use drawn::{Across, DrawnFigure, DrawnLine, DrawnPanel, Scale};
+pub use drawn::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, Scale};
 pub use evaluate::drawn;
 
 /// What goes to the right.

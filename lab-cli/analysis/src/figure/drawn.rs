@@ -9,7 +9,7 @@ pub struct DrawnFigure {
     /// Of what.
     pub title: String,
     /// What goes to the right.
-    pub across: Across,
+    pub across: FigureAxis,
     /// From above to below.
     pub panels: Vec<DrawnPanel>,
     /// What a reader should know, sentence by sentence.
@@ -18,7 +18,7 @@ pub struct DrawnFigure {
 
 /// The axis to the right.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Across {
+pub struct FigureAxis {
     /// With its unit.
     pub title: String,
     /// How it goes.

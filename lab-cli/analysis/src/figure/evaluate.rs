@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, ops::Range, path::Path};
 
-use super::{Across, DrawnFigure, DrawnLine, DrawnPanel, FigurePlan, Over, PanelPlan, PlannedLine, Scale};
+use super::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, FigurePlan, Over, PanelPlan, PlannedLine, Scale};
 use crate::{
     FolderError, Manifest, Recorded,
     judge::{
@@ -264,7 +264,7 @@ impl<'a> Evaluation<'a> {
         points
     }
 
-    fn across(&self, panels: &[DrawnPanel]) -> Across {
+    fn across(&self, panels: &[DrawnPanel]) -> FigureAxis {
         let any = self.any_arm();
         let begins: Vec<(f64, &PhaseSummary)> = any.map_or_else(Vec::new, |arm| self.begins(arm).collect());
         let phases = || begins.iter().map(|(_, phase)| *phase);
@@ -303,7 +303,7 @@ impl<'a> Evaluation<'a> {
             Vec::new()
         };
         let title = self.plan.across.clone().unwrap_or_else(|| title.to_owned());
-        Across { title, scale, joined: !self.plan.scatter, walls }
+        FigureAxis { title, scale, joined: !self.plan.scatter, walls }
     }
 }
 

@@ -207,7 +207,7 @@ fn digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use analysis::figure::{Across, Limit};
+    use analysis::figure::{FigureAxis, Limit};
 
     use super::*;
 
@@ -224,7 +224,7 @@ mod tests {
         ];
         let limit = Some(Limit { name: "target".to_owned(), at: 10.0 });
         let panel = DrawnPanel { title: "90th percentile, s".to_owned(), log: true, limit, lines };
-        let across = Across { title: "time, s".to_owned(), scale, joined: true, walls: Vec::new() };
+        let across = FigureAxis { title: "time, s".to_owned(), scale, joined: true, walls: Vec::new() };
         let notes =
             vec!["Made up: a sentence that is so long that it does not fit on a line of 80 columns.".to_owned()];
         DrawnFigure { title: "made up".to_owned(), across, panels: vec![panel], notes }
