@@ -303,6 +303,13 @@ pub struct ReproduceArgs {
     /// Folder for the folders of results, which must not exist yet [default: runs, with the time in each name].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Writes the figure of one artefact as an SVG picture, the paper's own curve dashed beside ours.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Writes DIR/index.html: one page, sufficient in itself, with every artefact's figure, claims, deviations and commands. It grows
+    /// with each artefact. DIR is made if there is none; one that holds other things is left alone.
+    #[arg(short = 'o', long = "page", value_name = "DIR")]
+    pub page: Option<PathBuf>,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,

@@ -30,6 +30,7 @@ use app::{App, Effect};
 pub use app::{FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, RunOrder, ScreenJob, Told};
 pub use palette::Palette;
 pub use terminal::restore;
+pub use view::figure::printed;
 
 /// What the person at the keyboard asks of a run.
 #[derive(Debug, Clone, PartialEq)]

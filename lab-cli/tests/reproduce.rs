@@ -4,6 +4,7 @@ mod program;
 
 use std::{collections::BTreeSet, fs, path::Path, process::Output};
 
+use analysis::judge::threshold::PhaseMeasure;
 use experiment::Library;
 use serde_json::Value;
 
@@ -43,12 +44,17 @@ fn a_claim_that_fails_is_told_in_the_table_and_by_the_exit_code() {
 #[test]
 fn ids_are_those_of_the_atlas_and_a_slip_is_told_before_anything_runs() {
     let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("full")).expect("a folder");
+    fs::write(folder.path().join("full/notes.txt"), "mine").expect("a file");
     for (args, message) in [
         (&["reproduce", "seda-fig12", "seda-fig88"][..], "did you mean seda-fig8?"),
         (&["reproduce", "flash-crowd"][..], "the atlas has no \"flash-crowd\""),
         (&["reproduce", "seda-fig7", "--live"][..], "no short form"),
         (&["reproduce", "webq-table1"][..], "lab reproduce webq-table1 --live"),
         (&["reproduce"][..], "<ID>"),
+        (&["reproduce", "seda-fig12", "seda-fig13", "--svg", "f.svg"][..], "--svg names one picture"),
+        (&["reproduce", "seda-fig12", "--svg", "nowhere/f.svg"][..], "no such place for a file"),
+        (&["reproduce", "seda-fig12", "-o", "full"][..], "holds other things than a page of lab reproduce"),
         (&["reproduce", "--all", "--live", "--virtual"][..], "cannot be used with"),
     ] {
         let output = lab(folder.path(), args);
@@ -56,6 +62,7 @@ fn ids_are_those_of_the_atlas_and_a_slip_is_told_before_anything_runs() {
         assert!(text(&output.stderr).contains(message), "{args:?}: {}", text(&output.stderr));
     }
     assert!(!folder.path().join("runs").exists(), "nothing ran");
+    assert_eq!(fs::read_dir(folder.path().join("full")).expect("a folder").count(), 1, "nothing was written");
 }
 
 /// The headings of `docs/atlas.md` and the experiments of the atlas are the same, and each heading has a line for each claim.
@@ -103,4 +110,66 @@ fn short_forms_are_experiments_of_the_library() {
         let experiment = experiment::read(entry.text, &experiment::Changes::default()).expect("it is good");
         assert_eq!(experiment.live_only().is_some(), entry.is_live_only(), "{}", entry.id);
     }
+}
+
+/// What is drawn names what there is: arms, phases and types are checked as the file is read, gauges here, against those that claims of
+/// the atlas ask for and those that every stage has.
+#[test]
+fn every_artefact_has_a_figure_of_gauges_that_there_are() {
+    let counts = ["queue", "workers", "busy", "batch", "offered", "admitted", "refused", "completed"];
+    // Shown by the sentry, the executor's load average, and the process that sends.
+    let others = ["load_average", "capacity_outdated", "cpu"];
+    let read = |entry: &Library| experiment::read(entry.text, &experiment::Changes::default()).expect("it is good");
+    let claims: String = Library::atlas().flat_map(|entry| read(entry).thresholds).collect();
+    for entry in Library::atlas() {
+        let experiment = read(entry);
+        let figure = experiment.figure.unwrap_or_else(|| panic!("{}: no figure", entry.id));
+        assert!(!figure.panels.is_empty(), "{}", entry.id);
+        for plan in figure.panels.iter().flat_map(|panel| &panel.draw) {
+            let measure = PhaseMeasure::parse(&plan.measure).expect("it was checked");
+            for (stage, name) in measure.gauges() {
+                let named = claims.contains(&format!(".{name}")) || claims.contains(&format!(".\"{name}\""));
+                let known = named || counts.contains(&name) || others.contains(&name);
+                assert!(known, "{}: no claim of the atlas knows a gauge {name} of {stage}", entry.id);
+            }
+        }
+    }
+}
+
+/// The artefact that takes least: its figure as text, as a picture, and on a page.
+#[test]
+fn a_figure_is_drawn_on_the_terminal_in_a_picture_and_on_a_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = ["reproduce", "seda-fig12", "--out", "a", "--svg", "f.svg", "-o", "page"];
+    let output = lab(folder.path(), &args);
+    assert!(matches!(output.status.code(), Some(0 | 4)), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    let legend = ["o none", "x degrade-only", ". paper, no control, mean in the spike (digitised)", "= target"];
+    assert!(legend.iter().all(|entry| printed.contains(entry)), "{printed}");
+    assert!(printed.contains("90th percentile of response times, s") && printed.contains("quality of the answers"));
+    let figure = printed.lines().skip_while(|line| !line.contains("results: "));
+    assert!(figure.clone().all(|line| line.chars().count() <= 80), "{printed}");
+
+    let svg = fs::read_to_string(folder.path().join("f.svg")).expect("a picture");
+    let lines = |what: &str| svg.lines().filter(|line| line.starts_with("<path d=\"M") && line.contains(what)).count();
+    // In the legend and in a panel: none twice; degrade-only, and the paper's beside it, in two panels.
+    assert_eq!([lines("stroke=\"#1f82d2\" stroke-width=\"1.8\""), lines("stroke-dasharray=\"5 4\"")], [2, 5], "{svg}");
+    assert!(svg.contains("<text") && svg.contains("time, s") && !svg.contains("NaN"), "{svg}");
+
+    let page = fs::read_to_string(folder.path().join("page/index.html")).expect("a page");
+    assert!(page.contains("<a href=\"#seda-fig12\">") && page.contains("<section id=\"seda-fig12\">"), "contents");
+    assert!(page.contains("of 3 claims held, in 1 artefact") && page.contains("<svg viewBox"), "{page}");
+    assert!(page.contains("fixed_rounds") && page.contains("lab reproduce seda-fig12 --svg seda-fig12.svg"), "setup");
+    assert!(
+        ["<script", " src=", "http:", "https:", " style="].iter().all(|bad| !page.contains(bad)),
+        "it loads nothing"
+    );
+
+    // A page of ours is written anew; a folder with a file in its place is not.
+    let again = lab(folder.path(), &["reproduce", "seda-fig12", "-o", "page", "--repeat", "2"]);
+    assert!(matches!(again.status.code(), Some(0 | 4)), "{}", text(&again.stderr));
+    let page = fs::read_to_string(folder.path().join("page/index.html")).expect("a page");
+    assert!(page.contains("<td>2 of 2</td>") && page.contains("--repeat 2"), "seeds");
+    let refused = lab(folder.path(), &["reproduce", "seda-fig12", "-o", "f.svg"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
 }

@@ -53,6 +53,12 @@ pub(crate) fn shape(events: &[LiveEvent]) -> Option<&Shape> {
     })
 }
 
+/// What a file of JSON says.
+pub(crate) fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
+    let bytes = fs::read(path).map_err(FolderError::at(path))?;
+    serde_json::from_slice(&bytes).map_err(FolderError::senseless(path))
+}
+
 fn lines<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, bool), FolderError> {
     let bytes = fs::read(path).map_err(FolderError::at(path))?;
     let whole_until = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);

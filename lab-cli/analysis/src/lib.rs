@@ -10,6 +10,7 @@
 pub mod comparable;
 pub mod digests;
 pub mod error;
+pub mod figure;
 pub mod figures;
 pub mod folder;
 pub mod histograms;
@@ -30,6 +31,7 @@ pub mod summary;
 #[cfg(test)]
 mod testing;
 pub mod text;
+mod turns;
 
 pub use error::FolderError;
 pub use folder::Recorded;

@@ -6,22 +6,22 @@
 
 use std::{fs, path::Path};
 
-use measure::Report;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
     FolderError, Manifest, Recorded,
     digests::{Changed, Digests},
-    figures, histograms,
+    folder::from_file,
+    histograms,
     json_diff::differ,
     judge::threshold::{Abort, Threshold, first_abort, watches},
     live::{LiveEvent, TimelineSecond},
     manifest::Block,
-    record::{self, ArmRecord},
     seconds_log,
     sum_up::{Findings, sum_up},
-    summary::{Arm, Headroom, RunSummary, Touched},
+    summary::{Arm, RunSummary},
+    turns::{Turn, of_turn, turns},
 };
 
 /// What a block's plan is by the experiment in the manifest.
@@ -145,76 +145,6 @@ fn compute(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
     Ok(Rechecked { summary, values, files: None, differences, notes })
 }
 
-/// An arm's turn, computed again.
-struct Turn {
-    /// What the generator can do, as it was measured before the first arm.
-    headroom: Option<Headroom>,
-    arm: Arm,
-    /// `None` of a bound.
-    report: Option<Report>,
-}
-
-/// All turns that have a record, in the order in which they ran.
-fn turns(
-    path: &Path,
-    manifest: &Manifest,
-    recorded: &Recorded,
-    notes: &mut Vec<String>,
-) -> Result<Vec<Turn>, FolderError> {
-    let model = manifest.model();
-    let mut turns = Vec::new();
-    let mut missing = 0;
-    for block in &manifest.blocks {
-        for label in &block.order {
-            let file = path.join(record::file_name(label, block.block));
-            if !file.is_file() {
-                missing += 1;
-                continue;
-            }
-            let mut kept: ArmRecord = from_file(&file)?;
-            let senseless = FolderError::senseless(&file);
-            if (kept.seen.shown_name(), kept.seen.block) != (label.as_str(), block.block) {
-                return Err(senseless("it is another arm's"));
-            }
-            if kept.context.objective != manifest.experiment.objective {
-                return Err(senseless("it has another objective than the manifest"));
-            }
-            let of_plan = (manifest.closed(), manifest.kernel_backlog_declared(label));
-            if (kept.context.closed, kept.context.kernel_backlog_declared) != of_plan {
-                return Err(senseless("it was judged by other declarations than the manifest's"));
-            }
-            kept.seen.touches = touches(&recorded.events, label, block.block);
-            let of_turn =
-                |second: &&TimelineSecond| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
-            let seconds: Vec<TimelineSecond> = recorded.timeline.iter().filter(of_turn).cloned().collect();
-            let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(FolderError::senseless(&file))?;
-            turns.push(Turn { headroom: kept.context.headroom, arm, report });
-        }
-    }
-    if missing > 0 && !turns.is_empty() {
-        notes.push(format!("{missing} turns of arms have no record: the run ended before them"));
-    }
-    Ok(turns)
-}
-
-/// The seconds of an arm in a block.
-fn of_turn<'a>(timeline: &'a [TimelineSecond], arm: &'a str, block: u32) -> impl Iterator<Item = &'a TimelineSecond> {
-    timeline.iter().filter(move |second| second.arm == arm && second.block == block)
-}
-
-/// What a person changed in a turn: the events between its beginning and that of the next one.
-fn touches(events: &[LiveEvent], label: &str, in_block: u32) -> Vec<Touched> {
-    let mut own = false;
-    let mut found = Vec::new();
-    for event in events {
-        if let LiveEvent::ArmStarted { arm, block, .. } = event {
-            own = (arm.as_str(), *block) == (label, in_block);
-        }
-        found.extend(event.touched().filter(|_| own));
-    }
-    found
-}
-
 /// Blocks that were planned.
 fn blocks(manifest: &Manifest, recorded: &Recorded) -> usize {
     recorded.shape().map_or(manifest.blocks.len(), |shape| shape.blocks as usize)
@@ -245,9 +175,7 @@ fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bo
     let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
     let thresholds = thresholds(manifest);
     let abort = abort(manifest, recorded);
-    let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| {
-        turns.get(index)?.report.as_ref()?.part(phase, part).map(|found| figures::phase(&found))
-    };
+    let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| turns.get(index)?.part(phase, part);
     sum_up(&Findings {
         experiment: &experiment.name,
         mode: manifest.mode,
@@ -375,9 +303,4 @@ fn times(path: &Path, timeline: &[TimelineSecond], turn: &Turn, differences: &mu
         Err(cause) => (format!("it cannot be read: {cause}"), None, None),
     };
     differences.push(Difference { file, place, found, computed });
-}
-
-fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
-    let bytes = fs::read(path).map_err(FolderError::at(path))?;
-    serde_json::from_slice(&bytes).map_err(FolderError::senseless(path))
 }

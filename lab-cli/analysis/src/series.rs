@@ -1,9 +1,9 @@
 //! A run over time, from its seconds: rows of whole numbers (a change shows as a difference of lines), and a picture; and its
 //! figures over the load, from its summary.
 
-pub(crate) mod axis;
+pub mod axis;
 mod curves;
-mod drawing;
+pub(crate) mod drawing;
 mod picture;
 mod rows;
 #[cfg(test)]

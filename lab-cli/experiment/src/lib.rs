@@ -7,6 +7,7 @@ pub mod arms;
 mod classes;
 mod client;
 pub mod fields;
+mod figure;
 pub mod hindsight;
 mod keys;
 pub mod letters;

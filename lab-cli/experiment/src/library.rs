@@ -141,6 +141,24 @@ impl Library {
         about.unwrap_or_default()
     }
 
+    /// What its file says at its beginning, by paragraph: its setup, and what is not as in the source.
+    pub fn setup(&self) -> Vec<String> {
+        let comment = self.text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+        let mut paragraphs = vec![String::new()];
+        for line in comment {
+            let begins = line.is_empty() || line.starts_with("Not in the paper") || line.starts_with("As in the paper");
+            if begins && paragraphs.last().is_some_and(|last| !last.is_empty()) {
+                paragraphs.push(String::new());
+            }
+            if let Some(last) = paragraphs.last_mut() {
+                last.push_str(if last.is_empty() || line.is_empty() { "" } else { " " });
+                last.push_str(line);
+            }
+        }
+        paragraphs.retain(|paragraph| !paragraph.is_empty());
+        paragraphs
+    }
+
     /// Every id.
     pub fn names() -> impl Iterator<Item = &'static str> {
         ALL.iter().map(|entry| entry.id)

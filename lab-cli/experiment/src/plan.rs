@@ -17,6 +17,7 @@ mod users;
 use std::time::Duration;
 
 use analysis::{
+    figure::FigurePlan,
     judge::{
         compare::{Compare, TooFewBlocks, too_few_blocks},
         threshold::{AbortRule, Threshold},
@@ -77,6 +78,9 @@ pub struct Experiment {
     /// For runs in virtual time.
     #[serde(rename = "virtual")]
     pub simulation: Simulation,
+    /// What is drawn of its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<FigurePlan>,
 }
 
 impl Experiment {

@@ -14,6 +14,7 @@ use super::{
     arms::{self, ArmShape},
     classes,
     fields::Fields,
+    figure::{self, FigureKeys},
     keys::{Table, by, choice, count, flag, free, number, shapes, table, text, time},
     own_target::Base,
     plan::{AppPlan, Experiment, LoadStream, Model, Rate, TargetPlan, UsersPlan},
@@ -44,6 +45,7 @@ table! {
         compare = free::<CompareKeys>(), "How arms are compared";
         declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise be held against the run: `kernel-backlog`, `closed-overload`";
         r#virtual = free::<SimulationKeys>(), "For `--virtual` alone";
+        figure = free::<FigureKeys>().otherwise("bars by phase"), "What `lab reproduce` draws";
     }
 
     /// What a good answer is.
@@ -159,10 +161,12 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         compare: Compare::default(),
         declares,
         simulation,
+        figure: None,
     };
     check_rates(&experiment, &fields);
     (experiment.thresholds, experiment.aborts) = thresholds::thresholds(&fields, &experiment, &all_arms);
     experiment.compare = compare(&fields, &experiment, &all_arms);
+    experiment.figure = figure::figure(&fields, &thresholds::names(&experiment, &all_arms));
     Some(experiment)
 }
 

@@ -36,19 +36,8 @@ shapes! {
 /// Reads `thresholds`, and which of them end the run. `all_arms` are those of the file: where fewer are run, thresholds on the
 /// others are left out.
 pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[String]) -> (Vec<String>, Vec<AbortRule>) {
-    let mut arms: Vec<&str> = all_arms.iter().map(String::as_str).collect();
+    let names = names(experiment, all_arms);
     let running: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
-    arms.extend(running.iter().filter(|arm| !all_arms.iter().any(|a| a == *arm)));
-    let names = KnownNames {
-        arms,
-        phases: experiment.users.phases.iter().map(|p| (p.name.as_str(), p.duration.as_secs_f64())).collect(),
-        types: match &experiment.users.model {
-            Model::Mail { .. } => REQUEST_TYPES.to_vec(),
-            Model::Url { requests, .. } if requests.is_empty() => vec!["request"],
-            Model::Url { requests, .. } => requests.iter().map(|request| request.name.as_str()).collect(),
-            Model::Script { plan, .. } => plan.steps().map(|step| step.name.as_str()).collect(),
-        },
-    };
     let (mut kept, mut aborts) = (Vec::new(), Vec::new());
     for node in fields.list("thresholds") {
         let Some((text, grace)) = written(node, fields.problems()) else { continue };
@@ -76,6 +65,23 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
         }
     }
     (kept, aborts)
+}
+
+/// What may be named: arms of the file and those that are run, phases and request types.
+pub fn names<'a>(experiment: &'a Experiment, all_arms: &'a [String]) -> KnownNames<'a> {
+    let mut arms: Vec<&str> = all_arms.iter().map(String::as_str).collect();
+    let running = experiment.arms.iter().map(|arm| arm.label.as_str());
+    arms.extend(running.filter(|arm| !all_arms.iter().any(|a| a == *arm)));
+    KnownNames {
+        arms,
+        phases: experiment.users.phases.iter().map(|p| (p.name.as_str(), p.duration.as_secs_f64())).collect(),
+        types: match &experiment.users.model {
+            Model::Mail { .. } => REQUEST_TYPES.to_vec(),
+            Model::Url { requests, .. } if requests.is_empty() => vec!["request"],
+            Model::Url { requests, .. } => requests.iter().map(|request| request.name.as_str()).collect(),
+            Model::Script { plan, .. } => plan.steps().map(|step| step.name.as_str()).collect(),
+        },
+    }
 }
 
 /// A threshold as text, or a table with it; and for how long it may fail, if it ends the run.

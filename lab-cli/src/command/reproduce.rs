@@ -1,8 +1,13 @@
 //! `lab reproduce`: the atlas.
 
-use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use analysis::{
+    figure,
     summary::{GateFinding, Mode, RunSummary, ThresholdResult, Validity},
     text::nearest,
 };
@@ -16,9 +21,13 @@ use super::{
 use crate::{
     args::{self, Output},
     exit::{CommandResult, End, Failure},
-    run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
-    tui::restore,
+    run::{Cpus, Finished, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
+    tui::{printed, restore},
 };
+
+mod page;
+
+use page::PageFile;
 
 /// An experiment of the atlas, and what it found.
 #[derive(Debug, Serialize)]
@@ -42,6 +51,10 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
         .into_iter()
         .map(|(name, ids)| Ok((read_experiment(name, &changes)?, ids)))
         .collect::<Result<_, Failure>>()?;
+    if let Some(svg) = &args.svg {
+        writable(svg, experiments.len())?;
+    }
+    let mut page = args.page.as_ref().map(|folder| PageFile::in_folder(folder, experiments.len())).transpose()?;
     if let Some(out) = &args.out {
         // Each experiment makes a folder of its own in it.
         std::fs::create_dir(out).map_err(|error| Failure::usage(format!("{}: {error}", out.display())))?;
@@ -53,33 +66,68 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let (mut worst, mut found) = (End::Done, Vec::new());
     for (experiment, ids) in experiments {
-        let mut sinks = Sinks::default();
-        if args.live {
-            sinks.add(ProgressLines::default());
-        } else {
-            aside(&format!("{}: {}", experiment.name, experiment.about));
-        }
-        let out = args.out.as_ref().map(|out| out.join(&experiment.name));
-        let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Interventions::default());
-        let request = RunRequest { experiment: &experiment, out, cpus: &cpus, virtual_time, live_view: false, touches };
-        let finished = conduct(request, &mut sinks, &stop);
+        let finished = one(&experiment, args, &cpus, &stop);
         if let Some(end) = stop.end() {
             return Ok(end);
         }
-        let finished = finished.map_err(|failure| failed(&failure))?;
-        worst = worse(worst, end_of(&finished.summary));
-        let RunSummary { mode, verdict, reasons, thresholds, .. } = finished.summary;
-        let Experiment { name, about, .. } = experiment;
-        let claims = thresholds;
-        let results = finished.folder;
-        let artefact = Artefact { ids, experiment: name, about, mode, verdict, reasons, claims, results };
+        let Finished { summary, folder } = finished?;
+        worst = worse(worst, end_of(&summary));
+        let figure = figure::drawn(&folder, experiment.figure.as_ref()).map_err(Failure::because)?;
+        if let Some(path) = &args.svg {
+            let failed = |error| Failure::because(format!("{}: {error}", path.display()));
+            std::fs::write(path, figure.to_svg()).map_err(failed)?;
+        }
+        let drawn = if args.output == Output::Text { printed(&figure) } else { String::new() };
+        if let Some(page) = &mut page {
+            page.add(page::artefact(&experiment, &ids, &summary, figure, args))?;
+        }
+        let artefact = Artefact::of(experiment, ids, summary, folder);
         if args.output == Output::Text {
-            print(artefact.as_text().as_bytes())?;
+            print((artefact.as_text() + "\n" + &drawn + "\n").as_bytes())?;
         }
         found.push(artefact);
     }
     print_as(args.output, &found, || in_all(&found))?;
+    if let Some(page) = &page {
+        aside(&format!("the page is {}", page.place().display()));
+    }
     Ok(worst)
+}
+
+/// Runs one of them.
+fn one(
+    experiment: &Experiment,
+    args: &args::ReproduceArgs,
+    cpus: &Cpus,
+    stop: &StopSignal,
+) -> Result<Finished, Failure> {
+    let mut sinks = Sinks::default();
+    if args.live {
+        sinks.add(ProgressLines::default());
+    } else {
+        aside(&format!("{}: {}", experiment.name, experiment.about));
+    }
+    let out = args.out.as_ref().map(|out| out.join(&experiment.name));
+    let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Interventions::default());
+    let request = RunRequest { experiment, out, cpus, virtual_time, live_view: false, touches };
+    conduct(request, &mut sinks, stop).map_err(|failure| failed(&failure))
+}
+
+/// A picture is of one figure, and a place that cannot be written to is told before anything runs.
+fn writable(svg: &Path, experiments: usize) -> Result<(), Failure> {
+    if experiments != 1 {
+        return Err(Failure::usage(
+            "--svg names one picture, and there are several figures: -o DIR puts all into a page",
+        ));
+    }
+    let folder = svg.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if svg.is_dir() || !folder.is_dir() {
+        return Err(Failure::usage(format!(
+            "{}: there is no such place for a file: name another with --svg",
+            svg.display()
+        )));
+    }
+    Ok(())
 }
 
 /// The experiments to run, each once, and the ids that each stands for.
@@ -134,6 +182,12 @@ fn unknown(id: &str) -> Failure {
 }
 
 impl Artefact {
+    fn of(experiment: Experiment, ids: Vec<&'static str>, summary: RunSummary, results: PathBuf) -> Self {
+        let RunSummary { mode, verdict, reasons, thresholds: claims, .. } = summary;
+        let Experiment { name, about, .. } = experiment;
+        Self { ids, experiment: name, about, mode, verdict, reasons, claims, results }
+    }
+
     fn as_text(&self) -> String {
         let mode = match self.mode {
             Mode::Virtual => "virtual time",

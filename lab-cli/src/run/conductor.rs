@@ -7,6 +7,7 @@ use std::{
 
 use analysis::{
     digests::{self, Digests},
+    figure::FigurePlan,
     figures, histograms,
     judge::{
         gates, measures,
@@ -357,7 +358,8 @@ impl Run<'_> {
         self.abort = self.abort.take().or(ended.abort);
         let name = histograms::file_name(&arm.label, block);
         write_histograms(&ended.report, &self.folder.path().join(name))?;
-        let in_parts = |phase: &str| self.wanted_parts(&found).iter().any(|(name, _)| name == phase);
+        let drawn = self.request.experiment.figure.as_ref().is_some_and(FigurePlan::reads_parts);
+        let in_parts = |phase: &str| drawn || self.wanted_parts(&found).iter().any(|(name, _)| name == phase);
         let kept = ArmRecord::of(&found, self.context(arm), plan, &ended.report, in_parts);
         self.folder.put(&record::file_name(&arm.label, block), &kept)?;
         self.tell(&LiveEvent::ArmFinished(Box::new(found.clone())))?;

@@ -15,6 +15,7 @@ mod charts;
 mod compare;
 mod computing;
 mod doors;
+pub(super) mod figure;
 mod findings;
 mod form;
 mod groups;

@@ -41,6 +41,7 @@ mod lex;
 mod measure;
 mod metric;
 mod parse;
+mod phase_measure;
 mod range;
 #[cfg(test)]
 mod tests;
@@ -48,6 +49,7 @@ mod watch;
 
 pub use check::KnownNames;
 pub use evidence::{Evidence, Parts};
+pub use phase_measure::{OfPhase, PhaseMeasure};
 pub use watch::{Abort, AbortRule, Watch, abort_at, first_abort, watches};
 
 use metric::Metric;

@@ -16,6 +16,7 @@ use crate::{
     text::{scrubbed, table::Table},
 };
 
+pub mod atlas;
 mod behind;
 mod chart;
 mod facts;
@@ -29,7 +30,37 @@ const STYLE: &str = include_str!("html/style.css");
 
 /// The document.
 pub fn document(run: &RunFiles) -> String {
-    let title = shown(&format!("{}: {}", run.summary.experiment, run.summary.verdict.word()));
+    let title = format!("{}: {}", run.summary.experiment, run.summary.verdict.word());
+    let body = html! {
+        header {
+            h1 { (shown(&run.summary.experiment)) }
+            p { (shown(&run.manifest.experiment.about)) }
+            p.small { "Run " code { (shown(&run.name)) } ", lab " (shown(&run.manifest.lab)) ", " (mode(run)) "." }
+        }
+        main {
+            (validity(run))
+            (tables::comparison(run))
+            @for line in identical(&run.summary) { p { (line) } }
+            (tables::thresholds(run))
+            (figures::curves(run))
+            (figures::time_lines(run))
+            (tables::phases(run))
+            (behind::table(run))
+            (processes::table(run))
+            (tables::types(run))
+            (measures::section(run))
+            (tables::ledgers(run))
+            (facts::parameters(run))
+            (gates::section(run))
+            (facts::host(run))
+            (facts::limits(run))
+        }
+    };
+    page(&title, &body)
+}
+
+/// A page with this body, which can load and run nothing.
+fn page(title: &str, body: &Markup) -> String {
     let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(STYLE));
     let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
     let page = html! {
@@ -41,34 +72,10 @@ pub fn document(run: &RunFiles) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                title { (title) }
+                title { (shown(title)) }
                 style { (PreEscaped(STYLE)) }
             }
-            body {
-                header {
-                    h1 { (shown(&run.summary.experiment)) }
-                    p { (shown(&run.manifest.experiment.about)) }
-                    p.small { "Run " code { (shown(&run.name)) } ", lab " (shown(&run.manifest.lab)) ", " (mode(run)) "." }
-                }
-                main {
-                    (validity(run))
-                    (tables::comparison(run))
-                    @for line in identical(&run.summary) { p { (line) } }
-                    (tables::thresholds(run))
-                    (figures::curves(run))
-                    (figures::time_lines(run))
-                    (tables::phases(run))
-                    (behind::table(run))
-                    (processes::table(run))
-                    (tables::types(run))
-                    (measures::section(run))
-                    (tables::ledgers(run))
-                    (facts::parameters(run))
-                    (gates::section(run))
-                    (facts::host(run))
-                    (facts::limits(run))
-                }
-            }
+            body { (body) }
         }
     };
     page.into_string()

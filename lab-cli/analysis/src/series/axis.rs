@@ -1,11 +1,15 @@
-//! The axis of a panel.
+//! The axis of a panel, of a picture or a terminal.
 
 /// From values to shares of a panel.
 #[derive(Debug)]
-pub(crate) struct Axis {
+pub struct Axis {
+    /// Its lower end; the logarithm of it where `log`.
     pub from: f64,
+    /// Its upper end, the same.
     pub to: f64,
+    /// Values that are labelled.
     pub ticks: Vec<f64>,
+    /// By factors of ten.
     pub log: bool,
 }
 
@@ -36,6 +40,7 @@ impl Axis {
         self
     }
 
+    /// Where a value lies, from 0 to 1.
     pub fn at(&self, value: f64) -> f64 {
         let value = if self.log { libm::log10(value.max(1e-6)) } else { value };
         ((value - self.from) / (self.to - self.from)).clamp(0.0, 1.0)
@@ -43,7 +48,7 @@ impl Axis {
 }
 
 /// A tick in words.
-pub(crate) fn shown(tick: f64) -> String {
+pub fn shown(tick: f64) -> String {
     let rounded = (tick * 1000.0).round() / 1000.0;
     format!("{rounded}")
 }

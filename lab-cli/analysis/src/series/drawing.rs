@@ -13,9 +13,9 @@ use super::{
 use crate::{summary::LatencyObjective, text::scrubbed};
 
 pub(super) const WIDTH: f64 = 860.0;
-pub(super) const LEFT: f64 = 70.0;
-pub(super) const RIGHT: f64 = 20.0;
-pub(super) const PANEL: f64 = 170.0;
+pub(crate) const LEFT: f64 = 70.0;
+pub(crate) const RIGHT: f64 = 20.0;
+pub(crate) const PANEL: f64 = 170.0;
 pub(super) const GAP: f64 = 46.0;
 const LEGEND_ROW: f64 = 18.0;
 /// Arms in a row of the legend.
@@ -51,28 +51,52 @@ impl<T> Panel<T> {
         let values: Vec<f64> = points.filter_map(self.value).map(|value| value.at).chain(limit).collect();
         let (least, most) =
             values.iter().fold((f64::INFINITY, 0.0), |(least, most), &at| (f64::min(least, at), f64::max(most, at)));
-        let frame = Frame { across, up: (self.axis)(least, most), top, limit };
-        let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{}</text>", top - 8.0, self.title);
-        up_axis(out, &frame.up, top);
-        for &tick in &across.ticks {
-            let (at, below, label) = (frame.x(tick), top + PANEL + 15.0, label(tick));
-            let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{label}</text>");
-        }
+        let frame = Frame { width: WIDTH, across, up: (self.axis)(least, most), top, limit };
+        frame.axes(out, self.title, label);
         frame
     }
 }
 
 /// Where values of a panel are in the picture.
-pub(super) struct Frame<'a> {
-    across: &'a Axis,
-    up: Axis,
-    top: f64,
-    limit: Option<f64>,
+pub(crate) struct Frame<'a> {
+    /// Of the whole picture.
+    pub width: f64,
+    pub across: &'a Axis,
+    pub up: Axis,
+    pub top: f64,
+    /// What values are held against.
+    pub limit: Option<f64>,
 }
 
 impl Frame<'_> {
+    /// The title and both axes. `label`: what ticks across say.
+    pub fn axes(&self, out: &mut String, title: &str, label: impl Fn(f64) -> String) {
+        let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"{}\">{title}</text>", self.top - 8.0);
+        self.up_axis(out);
+        for &tick in &self.across.ticks {
+            let (at, below, label) = (self.x(tick), self.top + PANEL + 15.0, label(tick));
+            let _ = writeln!(out, "<text x=\"{at:.1}\" y=\"{below:.1}\" text-anchor=\"middle\">{label}</text>");
+        }
+    }
+
+    /// The grid and the numbers of the upright axis.
+    fn up_axis(&self, out: &mut String) {
+        let right = self.right();
+        for &tick in &self.up.ticks {
+            let at = self.y(tick);
+            let _ = writeln!(out, "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"#7a7a7a\" stroke-opacity=\"0.3\"/>");
+            let label = shown(tick);
+            let _ =
+                writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>", LEFT - 6.0, at + 4.0);
+        }
+    }
+
+    pub fn right(&self) -> f64 {
+        self.width - RIGHT
+    }
+
     pub fn x(&self, value: f64) -> f64 {
-        LEFT + self.across.at(value) * (WIDTH - LEFT - RIGHT)
+        LEFT + self.across.at(value) * (self.right() - LEFT)
     }
 
     pub fn y(&self, value: f64) -> f64 {
@@ -82,13 +106,13 @@ impl Frame<'_> {
     /// Draws what the panel's values are held against.
     pub fn limit(&self, out: &mut String) {
         let Some(limit) = self.limit else { return };
-        let (at, right) = (self.y(limit), WIDTH - RIGHT);
+        let (at, right) = (self.y(limit), self.right());
         let _ = writeln!(out, "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"#7a7a7a\" stroke-dasharray=\"6 4\"/>");
     }
 }
 
 /// A path through places, broken where nothing is known. Each of its pieces begins with this.
-pub(super) fn path(places: &[(f64, Option<Value>)], beginning: &str) -> String {
+pub(crate) fn path(places: &[(f64, Option<Value>)], beginning: &str) -> String {
     let mut path = String::new();
     let mut drawing = false;
     for (x, value) in places {
@@ -140,26 +164,15 @@ pub(super) fn stroke(arm: usize) -> String {
 }
 
 /// An arrow upwards: the value is at least that.
-pub(super) fn arrow((x, y): (f64, f64)) -> String {
+pub(crate) fn arrow((x, y): (f64, f64)) -> String {
     format!("M{:.1} {y:.1}h8l-4 -8z", x - 4.0)
 }
 
 /// Its colour.
-pub(super) fn colour(arm: usize) -> &'static str {
+pub(crate) fn colour(arm: usize) -> &'static str {
     COLOURS[arm % COLOURS.len()]
 }
 
-/// The grid and the numbers of a panel's upright axis.
-fn up_axis(out: &mut String, up: &Axis, y: f64) {
-    let right = WIDTH - RIGHT;
-    for &tick in &up.ticks {
-        let at = y + PANEL - up.at(tick) * PANEL;
-        let _ = writeln!(out, "<path d=\"M{LEFT} {at:.1}H{right}\" stroke=\"#7a7a7a\" stroke-opacity=\"0.3\"/>");
-        let label = shown(tick);
-        let _ = writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>", LEFT - 6.0, at + 4.0);
-    }
-}
-
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     scrubbed(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -169,6 +169,7 @@ fn plot(
         unit: "s",
         y,
         labels,
+        places: Vec::new(),
         walls: state.boundaries(),
         marks,
         series,

@@ -106,7 +106,7 @@ fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let latest = block + &changed(compare);
     let marks = shown().flat_map(|(_, course)| compare.touches(*course)).map(|touched| touched.second).collect();
     let (title, walls) = (column.name(), walls(compare));
-    Plot { key: "", title, latest, span: [0.0, end], unit: "s", y, labels, walls, marks, series }
+    Plot { key: "", title, latest, span: [0.0, end], unit: "s", y, labels, places: Vec::new(), walls, marks, series }
 }
 
 fn blocks(compare: &Compare) -> u32 {

@@ -18,7 +18,7 @@ use crate::tui::Palette;
 /// Between two arrows (`^`) of a line that is drawn at its bound, in columns.
 const ARROWS_APART: f64 = 4.0;
 
-/// A curve: name, style, the mark that tells it apart without colour, and its points; `None` is a gap.
+/// A curve: name (empty: it stands in no legend), style, the mark that tells it apart without colour, and its points; `None` is a gap.
 pub(super) struct Series {
     pub name: String,
     pub style: Style,
@@ -40,6 +40,8 @@ pub(super) struct Plot<'a> {
     pub y: [f64; 2],
     /// Evenly spaced from the lowest to the highest.
     pub labels: Vec<String>,
+    /// Evenly spaced from the left end to the right; empty: the ends of the span.
+    pub places: Vec<String>,
     /// Where one phase ends and the next begins.
     pub walls: Vec<f64>,
     /// When a person changed something.
@@ -88,7 +90,7 @@ impl Plot<'_> {
         if !legend.is_empty() {
             legend.push(Span::raw(" "));
         }
-        for series in &self.series {
+        for series in self.series.iter().filter(|series| !series.name.is_empty()) {
             let mark = palette.mark(series.mark);
             legend.push(Span::styled(format!("{mark}{} ", series.name), series.style));
         }
@@ -96,13 +98,13 @@ impl Plot<'_> {
             .borders(Borders::TOP)
             .title(Line::from(legend))
             .title(Line::styled(self.latest.clone(), palette.strong()).right_aligned());
+        let ends = || vec![format!("{start:.0}"), format!("{end:.0} {}", self.unit)];
+        let places = if self.places.is_empty() { ends() } else { self.places.clone() };
         let axis = Axis::default().style(palette.faint());
         let chart = Chart::new(datasets)
             .block(block)
             .legend_position(None)
-            .x_axis(
-                axis.clone().bounds([start, end]).labels([format!("{start:.0}"), format!("{end:.0} {}", self.unit)]),
-            )
+            .x_axis(axis.clone().bounds([start, end]).labels(places))
             .y_axis(axis.bounds([low, high]).labels(self.labels.clone()));
         frame.render_widget(chart, area);
     }

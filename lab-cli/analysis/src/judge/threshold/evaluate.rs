@@ -9,7 +9,7 @@ use super::{
 use crate::summary::{BlockResult, Measured, PhaseSummary, ThresholdResult};
 
 /// Why there is no value.
-enum Missing {
+pub(super) enum Missing {
     /// There should be one: a claim about it does not hold.
     Value(String),
     /// The run was stopped before there could be one: nothing can be said of a claim about it.
@@ -86,7 +86,7 @@ fn in_block(claim: &Claim, block: u32, evidence: &Evidence<'_>) -> (Option<f64>,
     }
 }
 
-fn evaluate(expr: &Expr, block: u32, evidence: &Evidence<'_>) -> Result<Range, Missing> {
+pub(super) fn evaluate(expr: &Expr, block: u32, evidence: &Evidence<'_>) -> Result<Range, Missing> {
     match &expr.node {
         Node::Number { value, .. } => Ok(Range::exactly(*value)),
         Node::Metric(metric) => measure(metric, block, evidence),
@@ -130,7 +130,7 @@ fn share_of_time(conditions: &[Condition], block: u32, evidence: &Evidence<'_>) 
 }
 
 /// A metric over time: a gauge by seconds, all else by twentieths of the phase.
-fn pieces(metric: &Metric, block: u32, evidence: &Evidence<'_>) -> Result<Vec<Option<Range>>, Missing> {
+pub(super) fn pieces(metric: &Metric, block: u32, evidence: &Evidence<'_>) -> Result<Vec<Option<Range>>, Missing> {
     let Metric { part, quantity, .. } = metric;
     let whole = phase_of(metric, block, evidence)?;
     let part = match part {

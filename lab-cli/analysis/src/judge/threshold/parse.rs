@@ -12,14 +12,11 @@ use crate::text::suggestion;
 const MAX_DEPTH: usize = 32;
 /// Longest threshold, characters: chains of operators are as deep as they are long.
 const MAX_LENGTH: usize = 1000;
+const NO_METRIC: &str = "a metric is missing";
 const EXAMPLE: &str = "for example seda.spike.response_time.p90 < 2s";
 
 pub(super) fn claim(text: &str) -> Result<Claim, ThresholdError> {
-    let end = text.chars().count();
-    if end > MAX_LENGTH {
-        return Err(error(MAX_LENGTH, "the threshold is too long", "write one comparison a line"));
-    }
-    let mut parser = Parser { tokens: tokens(text)?, next: 0, end, depth: 0, in_share: false };
+    let mut parser = Parser::of(text, Names::Written)?;
     let left = parser.sum()?;
     let claim = if parser.takes_word("between") {
         let low = parser.sum()?;
@@ -45,16 +42,42 @@ pub(super) fn claim(text: &str) -> Result<Claim, ThresholdError> {
     Ok(claim)
 }
 
+/// What a threshold says on one side, without names of arms and phases: `response_time.p90`, `class-1.sent / sent`.
+pub(super) fn of_any_phase(text: &str) -> Result<Expr, ThresholdError> {
+    let mut parser = Parser::of(text, Names::LeftOut)?;
+    let expr = parser.sum()?;
+    if parser.next < parser.tokens.len() {
+        return Err(error(parser.at(), "the measure should end here", "for example response_time.p90"));
+    }
+    Ok(expr)
+}
+
+/// Whether metrics begin with an arm and a phase.
+#[derive(Clone, Copy, PartialEq)]
+enum Names {
+    Written,
+    LeftOut,
+}
+
 struct Parser {
     tokens: Vec<Token>,
     next: usize,
     end: usize,
     depth: usize,
+    names: Names,
     /// Within `share( … )`, where a gauge stands for its whole series.
     in_share: bool,
 }
 
 impl Parser {
+    fn of(text: &str, names: Names) -> Result<Self, ThresholdError> {
+        let end = text.chars().count();
+        if end > MAX_LENGTH {
+            return Err(error(MAX_LENGTH, "the threshold is too long", "write one comparison a line"));
+        }
+        Ok(Self { tokens: tokens(text)?, next: 0, end, depth: 0, names, in_share: false })
+    }
+
     fn at(&self) -> usize {
         self.tokens.get(self.next).map_or(self.end, |token| token.at)
     }
@@ -133,7 +156,10 @@ impl Parser {
                 if !quoted && self.takes("(") {
                     return self.inside(|parser| parser.call(at, &text));
                 }
-                let metric = self.metric(text)?;
+                let metric = match self.names {
+                    Names::Written => self.metric(text)?,
+                    Names::LeftOut => self.of_phase((String::new(), String::new(), None), (text, at))?,
+                };
                 Ok(Expr { at, node: Node::Metric(metric) })
             }
             TokenKind::Sign(sign) => Err(error(at, format!("{sign} cannot stand here"), EXAMPLE)),
@@ -158,6 +184,9 @@ impl Parser {
     }
 
     fn call(&mut self, at: usize, name: &str) -> Result<Expr, ThresholdError> {
+        if name == "share" && self.names == Names::LeftOut {
+            return Err(error(at, "a share cannot be drawn", "draw what it is a share of"));
+        }
         if name == "share" {
             return self.share(at);
         }
@@ -216,8 +245,16 @@ impl Parser {
     fn metric(&mut self, arm: String) -> Result<Metric, ThresholdError> {
         let (phase, _) = self.segment("a phase is missing", "arm.phase.metric, for example seda.spike.goodput")?;
         let part = self.part()?;
-        let what = "a metric is missing";
-        let (mut word, mut at) = self.segment(what, &format!("there are: {}", names().join(", ")))?;
+        let named = self.segment(NO_METRIC, &format!("there are: {}", names().join(", ")))?;
+        self.of_phase((arm, phase, part), named)
+    }
+
+    /// From the metric's name on, or that of a group before it.
+    fn of_phase(
+        &mut self,
+        (arm, phase, part): (String, String, Option<Part>),
+        (mut word, mut at): (String, usize),
+    ) -> Result<Metric, ThresholdError> {
         if word == "gauge" {
             let quantity = self.gauge()?;
             return Ok(Metric { arm, phase, part, group: Group::All, quantity });
@@ -240,12 +277,15 @@ impl Parser {
             if self.followed_by_statistic() {
                 return Err(error(at, message, hint));
             }
-            (word, at) = self.segment(what, &format!("there are: {}", names().join(", ")))?;
+            (word, at) = self.segment(NO_METRIC, &format!("there are: {}", names().join(", ")))?;
         }
         let quantity = self.quantity(&word, at)?;
         let whole = part.is_none() && group == Group::All && !self.in_share;
         if matches!(quantity, Quantity::Measure(_)) && !whole {
-            let hint = format!("write {arm}.{phase}.{word}");
+            let hint = match self.names {
+                Names::Written => format!("write {arm}.{phase}.{word}"),
+                Names::LeftOut => format!("write {word}"),
+            };
             return Err(error(at, format!("{word} is known of whole phases and all requests alone"), hint));
         }
         Ok(Metric { arm, phase, part, group, quantity })
@@ -275,7 +315,8 @@ impl Parser {
         let example = "gauge.STAGE.NAME.last, for example gauge.checksum.quality.last";
         let (stage, _) = self.segment("a stage is missing", example)?;
         let (name, _) = self.segment("a gauge is missing", example)?;
-        if self.in_share {
+        let ends = self.names == Names::LeftOut && !self.dot_follows();
+        if self.in_share || ends {
             return Ok(Quantity::Series { stage, name });
         }
         let (over, at) = self.segment("a statistic over time is missing", example)?;
@@ -296,6 +337,10 @@ impl Parser {
 
     fn dot(&mut self) -> bool {
         self.takes(".")
+    }
+
+    fn dot_follows(&self) -> bool {
+        matches!(self.tokens.get(self.next), Some(Token { kind: TokenKind::Sign("."), .. }))
     }
 
     /// A dot and a name, with the place of the name.

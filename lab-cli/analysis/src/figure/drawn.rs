@@ -1,0 +1,99 @@
+//! A figure with its values: what a terminal and a page draw.
+
+use super::Limit;
+use crate::series::value::Value;
+
+/// A figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnFigure {
+    /// Of what.
+    pub title: String,
+    /// What goes to the right.
+    pub across: FigureAxis,
+    /// From above to below.
+    pub panels: Vec<DrawnPanel>,
+    /// What a reader should know, sentence by sentence.
+    pub notes: Vec<String>,
+}
+
+/// The axis to the right.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FigureAxis {
+    /// With its unit.
+    pub title: String,
+    /// How it goes.
+    pub scale: Scale,
+    /// Points are joined to lines.
+    pub joined: bool,
+    /// Where phases begin, with their names.
+    pub walls: Vec<(f64, String)>,
+}
+
+/// How an axis goes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scale {
+    /// By differences, from and to.
+    Linear([f64; 2]),
+    /// By factors, with ticks at these values.
+    Log(Vec<f64>),
+    /// Groups of bars.
+    Groups(Vec<String>),
+}
+
+/// A panel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnPanel {
+    /// With its unit.
+    pub title: String,
+    /// Drawn by factors of ten.
+    pub log: bool,
+    /// What values are held against.
+    pub limit: Option<Limit>,
+    /// The paper's last.
+    pub lines: Vec<DrawnLine>,
+}
+
+/// A line, or a bar in each group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DrawnLine {
+    /// As the legend has it.
+    pub name: String,
+    /// The number of its colour; `None`: that of no line.
+    pub colour: Option<usize>,
+    /// It is the paper's.
+    pub paper: bool,
+    /// Where there is no value, it has a gap. Of bars: the number of the group.
+    pub points: Vec<(f64, Option<Value>)>,
+}
+
+impl DrawnFigure {
+    /// Every line once, in the order of the panels, the paper's last.
+    pub fn legend(&self) -> Vec<&DrawnLine> {
+        let mut legend: Vec<&DrawnLine> = Vec::new();
+        for paper in [false, true] {
+            for line in self.panels.iter().flat_map(|panel| &panel.lines).filter(|line| line.paper == paper) {
+                if !legend.iter().any(|known| known.name == line.name) {
+                    legend.push(line);
+                }
+            }
+        }
+        legend
+    }
+
+    /// True if no line has a value.
+    pub fn is_empty(&self) -> bool {
+        let ours = self.panels.iter().flat_map(|panel| &panel.lines).filter(|line| !line.paper);
+        ours.flat_map(|line| &line.points).all(|(_, value)| value.is_none())
+    }
+}
+
+impl DrawnPanel {
+    /// The least that is above zero and the most, of all values and the limit.
+    pub fn extent(&self) -> (f64, f64) {
+        let values = self.lines.iter().flat_map(|line| &line.points).filter_map(|(_, value)| Some((*value)?.at));
+        let all = values.chain(self.limit.as_ref().map(|limit| limit.at));
+        all.fold((f64::INFINITY, 0.0), |(least, most), at| {
+            (if at > 0.0 { f64::min(least, at) } else { least }, f64::max(most, at))
+        })
+    }
+}

@@ -1,0 +1,325 @@
+//! From a run's files to the values of its figure.
+
+use std::{collections::BTreeSet, ops::Range, path::Path};
+
+use super::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, FigurePlan, Over, PanelPlan, PlannedLine, Scale};
+use crate::{
+    FolderError, Manifest, Recorded,
+    judge::{
+        gates::first_kept,
+        threshold::{Evidence, OfPhase, PhaseMeasure},
+    },
+    live::TimelineSecond,
+    series::value::Value,
+    summary::{Arm, PhaseSummary, PlannedLoad},
+    turns::{Turn, turns},
+};
+
+/// Points of a line over time: gauges of more seconds are averaged.
+const POINTS: usize = 600;
+/// Shortest window over time in which requests are counted, in seconds: the report window of the SEDA papers.
+const WINDOW: f64 = 5.0;
+/// Windows of a phase, in twentieths of its length.
+const TWENTIETHS: [u32; 6] = [1, 2, 4, 5, 10, 20];
+
+/// Draws the figure of a run: of its first block that the machine did not spoil. `plan`: what its experiment declares.
+///
+/// # Errors
+/// If the run's files cannot be read.
+pub fn drawn(folder: &Path, plan: Option<&FigurePlan>) -> Result<DrawnFigure, FolderError> {
+    let undeclared = FigurePlan::undeclared();
+    let manifest = Manifest::read(folder)?;
+    let recorded = Recorded::read(folder)?;
+    let turns = turns(folder, &manifest, &recorded, &mut Vec::new())?;
+    let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
+    let run = MeasuredRun { arms: &arms, turns: &turns, timeline: &recorded.timeline };
+    let several = manifest.blocks.len() > 1;
+    let block = first_kept(&arms);
+    let of_block = if several { format!(", block {block} of {}", manifest.blocks.len()) } else { String::new() };
+    let planned = &manifest.experiment;
+    let title = format!("{}: {}{of_block}", planned.name, planned.about);
+    let figure = Evaluation { plan: plan.unwrap_or(&undeclared), run, block, order: manifest.arms() }.figure(title);
+    Ok(figure)
+}
+
+/// A run, as far as figures ask for it.
+#[derive(Clone, Copy)]
+pub(super) struct MeasuredRun<'a> {
+    pub arms: &'a [Arm],
+    pub turns: &'a [Turn],
+    pub timeline: &'a [TimelineSecond],
+}
+
+/// A figure of one block.
+pub(super) struct Evaluation<'a> {
+    pub plan: &'a FigurePlan,
+    pub run: MeasuredRun<'a>,
+    pub block: u32,
+    /// Arms, in the order of the file.
+    pub order: Vec<String>,
+}
+
+/// A line, found in the run.
+struct FoundLine<'a> {
+    name: String,
+    /// `None`: arms go to the right.
+    arm: Option<&'a Arm>,
+    measure: PhaseMeasure,
+    /// Its only phase, if it has one.
+    phase: Option<&'a str>,
+}
+
+/// A line's points.
+type Points = Vec<(f64, Option<Value>)>;
+
+impl<'a> Evaluation<'a> {
+    pub fn figure(&self, title: String) -> DrawnFigure {
+        let mut names: Vec<String> = Vec::new();
+        let mut windows: Option<[f64; 2]> = None;
+        let panels: Vec<DrawnPanel> =
+            self.plan.panels.iter().map(|panel| self.panel(panel, &mut names, &mut windows)).collect();
+        let mut notes: Vec<String> = Vec::new();
+        if let Some([shortest, longest]) = windows {
+            let about =
+                if shortest < longest { format!("{shortest:.0} to {longest:.0}") } else { format!("{longest:.0}") };
+            notes.push(format!("A point of what became of requests is a window of {about} s."));
+        }
+        if self.plan.skip > 0.0 {
+            notes.push(format!("The first {:.0} % of each phase are left out.", self.plan.skip * 100.0));
+        }
+        notes.extend(self.plan.note.clone());
+        DrawnFigure { title, across: self.across(&panels), panels, notes }
+    }
+
+    /// An arm in the block that is drawn.
+    fn arm(&self, name: &str) -> Option<&'a Arm> {
+        self.run.arms.iter().find(|arm| arm.block == self.block && !arm.bound && arm.shown_name() == name)
+    }
+
+    fn arms(&self) -> Vec<&'a str> {
+        self.order.iter().filter_map(|name| Some(self.arm(name)?.shown_name())).collect()
+    }
+
+    fn any_arm(&self) -> Option<&'a Arm> {
+        self.run.arms.iter().find(|arm| arm.block == self.block && !arm.bound)
+    }
+
+    /// Phases of an arm that are drawn, with the second in which each begins.
+    fn begins(&self, arm: &'a Arm) -> impl Iterator<Item = (f64, &'a PhaseSummary)> {
+        let of_all = arm.phases.iter().scan(0.0, |at, phase| {
+            let begins = *at;
+            *at += phase.seconds;
+            Some((begins, phase))
+        });
+        of_all.filter(|(_, phase)| {
+            !phase.cut_off && (self.plan.phases.is_empty() || self.plan.phases.contains(&phase.name))
+        })
+    }
+
+    fn phases(&self, arm: &'a Arm) -> impl Iterator<Item = &'a PhaseSummary> {
+        self.begins(arm).map(|(_, phase)| phase)
+    }
+
+    fn panel(&self, panel: &PanelPlan, names: &mut Vec<String>, windows: &mut Option<[f64; 2]>) -> DrawnPanel {
+        let found = self.lines(panel);
+        let is_time = found.first().is_some_and(|line| line.measure.is_time());
+        let scale = if is_time { 1e-3 } else { 1.0 };
+        let mut lines = Vec::new();
+        for line in found {
+            let colour = names.iter().position(|known| *known == line.name).unwrap_or(names.len());
+            if colour == names.len() {
+                names.push(line.name.clone());
+            }
+            let points = self.points(panel, &line, windows).into_iter();
+            let points = points.map(|(x, value)| (x, value.map(|value| value.map(|at| at * scale)))).collect();
+            lines.push(DrawnLine { name: line.name, colour: Some(colour), paper: false, points });
+        }
+        for curve in &panel.paper {
+            let colour = curve.beside.as_ref().and_then(|name| names.iter().position(|known| known == name));
+            let points = curve.points.iter().map(|[x, y]| (*x, Some(Value::known(*y)))).collect();
+            lines.push(DrawnLine { name: curve.name.clone(), colour, paper: true, points });
+        }
+        let unit = if is_time { "s" } else { panel.unit.as_str() };
+        let title = if unit.is_empty() { panel.title.clone() } else { format!("{}, {unit}", panel.title) };
+        DrawnPanel { title, log: panel.log, limit: panel.limit.clone(), lines }
+    }
+
+    fn lines<'p>(&self, panel: &'p PanelPlan) -> Vec<FoundLine<'a>>
+    where
+        'p: 'a,
+    {
+        let all: Vec<&'a str> =
+            self.any_arm().map_or_else(Vec::new, |arm| arm.phases.iter().map(|p| p.name.as_str()).collect());
+        let phases = self.plan.phases_of(panel, &all);
+        let arms = self.plan.arms_of(panel, &self.arms());
+        let found = |line: PlannedLine<'a>| {
+            let arm = match line.arm {
+                Some(name) => Some(self.arm(name)?),
+                None => None,
+            };
+            let measure = PhaseMeasure::parse(&line.measure.measure).ok()?;
+            Some(FoundLine { name: line.name, arm, measure, phase: line.phase })
+        };
+        self.plan.lines(panel, &arms, &phases).into_iter().filter_map(found).collect()
+    }
+
+    fn points(&self, panel: &PanelPlan, line: &FoundLine<'a>, windows: &mut Option<[f64; 2]>) -> Points {
+        let numbered = |values: Vec<Option<Value>>| (0_u32..).map(f64::from).zip(values).collect();
+        let Some(arm) = line.arm else {
+            let arms = self.plan.arms_of(panel, &self.arms());
+            return numbered(arms.iter().map(|name| self.in_phase(self.arm(name)?, line)).collect());
+        };
+        match self.plan.over {
+            Over::Arms => Vec::new(),
+            Over::Load => self
+                .phases(arm)
+                .filter_map(|phase| Some((self.x(panel, arm, phase)?, self.value(arm, &line.measure, phase))))
+                .collect(),
+            Over::Phases => numbered(self.phases(arm).map(|phase| self.value(arm, &line.measure, phase)).collect()),
+            Over::Types => {
+                let of_type = |kind: &String| {
+                    let measure = line.measure.of_type(kind);
+                    self.in_phase(arm, &FoundLine { name: String::new(), arm: None, measure, phase: line.phase })
+                };
+                numbered(self.plan.types.iter().map(of_type).collect())
+            }
+            Over::Time if line.measure.is_of_seconds() => self.seconds(arm, &line.measure),
+            Over::Time => self.in_windows(arm, &line.measure, windows),
+        }
+    }
+
+    /// Where a phase lies to the right.
+    fn x(&self, panel: &PanelPlan, arm: &Arm, phase: &PhaseSummary) -> Option<f64> {
+        match &panel.x {
+            None => Some(load(phase)),
+            Some(measure) => Some(self.value(arm, &PhaseMeasure::parse(measure).ok()?, phase)?.at),
+        }
+    }
+
+    /// The value of a line that is of one phase.
+    fn in_phase(&self, arm: &Arm, line: &FoundLine<'_>) -> Option<Value> {
+        let phase = arm.phases.iter().find(|phase| Some(phase.name.as_str()) == line.phase && !phase.cut_off)?;
+        self.value(arm, &line.measure, phase)
+    }
+
+    fn value(&self, arm: &Arm, measure: &PhaseMeasure, phase: &PhaseSummary) -> Option<Value> {
+        let part = (self.plan.skip > 0.0 && !measure.is_of_whole_phases()).then_some(self.plan.skip..1.0);
+        self.asked(arm, measure, phase, part)
+    }
+
+    fn asked(
+        &self,
+        arm: &Arm,
+        measure: &PhaseMeasure,
+        phase: &PhaseSummary,
+        part: Option<Range<f64>>,
+    ) -> Option<Value> {
+        let of = OfPhase { arm: arm.shown_name(), phase: &phase.name, part, block: self.block };
+        self.with_evidence(|evidence| measure.value(&of, evidence))
+    }
+
+    fn with_evidence<T>(&self, ask: impl FnOnce(&Evidence<'_>) -> T) -> T {
+        let MeasuredRun { arms, turns, timeline } = self.run;
+        let parts = |index: usize, phase: &str, part: Range<f64>| turns.get(index)?.part(phase, part);
+        ask(&Evidence { arms, left_out: &BTreeSet::new(), timeline, parts: &parts })
+    }
+
+    /// A gauge in every second.
+    fn seconds(&self, arm: &'a Arm, measure: &PhaseMeasure) -> Points {
+        let mut points = Vec::new();
+        for (begins, phase) in self.begins(arm) {
+            let of = OfPhase { arm: arm.shown_name(), phase: &phase.name, part: None, block: self.block };
+            let values = self.with_evidence(|evidence| measure.seconds(&of, evidence));
+            points.extend((0_u32..).zip(values).map(|(n, value)| (begins + f64::from(n) + 0.5, value)));
+        }
+        let step = points.len() / POINTS + 1;
+        points.chunks(step).map(mean).collect()
+    }
+
+    /// Of requests: in windows of each phase, as short as there are enough of them.
+    fn in_windows(&self, arm: &'a Arm, measure: &PhaseMeasure, windows: &mut Option<[f64; 2]>) -> Points {
+        let mut points = Vec::new();
+        for (begins, phase) in self.begins(arm) {
+            let mut found = Points::new();
+            for twentieths in TWENTIETHS {
+                let share = f64::from(twentieths) / 20.0;
+                let window = share * phase.seconds;
+                if window < WINDOW && twentieths < 20 {
+                    continue;
+                }
+                let one = |n: u32| {
+                    let part = (twentieths < 20).then(|| f64::from(n) * share..f64::from(n + 1) * share);
+                    let value = self.asked(arm, measure, phase, part);
+                    (begins + (f64::from(n) + 0.5) * window, value)
+                };
+                found = (0..20 / twentieths).map(one).collect();
+                if found.iter().filter(|(_, value)| value.is_some()).count() * 2 >= found.len() {
+                    let [shortest, longest] = windows.unwrap_or([window, window]);
+                    *windows = Some([shortest.min(window), longest.max(window)]);
+                    break;
+                }
+            }
+            points.extend(found);
+        }
+        points
+    }
+
+    fn across(&self, panels: &[DrawnPanel]) -> FigureAxis {
+        let any = self.any_arm();
+        let begins: Vec<(f64, &PhaseSummary)> = any.map_or_else(Vec::new, |arm| self.begins(arm).collect());
+        let phases = || begins.iter().map(|(_, phase)| *phase);
+        let (title, scale) = match self.plan.over {
+            Over::Types => ("request type", Scale::Groups(self.plan.types.clone())),
+            Over::Phases => ("phase", Scale::Groups(phases().map(|phase| phase.name.clone()).collect())),
+            Over::Arms => {
+                let all = self.arms();
+                let drawn =
+                    self.plan.panels.first().map_or_else(|| all.clone(), |panel| self.plan.arms_of(panel, &all));
+                ("arm", Scale::Groups(drawn.into_iter().map(str::to_owned).collect()))
+            }
+            Over::Load => {
+                let unit = phases().find_map(|phase| phase.measures.load).map_or("users", PlannedLoad::unit);
+                let mut places: Vec<f64> = panels
+                    .iter()
+                    .flat_map(|panel| &panel.lines)
+                    .flat_map(|line| &line.points)
+                    .map(|(x, _)| *x)
+                    .filter(|x| *x > 0.0)
+                    .collect();
+                places.sort_by(f64::total_cmp);
+                places.dedup();
+                let most = places.last().copied().unwrap_or(1.0);
+                (unit, if self.plan.log { Scale::Log(places) } else { Scale::Linear([0.0, most]) })
+            }
+            Over::Time => {
+                let start = begins.first().map_or(0.0, |(at, _)| *at);
+                let end = begins.last().map_or(1.0, |(at, phase)| at + phase.seconds);
+                ("time, s", Scale::Linear([start, end]))
+            }
+        };
+        let walls = if self.plan.over == Over::Time {
+            begins.iter().map(|(at, phase)| (*at, phase.name.clone())).collect()
+        } else {
+            Vec::new()
+        };
+        let title = self.plan.across.clone().unwrap_or_else(|| title.to_owned());
+        FigureAxis { title, scale, joined: !self.plan.scatter, walls }
+    }
+}
+
+/// What was planned; where that changes, the users at most, or what was offered a second.
+fn load(phase: &PhaseSummary) -> f64 {
+    let users = (phase.users > 0).then(|| f64::from(phase.users));
+    phase.measures.load.map(PlannedLoad::amount).or(users).unwrap_or(phase.measured.offered_per_s)
+}
+
+/// The middle of some points; a gap if one is.
+fn mean(points: &[(f64, Option<Value>)]) -> (f64, Option<Value>) {
+    let count = points.len() as f64;
+    let known: Option<Vec<Value>> = points.iter().map(|(_, value)| *value).collect();
+    let value = known.map(|values| Value {
+        at: values.iter().map(|value| value.at).sum::<f64>() / count,
+        at_least: values.iter().any(|value| value.at_least),
+    });
+    (points.iter().map(|(x, _)| x).sum::<f64>() / count, value)
+}

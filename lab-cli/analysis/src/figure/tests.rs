@@ -1,0 +1,164 @@
+//! Figures of small runs that were made up.
+
+use super::{
+    DrawnFigure, FigurePlan, Limit, MeasurePlan, Over, PanelPlan, PaperCurve, Scale,
+    evaluate::{Evaluation, MeasuredRun},
+};
+use crate::{
+    live::{StageSecond, TargetSecond, TimelineSecond},
+    series::value::Value,
+    summary::{Arm, Measured, Measures, PhaseSummary, PlannedLoad, Times},
+};
+
+fn measured(p90_ms: f64, rejected: f64) -> Measured {
+    let response_time_ms = Times { p90: Some(p90_ms), ..Times::default() };
+    Measured { sent: 100, reject_fraction: rejected, response_time_ms, ..Measured::default() }
+}
+
+/// An arm at 1, 2 and 4 users, with two request types; the last percentile is hidden by time-outs.
+fn arm(name: &str, p90_ms: f64) -> Arm {
+    let phase = |users: u32| {
+        let mut all = measured(p90_ms * f64::from(users), 0.1 * f64::from(users));
+        if users == 4 {
+            all.response_time_ms = Times { p90_at_least: Some(60_000.0), ..Times::default() };
+        }
+        PhaseSummary {
+            name: format!("at-{users}"),
+            seconds: 10.0,
+            measures: Measures { load: Some(PlannedLoad::Users(users)), ..Measures::default() },
+            measured: all,
+            by_type: [("login".to_owned(), measured(p90_ms, 0.0)), ("search".to_owned(), measured(p90_ms * 2.0, 0.5))]
+                .into(),
+            ..PhaseSummary::default()
+        }
+    };
+    Arm { policy: name.to_owned(), block: 1, phases: [1, 2, 4].map(phase).into(), ..Arm::default() }
+}
+
+/// A gauge that falls by one a second.
+fn timeline() -> Vec<TimelineSecond> {
+    let second = |n: u32| {
+        let gauges = [("quality".to_owned(), f64::from(30 - n))].into();
+        let stages = vec![StageSecond { name: "work".to_owned(), gauges, ..StageSecond::default() }];
+        let phase = ["at-1", "at-2", "at-4"][n as usize / 10].to_owned();
+        let target = Some(TargetSecond { stages, ..TargetSecond::default() });
+        TimelineSecond { arm: "seda".to_owned(), block: 1, second: n, phase, target, ..TimelineSecond::default() }
+    };
+    (0..30).map(second).collect()
+}
+
+fn panel(title: &str, draw: &[(&str, &str)]) -> PanelPlan {
+    let measure =
+        |(name, measure): &(&str, &str)| MeasurePlan { name: (*name).to_owned(), measure: (*measure).to_owned() };
+    PanelPlan { title: title.to_owned(), draw: draw.iter().map(measure).collect(), ..PanelPlan::default() }
+}
+
+fn drawn(plan: &FigurePlan) -> DrawnFigure {
+    let arms = [arm("none", 1000.0), arm("seda", 100.0)];
+    let timeline = timeline();
+    let run = MeasuredRun { arms: &arms, turns: &[], timeline: &timeline };
+    let order = vec!["none".to_owned(), "seda".to_owned()];
+    Evaluation { plan, run, block: 1, order }.figure("made-up: <two> arms".to_owned())
+}
+
+fn over_the_load() -> FigurePlan {
+    let curve = PaperCurve {
+        name: "paper, control (digitised)".to_owned(),
+        beside: Some("seda".to_owned()),
+        points: vec![[1.0, 0.2], [4.0, 0.3]],
+    };
+    FigurePlan {
+        over: Over::Load,
+        log: true,
+        panels: vec![
+            PanelPlan {
+                log: true,
+                limit: Some(Limit { name: "target".to_owned(), at: 1.5 }),
+                paper: vec![curve],
+                ..panel("90th percentile", &[("", "response_time.p90")])
+            },
+            PanelPlan { arms: vec!["seda".to_owned()], ..panel("rejected", &[("", "reject_fraction")]) },
+        ],
+        note: Some("Made up.".to_owned()),
+        ..FigurePlan::default()
+    }
+}
+
+#[test]
+fn over_the_load_a_point_is_a_phase_and_the_papers_curve_has_the_colour_of_its_line() {
+    let figure = drawn(&over_the_load());
+    assert_eq!(figure.across.scale, Scale::Log(vec![1.0, 2.0, 4.0]));
+    assert_eq!((figure.across.title.as_str(), figure.panels[0].title.as_str()), ("users", "90th percentile, s"));
+    let names: Vec<&str> = figure.legend().iter().map(|line| line.name.as_str()).collect();
+    assert_eq!(names, ["none", "seda", "paper, control (digitised)"]);
+    let [none, seda, paper] = &figure.panels[0].lines[..] else { panic!("three lines") };
+    assert_eq!(
+        none.points,
+        [
+            (1.0, Some(Value::known(1.0))),
+            (2.0, Some(Value::known(2.0))),
+            (4.0, Some(Value { at: 60.0, at_least: true }))
+        ]
+    );
+    assert_eq!((seda.colour, paper.colour, paper.paper), (Some(1), Some(1), true));
+    assert_eq!(figure.panels[1].lines[0].colour, Some(1), "a line has its colour in every panel");
+    insta::assert_snapshot!("over_the_load", figure.to_svg());
+}
+
+#[test]
+fn bars_are_of_types_phases_or_arms() {
+    let types = FigurePlan {
+        over: Over::Types,
+        types: ["login", "search"].map(str::to_owned).into(),
+        panels: vec![PanelPlan {
+            phases: vec!["at-2".to_owned()],
+            ..panel("90th percentile", &[("", "response_time.p90")])
+        }],
+        ..FigurePlan::default()
+    };
+    let figure = drawn(&types);
+    let points = &figure.panels[0].lines[1].points;
+    assert_eq!(points, &[(0.0, Some(Value::known(0.1))), (1.0, Some(Value::known(0.2)))]);
+    insta::assert_snapshot!("bars", figure.to_inline_svg());
+
+    let figure = drawn(&FigurePlan::undeclared());
+    assert_eq!(figure.across.scale, Scale::Groups(["at-1", "at-2", "at-4"].map(str::to_owned).into()));
+    assert_eq!(figure.panels[2].lines[0].points[1], (1.0, Some(Value::known(0.2))));
+
+    let arms = FigurePlan {
+        over: Over::Arms,
+        phases: vec!["at-1".to_owned()],
+        panels: vec![panel("rejected", &[("", "reject_fraction")])],
+        ..FigurePlan::default()
+    };
+    let figure = drawn(&arms);
+    assert_eq!(figure.across.scale, Scale::Groups(["none", "seda"].map(str::to_owned).into()));
+    assert_eq!((figure.panels[0].lines.len(), figure.panels[0].lines[0].points.len()), (1, 2));
+}
+
+#[test]
+fn over_time_a_gauge_is_drawn_second_by_second_and_phases_have_walls() {
+    let plan = FigurePlan {
+        over: Over::Time,
+        arms: vec!["seda".to_owned()],
+        panels: vec![panel("quality", &[("", "gauge.work.quality")])],
+        ..FigurePlan::default()
+    };
+    let figure = drawn(&plan);
+    let line = &figure.panels[0].lines[0];
+    assert_eq!((line.points.len(), line.points[29]), (30, (29.5, Some(Value::known(1.0)))));
+    assert_eq!(figure.across.walls.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [0.0, 10.0, 20.0]);
+    assert_eq!(figure.across.scale, Scale::Linear([0.0, 30.0]));
+    assert!(!figure.is_empty());
+    let part = FigurePlan { phases: vec!["at-2".to_owned()], ..plan };
+    assert_eq!(drawn(&part).across.scale, Scale::Linear([10.0, 20.0]));
+}
+
+#[test]
+fn names_are_escaped_and_nothing_is_loaded() {
+    let svg = drawn(&over_the_load()).to_svg();
+    assert!(svg.contains("made-up: &lt;two&gt; arms") && svg.starts_with("<svg xmlns"));
+    let address = "http://www.w3.org/2000/svg";
+    assert!(!svg.replace(address, "").contains("http") && !svg.contains("<script") && !svg.contains("url("));
+    assert!(svg.contains("<title>none: &gt;= 60") || svg.contains("h8l-4 -8z"), "a bound has an arrow");
+}

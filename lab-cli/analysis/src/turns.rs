@@ -1,0 +1,94 @@
+//! The turns of a run's arms, computed again from its files: for its recheck, and for figures.
+
+use std::{ops::Range, path::Path};
+
+use measure::Report;
+
+use crate::{
+    FolderError, Manifest, Recorded, figures,
+    folder::from_file,
+    live::{LiveEvent, TimelineSecond},
+    record::{self, ArmRecord},
+    summary::{Arm, Headroom, PhaseSummary, Touched},
+};
+
+/// An arm's turn, computed again.
+pub(crate) struct Turn {
+    /// What the generator can do, as it was measured before the first arm.
+    pub headroom: Option<Headroom>,
+    pub arm: Arm,
+    /// `None` of a bound.
+    pub report: Option<Report>,
+}
+
+impl Turn {
+    /// A part of a phase, from and to a share of its length, where its parts were kept.
+    pub fn part(&self, phase: &str, part: Range<f64>) -> Option<PhaseSummary> {
+        self.report.as_ref()?.part(phase, part).map(|found| figures::phase(&found))
+    }
+}
+
+/// All turns that have a record, in the order in which they ran.
+pub(crate) fn turns(
+    path: &Path,
+    manifest: &Manifest,
+    recorded: &Recorded,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Turn>, FolderError> {
+    let model = manifest.model();
+    let mut turns = Vec::new();
+    let mut missing = 0;
+    for block in &manifest.blocks {
+        for label in &block.order {
+            let file = path.join(record::file_name(label, block.block));
+            if !file.is_file() {
+                missing += 1;
+                continue;
+            }
+            let mut kept: ArmRecord = from_file(&file)?;
+            let senseless = FolderError::senseless(&file);
+            if (kept.seen.shown_name(), kept.seen.block) != (label.as_str(), block.block) {
+                return Err(senseless("it is another arm's"));
+            }
+            if kept.context.objective != manifest.experiment.objective {
+                return Err(senseless("it has another objective than the manifest"));
+            }
+            let of_plan = (manifest.closed(), manifest.kernel_backlog_declared(label));
+            if (kept.context.closed, kept.context.kernel_backlog_declared) != of_plan {
+                return Err(senseless("it was judged by other declarations than the manifest's"));
+            }
+            kept.seen.touches = touches(&recorded.events, label, block.block);
+            let of_turn =
+                |second: &&TimelineSecond| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
+            let seconds: Vec<TimelineSecond> = recorded.timeline.iter().filter(of_turn).cloned().collect();
+            let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(FolderError::senseless(&file))?;
+            turns.push(Turn { headroom: kept.context.headroom, arm, report });
+        }
+    }
+    if missing > 0 && !turns.is_empty() {
+        notes.push(format!("{missing} turns of arms have no record: the run ended before them"));
+    }
+    Ok(turns)
+}
+
+/// The seconds of an arm in a block.
+pub(crate) fn of_turn<'a>(
+    timeline: &'a [TimelineSecond],
+    arm: &'a str,
+    block: u32,
+) -> impl Iterator<Item = &'a TimelineSecond> {
+    timeline.iter().filter(move |second| second.arm == arm && second.block == block)
+}
+
+/// What a person changed in a turn: the events between its beginning and that of the next one.
+fn touches(events: &[LiveEvent], label: &str, in_block: u32) -> Vec<Touched> {
+    let mut own = false;
+    let mut found = Vec::new();
+    for event in events {
+        if let LiveEvent::ArmStarted { arm, block, .. } = event {
+            own = (arm.as_str(), *block) == (label, in_block);
+        }
+        found.extend(event.touched().filter(|_| own));
+    }
+    found
+}

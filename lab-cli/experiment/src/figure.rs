@@ -1,0 +1,285 @@
+//! The figure of an experiment: what is drawn of its result, checked against its arms, phases and request types.
+
+use std::collections::BTreeMap;
+
+use analysis::{
+    figure::{FigurePlan, Limit, MeasurePlan, Over, PanelPlan, PaperCurve},
+    judge::threshold::{KnownNames, PhaseMeasure},
+    text::suggestion,
+};
+use schemars::json_schema;
+
+use super::{
+    fields::Fields,
+    keys::{Table, first_of, flag, free, number, shapes, table, text},
+    raw::{Node, Value},
+};
+
+/// Parts of phases are kept in steps of this share of their length.
+const STEP: f64 = 0.05;
+
+const OVERS: &[(&str, Over)] = &[
+    ("phases", Over::Phases),
+    ("load", Over::Load),
+    ("time", Over::Time),
+    ("types", Over::Types),
+    ("arms", Over::Arms),
+];
+
+table! {
+    /// What is drawn of the result, by `lab reproduce`.
+    pub(super) struct FigureKeys as "Figure" {
+        over: Over = first_of(OVERS), "What goes to the right: phases by name (bars), their planned load, time, request types or arms (bars)";
+        across: Option<String> = text().otherwise("what goes to the right"), "What the axis to the right is called";
+        scatter: bool = flag().or(false), "Points of a load are not joined";
+        log: bool = flag().or(false), "The load by factors, not by differences";
+        arms = free::<Vec<String>>().otherwise("all"), "Arms that are drawn";
+        phases = free::<Vec<String>>().otherwise("all"), "Phases that are drawn";
+        types = free::<Vec<String>>().otherwise("all"), "Request types that are drawn, where they go to the right";
+        skip: f64 = number(0.0..=0.95).or(0.0), "Share of each phase that is left out at its beginning, in steps of 0.05";
+        panels = free::<Vec<PanelKeys>>().required(), "From above to below";
+        note: Option<String> = text(), "A sentence under the figure";
+    }
+
+    /// A panel of a figure.
+    pub(super) struct PanelKeys as "Panel" {
+        title: Option<String> = text().wanted("90th percentile of response times"), "What is drawn, without its unit";
+        unit: Option<String> = text(), "Its unit; times are drawn in seconds and have none here";
+        log: bool = flag().or(false), "By factors of ten";
+        limit = free::<BTreeMap<String, f64>>(), "What values are held against, with its name: `{target: 10}`, in the unit of the panel (seconds)";
+        arms = free::<Vec<String>>().otherwise("those of the figure"), "Arms that are drawn";
+        phases = free::<Vec<String>>().otherwise("those of the figure"), "Phases that are drawn, where types or arms go to the right";
+        x = free::<String>().otherwise("the planned load"), "A measure that goes to the right in place of the load";
+        draw = free::<DrawKey>().required(), "Measures, as in thresholds without arm and phase: `response_time.p90`, or `{low: class-0.reject_fraction, high: class-1.reject_fraction}`. Over time a gauge without a statistic is drawn second by second";
+        paper = free::<Vec<PaperCurveKeys>>(), "The paper's own curves, dashed";
+    }
+
+    /// A curve of the paper.
+    pub(super) struct PaperCurveKeys as "PaperCurve" {
+        name: Option<String> = text().wanted("paper, no control (digitised)"), "Its name, with where its numbers are from";
+        beside: Option<String> = text(), "The line that it is to be held against, as the legend names it: it has its colour";
+        points = free::<BTreeMap<String, f64>>().required(), "Places on the axis (loads, seconds, or names of types or phases) and values";
+    }
+}
+
+shapes! {
+    DrawKey as "Draw" = |_generator| json_schema!({
+        "description": "Measures that are drawn, by name where there are several.",
+        "anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}, "minProperties": 1}],
+    });
+}
+
+/// Reads `figure`, if there is one. `names`: arms of the file, phases and request types.
+pub fn figure(fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<FigurePlan> {
+    let node = fields.node("figure")?;
+    let inner = Fields::of_table::<FigureKeys>(node, "figure", fields.problems())?;
+    let FigureKeys { over, across, scatter, log, skip, note } = FigureKeys::read(&inner);
+    if ((skip / STEP).round() * STEP - skip).abs() > 1e-9 {
+        inner.problem("skip", format!("{skip} is no multiple of {STEP}"), "parts of phases are kept in steps of 5 %");
+    }
+    if over == Over::Time && skip > 0.0 {
+        inner.problem("skip", "over time nothing is left out", "leave skip out");
+    }
+    for (key, is) in [("log", log), ("scatter", scatter)] {
+        if is && over != Over::Load {
+            inner.problem(key, "this is for loads to the right", format!("leave {key} out, or write over: load"));
+        }
+    }
+    let phases: Vec<&str> = names.phases.iter().map(|(name, _)| *name).collect();
+    let mut plan = FigurePlan {
+        over,
+        log,
+        arms: named(&inner, "arms", &names.arms),
+        phases: named(&inner, "phases", &phases),
+        across,
+        scatter,
+        types: types(&inner, over, names),
+        skip: (skip / STEP).round() * STEP,
+        panels: Vec::new(),
+        note,
+    };
+    if inner.list("panels").is_empty() {
+        inner.missing("panels", "[{title: goodput, unit: requests/s, draw: goodput}]");
+    }
+    for (number, node) in inner.list("panels").iter().enumerate() {
+        let path = format!("figure.panels.{}", number + 1);
+        let panel = Fields::of_table::<PanelKeys>(node, &path, fields.problems());
+        plan.panels.extend(panel.and_then(|panel| self::panel(&panel, &plan, names)));
+    }
+    Some(plan)
+}
+
+/// Those that go to the right.
+fn types(fields: &Fields<'_>, over: Over, names: &KnownNames<'_>) -> Vec<String> {
+    let named = named(fields, "types", &names.types);
+    if over != Over::Types {
+        if fields.node("types").is_some() {
+            fields.problem("types", "this is for types to the right", "leave it out, or write over: types");
+        }
+        return Vec::new();
+    }
+    if named.is_empty() { names.types.iter().map(|&name| name.to_owned()).collect() } else { named }
+}
+
+/// A list of names, each of which must be known.
+fn named(fields: &Fields<'_>, key: &str, known: &[&str]) -> Vec<String> {
+    let mut names = Vec::new();
+    for node in fields.list(key) {
+        match &node.value {
+            Value::Text(name) if known.contains(&name.as_str()) => names.push(name.clone()),
+            other => {
+                let written = if let Value::Text(name) = other { name.clone() } else { other.shown() };
+                let message = format!("there is no {written:?} here");
+                fields.problems().add(&node.place, &fields.path(key), message, suggestion(&written, known));
+            }
+        }
+    }
+    names
+}
+
+fn panel(fields: &Fields<'_>, figure: &FigurePlan, names: &KnownNames<'_>) -> Option<PanelPlan> {
+    let PanelKeys { title, unit, log } = PanelKeys::read(fields);
+    let draw = measures(fields, "draw", figure.over, names);
+    let x = fields.node("x").and_then(|_| measures(fields, "x", figure.over, names).pop());
+    if x.is_some() && figure.over != Over::Load {
+        fields.problem("x", "this is for loads to the right", "leave it out, or write over: load");
+    }
+    let phases: Vec<&str> = names.phases.iter().map(|(name, _)| *name).collect();
+    let of_panel = named(fields, "phases", &phases);
+    if !of_panel.is_empty() && !matches!(figure.over, Over::Types | Over::Arms) {
+        fields.problem("phases", "panels share the axis to the right", "write phases in the figure");
+    }
+    let is_time = |plan: &MeasurePlan| PhaseMeasure::parse(&plan.measure).is_ok_and(|measure| measure.is_time());
+    let times = draw.iter().filter(|plan| is_time(plan)).count();
+    if times > 0 && times < draw.len() {
+        fields.problem("draw", "times and plain numbers do not share an axis", "make two panels of them");
+    }
+    if times > 0 && unit.is_some() {
+        fields.problem("unit", "times are drawn in seconds", "leave unit out");
+    }
+    let mut panel = PanelPlan {
+        title: title.unwrap_or_default(),
+        unit: unit.unwrap_or_default(),
+        log,
+        limit: limit(fields),
+        arms: named(fields, "arms", &names.arms),
+        phases: of_panel,
+        x: x.map(|x| x.measure),
+        draw,
+        paper: Vec::new(),
+    };
+    let lines = figure.line_names(&panel, &names.arms, &phases);
+    for (number, node) in fields.list("paper").iter().enumerate() {
+        let path = fields.path(&format!("paper.{}", number + 1));
+        let curve = Fields::of_table::<PaperCurveKeys>(node, &path, fields.problems());
+        panel.paper.extend(curve.map(|curve| self::curve(&curve, figure, &lines, names)));
+    }
+    Some(panel)
+}
+
+/// `{target: 10}`.
+fn limit(fields: &Fields<'_>) -> Option<Limit> {
+    let node = fields.node("limit")?;
+    match pairs(node).as_deref() {
+        Some([(name, at)]) => Some(Limit { name: name.clone(), at: *at }),
+        _ => {
+            fields.problem("limit", format!("not {}", node.value.shown()), "a name and a number: {target: 10}");
+            None
+        }
+    }
+}
+
+/// The keys and numbers of a table; `None` if it is none, or has something else.
+fn pairs(node: &Node) -> Option<Vec<(String, f64)>> {
+    let Value::Table(entries) = &node.value else { return None };
+    let pair = |entry: &crate::raw::Entry| match entry.node.value {
+        Value::Number(number) => Some((entry.key.clone(), number)),
+        _ => None,
+    };
+    entries.iter().map(pair).collect()
+}
+
+/// What is drawn: one measure, or several by name.
+fn measures(fields: &Fields<'_>, key: &str, over: Over, names: &KnownNames<'_>) -> Vec<MeasurePlan> {
+    let example = "response_time.p90, or {low: class-0.goodput, high: class-1.goodput}";
+    let Some(node) = fields.node(key) else {
+        fields.missing(key, example);
+        return Vec::new();
+    };
+    let written: Vec<(&str, &Node)> = match &node.value {
+        Value::Text(_) => vec![("", node)],
+        Value::Table(entries) => entries.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect(),
+        _ => Vec::new(),
+    };
+    if written.is_empty() {
+        fields.problem(key, format!("not {}", node.value.shown()), format!("for example {example}"));
+    }
+    let mut plans = Vec::new();
+    for (name, node) in written {
+        let problem =
+            |message: String, hint: String| fields.problems().add(&node.place, &fields.path(key), message, hint);
+        let Value::Text(text) = &node.value else {
+            problem(format!("a measure is wanted here, not {}", node.value.shown()), format!("for example {example}"));
+            continue;
+        };
+        let checked = PhaseMeasure::parse(text)
+            .map_err(|found| vec![found])
+            .and_then(|measure| measure.check(names).map(|()| measure));
+        match checked {
+            Err(found) => found.into_iter().for_each(|found| {
+                problem(format!("{} (at character {} of {text:?})", found.message, found.at + 1), found.hint);
+            }),
+            Ok(measure) if measure.is_of_seconds() && over != Over::Time => {
+                let hint = "add a statistic, for example .mean, or write over: time";
+                problem("a gauge in every second is drawn over time alone".to_owned(), hint.to_owned());
+            }
+            Ok(measure) if measure.is_of_whole_phases() && matches!(over, Over::Time | Over::Types) => {
+                let hint = "write over: phases, or over: load";
+                problem("this is known of whole phases alone".to_owned(), hint.to_owned());
+            }
+            Ok(_) => plans.push(MeasurePlan { name: name.to_owned(), measure: text.clone() }),
+        }
+    }
+    plans
+}
+
+fn curve(fields: &Fields<'_>, figure: &FigurePlan, lines: &[String], names: &KnownNames<'_>) -> PaperCurve {
+    let PaperCurveKeys { name, beside } = PaperCurveKeys::read(fields);
+    let known: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let beside = beside.filter(|name| {
+        let is_known = known.contains(&name.as_str());
+        if !is_known {
+            fields.problem("beside", format!("there is no line {name:?} in this panel"), suggestion(name, &known));
+        }
+        is_known
+    });
+    let all: Vec<&str> = names.phases.iter().map(|(name, _)| *name).collect();
+    let groups: Vec<&str> = match figure.over {
+        Over::Types => figure.types.iter().map(String::as_str).collect(),
+        Over::Phases if figure.phases.is_empty() => all,
+        Over::Phases => all.into_iter().filter(|name| figure.phases.iter().any(|drawn| drawn == name)).collect(),
+        Over::Arms if figure.arms.is_empty() => names.arms.clone(),
+        Over::Arms => names.arms.iter().copied().filter(|name| figure.arms.iter().any(|drawn| drawn == name)).collect(),
+        Over::Load | Over::Time => Vec::new(),
+    };
+    let mut points = Vec::new();
+    let written = fields.node("points").and_then(pairs);
+    if written.is_none() {
+        fields.problem("points", "places and numbers are wanted here", "for example {2: 0.5, 4: 0.6}");
+    }
+    for (place, value) in written.unwrap_or_default() {
+        let at = if figure.over.is_of_groups() {
+            groups.iter().position(|group| *group == place).map(|n| n as f64)
+        } else {
+            place.parse().ok()
+        };
+        match at {
+            Some(at) => points.push([at, value]),
+            None => {
+                let hint = if groups.is_empty() { "a number".to_owned() } else { suggestion(&place, &groups) };
+                fields.problem("points", format!("{place:?} is no place on this axis"), hint);
+            }
+        }
+    }
+    PaperCurve { name: name.unwrap_or_default(), beside, points }
+}
