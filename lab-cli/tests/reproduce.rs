@@ -49,7 +49,7 @@ fn ids_are_those_of_the_atlas_and_a_slip_is_told_before_anything_runs() {
     for (args, message) in [
         (&["reproduce", "seda-fig12", "seda-fig88"][..], "did you mean seda-fig8?"),
         (&["reproduce", "flash-crowd"][..], "the atlas has no \"flash-crowd\""),
-        (&["reproduce", "seda-fig7", "--live"][..], "no short form"),
+        (&["reproduce", "webq-fig13", "--live"][..], "no short form"),
         (&["reproduce", "webq-table1"][..], "lab reproduce webq-table1 --live"),
         (&["reproduce"][..], "<ID>"),
         (&["reproduce", "seda-fig12", "seda-fig13", "--svg", "f.svg"][..], "--svg names one picture"),

@@ -26,6 +26,9 @@ pub struct Resolved {
 /// The parameter of policies that can report usage.
 const REPORTS: &str = "report_usage";
 
+/// The parameter of policies that can ask sites upstream for less.
+const SIGNALS: &str = "signal_upstream";
+
 /// The problems of a choice of policies or machines.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {}", without_name(.name, .problems))]
@@ -197,11 +200,18 @@ impl Resolved {
         })
     }
 
+    /// The sites where the policy sits: those of its place and, if those are stages that ask for less upstream
+    /// (`signal_upstream`), dispatch: without a policy there nobody would hear them (USITS'03, section 6).
+    pub fn seats(&self, graph: &Graph) -> impl Iterator<Item = SiteId> {
+        let signals = self.place == Place::Stage && self.factory.setting(SIGNALS) == Some(&Setting::Flag(true));
+        graph.seats(self.place).chain(signals.then(|| graph.dispatch()))
+    }
+
     /// The problem of settings for stages without the policy, which would silently have no effect, and of a place where
     /// it has no effect.
     #[must_use]
     pub fn misplaced(&self, graph: &Graph) -> Vec<Problem> {
-        let seats: Vec<&str> = graph.seats(self.place).map(|site| graph.site_name(site)).collect();
+        let seats: Vec<&str> = self.seats(graph).map(|site| graph.site_name(site)).collect();
         let elsewhere = self.factory.stages().filter(|(_, stage)| !seats.contains(stage));
         let problem = |(param, stage): (&str, &str)| Problem {
             key: format!("{param}.{stage}"),
@@ -265,16 +275,10 @@ impl Seating {
         &self.events
     }
 
-    /// True if a policy of this place is installed at this site by default.
-    #[must_use]
-    pub fn sits(&self, place: Place, site: SiteId) -> bool {
-        self.graph.seats(place).any(|seat| seat == site)
-    }
-
-    /// The policy for a site: the chosen one if its place includes the site, else `none`.
+    /// The policy for a site: the chosen one if it sits there, else `none`.
     #[must_use]
     pub fn policy(&self, chosen: &Resolved, site: SiteId) -> InstalledPolicy {
-        if self.sits(chosen.place, site) {
+        if chosen.seats(&self.graph).any(|seat| seat == site) {
             return self.forced(chosen, site);
         }
         self.forced(&Resolved::none(), site)
@@ -331,6 +335,19 @@ mod tests {
         let spec = PolicySpec { name: name.to_owned(), place: Some(place), settings: Settings::new() };
         let chosen = Resolved::new(&spec).unwrap();
         chosen.misplaced(&Graph::new(&["page"], stages)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn stages_that_ask_for_less_upstream_are_heard_at_dispatch() {
+        let graph = Graph::new(&["page"], &[("read mail", Role::Dynamic), ("search", Role::Dynamic)]);
+        let seats = |place, signals: bool| -> Vec<String> {
+            let settings = Settings::from([(SIGNALS.to_owned(), signals.into())]);
+            let chosen = Resolved::new(&PolicySpec { name: "seda".to_owned(), place: Some(place), settings }).unwrap();
+            chosen.seats(&graph).map(|site| graph.site_name(site).to_owned()).collect()
+        };
+        assert_eq!(seats(Place::Stage, false), ["read mail", "search"]);
+        assert_eq!(seats(Place::Stage, true), ["read mail", "search", "dispatch"]);
+        assert_eq!(seats(Place::Single, true), ["dispatch"], "it has no site upstream, and is there already");
     }
 
     #[test]

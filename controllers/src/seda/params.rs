@@ -255,7 +255,8 @@ params! {
         on_pressure: OnPressure = choice(("cut", OnPressure::Cut), &[("ignore", OnPressure::Ignore)]),
             "whether the rate is cut, and kept from rising for 5 s, when a later stage or a monitor asks for less",
             "the lab's choice, after USITS'03 section 2.3";
-        signal_upstream: bool = flag(false), "whether earlier stages are asked for less while this one is over its target",
+        signal_upstream: bool = flag(false),
+            "whether earlier stages are asked for less while this one is over its target; in stages the policy then sits at dispatch too, which hears them",
             "the lab's choice, after USITS'03 section 2.3";
     }
 }

@@ -197,6 +197,19 @@ fn back_pressure_makes_requests_for_the_other_stage_wait_in_both() {
 }
 
 #[test]
+fn dispatch_hears_the_stages_that_ask_for_less_in_both() {
+    let mut target = target("seda", Some(Place::Stage), OnRefuse::Reject);
+    // Over its target from the first sample on.
+    let settings = [("signal_upstream", true.into()), ("samples", 1_u32.into()), ("target", "1ms".into())];
+    target.policy.settings = settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let (live, plant) = both(&target, &rush());
+    assert_eq!(difference(&live, &plant), None);
+    let dispatch = crate::graph::Graph::new(&[], &[]).dispatch();
+    let heard = plant.calls[&dispatch].iter().filter(|call| call.contains("Pressure")).count();
+    assert!(heard > 0, "{:#?}", plant.calls[&dispatch]);
+}
+
+#[test]
 fn a_driver_that_differs_is_found() {
     let target = target("codel", Some(Place::Stage), OnRefuse::Reject);
     let plant = virtual_time::run(&target, &rush());

@@ -23,7 +23,7 @@ impl Plant {
         let mut system = StageGauges { name: "system".to_owned(), ..StageGauges::default() };
         self.sites.monitors.iter().for_each(|monitor| monitor.gauges(&mut system.policy));
         let rooms = self.requests.rooms.iter().flat_map(|rooms| rooms.gauges(now));
-        let stages = [read].into_iter().chain(rooms).chain([self.sites.dispatch.gauges()]);
+        let stages = [read].into_iter().chain(rooms).chain([self.gauges_of_dispatch()]);
         let stages = stages.chain(self.sites.stages.iter().map(|stage| stage.site.gauges()));
         Gauges {
             at_ms: now.as_secs_f64() * 1e3,
@@ -33,6 +33,12 @@ impl Plant {
             cpu_s: self.cpu.used().as_secs_f64(),
             ..Gauges::default()
         }
+    }
+
+    /// The gauges of the gate at dispatch and of dispatch's workers.
+    fn gauges_of_dispatch(&self) -> StageGauges {
+        let workers = &self.sites.dispatchers;
+        StageGauges { queue: workers.waiting(), idle: workers.idle(), ..self.sites.dispatch.gauges() }
     }
 
     /// The numbers of the requests that were read.

@@ -223,6 +223,25 @@ fn a_check_inside_is_asked_like_a_request_and_policies_learn_nothing_from_it() {
 }
 
 #[test]
+fn the_queue_of_back_pressure_is_seen_at_dispatch() {
+    let mut spec =
+        TargetSpec { app: emulated(ServiceTime::Constant(Duration::from_secs(100))), ..target(policy("none", &[])) };
+    let stage = StageSpec { queue: 1, on_refuse: OnRefuse::Block, ..spec.stage_defaults.clone() };
+    spec.stages.insert("work".to_owned(), stage);
+    let mut plant = Plant::new(&spec, &PlantPlan::default()).expect("it can be");
+    let mut queues = Vec::new();
+    let every_second = |_, plant: &mut Plant, now| {
+        let rows = plant.gauges(now).stages;
+        let row = |name: &str| rows.iter().find(|row| row.name == name).expect("a row").clone();
+        queues.push((row("dispatch").queue, row("dispatch").idle, row("work").queue));
+    };
+    let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
+    run(&url_plan(&[("all", 3, 10)]), link, &mut plant, every_second, &StopFlag::new()).expect("it runs");
+    // Of ten requests: one in service, one in its queue, one with the only worker of dispatch, seven behind it.
+    assert_eq!(queues[1], (7, 0, 1));
+}
+
+#[test]
 fn open_connections_fill_the_memory() {
     let costs = PlantSpec { connection_kb: 100.0, memory_mb: 1.0, ..PlantSpec::default() };
     let flag = |name: &str, on| (name.to_owned(), controllers::catalogue::Setting::Flag(on));
