@@ -80,14 +80,15 @@ impl Account {
             self.lent_until = None;
             self.limit = self.own;
         }
-        self.balance = (self.balance + earned).min(self.limit * burst_s);
+        // What was saved under a higher limit stays, and nothing is added to it.
+        let most = self.balance.max(self.limit * burst_s);
+        self.balance = (self.balance + earned).min(most);
     }
 
-    /// Sets a limit until a time.
-    pub(super) fn lend(&mut self, limit: f64, until: Timestamp, burst_s: f64) {
+    /// Sets a limit until a time. A lower one takes nothing of what was saved.
+    pub(super) fn lend(&mut self, limit: f64, until: Timestamp) {
         self.limit = limit;
         self.lent_until = Some(until);
-        self.balance = self.balance.min(limit * burst_s);
     }
 
     /// True if the balance exceeds the reserve for higher levels.
@@ -101,8 +102,8 @@ impl Account {
         self.balance -= expected;
     }
 
-    /// Replaces the charge of a request by its cost. The balance can exceed the capacity until the account is filled
-    /// again.
+    /// Replaces the charge of a request by its cost. The balance can exceed the capacity by charges of requests that
+    /// were under way.
     pub(super) fn settle(&mut self, charged: f64, cost: f64) {
         self.balance += charged - cost;
         self.used += cost;

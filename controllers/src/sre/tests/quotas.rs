@@ -168,6 +168,7 @@ fn a_limit_that_was_sent_holds_for_its_lease() {
         assert!(bench.request(of_customer(1), Outcome::Served), "{nonsense:?}");
     }
     bench.hear(quota(1, 0.0));
+    assert!(bench.costs(of_customer(1), 5000 * MS), "saved before");
     assert_eq!(bench.offer(of_customer(1)), Err(Reason::Quota));
     assert!(bench.request(of_customer(2), Outcome::Served), "it was about customer 1");
     bench.pass(29_999 * MS);
@@ -188,36 +189,78 @@ fn pushed(effects: &[Effect]) -> Vec<(u16, u32, f64)> {
     effects.iter().map(one).collect()
 }
 
+fn usage(from: u16, customer: u32, wanted: f64) -> Seen {
+    Seen::Peer(PeerReport::Usage { from: SiteId(from), customer, used: 0.0, wanted })
+}
+
+#[track_caller]
+fn assert_pushed(effects: &[Effect], expected: &[(u16, u32, f64)]) {
+    let pushed = pushed(effects);
+    assert_eq!(pushed.len(), expected.len(), "{pushed:?}");
+    for (a, b) in pushed.iter().zip(expected) {
+        assert!((a.0, a.1) == (b.0, b.1) && near(a.2, b.2), "{pushed:?}, not {expected:?}");
+    }
+}
+
 #[test]
 fn a_global_limit_is_divided_by_what_is_wanted() {
-    let mut bench = MachineBench::new("quota-server", &settings([("limits", limits([(1, 0.5)]))]));
-    let usage =
-        |from, customer, wanted| Seen::Peer(PeerReport::Usage { from: SiteId(from), customer, used: 0.0, wanted });
-    bench.see(0, &usage(1, 1, 0.2));
-    bench.see(10, &usage(2, 1, 0.1));
+    let mut bench =
+        MachineBench::new("quota-server", &settings([("limits", limits([(1, 0.5)])), ("smooth_over", "10ms".into())]));
+    bench.see(0, &usage(1, 1, 0.28));
+    bench.see(10, &usage(2, 1, 0.2));
     // Another customer has the default limit of 1, though both together are more than the processor.
     bench.see(20, &usage(2, 7, 0.3));
     assert_eq!(bench.poll(999), []);
-    // 0.3 of 0.5 is wanted: the 0.2 that are left are divided equally.
-    let close = |pushed: Vec<(u16, u32, f64)>, expected: &[(u16, u32, f64)]| {
-        assert_eq!(pushed.len(), expected.len(), "{pushed:?}");
-        for (a, b) in pushed.iter().zip(expected) {
-            assert!((a.0, a.1) == (b.0, b.1) && near(a.2, b.2), "{pushed:?}");
-        }
-    };
-    close(pushed(&bench.poll(1000)), &[(1, 1, 0.3), (2, 1, 0.2), (2, 7, 1.0)]);
+    // 0.48 of 0.5 is wanted: the 0.02 that are left are divided equally, 0.29 and 0.21; but half of the limit is 0.25.
+    assert_pushed(&bench.poll(1000), &[(1, 1, 0.29), (2, 1, 0.25), (2, 7, 1.0)]);
     // 2.0 is wanted: 0.5 × (1.5 + 0.005) / 2.01 and 0.5 × (0.5 + 0.005) / 2.01, together 0.5.
     bench.see(1500, &usage(1, 1, 1.5));
     bench.see(1500, &usage(2, 1, 0.5));
-    close(pushed(&bench.poll(2000)), &[(1, 1, 0.5 * 1.505 / 2.01), (2, 1, 0.5 * 0.505 / 2.01), (2, 7, 1.0)]);
+    assert_pushed(&bench.poll(2000), &[(1, 1, 0.5 * 1.505 / 2.01), (2, 1, 0.5 * 0.505 / 2.01), (2, 7, 1.0)]);
     // Nonsense is not heard. After 10 s without a word from task 2 all of it is task 1's.
     bench.see(2000, &usage(1, 1, f64::NAN));
     bench.see(11_000, &usage(1, 1, 1.5));
     assert_eq!(pushed(&bench.poll(11_501)), []);
-    close(pushed(&bench.poll(12_000)), &[(1, 1, 0.5)]);
+    assert_pushed(&bench.poll(12_000), &[(1, 1, 0.5)]);
     // Nobody is left to be told anything, and no wake-up is asked for.
     assert_eq!(pushed(&bench.poll(21_000)), []);
     assert_eq!(bench.wakes_at(21_000), None);
+}
+
+#[test]
+fn the_division_follows_an_average_of_what_is_wanted() {
+    let given = [("limits", limits([(1, 1.0)])), ("forget", "60s".into())];
+    let mut bench = MachineBench::new("quota-server", &settings(given));
+    bench.see(0, &usage(1, 1, 0.1));
+    bench.see(0, &usage(2, 1, 0.6));
+    assert_pushed(&bench.poll(1000), &[(1, 1, 0.5), (2, 1, 0.75)]);
+    // One second of 2.1 at task 1, then nothing: 2.1 − 2 e^(−0.1) = 0.290325 a second later, and 0.290325 e^(−0.1) = 0.262697
+    // after another. A division of 2.1 and 0.6 would have left task 2 a quarter.
+    bench.see(1000, &usage(1, 1, 2.1));
+    assert_pushed(&bench.poll(2000), &[(1, 1, 0.5), (2, 1, 0.6 + (1.0 - 0.890_325_164) / 2.0)]);
+    bench.see(2000, &usage(1, 1, 0.0));
+    assert_pushed(&bench.poll(3000), &[(1, 1, 0.5), (2, 1, 0.6 + (1.0 - 0.862_697_072) / 2.0)]);
+    // Ten seconds of silence after a report of nothing: 0.290325 e^(−1.1) = 0.096641.
+    assert_pushed(&bench.poll(13_000), &[(1, 1, 0.5), (2, 1, 0.6 + (1.0 - 0.696_640_852) / 2.0)]);
+}
+
+#[test]
+fn a_lower_limit_takes_nothing_of_what_was_saved() {
+    let mut bench = Bench::new("quota", [("burst", "1s".into())]);
+    let quota = |limit| PeerReport::Quota { to: SiteId(1), customer: 1, limit };
+    // A limit of 1 for 1 s has filled an account of 1; a limit of 0.1 would fill one of 0.1.
+    bench.hear(quota(0.1));
+    bench.pass(1000 * MS);
+    let tags = of_customer(1);
+    assert!(bench.costs(tags, 950 * MS));
+    // 0.05 is left, and 0.1 a second comes in up to 0.1, after half a second and no further.
+    bench.pass(10_000 * MS);
+    assert!(bench.costs(tags, 200 * MS));
+    // 0.1 in debt, paid after 1 s.
+    bench.pass(999 * MS);
+    assert_eq!(bench.offer(tags), Err(Reason::Quota));
+    bench.pass(2 * MS);
+    assert!(bench.offer(tags).is_ok());
 }
 
 #[test]
