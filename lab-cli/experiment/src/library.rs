@@ -81,6 +81,7 @@ static ALL: &[Library] = library! {
     "sre-load-average" true Some("burst-or-overload");
     "sre-promise" true Some("ten-times");
     "sre-connections" true Some("batch-proxy");
+    "sre-sporadic" true None;
     "sre-organic" true Some("one-slow-task");
     "sre-degraded" true Some("partial-search");
     "webq-fig2" true Some("power-peak");
