@@ -104,7 +104,7 @@ impl Quota {
         self.account(customer, now);
         // The shared account keeps its own limit.
         if let Some(account) = self.accounts.get_mut(&customer) {
-            account.lend(limit.min(MOST_CPUS), until);
+            account.lend(limit.min(MOST_CPUS), until, self.limits.burst_s);
         }
     }
 }
@@ -189,7 +189,7 @@ pub(crate) const QUOTA: crate::Entry = crate::Entry {
     deviations: &[
         "The cost of a request is the CPU time that its host measured; where a host measures none, the time that work on it took, waiting included.",
         "A limit is an account that fills at that rate and holds so many seconds of it (`burst`); a request is charged the mean cost when it comes in, and the difference when it ends. The book does not say how.",
-        "A lower limit from a quota-server takes nothing of what an account holds: a customer that moves from task to task can spend what it saved at each.",
+        "A lower limit from a quota-server takes nothing of what was saved under a higher one of its limits: a customer that moves from task to task can spend what it saved at each.",
         "The book's limits can be set for each criticality; here a part of the account is kept for each higher level (`reserve`), so that a level is refused only if all lower ones are.",
         "Customers beyond 1024 who used anything lately share one account.",
     ],

@@ -61,6 +61,7 @@ static ALL: &[Library] = library! {
     "aimd-climbs" false None;
     "vegas-probes" false None;
     "front-doors" false None;
+    "cascade" false None;
     "seda-fig7" true None;
     "seda-fig8" true Some("user-ramp");
     "seda-fig9" true Some("per-type");

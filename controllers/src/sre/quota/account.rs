@@ -85,8 +85,12 @@ impl Account {
         self.balance = (self.balance + earned).min(most);
     }
 
-    /// Sets a limit until a time. A lower one takes nothing of what was saved.
-    pub(super) fn lend(&mut self, limit: f64, until: Timestamp) {
+    /// Sets a limit until a time. What was saved under limits of a quota server stays when they fall; what an account
+    /// holds under the configured limit, which knows nothing of the global one, does not.
+    pub(super) fn lend(&mut self, limit: f64, until: Timestamp, burst_s: f64) {
+        if self.lent_until.is_none() {
+            self.balance = self.balance.min(limit * burst_s);
+        }
         self.limit = limit;
         self.lent_until = Some(until);
     }
