@@ -90,6 +90,48 @@ fn higher_criticalities_keep_a_reserve() {
 }
 
 #[test]
+fn with_a_limit_each_a_level_uses_its_own_and_what_lower_ones_leave() {
+    // A limit of 1 for 5 s: 5 CPU seconds, half of them for CRITICAL and a sixth for each other level, 0.8 s.
+    let given = || {
+        let share = |name: &str, value: f64| (name.to_owned(), value.into());
+        [
+            ("per_criticality".to_owned(), true.into()),
+            share("share_sheddable", 0.16),
+            share("share_sheddable_plus", 0.16),
+            share("share_critical", 0.5),
+            share("share_critical_plus", 0.16),
+        ]
+    };
+    let mut bench =
+        Bench::new("quota", given().each_ref().map(|(name, value): &(String, Setting)| (&**name, value.clone())));
+    let spend = |bench: &mut Bench, criticality, cost_ms| bench.costs(of(criticality), cost_ms * MS);
+    // SHEDDABLE has 0.8, and no more: the others keep all of theirs.
+    assert!(spend(&mut bench, Criticality::Sheddable, 900));
+    assert_eq!(bench.lets_in(), [false, true, true, true]);
+    // CRITICAL has 2.5 of its own, and the 0.8 that SHEDDABLE_PLUS leaves; CRITICAL_PLUS then has its own 0.8.
+    assert!(spend(&mut bench, Criticality::Critical, 2600));
+    assert_eq!(bench.lets_in(), [false, true, true, true]);
+    assert!(spend(&mut bench, Criticality::Critical, 850));
+    assert_eq!(bench.lets_in(), [false, false, false, true]);
+    assert!(spend(&mut bench, Criticality::CriticalPlus, 900));
+    assert_eq!(bench.lets_in(), [false; 4]);
+    // CRITICAL, 0.1 in debt at 0.5 a second, is out of it after 0.2 s. The others have 0.16 a second: 0.05 takes 0.31 s, 0.1 takes
+    // 0.63 s.
+    bench.pass(210 * MS);
+    assert_eq!(bench.lets_in(), [false, false, true, true]);
+}
+
+#[test]
+fn shares_of_levels_are_at_most_the_whole_limit() {
+    let given = [("per_criticality", true.into()), ("share_critical", 0.5.into())];
+    for entry in ["quota", "sre"] {
+        let problems = Catalogue::built_in().find(entry).unwrap().check(&settings(given.clone())).unwrap_err();
+        let expected = "share_critical_plus: the four shares add up to 1.25: at most 1, the customer's whole limit";
+        assert_eq!(problems.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+    }
+}
+
+#[test]
 fn only_the_customer_at_ten_times_its_quota_sees_errors() {
     // The chapter's example, scaled from 10 000 processors to one: 0.4 + 0.4 + 0.3 + 0.2 + 0.05 is more than 1.
     let quotas = [(1, 0.4), (2, 0.4), (3, 0.3), (4, 0.2), (5, 0.05)];
