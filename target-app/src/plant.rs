@@ -5,7 +5,7 @@
 //! queue, batch and size their pools as the live ones do, by the same site machines; work is done on cores that all running steps
 //! share, and a step that needs the database waits for one of its connections.
 //!
-//! Left out: memory and caches, the disk, the network's own limits, the scheduler's time slices, and the time that dispatch
+//! Left out: caches, memory beyond a size for each connection and request, the disk, the network's own limits, the scheduler's time slices, and the time that dispatch
 //! takes. What that does to the figures is measured in `docs/fidelity.md`.
 
 mod backend;
@@ -16,6 +16,7 @@ mod connections;
 mod context;
 mod costs;
 mod cpu;
+mod crash;
 mod event;
 mod fault;
 mod foreseen;

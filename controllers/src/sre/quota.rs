@@ -18,7 +18,7 @@ use super::{
     chapter::section,
     guard::{Guard, Guarded},
 };
-use account::{Account, Limits, OLD_COST};
+use account::{Account, Charge, Limits, OLD_COST};
 
 pub(super) use params::{LIMITS, MOST_CPUS, QuotaParams, UNIT};
 
@@ -55,7 +55,7 @@ impl Quota {
             of: params.limits.clone(),
             others: params.default_limit,
             burst_s: params.burst.as_secs_f64(),
-            reserve: params.reserve,
+            levels: params.levels(),
             lease: params.lease,
         };
         Self {
@@ -115,7 +115,7 @@ impl Machine for Quota {
             Seen::Ended { tags, grant, timing, cost, .. } => {
                 let cost = cost.unwrap_or_else(|| timing.ended.since(timing.started)).as_secs_f64();
                 self.mean_cost.add(cost);
-                self.account(tags.customer, cx.now).settle(charged(grant), cost);
+                self.account(tags.customer, cx.now).settle(Charge::of_cookie(grant.cookie), cost);
             }
             Seen::Peer(PeerReport::Quota { to, customer, limit }) if to == cx.site => {
                 self.obey(customer, limit, cx.now);
@@ -158,9 +158,9 @@ impl Guard for Quota {
         if let Some(report) = &mut self.report {
             report.last.get_or_insert(cx.now);
         }
-        let (reserve, burst_s, of_all) = (self.limits.reserve, self.limits.burst_s, self.mean_cost.current());
+        let (burst_s, of_all) = (self.limits.burst_s, self.mean_cost.current());
         let account = self.account(job.tags.customer, cx.now);
-        if account.has_for(job.tags.criticality, reserve, burst_s) {
+        if account.payer(job.tags.criticality, burst_s).is_some() {
             return None;
         }
         account.turned_away(account.mean_cost().unwrap_or(of_all));
@@ -169,16 +169,12 @@ impl Guard for Quota {
 
     fn admitted(&mut self, job: &Offer, grant: &mut Grant, cx: &mut Ctx<'_>) {
         // Charged at the admission and settled at the end: else jobs in a queue would be free of charge.
-        let of_all = self.mean_cost.current();
+        let (burst_s, of_all) = (self.limits.burst_s, self.mean_cost.current());
         let account = self.account(job.tags.customer, cx.now);
-        grant.cookie = (account.mean_cost().unwrap_or(of_all) * 1e9) as u64;
-        account.charge(charged(*grant));
+        let level = account.payer(job.tags.criticality, burst_s).unwrap_or_default();
+        grant.cookie = Charge { level, cost: account.mean_cost().unwrap_or(of_all) }.cookie();
+        account.charge(Charge::of_cookie(grant.cookie));
     }
-}
-
-/// The charge of a job at its admission, CPU seconds.
-fn charged(grant: Grant) -> f64 {
-    grant.cookie as f64 / 1e9
 }
 
 pub(crate) const QUOTA: crate::Entry = crate::Entry {
@@ -189,7 +185,8 @@ pub(crate) const QUOTA: crate::Entry = crate::Entry {
     deviations: &[
         "The cost of a request is the CPU time that its host measured; where a host measures none, the time that work on it took, waiting included.",
         "A limit is an account that fills at that rate and holds so many seconds of it (`burst`); a request is charged the mean cost when it comes in, and the difference when it ends. The book does not say how.",
-        "The book's limits can be set for each criticality; here a part of the account is kept for each higher level (`reserve`), so that a level is refused only if all lower ones are.",
+        "A lower limit from a quota-server takes nothing of what was saved under a higher one of its limits: a customer that moves from task to task can spend what it saved at each.",
+        "The book says of limits for each criticality that they can be set, and not how: with `per_criticality` a level has a share of the customer's limit, and uses what lower levels have left; without it a part of the account is kept for each higher level (`reserve`). In both a level is refused only if all lower ones are.",
         "Customers beyond 1024 who used anything lately share one account.",
     ],
     places: &[Place::Single, Place::Stage, Place::Proxy],
@@ -197,6 +194,8 @@ pub(crate) const QUOTA: crate::Entry = crate::Entry {
     samples: &[],
     roles: &[CompositionRole::Select],
     kind: EntryKind::Policy(|reader| {
-        reader.make(|params: &QuotaParams, _| Box::new(Guarded::new(vec![Box::new(Quota::new(params))])))
+        reader.make_unless(QuotaParams::clashes, |params: &QuotaParams, _| {
+            Box::new(Guarded::new(vec![Box::new(Quota::new(params))]))
+        })
     }),
 };

@@ -14,8 +14,8 @@ use super::{
 
 /// Receives the usage and the demand of customers at each task, and sends each task its part of the global limit.
 ///
-/// While the total demand is within the limit, each task gets its demand and an equal part of the remainder. Else each
-/// task gets the same share of its demand.
+/// While the total demand is within the limit, each task gets its demand and an equal part of the remainder, at least an
+/// equal part of the limit. Else each task gets the same share of its demand.
 #[derive(Debug)]
 struct QuotaServer {
     params: QuotaServerParams,
@@ -26,12 +26,22 @@ struct QuotaServer {
     next: Option<Timestamp>,
 }
 
-/// The last report of a task.
+/// The demand of a customer at a task, CPU seconds per second: an average in which each report counts for as long as it
+/// was the last one. A report of no demand is the last one until there is some.
 #[derive(Debug)]
 struct Wanted {
-    /// The demand, CPU seconds per second.
-    cpus: f64,
+    /// The average at the time of the last report.
+    average: f64,
+    reported: f64,
     heard: Timestamp,
+}
+
+impl Wanted {
+    /// The average at a time: it approaches the last report by e^(−t/T).
+    fn cpus(&self, now: Timestamp, time_constant: Duration) -> f64 {
+        let since = now.since(self.heard).as_secs_f64() / time_constant.as_secs_f64();
+        self.reported + (self.average - self.reported) * libm::exp(-since)
+    }
 }
 
 /// The largest number of pairs of customer and task: customer numbers come from clients, and memory is bounded.
@@ -49,11 +59,14 @@ impl QuotaServer {
             self.ignored += 1;
             return;
         }
-        self.wanted.insert((customer, from), Wanted { cpus: cpus.min(MOST_CPUS), heard: now });
+        let reported = cpus.min(MOST_CPUS);
+        let known = self.wanted.get(&(customer, from));
+        let average = known.map_or(reported, |wanted| wanted.cpus(now, self.params.smooth_over));
+        self.wanted.insert((customer, from), Wanted { average, reported, heard: now });
     }
 
     fn divide(&self, cx: &mut Ctx<'_>) {
-        let mut rest = &*self.pairs();
+        let mut rest = &*self.pairs(cx.now);
         while let [((customer, _), _), ..] = rest {
             let of_customer = rest.partition_point(|((other, _), _)| other == customer);
             let (tasks, others) = rest.split_at(of_customer);
@@ -63,7 +76,7 @@ impl QuotaServer {
             let tasks_many = tasks.len() as f64;
             for ((_, to), cpus) in tasks {
                 let limit = if all <= limit {
-                    cpus + (limit - all) / tasks_many
+                    (cpus + (limit - all) / tasks_many).max(limit / tasks_many)
                 } else {
                     limit * (cpus + LEAST_PART * limit) / (all + tasks_many * LEAST_PART * limit)
                 };
@@ -72,8 +85,8 @@ impl QuotaServer {
         }
     }
 
-    fn pairs(&self) -> Vec<((u32, SiteId), f64)> {
-        self.wanted.iter().map(|(pair, wanted)| (*pair, wanted.cpus)).collect()
+    fn pairs(&self, now: Timestamp) -> Vec<((u32, SiteId), f64)> {
+        self.wanted.iter().map(|(pair, wanted)| (*pair, wanted.cpus(now, self.params.smooth_over))).collect()
     }
 }
 
@@ -97,7 +110,7 @@ impl Machine for QuotaServer {
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(Gauge, f64)) {
-        visit(Gauge::of("wanted_cpus"), self.wanted.values().map(|wanted| wanted.cpus).sum());
+        visit(Gauge::of("wanted_cpus"), self.wanted.values().map(|wanted| wanted.average).sum());
         visit(Gauge::of("reports_ignored"), self.ignored as f64);
     }
 }
@@ -109,6 +122,8 @@ params! {
             "global limit of each customer that is not named",
             "chapter 21: every other user has one; the lab's choice: a whole processor";
         push_every: Duration = time(ms(10)..=s(600), s(1)), "time between divisions", "the lab's choice: in real time";
+        smooth_over: Duration = time(ms(10)..=s(600), s(10)), "time constant of the average of what is wanted at a task",
+            "the lab's choice: of 2.5 random requests a second one second's are off by nine tenths, an average over 10 s by a fifth";
         forget: Duration = time(ms(10)..=s(3600), s(10)),
             "after which time without a report a task no longer counts for a customer",
             "the lab's choice: some lost reports change nothing";
@@ -118,10 +133,11 @@ params! {
 pub(crate) const QUOTA_SERVER: Entry = Entry {
     name: "quota-server",
     about: "divides customers' global limits between tasks whose policy is quota or sre with report_usage",
-    caution: "limits follow usage by a report and a push: a customer that moves from task to task is ahead of them",
+    caution: "limits follow usage by a report, a push and an average: a customer that moves from task to task is ahead of them",
     source: section("Per-Customer Limits"),
     deviations: &[
         "The book leaves the system out that computes the limits: the division is the lab's.",
+        "While less than the limit is wanted, no task has less than an equal part: parts can then add up to more than the limit, until a demand that moves is reported.",
         "A task of which nothing was heard yet, or not lately, keeps the limits set there, so that all tasks together may then exceed the global limit.",
         "Beyond 4096 pairs of customer and task reports are ignored, and counted.",
     ],

@@ -41,7 +41,9 @@ fn policy(params: &ServerParams) -> Guarded {
 }
 
 fn clashes(params: &ServerParams) -> Vec<Problem> {
-    if params.utilization { params.signals.clashes() } else { params.signals.falling_thresholds() }
+    let mut problems = if params.utilization { params.signals.clashes() } else { params.signals.falling_thresholds() };
+    problems.extend(params.limits.clashes());
+    problems
 }
 
 pub(crate) const SRE: Entry = Entry {

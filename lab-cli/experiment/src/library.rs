@@ -74,6 +74,7 @@ static ALL: &[Library] = library! {
     "harvest" false None;
     "spike-at-one-stage" false None;
     "earlier-controller" false None;
+    "cascade" false None;
     "seda-fig7" true Some("spike-at-one-stage");
     "seda-fig8" true Some("user-ramp");
     "seda-fig9" true Some("per-type");
@@ -94,6 +95,7 @@ static ALL: &[Library] = library! {
     "sre-load-average" true Some("burst-or-overload");
     "sre-promise" true Some("ten-times");
     "sre-connections" true Some("batch-proxy");
+    "sre-sporadic" true None;
     "sre-organic" true Some("one-slow-task");
     "sre-degraded" true Some("partial-search");
     "webq-fig2" true Some("power-peak");

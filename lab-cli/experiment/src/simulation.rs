@@ -17,6 +17,7 @@ use super::{
 const COSTS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(10);
 const MEMORY: RangeInclusive<u64> = 0..=1_000_000_000_000;
 const SYN_RETRIES: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
+const RESTART: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(3600);
 const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_400);
 
 table! {
@@ -56,7 +57,9 @@ table! {
         check: Option<Duration> = time(COSTS), "To answer a health check, after reading it";
         idle: Option<Duration> = time(COSTS), "To have a connection open, for each second";
         connection: Option<u64> = size(MEMORY), "Memory of an open connection: `40k`";
+        request: Option<u64> = size(MEMORY), "Memory of a request from its reading to its answer, in a queue or in service: `1m`";
         memory: Option<u64> = size(MEMORY), "Memory that there is: `512m`; without it nobody asks how much is in use";
+        restart: Option<Duration> = time(RESTART), "A process whose memory passes `memory` crashes: its connections break, its work is lost, senders leave it out; after so long it is back, and empty. Without it none crashes";
     }
 }
 
@@ -100,7 +103,9 @@ impl CostKeys {
             check_ms: millis(self.check),
             idle_ms: millis(self.idle),
             connection_kb: self.connection.map(|bytes| bytes as f64 / 1e3),
+            request_kb: self.request.map(|bytes| bytes as f64 / 1e3),
             memory_mb: self.memory.map(|bytes| bytes as f64 / 1e6),
+            restart_ms: millis(self.restart),
         }
     }
 }

@@ -30,7 +30,7 @@ use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimS
 use super::{
     event::Event,
     in_flight::is_check,
-    world::{Plant, refused},
+    world::{Plant, bare, refused},
 };
 use crate::{
     calls::{CallRoute, Pool, Visits},
@@ -204,6 +204,12 @@ impl Cluster {
         while let Some(deferred) = self.deferred.pop_front() {
             match deferred {
                 Deferred::Calls(node, job) => self.begin_calls(node, job, cx),
+                Deferred::Crashed(node) => {
+                    self.leave_out(node, true, cx);
+                    self.inner.break_all_of(node);
+                    self.end_calls_of(node, cx);
+                }
+                Deferred::Restarted(node) => self.leave_out(node, false, cx),
                 Deferred::Ended(node, job, calls) => {
                     self.at(node, cx, |plant, context| plant.calls_ended(job, calls, context));
                 }
@@ -274,11 +280,12 @@ impl Cluster {
         let Some(node) = self.inner.get(conn).map(|connection| connection.node) else { return };
         match self.at(node, cx, |plant, context| plant.on_connect(conn, false, context)) {
             SynResult::Taken => cx.plan(cx.now() + self.hop, ClusterEvent::Connected(conn)),
-            SynResult::Dropped | SynResult::Refused if sent_before < SYN_RETRIES => {
+            SynResult::Refused => cx.plan(cx.now() + self.hop, ClusterEvent::Closed(conn)),
+            SynResult::Dropped if sent_before < SYN_RETRIES => {
                 let wait = SYN_AGAIN * (1 << sent_before);
                 cx.plan(cx.now() + wait, ClusterEvent::Syn(conn, sent_before + 1));
             }
-            SynResult::Dropped | SynResult::Refused => {}
+            SynResult::Dropped => {}
         }
     }
 
@@ -329,7 +336,8 @@ impl Cluster {
         }
     }
 
-    /// Takes a connection that a task has closed. If it was just used again, the request goes on another one.
+    /// Takes a connection that a task has closed, or refused. If it was used before, the request goes on another one: it
+    /// may have been closed at the moment of its reuse. Else the request has failed.
     fn closed(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(connection) = self.inner.remove(conn) else { return };
         let task = connection.node - self.services[self.pools[connection.pool].service].first;
@@ -337,8 +345,20 @@ impl Cluster {
         if connection.owner.is_some() {
             self.pools[connection.pool].pool.left(task);
         }
-        if let (Some(owner), Some(asked)) = (connection.owner, connection.asked.filter(|_| connection.used)) {
-            self.send(connection.pool, owner, asked, cx);
+        match (connection.owner, connection.asked) {
+            (Some(owner), Some(asked)) if connection.used => self.send(connection.pool, owner, asked, cx),
+            (Some(Sender::Call(id)), _) => self.call_broken(id, cx),
+            (Some(Sender::User(user)), unsent) => {
+                if let Some(asked) = unsent.filter(|asked| !is_check(&asked.call)) {
+                    let of = &self.services[self.pools[connection.pool].service];
+                    of.balancer.open(asked.number).close(RequestEnding::Failed);
+                }
+                if let Some(UserConnection::Proxied { by, .. }) = self.users.get_mut(&user) {
+                    *by = None;
+                }
+                cx.reply(user, bare(502));
+            }
+            (None, _) => {}
         }
         self.next_in_line(connection.pool, cx);
     }

@@ -13,7 +13,7 @@ use super::{
     costs::ms,
     cpu::Task,
     event::{Event, TimerSite},
-    in_flight::is_check,
+    in_flight::{PlannedAnswer, is_check},
     listener::{State, is_call},
     world::{Plant, UPKEEP, refused},
 };
@@ -122,7 +122,12 @@ impl Plant {
 
     /// Takes a request that has arrived on a connection.
     pub(super) fn arrives(&mut self, asked: Box<SimRequest>, cx: &mut dyn PlantContext) {
-        let Some(conn) = self.listener.conns.get_mut(&asked.conn) else { return };
+        let Some(conn) = self.listener.conns.get_mut(&asked.conn) else {
+            if self.crashes().is_down {
+                self.lose_unread(&asked);
+            }
+            return;
+        };
         match conn.state {
             State::Queued => conn.unread = Some(asked),
             State::TurnedAway => cx.reply(asked.conn, turned_away()),
@@ -198,22 +203,29 @@ impl Plant {
             let id = request.offer.id;
             request.gone = true;
             request.entry = None; // dropped: the ledger records that the client was gone
-            if self.sites.dispatch.holds(id) {
-                self.sites.dispatch.leave(cx.now(), id);
-                self.forget(id, cx);
-                self.turn_dispatch(cx);
-            } else if self.sites.dispatchers.leave(id).is_some() {
-                self.leave_dispatch(id, Outcome::Abandoned, None, cx);
-                self.forget(id, cx);
-                self.turn_dispatchers(cx);
-            }
+            self.leave_before_stage(id, cx);
         }
         self.close_if_dead(conn, cx);
     }
 
+    /// Drops a request whose stage does not have it yet.
+    pub(super) fn leave_before_stage(&mut self, id: JobId, cx: &mut dyn PlantContext) {
+        if self.sites.dispatch.holds(id) {
+            self.sites.dispatch.leave(cx.now(), id);
+            self.forget(id, cx);
+            self.turn_dispatch(cx);
+        } else if self.sites.dispatchers.leave(id).is_some() {
+            self.leave_dispatch(id, Outcome::Abandoned, None, cx);
+            self.forget(id, cx);
+            self.turn_dispatchers(cx);
+        }
+    }
+
     /// Drops a request that nobody waits for any more.
     fn forget(&mut self, id: JobId, cx: &mut dyn PlantContext) {
-        self.requests.in_flight.remove(id);
+        let request = self.requests.in_flight.remove(id);
+        let is_lost = request.is_some_and(|request| matches!(request.answer, PlannedAnswer::Lost));
+        self.faults.crashes.lost -= usize::from(is_lost);
         if let Some(rooms) = &mut self.requests.rooms {
             rooms.ended(cx.now(), id, false);
         }

@@ -13,6 +13,8 @@ pub(super) trait PlantContext {
     fn reply(&mut self, conn: ConnId, response: Response);
     /// Closes a connection from the service's side.
     fn close(&mut self, conn: ConnId);
+    /// Breaks a connection, as a process does that dies.
+    fn reset(&mut self, conn: ConnId);
     /// Delivers a report to other plants. A plant by itself has none.
     fn report(&mut self, _: PeerReport) {}
     /// Begins the calls of a job whose own work is done. True if there are any: the job waits for [`super::Plant::calls_ended`]. A plant
@@ -20,6 +22,10 @@ pub(super) trait PlantContext {
     fn calls(&mut self, _: JobId) -> bool {
         false
     }
+    /// The task has crashed: its calls are to be ended, and senders to leave it out. A plant by itself has neither.
+    fn crashed(&mut self) {}
+    /// The task takes connections again.
+    fn restarted(&mut self) {}
 }
 
 impl PlantContext for Cx<'_, Event> {
@@ -37,5 +43,9 @@ impl PlantContext for Cx<'_, Event> {
 
     fn close(&mut self, conn: ConnId) {
         Cx::close(self, conn);
+    }
+
+    fn reset(&mut self, conn: ConnId) {
+        Cx::reset(self, conn);
     }
 }

@@ -36,8 +36,14 @@ pub struct PlantSpec {
     pub idle_ms: f64,
     /// The memory of an open connection, thousands of bytes.
     pub connection_kb: f64,
+    /// The memory of a request from its reading to its answer, thousands of bytes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub request_kb: f64,
     /// The memory of the machine, millions of bytes; 0: not emulated.
     pub memory_mb: f64,
+    /// The time from the crash of a process whose memory passes `memory_mb` to its restart; 0: it does not crash.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub restart_ms: f64,
     /// One extra database operation (Arashi's work knob).
     pub operation_ms: f64,
     /// One read of the checksum service.
@@ -121,7 +127,9 @@ impl Default for PlantSpec {
             check_ms: 0.0,
             idle_ms: 0.0,
             connection_kb: 0.0,
+            request_kb: 0.0,
             memory_mb: 0.0,
+            restart_ms: 0.0,
             operation_ms: 0.0,
             checksum_read_ms: 0.0,
             writers: 1,
@@ -161,6 +169,7 @@ impl PlantSpec {
             ("idle_ms", self.idle_ms),
             ("operation_ms", self.operation_ms),
             ("checksum_read_ms", self.checksum_read_ms),
+            ("restart_ms", self.restart_ms),
         ];
         let of_types = self.types.iter().flat_map(|(name, cost)| {
             let times = [("cpu_ms", cost.cpu_ms), ("read_ms", cost.read_ms), ("write_ms", cost.write_ms)];
@@ -176,10 +185,18 @@ impl PlantSpec {
         if self.slowdown.iter().any(|factor| !(0.1..=10.0).contains(factor)) {
             return Err(PlantError::Number { what: "slowdown".to_owned(), wanted: "a list of factors from 0.1 to 10" });
         }
-        for (what, size) in [("connection_kb", self.connection_kb), ("memory_mb", self.memory_mb)] {
+        let sizes =
+            [("connection_kb", self.connection_kb), ("request_kb", self.request_kb), ("memory_mb", self.memory_mb)];
+        for (what, size) in sizes {
             if !(0.0..=1e9).contains(&size) {
                 return Err(PlantError::Number { what: what.to_owned(), wanted: "a size from 0 to 1e9" });
             }
+        }
+        if self.restart_ms > 0.0 && self.memory_mb == 0.0 {
+            return Err(PlantError::Number {
+                what: "memory_mb".to_owned(),
+                wanted: "over 0 where restart_ms is: a task crashes beyond its memory",
+            });
         }
         if let Some(service) = &self.service {
             service.check().map_err(|(what, wanted)| PlantError::Number { what, wanted })?;
@@ -189,6 +206,11 @@ impl PlantSpec {
         }
         Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 /// A checked time in milliseconds as a duration.

@@ -146,6 +146,18 @@ impl CpuModel {
         self.cores.arrive(now, demand, task);
     }
 
+    /// Takes all work away.
+    pub(super) fn clear(&mut self, now: Timestamp) -> Vec<Task> {
+        let all = self.cores.clear(now);
+        self.planned = None;
+        for pool in &mut self.pools {
+            pool.free = pool.size;
+            pool.waiting.clear();
+        }
+        self.adapt(now);
+        all
+    }
+
     /// Removes the next task that has ended by now.
     pub(super) fn done(&mut self, now: Timestamp) -> Option<Task> {
         self.cores.leave(now)

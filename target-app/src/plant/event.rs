@@ -24,6 +24,8 @@ pub enum Event {
     Upkeep,
     /// A second of the wall clock begins, for waiting rooms.
     Second,
+    /// A task that had crashed is back.
+    Restart,
 }
 
 impl Identity for Event {
@@ -38,6 +40,7 @@ impl Identity for Event {
             Self::Renew => identity_of(6, &[]),
             Self::Upkeep => identity_of(7, &[]),
             Self::Second => identity_of(8, &[]),
+            Self::Restart => identity_of(9, &[]),
         }
     }
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::crash::Crashes;
+
 /// A fault for a limited time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fault {
@@ -41,11 +43,13 @@ pub enum FaultKind {
 pub(super) struct Faults {
     all: Vec<Fault>,
     under_way: Vec<usize>,
+    /// Those by memory, which come at no set time.
+    pub(super) crashes: Crashes,
 }
 
 impl Faults {
     pub(super) fn new(all: &[Fault]) -> Self {
-        Self { all: all.to_vec(), under_way: Vec::new() }
+        Self { all: all.to_vec(), under_way: Vec::new(), crashes: Crashes::default() }
     }
 
     /// The start (true) and the end of each fault.

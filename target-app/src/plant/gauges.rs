@@ -20,6 +20,9 @@ impl Plant {
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         read.counts.insert("checks_us".to_owned(), micros(self.checks.spent));
         read.counts.insert("cpu_us".to_owned(), micros(self.cpu.used()));
+        if self.costs.restart_ms > 0.0 {
+            read.counts.insert("crashes".to_owned(), self.crashes().many);
+        }
         let mut system = StageGauges { name: "system".to_owned(), ..StageGauges::default() };
         self.sites.monitors.iter().for_each(|monitor| monitor.gauges(&mut system.policy));
         let rooms = self.requests.rooms.iter().flat_map(|rooms| rooms.gauges(now));
@@ -31,6 +34,7 @@ impl Plant {
             ledger,
             stages: stages.chain([send, self.sites.accept.gauges(), system]).collect(),
             cpu_s: self.cpu.used().as_secs_f64(),
+            rss_bytes: (self.memory_kb() * 1e3) as u64,
             ..Gauges::default()
         }
     }

@@ -73,10 +73,20 @@ pub(super) struct InFlight {
     pub(super) gone: bool,
     /// True for a health check, which goes no further than dispatch, and is in no ledger of requests.
     pub(super) check: bool,
-    /// The worker that works on it, and the start of the work.
-    pub(super) worker: Option<(usize, Timestamp)>,
+    /// The work on it.
+    pub(super) work: Option<Work>,
     /// How the calls on its behalf have ended.
     pub(super) calls: CallsResult,
+}
+
+/// The work of a stage on a request.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Work {
+    /// The number of the worker.
+    pub(super) worker: usize,
+    pub(super) began: Timestamp,
+    /// True while the worker waits for calls to other services.
+    pub(super) is_calling: bool,
 }
 
 /// The answer that a request will get, apart from its calls.
@@ -86,6 +96,8 @@ pub(super) enum PlannedAnswer {
     Full,
     /// Less than was requested, or older; the value of `X-Degraded`.
     Less(String),
+    /// None: the process has died.
+    Lost,
     /// A refusal, since its sender no longer waited when its turn came.
     Refused(Refusal),
 }

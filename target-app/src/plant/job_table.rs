@@ -13,11 +13,12 @@ pub(super) struct JobTable<T> {
     /// The identity at the first place.
     first: u64,
     places: VecDeque<Option<Box<T>>>,
+    len: usize,
 }
 
 impl<T> Default for JobTable<T> {
     fn default() -> Self {
-        Self { first: 0, places: VecDeque::new() }
+        Self { first: 0, places: VecDeque::new(), len: 0 }
     }
 }
 
@@ -37,6 +38,7 @@ impl<T> JobTable<T> {
             self.first = id.0;
         }
         let place = self.place(id).expect("identities grow");
+        self.len += 1;
         if place >= self.places.len() {
             self.places.resize_with(place, || None);
             self.places.push_back(Some(job));
@@ -48,11 +50,23 @@ impl<T> JobTable<T> {
     pub(super) fn remove(&mut self, id: JobId) -> Option<Box<T>> {
         let place = self.place(id)?;
         let job = self.places.get_mut(place)?.take();
+        self.len -= usize::from(job.is_some());
         while let Some(None) = self.places.front() {
             self.places.pop_front();
             self.first += 1;
         }
         job
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Their identities, in order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = JobId> {
+        let places = (self.first..).zip(&self.places);
+        places.filter(|(_, job)| job.is_some()).map(|(id, _)| JobId(id))
     }
 
     /// The jobs by identity.
@@ -81,6 +95,7 @@ mod tests {
         assert_eq!(table.remove(JobId(5)), Some(Box::new(5)));
         *table.get_mut(JobId(9)).unwrap() += 1;
         assert_eq!((table.values().collect::<Vec<_>>(), table.places.len()), (vec![&10], 1));
+        assert_eq!((table.ids().collect::<Vec<_>>(), table.len()), (vec![JobId(9)], 1));
         assert_eq!(table.remove(JobId(9)), Some(Box::new(10)));
         table.insert(JobId(100), Box::new(100));
         assert_eq!((table.get(JobId(100)), table.places.len()), (Some(&100), 1));

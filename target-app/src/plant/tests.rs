@@ -17,6 +17,7 @@ use crate::{
     spec::{App, EmulatedSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
 };
 
+mod crash;
 mod draws;
 mod oracle;
 mod policing;

@@ -16,7 +16,7 @@ use super::{
     costs::ms,
     cpu::{Step, Task},
     event::{Event, TimerSite},
-    in_flight::{InFlight, PlannedAnswer, Worker, facts_of, head_of, is_check},
+    in_flight::{InFlight, PlannedAnswer, Work, Worker, facts_of, head_of, is_check},
     listener::PendingRefusal,
     rooms::PlantEntry,
     world::{Plant, bare, reply_to},
@@ -83,7 +83,7 @@ impl Plant {
             answer: PlannedAnswer::Full,
             gone,
             check,
-            worker: None,
+            work: None,
             calls: CallsResult::NONE,
         };
         if let (Some(turn), Some(rooms)) = (turn, &mut self.requests.rooms) {
@@ -213,6 +213,7 @@ impl Plant {
     /// Sends an answer; `cost`: its cost in addition to the work, if it is no refusal.
     fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.remove(id) else { return };
+        self.faults.crashes.lost -= usize::from(matches!(request.answer, PlannedAnswer::Lost));
         if let Some(rooms) = &mut self.requests.rooms {
             rooms.ended(cx.now(), id, end.ending() == RequestEnding::Served);
         }
@@ -307,15 +308,18 @@ impl Plant {
         let expired = self.sites.stages[stage].site.started(now, &queued);
         let id = queued.offer.id;
         let Some(request) = self.requests.in_flight.get_mut(id) else { return };
-        request.worker = Some((number, now));
-        let skip = self.sites.stages[stage].spec.drop_abandoned && request.gone || expired.is_some();
+        request.work = Some(Work { worker: number, began: now, is_calling: false });
+        let is_lost = matches!(request.answer, PlannedAnswer::Lost);
+        let skip = self.sites.stages[stage].spec.drop_abandoned && request.gone || expired.is_some() || is_lost;
         if let (Some(permit), false) = (&mut request.permit, skip) {
             self.sites.dispatch.started(now, permit);
         }
         let quality = self.sites.stages[stage].site.quality().min(self.sites.dispatch.quality());
         if skip {
             request.steps.clear();
-            request.answer = expired.map_or(PlannedAnswer::Full, PlannedAnswer::Refused);
+            if !is_lost {
+                request.answer = expired.map_or(PlannedAnswer::Full, PlannedAnswer::Refused);
+            }
         } else if request.steps.is_empty() {
             let (kind, call) = (request.route.kind, &request.asked.call);
             let draws = Draws { key: request.asked.key, user: request.asked.user };
@@ -361,11 +365,12 @@ impl Plant {
 
     /// Ends the service's own work on a job. Calls to other services come next; its worker waits for them.
     pub(super) fn worked(&mut self, id: JobId, cx: &mut dyn PlantContext) {
-        let Some(request) = self.requests.in_flight.get(id) else { return };
+        let Some(request) = self.requests.in_flight.get_mut(id) else { return };
         let (stage, gone) = (request.route.branch.0, request.gone);
-        let expired = matches!(request.answer, PlannedAnswer::Refused(_));
-        let dropped = expired || gone && self.sites.stages[stage].spec.drop_abandoned;
+        let ended = matches!(request.answer, PlannedAnswer::Refused(_) | PlannedAnswer::Lost);
+        let dropped = ended || gone && self.sites.stages[stage].spec.drop_abandoned;
         if !dropped && cx.calls(id) {
+            request.work.iter_mut().for_each(|work| work.is_calling = true);
             self.sites.stages[stage].site.waits_downstream(1);
             return;
         }
@@ -385,7 +390,7 @@ impl Plant {
     /// Ends all work on a job: counted first, answered second, as in the live stage.
     pub(super) fn job_done(&mut self, id: JobId, cx: &mut dyn PlantContext) {
         let Some(request) = self.requests.in_flight.get(id) else { return };
-        let Some((number, started)) = request.worker else { return };
+        let Some(Work { worker: number, began: started, .. }) = request.work else { return };
         let Some((stage, queued)) =
             self.requests.workers[number].as_mut().and_then(|w| Some((w.stage, w.under_way.take()?)))
         else {
@@ -393,6 +398,7 @@ impl Plant {
         };
         let (end, cost) = match request.answer {
             PlannedAnswer::Refused(refusal) => (Some(End::Refused(refusal)), None),
+            PlannedAnswer::Lost => (Some(End::Answered(500)), None),
             PlannedAnswer::Full | PlannedAnswer::Less(_) => (request.calls.ended.end_of_request(), Some(request.cost)),
         };
         // Calls aside, a plant's services always have an answer.

@@ -52,17 +52,17 @@ impl Plant {
         self.backend.set_work(work)
     }
 
-    /// The load that its sites see. Nothing but connections takes memory in a plant.
+    /// The load that its sites see. Connections and requests take memory in a plant, nothing else does.
     pub(super) fn meter(&self) -> LoadReading {
-        let PlantSpec { connection_kb, memory_mb, .. } = self.costs;
-        let open = self.listener.conns.len() as f64;
-        let memory = if memory_mb > 0.0 { (open * connection_kb / (memory_mb * 1e3)).min(1.0) } else { 0.0 };
+        let PlantSpec { memory_mb, .. } = self.costs;
+        let memory = if memory_mb > 0.0 { (self.memory_kb() / (memory_mb * 1e3)).min(1.0) } else { 0.0 };
         // Slow cores are busy for longer with the same work.
         LoadReading { used: self.cpu.used(), cpus: f64::from(self.cpu.count()) * self.cpu.usual_speed(), memory }
     }
 
     /// Does all pending work after an event: woken workers begin, and the next end of their work is scheduled.
     pub(super) fn settle(&mut self, cx: &mut dyn PlantContext) {
+        self.look_at_memory(cx);
         self.start_workers(cx);
         if let Some((at, plan)) = self.cpu.plan() {
             cx.plan(at, Event::Cores(plan));
@@ -96,6 +96,9 @@ impl Plant {
     /// `silent`: no request follows.
     pub(super) fn on_connect(&mut self, conn: ConnId, silent: bool, cx: &mut dyn PlantContext) -> SynResult {
         self.sites.show_wall(cx.now());
+        if self.crashes().is_down {
+            return SynResult::Refused;
+        }
         if self.listener.is_full() {
             return SynResult::Dropped;
         }
@@ -137,6 +140,7 @@ impl Plant {
             Event::Renew => self.renew(cx),
             Event::Upkeep => self.keep_up(cx),
             Event::Second => self.begin_second(cx),
+            Event::Restart => self.restart(cx),
         }
         self.settle(cx);
     }

@@ -135,6 +135,12 @@ impl<J> ProcessorSharing<J> {
         Some(job)
     }
 
+    /// Removes all jobs, done or not.
+    pub(crate) fn clear(&mut self, now: Timestamp) -> Vec<J> {
+        self.advance(now);
+        std::mem::take(&mut self.jobs).into_values().collect()
+    }
+
     /// The end of the next job if no other arrives.
     pub(crate) fn next_done(&self) -> Option<Timestamp> {
         let (&(done, _), _) = self.jobs.first_key_value().filter(|_| self.speed > 0.0)?;

@@ -16,6 +16,8 @@ pub(crate) enum SimEvent<E> {
     Answered(ConnId, Response),
     /// The client learns that the service has closed the connection.
     Closed(ConnId),
+    /// The client learns that the connection broke.
+    Reset(ConnId),
     /// The service learns that the client has closed it.
     HungUp(ConnId),
     /// A time-out or the user's patience ends, if the user still waits for the same event.
@@ -34,6 +36,7 @@ impl<E: Identity> Identity for SimEvent<E> {
             Self::Closed(conn) => identity_of(5, &[conn.identity()]),
             Self::HungUp(conn) => identity_of(6, &[conn.identity()]),
             Self::Deadline(conn, number, end) => identity_of(7, &[conn.identity(), u64::from(*number), *end as u64]),
+            Self::Reset(conn) => identity_of(9, &[conn.identity()]),
             Self::Server(event) => identity_of(8, &[event.identity()]),
         }
     }

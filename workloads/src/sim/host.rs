@@ -133,6 +133,7 @@ impl<W: SimServer> Host<'_, W> {
             SimEvent::Refused(conn) => self.end(conn, End::ConnectFailed),
             SimEvent::Answered(conn, response) => self.answered(conn, &response),
             SimEvent::Closed(conn) => self.closed(conn),
+            SimEvent::Reset(conn) => self.reset(conn),
             SimEvent::Deadline(conn, number, end) => {
                 if self.connections.waits_for(conn, number) {
                     self.end(conn, end);
@@ -293,6 +294,15 @@ impl<W: SimServer> Host<'_, W> {
         let answer = Answer { status: response.status, headers: &headers, body: response.body.as_bytes() };
         if let Some(again) = self.pool.settle(user, Outcome::answered(answer), self.now) {
             self.begin(again);
+        }
+    }
+
+    /// A connection broke: what was asked on it has failed.
+    fn reset(&mut self, conn: ConnId) {
+        let Some(state) = self.connections.get(conn) else { return };
+        state.closed = true;
+        if let Some(waiting) = state.waiting.take() {
+            self.over(waiting, End::Broken);
         }
     }
 

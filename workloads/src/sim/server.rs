@@ -58,4 +58,11 @@ impl<E> Cx<'_, E> {
             self.events.plan(at, SimEvent::Closed(conn));
         }
     }
+
+    /// Breaks a connection: unlike after [`Cx::close`], its client does not send a request again that may have been read.
+    pub fn reset(&mut self, conn: ConnId) {
+        if let Some(at) = self.connections.arrives_at_client(conn, self.now) {
+            self.events.plan(at, SimEvent::Reset(conn));
+        }
+    }
 }

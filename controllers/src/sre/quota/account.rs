@@ -16,22 +16,45 @@ pub(super) struct Limits {
     pub(super) others: f64,
     /// The capacity of an account, in seconds of its limit.
     pub(super) burst_s: f64,
-    /// The share of a full account that is reserved for each higher level of criticality.
-    pub(super) reserve: f64,
+    /// How levels of criticality share an account.
+    pub(super) levels: Levels,
     /// The lifetime of a limit from a quota server.
     pub(super) lease: Duration,
+}
+
+/// How the levels of criticality share a customer's limit. A level is refused only if all lower ones are.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Levels {
+    /// One account, of which this share of a full one is reserved for each higher level.
+    Reserve(f64),
+    /// A limit each: these shares of the customer's, lowest level first. A level also uses what lower ones have left.
+    Shares([f64; LEVELS]),
+}
+
+const LEVELS: usize = 4;
+/// The account of all levels, where there is one.
+const ONLY: usize = LEVELS - 1;
+
+impl Levels {
+    /// The part of each account in a customer's limit.
+    fn parts(self) -> [f64; LEVELS] {
+        match self {
+            Self::Reserve(_) => [0.0, 0.0, 0.0, 1.0],
+            Self::Shares(shares) => shares,
+        }
+    }
 }
 
 impl Limits {
     /// Creates a customer's account, full.
     pub(super) fn account(&self, customer: u32) -> Account {
         let own = self.of.get(&customer).copied().unwrap_or(self.others);
-        Account::new(own, self.burst_s)
+        Account::new(own, self)
     }
 
     /// Creates the account of a customer without a limit of its own, full.
     pub(super) fn account_of_others(&self) -> Account {
-        Account::new(self.others, self.burst_s)
+        Account::new(self.others, self)
     }
 }
 
@@ -42,8 +65,9 @@ pub(super) struct Account {
     own: f64,
     /// The limit in force, CPU seconds per second.
     limit: f64,
-    /// The balance, CPU seconds.
-    balance: f64,
+    levels: Levels,
+    /// The balance of each level, CPU seconds.
+    balances: [f64; LEVELS],
     filled_at: Timestamp,
     /// The expiry of a limit from a quota server.
     lent_until: Option<Timestamp>,
@@ -56,12 +80,33 @@ pub(super) struct Account {
     reported: bool,
 }
 
+/// What a request was charged at its admission.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Charge {
+    /// The level that pays.
+    pub(super) level: usize,
+    /// CPU seconds.
+    pub(super) cost: f64,
+}
+
+impl Charge {
+    /// In a grant's cookie: whole nanoseconds, and the level in the two lowest bits.
+    pub(super) fn cookie(self) -> u64 {
+        ((self.cost * 1e9) as u64) << 2 | self.level as u64
+    }
+
+    pub(super) fn of_cookie(cookie: u64) -> Self {
+        Self { level: (cookie & 3) as usize, cost: (cookie >> 2) as f64 / 1e9 }
+    }
+}
+
 impl Account {
-    fn new(own: f64, burst_s: f64) -> Self {
+    fn new(own: f64, Limits { burst_s, levels, .. }: &Limits) -> Self {
         Self {
             own,
             limit: own,
-            balance: own * burst_s,
+            levels: *levels,
+            balances: levels.parts().map(|part| own * part * burst_s),
             filled_at: Timestamp::ZERO,
             lent_until: None,
             cost: Ewma::from_first(OLD_COST),
@@ -74,37 +119,53 @@ impl Account {
 
     /// Fills the account up to `now`. The configured limit is in force unless a quota server sent one recently.
     pub(super) fn fill(&mut self, now: Timestamp, burst_s: f64) {
-        let earned = now.since(self.filled_at).as_secs_f64() * self.limit;
+        let earned_at = self.limit;
+        let since_s = now.since(self.filled_at).as_secs_f64();
         self.filled_at = now;
         if self.lent_until.is_some_and(|until| until <= now) {
             self.lent_until = None;
             self.limit = self.own;
         }
-        self.balance = (self.balance + earned).min(self.limit * burst_s);
+        for (balance, part) in self.balances.iter_mut().zip(self.levels.parts()) {
+            // What was saved under a higher limit stays, and nothing is added to it.
+            let most = balance.max(self.limit * part * burst_s);
+            *balance = (*balance + since_s * earned_at * part).min(most);
+        }
     }
 
-    /// Sets a limit until a time.
+    /// Sets a limit until a time. What was saved under limits of a quota server stays when they fall; what an account
+    /// holds under the configured limit, which knows nothing of the global one, does not.
     pub(super) fn lend(&mut self, limit: f64, until: Timestamp, burst_s: f64) {
+        if self.lent_until.is_none() {
+            for (balance, part) in self.balances.iter_mut().zip(self.levels.parts()) {
+                *balance = balance.min(limit * part * burst_s);
+            }
+        }
         self.limit = limit;
         self.lent_until = Some(until);
-        self.balance = self.balance.min(limit * burst_s);
     }
 
-    /// True if the balance exceeds the reserve for higher levels.
-    pub(super) fn has_for(&self, criticality: Criticality, reserve: f64, burst_s: f64) -> bool {
-        let higher = Criticality::CriticalPlus.level() - criticality.level();
-        self.balance > higher as f64 * reserve * self.limit * burst_s
+    /// The level whose balance pays for a request of this criticality: its own, or the next lower one with anything left.
+    /// `None`: there is none, or not more than the reserve for higher levels.
+    pub(super) fn payer(&self, criticality: Criticality, burst_s: f64) -> Option<usize> {
+        match self.levels {
+            Levels::Reserve(reserve) => {
+                let higher = Criticality::CriticalPlus.level() - criticality.level();
+                (self.balances[ONLY] > higher as f64 * reserve * self.limit * burst_s).then_some(ONLY)
+            }
+            Levels::Shares(_) => (0..=criticality.level()).rev().find(|level| self.balances[*level] > 0.0),
+        }
     }
 
     /// Deducts the expected cost of a request.
-    pub(super) fn charge(&mut self, expected: f64) {
-        self.balance -= expected;
+    pub(super) fn charge(&mut self, Charge { level, cost }: Charge) {
+        self.balances[level] -= cost;
     }
 
-    /// Replaces the charge of a request by its cost. The balance can exceed the capacity until the account is filled
-    /// again.
-    pub(super) fn settle(&mut self, charged: f64, cost: f64) {
-        self.balance += charged - cost;
+    /// Replaces the charge of a request by its cost. A balance can exceed the capacity by charges of requests that were
+    /// under way.
+    pub(super) fn settle(&mut self, charged: Charge, cost: f64) {
+        self.balances[charged.level] += charged.cost - cost;
         self.used += cost;
         self.cost.add(cost);
         self.settled = true;
@@ -132,11 +193,13 @@ impl Account {
     /// reports are on.
     pub(super) fn is_idle(&self, burst_s: f64, reports: bool) -> bool {
         let unsaid = reports && (self.reported || self.used + self.refused > 0.0);
-        self.lent_until.is_none() && !unsaid && self.balance >= self.limit * burst_s
+        let mut of_levels = self.balances.iter().zip(self.levels.parts());
+        let is_full = of_levels.all(|(balance, part)| *balance >= self.limit * part * burst_s);
+        self.lent_until.is_none() && !unsaid && is_full
     }
 
-    /// True while the balance is negative.
+    /// True while a balance is negative.
     pub(super) fn in_debt(&self) -> bool {
-        self.balance < 0.0
+        self.balances.iter().any(|balance| *balance < 0.0)
     }
 }

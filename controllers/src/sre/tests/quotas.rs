@@ -90,6 +90,48 @@ fn higher_criticalities_keep_a_reserve() {
 }
 
 #[test]
+fn with_a_limit_each_a_level_uses_its_own_and_what_lower_ones_leave() {
+    // A limit of 1 for 5 s: 5 CPU seconds, half of them for CRITICAL and a sixth for each other level, 0.8 s.
+    let given = || {
+        let share = |name: &str, value: f64| (name.to_owned(), value.into());
+        [
+            ("per_criticality".to_owned(), true.into()),
+            share("share_sheddable", 0.16),
+            share("share_sheddable_plus", 0.16),
+            share("share_critical", 0.5),
+            share("share_critical_plus", 0.16),
+        ]
+    };
+    let mut bench =
+        Bench::new("quota", given().each_ref().map(|(name, value): &(String, Setting)| (&**name, value.clone())));
+    let spend = |bench: &mut Bench, criticality, cost_ms| bench.costs(of(criticality), cost_ms * MS);
+    // SHEDDABLE has 0.8, and no more: the others keep all of theirs.
+    assert!(spend(&mut bench, Criticality::Sheddable, 900));
+    assert_eq!(bench.lets_in(), [false, true, true, true]);
+    // CRITICAL has 2.5 of its own, and the 0.8 that SHEDDABLE_PLUS leaves; CRITICAL_PLUS then has its own 0.8.
+    assert!(spend(&mut bench, Criticality::Critical, 2600));
+    assert_eq!(bench.lets_in(), [false, true, true, true]);
+    assert!(spend(&mut bench, Criticality::Critical, 850));
+    assert_eq!(bench.lets_in(), [false, false, false, true]);
+    assert!(spend(&mut bench, Criticality::CriticalPlus, 900));
+    assert_eq!(bench.lets_in(), [false; 4]);
+    // CRITICAL, 0.1 in debt at 0.5 a second, is out of it after 0.2 s. The others have 0.16 a second: 0.05 takes 0.31 s, 0.1 takes
+    // 0.63 s.
+    bench.pass(210 * MS);
+    assert_eq!(bench.lets_in(), [false, false, true, true]);
+}
+
+#[test]
+fn shares_of_levels_are_at_most_the_whole_limit() {
+    let given = [("per_criticality", true.into()), ("share_critical", 0.5.into())];
+    for entry in ["quota", "sre"] {
+        let problems = Catalogue::built_in().find(entry).unwrap().check(&settings(given.clone())).unwrap_err();
+        let expected = "share_critical_plus: the four shares add up to 1.25: at most 1, the customer's whole limit";
+        assert_eq!(problems.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
+    }
+}
+
+#[test]
 fn only_the_customer_at_ten_times_its_quota_sees_errors() {
     // The chapter's example, scaled from 10 000 processors to one: 0.4 + 0.4 + 0.3 + 0.2 + 0.05 is more than 1.
     let quotas = [(1, 0.4), (2, 0.4), (3, 0.3), (4, 0.2), (5, 0.05)];
@@ -188,36 +230,92 @@ fn pushed(effects: &[Effect]) -> Vec<(u16, u32, f64)> {
     effects.iter().map(one).collect()
 }
 
+fn usage(from: u16, customer: u32, wanted: f64) -> Seen {
+    Seen::Peer(PeerReport::Usage { from: SiteId(from), customer, used: 0.0, wanted })
+}
+
+#[track_caller]
+fn assert_pushed(effects: &[Effect], expected: &[(u16, u32, f64)]) {
+    let pushed = pushed(effects);
+    assert_eq!(pushed.len(), expected.len(), "{pushed:?}");
+    for (a, b) in pushed.iter().zip(expected) {
+        assert!((a.0, a.1) == (b.0, b.1) && near(a.2, b.2), "{pushed:?}, not {expected:?}");
+    }
+}
+
 #[test]
 fn a_global_limit_is_divided_by_what_is_wanted() {
-    let mut bench = MachineBench::new("quota-server", &settings([("limits", limits([(1, 0.5)]))]));
-    let usage =
-        |from, customer, wanted| Seen::Peer(PeerReport::Usage { from: SiteId(from), customer, used: 0.0, wanted });
-    bench.see(0, &usage(1, 1, 0.2));
-    bench.see(10, &usage(2, 1, 0.1));
+    let mut bench =
+        MachineBench::new("quota-server", &settings([("limits", limits([(1, 0.5)])), ("smooth_over", "10ms".into())]));
+    bench.see(0, &usage(1, 1, 0.28));
+    bench.see(10, &usage(2, 1, 0.2));
     // Another customer has the default limit of 1, though both together are more than the processor.
     bench.see(20, &usage(2, 7, 0.3));
     assert_eq!(bench.poll(999), []);
-    // 0.3 of 0.5 is wanted: the 0.2 that are left are divided equally.
-    let close = |pushed: Vec<(u16, u32, f64)>, expected: &[(u16, u32, f64)]| {
-        assert_eq!(pushed.len(), expected.len(), "{pushed:?}");
-        for (a, b) in pushed.iter().zip(expected) {
-            assert!((a.0, a.1) == (b.0, b.1) && near(a.2, b.2), "{pushed:?}");
-        }
-    };
-    close(pushed(&bench.poll(1000)), &[(1, 1, 0.3), (2, 1, 0.2), (2, 7, 1.0)]);
+    // 0.48 of 0.5 is wanted: the 0.02 that are left are divided equally, 0.29 and 0.21; but half of the limit is 0.25.
+    assert_pushed(&bench.poll(1000), &[(1, 1, 0.29), (2, 1, 0.25), (2, 7, 1.0)]);
     // 2.0 is wanted: 0.5 × (1.5 + 0.005) / 2.01 and 0.5 × (0.5 + 0.005) / 2.01, together 0.5.
     bench.see(1500, &usage(1, 1, 1.5));
     bench.see(1500, &usage(2, 1, 0.5));
-    close(pushed(&bench.poll(2000)), &[(1, 1, 0.5 * 1.505 / 2.01), (2, 1, 0.5 * 0.505 / 2.01), (2, 7, 1.0)]);
+    assert_pushed(&bench.poll(2000), &[(1, 1, 0.5 * 1.505 / 2.01), (2, 1, 0.5 * 0.505 / 2.01), (2, 7, 1.0)]);
     // Nonsense is not heard. After 10 s without a word from task 2 all of it is task 1's.
     bench.see(2000, &usage(1, 1, f64::NAN));
     bench.see(11_000, &usage(1, 1, 1.5));
     assert_eq!(pushed(&bench.poll(11_501)), []);
-    close(pushed(&bench.poll(12_000)), &[(1, 1, 0.5)]);
+    assert_pushed(&bench.poll(12_000), &[(1, 1, 0.5)]);
     // Nobody is left to be told anything, and no wake-up is asked for.
     assert_eq!(pushed(&bench.poll(21_000)), []);
     assert_eq!(bench.wakes_at(21_000), None);
+}
+
+#[test]
+fn the_division_follows_an_average_of_what_is_wanted() {
+    let given = [("limits", limits([(1, 1.0)])), ("forget", "60s".into())];
+    let mut bench = MachineBench::new("quota-server", &settings(given));
+    bench.see(0, &usage(1, 1, 0.1));
+    bench.see(0, &usage(2, 1, 0.6));
+    assert_pushed(&bench.poll(1000), &[(1, 1, 0.5), (2, 1, 0.75)]);
+    // One second of 2.1 at task 1, then nothing: 2.1 − 2 e^(−0.1) = 0.290325 a second later, and 0.290325 e^(−0.1) = 0.262697
+    // after another. A division of 2.1 and 0.6 would have left task 2 a quarter.
+    bench.see(1000, &usage(1, 1, 2.1));
+    assert_pushed(&bench.poll(2000), &[(1, 1, 0.5), (2, 1, 0.6 + (1.0 - 0.890_325_164) / 2.0)]);
+    bench.see(2000, &usage(1, 1, 0.0));
+    assert_pushed(&bench.poll(3000), &[(1, 1, 0.5), (2, 1, 0.6 + (1.0 - 0.862_697_072) / 2.0)]);
+    // Ten seconds of silence after a report of nothing: 0.290325 e^(−1.1) = 0.096641.
+    assert_pushed(&bench.poll(13_000), &[(1, 1, 0.5), (2, 1, 0.6 + (1.0 - 0.696_640_852) / 2.0)]);
+}
+
+#[test]
+fn a_lower_limit_takes_nothing_of_what_was_saved() {
+    let mut bench = Bench::new("quota", [("burst", "1s".into())]);
+    let quota = |limit| PeerReport::Quota { to: SiteId(1), customer: 1, limit };
+    // A limit of 1 for 1 s has filled an account of 1; a limit of 0.1 would fill one of 0.1, but takes nothing away.
+    bench.hear(quota(1.0));
+    bench.pass(1000 * MS);
+    bench.hear(quota(0.1));
+    bench.pass(1000 * MS);
+    let tags = of_customer(1);
+    assert!(bench.costs(tags, 950 * MS));
+    // 0.05 is left, and 0.1 a second comes in up to 0.1, after half a second and no further.
+    bench.pass(10_000 * MS);
+    assert!(bench.costs(tags, 200 * MS));
+    // 0.1 in debt, paid after 1 s.
+    bench.pass(999 * MS);
+    assert_eq!(bench.offer(tags), Err(Reason::Quota));
+    bench.pass(2 * MS);
+    assert!(bench.offer(tags).is_ok());
+}
+
+#[test]
+fn the_first_limit_that_is_sent_takes_what_an_account_holds_beyond_it() {
+    let mut bench = Bench::new("quota", [("burst", "1s".into())]);
+    bench.hear(PeerReport::Quota { to: SiteId(1), customer: 1, limit: 0.1 });
+    // An account of 1 by the limit set here, of 0.1 by the one that was sent: 0.1 in debt after a request of 0.2.
+    assert!(bench.costs(of_customer(1), 200 * MS));
+    bench.pass(999 * MS);
+    assert_eq!(bench.offer(of_customer(1)), Err(Reason::Quota));
+    bench.pass(2 * MS);
+    assert!(bench.offer(of_customer(1)).is_ok());
 }
 
 #[test]

@@ -215,3 +215,51 @@ fn senders_that_heed_it_bring_retries_down_to_the_share() {
     let heeded = retries_by_minute(true, 0.09);
     assert!(heeded.iter().all(|share| (share - 0.09).abs() < 1e-3), "{heeded:?}");
 }
+
+#[test]
+fn combined_signals_are_one_utilization() {
+    let given = |combine: &str| {
+        [
+            ("combine", combine.into()),
+            ("cpu", true.into()),
+            ("target_load", 2.0.into()),
+            ("combined_critical", 1.2.into()),
+            ("combined_critical_plus", 1.6.into()),
+        ]
+    };
+    // A load average of 3 on a target of 2 and a CPU share of 0.4 on one of 0.8: 1.5 and 0.5.
+    for (combine, utilization, lets_in) in [("max", 1.5, [false, false, false, true]), ("mean", 1.0, [true; 4])] {
+        let mut bench = Bench::new("utilization", given(combine));
+        bench.ready(3, Duration::from_secs(60));
+        bench.load(LoadSample::Cpu(0.4));
+        assert!((bench.gauge("utilization") - utilization).abs() < 1e-6, "{combine}");
+        // Just above the target the lowest level goes, and no other.
+        assert_eq!(bench.lets_in(), lets_in, "{combine}");
+        bench.load(LoadSample::Cpu(0.42));
+        assert!(!bench.lets_in()[0], "{combine}: (1.5 + 0.525) / 2 is 1.0125");
+    }
+}
+
+#[test]
+fn jobs_in_flight_are_a_signal_of_a_combination_alone() {
+    let given = [
+        ("combine", "max".into()),
+        ("load", false.into()),
+        ("in_flight", true.into()),
+        ("target_in_flight", 2.0.into()),
+    ];
+    let mut bench = Bench::new("utilization", given);
+    // 2 of 2 are at the target, 3 of 2 above all thresholds.
+    let admitted: Vec<_> = (0..3).map(|_| bench.offer(of(Criticality::Sheddable)).expect("up to the target")).collect();
+    assert_eq!(bench.offer(of(Criticality::CriticalPlus)), Err(Reason::Utilization));
+    for job in admitted {
+        bench.end_after(job, of(Criticality::Sheddable), Outcome::Served, Duration::ZERO, None);
+    }
+    assert_eq!(bench.lets_in(), [true; 4]);
+    let problems =
+        Catalogue::built_in().find("utilization").unwrap().check(&settings([("in_flight", true.into())])).unwrap_err();
+    assert_eq!(
+        problems[0].to_string(),
+        "in_flight: has no thresholds of its own: write combine: max, or combine: mean"
+    );
+}

@@ -77,8 +77,14 @@ pub struct CostChanges {
     pub idle_ms: Option<f64>,
     /// Memory of an open connection, thousands of bytes.
     pub connection_kb: Option<f64>,
+    /// Memory of a request, thousands of bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_kb: Option<f64>,
     /// Memory that there is, millions of bytes.
     pub memory_mb: Option<f64>,
+    /// From a crash by memory to the restart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart_ms: Option<f64>,
 }
 
 impl CostChanges {
@@ -92,7 +98,9 @@ impl CostChanges {
         costs.check_ms = self.check_ms.unwrap_or(costs.check_ms);
         costs.idle_ms = self.idle_ms.unwrap_or(costs.idle_ms);
         costs.connection_kb = self.connection_kb.unwrap_or(costs.connection_kb);
+        costs.request_kb = self.request_kb.unwrap_or(costs.request_kb);
         costs.memory_mb = self.memory_mb.unwrap_or(costs.memory_mb);
+        costs.restart_ms = self.restart_ms.unwrap_or(costs.restart_ms);
     }
 
     /// Those that a live task of emulated service times spends as well.
@@ -113,7 +121,9 @@ impl CostChanges {
             ("police_threshold", self.police_threshold_ms),
             ("idle", self.idle_ms),
             ("connection", self.connection_kb),
+            ("request", self.request_kb),
             ("memory", self.memory_mb),
+            ("restart", self.restart_ms),
         ];
         all.into_iter().filter(|(_, cost)| cost.is_some_and(|cost| cost > 0.0)).map(|(key, _)| key).collect()
     }

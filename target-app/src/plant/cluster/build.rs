@@ -140,6 +140,9 @@ fn check(spec: &TreeSpec) -> Result<(), PlantError> {
             }
         }
     }
+    if spec.platform.is_some() && spec.services.iter().any(|service| service.costs.restart_ms > 0.0) {
+        return wrong("tasks that a platform starts and drains do not crash: leave restart out".to_owned());
+    }
     if let Some(entry) = spec.entries.iter().find(|entry| position(spec, &entry.service).is_none()) {
         return wrong(format!("users ask {}, which does not exist", entry.service));
     }

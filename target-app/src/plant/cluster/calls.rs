@@ -9,7 +9,9 @@ use workloads::{
 };
 
 use super::{Cluster, ClusterEvent, connections::Sender, node::Deferred};
-use crate::calls::{Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, RequestCalls};
+use crate::calls::{
+    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, RequestCalls,
+};
 
 /// All callers of a cluster, and their calls.
 #[derive(Debug)]
@@ -170,6 +172,33 @@ impl Cluster {
         let of_job = self.calls.by_job.get_mut(&(open.node, open.job));
         of_job.into_iter().for_each(|of_job| of_job.calls.replied(told.note));
         self.with_policy(id, cx, |machine, call, now| machine.replied(call, told, now));
+    }
+
+    /// Ends an attempt whose connection was refused, or broke.
+    pub(super) fn call_broken(&mut self, id: u64, cx: &mut Cx<'_, ClusterEvent>) {
+        let Some(open) = self.calls.open.get_mut(&id) else { return };
+        open.conn = None;
+        self.with_policy(id, cx, |machine, call, now| machine.replied(call, AttemptEnd::Unavailable.into(), now));
+    }
+
+    /// Ends all calls of a task that has crashed.
+    pub(super) fn end_calls_of(&mut self, node: usize, cx: &mut Cx<'_, ClusterEvent>) {
+        let ids: Vec<u64> = self.calls.open.iter().filter(|(_, open)| open.node == node).map(|(id, _)| *id).collect();
+        for id in ids {
+            let Some(mut open) = self.calls.open.remove(&id) else { continue };
+            let Caller { machine, pool, .. } = &mut self.calls.callers[open.caller];
+            machine.abandon(&mut open.call, cx.now());
+            self.pools[*pool].pool.waiting.retain(|(owner, _)| *owner != Sender::Call(id));
+            if let Some(conn) = open.conn {
+                self.abandon(conn, cx);
+            }
+        }
+        let jobs: Vec<JobId> = self.calls.by_job.keys().filter(|(of, _)| *of == node).map(|(_, job)| *job).collect();
+        for job in jobs {
+            self.calls.by_job.remove(&(node, job));
+            let failed = CallsResult { ended: CallsEnded::Failed, note: None };
+            self.deferred.push_back(Deferred::Ended(node, job, failed));
+        }
     }
 
     /// Ends a call at its time limit.

@@ -60,6 +60,14 @@ impl InnerConnections {
         self.slots(is_call(conn)).close(conn)
     }
 
+    /// What is under way to a node will not be answered, and is not sent again: the node may have read it.
+    pub(super) fn break_all_of(&mut self, node: usize) {
+        let all = self.calls.iter_mut().chain(self.balancer.iter_mut());
+        for connection in all.filter(|connection| connection.node == node && connection.used) {
+            connection.asked = None;
+        }
+    }
+
     fn slots(&mut self, of_call: bool) -> &mut ConnSlots<InnerConnection> {
         if of_call { &mut self.calls } else { &mut self.balancer }
     }

@@ -3,7 +3,7 @@
 use controllers::Timestamp;
 use workloads::sim::Cx;
 
-use super::{Cluster, ClusterEvent, node::Life};
+use super::{Cluster, ClusterEvent, Node, node::Life};
 use crate::tree::{TaskId, TreeChange, TreeMachines, TreeTurn};
 
 /// The machines beside all services, and what is under way for them.
@@ -78,6 +78,16 @@ impl Cluster {
                 self.set_members(self.calls.callers[caller].pool, &tasks, cx);
             }
             TreeChange::Drain(task) => self.beside.draining.push(task),
+        }
+    }
+
+    /// Lets senders leave out a task that has crashed, whose port refuses connections, or take it in again.
+    pub(super) fn leave_out(&mut self, node: usize, is_out: bool, cx: &mut Cx<'_, ClusterEvent>) {
+        let Node { service, task, .. } = self.nodes[node];
+        for pool in (0..self.pools.len()).filter(|pool| self.pools[*pool].service == service).collect::<Vec<_>>() {
+            for idle in self.pools[pool].pool.set_member(task, !is_out) {
+                self.close_idle(idle, cx);
+            }
         }
     }
 

@@ -41,6 +41,10 @@ pub(super) enum Deferred {
     Calls(usize, JobId),
     /// The calls of a job have ended.
     Ended(usize, JobId, CallsResult),
+    /// A task has crashed, with all of its calls.
+    Crashed(usize),
+    /// A task that had crashed is back.
+    Restarted(usize),
 }
 
 /// The cluster around a plant.
@@ -79,10 +83,26 @@ impl PlantContext for NodeContext<'_, '_> {
         }
     }
 
+    fn reset(&mut self, conn: ConnId) {
+        if is_inside(conn) {
+            self.close(conn);
+        } else {
+            self.cx.reset(conn);
+        }
+    }
+
     fn report(&mut self, report: PeerReport) {
         let report = global(self.node, report);
         let at = self.cx.now() + self.hop;
         self.cx.plan(at, ClusterEvent::Report(report));
+    }
+
+    fn crashed(&mut self) {
+        self.deferred.push_back(Deferred::Crashed(self.node));
+    }
+
+    fn restarted(&mut self) {
+        self.deferred.push_back(Deferred::Restarted(self.node));
     }
 
     fn calls(&mut self, job: JobId) -> bool {

@@ -1,5 +1,6 @@
 //! Services that call each other, with numbers worked by hand.
 
+mod crash;
 mod draws;
 mod foresight;
 mod platform;

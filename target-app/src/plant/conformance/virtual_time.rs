@@ -125,5 +125,9 @@ impl PlantContext for Heap {
         self.replies.insert(conn.place as usize, (self.now, Reply { status: response.status, headers }));
     }
 
+    fn reset(&mut self, conn: ConnId) {
+        self.close(conn);
+    }
+
     fn close(&mut self, _: ConnId) {}
 }
