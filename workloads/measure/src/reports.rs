@@ -85,24 +85,24 @@ mod tests {
         let kinds = ["a", "b"].map(str::to_owned);
         let classes = [Class(0), Class(1)];
         let mut reports = Reports::new(Duration::from_secs(60), 2, 2);
-        // Cell 3 is type b of class 1, cell 0 type a of class 0. Times of 1 to 20 ms, and one given up after 30 ms.
-        (1..=20).for_each(|ms| reports.answered(3, Duration::from_millis(ms)));
+        // Cell 3 is type b of class 1, cell 0 type a of class 0. Times of 1 to 30 ms, and one given up after 30 ms.
+        (1..=30).for_each(|ms| reports.answered(3, Duration::from_millis(ms)));
         reports.given_up(0, Duration::from_millis(30));
         assert_eq!(
             (3..5).map(|second| reports.close(second, &kinds, &classes).is_some()).collect::<Vec<_>>(),
             [false, true]
         );
-        (1..=20).for_each(|ms| reports.answered(3, Duration::from_millis(10 * ms)));
+        (1..=30).for_each(|ms| reports.answered(3, Duration::from_millis(10 * ms)));
         let Some(second) = reports.close(9, &kinds, &classes) else { panic!("a window") };
-        // The 18th of 20, within the histogram's three digits.
-        let p90 = |times: &Times| times.p90.map(|ms| (ms * 10.0).round() / 10.0);
+        // The 27th of 30, within the histogram's three digits.
+        let p90 = |times: &Times| times.p90.map(|ms| (ms / 10.0).round() as u32);
         assert_eq!(
             (p90(&second.all), p90(&second.by_type["b"]), p90(&second.by_class["1"])),
-            (Some(180.1), Some(180.1), Some(180.1))
+            (Some(27), Some(27), Some(27))
         );
         assert_eq!(
             (second.all.count, second.by_type.len(), second.by_class.len()),
-            (20, 1, 1),
+            (30, 1, 1),
             "nothing of the window before"
         );
     }

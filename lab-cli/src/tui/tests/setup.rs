@@ -39,10 +39,10 @@ fn only_ticked_arms_run_with_what_was_changed() {
     press(&mut app, KeyCode::Char('v'));
     let order = order_of(press(&mut app, KeyCode::Enter));
     assert_eq!(order.changes.set, ["arms.1.seda.samples=20"]);
-    assert_eq!(order.changes.policies, ["seda", "connections"]);
+    assert_eq!(order.changes.policies, ["seda", "published", "connections"]);
     assert_eq!((order.changes.repeat, order.virtual_time, app.screen), (Some(2), false, Screen::Live));
     let read = experiment::read(&order.text, &order.changes).expect("it is good");
-    assert_eq!(read.arms.len(), 2);
+    assert_eq!(read.arms.len(), 3);
     assert_eq!(read.arms[0].policy.settings.get("samples"), Some(&controllers::catalogue::Setting::Number(20.0)));
 }
 
@@ -64,8 +64,8 @@ fn a_policy_that_the_file_does_not_have_is_added_with_its_changes() {
     let read = experiment::read(&order.text, &order.changes).expect("it is good");
     // Changing it has ticked it.
     let labels: Vec<&str> = read.arms.iter().map(|arm| arm.label.as_str()).collect();
-    assert_eq!(labels, ["none", "seda", "connections", "codel"]);
-    assert_eq!(read.arms[3].policy.settings.len(), 1);
+    assert_eq!(labels, ["none", "seda", "published", "connections", "codel"]);
+    assert_eq!(read.arms[4].policy.settings.len(), 1);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_bad_value_is_not_taken_and_the_range_is_told() {
 #[test]
 fn nothing_ticked_is_no_run_and_a_bound_needs_virtual_time() {
     let mut app = set_up();
-    for _ in 0..3 {
+    for _ in 0..4 {
         press(&mut app, KeyCode::Char(' '));
         press(&mut app, KeyCode::Down);
     }
