@@ -82,14 +82,18 @@ pub(crate) fn arms(fields: &Fields<'_>, base: Option<Base<'_>>) -> Vec<ArmPlan> 
     arms
 }
 
-/// Keeps the named arms; a name that no arm has is a policy with its defaults.
+/// Keeps the named arms, each once: the one that a name labels, else those of that policy; a name that no arm has is a policy with
+/// its defaults.
 pub(crate) fn only(arms: &[ArmPlan], names: &[String], base: Option<Base<'_>>, problems: &Problems) -> Vec<ArmPlan> {
     let mut kept = Vec::new();
     for name in names {
-        let of_file = arms.iter().filter(|arm| arm.label == *name || arm.policy.name == *name).cloned();
-        let before = kept.len();
-        kept.extend(of_file);
-        if kept.len() == before {
+        let labelled = arms.iter().any(|arm| arm.label == *name);
+        let is_meant = |arm: &&ArmPlan| if labelled { arm.label == *name } else { arm.policy.name == *name };
+        let meant: Vec<&ArmPlan> = arms.iter().filter(is_meant).collect();
+        let anew = |arm: &&ArmPlan| !kept.iter().any(|other: &ArmPlan| other.label == arm.label);
+        let more: Vec<ArmPlan> = meant.iter().copied().filter(anew).cloned().collect();
+        kept.extend(more);
+        if meant.is_empty() {
             let place = Place::Flag(format!("--policy {name}"));
             let node = Node { value: Value::Text(name.clone()), place };
             kept.extend(arm(&node, base, problems));

@@ -44,7 +44,10 @@ pub(super) fn order_of(effect: Option<Effect>) -> Box<crate::tui::RunOrder> {
 fn experiments_are_shown_with_what_they_show() {
     let drawn = frame(&App::default(), Palette::Colours, 100, 30);
     assert!(drawn.contains("flash-crowd") && drawn.contains("3 users, then 1000 at once"), "{drawn}");
-    assert!(drawn.contains("none, seda, published, connections") && drawn.contains("spike 30 s: 1000 users"), "{drawn}");
+    assert!(
+        drawn.contains("none, seda, published, connections") && drawn.contains("spike 30 s: 1000 users"),
+        "{drawn}"
+    );
     assert!(drawn.contains("min live"), "{drawn}");
 }
 
