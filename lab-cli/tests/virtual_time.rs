@@ -37,7 +37,7 @@ fn one_seed_gives_the_same_bytes_and_another_does_not() {
         assert!(file == "events.jsonl" || read(&first) != read(&other), "{file} does not depend on the seed");
     }
     assert_eq!((&summary["mode"], &summary["verdict"]), (&Value::from("virtual"), &Value::from("VALID")));
-    assert_eq!(summary["arms"].as_array().map(Vec::len), Some(3));
+    assert_eq!(summary["arms"].as_array().map(Vec::len), Some(4));
     for arm in summary["arms"].as_array().expect("arms") {
         let read = arm["server"]["requests_read"].as_u64().expect("a count");
         let sent: u64 =

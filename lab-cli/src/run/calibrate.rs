@@ -56,7 +56,7 @@ const FIRST_GUESS: f64 = 100e-6;
 
 /// How long throughput is watched, and what is close enough.
 #[derive(Debug, Clone, Copy)]
-pub struct Watch {
+pub struct ThroughputWatch {
     users: u32,
     /// Left out at the beginning.
     settle: Duration,
@@ -66,7 +66,7 @@ pub struct Watch {
     tolerance: f64,
 }
 
-impl Watch {
+impl ThroughputWatch {
     /// Live, a few seconds: the first answers of fresh connections and caches are left out.
     const LIVE: Self =
         Self { users: USERS, settle: Duration::from_secs(1), measure: Duration::from_secs(4), tolerance: 0.05 };
@@ -117,7 +117,7 @@ pub fn search(
     let spec = target_spec(experiment, &ArmPlan::none(), Some(corpus.copy()?), 0.0, seed, cpus.target);
     let target = TargetProcess::start(TaskSpec::alone(spec), log)?;
     sinks.note(solving_for(wanted, &mail));
-    let watch = Watch::LIVE;
+    let watch = ThroughputWatch::LIVE;
     let plan = watch.plan(&mail, destination(&target.ready)?, seed);
     let capacity = of_all_arms(experiment, |work| {
         solve(wanted, &watch, |operations| {
@@ -189,7 +189,7 @@ pub fn of_all_arms(
 /// Solves for the capacity, given what measures throughput at a number of extra operations.
 pub fn solve(
     wanted: f64,
-    watch: &Watch,
+    watch: &ThroughputWatch,
     mut measure: impl FnMut(f64) -> Result<f64, RunFailure>,
 ) -> Result<Capacity, RunFailure> {
     let tolerance = watch.tolerance;
@@ -291,7 +291,8 @@ mod tests {
         // than none.
         let mut spoiled = [4969.0, 56.8, 69.5].into_iter();
         let truth = |operations: f64| 1.0 / (0.2e-3 + 0.1e-3 * operations);
-        let found = solve(100.0, &Watch::LIVE, |operations| Ok(spoiled.next().unwrap_or_else(|| truth(operations))));
+        let found =
+            solve(100.0, &ThroughputWatch::LIVE, |operations| Ok(spoiled.next().unwrap_or_else(|| truth(operations))));
         let found = found.expect("the truth is found once the moment is over");
         assert!((found.operations - 98.0).abs() < 3.0, "{found:?}");
         assert!(found.steps.len() <= MOST_STEPS, "{found:?}");
@@ -303,7 +304,7 @@ mod tests {
         // and eight steps, about one search in a hundred found nothing.
         let search = |seed: u64| {
             let mut random = Seeded::new(seed);
-            solve(100.0, &Watch::LIVE, |operations| {
+            solve(100.0, &ThroughputWatch::LIVE, |operations| {
                 Ok(libm::exp(0.12 * random.normal()) / (0.2e-3 + 0.17e-3 * operations))
             })
         };

@@ -9,22 +9,12 @@ use super::{
     costs::{PlantSpec, ms},
     cpu::Task,
     event::Event,
+    fault::Crashes,
     in_flight::{PlannedAnswer, PolicingQueue, is_check},
     listener::State,
     world::Plant,
 };
 use crate::ledger::RequestEnding;
-
-/// The crashes of a plant.
-#[derive(Debug, Default)]
-pub(super) struct Crashes {
-    /// How many there were.
-    pub(super) many: u64,
-    /// True from a crash to the restart: connections are refused.
-    pub(super) is_down: bool,
-    /// Requests of the process that died for which a site has yet to note the end: they take no memory.
-    pub(super) lost: usize,
-}
 
 impl Plant {
     /// The memory in use, thousands of bytes: of open connections, and of requests from their reading to their answer.

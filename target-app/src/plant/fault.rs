@@ -1,10 +1,8 @@
-//! Faults at set times.
+//! Faults at set times, and the state of a task that crashes by its memory.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-
-use super::crash::Crashes;
 
 /// A fault for a limited time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +34,17 @@ pub enum FaultKind {
     Capacity(f64),
     /// Every request takes this much longer in its stage, without any work.
     Latency(Duration),
+}
+
+/// The crashes of a plant.
+#[derive(Debug, Default)]
+pub(super) struct Crashes {
+    /// How many there were.
+    pub(super) many: u64,
+    /// True from a crash to the restart: connections are refused.
+    pub(super) is_down: bool,
+    /// Requests of the process that died for which a site has yet to note the end: they take no memory.
+    pub(super) lost: usize,
 }
 
 /// The faults of a run, and their states.

@@ -21,7 +21,7 @@ use workloads::{
 use super::arm::{ArmHost, Simulated, Task, run_on};
 use crate::run::{
     RunFailure,
-    calibrate::{self, Watch},
+    calibrate::{self, ThroughputWatch},
     reference::offline,
 };
 
@@ -67,7 +67,7 @@ impl VirtualSetup {
         let calm = PlantPlan { faults: Vec::new(), renewals: Vec::new(), ..self.plan.clone() };
         let seed = calibrate::seed(experiment);
         calibrate::of_all_arms(experiment, |work| {
-            let [long, short] = [wanted, f64::INFINITY].map(|wanted| Watch::in_virtual_time(wanted, work));
+            let [long, short] = [wanted, f64::INFINITY].map(|wanted| ThroughputWatch::in_virtual_time(wanted, work));
             calibrate::solve(wanted, &long, |operations| {
                 let mut spec = resolve::target_spec(experiment, &ArmPlan::none(), None, operations, seed, None);
                 if let App::Arashi { work: of_spec, .. } = &mut spec.app {

@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_measure_has_a_value_in_every_phase_or_none() {
-        let value = |text: &str| asked(text, |measure, of, evidence| measure.value(of, evidence));
+        let value = |text: &str| asked(text, PhaseMeasure::value);
         assert_eq!(value("response_time.p90"), Some(Value::known(1500.0)));
         assert_eq!(value("100 * rejected / sent"), Some(Value::known(25.0)));
         // Goodput by response time, the power of WebQ: 40 / 0.5.
@@ -249,7 +249,7 @@ mod tests {
             measure.seconds(of, evidence)
         });
         assert_eq!((found.len(), found[9]), (10, Some(Value::known(900.0))));
-        assert!(asked("gauge.checksum.quality", |measure, of, evidence| measure.seconds(of, evidence)).is_empty());
+        assert!(asked("gauge.checksum.quality", PhaseMeasure::seconds).is_empty());
     }
 
     #[test]
