@@ -9,9 +9,12 @@ use std::{
 use analysis::{
     figure,
     summary::{GateFinding, Mode, RunSummary, ThresholdResult, Validity},
-    text::nearest,
+    text::{counted, nearest},
 };
-use experiment::{Changes, Experiment, Library};
+use experiment::{
+    Changes, Experiment, Library,
+    letters::{LetteredClaim, lettered_claims},
+};
 use serde::Serialize;
 
 use super::{
@@ -199,13 +202,25 @@ impl Artefact {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "  {:6}  {}\n          {}", claim.word(), wanted.join(" "), claim.why);
         }
+        for claim in self.letters() {
+            let word = if claim.holds() { "held" } else { "FAILED" };
+            let (held_by, seeds) = (claim.held_by, counted(claim.seeds, "seed"));
+            let _ = writeln!(text, "  claim {}  {word}, with {held_by} of {seeds}: {}", claim.letter, claim.label);
+        }
         let _ = writeln!(text, "  results: {}", self.results.display());
         text
+    }
+
+    /// The paper's claims that the thresholds are parts of.
+    fn letters(&self) -> Vec<LetteredClaim> {
+        Library::find(&self.experiment).map(|entry| lettered_claims(entry.text, &self.claims)).unwrap_or_default()
     }
 }
 
 fn in_all(found: &[Artefact]) -> String {
     let claims = || found.iter().flat_map(|artefact| &artefact.claims);
     let held = claims().filter(|claim| claim.held).count();
-    format!("{held} of {} claims held\n", claims().count())
+    let letters: Vec<LetteredClaim> = found.iter().flat_map(Artefact::letters).collect();
+    let held_letters = letters.iter().filter(|claim| claim.holds()).count();
+    format!("{held} of {} thresholds held; {held_letters} of {} claims held\n", claims().count(), letters.len())
 }
