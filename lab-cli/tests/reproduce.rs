@@ -34,6 +34,7 @@ fn a_claim_that_fails_is_told_in_the_table_and_by_the_exit_code() {
             serde_json::from_slice(&fs::read(results.join("summary.json")).expect("it is there")).expect("JSON");
         assert_eq!((&summary["mode"], &summary["thresholds"]), (&Value::from("virtual"), &artefact["claims"]));
         assert_eq!((&summary["verdict"], &summary["reasons"]), (&artefact["verdict"], &artefact["reasons"]));
+        is_in_the_document(artefact);
     }
 
     let again = lab(folder.path(), &["reproduce", "seda-fig12", "--out", "b"]);
@@ -66,6 +67,26 @@ fn ids_are_those_of_the_atlas_and_a_slip_is_told_before_anything_runs() {
     }
     assert!(!folder.path().join("runs").exists(), "nothing ran");
     assert_eq!(fs::read_dir(folder.path().join("full")).expect("a folder").count(), 1, "nothing was written");
+}
+
+/// What `docs/atlas.md` says of seed 1 is what this run has found, to the last digit.
+fn is_in_the_document(artefact: &Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/atlas.md");
+    let document = fs::read_to_string(path).expect("docs/atlas.md");
+    let id = artefact["experiment"].as_str().expect("an id");
+    let section = document
+        .split(&format!("\n### {id}: "))
+        .nth(1)
+        .and_then(|rest| rest.split("\n### ").next())
+        .expect("its section");
+    let claims = artefact["claims"].as_array().expect("claims");
+    let texts: Vec<String> = claims.iter().map(|claim| claim["text"].as_str().expect("a text").to_owned()).collect();
+    let rows = claim_rows(Library::find(id).expect("it is there").text, &texts);
+    for (claim, row) in claims.iter().zip(rows) {
+        let found = claim["blocks"][0]["found"].as_str().expect("what was found");
+        let wanted = format!("| {} | {} | ", row.label, found.strip_prefix("found ").unwrap_or(found));
+        assert!(section.contains(&wanted), "{id}: docs/atlas.md is stale, or the plant has changed: {wanted}");
+    }
 }
 
 /// The headings of `docs/atlas.md` and the experiments of the atlas are the same, and each heading has a line for each claim.
