@@ -19,7 +19,7 @@ use std::{
 use analysis::summary::{BlockResult, GateFinding, ThresholdResult, Validity};
 use experiment::{
     Changes, Library,
-    letters::{LetteredClaim, claim_rows, lettered_claims, paper_of, papers},
+    letters::{LetteredClaim, claim_rows, holds_with, lettered_claims, paper_of, papers},
 };
 use serde::Deserialize;
 
@@ -62,10 +62,8 @@ fn write_tables() -> Result<String, Error> {
     Ok(total)
 }
 
-/// What is held with at least nine of ten seeds.
 fn holds(claim: &ThresholdResult) -> bool {
-    let held = claim.blocks.iter().filter(|block| block.held).count();
-    !claim.blocks.is_empty() && held * 10 >= claim.blocks.len() * 9
+    holds_with(claim.blocks.iter().filter(|block| block.held).count(), claim.blocks.len())
 }
 
 /// The lettered claims of all artefacts of papers, by paper, and the headline.

@@ -186,7 +186,7 @@ fn a_figure_is_drawn_on_the_terminal_in_a_picture_and_on_a_page() {
 
     let page = fs::read_to_string(folder.path().join("page/index.html")).expect("a page");
     assert!(page.contains("<a href=\"#seda-fig12\">") && page.contains("<section id=\"seda-fig12\">"), "contents");
-    assert!(page.contains("of 7 claims held, in 1 artefact") && page.contains("<svg viewBox"), "{page}");
+    assert!(page.contains("of 7 thresholds held, in 1 artefact") && page.contains("<svg viewBox"), "{page}");
     assert!(page.contains("fixed_rounds") && page.contains("lab reproduce seda-fig12 --svg seda-fig12.svg"), "setup");
     assert!(
         ["<script", " src=", "http:", "https:", " style="].iter().all(|bad| !page.contains(bad)),

@@ -56,8 +56,14 @@ impl LetteredClaim {
     /// With at least nine of ten seeds.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.seeds > 0 && self.held_by * 10 >= self.seeds * 9
+        holds_with(self.held_by, self.seeds)
     }
+}
+
+/// The rule of the atlas: what holds with at least nine of ten seeds is held.
+#[must_use]
+pub fn holds_with(held_by: usize, seeds: usize) -> bool {
+    seeds > 0 && held_by * 10 >= seeds * 9
 }
 
 /// The rows of an experiment file, in the order of its thresholds.

@@ -60,7 +60,7 @@ impl AtlasPage {
         let held = claims().filter(|claim| claim.held).count();
         let headline = format!(
             "{held} of {} held, in {}",
-            counted(claims().count(), "claim"),
+            counted(claims().count(), "threshold"),
             counted(self.artefacts.len(), "artefact")
         );
         let missing = self.planned.saturating_sub(self.artefacts.len());
