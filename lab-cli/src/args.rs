@@ -19,7 +19,7 @@ pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, T
 /// A laboratory for overload control: runs a service under more load than it can bear, live, and compares what policies
 /// make of it.
 #[derive(Debug, Parser)]
-#[command(name = "lab", version, max_term_width = 100, disable_help_subcommand = false)]
+#[command(name = "lab", version = crate::VERSION, max_term_width = 100, disable_help_subcommand = false)]
 #[command(
     after_help = "Start with: lab run flash-crowd\nExit codes: 0 done, 1 could not be done, 2 bad usage or input, \
                         3 INVALID, 4 a threshold or claim failed, a load was not served or a comparison is \
@@ -96,6 +96,19 @@ pub enum LabCommand {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+    /// Man pages, in the format of man(1).
+    Man(ManArgs),
+}
+
+/// `lab man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Of this command, as in `lab man trace import` [default: of lab].
+    #[arg(value_name = "COMMAND", conflicts_with = "out")]
+    pub command: Vec<String>,
+    /// Write the pages of lab and all its commands into this folder, which is made if it is missing.
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// `lab run`.

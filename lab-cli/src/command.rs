@@ -25,6 +25,7 @@ mod history;
 mod init;
 mod input;
 mod load;
+mod man;
 mod new_policy;
 mod own_service;
 mod policies;
@@ -59,6 +60,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
             clap_complete::generate(shell, &mut Cli::command(), "lab", &mut buffer);
             print(&buffer)
         }
+        Some(LabCommand::Man(args)) => man::man(&args),
         Some(LabCommand::Run(args)) if args.list => list(args.output),
         Some(LabCommand::Run(args)) => run::run(&args, cli.color),
         Some(LabCommand::Reproduce(args)) => reproduce::reproduce(&args),

@@ -26,21 +26,21 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
     ("controllers/tower", &["controllers"]),
     ("traces", &[]),
     ("workloads/measure", &["controllers"]),
-    ("workloads", &["controllers", "installed", "traces", "measure"]),
-    ("target-app", &["admission-token", "controllers", "installed", "traces", "workloads"]),
-    ("lab-cli/analysis", &["controllers", "installed", "traces", "measure"]),
-    ("lab-cli/experiment", &["controllers", "installed", "traces", "workloads", "target-app", "analysis"]),
+    ("workloads", &["controllers", "lab-installed", "traces", "lab-measure"]),
+    ("target-app", &["admission-token", "controllers", "lab-installed", "traces", "workloads"]),
+    ("lab-cli/analysis", &["controllers", "lab-installed", "traces", "lab-measure"]),
+    ("lab-cli/experiment", &["controllers", "lab-installed", "traces", "workloads", "target-app", "lab-analysis"]),
     (
         "lab-cli",
         &[
             "controllers",
-            "installed",
+            "lab-installed",
             "traces",
-            "measure",
+            "lab-measure",
             "workloads",
             "target-app",
-            "analysis",
-            "experiment",
+            "lab-analysis",
+            "lab-experiment",
             // Its tests alone: one policy in every host.
             "tower-admission",
         ],
@@ -48,11 +48,17 @@ const MAY_DEPEND_ON: [(&str, &[&str]); 11] = [
 ];
 
 /// Folders whose crate has another name: the one that it is to be published under.
-const PUBLISHED_AS: [(&str, &str); 2] =
-    [("controllers/token", "admission-token"), ("controllers/tower", "tower-admission")];
+const PUBLISHED_AS: [(&str, &str); 6] = [
+    ("controllers/installed", "lab-installed"),
+    ("controllers/token", "admission-token"),
+    ("controllers/tower", "tower-admission"),
+    ("workloads/measure", "lab-measure"),
+    ("lab-cli/analysis", "lab-analysis"),
+    ("lab-cli/experiment", "lab-experiment"),
+];
 
 /// A crate, and libraries that nothing it is built of may be: a run is computed again from its files alone.
-const NOT_BUILT_OF: [(&str, &[&str]); 1] = [("analysis", &["tokio", "may", "sqlx"])];
+const NOT_BUILT_OF: [(&str, &[&str]); 1] = [("lab-analysis", &["tokio", "may", "sqlx"])];
 
 /// Files that import each other in circles, by crate: they are to be taken apart, and none may be added.
 const IN_CIRCLES: &[(&str, &[&str])] = &[];

@@ -251,3 +251,34 @@ fn the_help_says_what_it_did() {
         .collect();
     insta::assert_snapshot!("help", whole);
 }
+
+#[test]
+fn man_pages_are_those_of_the_commands() {
+    let page = |args: &[&str]| {
+        let output = lab(args);
+        assert!(output.status.success() && output.stderr.is_empty(), "{args:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(page(&["man"]).contains(".TH lab 1"));
+    let import = page(&["man", "trace", "import"]);
+    assert!(import.contains(".TH lab-trace-import 1"), "{import}");
+    let wrong = lab(&["man", "trace", "fly"]);
+    let said = String::from_utf8(wrong.stderr).expect("text");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(said.contains("lab trace has no command fly; its commands: import"), "{said}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = folder.path().join("man");
+    assert!(lab(&["man", "--out", made.to_str().expect("a path")]).status.success());
+    for name in ["lab.1", "lab-run.1", "lab-trace-import.1"] {
+        assert!(made.join(name).is_file(), "{name}");
+    }
+    assert!(!made.join("lab-guard.1").exists(), "a hidden command");
+}
+
+#[test]
+fn the_version_names_the_build() {
+    let output = lab(&["--version"]);
+    let said = String::from_utf8(output.stdout).expect("text");
+    assert!(output.status.success() && said.starts_with(concat!("lab ", env!("CARGO_PKG_VERSION"), " (")), "{said}");
+}

@@ -19,7 +19,7 @@ macro_rules! library {
             id: $id,
             atlas: $atlas,
             short: $short,
-            text: include_str!(concat!("../../../experiments/", $id, ".yaml")),
+            text: include_str!(concat!("../library/", $id, ".yaml")),
         }),*]
     };
 }

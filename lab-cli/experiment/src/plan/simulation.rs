@@ -10,7 +10,7 @@ use target_app::{
 use workloads::sim::LinkSpec;
 
 /// The numbers that come with the program, measured on the machine that `docs/fidelity.md` names.
-const ARASHI: &str = include_str!("../../../../experiments/plants/arashi.yaml");
+const ARASHI: &str = include_str!("../../library/plants/arashi.yaml");
 
 /// What a run in virtual time takes beside the rest of the experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
