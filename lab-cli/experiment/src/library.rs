@@ -75,6 +75,8 @@ static ALL: &[Library] = library! {
     "spike-at-one-stage" false None;
     "earlier-controller" false None;
     "cascade" false None;
+    "combined-signals" false None;
+    "limits-per-criticality" false None;
     "seda-fig7" true Some("spike-at-one-stage");
     "seda-fig8" true Some("user-ramp");
     "seda-fig9" true Some("per-type");
