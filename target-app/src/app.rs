@@ -11,7 +11,7 @@ use std::{
     collections::BTreeMap,
     net::SocketAddr,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -23,6 +23,7 @@ use controllers::{
 };
 use http::{HeaderValue, Response, StatusCode, header, request::Parts, uri::PathAndQuery};
 use tokio::sync::oneshot;
+use workloads::balance::LOAD_METRICS;
 
 pub use dispatchers::Dispatchers;
 pub use job::Job;
@@ -35,11 +36,13 @@ use crate::{
     clock::ServiceClock,
     fault_injection::FaultInjection,
     ledger::{Ledgers, RequestEnding},
+    load_report::LoadMeter,
     request::{self, End, Intake},
     security_headers,
     service::{Bytes, PageBody, Request, Service},
+    signals::Probe,
     spec::{EdgeSpec, HealthChecks},
-    stage::{AdmissionResult, StageWork as _},
+    stage::{AdmissionResult, StageWork as _, lock},
     tree::{TaskSpec, WireCosts},
 };
 
@@ -68,8 +71,23 @@ pub struct LiveApp {
     pub(crate) wire: WireCosts,
     /// Faults that an operator injects.
     pub(crate) fault_injection: FaultInjection,
+    answers: AnswerParts,
+}
+
+/// What answers are made of.
+#[derive(Debug)]
+struct AnswerParts {
     /// The pages of refusals, by reason.
     pages: BTreeMap<Reason, Bytes>,
+    /// What says how busy the service is, if anybody chooses by that.
+    load: Option<LoadReporter>,
+}
+
+/// Reports the load of a task on its answers.
+#[derive(Debug)]
+struct LoadReporter {
+    meter: Mutex<LoadMeter>,
+    probe: Arc<dyn Probe>,
 }
 
 /// An answer, and how the ledger counts it.
@@ -110,9 +128,10 @@ impl LiveApp {
         sites: Sites,
         intake: Intake,
         callers: Option<Callers>,
-        clock: ServiceClock,
+        (clock, probe): (ServiceClock, Arc<dyn Probe>),
     ) -> Arc<Self> {
         let pages = Reason::ALL.into_iter().map(|reason| (reason, service.refused_page(reason))).collect();
+        let load = task.reports_load.then(|| LoadReporter { meter: Mutex::new(LoadMeter::new(clock.now())), probe });
         Arc::new(Self {
             service,
             clock,
@@ -125,13 +144,25 @@ impl LiveApp {
             callers,
             wire: task.wire.at_speed(task.speed),
             fault_injection: FaultInjection::new(clock),
-            pages,
+            answers: AnswerParts { pages, load },
         })
     }
 
     /// Takes a request through gate, dispatch and stage. The caller drops the future when the client goes away; a stage still finishes
     /// the work that it has begun, and the policies are told how the request ended.
     pub async fn answer(self: &Arc<Self>, head: Parts, body: Bytes, entered: Timestamp, peer: SocketAddr) -> AppAnswer {
+        let mut answer = self.own_answer(head, body, entered, peer).await;
+        if let Some(LoadReporter { meter, probe }) = &self.answers.load {
+            // Lock first, clock second: a period never ends before it begins.
+            let mut meter = lock(meter);
+            let report = meter.answered(self.clock.now(), answer.response.status().as_u16(), &**probe);
+            let value = report.and_then(|report| HeaderValue::try_from(report.to_string()).ok());
+            value.into_iter().for_each(|value| drop(answer.response.headers_mut().insert(LOAD_METRICS, value)));
+        }
+        answer
+    }
+
+    async fn own_answer(self: &Arc<Self>, head: Parts, body: Bytes, entered: Timestamp, peer: SocketAddr) -> AppAnswer {
         if self.draining.load(Ordering::Relaxed) {
             return self.refused(Refusal::new(Reason::Draining));
         }
@@ -152,7 +183,7 @@ impl LiveApp {
 
     /// The page of a refusal: made at the start, but for the reasons that policies outside of `controllers` name.
     fn refused_page(&self, reason: Reason) -> Bytes {
-        self.pages.get(&reason).cloned().unwrap_or_else(|| self.service.refused_page(reason))
+        self.answers.pages.get(&reason).cloned().unwrap_or_else(|| self.service.refused_page(reason))
     }
 
     fn facts<'a>(&self, head: &'a Parts, peer: SocketAddr) -> RequestFacts<'a> {

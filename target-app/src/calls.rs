@@ -19,6 +19,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use controllers::{ClassRule, Note, Random, RetryHint, Seeded, Tags, random::mix, seed_for};
 use workloads::{
+    balance::{LOAD_METRICS, LoadReport},
     client::{NOTE, note},
     http1::names::{CRITICALITY, CUSTOMER, TIMEOUT_MS, USER},
 };
@@ -48,30 +49,34 @@ pub(crate) fn is_made(request: u64, place: usize, number: u32, probability: f64)
 }
 
 /// The end of an attempt, with the note from the called service to the caller's policies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CallReply {
     pub(crate) reply: AttemptEnd,
     pub(crate) note: Option<Note>,
+    /// What the task that was called reported of its load.
+    pub(crate) load: Option<LoadReport>,
 }
 
 impl From<AttemptEnd> for CallReply {
     fn from(reply: AttemptEnd) -> Self {
-        Self { reply, note: None }
+        Self { reply, note: None, load: None }
     }
 }
 
 impl CallReply {
     /// An answer with this status and these headers.
     pub(crate) fn of<'a>(status: u16, headers: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
-        let (mut never, mut noted) = (false, None);
+        let (mut never, mut noted, mut load) = (false, None, None);
         for (name, value) in headers {
             if name.eq_ignore_ascii_case("x-retry") {
                 never |= value == b"never";
             } else if name.eq_ignore_ascii_case(NOTE) {
                 noted = note(value);
+            } else if name.eq_ignore_ascii_case(LOAD_METRICS) {
+                load = LoadReport::read(value);
             }
         }
-        Self { reply: AttemptEnd::of(status, never), note: noted }
+        Self { reply: AttemptEnd::of(status, never), note: noted, load }
     }
 }
 

@@ -114,12 +114,16 @@ fn authorised(port: &Port, head: &Parts, body: &[u8]) -> ControlAnswer {
             running.stop();
             json(StatusCode::OK, &Done { done: true })
         }
+        (Method::POST, "/halt") => match running.halt() {
+            Ok(halted) => json(StatusCode::OK, &halted),
+            Err(problems) => json(StatusCode::CONFLICT, &Problems { problems }),
+        },
         (_, path) if PATHS.contains(&path) => problem(StatusCode::METHOD_NOT_ALLOWED, "not with this method"),
         _ => problem(StatusCode::NOT_FOUND, &format!("there are: {}", PATHS.join(", "))),
     }
 }
 
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 15] = [
     "/gauges",
     "/requests",
     "/events",
@@ -134,6 +138,7 @@ const PATHS: [&str; 14] = [
     "/renew-callers",
     "/drain",
     "/stop",
+    "/halt",
 ];
 
 #[derive(Serialize)]

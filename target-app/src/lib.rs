@@ -10,6 +10,7 @@ pub mod edge;
 mod fault_injection;
 pub mod graph;
 pub mod ledger;
+mod load_report;
 pub mod mail;
 mod metrics;
 pub mod monitor;

@@ -1,8 +1,13 @@
 //! A running service, as the control port reads and changes it.
 
-use std::sync::{
-    Arc, MutexGuard, PoisonError,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
 };
 
 use controllers::{PeerReport, Seen, catalogue::Setting};
@@ -17,7 +22,7 @@ use crate::{
         Controlled,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
     },
     edge::Edge,
     ledger::Ledgers,
@@ -38,14 +43,26 @@ pub struct Running {
     stop: Notify,
     /// The listener's backlog, unless a policy asks for another one.
     backlog: u32,
+    itself: Weak<Self>,
 }
+
+/// Longest wait for the thread of a service that is to be halted.
+const HALT: Duration = Duration::from_secs(4);
 
 impl Running {
     /// Starts stages and timers. Needs a runtime.
     pub(crate) fn start(built: Built, edge: Arc<Edge>, backlog: u32) -> Arc<Self> {
         built.start();
         let runtime = tokio::runtime::Handle::current();
-        Arc::new(Self { built, edge, runtime, stopping: AtomicBool::new(false), stop: Notify::new(), backlog })
+        Arc::new_cyclic(|itself| Self {
+            built,
+            edge,
+            runtime,
+            stopping: AtomicBool::new(false),
+            stop: Notify::new(),
+            backlog,
+            itself: Weak::clone(itself),
+        })
     }
 
     /// The service as requests meet it.
@@ -190,6 +207,24 @@ impl Controlled for Running {
     fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.stop.notify_waiters();
+    }
+
+    /// Halts the thread of the service: on one processor it has one alone, so that all counts are of one moment, and stay so.
+    fn halt(&self) -> Result<Halted, Vec<String>> {
+        if self.runtime.metrics().num_workers() > 1 {
+            return Err(vec![
+                "a service on several processors does not stand still at one moment: give it one".to_owned(),
+            ]);
+        }
+        let running = self.itself.upgrade().ok_or_else(|| vec!["it is ending already".to_owned()])?;
+        let (tell, told) = mpsc::channel();
+        self.runtime.spawn(async move {
+            let _ = tell.send(Halted { gauges: running.gauges(), requests: running.requests() });
+            loop {
+                thread::park(); // whoever asked for it ends the process
+            }
+        });
+        told.recv_timeout(HALT).map_err(|_| vec![format!("its thread was busy for {HALT:?}")])
     }
 
     fn configure(&self, _: &[u8]) -> Result<(), Vec<String>> {

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub use workloads::balance::{Balancer, Per};
 use workloads::plan::ClientSpec;
 
-pub(crate) use books::add;
-pub use books::{ServiceBooks, balancer_of, books_of, continued, ended, gauges_of, requests_of};
+pub(crate) use books::{CRASHES, add};
+pub use books::{ServiceBooks, balancer_of, books_of, continued, crashed, ended, gauges_of, requests_of};
 pub use machines::{TreeMachines, TreeTurn};
 pub use platform::{ApplicationSpec, PlatformSpec, SlaTierSpec, TaskId, TreeChange};
 pub use reports::{MOST_TASKS, addressee, global, local};
@@ -149,6 +149,9 @@ pub struct TaskSpec {
     pub speed: f64,
     /// True if the lab carries usage reports and quotas to and from it, over its control port.
     pub reports: bool,
+    /// True if its answers report its load, for balancers that choose by utilization.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reports_load: bool,
     /// Costs in addition to the work on requests: they keep one of the emulated servers busy.
     pub wire: WireCosts,
     /// The processors that the CPU time of the task's process is a share of, for its policies; `None`: they see that of
@@ -168,6 +171,7 @@ impl TaskSpec {
             fan_out: false,
             speed: 1.0,
             reports: false,
+            reports_load: false,
             wire: WireCosts::default(),
             cpu_allotment: None,
         }

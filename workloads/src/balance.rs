@@ -1,7 +1,13 @@
 //! Load balancing: the choice of the task for a request, or for a connection.
 
+mod load_report;
+mod weighted;
+
 use controllers::{Random as _, Reason, Seeded};
 use serde::{Deserialize, Serialize};
+
+pub use load_report::{LOAD_METRICS, LoadReport};
+use weighted::WeightedTurns;
 
 use crate::persona::Answer;
 
@@ -16,6 +22,16 @@ pub enum Balancer {
     Random,
     /// The task with the fewest requests of this sender under way.
     LeastLoaded,
+    /// Round robin, weighted by the capability of tasks: answers a second by utilization, as their answers report it.
+    Utilization,
+}
+
+impl Balancer {
+    /// True if it chooses by what tasks report on their answers ([`LOAD_METRICS`]).
+    #[must_use]
+    pub const fn hears_reports(self) -> bool {
+        matches!(self, Self::Utilization)
+    }
 }
 
 /// The unit that a balancer distributes.
@@ -45,6 +61,7 @@ pub struct Picker {
     out: Vec<bool>,
     /// The largest number under way at a task; 0: no limit.
     cap: u32,
+    weighted: WeightedTurns,
 }
 
 impl Picker {
@@ -58,6 +75,7 @@ impl Picker {
             busy: vec![0; tasks.max(1)],
             out: vec![false; tasks.max(1)],
             cap: 0,
+            weighted: WeightedTurns::new(tasks.max(1)),
         }
     }
 
@@ -67,9 +85,24 @@ impl Picker {
         Self { cap, ..self }
     }
 
-    /// Takes a task in, or leaves it out: what is under way there goes on. All are in at first.
+    /// Takes a task in, or leaves it out: what is under way there goes on. All are in at first. What one that is left out has reported
+    /// is forgotten.
     pub fn set_member(&mut self, task: usize, is_member: bool) {
         self.out[task] = !is_member;
+        if !is_member {
+            self.weighted.forget(task);
+        }
+    }
+
+    /// True if it chooses by what tasks report.
+    #[must_use]
+    pub fn hears_reports(&self) -> bool {
+        self.by.hears_reports()
+    }
+
+    /// Takes in what a task has reported on an answer.
+    pub fn reported(&mut self, task: usize, report: &LoadReport) {
+        self.weighted.reported(task, report);
     }
 
     /// True if the task is not left out.
@@ -110,10 +143,15 @@ impl Picker {
                 among[((self.random.uniform() * among.len() as f64) as usize).min(last)]
             }
             Balancer::LeastLoaded => turn.min_by_key(|task| self.busy[*task])?,
+            Balancer::Utilization => {
+                let mut among: Vec<usize> = turn.collect();
+                among.sort_unstable();
+                self.weighted.next(&among)?
+            }
         };
         self.next = match self.by {
             Balancer::RoundRobin => (chosen + 1) % tasks,
-            Balancer::Random => self.next,
+            Balancer::Random | Balancer::Utilization => self.next,
             Balancer::LeastLoaded => (self.next + 1) % tasks,
         };
         Some(chosen)
@@ -150,6 +188,8 @@ impl Picker {
 mod tests {
     use super::*;
 
+    const ALL: [Balancer; 4] = [Balancer::RoundRobin, Balancer::Random, Balancer::LeastLoaded, Balancer::Utilization];
+
     fn picks(picker: &mut Picker, many: usize) -> Vec<usize> {
         let mut pick = || {
             let task = picker.pick();
@@ -177,7 +217,7 @@ mod tests {
 
     #[test]
     fn tasks_that_are_left_out_are_passed_over_by_every_balancer() {
-        for by in [Balancer::RoundRobin, Balancer::Random, Balancer::LeastLoaded] {
+        for by in ALL {
             let mut picker = Picker::new(by, 3, 1);
             let mut counts = [0; 3];
             for _ in 0..300 {
@@ -192,7 +232,7 @@ mod tests {
 
     #[test]
     fn who_is_no_member_gets_nothing_new() {
-        for by in [Balancer::RoundRobin, Balancer::Random, Balancer::LeastLoaded] {
+        for by in ALL {
             let mut picker = Picker::new(by, 4, 1).capped(200);
             picker.set_member(0, false);
             picker.set_member(2, false);
@@ -219,5 +259,20 @@ mod tests {
         let mut counts = [0; 3];
         picks(&mut Picker::new(Balancer::Random, 3, 1), 3000).into_iter().for_each(|task| counts[task] += 1);
         assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn by_utilization_a_task_gets_requests_by_what_it_can_do_and_one_that_was_replaced_begins_anew() {
+        let mut picker = Picker::new(Balancer::Utilization, 2, 1);
+        assert!(picker.hears_reports() && !Picker::new(Balancer::LeastLoaded, 2, 1).hears_reports());
+        // 20 answers a second keep the first busy all the time, the second a fifth of it: 20 to 100.
+        let report = |utilization| LoadReport { utilization, answers_per_s: 20.0, errors_per_s: 0.0 };
+        picker.reported(0, &report(1.0));
+        picker.reported(1, &report(0.2));
+        let chosen = picks(&mut picker, 600);
+        assert_eq!(chosen.iter().filter(|task| **task == 0).count(), 100);
+        picker.set_member(0, false);
+        picker.set_member(0, true);
+        assert_eq!(picks(&mut picker, 600).iter().filter(|task| **task == 0).count(), 300, "nothing is known of it");
     }
 }

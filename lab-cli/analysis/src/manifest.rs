@@ -157,6 +157,15 @@ impl Manifest {
             || self.experiment.declares.contains(&Declared::KernelBacklog)
     }
 
+    /// Whether tasks of a tree, which are processes, crash at set times.
+    pub fn tasks_crash(&self) -> bool {
+        let app = self.whole.pointer("/experiment/target/app/app");
+        let is_tree = app.is_some_and(|app| app == "tree");
+        let faults = self.whole.pointer("/experiment/virtual/faults").and_then(Value::as_array);
+        let any = faults.into_iter().flatten().any(|fault| fault.get("kind").is_some_and(|kind| kind == "crash"));
+        is_tree && any && self.mode == Mode::Live
+    }
+
     /// The Markov model that users walked, if they had one.
     pub fn model(&self) -> Option<UserModel> {
         UserModel::deserialize(self.whole.pointer("/experiment/users/model/mail/model")?).ok()

@@ -53,8 +53,9 @@ pub(crate) fn turns(
             if kept.context.objective != manifest.experiment.objective {
                 return Err(senseless("it has another objective than the manifest"));
             }
-            let of_plan = (manifest.closed(), manifest.kernel_backlog_declared(label));
-            if (kept.context.closed, kept.context.kernel_backlog_declared) != of_plan {
+            let of_plan = (manifest.closed(), manifest.kernel_backlog_declared(label), manifest.tasks_crash());
+            let judged = &kept.context;
+            if (judged.closed, judged.kernel_backlog_declared, judged.tasks_crash) != of_plan {
                 return Err(senseless("it was judged by other declarations than the manifest's"));
             }
             kept.seen.touches = touches(&recorded.events, label, block.block);

@@ -7,7 +7,7 @@ use controllers::{
     catalogue::{PolicySpec, Settings},
 };
 use installed::catalogue;
-use target_app::spec::OnRefuse;
+use target_app::{spec::OnRefuse, tree::Balancer};
 
 use super::{
     client::client_key,
@@ -22,7 +22,7 @@ use super::{
     problem::{Place, Problems},
     raw::{Entry, Node, Value, parse},
     refusal::{OnRefuseKey, on_refuse},
-    tree::{self, CallChangeKeys},
+    tree::{self, BALANCERS, CallChangeKeys},
 };
 
 table! {
@@ -35,6 +35,7 @@ table! {
         client: Option<ClientPolicy> = by::<Policy, _>(client_key).otherwise("as in `users`"), "A policy on the users' own side";
         services = free::<BTreeMap<String, Policy>>(), "Policies of single services of a tree, by name: `{back: utilization}`";
         calls = free::<CallChangeKeys>(), "What is different about all calls between services";
+        balancer: Option<Balancer> = choice::<_, String>(BALANCERS).otherwise("as each service has it"), "Which task a request goes to, in all services of a tree";
         direct: Option<bool> = flag().otherwise("false"), "own: users of this arm go to the service itself, past the lab's proxy: `none: {as: direct, direct: true}`";
         target = free::<serde_json::Value>(), "What is different about the service: keys of `target`, each in place of the experiment's, but not those that all arms share. For a policy with a parameter `target`: if it is a table";
     }
@@ -175,12 +176,12 @@ fn tree_of(base: Option<Base<'_>>) -> Option<&Tree> {
 }
 
 fn lab_keys(arm: &mut ArmPlan, fields: &Fields<'_>, base: Option<Base<'_>>) {
-    let ArmKeys { r#as: label, place, on_refuse, backlog, client, direct } = ArmKeys::read(fields);
+    let ArmKeys { r#as: label, place, on_refuse, backlog, client, balancer, direct } = ArmKeys::read(fields);
     if let Some(label) = label {
         arm.label = label;
     }
     arm.policy.place = place;
-    (arm.on_refuse, arm.backlog, arm.client) = (on_refuse, backlog, client);
+    (arm.on_refuse, arm.backlog, arm.client, arm.balancer) = (on_refuse, backlog, client, balancer);
     let problems = fields.problems();
     if let (Some(node), Some(base)) = (fields.node("target"), base) {
         arm.own_target = own_target(node, base, &fields.path("target"), problems);
@@ -193,11 +194,16 @@ fn lab_keys(arm: &mut ArmPlan, fields: &Fields<'_>, base: Option<Base<'_>>) {
         direct => arm.direct = direct.unwrap_or(false),
     }
     let tree = tree_of(base);
-    for key in ["services", "calls"] {
+    for key in ["services", "calls", "balancer"] {
         let Some(node) = fields.node(key) else { continue };
         match key {
             _ if base.is_some() && tree.is_none() => misplaced(key, "it is about several services: target.app: tree"),
             "services" => arm.services = tree::policies(node, &fields.path(key), tree, problems),
+            "balancer" => {
+                let mut services = tree.iter().flat_map(|tree| &tree.services);
+                let wrong = services.find_map(|service| tree::deaf(balancer?, service.per));
+                wrong.into_iter().for_each(|(message, hint)| fields.problem(key, message, hint));
+            }
             _ => arm.calls = tree::call_changes(node, &fields.path(key), problems).unwrap_or_default(),
         }
     }

@@ -75,6 +75,8 @@ static ALL: &[Library] = library! {
     "spike-at-one-stage" false None;
     "earlier-controller" false None;
     "cascade" false None;
+    "lost-task" false None;
+    "balancers" false None;
     "combined-signals" false None;
     "limits-per-criticality" false None;
     "seda-fig7" true Some("spike-at-one-stage");

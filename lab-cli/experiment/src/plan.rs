@@ -27,7 +27,7 @@ use analysis::{
     text::counted,
 };
 use serde::{Deserialize, Serialize};
-use target_app::plant::MeasuredService;
+use target_app::plant::{Fault, MeasuredService};
 use workloads::plan::FailureRule;
 
 use arm::steers_by;
@@ -175,8 +175,20 @@ impl Experiment {
     pub fn live_cautions(&self) -> Vec<String> {
         let mut left_out = if let AppPlan::Tree(tree) = &self.target.app { tree.live_cautions() } else { Vec::new() };
         // Where a live run is refused, none leaves anything out.
-        left_out.extend(self.simulation.live_caution().filter(|_| !self.virtual_only()));
+        left_out.extend(self.simulation.live_caution(self.is_tree()).filter(|_| !self.virtual_only()));
         left_out
+    }
+
+    /// The faults of a run in one of both worlds.
+    pub fn faults(&self, virtual_time: bool) -> Vec<Fault> {
+        match virtual_time {
+            true => self.simulation.faults.clone(),
+            false => self.simulation.live_faults(self.is_tree()).cloned().collect(),
+        }
+    }
+
+    fn is_tree(&self) -> bool {
+        matches!(self.target.app, AppPlan::Tree(_))
     }
 
     /// What a run in virtual time leaves out of what the experiment says.

@@ -7,7 +7,7 @@ use workloads::sim::LinkSpec;
 
 use super::{
     fields::Fields,
-    keys::{Table, flag, free, number, size, table, table_of, table_or_default, text, time},
+    keys::{Table, count, flag, free, number, size, table, table_of, table_or_default, text, time},
     named_file,
     plan::{AppPlan, CostChanges, Simulation, read_plant},
     problem::Problems,
@@ -38,13 +38,15 @@ table! {
         syn_retry: Duration = time(SYN_RETRIES).or(LinkSpec::default().syn_retry), "Wait before the first repetition of a SYN; it doubles each time. Systems before 2011: `3s` (RFC 1122)";
     }
 
-    /// Something goes wrong for a while: either `capacity` or `latency`.
+    /// Something goes wrong for a while: one of `capacity`, `latency` and `crash`.
     pub(super) struct FaultKeys as "Fault" {
         at: Option<Duration> = time(TIMES).wanted("10s"), "From the start of the run";
         r#for: Option<Duration> = time(TIMES).wanted("10s"), "How long";
         capacity: Option<f64> = number(0.0..=100.0), "The cores work at this share of their speed; 0 is a pause";
         latency: Option<Duration> = time(TIMES), "Every request takes this much longer";
+        crash: bool = flag().or(false), "The process dies: its connections break, its work is lost; after so long another one takes its place. In a tree senders leave it out meanwhile, and a live run does the same with the processes of its tasks";
         service: Option<String> = text().otherwise("all"), "The only service of a tree that it hits, by its name";
+        task: Option<u32> = count(0..=999).otherwise("all"), "The only task of that service that it hits, by its number, from 0";
     }
 
     /// What things cost, where it is not as in the plant file: times of a whole core.
@@ -112,30 +114,51 @@ impl CostKeys {
 
 fn fault(node: &Node, app: Option<&AppPlan>, problems: &Problems) -> Option<Fault> {
     let fields = Fields::of_table::<FaultKeys>(node, "virtual.faults", problems)?;
-    let FaultKeys { at, r#for: lasts, capacity, latency, service } = FaultKeys::read(&fields);
-    let kind = match (capacity, latency) {
-        (Some(share), None) => FaultKind::Capacity(share),
-        (None, Some(wait)) => FaultKind::Latency(wait),
+    let FaultKeys { at, r#for: lasts, capacity, latency, crash, service, task } = FaultKeys::read(&fields);
+    let kind = match (capacity, latency, crash) {
+        (Some(share), None, false) => FaultKind::Capacity(share),
+        (None, Some(wait), false) => FaultKind::Latency(wait),
+        (None, None, true) => FaultKind::Crash,
         _ => {
-            let hint = "capacity: 0.2 (a share of its speed; 0 is a pause), or latency: 50ms (more for each request)";
-            fields.problem("capacity", "one of capacity and latency is wanted", hint);
+            let hint = "capacity: 0.2 (a share of its speed; 0 is a pause), latency: 50ms (more for each request), or \
+                        crash: true (the process dies)";
+            fields.problem("capacity", "one of capacity, latency and crash is wanted", hint);
             return None;
         }
     };
-    if let (Some(name), Some(app)) = (&service, app) {
-        not_hit(name, app).into_iter().for_each(|(message, hint)| fields.problem("service", message, hint));
+    let fault = Fault { at: at?, lasts: lasts?, kind, service, task };
+    if let Some((key, message, hint)) = app.and_then(|app| not_hit(&fault, app)) {
+        fields.problem(key, message, hint);
     }
-    Some(Fault { at: at?, lasts: lasts?, kind, service })
+    Some(fault)
 }
 
-/// Why a fault cannot hit the service of that name, and what to write.
-fn not_hit(name: &str, app: &AppPlan) -> Option<(String, String)> {
+/// Why a fault hits nothing, or not as it is meant: the key, the reason, and what to write.
+fn not_hit(fault: &Fault, app: &AppPlan) -> Option<(&'static str, String, String)> {
+    let (service, task) = (fault.service.as_ref(), fault.task);
     let AppPlan::Tree(tree) = app else {
         let hint = "leave it out: a fault hits this target anyway; services by name are those of target.app: tree";
-        return Some((format!("there is one service alone, and none called {name:?}"), hint.to_owned()));
+        let name = service.map(|name| ("service", format!("there is one service alone, and none called {name:?}")));
+        let number = task.map(|task| ("task", format!("there is one process alone, and no task {task}")));
+        return name.or(number).map(|(key, message)| (key, message, hint.to_owned()));
     };
+    if tree.platform.is_some() && fault.kind == FaultKind::Crash {
+        let message = "tasks that a platform starts and drains do not crash".to_owned();
+        return Some(("crash", message, "leave out the fault, or the platform".to_owned()));
+    }
     let names: Vec<&str> = tree.services.iter().map(|service| service.name.as_str()).collect();
-    (!names.contains(&name)).then(|| (format!("there is no service {name:?}"), format!("one of {}", names.join(", "))))
+    let names = || format!("one of {}", names.join(", "));
+    match (service, task) {
+        (None, Some(_)) => Some(("task", "the task of which service?".to_owned(), format!("service: {}", names()))),
+        (Some(name), task) => match tree.services.iter().find(|service| service.name == *name) {
+            None => Some(("service", format!("there is no service {name:?}"), names())),
+            Some(found) => task.filter(|task| *task >= found.tasks).map(|task| {
+                let last = found.tasks.saturating_sub(1);
+                ("task", format!("{name} has no task {task}"), format!("a number from 0 to {last}"))
+            }),
+        },
+        (None, None) => None,
+    }
 }
 
 /// Reads a plant file.

@@ -32,8 +32,12 @@ const WHEN_REFUSED: &[(&str, WhenRefused)] = &[
     ("degrade", WhenRefused::Degrade),
 ];
 
-const BALANCERS: &[(&str, Balancer)] =
-    &[("round-robin", Balancer::RoundRobin), ("random", Balancer::Random), ("least-loaded", Balancer::LeastLoaded)];
+pub(super) const BALANCERS: &[(&str, Balancer)] = &[
+    ("round-robin", Balancer::RoundRobin),
+    ("random", Balancer::Random),
+    ("least-loaded", Balancer::LeastLoaded),
+    ("utilization", Balancer::Utilization),
+];
 
 table! {
     /// Keys of a target that is several services.
@@ -47,7 +51,7 @@ table! {
     pub(super) struct ServiceKeys as "Service" {
         emulated = keys_of::<EmulatedKeys>("");
         tasks: u32 = count(1..=1000).or(1), "Equal tasks";
-        balancer: Balancer = first_of(BALANCERS), "Which task a request goes to. Least loaded: fewest requests that this sender waits for. Live no process stands before the tasks: whoever sends chooses. A user whose request goes to another task than the one before closes its connection and opens another; callers keep connections to all tasks";
+        balancer: Balancer = first_of(BALANCERS), "Which task a request goes to. Least loaded: fewest requests that this sender waits for. Utilization: [weighted round robin](#balancing-by-utilization) by what tasks report on their answers, for `per: request`. Live no process stands before the tasks: whoever sends chooses. A user whose request goes to another task than the one before closes its connection and opens another; callers keep connections to all tasks";
         per: Per = first_of(&[("request", Per::Request), ("connection", Per::Connection)]), "What the balancer sends on: each request (as a proxy that costs nothing), or each connection";
         slow = free::<SlowKeys>(), "The first tasks are slower: `{tasks: 1, speed: 0.2}`";
         cap: u32 = count(1..=1_000_000).or(0).otherwise("none"), "Most requests under way at a task, for `per: request`: with all tasks at it, the balancer refuses at once (`concurrency`; the row `service/balancer`). Each sender counts its own: users together, and each task that calls. Live, users' balancer stands in the generator: what it refuses is booked as read and refused by the service, no task reads it, and a user that would begin again at once waits 1 ms";
@@ -137,6 +141,9 @@ fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -
         tasks: slow.count("tasks", 0..=u64::from(keys.tasks)).map_or(1, |n| n as u32),
         speed: SlowKeys::read(&slow).speed,
     });
+    if let Some((message, hint)) = deaf(keys.balancer, keys.per) {
+        fields.problem("balancer", message, hint);
+    }
     let calls = fields.list("calls").iter().filter_map(|node| call(node, fields, after)).collect();
     Some(TreeService {
         name: name.to_owned(),
@@ -152,6 +159,12 @@ fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -
         costs: keys.costs.changes(),
         cpu_allotment: keys.cpu_allotment,
     })
+}
+
+/// Why such a balancer hears no reports, and what to write.
+pub(super) fn deaf(balancer: Balancer, per: Per) -> Option<(&'static str, &'static str)> {
+    let why = "whoever chooses for a connection sees no answer, and answers report the utilization";
+    (balancer.hears_reports() && per == Per::Connection).then_some((why, "write per: request"))
 }
 
 fn call(node: &Node, of: &Fields<'_>, after: &[&str]) -> Option<TreeCall> {

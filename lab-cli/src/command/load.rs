@@ -244,6 +244,7 @@ fn judged(told: &Told<'_>, plan: &LoadPlan, report: &Report, given_up: Option<u6
         closed: false,
         flat_out: told.flat_out,
         kernel_backlog_declared: true,
+        tasks_crash: false,
         own_target: false,
         without_live_view: false,
         foreign_service: false,

@@ -298,7 +298,10 @@ impl Run<'_> {
         let work = resolve::work(experiment, arm, capacity);
         let cpu = self.request.cpus.target;
         let site = match &experiment.target.app {
-            AppPlan::Tree(tree) => SiteSpec::Many(Box::new(resolve::tree_spec(experiment, arm, tree, seed, cpu))),
+            AppPlan::Tree(tree) => {
+                let spec = Box::new(resolve::tree_spec(experiment, arm, tree, seed, cpu));
+                SiteSpec::Many(spec, experiment.faults(false))
+            }
             AppPlan::Own(service) => {
                 let of = |_| resolve::proxy_spec(experiment, arm, "", seed, self.request.cpus.proxy);
                 let proxy = (!arm.direct).then_some(()).map(of);
@@ -420,6 +423,7 @@ impl Run<'_> {
             flat_out: false,
             kernel_backlog_declared: arm.policy.works_at_accept(installed::catalogue())
                 || declared(Declared::KernelBacklog),
+            tasks_crash: !self.request.virtual_time && !experiment.faults(false).is_empty(),
             own_target: !arm.direct,
             foreign_service: matches!(experiment.target.app, AppPlan::Own(_)),
             without_live_view: !self.request.live_view && !self.request.virtual_time,

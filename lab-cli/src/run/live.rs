@@ -4,6 +4,7 @@ pub(super) mod arm;
 mod balancers;
 mod beside;
 pub(super) mod controls;
+mod crashes;
 mod gauge_watch;
 pub(super) mod interventions;
 mod live_tree;

@@ -1,5 +1,7 @@
 //! Several services live: each task a process of its own, started by `lab run`. Shape, never speed.
 
+mod balance;
+mod crash;
 mod platform;
 #[path = "../program/mod.rs"]
 mod program;

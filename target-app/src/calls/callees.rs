@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use tokio::sync::oneshot;
+use workloads::balance::LoadReport;
 
 use super::{CallRoute, Pool, wire::Wire};
 
@@ -62,6 +63,13 @@ impl<L> Callees<L> {
             CallRoute::Wait => return None,
         };
         Some(CallWay { task, to: self.tasks[task], wire })
+    }
+
+    /// Takes in what the task of this way has reported on an answer, unless it has another process now.
+    pub(super) fn reported(&mut self, CallWay { task, to, .. }: &CallWay, report: &LoadReport) {
+        if self.tasks[*task] == *to {
+            self.pool.reported(*task, report);
+        }
     }
 
     /// The call that waits longest, if there is a place for it or none can come; without a way it is refused.

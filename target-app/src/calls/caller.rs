@@ -185,6 +185,8 @@ impl Caller {
             self.callees().pool.written += 1;
             match wire.ask(&request).await {
                 Ok(told) => {
+                    let report = told.load.as_ref();
+                    report.into_iter().for_each(|report| self.callees().reported(&lease.way, report));
                     lease.way.wire = Some(wire).filter(Wire::is_reusable);
                     return told;
                 }

@@ -247,7 +247,7 @@ impl<H> CallMachine<H> {
 
     /// Ends the current attempt with this reply, where the host decides what follows it.
     pub(crate) fn attempt_ended(&mut self, call: &mut Call, told: CallReply, now: Timestamp) {
-        let CallReply { reply, note } = told;
+        let CallReply { reply, note, .. } = told;
         call.is_open = false;
         self.counts.ended(reply);
         self.tell_end(call.pass.take(), reply.outcome(), note, now);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use workloads::balance::{Balancer, Per, Picker};
+use workloads::balance::{Balancer, LoadReport, Per, Picker};
 
 /// One sender's connections to the tasks of a service. `C` is a connection, `W` a request that waits for one.
 #[derive(Debug)]
@@ -97,6 +97,16 @@ impl<C, W> Pool<C, W> {
     /// The number of requests under way at this task.
     pub(crate) fn under_way(&self, task: usize) -> u32 {
         self.picker.under_way(task)
+    }
+
+    /// True if the choice goes by what tasks report on their answers.
+    pub(crate) fn hears_reports(&self) -> bool {
+        self.picker.hears_reports()
+    }
+
+    /// Takes in what a task has reported on an answer.
+    pub(crate) fn reported(&mut self, task: usize, report: &LoadReport) {
+        self.picker.reported(task, report);
     }
 
     /// Notes that a request to this task has ended.

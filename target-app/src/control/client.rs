@@ -13,7 +13,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     Token,
-    wire::{Gauges, InjectFault, Policies, Problems, ReadRequests, Ready, SetCallees, SetPolicy, StreamedEvent},
+    wire::{
+        Gauges, Halted, InjectFault, Policies, Problems, ReadRequests, Ready, SetCallees, SetPolicy, StreamedEvent,
+    },
 };
 use crate::spec::WorkSpec;
 
@@ -143,6 +145,14 @@ impl ControlClient {
     /// See [`ControlError`].
     pub fn stop(&self) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("POST", "/stop", &()).map(drop)
+    }
+
+    /// Makes the target stand still: it reads, answers and calls nothing more, until its process is ended. Returns what it had counted.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn halt(&self) -> Result<Halted, ControlError> {
+        self.call("POST", "/halt", &())
     }
 
     /// The stream of events from now on. The iterator blocks for the next, and ends with the target.

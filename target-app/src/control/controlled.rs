@@ -7,7 +7,7 @@ use controllers::PeerReport;
 use super::{
     events::Events,
     reports::Reports,
-    wire::{Gauges, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy},
+    wire::{Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy},
 };
 use crate::{clock::ServiceClock, spec::WorkSpec};
 
@@ -57,4 +57,7 @@ pub(crate) trait Controlled: fmt::Debug + Send + Sync + 'static {
 
     /// Stops the process, in order.
     fn stop(&self);
+
+    /// Lets nothing happen any more, for good. Returns what was counted until then.
+    fn halt(&self) -> Result<Halted, Vec<String>>;
 }

@@ -56,6 +56,15 @@ pub struct Gauges {
     pub calls: CallBooks,
 }
 
+/// What a target that was halted had counted, all of one moment (`POST /halt`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Halted {
+    /// Its gauges.
+    pub gauges: Gauges,
+    /// The numbers of the requests that it had read.
+    pub requests: ReadRequests,
+}
+
 /// Calls that a task has read and made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallBooks {

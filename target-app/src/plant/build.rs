@@ -26,6 +26,7 @@ use crate::{
     control::events::Events,
     graph::Role,
     ledger::Ledgers,
+    load_report::LoadMeter,
     policies::{Resolved, Seating, Unfit, listed, machines},
     request::Intake,
     running,
@@ -51,6 +52,8 @@ pub struct PlantPlan {
     pub waits: bool,
     /// True if an emulated server spends the costs of accepting, reading and refusing.
     pub wire: bool,
+    /// True if answers report the load of the task, for balancers that choose by utilization.
+    pub reports_load: bool,
     /// Speed of the cores, `None` for 1.
     pub speed: Option<f64>,
 }
@@ -96,6 +99,7 @@ impl Plant {
         let reader = seating.events().subscribe();
         let backlog = running::backlog(&chosen, spec.edge.backlog);
         let mut sites = PlantSites::new(spec, chosen, seating)?;
+        let load = plan.reports_load.then(|| LoadMeter::new(Timestamp::ZERO));
         let rooms = spec.waiting_room.as_ref().map(|rooms| PlantRooms::new(rooms, spec.seed)).transpose()?;
         if let Some(bound) = &plan.foresight {
             // If work takes longer while few connections are in use, as many jobs as there are connections; else no two
@@ -110,7 +114,7 @@ impl Plant {
             costs: of_the_wire(spec, plan),
             cpu: CpuModel::new(cores, plan.speed.unwrap_or(1.0), &backend.pools(), &backend.slowdown()),
             listener: Listener::new(backlog, spec.edge.clone()),
-            requests: Requests { rooms, ..Requests::default() },
+            requests: Requests { rooms, load, ..Requests::default() },
             intake: Intake::new(classification),
             ledgers: Ledgers::default(),
             checks: Checks { answered: spec.health, spent: Duration::ZERO },

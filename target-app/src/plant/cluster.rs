@@ -25,7 +25,10 @@ use std::{
 };
 
 use controllers::{Class, PeerReport, Reason, Seen, Timestamp, cataclysm::Moments};
-use workloads::sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of};
+use workloads::{
+    balance::{LOAD_METRICS, LoadReport},
+    sim::{ConnId, Cx, Identity, Response, SimClient, SimRequest, SimServer, SynResult, identity_of},
+};
 
 use super::{
     event::Event,
@@ -309,6 +312,11 @@ impl Cluster {
         connection.asked = None;
         let task = connection.node - self.services[self.pools[pool].service].first;
         self.pools[pool].pool.left(task);
+        if self.pools[pool].pool.hears_reports() {
+            let value = response.headers.iter().find_map(|(name, value)| (*name == LOAD_METRICS).then_some(value));
+            let report = value.and_then(|value| LoadReport::read(value.as_bytes()));
+            report.into_iter().for_each(|report| self.pools[pool].pool.reported(task, &report));
+        }
         if response.close {
             self.inner.remove(conn);
             self.pools[pool].pool.remove(task, &conn);

@@ -123,7 +123,7 @@ impl Plant {
     /// Takes a request that has arrived on a connection.
     pub(super) fn arrives(&mut self, asked: Box<SimRequest>, cx: &mut dyn PlantContext) {
         let Some(conn) = self.listener.conns.get_mut(&asked.conn) else {
-            if self.crashes().is_down {
+            if self.crashes().is_down() {
                 self.lose_unread(&asked);
             }
             return;

@@ -1,5 +1,5 @@
-//! The crash of a task whose memory passes its limit, and its restart with an empty memory (Google SRE, chapter 21, Conclusions: "tasks
-//! eventually run out of memory and crash").
+//! The crash of a task, at a set time or when its memory passes its limit, and its restart with an empty memory (Google SRE, chapter 21,
+//! Conclusions: "tasks eventually run out of memory and crash").
 
 use controllers::{JobId, Outcome};
 use workloads::sim::SimRequest;
@@ -14,7 +14,7 @@ use super::{
     listener::State,
     world::Plant,
 };
-use crate::ledger::RequestEnding;
+use crate::{ledger::RequestEnding, load_report::LoadMeter};
 
 impl Plant {
     /// The memory in use, thousands of bytes: of open connections, and of requests from their reading to their answer.
@@ -31,17 +31,25 @@ impl Plant {
     /// Lets the task die if its memory has passed the limit.
     pub(super) fn look_at_memory(&mut self, cx: &mut dyn PlantContext) {
         let PlantSpec { memory_mb, restart_ms, .. } = self.costs;
-        if restart_ms > 0.0 && memory_mb > 0.0 && !self.crashes().is_down && self.memory_kb() > memory_mb * 1e3 {
+        if restart_ms > 0.0 && memory_mb > 0.0 && !self.crashes().is_down() && self.memory_kb() > memory_mb * 1e3 {
             self.crash(cx);
             cx.plan(cx.now() + ms(restart_ms), Event::Restart);
         }
     }
 
+    /// Lets the task die at the beginning of a fault, and be back at its end.
+    pub(super) fn crash_fault(&mut self, begins: bool, cx: &mut dyn PlantContext) {
+        if begins { self.crash(cx) } else { self.restart(cx) }
+    }
+
     /// All connections break, all work is lost. Requests that wait for a worker end by way of their sites, so that these
-    /// count each job once.
+    /// count each job once. A task that is down stays down until the last of its causes is over.
     fn crash(&mut self, cx: &mut dyn PlantContext) {
+        self.faults.crashes.causes += 1;
+        if self.crashes().causes > 1 {
+            return;
+        }
         self.faults.crashes.many += 1;
-        self.faults.crashes.is_down = true;
         let PolicingQueue { waiting, .. } = std::mem::take(&mut self.requests.policing);
         let read = self.cpu.clear(cx.now()).into_iter().filter_map(|task| match task {
             Task::Read(asked) | Task::Policing(asked) => Some(asked),
@@ -101,7 +109,11 @@ impl Plant {
 
     /// The task is back, and knows nothing of the process before it.
     pub(super) fn restart(&mut self, cx: &mut dyn PlantContext) {
-        self.faults.crashes.is_down = false;
+        self.faults.crashes.causes = self.crashes().causes.saturating_sub(1);
+        if self.crashes().is_down() {
+            return;
+        }
+        self.requests.load = self.requests.load.as_ref().map(|_| LoadMeter::new(cx.now()));
         self.renew(cx);
         cx.restarted();
     }

@@ -1,4 +1,4 @@
-//! Faults at set times, and the state of a task that crashes by its memory.
+//! Faults at set times, and the state of a task that crashes, at a set time or by its memory.
 
 use std::time::Duration;
 
@@ -16,13 +16,22 @@ pub struct Fault {
     /// The only service of a tree that it affects; `None`: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
+    /// The only task of that service that it affects; `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<u32>,
 }
 
 impl Fault {
-    /// True if it affects this service of a tree.
+    /// True if it affects this service of a tree, or some of its tasks.
     #[must_use]
     pub fn hits(&self, service: &str) -> bool {
         self.service.as_deref().is_none_or(|only| only == service)
+    }
+
+    /// True if it affects this task of a service.
+    #[must_use]
+    pub fn hits_task(&self, service: &str, task: u32) -> bool {
+        self.hits(service) && self.task.is_none_or(|only| only == task)
     }
 }
 
@@ -34,6 +43,8 @@ pub enum FaultKind {
     Capacity(f64),
     /// Every request takes this much longer in its stage, without any work.
     Latency(Duration),
+    /// The process dies with all that it has; another one takes its place when the fault is over.
+    Crash,
 }
 
 /// The crashes of a plant.
@@ -41,10 +52,17 @@ pub enum FaultKind {
 pub(super) struct Crashes {
     /// How many there were.
     pub(super) many: u64,
-    /// True from a crash to the restart: connections are refused.
-    pub(super) is_down: bool,
+    /// What keeps the process down: it is back when nothing does any more.
+    pub(super) causes: u32,
     /// Requests of the process that died for which a site has yet to note the end: they take no memory.
     pub(super) lost: usize,
+}
+
+impl Crashes {
+    /// True from a crash to the restart: connections are refused.
+    pub(super) fn is_down(&self) -> bool {
+        self.causes > 0
+    }
 }
 
 /// The faults of a run, and their states.
@@ -52,7 +70,7 @@ pub(super) struct Crashes {
 pub(super) struct Faults {
     all: Vec<Fault>,
     under_way: Vec<usize>,
-    /// Those by memory, which come at no set time.
+    /// Crashes, at set times and by memory.
     pub(super) crashes: Crashes,
 }
 
@@ -68,6 +86,16 @@ impl Faults {
         self.all.iter().enumerate().flat_map(both)
     }
 
+    /// The kind of a fault.
+    pub(super) fn kind(&self, number: usize) -> FaultKind {
+        self.all[number].kind
+    }
+
+    /// True if the process may crash at a set time.
+    pub(super) fn has_crashes(&self) -> bool {
+        self.all.iter().any(|fault| fault.kind == FaultKind::Crash)
+    }
+
     pub(super) fn set(&mut self, number: usize, on: bool) {
         self.under_way.retain(|&other| other != number);
         if on {
@@ -79,7 +107,7 @@ impl Faults {
     pub(super) fn speed(&self) -> f64 {
         let shares = self.under_way.iter().map(|&number| match self.all[number].kind {
             FaultKind::Capacity(share) => share,
-            FaultKind::Latency(_) => 1.0,
+            FaultKind::Latency(_) | FaultKind::Crash => 1.0,
         });
         shares.product()
     }
@@ -88,7 +116,7 @@ impl Faults {
     pub(super) fn latency(&self) -> Duration {
         let waits = self.under_way.iter().map(|&number| match self.all[number].kind {
             FaultKind::Latency(wait) => wait,
-            FaultKind::Capacity(_) => Duration::ZERO,
+            FaultKind::Capacity(_) | FaultKind::Crash => Duration::ZERO,
         });
         waits.sum()
     }

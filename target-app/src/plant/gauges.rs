@@ -8,6 +8,7 @@ use super::world::Plant;
 use crate::{
     control::wire::{Gauges, ReadRequests, ServerLedger},
     ledger::Ledgers,
+    tree::CRASHES,
 };
 
 impl Plant {
@@ -20,8 +21,8 @@ impl Plant {
         let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         read.counts.insert("checks_us".to_owned(), micros(self.checks.spent));
         read.counts.insert("cpu_us".to_owned(), micros(self.cpu.used()));
-        if self.costs.restart_ms > 0.0 {
-            read.counts.insert("crashes".to_owned(), self.crashes().many);
+        if self.costs.restart_ms > 0.0 || self.faults.has_crashes() {
+            read.counts.insert(CRASHES.to_owned(), self.crashes().many);
         }
         let mut system = StageGauges { name: "system".to_owned(), ..StageGauges::default() };
         self.sites.monitors.iter().for_each(|monitor| monitor.gauges(&mut system.policy));

@@ -10,9 +10,9 @@ use http::{HeaderName, HeaderValue, Request, request::Parts};
 use workloads::{background::HEALTH, persona::Call, sim::SimRequest};
 
 use super::{cpu::Step, job_table::JobTable, rooms::PlantRooms};
-use crate::{calls::CallsResult, class::RequestFacts, ledger, service::Route};
+use crate::{calls::CallsResult, class::RequestFacts, ledger, load_report::LoadMeter, service::Route};
 
-/// The requests in a plant, the workers of its stages, the waiting rooms before them, and what waits to be policed.
+/// The requests in a plant, the workers of its stages, the waiting rooms before them, what waits to be policed, and what is reported of all.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     pub(super) in_flight: JobTable<InFlight>,
@@ -21,6 +21,8 @@ pub(super) struct Requests {
     pub(super) woken_stages: VecDeque<usize>,
     pub(super) rooms: Option<PlantRooms>,
     pub(super) policing: PolicingQueue,
+    /// What answers report of the load, if anybody chooses by that.
+    pub(super) load: Option<LoadMeter>,
 }
 
 /// Requests that have been read and wait to be policed, first come, first served: a decision is not interrupted by the

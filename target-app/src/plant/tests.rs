@@ -115,7 +115,7 @@ fn an_emulated_server_does_not_pay_for_the_wire() {
 fn a_pause_of_the_cores_is_waited_through_and_a_slow_second_doubles_the_work() {
     let fault = |at, lasts, kind| {
         let (at, lasts) = (Duration::from_millis(at), Duration::from_millis(lasts));
-        Fault { at, lasts, kind, service: None }
+        Fault { at, lasts, kind, service: None, task: None }
     };
     let slowest = |faults: Vec<Fault>| {
         let with = PlantPlan { faults, ..PlantPlan::default() };

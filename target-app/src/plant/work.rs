@@ -8,7 +8,10 @@ use controllers::{
     site::{Action, DispatchStep, Entered, Permit, RefusalAnswer, TurnedAway, WorkerStep},
 };
 use http::request::Parts;
-use workloads::sim::{Response, SimRequest};
+use workloads::{
+    balance::LOAD_METRICS,
+    sim::{Response, SimRequest},
+};
 
 use super::{
     backend::Draws,
@@ -230,9 +233,15 @@ impl Plant {
         }
     }
 
-    fn send_refusal(&mut self, refused: PendingRefusal, cx: &mut dyn PlantContext) {
+    fn send_refusal(&mut self, mut refused: PendingRefusal, cx: &mut dyn PlantContext) {
         if let Some(entry) = refused.entry {
             entry.close(refused.ending);
+        }
+        if self.requests.load.is_some() {
+            let (reading, status) = (self.meter(), refused.response.status);
+            let load = self.requests.load.as_mut();
+            let report = load.and_then(|load| load.answered(cx.now(), status, &reading));
+            refused.response.headers.extend(report.map(|report| (LOAD_METRICS, report.to_string())));
         }
         self.reply(refused.conn, refused.response, cx);
     }

@@ -6,8 +6,15 @@ use controllers::{Note, Reason, Refusal, Timestamp, site::LoadReading};
 use workloads::sim::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, SynResult};
 
 use super::{
-    backend::Backend, context::PlantContext, costs::PlantSpec, cpu::CpuModel, event::Event, fault::Faults,
-    in_flight::Requests, listener::Listener, sites::PlantSites,
+    backend::Backend,
+    context::PlantContext,
+    costs::PlantSpec,
+    cpu::CpuModel,
+    event::Event,
+    fault::{FaultKind, Faults},
+    in_flight::Requests,
+    listener::Listener,
+    sites::PlantSites,
 };
 use crate::{
     control::events::EventReader,
@@ -96,7 +103,7 @@ impl Plant {
     /// `silent`: no request follows.
     pub(super) fn on_connect(&mut self, conn: ConnId, silent: bool, cx: &mut dyn PlantContext) -> SynResult {
         self.sites.show_wall(cx.now());
-        if self.crashes().is_down {
+        if self.crashes().is_down() {
             return SynResult::Refused;
         }
         if self.listener.is_full() {
@@ -136,6 +143,9 @@ impl Plant {
             Event::Fault(number, on) => {
                 self.faults.set(number, on);
                 self.cpu.set_share(cx.now(), self.faults.speed());
+                if self.faults.kind(number) == FaultKind::Crash {
+                    self.crash_fault(on, cx);
+                }
             }
             Event::Renew => self.renew(cx),
             Event::Upkeep => self.keep_up(cx),

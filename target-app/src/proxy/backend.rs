@@ -12,9 +12,9 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use http::{Response, request::Parts};
+use http::{HeaderMap, Response, request::Parts};
 use hyper::body::Incoming;
-use workloads::balance::Picker;
+use workloads::balance::{LOAD_METRICS, LoadReport, Picker};
 
 use connect::Connector;
 pub(super) use driven::Driven;
@@ -51,6 +51,7 @@ pub(super) struct Unanswered {
 pub(super) struct Backends {
     all: Vec<Arc<Backend>>,
     picker: Mutex<Picker>,
+    hears_reports: bool,
     connector: Connector,
     clock: ServiceClock,
 }
@@ -95,7 +96,8 @@ impl Backends {
         });
         let all = all.collect::<Result<Vec<_>, ProxyError>>()?;
         let picker = Mutex::new(Picker::new(spec.balancer, all.len(), spec.seed));
-        let backends = Arc::new(Self { all, picker, connector: Connector::new(spec)?, clock });
+        let hears_reports = spec.balancer.hears_reports();
+        let backends = Arc::new(Self { all, picker, hears_reports, connector: Connector::new(spec)?, clock });
         if !spec.health.path.is_empty() {
             if !spec.health.path.starts_with('/') || spec.health.path.parse::<http::uri::PathAndQuery>().is_err() {
                 let message = format!("{:?} is no path; /health is one", spec.health.path);
@@ -141,6 +143,15 @@ impl Backends {
         picker.took(index);
         drop(picker);
         Lease { backends: Arc::clone(self), index, sender: None }
+    }
+
+    /// Takes in what a backend has reported of its load on an answer, if the balancer asks for it.
+    fn answered(&self, index: usize, headers: &HeaderMap) {
+        if !self.hears_reports {
+            return;
+        }
+        let report = headers.get(LOAD_METRICS).and_then(|value| LoadReport::read(value.as_bytes()));
+        report.iter().for_each(|report| lock(&self.picker).reported(index, report));
     }
 
     async fn connect(&self, backend: &Backend) -> Result<Sender, Trouble> {
@@ -226,6 +237,7 @@ impl Lease {
                     if !backend.health.answered(response.status(), || self.backends.clock.now()) {
                         backend.failures.fetch_add(1, Ordering::Relaxed);
                     }
+                    self.backends.answered(self.index, response.headers());
                     self.sender = Some(sender);
                     return Ok(response);
                 }

@@ -23,7 +23,7 @@ use crate::{
         Controlled,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
+        wire::{CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
     },
     ledger::Ledgers,
     policies::{Resolved, Seating},
@@ -163,6 +163,10 @@ impl Controlled for RunningProxy {
 
     fn reports(&self) -> Option<&Reports> {
         None
+    }
+
+    fn halt(&self) -> Result<Halted, Vec<String>> {
+        Err(vec!["a proxy does not stand still: end its process".to_owned()])
     }
 
     fn hear(&self, report: PeerReport) {

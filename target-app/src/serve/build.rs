@@ -103,8 +103,8 @@ pub(crate) fn assemble(
     };
     let system = graph.system();
     let machines = monitors.iter().filter_map(|monitor| seating.machine(monitor, system)).collect();
-    let monitors = Monitors::new(system, machines, probe, sites.monitored(), clock);
-    let app = LiveApp::new(task, service, sites, intake, callers, clock);
+    let monitors = Monitors::new(system, machines, Arc::clone(&probe), sites.monitored(), clock);
+    let app = LiveApp::new(task, service, sites, intake, callers, (clock, probe));
     Ok(Built { app, seating: seating.clone(), monitors, reports, policy: Mutex::new(spec.policy.name.clone()) })
 }
 

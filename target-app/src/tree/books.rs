@@ -6,8 +6,11 @@ use controllers::site::CONTRADICTIONS;
 
 use crate::{
     calls::CallCounts,
-    control::wire::{Gauges, ReadRequests, ServerLedger, StageGauges},
+    control::wire::{Gauges, Halted, ReadRequests, ServerLedger, StageGauges},
 };
+
+/// The count of crashes in the row `read` of a task.
+pub(crate) const CRASHES: &str = "crashes";
 
 /// The ledgers of one service.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -153,6 +156,22 @@ pub fn ended(task: Gauges) -> Gauges {
         ..stage
     });
     Gauges { stages: stages.collect(), rss_bytes: 0, open_files: 0, ..task }
+}
+
+/// What a task that was halted has counted, as the books of a process that died: whatever was open there has failed.
+#[must_use]
+pub fn crashed(Halted { mut gauges, mut requests }: Halted) -> Halted {
+    let ledgers = [&mut gauges.ledger, &mut gauges.calls.read, &mut requests.ledger];
+    for ledger in ledgers {
+        ledger.errors += std::mem::take(&mut ledger.in_flight);
+        ledger.connections_open = 0;
+    }
+    for made in &mut gauges.calls.made {
+        made.counts.failed += std::mem::take(&mut made.counts.open);
+    }
+    let read = gauges.stages.iter_mut().find(|row| row.name == "read");
+    read.into_iter().for_each(|row| *row.counts.entry(CRASHES.to_owned()).or_default() += 1);
+    Halted { gauges: ended(gauges), requests }
 }
 
 /// The gauges of a task `now`, with the counts of the processes that were this task before.

@@ -137,6 +137,9 @@ impl HttpExchange {
             end = self.converse(fibers, user, &mut connection, written, deadline);
         }
         self.deadline.clear();
+        if end == End::Answered {
+            route.slot.iter().for_each(|slot| slot.answered(&self.inbox));
+        }
         if matches!(end, End::TimedOut | End::GaveUp) {
             connection.give_up();
         } else if end == End::Answered && call.connection != Habit::Once && self.inbox.reusable() {

@@ -6,7 +6,8 @@ use std::{
 use controllers::{Class, seed_for};
 
 use crate::{
-    balance::{Per, Picker},
+    balance::{LOAD_METRICS, LoadReport, Per, Picker},
+    http1::{HEADERS_MAX, Inbox},
     plan::{LoadPlan, TaskList},
 };
 
@@ -56,6 +57,7 @@ pub(super) enum Destination {
 pub(super) struct TaskSlot {
     pub(super) address: SocketAddr,
     task: usize,
+    hears_reports: bool,
     balanced: Arc<Mutex<Balanced>>,
 }
 
@@ -120,7 +122,8 @@ impl ServiceRoute {
         let task = pick(&mut balanced.picker)?;
         let address = balanced.tasks[task]?;
         balanced.picker.took(task);
-        Some(TaskSlot { address, task, balanced: Arc::clone(&self.balanced) })
+        let hears_reports = balanced.picker.hears_reports();
+        Some(TaskSlot { address, task, hears_reports, balanced: Arc::clone(&self.balanced) })
     }
 }
 
@@ -131,6 +134,25 @@ impl Balanced {
             self.picker.set_member(task, address.is_some());
         }
         (self.tasks, self.version) = (tasks, version);
+    }
+}
+
+impl TaskSlot {
+    /// Takes in what an answer of the task says of its load, if the balancer asks for it.
+    pub(super) fn answered(&self, inbox: &Inbox) {
+        if !self.hears_reports {
+            return;
+        }
+        let mut space = [("", &b""[..]); HEADERS_MAX];
+        let response = inbox.response(&mut space);
+        let report = response.iter().flat_map(|response| response.headers).find_map(|(name, value)| {
+            name.eq_ignore_ascii_case(LOAD_METRICS).then(|| LoadReport::read(value)).flatten()
+        });
+        let mut balanced = lock(&self.balanced);
+        // Another process may have come to the same place meanwhile.
+        if balanced.tasks[self.task] == Some(self.address) {
+            report.iter().for_each(|report| balanced.picker.reported(self.task, report));
+        }
     }
 }
 

@@ -75,6 +75,9 @@ pub struct Context {
     pub flat_out: bool,
     /// The policy works at accept: connections that wait or are dropped in the kernel are part of the experiment.
     pub kernel_backlog_declared: bool,
+    /// Tasks crash, live: what the kernel still had for a process that died was never read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tasks_crash: bool,
     /// The target is ours and has a ledger of its own. False for `lab load` on a foreign service.
     pub own_target: bool,
     /// The service is not the lab's. It has a listen queue of its own: what overflows there is what it does under load, and the

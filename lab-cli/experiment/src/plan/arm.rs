@@ -27,6 +27,9 @@ pub struct ArmPlan {
     pub services: BTreeMap<String, PolicySpec>,
     /// What is different about all calls between services.
     pub calls: CallChanges,
+    /// Which task a request goes to, in all services of a tree, instead of the balancer of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub balancer: Option<target_app::tree::Balancer>,
     /// The service of this arm, where it is another than that of the experiment.
     pub own_target: Option<Box<OwnTarget>>,
     /// Users go to the service itself, past the lab's proxy.
@@ -55,6 +58,7 @@ impl ArmPlan {
             hindsight: None,
             services: BTreeMap::new(),
             calls: CallChanges::default(),
+            balancer: None,
             own_target: None,
             direct: false,
         }

@@ -10,7 +10,7 @@ use analysis::{
 use super::{Experiment, LoadStream, PhasePlan, Rate};
 
 impl Experiment {
-    /// What measures must know of it, on a target of this capacity. Faults are for runs in virtual time.
+    /// What measures must know of it, on a target of this capacity.
     pub fn measures_plan(&self, capacity: Option<f64>, virtual_time: bool) -> MeasuresPlan {
         let phase = |phase: &PhasePlan| PlannedPhase {
             name: phase.name.clone(),
@@ -18,7 +18,7 @@ impl Experiment {
             load: load_of(&phase.loads, capacity),
             steady: phase.steady,
         };
-        let faults = if virtual_time { &self.simulation.faults[..] } else { &[] };
+        let faults = self.faults(virtual_time);
         let seconds = |time: Duration| time.as_secs_f64();
         MeasuresPlan {
             objective: self.objective,

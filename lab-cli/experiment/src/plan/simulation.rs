@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use target_app::{
-    plant::{Fault, PlantSpec},
+    plant::{Fault, FaultKind, PlantSpec},
     tree::WireCosts,
 };
 use workloads::sim::LinkSpec;
@@ -44,9 +44,15 @@ impl Simulation {
         costs
     }
 
+    /// The faults that a live run does too: the crashes of a tree's tasks, which are processes.
+    pub fn live_faults(&self, is_tree: bool) -> impl Iterator<Item = &Fault> {
+        self.faults.iter().filter(move |fault| is_tree && fault.kind == FaultKind::Crash)
+    }
+
     /// What a live run leaves out of it, if it says how the way and the machine are to be.
-    pub fn live_caution(&self) -> Option<String> {
-        let said = [("virtual.link", self.link.is_some()), ("virtual.faults", !self.faults.is_empty())];
+    pub fn live_caution(&self, is_tree: bool) -> Option<String> {
+        let left_out = self.live_faults(is_tree).count() < self.faults.len();
+        let said = [("virtual.link", self.link.is_some()), ("virtual.faults", left_out)];
         let keys: Vec<&str> = said.into_iter().filter_map(|(key, said)| said.then_some(key)).collect();
         let keys = keys.join(", ");
         (!keys.is_empty()).then(|| format!("{keys}: for virtual time alone (--virtual), a live run does not apply it"))
@@ -149,8 +155,6 @@ pub fn read_plant(text: &str) -> Result<PlantSpec, String> {
 
 #[cfg(test)]
 mod tests {
-    use target_app::plant::FaultKind;
-
     use super::*;
 
     #[test]
@@ -173,14 +177,23 @@ mod tests {
     #[test]
     fn a_live_run_says_what_it_leaves_out() {
         let mut simulation = Simulation::default();
-        assert_eq!(simulation.live_caution(), None);
-        let fault =
-            Fault { at: Duration::ZERO, lasts: Duration::from_secs(1), kind: FaultKind::Capacity(0.5), service: None };
+        assert_eq!(simulation.live_caution(false), None);
+        let fault = Fault {
+            at: Duration::ZERO,
+            lasts: Duration::from_secs(1),
+            kind: FaultKind::Capacity(0.5),
+            service: None,
+            task: None,
+        };
+        let alone = |simulation: &Simulation, is_tree, said: &str| {
+            simulation.live_caution(is_tree).is_some_and(|caution| caution.starts_with(said))
+        };
+        simulation.faults = vec![Fault { kind: FaultKind::Crash, ..fault.clone() }];
+        assert_eq!((simulation.live_caution(true), simulation.live_faults(true).count()), (None, 1));
+        assert!(alone(&simulation, false, "virtual.faults: for virtual time alone"), "of one process the target is");
         simulation.faults.push(fault);
-        assert!(
-            simulation.live_caution().is_some_and(|said| said.starts_with("virtual.faults: for virtual time alone"))
-        );
+        assert!(alone(&simulation, true, "virtual.faults: for virtual time alone"));
         simulation.link = Some(LinkSpec::default());
-        assert!(simulation.live_caution().is_some_and(|said| said.starts_with("virtual.link, virtual.faults: ")));
+        assert!(alone(&simulation, true, "virtual.link, virtual.faults: "));
     }
 }

@@ -14,7 +14,7 @@ use analysis::live::LiveEvent;
 use controllers::Timestamp;
 use target_app::{
     control::client::ControlClient,
-    tree::{TreeMachines, addressee, global},
+    tree::{TaskId, TreeMachines, addressee, global},
 };
 use workloads::plan::TaskList;
 
@@ -100,6 +100,15 @@ impl Beside {
     /// The load begins: the machines' time does too.
     pub fn load_begins(&self) {
         let _ = self.tell.send(TreeNews::LoadBegins); // one that has ended needs no time
+    }
+
+    /// A function that reads the reports of a task whose process was replaced by another one.
+    pub fn hears_again(&self, tree: &LiveTree) -> impl Fn(TaskId) -> Result<(), RunFailure> + Send + use<> {
+        let (tree, tell) = (tree.clone(), self.tell.clone());
+        move |id| {
+            let running = tree.task(id).running();
+            running.map_or(Ok(()), |running| read_reports(&running.control, tree.number(id), &tell))
+        }
     }
 
     /// Which tasks have come and gone since the last call.

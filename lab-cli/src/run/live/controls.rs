@@ -11,9 +11,9 @@ use controllers::catalogue::PolicySpec;
 use target_app::{
     control::{
         client::{ControlClient, ControlError},
-        wire::{Gauges, ReadRequests, StageGauges},
+        wire::{Gauges, Halted, ReadRequests, StageGauges},
     },
-    tree::{balancer_of, books_of, continued, ended, gauges_of, requests_of},
+    tree::{balancer_of, books_of, continued, crashed, ended, gauges_of, requests_of},
 };
 
 use super::{
@@ -112,16 +112,28 @@ impl LiveTask {
 
     /// Takes over the counts of its process, which is to end: nothing is sent there any more, and nothing is open.
     pub fn ends(&self) -> Result<(), ControlError> {
-        let TaskState { running: Some(running), before } = self.state() else { return Ok(()) };
-        let (gauges, requests) = (running.control.gauges()?, running.control.requests()?);
-        let all = match before {
+        let Some(running) = self.running() else { return Ok(()) };
+        self.take_over(running.control.gauges()?, running.control.requests()?);
+        Ok(())
+    }
+
+    /// Lets its process stand still, which is to die with whatever is open there, and takes over its counts as of that moment.
+    pub fn dies(&self) -> Result<(), ControlError> {
+        let Some(running) = self.running() else { return Ok(()) };
+        let Halted { gauges, requests } = crashed(running.control.halt()?);
+        self.take_over(gauges, requests);
+        Ok(())
+    }
+
+    fn take_over(&self, gauges: Gauges, requests: ReadRequests) {
+        let mut state = self.lock();
+        let all = match state.before.take() {
             None => EndedTask { gauges: ended(gauges), requests },
             Some(EndedTask { gauges: before, requests: earlier }) => {
                 EndedTask { gauges: ended(continued(&before, gauges)), requests: requests_of([earlier, requests]) }
             }
         };
-        *self.lock() = TaskState { running: None, before: Some(all) };
-        Ok(())
+        *state = TaskState { running: None, before: Some(all) };
     }
 
     fn gauges(&self) -> Result<Gauges, ControlError> {

@@ -63,6 +63,7 @@ impl LiveTree {
             fan_out: service.fan_out,
             speed: slow.map_or(1.0, |slow| slow.speed),
             reports: self.spec.reports(),
+            reports_load: service.balancer.hears_reports(),
             wire: service.wire,
             cpu_allotment: service.cpu_allotment,
         }
@@ -112,6 +113,18 @@ impl LiveTree {
     pub fn called(&self, caller: usize, call: usize) -> Option<usize> {
         let to = &self.spec.services[caller].calls.get(call)?.to;
         self.spec.services.iter().position(|service| service.name == *to)
+    }
+
+    /// The tasks that call a service, each with the index of that call among its own.
+    pub fn callers_of(&self, service: usize) -> impl Iterator<Item = (TaskId, usize)> {
+        let name = &self.spec.services[service].name;
+        let calls = self.spec.services.iter().enumerate().flat_map(move |(caller, of)| {
+            let calls = of.calls.iter().enumerate().filter(move |(_, call)| call.to == *name);
+            calls.map(move |(call, _)| (caller, call))
+        });
+        calls.flat_map(move |(caller, call)| {
+            (0..self.tasks[caller].len()).map(move |task| (TaskId { service: caller, task }, call))
+        })
     }
 
     /// Its processes.

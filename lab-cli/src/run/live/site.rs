@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc, time::Instant};
 use analysis::live::LiveEvent;
 use experiment::plan::OwnService;
 use target_app::{
+    plant::Fault,
     proxy::ProxySpec,
     spec::TargetSpec,
     tree::{EntrySpec, TaskId, TaskSpec, TreeMachines, TreeSpec},
@@ -14,6 +15,7 @@ use workloads::plan;
 use super::{
     beside::Beside,
     controls::{Controls, RunningTask, Service},
+    crashes::Crashes,
     live_tree::{LiveTree, of_service},
     processes::{ALONE, Processes},
     service::{self, RunningService, ServiceMeter},
@@ -29,8 +31,8 @@ pub enum SiteSpec {
     One(Box<TargetSpec>),
     /// One target behind a proxy, which has the waiting room.
     Behind(Box<TargetSpec>, Box<ProxySpec>),
-    /// Several services.
-    Many(Box<TreeSpec>),
+    /// Several services, and what goes wrong there.
+    Many(Box<TreeSpec>, Vec<Fault>),
     /// A service that is not the lab's.
     Own(Box<OwnSite>),
 }
@@ -51,6 +53,7 @@ pub struct OwnSite {
 pub struct LiveSite {
     /// The machines of several services.
     beside: Option<Beside>,
+    crashes: Option<Crashes>,
     processes: Processes,
     /// A service that is not the lab's. It is ended after the proxy.
     service: Option<RunningService>,
@@ -72,10 +75,18 @@ impl LiveSite {
                 let processes = Processes::default();
                 processes.add(ALONE, "the target".to_owned(), target);
                 let controls = Controls { services: vec![service], ..Controls::default() };
-                Ok(Self { beside: None, processes, service: None, controls, users_go_to, _starter: None })
+                Ok(Self {
+                    beside: None,
+                    crashes: None,
+                    processes,
+                    service: None,
+                    controls,
+                    users_go_to,
+                    _starter: None,
+                })
             }
             SiteSpec::Behind(spec, proxy) => behind(spec, proxy, log),
-            SiteSpec::Many(spec) => many(spec, log),
+            SiteSpec::Many(spec, faults) => many(spec, faults, log),
             SiteSpec::Own(spec) => own(spec, log),
         }
     }
@@ -94,20 +105,24 @@ impl LiveSite {
     /// The load begins.
     pub fn load_begins(&self) {
         self.beside.iter().for_each(Beside::load_begins);
+        self.crashes.iter().for_each(Crashes::load_begins);
     }
 
     /// Which tasks have come and gone since the last call.
     pub fn happened(&self) -> Vec<LiveEvent> {
-        self.beside.iter().flat_map(Beside::take).collect()
+        let of_crashes = self.crashes.iter().flat_map(Crashes::take);
+        self.beside.iter().flat_map(Beside::take).chain(of_crashes).collect()
     }
 
     /// A task that could not be started during the run.
     pub fn failed(&self) -> Option<RunFailure> {
-        self.beside.as_ref()?.failure()
+        let of_machines = self.beside.as_ref().and_then(Beside::failure);
+        of_machines.or_else(|| self.crashes.as_ref().and_then(Crashes::failure))
     }
 
     /// The load is over: no task comes or goes any more.
     pub fn load_ends(&mut self) {
+        self.crashes.iter_mut().for_each(Crashes::end);
         self.beside.iter_mut().for_each(Beside::end);
     }
 
@@ -168,7 +183,15 @@ fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
         processes.add(ALONE, "the proxy".to_owned(), process);
     }
     let controls = Controls { services, meter, ..Controls::default() };
-    Ok(LiveSite { beside: None, processes, service: Some(service), controls, users_go_to, _starter: None })
+    Ok(LiveSite {
+        beside: None,
+        crashes: None,
+        processes,
+        service: Some(service),
+        controls,
+        users_go_to,
+        _starter: None,
+    })
 }
 
 /// Starts a target, and the proxy before it once it takes requests. What is shown and counted is the proxy's: users' requests end
@@ -185,11 +208,11 @@ fn behind(spec: &TargetSpec, proxy: &ProxySpec, log: &Path) -> Result<LiveSite, 
     processes.add(ALONE, "the proxy".to_owned(), process);
     processes.add(TaskId { service: 1, ..ALONE }, "the target".to_owned(), target);
     let controls = Controls { services, ..Controls::default() };
-    Ok(LiveSite { beside: None, processes, service: None, controls, users_go_to, _starter: None })
+    Ok(LiveSite { beside: None, crashes: None, processes, service: None, controls, users_go_to, _starter: None })
 }
 
 /// Starts services in the order in which they can be called, the last ones first; those on demand as the machines of the tree want it.
-fn many(spec: &TreeSpec, log: &Path) -> Result<LiveSite, RunFailure> {
+fn many(spec: &TreeSpec, faults: &[Fault], log: &Path) -> Result<LiveSite, RunFailure> {
     let machines = TreeMachines::new(spec).map_err(|error| RunFailure::Target(error.to_string()))?;
     let processes = Processes::default();
     let tree = LiveTree::new(spec, machines.on_demand(), processes.clone());
@@ -200,12 +223,18 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<LiveSite, RunFailure> {
     }
     let entries: Vec<(usize, plan::EntryPoint)> =
         spec.entries.iter().filter_map(|entry| entry_point(entry, spec, &tree)).collect();
-    let (mut beside, mut starter) = (None, None);
-    if spec.reports() {
-        let lists = entries.iter().map(|(service, entry)| (*service, entry.tasks.clone())).collect();
-        let of_tasks = Starter::begin(log.to_owned())?;
-        starter = Some(of_tasks.clone());
-        beside = Some(Beside::begin(&tree, machines, lists, of_tasks)?);
+    let lists = || -> Vec<(usize, plan::TaskList)> {
+        entries.iter().map(|(service, entry)| (*service, entry.tasks.clone())).collect()
+    };
+    let (mut beside, mut crashes) = (None, None);
+    let starter = (spec.reports() || !faults.is_empty()).then(|| Starter::begin(log.to_owned())).transpose()?;
+    if let Some(starter) = starter.clone().filter(|_| spec.reports()) {
+        beside = Some(Beside::begin(&tree, machines, lists(), starter)?);
+    }
+    if let Some(starter) = starter.clone().filter(|_| !faults.is_empty()) {
+        let hears = beside.as_ref().map(|beside| beside.hears_again(&tree));
+        let hears = move |task| hears.as_ref().map_or(Ok(()), |hears| hears(task));
+        crashes = Some(Crashes::begin(spec, faults, (&tree, lists()), starter, hears)?);
     }
     let entries: Vec<plan::EntryPoint> = entries.into_iter().map(|(_, entry)| entry).collect();
     let first = entries.iter().find_map(|entry| entry.tasks.first());
@@ -217,7 +246,7 @@ fn many(spec: &TreeSpec, log: &Path) -> Result<LiveSite, RunFailure> {
         began: Some(Instant::now()),
     };
     let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
-    Ok(LiveSite { beside, processes, service: None, controls, users_go_to, _starter: starter })
+    Ok(LiveSite { beside, crashes, processes, service: None, controls, users_go_to, _starter: starter })
 }
 
 /// Where users of a class come in, and the index of that service.

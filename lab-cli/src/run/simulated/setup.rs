@@ -56,6 +56,7 @@ impl VirtualSetup {
             renewals: policy_resets(&experiment.users.phases),
             foresight: None,
             waits: false,
+            reports_load: false,
             speed: None,
         };
         Self { accounts, plan }
@@ -197,7 +198,7 @@ impl VirtualSetup {
 fn fastest<'a>(faults: impl Iterator<Item = &'a Fault>) -> f64 {
     let speed = |fault: &Fault| match fault.kind {
         FaultKind::Capacity(share) => share.max(1.0),
-        FaultKind::Latency(_) => 1.0,
+        FaultKind::Latency(_) | FaultKind::Crash => 1.0,
     };
     faults.map(speed).product()
 }

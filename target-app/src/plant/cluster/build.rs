@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     calls::{CallMachine, Pool, Visits},
-    plant::{PlantError, build::PlantPlan, world::Plant},
+    plant::{Fault, FaultKind, PlantError, build::PlantPlan, world::Plant},
     policies::Unfit,
     tree::{MOST_TASKS, Per, ServiceSpec, TreeMachines, TreeSpec},
 };
@@ -27,10 +27,7 @@ impl Cluster {
     /// faults of unknown services, and any invalid value of a service.
     pub fn new(spec: &TreeSpec, plan: &PlantPlan, hop: Duration, seed: u64) -> Result<Self, PlantError> {
         check(spec)?;
-        let mut hit = plan.faults.iter().filter_map(|fault| fault.service.as_ref());
-        if let Some(name) = hit.find(|name| position(spec, name).is_none()) {
-            return Err(PlantError::Tree(format!("a fault is to hit {name}, which does not exist")));
-        }
+        check_faults(spec, &plan.faults)?;
         let mut made = Self {
             services: Vec::new(),
             nodes: Vec::new(),
@@ -65,7 +62,13 @@ impl Cluster {
                 wire: true,
                 speed: slow.map(|slow| slow.speed),
                 waits: !spec.calls.is_empty(),
-                faults: plan.faults.iter().filter(|fault| fault.hits(&spec.name)).cloned().collect(),
+                reports_load: spec.balancer.hears_reports(),
+                faults: plan
+                    .faults
+                    .iter()
+                    .filter(|fault| fault.hits_task(&spec.name, number_of(task)))
+                    .cloned()
+                    .collect(),
                 ..plan.clone()
             };
             let mut target = spec.task.clone();
@@ -107,12 +110,35 @@ fn pool(number: usize, to: &ServiceSpec, most: u32, seed: u64) -> ServicePool {
     ServicePool { service: number, pool: Pool::new(tasks, to.balancer, to.per, most, seed).capped(to.cap) }
 }
 
+fn number_of(task: usize) -> u32 {
+    u32::try_from(task).unwrap_or(u32::MAX)
+}
+
 fn position(spec: &TreeSpec, name: &str) -> Option<usize> {
     spec.services.iter().position(|service| service.name == name)
 }
 
 fn entries(spec: &TreeSpec) -> Vec<(Option<Class>, usize)> {
     spec.entries.iter().filter_map(|entry| Some((entry.class, position(spec, &entry.service)?))).collect()
+}
+
+/// Rejects faults of what there is not, and crashes of tasks that a platform drains.
+fn check_faults(spec: &TreeSpec, faults: &[Fault]) -> Result<(), PlantError> {
+    let wrong = |message: String| Err(PlantError::Tree(message));
+    for fault in faults {
+        let Some(name) = &fault.service else { continue };
+        match (position(spec, name), fault.task) {
+            (None, _) => return wrong(format!("a fault is to hit {name}, which does not exist")),
+            (Some(place), Some(task)) if task >= spec.services[place].tasks => {
+                return wrong(format!("a fault is to hit task {task} of {name}, which does not exist"));
+            }
+            (Some(_), _) => {}
+        }
+    }
+    if spec.platform.is_some() && faults.iter().any(|fault| fault.kind == FaultKind::Crash) {
+        return wrong("tasks that a platform starts and drains do not crash: leave the fault out".to_owned());
+    }
+    Ok(())
 }
 
 fn check(spec: &TreeSpec) -> Result<(), PlantError> {

@@ -87,7 +87,11 @@ fn open_plan(per_s: f64, seconds: u64) -> LoadPlan {
 
 /// Runs it with messages that take no time, and checks all books.
 fn ran(plan: &LoadPlan, spec: &TreeSpec) -> (SimOutcome, Cluster) {
-    let mut cluster = Cluster::new(spec, &PlantPlan::default(), Duration::ZERO, 7).expect("it can be");
+    ran_with(plan, spec, &PlantPlan::default())
+}
+
+fn ran_with(plan: &LoadPlan, spec: &TreeSpec, with: &PlantPlan) -> (SimOutcome, Cluster) {
+    let mut cluster = Cluster::new(spec, with, Duration::ZERO, 7).expect("it can be");
     let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
     let finished = run(plan, link, &mut cluster, |_, _, _| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(finished.report.faults, Vec::<String>::new());
@@ -184,7 +188,7 @@ fn a_fault_hits_all_services_or_the_one_that_it_names() {
     let spec = tree(vec![service("front", 10, 4, &["back"]), service("back", 20, 4, &[])]);
     let slowest = |kind: FaultKind, hit: Option<&str>| {
         let (at, lasts) = (Duration::from_secs(1), Duration::from_secs(2));
-        let faults = vec![Fault { at, lasts, kind, service: hit.map(str::to_owned) }];
+        let faults = vec![Fault { at, lasts, kind, service: hit.map(str::to_owned), task: None }];
         let with = PlantPlan { faults, ..PlantPlan::default() };
         let mut cluster = Cluster::new(&spec, &with, Duration::ZERO, 7).map_err(|error| error.to_string())?;
         let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
@@ -510,4 +514,23 @@ fn services_that_do_not_fit_together_are_told() {
     assert!(told(vec![service("a", 1, 1, &["a"])]).contains("must come after"));
     assert!(told(vec![service("a", 1, 1, &[]), service("a", 1, 1, &[])]).contains("two services called a"));
     assert!(told(vec![ServiceSpec { tasks: 5000, ..service("a", 1, 1, &[]) }]).contains("too many"));
+}
+
+#[test]
+fn a_balancer_that_hears_of_utilization_sends_tasks_what_they_can_do() {
+    // One of two tasks at a quarter of the speed: 25 and 100 requests a second. By turns the slow one has half of 60, and cannot do it; by
+    // utilization a fifth, once both have reported, a second after the first answers.
+    let read = |balancer| {
+        let mut back = service("back", 10, 1, &[]);
+        (back.tasks, back.balancer) = (2, balancer);
+        back.slow = Some(Slow { tasks: 1, speed: 0.25 });
+        let (finished, cluster) = ran(&open_plan(60.0, 21), &tree(vec![back]));
+        (cluster.books()[0].read_by_task.clone(), finished.report.phases[0].response_time_ms.max.expect("some"))
+    };
+    let (by_turns, longest) = read(Balancer::RoundRobin);
+    assert!(by_turns[0] == 630 && longest > 2000.0, "{by_turns:?} {longest}");
+    let (heard, longest) = read(Balancer::Utilization);
+    assert_eq!(heard.iter().sum::<u64>(), 1260);
+    // 30 in the first second, and a fifth of the other 1200.
+    assert!((255..=290).contains(&heard[0]) && longest < 500.0, "{heard:?} {longest}");
 }

@@ -149,6 +149,7 @@ fn watched_mail(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
         at: Duration::from_secs(5),
         lasts: Duration::from_secs(3),
         service: None,
+        task: None,
         kind: FaultKind::Capacity(0.3),
     };
     let with = PlantPlan { costs, folders: vec![vec![40; 4]; 50], faults: vec![slow], ..PlantPlan::default() };

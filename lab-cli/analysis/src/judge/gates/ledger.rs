@@ -102,7 +102,7 @@ fn services(server: &Server, reasons: &mut Reasons) {
 /// Requests written against requests read.
 fn both_sides(arm: &Arm, written: u64, server: &Server, context: &Context, reasons: &mut Reasons) {
     let read = server.requests_read;
-    if context.kernel_backlog_declared {
+    if context.kernel_backlog_declared || context.tasks_crash {
         return backlog(arm, written, server, reasons);
     }
     // One request may always be on the wire when the ledgers are read, however few there are.
@@ -120,7 +120,7 @@ fn both_sides(arm: &Arm, written: u64, server: &Server, context: &Context, reaso
     }
 }
 
-/// A policy at accept leaves connections in the kernel: what was written and not read must be exactly those requests that
+/// A policy at accept leaves connections in the kernel, and so does a process that dies: what was written and not read must be exactly those requests that
 /// never got an answer and were never read. Where both sides could not be joined, what is missing must at least be no more
 /// than what never got an answer.
 fn backlog(arm: &Arm, written: u64, server: &Server, reasons: &mut Reasons) {

@@ -14,6 +14,7 @@ fn context() -> Context {
         closed: false,
         flat_out: false,
         kernel_backlog_declared: false,
+        tasks_crash: false,
         own_target: true,
         without_live_view: false,
         foreign_service: false,
@@ -153,6 +154,16 @@ fn with_both_sides_joined_not_one_request_may_be_missing() {
     arm.phases[0].measured.sent += 1;
     arm.phases[0].measured.served += 1;
     finds(&arm, &declared, "LEDGER", Validity::Invalid);
+}
+
+#[test]
+fn where_tasks_crash_what_the_kernel_had_for_them_is_known_request_by_request() {
+    let crashing = Context { tasks_crash: true, ..context() };
+    finds(&joined(), &context(), "LEDGER", Validity::Invalid);
+    assert_eq!(codes(&joined(), &crashing), []);
+    let mut arm = joined();
+    arm.requests.as_mut().unwrap().unread.insert("timed_out".to_owned(), 479);
+    finds(&arm, &crashing, "LEDGER", Validity::Invalid);
 }
 
 #[test]

@@ -68,7 +68,13 @@ fn front_and_back(policy: PolicySpec) -> TreeSpec {
 
 /// Over a link with jitter and loss, through seconds of slow cores and of long waits.
 fn watched(plan: &LoadPlan, policy: PolicySpec) -> (Watched, u64) {
-    let fault = |at, kind| Fault { at: Duration::from_secs(at), lasts: Duration::from_secs(2), service: None, kind };
+    let fault = |at, kind| Fault {
+        at: Duration::from_secs(at),
+        lasts: Duration::from_secs(2),
+        service: None,
+        task: None,
+        kind,
+    };
     let faults = vec![fault(2, FaultKind::Capacity(0.3)), fault(5, FaultKind::Latency(Duration::from_millis(50)))];
     let plant = PlantPlan { faults, ..PlantPlan::default() };
     let hop = Duration::from_millis(1);
