@@ -137,15 +137,20 @@ impl HttpExchange {
             end = self.converse(fibers, user, &mut connection, written, deadline);
         }
         self.deadline.clear();
+        self.settle(user, connection, &route, end);
+        end
+    }
+
+    /// Passes on what an answer says of its task, and keeps a connection that can be used again for the user.
+    fn settle(&self, user: &mut User, connection: Connection, route: &Route<'_>, end: End) {
         if end == End::Answered {
             route.slot.iter().for_each(|slot| slot.answered(&self.inbox));
         }
         if matches!(end, End::TimedOut | End::GaveUp) {
             connection.give_up();
-        } else if end == End::Answered && call.connection != Habit::Once && self.inbox.reusable() {
+        } else if end == End::Answered && route.call.connection != Habit::Once && self.inbox.reusable() {
             user.connection = Some(connection);
         }
-        end
     }
 
     /// A new connection, to the task of the route if the request has one, and how much of the request is already
