@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use controllers::catalogue::parse_time;
-use experiment::fields::parse_size;
+use experiment::{Repeat, fields::parse_size};
 
 mod init;
 mod proxy;
@@ -123,9 +123,10 @@ pub struct RunArgs {
     /// Only these arms, or these policies with their defaults.
     #[arg(long = "policy", value_name = "NAME")]
     pub policies: Vec<String>,
-    /// Run every arm so often, in random order within each repetition.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub repeat: Option<u32>,
+    /// Run every arm so often, in random order within each repetition; or until-decided: until every arm's difference from the baseline
+    /// is known.
+    #[arg(long, value_name = "N|until-decided")]
+    pub repeat: Option<Repeat>,
     /// Root of all randomness.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
     pub seed: Option<u64>,
