@@ -9,11 +9,13 @@ use experiment::{Repeat, fields::parse_size};
 mod init;
 mod proxy;
 mod replay;
+mod sweep;
 mod trace;
 
 pub use init::InitArgs;
 pub use proxy::{Log, ProxyArgs};
 pub use replay::{By, ReplayArgs};
+pub use sweep::{GoalArgs, SweepArgs, TuneArgs};
 pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};
 
 /// A laboratory for overload control: runs a service under more load than it can bear, live, and compares what policies
@@ -50,6 +52,10 @@ pub enum Color {
 pub enum LabCommand {
     /// Runs every arm of an experiment.
     Run(RunArgs),
+    /// Runs the values of a range in virtual time, and draws a measure over them.
+    Sweep(SweepArgs),
+    /// Looks for the best parameters of a policy in virtual time, and says how far from them one may be.
+    Tune(TuneArgs),
     /// The atlas: runs the results of the papers as experiments, and says which of their claims hold.
     Reproduce(ReproduceArgs),
     /// Verdicts between runs, or between the arms of one.

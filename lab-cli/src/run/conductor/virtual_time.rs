@@ -104,7 +104,8 @@ impl Run<'_> {
             }
             let arm = &arms[task.arm];
             if open && arm.hindsight.as_ref().is_some_and(Hindsight::knows_arrivals) {
-                return setup.bound(experiment, arm, task).map(|arm| Turn::Bound(Box::new(arm)));
+                let of_block = |bound| summary::Arm { block: task.block, ..bound };
+                return setup.bound(experiment, arm, task.seed).map(|bound| Turn::Bound(Box::new(of_block(bound))));
             }
             let host = ArmHost { events: EventBuffer::create(&folder)?, watches: &watches, stop: flag, computed };
             setup.run(experiment, arms, task, capacity, host).map(|ran| Turn::Ran(Box::new(ran)))
