@@ -32,6 +32,7 @@ pub mod policy;
 mod primitives;
 pub mod random;
 mod resource;
+pub mod search;
 pub mod seat;
 pub mod seda;
 pub mod site;

@@ -25,7 +25,6 @@ mod epochs;
 mod estimate;
 mod replicas;
 mod samples;
-mod search;
 mod slots;
 mod subunits;
 #[cfg(test)]
@@ -42,7 +41,8 @@ pub use epochs::Epochs;
 pub use estimate::{Estimate, EstimateParams, NotYet, estimate};
 pub use replicas::{ExcessRule, ReplicaCounts, ReplicaId, ReplicaParams, ReplicaReport, ReportRefused};
 pub use samples::{EpochSample, ScaledPoint};
-pub use search::{Annealing, Bounds, CmaEs, Minimise, Minimum};
+// Searches for a minimum are no part of the paper's machines alone.
+pub use crate::search::{Annealing, Bounds, CmaEs, Minimise, Minimum};
 pub use subunits::Subunits;
 pub use token_gen::{CapacityState, TokenGen, TokenGenAction, TokenGenEvent, TokenGenNext, TokenGenParams};
 pub use waiting_room::{

@@ -85,7 +85,7 @@ fn choice(code: &mut String, policy: &str, param: &Param) {
 }
 
 fn setter(code: &mut String, policy: &str, param: &Param) {
-    let Param { name, about, kind, unit, range, default, source } = param;
+    let Param { name, about, kind, unit, range, default, source, .. } = param;
     let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     let default = match default {
         Ok(Setting::Text(text)) => text.clone(),

@@ -4,16 +4,18 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use controllers::catalogue::parse_time;
-use experiment::fields::parse_size;
+use experiment::{Repeat, fields::parse_size};
 
 mod init;
 mod proxy;
 mod replay;
+mod sweep;
 mod trace;
 
 pub use init::InitArgs;
 pub use proxy::{Log, ProxyArgs};
 pub use replay::{By, ReplayArgs};
+pub use sweep::{GoalArgs, SweepArgs, TuneArgs};
 pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};
 
 /// A laboratory for overload control: runs a service under more load than it can bear, live, and compares what policies
@@ -50,6 +52,10 @@ pub enum Color {
 pub enum LabCommand {
     /// Runs every arm of an experiment.
     Run(RunArgs),
+    /// Runs the values of a range in virtual time, and draws a measure over them.
+    Sweep(SweepArgs),
+    /// Looks for the best parameters of a policy in virtual time, and says how far from them one may be.
+    Tune(TuneArgs),
     /// The atlas: runs the results of the papers as experiments, and says which of their claims hold.
     Reproduce(ReproduceArgs),
     /// Verdicts between runs, or between the arms of one.
@@ -123,9 +129,10 @@ pub struct RunArgs {
     /// Only these arms, or these policies with their defaults.
     #[arg(long = "policy", value_name = "NAME")]
     pub policies: Vec<String>,
-    /// Run every arm so often, in random order within each repetition.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub repeat: Option<u32>,
+    /// Run every arm so often, in random order within each repetition; or until-decided: until every arm's difference from the baseline
+    /// is known.
+    #[arg(long, value_name = "N|until-decided")]
+    pub repeat: Option<Repeat>,
     /// Root of all randomness.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
     pub seed: Option<u64>,

@@ -36,8 +36,11 @@ mod report;
 mod reproduce;
 mod run;
 mod screen;
+mod search;
 mod serve;
+mod sweep;
 mod trace;
+mod tune;
 
 /// Does what was typed.
 ///
@@ -63,6 +66,8 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Man(args)) => man::man(&args),
         Some(LabCommand::Run(args)) if args.list => list(args.output),
         Some(LabCommand::Run(args)) => run::run(&args, cli.color),
+        Some(LabCommand::Sweep(args)) => sweep::sweep(&args),
+        Some(LabCommand::Tune(args)) => tune::tune(&args),
         Some(LabCommand::Reproduce(args)) => reproduce::reproduce(&args),
         Some(LabCommand::Compare(args)) => compare::compare(&args),
         Some(LabCommand::Recheck(args)) => recheck::recheck(&args),

@@ -15,6 +15,7 @@ pub mod command;
 pub mod exit;
 pub mod run;
 pub mod store;
+pub mod sweep;
 pub mod tui;
 
 /// Version, with the commit that the program was built from: of a release build, in a clone or from a published package.

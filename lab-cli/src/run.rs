@@ -36,6 +36,7 @@ pub use live::{
     snapshot::{Corpus, Scratch, cache_folder},
 };
 pub use rehearsal::rehearse;
+pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 
 pub use stop::StopSignal;
 

@@ -6,5 +6,5 @@ pub mod history;
 mod named_run;
 pub mod seconds_log;
 
-pub use folder::utc;
+pub use folder::{new_search, utc};
 pub use named_run::{RUNS, named as find_run};

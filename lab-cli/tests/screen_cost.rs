@@ -87,7 +87,7 @@ fn compared(with: &[Arm], without: &[Arm]) -> Vec<Across> {
     let contest = Contest { ours: side("with", with, &pairs), theirs: side("without", without, &pairs) };
     let contests = [contest];
     let of = |(metric, margin): (Metric, f64)| {
-        let found = across(&contests, PHASE, metric, Some(margin));
+        let found = across(&contests, PHASE, metric, Some(margin), None);
         found.into_iter().find(|found| found.comparison.primary).expect("the metric that was asked for")
     };
     MARGINS.into_iter().map(of).collect()

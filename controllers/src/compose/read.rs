@@ -43,6 +43,7 @@ pub(super) fn parts(reader: &mut ParamReader<'_>) -> Parts {
             kind: ParamKind::Part,
             unit: "",
             range: "a policy with this role".to_owned(),
+            bounds: None,
             default: Err("none"),
             source: "the lab's own",
         });

@@ -46,6 +46,7 @@ impl ValueSearch {
             kind: ParamKind::Part,
             unit: "",
             range: format!("a policy with the parameter {}", self.parameter),
+            bounds: None,
             default: Ok(self.of.into()),
             source: OWN,
         });

@@ -18,6 +18,8 @@ pub struct Param {
     pub unit: &'static str,
     /// The allowed values.
     pub range: String,
+    /// The least and the greatest of them, of numbers in their unit and of times in seconds; `None` of all else.
+    pub bounds: Option<[f64; 2]>,
     /// The default as a file would give it; an error says in words what stands in its place.
     pub default: Result<Setting, &'static str>,
     /// The symbol and place in the source (`adj_d, USITS'03 fig. 4`), or the reason for the default.

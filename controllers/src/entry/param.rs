@@ -166,7 +166,16 @@ impl<'a> ParamReader<'a> {
     pub fn take<K: ParamType>(&mut self, name: &'static str, row: ParamDeclaration<K>) -> K::Value {
         let ParamDeclaration { kind, about, source } = row;
         let default = kind.written_default();
-        self.params.push(Param { name, about, kind: K::KIND, unit: kind.unit(), range: kind.range(), default, source });
+        self.params.push(Param {
+            name,
+            about,
+            kind: K::KIND,
+            unit: kind.unit(),
+            range: kind.range(),
+            bounds: kind.bounds(),
+            default,
+            source,
+        });
         let Some(setting) = self.settings.get(name) else { return kind.default() };
         kind.read(setting).unwrap_or_else(|problems| {
             let of_param = |problem: Problem| Problem { key: format!("{name}{}", problem.key), ..problem };

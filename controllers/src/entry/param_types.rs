@@ -49,6 +49,11 @@ pub trait ParamType {
     /// The allowed values, as text.
     fn range(&self) -> String;
 
+    /// The least and the greatest value, as in [`Param`](super::Param).
+    fn bounds(&self) -> Option<[f64; 2]> {
+        None
+    }
+
     /// The default.
     fn default(&self) -> Self::Value;
 
@@ -104,6 +109,10 @@ impl ParamType for Number {
         format!("{} to {}", self.min, self.max)
     }
 
+    fn bounds(&self) -> Option<[f64; 2]> {
+        Some([self.min, self.max])
+    }
+
     fn default(&self) -> f64 {
         self.default
     }
@@ -152,6 +161,10 @@ impl ParamType for Count {
         format!("{} to {}, whole", self.min, self.max)
     }
 
+    fn bounds(&self) -> Option<[f64; 2]> {
+        Some([self.min.into(), self.max.into()])
+    }
+
     fn default(&self) -> u32 {
         self.default
     }
@@ -195,6 +208,10 @@ impl ParamType for Time {
         format!("{} to {}", shown_time(self.min), shown_time(self.max))
     }
 
+    fn bounds(&self) -> Option<[f64; 2]> {
+        Some([self.min, self.max].map(|end| end.as_secs_f64()))
+    }
+
     fn default(&self) -> Duration {
         self.default
     }
@@ -235,6 +252,10 @@ impl ParamType for OptionalTime {
 
     fn range(&self) -> String {
         self.time.range()
+    }
+
+    fn bounds(&self) -> Option<[f64; 2]> {
+        self.time.bounds()
     }
 
     fn default(&self) -> Option<Duration> {

@@ -2,6 +2,7 @@
 //! [`measures`] is what a run says beside its counts and times.
 
 pub mod compare;
+mod decision;
 pub mod fidelity;
 pub mod gates;
 mod identical;
@@ -9,4 +10,5 @@ pub mod measures;
 pub mod steady;
 pub mod threshold;
 
+pub use decision::decision;
 pub use identical::identical;

@@ -13,6 +13,7 @@ pub mod error;
 pub mod figure;
 pub mod figures;
 pub mod folder;
+pub mod goal;
 pub mod histograms;
 pub mod interval_log;
 pub mod json_diff;

@@ -15,7 +15,10 @@ use crate::{
     folder::from_file,
     histograms,
     json_diff::differ,
-    judge::threshold::{Abort, Threshold, first_abort, watches},
+    judge::{
+        decision,
+        threshold::{Abort, Threshold, first_abort, watches},
+    },
     live::{LiveEvent, TimelineSecond},
     manifest::Block,
     seconds_log,
@@ -114,6 +117,7 @@ fn compute(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
         notes.push(format!("the record of {last} is there, and no summary with it yet: the run was killed in between"));
     }
     plans(&manifest, replan, &mut differences, &mut notes);
+    no_block_too_many(&manifest, &turns, &mut differences);
     for turn in &turns {
         log(path, turn, &mut differences);
         seconds(&recorded.timeline, turn, &mut differences);
@@ -150,6 +154,27 @@ fn blocks(manifest: &Manifest, recorded: &Recorded) -> usize {
     recorded.shape().map_or(manifest.blocks.len(), |shape| shape.blocks as usize)
 }
 
+/// Of a comparison that ran until it was decided, the blocks after which its rule ends it, by the records; `None`: it is not over, or has no
+/// such rule.
+fn blocks_due(manifest: &Manifest, turns: &[Turn]) -> Option<usize> {
+    let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
+    let found = decision(&arms, &manifest.experiment.compare, &manifest.arms(), &manifest.with_hindsight())?;
+    found.ended.and(found.looks.last()).map(|look| look.blocks as usize)
+}
+
+/// No block was run beyond the look that decided: whoever goes on until the result pleases is found here.
+fn no_block_too_many(manifest: &Manifest, turns: &[Turn], differences: &mut Vec<Difference>) {
+    let (ran, due) = (manifest.blocks.len(), blocks_due(manifest, turns));
+    if let Some(due) = due.filter(|due| *due < ran) {
+        differences.push(Difference {
+            file: "manifest.json".to_owned(),
+            place: "/blocks, how many ran until it was decided".to_owned(),
+            found: Some(ran.into()),
+            computed: Some(due.into()),
+        });
+    }
+}
+
 /// The threshold that ended it, if one did.
 fn abort(manifest: &Manifest, recorded: &Recorded) -> Option<Abort> {
     let watches = watches(&thresholds(manifest), &manifest.experiment.aborts);
@@ -162,12 +187,10 @@ fn thresholds(manifest: &Manifest) -> Vec<Threshold> {
 
 /// It was stopped, or turns of arms are missing.
 fn is_partial(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> bool {
+    let blocks_due = blocks_due(manifest, turns).unwrap_or_else(|| blocks(manifest, recorded));
     let planned: usize = manifest.blocks.iter().map(|block| block.order.len()).sum();
     let stopped = recorded.events.iter().any(|event| matches!(event, LiveEvent::Stopping));
-    stopped
-        || abort(manifest, recorded).is_some()
-        || turns.len() < planned
-        || blocks(manifest, recorded) != manifest.blocks.len()
+    stopped || abort(manifest, recorded).is_some() || turns.len() < planned || blocks_due > manifest.blocks.len()
 }
 
 fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bool) -> RunSummary {

@@ -4,7 +4,7 @@ use super::oracle_share;
 use crate::{
     judge::{
         compare::{self, Compare},
-        gates, identical, measures,
+        decision, gates, identical, measures,
         threshold::{Abort, Evidence, Parts, Threshold},
     },
     live::TimelineSecond,
@@ -57,7 +57,7 @@ pub struct Findings<'a> {
 /// Arms that are the same but for their names, against each other: what differs there is noise.
 fn noise_floor(found: &Findings<'_>, arms: &[Arm]) -> Vec<Comparison> {
     let compared = found.twins.iter().flat_map(|twins| {
-        let family = compare::ComparisonFamily { baseline: None, ..found.compare.family(twins, &[]) };
+        let family = compare::ComparisonFamily { baseline: None, ..found.compare.family_of(found.arms, twins, &[]) };
         compare::against_the_baseline(arms, family)
     });
     compared.collect()
@@ -99,7 +99,11 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         identical: identical(&kept, found.order, found.twins),
         arms,
         thresholds,
-        comparisons: compare::against_the_baseline(&kept, found.compare.family(found.order, found.hindsight)),
+        comparisons: compare::against_the_baseline(
+            &kept,
+            found.compare.family_of(found.arms, found.order, found.hindsight),
+        ),
+        decision: decision(found.arms, found.compare, found.order, found.hindsight),
         noise_floor,
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 mod arm;
 mod conditions;
+mod decision;
 mod joined;
 mod judged;
 mod measured;
@@ -26,6 +27,7 @@ mod verdict;
 pub(crate) use arm::arm_names;
 pub use arm::{Arm, Client, WalkCell, WalkRow};
 pub use conditions::{ClockConditions, Conditions, Headroom, Speed};
+pub use decision::{DecisionEnd, LookFound, SequentialOutcome, Undecided};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ThresholdResult, deciding};
 pub use measured::Measured;
@@ -83,6 +85,9 @@ pub struct RunSummary {
     pub thresholds: Vec<ThresholdResult>,
     /// Arms against the first one.
     pub comparisons: Vec<Comparison>,
+    /// Where blocks were added until the comparison was decided: what each look found, and why it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<SequentialOutcome>,
     /// Arms that are the same but for their names, against each other: what differs there is the noise of the lab.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noise_floor: Vec<Comparison>,

@@ -57,6 +57,19 @@ pub fn time(ms: f64) -> String {
     }
 }
 
+/// A longer time in seconds: `12 s`, `3 min 12 s`, `2 h 5 min`.
+pub fn long_time(seconds: f64) -> String {
+    let seconds = seconds.round() as u64;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let [small, large] = match (hours, minutes) {
+        (0, 0) => return format!("{seconds} s"),
+        (0, _) => [(seconds, "s"), (minutes, "min")],
+        _ => [(minutes, "min"), (hours, "h")],
+    };
+    let large = format!("{} {}", large.0, large.1);
+    if small.0 == 0 { large } else { format!("{large} {} {}", small.0, small.1) }
+}
+
 /// A time that is known, or that is hidden by requests that were given up and is at least something: `850 ms`, `>= 60.0 s`,
 /// `-` where there are too few to say. The only way in which a percentile is printed: a bound is never shown as a number.
 pub fn known_or_at_least(ms: Option<f64>, at_least: Option<f64>) -> String {

@@ -11,6 +11,7 @@ use target_app::{spec::OnRefuse, tree::Balancer};
 
 use super::{
     client::client_key,
+    combinations::written_out,
     fields::{Fields, join},
     hindsight::{BestStaticKeys, hindsight},
     keys::{Table, by, choice, count, flag, free, names, shapes, table},
@@ -105,7 +106,7 @@ pub(crate) fn only(arms: &[ArmPlan], names: &[String], base: Option<Base<'_>>, p
 
 /// The key of each arm in a file's text: a policy, or a preset.
 pub fn keys_of_arms(text: &str) -> Vec<String> {
-    let Ok(root) = parse(text) else { return Vec::new() };
+    let Ok(root) = parse(text).map(written_out) else { return Vec::new() };
     let Some(Value::List(arms)) = root.get("arms").map(|node| &node.value) else { return Vec::new() };
     let key = |node: &Node| match &node.value {
         Value::Table(entries) => entries.first().map_or_else(String::new, |entry| entry.key.clone()),

@@ -6,6 +6,7 @@
 pub mod arms;
 mod classes;
 mod client;
+mod combinations;
 pub mod fields;
 mod figure;
 pub mod hindsight;
@@ -44,4 +45,4 @@ mod waiting_room;
 
 pub use library::Library;
 pub use plan::Experiment;
-pub use read::{Changes, read};
+pub use read::{Changes, Repeat, read};

@@ -24,7 +24,7 @@ use analysis::{
     },
     manifest::Declared,
     summary::LatencyObjective,
-    text::counted,
+    text::{counted, long_time},
 };
 use serde::{Deserialize, Serialize};
 use target_app::plant::{Fault, MeasuredService};
@@ -156,11 +156,21 @@ impl Experiment {
         self.arms.iter().filter_map(by_another).chain(classes::caution(&self.target, &self.users)).collect()
     }
 
+    /// The names of some arms, in the order of the file.
+    pub fn labels(&self, of: fn(&ArmPlan) -> bool) -> Vec<String> {
+        self.arms.iter().filter(|arm| of(arm)).map(|arm| arm.label.clone()).collect()
+    }
+
+    /// Arms that are held against another, and between which somebody can choose: nobody can deploy what knows the future, so that it
+    /// is shown, and no comparison of the family.
+    pub fn comparisons(&self) -> usize {
+        self.arms.iter().filter(|arm| arm.hindsight.is_none()).count().saturating_sub(1)
+    }
+
     /// Says of a run of several blocks, or of one that is there to decide, that it can decide nothing.
     pub fn too_few_blocks(&self) -> Option<String> {
-        // Nobody can deploy what knows the future: it is shown, and no comparison of the family.
-        let comparisons = self.arms.iter().filter(|arm| arm.hindsight.is_none()).count().saturating_sub(1);
-        if comparisons == 0 || (self.repeat == 1 && !self.compare.decide) {
+        let comparisons = self.comparisons();
+        if self.compare.until_decided.is_some() || comparisons == 0 || (self.repeat == 1 && !self.compare.decide) {
             return None;
         }
         let TooFewBlocks { least_p, least } = too_few_blocks(self.repeat, comparisons)?;
@@ -169,6 +179,27 @@ impl Experiment {
             counted(self.repeat as usize, "block"),
             counted(comparisons, "comparison"),
         ))
+    }
+
+    /// How long a decision takes, of a run that is there to decide: blocks times their seconds, without starting and draining.
+    pub fn time_to_decide(&self) -> Option<String> {
+        let comparisons = self.comparisons();
+        if comparisons == 0 || !self.compare.decide {
+            return None;
+        }
+        let block = self.block_time().as_secs_f64();
+        let takes = |blocks: u32| long_time(block * f64::from(blocks));
+        let of = format!("blocks of {} arms and {}", self.arms.len(), long_time(block));
+        Some(match &self.compare.until_decided {
+            Some(rule) => {
+                let (first, most) = (rule.looks.first().map_or(1, |look| look.blocks), rule.most_blocks());
+                format!("a decision takes {first} to {most} {of}: {} to {}", takes(first), takes(most))
+            }
+            None => {
+                let least = TooFewBlocks::least_for(comparisons);
+                format!("a decision takes at least {least} {of}: {}", takes(least))
+            }
+        })
     }
 
     /// What a live run leaves out of what the experiment says.
@@ -198,7 +229,12 @@ impl Experiment {
 
     /// How long all arms take, without starting and draining.
     pub fn planned_time(&self) -> Duration {
+        self.block_time() * self.repeat
+    }
+
+    /// One block of all arms.
+    fn block_time(&self) -> Duration {
         let one: Duration = self.users.phases.iter().map(|phase| phase.duration).sum();
-        one * self.repeat * u32::try_from(self.arms.len()).unwrap_or(u32::MAX)
+        one * u32::try_from(self.arms.len()).unwrap_or(u32::MAX)
     }
 }

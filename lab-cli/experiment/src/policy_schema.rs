@@ -144,6 +144,15 @@ fn parameter(entry: &Entry, param: &Param, generator: &mut SchemaGenerator) -> V
         let about = format!("{}; {}{unit}, by default {default}", param.about, param.range);
         shape.insert("description".to_owned(), about.into());
     }
+    let is_single = matches!(
+        param.kind,
+        ParamKind::Number | ParamKind::Count | ParamKind::Time | ParamKind::Flag | ParamKind::Choice
+    );
+    if is_single {
+        // A list makes arms of all combinations.
+        let one = shape.clone();
+        shape = json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]});
+    }
     shape
 }
 

@@ -3,7 +3,7 @@
 use std::{ops::RangeInclusive, time::Duration};
 
 use analysis::{
-    judge::compare::{Compare, Metric},
+    judge::compare::{Compare, Metric, SequentialRule, sequential::MOST_BLOCKS},
     manifest::Declared,
     summary::LatencyObjective,
     text::suggestion,
@@ -12,7 +12,7 @@ use schemars::json_schema;
 
 use super::{
     arms::{self, ArmShape},
-    classes,
+    classes, combinations,
     fields::Fields,
     figure::{self, FigureKeys},
     keys::{Table, by, choice, count, flag, free, number, shapes, table, text, time},
@@ -39,7 +39,7 @@ table! {
         objective = free::<ObjectiveKeys>().required(), "What a good answer is";
         users = free::<UsersKeys>().required(), "Who sends";
         arms = free::<Vec<ArmShape>>().required(), "Policies: `none`, or `seda: {scope: single}`. Some settings are [the lab's](#arms-thresholds-and-the-rest) unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's (`lab policies NAME`)";
-        repeat: u32 = count(1..=1000).or(1), "How often every arm is run";
+        repeat: Option<Repeat> = by::<RepeatKey, _>(repeat).otherwise("1; in virtual time `until-decided` where `compare.decide` is set"), "How often every arm is run: 1 to 1000, or `until-decided`: until every arm's difference from the baseline is known, by a rule that is fixed before the first block ([validity.md](validity.md#until-it-is-decided))";
         seed: u64 = count(0..=1 << 53).or(1), "Root of all randomness";
         thresholds = free::<Vec<ThresholdKey>>(), "What must hold: `seda.spike.response_time.p90 < 2s`";
         compare = free::<CompareKeys>(), "How arms are compared";
@@ -61,6 +61,7 @@ table! {
         phase = free::<String>().otherwise("the baseline's with the most requests"), "In which phase";
         margin: Option<f64> = number(0.001..=1.0).otherwise("0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction"), "What matters in practice, as a share";
         decide: bool = flag().or(false), "The run is there to decide: if it is inconclusive, the program ends with code 4";
+        most_blocks: u32 = count(2..=512).or(MOST_BLOCKS), "The most blocks of a run with `repeat: until-decided`";
     }
 }
 
@@ -72,6 +73,7 @@ const METRICS: &[(&str, Metric)] = &[
 ];
 
 shapes! {
+    RepeatKey as "Repeat" = |_generator| json_schema!({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 1000}, {"type": "string", "enum": ["until-decided"]}]});
     DeclaredKey as "Declared" = |_generator| json_schema!({"type": "string", "enum": ["kernel-backlog", "closed-overload"]});
 }
 
@@ -84,9 +86,40 @@ pub struct Changes {
     pub policies: Vec<String>,
     /// `--seed N`.
     pub seed: Option<u64>,
-    /// `--repeat N`.
-    pub repeat: Option<u32>,
+    /// `--repeat N`, `--repeat until-decided`.
+    pub repeat: Option<Repeat>,
+    /// `--virtual`: a comparison that is there to decide runs until it is decided.
+    pub virtual_time: bool,
 }
+
+/// How often every arm is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// So often.
+    Times(u32),
+    /// Until the comparison is decided.
+    UntilDecided,
+}
+
+impl Repeat {
+    /// How it is written instead of a number.
+    pub const UNTIL_DECIDED: &str = "until-decided";
+}
+
+impl std::str::FromStr for Repeat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(times @ 1..=MOST_REPEATS) => Ok(Self::Times(times)),
+            _ if text == Self::UNTIL_DECIDED => Ok(Self::UntilDecided),
+            _ => Err(format!("a number from 1 to {MOST_REPEATS}, or {}", Self::UNTIL_DECIDED)),
+        }
+    }
+}
+
+/// The most blocks of a run with a fixed number.
+const MOST_REPEATS: u32 = 1000;
 
 /// Reads an experiment.
 ///
@@ -95,6 +128,8 @@ pub struct Changes {
 pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<FileProblem>> {
     let mut root = raw::parse(text).map_err(|problem| vec![problem])?;
     let mut bad = Vec::new();
+    let problems = Problems::default();
+    combinations::write_out(&mut root, &problems);
     add_policies(&mut root, &changes.policies, &changes.set);
     for assignment in &changes.set {
         bad.extend(set(&mut root, assignment).err());
@@ -102,7 +137,8 @@ pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<FileProblem
     if !bad.is_empty() {
         return Err(bad);
     }
-    let problems = Problems::default();
+    // A list may have been set.
+    combinations::write_out(&mut root, &problems);
     let experiment = experiment(&root, changes, &problems);
     let found = problems.into_sorted();
     match experiment {
@@ -154,7 +190,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         objective: objective?,
         users,
         arms,
-        repeat: changes.repeat.unwrap_or(repeat),
+        repeat: 1,
         seed: changes.seed.unwrap_or(seed),
         thresholds: Vec::new(),
         aborts: Vec::new(),
@@ -165,7 +201,15 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     };
     check_rates(&experiment, &fields);
     (experiment.thresholds, experiment.aborts) = thresholds::thresholds(&fields, &experiment, &all_arms);
-    experiment.compare = compare(&fields, &experiment, &all_arms);
+    let (compare, most_blocks) = compare(&fields, &experiment, &all_arms);
+    experiment.compare = compare;
+    let wanted = changes.repeat.or(repeat);
+    let when_deciding = experiment.compare.decide && changes.virtual_time;
+    match wanted.or(when_deciding.then_some(Repeat::UntilDecided)) {
+        None => {}
+        Some(Repeat::Times(times)) => experiment.repeat = times,
+        Some(Repeat::UntilDecided) => until_decided(&mut experiment, most_blocks, wanted.is_some(), &fields),
+    }
     experiment.figure = figure::figure(&fields, &thresholds::names(&experiment, &all_arms));
     Some(experiment)
 }
@@ -211,11 +255,11 @@ fn objective(fields: &Fields<'_>) -> Option<LatencyObjective> {
 }
 
 /// Which arm the others are held against, in what, and what matters.
-fn compare(fields: &Fields<'_>, experiment: &Experiment, arms: &[String]) -> Compare {
+fn compare(fields: &Fields<'_>, experiment: &Experiment, arms: &[String]) -> (Compare, u32) {
     let inner =
         fields.node("compare").and_then(|node| Fields::of_table::<CompareKeys>(node, "compare", fields.problems()));
-    let Some(inner) = inner else { return Compare::default() };
-    let CompareKeys { metric, margin, decide } = CompareKeys::read(&inner);
+    let Some(inner) = inner else { return (Compare::default(), MOST_BLOCKS) };
+    let CompareKeys { metric, margin, decide, most_blocks } = CompareKeys::read(&inner);
     let known = |key: &str, names: &[&str]| {
         let name = inner.text(key)?;
         if names.contains(&name.as_str()) {
@@ -226,13 +270,51 @@ fn compare(fields: &Fields<'_>, experiment: &Experiment, arms: &[String]) -> Com
     };
     let arms: Vec<&str> = arms.iter().map(String::as_str).collect();
     let phases: Vec<&str> = experiment.users.phases.iter().map(|phase| phase.name.as_str()).collect();
-    Compare {
+    let compare = Compare {
         baseline: known("baseline", &arms),
         metric: metric.unwrap_or_default(),
         phase: known("phase", &phases),
         margin,
         decide,
+        until_decided: None,
+    };
+    (compare, most_blocks)
+}
+
+/// A number of repetitions, or the word for as many as it takes.
+fn repeat(fields: &Fields<'_>, key: &str) -> Option<Repeat> {
+    match &fields.node(key)?.value {
+        Value::Text(text) if text == Repeat::UNTIL_DECIDED => Some(Repeat::UntilDecided),
+        Value::Text(text) if text.parse::<f64>().is_err() => {
+            let hint = format!("1 to {MOST_REPEATS}, or {}", Repeat::UNTIL_DECIDED);
+            fields.problem(key, format!("{text:?} is no number of repetitions"), hint);
+            None
+        }
+        _ => fields.count(key, 1..=MOST_REPEATS.into()).map(|times| Repeat::Times(times as u32)),
     }
+}
+
+/// Fixes the rule by which the run ends. `asked`: in so many words, so that an experiment that it does not fit is a problem.
+fn until_decided(experiment: &mut Experiment, most_blocks: u32, asked: bool, fields: &Fields<'_>) {
+    let comparisons = experiment.comparisons();
+    let rule = SequentialRule::new(comparisons, most_blocks).filter(|_| comparisons > 0);
+    let Some(rule) = rule else {
+        if !asked {
+            return;
+        }
+        let (message, hint) = match comparisons {
+            0 => (
+                "there is nothing to decide between",
+                "name a second arm (bounds such as oracle are no choice)".to_owned(),
+            ),
+            _ => ("so few blocks cannot decide so many comparisons", format!("compare.most_blocks: {MOST_BLOCKS}")),
+        };
+        fields.problem("repeat", message, hint);
+        return;
+    };
+    experiment.repeat = rule.most_blocks();
+    experiment.compare.decide = true;
+    experiment.compare.until_decided = Some(rule);
 }
 
 fn declares(fields: &Fields<'_>, key: &str) -> Vec<Declared> {

@@ -1,7 +1,6 @@
 //! `lab check`: every problem of experiment files, with line and column.
 
-use std::time::Duration;
-
+use analysis::text::long_time;
 use experiment::{
     Changes, Experiment,
     plan::{Model, preview},
@@ -36,7 +35,12 @@ pub fn check(args: &args::CheckArgs) -> CommandResult {
 fn line(file: &str, experiment: &Experiment) -> String {
     let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
     let of_worlds = experiment.live_cautions().into_iter().chain(experiment.virtual_cautions());
-    let all = experiment.cautions().into_iter().chain(of_worlds).chain(experiment.too_few_blocks());
+    let all = experiment
+        .cautions()
+        .into_iter()
+        .chain(of_worlds)
+        .chain(experiment.too_few_blocks())
+        .chain(experiment.time_to_decide());
     let live_only = experiment.live_only().map(|why| format!("not in virtual time: {why}"));
     let notes: String = all.chain(live_only).map(|caution| format!("{file}: note: {caution}\n")).collect();
     let plan = match &experiment.users.model {
@@ -44,22 +48,12 @@ fn line(file: &str, experiment: &Experiment) -> String {
         Model::Mail { .. } | Model::Url { .. } => String::new(),
     };
     let whole = own_service::whole_time(experiment);
-    let whole = whole.map_or_else(String::new, |time| format!(", about {} in all", minutes(time)));
+    let whole = whole.map_or_else(String::new, |time| format!(", about {} in all", long_time(time.as_secs_f64())));
     format!(
         "{file}: good: {} over {} phases, arms {}, {} of load{whole}\n{plan}{notes}",
         experiment.name,
         experiment.users.phases.len(),
         arms.join(", "),
-        minutes(experiment.planned_time()),
+        long_time(experiment.planned_time().as_secs_f64()),
     )
-}
-
-/// `3 min 12 s`.
-pub fn minutes(time: Duration) -> String {
-    let seconds = time.as_secs_f64().round() as u64;
-    match (seconds / 60, seconds % 60) {
-        (0, seconds) => format!("{seconds} s"),
-        (minutes, 0) => format!("{minutes} min"),
-        (minutes, seconds) => format!("{minutes} min {seconds} s"),
-    }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use analysis::{
     judge::compare::{
         Across, Contest, Metric, across,
+        sequential::Look,
         words::{chance, in_words},
     },
     summary::deciding,
@@ -46,7 +47,10 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
     if args.baseline.is_some() && args.runs.len() > 1 {
         return Err(Failure::usage("--baseline is for the arms of one run; of several the first is the baseline"));
     }
-    let notes = alike(first, others, args.anyway)?;
+    let mut notes = alike(first, others, args.anyway)?;
+    if !others.is_empty() && entries.iter().any(|entry| entry.manifest.experiment.compare.until_decided.is_some()) {
+        notes.push(GREW.to_owned());
+    }
     let plan = &first.manifest.experiment.compare;
     let metric = args.metric.map_or(plan.metric, metric_of);
     let margin = args.margin.or(plan.margin.filter(|_| metric == plan.metric));
@@ -58,13 +62,22 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
         return nothing_left(&left_out);
     }
     let phase = phase(args, first, &found)?;
-    let comparisons = across(&found, &phase, metric, margin);
+    let comparisons = across(&found, &phase, metric, margin, looks(first, others));
     let undecided = deciding(comparisons.iter().map(|found| &found.comparison))
         .iter()
         .any(|comparison| comparison.verdict == "inconclusive");
     let verdicts = Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons };
     print_as(args.output, &verdicts, || text(&verdicts))?;
     Ok(if undecided { End::Failed } else { End::Done })
+}
+
+const GREW: &str =
+    "blocks of a run were added until its own comparison was decided: p values between runs do not know that";
+
+/// The looks of one run whose blocks were added until it was decided; a look at several runs was planned by nobody.
+fn looks<'a>(run: &'a Entry, others: &[Entry]) -> Option<&'a [Look]> {
+    let rule = run.manifest.experiment.compare.until_decided.as_ref().filter(|_| others.is_empty())?;
+    rule.looks.get(..run.summary.decision.as_ref().map_or(0, |decision| decision.looks.len()))
 }
 
 /// All that was asked for is INVALID, or alone.

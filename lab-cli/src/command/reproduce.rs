@@ -12,7 +12,7 @@ use analysis::{
     text::{counted, nearest},
 };
 use experiment::{
-    Changes, Experiment, Library,
+    Changes, Experiment, Library, Repeat,
     letters::{LetteredClaim, lettered_claims},
 };
 use serde::Serialize;
@@ -48,7 +48,7 @@ struct Artefact {
 }
 
 pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
-    let changes = Changes { seed: args.seed, repeat: args.repeat, ..Changes::default() };
+    let changes = Changes { seed: args.seed, repeat: args.repeat.map(Repeat::Times), ..Changes::default() };
     // All are read before any runs.
     let experiments: Vec<(Experiment, Vec<&'static str>)> = chosen(args)?
         .into_iter()

@@ -10,7 +10,7 @@ use analysis::{
     judge::gates::first_kept,
     live::LiveEvent,
     series,
-    summary::{RunSummary, Validity, deciding},
+    summary::{DecisionEnd, RunSummary, SequentialOutcome, Validity, deciding},
 };
 use experiment::{Changes, Experiment};
 
@@ -29,8 +29,13 @@ pub fn run(args: &args::RunArgs, color: Color) -> CommandResult {
         let message = format!("{flag} names one place, and there are several experiments: run them one by one");
         return Err(Failure::usage(message));
     }
-    let changes =
-        Changes { set: args.set.clone(), policies: args.policies.clone(), seed: args.seed, repeat: args.repeat };
+    let changes = Changes {
+        set: args.set.clone(),
+        policies: args.policies.clone(),
+        seed: args.seed,
+        repeat: args.repeat,
+        virtual_time: args.virtual_time,
+    };
     // All of them are read before any runs: a slip in the third must not cost the time of the first two.
     let experiments: Vec<Experiment> =
         args.experiments.iter().map(|name| read_experiment(name, &changes)).collect::<Result<_, _>>()?;
@@ -166,7 +171,10 @@ pub(super) fn end_of(summary: &RunSummary) -> End {
 /// Of the metric that decides, an arm's difference from the baseline is not known, or nothing was compared at all.
 fn is_undecided(summary: &RunSummary) -> bool {
     let deciding = deciding(&summary.comparisons);
-    deciding.is_empty() || deciding.iter().any(|comparison| comparison.verdict == "inconclusive")
+    let is_open = |decision: &SequentialOutcome| decision.ended != Some(DecisionEnd::Decided);
+    summary.decision.as_ref().is_some_and(is_open)
+        || deciding.is_empty()
+        || deciding.iter().any(|comparison| comparison.verdict == "inconclusive")
 }
 
 /// An INVALID run says nothing, not even that a threshold failed.

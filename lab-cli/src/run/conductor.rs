@@ -10,7 +10,7 @@ use analysis::{
     figure::FigurePlan,
     figures, histograms,
     judge::{
-        gates, measures,
+        decision, gates, measures,
         threshold::{Abort, Threshold, Watch, watches},
     },
     live::{LiveEvent, PhaseShape, Shape, TimelineSecond},
@@ -24,7 +24,7 @@ use controllers::{
     random::{Seeded, seed_for},
 };
 use experiment::{
-    plan::{AppPlan, ArashiPlan, ArmPlan, Experiment, Foreknowledge, LoadStream, SearchRange, Work, replayed},
+    plan::{AppPlan, ArashiPlan, Experiment, Foreknowledge, LoadStream, SearchRange, Work, replayed},
     plan_digest::{digest_of, seed_of},
     resolve,
 };
@@ -206,12 +206,43 @@ impl Run<'_> {
                 let so_far = self.summary(&capacity, true);
                 self.folder.replace("summary.json", &so_far)?;
                 self.folder.sync()?;
-                if self.stop.is_asked() || self.abort.is_some() {
+                if self.is_cut_off() {
                     return self.finish(&capacity, true);
                 }
             }
+            if self.look()? {
+                break;
+            }
         }
         self.finish(&capacity, false)
+    }
+
+    /// A person, a signal or a threshold ended it before its plan did.
+    fn is_cut_off(&self) -> bool {
+        self.stop.is_asked() || self.abort.is_some()
+    }
+
+    /// After a block: whether the rule of a comparison that runs until it is decided ends the run here. Says what a look found.
+    fn look(&mut self) -> Result<bool, RunFailure> {
+        let experiment = self.request.experiment;
+        let found = decision(
+            &self.collected.arms,
+            &experiment.compare,
+            &experiment.labels(|_| true),
+            &experiment.labels(|arm| arm.hindsight.is_some()),
+        );
+        let ran = self.collected.arms.last().map_or(0, |arm| arm.block);
+        let Some(found) = found.filter(|found| found.looks.last().is_some_and(|look| look.blocks == ran)) else {
+            return Ok(false);
+        };
+        match found.ended {
+            Some(_) => self.note(&found.in_words())?,
+            None => {
+                let open: Vec<&str> = found.undecided.iter().map(|open| open.policy.as_str()).collect();
+                self.note(&format!("after {ran} blocks not decided yet: {}", open.join(", ")))?;
+            }
+        }
+        Ok(found.ended.is_some())
     }
 
     fn finish(&mut self, capacity: &Option<Capacity>, partial: bool) -> Result<Finished, RunFailure> {
@@ -237,7 +268,8 @@ impl Run<'_> {
             self.note("generator and target share one processor: the target's capacity depends on the load")?;
         }
         let experiment = self.request.experiment;
-        for caution in experiment.cautions().into_iter().chain(experiment.live_cautions()) {
+        let cautions = experiment.cautions().into_iter().chain(experiment.live_cautions());
+        for caution in cautions.chain(experiment.time_to_decide()) {
             self.note(&caution)?;
         }
         if cfg!(debug_assertions) {
@@ -439,12 +471,9 @@ impl Run<'_> {
                 self.collected.parts.iter().find(|kept| kept.arm == index && kept.phase == phase && kept.part == part);
             kept.map(|kept| kept.found.clone())
         };
-        let order: Vec<String> = experiment.arms.iter().map(|arm| arm.label.clone()).collect();
-        let labels = |of: fn(&&ArmPlan) -> bool| -> Vec<String> {
-            experiment.arms.iter().filter(of).map(|arm| arm.label.clone()).collect()
-        };
-        let hindsight = labels(|arm| arm.hindsight.is_some());
-        let told_costs = labels(|arm| arm.hindsight.as_ref().is_some_and(|known| known.seated().is_some()));
+        let order = experiment.labels(|_| true);
+        let hindsight = experiment.labels(|arm| arm.hindsight.is_some());
+        let told_costs = experiment.labels(|arm| arm.hindsight.as_ref().is_some_and(|known| known.seated().is_some()));
         sum_up(&Findings {
             experiment: &experiment.name,
             mode: if self.request.virtual_time { Mode::Virtual } else { Mode::Live },

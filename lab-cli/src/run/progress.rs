@@ -21,8 +21,8 @@ pub struct ProgressLines {
     last: Option<(String, u32)>,
     arms: usize,
     started: usize,
-    /// Parts of a run in virtual time that have been told.
-    computed: f64,
+    /// Parts of a run in virtual time that have been told, and of how many seconds.
+    computed: (f64, f64),
 }
 
 impl EventSink for ProgressLines {
@@ -59,8 +59,11 @@ impl ProgressLines {
     /// Every fifth part: what takes longer than a moment says how far it is.
     fn computing(&mut self, done_s: f64, of_s: f64) -> Option<String> {
         let part = (done_s / of_s * PARTS).floor();
-        let more = part > self.computed;
-        self.computed = self.computed.max(part);
+        // More blocks were added: parts of all of them are told anew.
+        let so_far =
+            if self.computed.1 == of_s { self.computed.0 } else { (self.computed.0 * self.computed.1 / of_s).floor() };
+        let more = part > so_far;
+        self.computed = (so_far.max(part), of_s);
         more.then(|| format!("  computed {} of {of_s:.0} s of virtual time", percent(done_s / of_s)))
     }
 

@@ -112,6 +112,11 @@ impl Lines {
     }
 }
 
+/// A new folder for a search of settings, which is no run: `sweeps/<name>-<UTC time>`.
+pub fn new_search(name: &str) -> PathBuf {
+    unused(Path::new("sweeps"), &format!("{name}-{}", utc(SystemTime::now())))
+}
+
 /// `20261121T025303Z`.
 pub fn utc(time: SystemTime) -> String {
     let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

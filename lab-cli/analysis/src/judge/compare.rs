@@ -9,6 +9,7 @@ mod paired;
 mod plan;
 pub mod power;
 mod sample;
+pub mod sequential;
 mod unpaired;
 mod value;
 mod verdict;
@@ -17,11 +18,13 @@ pub mod words;
 use crate::summary::{Arm, Comparison};
 use paired::{Paired, holm};
 use sample::{Sample, least_blocks};
+use sequential::{Look, sequential_p};
 use value::{Difference, Middle, Value, difference};
-use verdict::{decide, more_blocks};
+use verdict::{confidence, decide, more_blocks};
 
 pub use across::{Across, Contest, ContestSide, ContestTurn, across};
 pub use plan::Compare;
+pub use sequential::SequentialRule;
 pub use verdict::ComparisonVerdict;
 
 /// A number of blocks that cannot decide anything, whatever they find.
@@ -33,9 +36,16 @@ pub struct TooFewBlocks {
     pub least: u32,
 }
 
+impl TooFewBlocks {
+    /// The fewest blocks that can decide so many comparisons in pairs.
+    pub fn least_for(comparisons: usize) -> u32 {
+        least_blocks::<Paired>(comparisons)
+    }
+}
+
 /// Whether so many blocks are too few for so many comparisons in pairs.
 pub fn too_few_blocks(blocks: u32, comparisons: usize) -> Option<TooFewBlocks> {
-    let least = least_blocks::<Paired>(comparisons);
+    let least = TooFewBlocks::least_for(comparisons);
     let least_p = (comparisons.max(1) as f64 * Paired::least_p(blocks)).min(1.0);
     (blocks < least).then_some(TooFewBlocks { least_p, least })
 }
@@ -55,6 +65,8 @@ pub struct ComparisonFamily<'a> {
     pub primary: Metric,
     /// What matters in practice of that metric, as a share; `None`: the metric's own.
     pub margin: Option<f64>,
+    /// Of a comparison that runs until it is decided, the looks that it has come to; `None`: the number of blocks was fixed.
+    pub looks: Option<&'a [Look]>,
 }
 
 /// What is compared.
@@ -113,34 +125,40 @@ impl Metric {
 
 /// Every other arm against the baseline, metric by metric.
 pub fn against_the_baseline(arms: &[Arm], family: ComparisonFamily<'_>) -> Vec<Comparison> {
+    Metric::ALL.into_iter().flat_map(|metric| in_metric(arms, family, metric)).collect()
+}
+
+/// Every other arm against the baseline in one metric.
+pub fn in_metric(arms: &[Arm], family: ComparisonFamily<'_>, metric: Metric) -> Vec<Comparison> {
     let Some(baseline) = family.baseline.or(family.order.first().map(String::as_str)) else { return Vec::new() };
     let Some(phase) = family.phase.map(str::to_owned).or_else(|| busiest(arms, baseline)) else { return Vec::new() };
     let others: Vec<&String> = family.order.iter().filter(|name| *name != baseline).collect();
-    let mut found = Vec::new();
-    for metric in Metric::ALL {
-        let margin = metric.margin_in(family.primary, family.margin);
-        let meet = |policy: &String| {
-            let met = PairedFigures::in_pairs(&pairs(arms, policy, baseline, &phase, metric)?, metric)?;
-            Some(PairedFigures { hindsight: family.hindsight.contains(policy), ..met })
-        };
-        let met: Vec<Option<PairedFigures>> = others.iter().map(|policy| meet(policy)).collect();
-        for (policy, numbers) in others.iter().zip(in_family(&met, metric, margin)) {
-            let Some(numbers) = numbers else { continue };
-            found.push(Comparison {
-                phase: phase.clone(),
-                baseline: baseline.to_owned(),
-                policy: (*policy).clone(),
-                primary: metric == family.primary,
-                ..numbers
-            });
-        }
-    }
-    found
+    let margin = metric.margin_in(family.primary, family.margin);
+    let meet = |policy: &String| {
+        let met = PairedFigures::in_pairs(&pairs(arms, policy, baseline, &phase, metric)?, metric, family.looks)?;
+        Some(PairedFigures { hindsight: family.hindsight.contains(policy), ..met })
+    };
+    let met: Vec<Option<PairedFigures>> = others.iter().map(|policy| meet(policy)).collect();
+    let numbers = others.iter().zip(in_family(&met, metric, margin));
+    let compared = numbers.filter_map(|(policy, numbers)| {
+        Some(Comparison {
+            phase: phase.clone(),
+            baseline: baseline.to_owned(),
+            policy: (*policy).clone(),
+            primary: metric == family.primary,
+            ..numbers?
+        })
+    });
+    compared.collect()
 }
 
 /// Figures of two arms that met.
 struct PairedFigures {
     sample: Box<dyn Sample>,
+    /// Of the sample, or of all looks so far.
+    p: f64,
+    /// The share of the level that the last look has; 1 where the number of blocks was fixed, 0 before the first look.
+    share: f64,
     /// Some of them are bounds.
     bound: bool,
     /// Ours, theirs.
@@ -150,27 +168,45 @@ struct PairedFigures {
 }
 
 impl PairedFigures {
-    /// Ours and theirs, pair by pair. `None` without any, or if of some pair nothing can be said.
-    fn in_pairs(pairs: &[(Value, Value)], metric: Metric) -> Option<Self> {
+    /// Ours and theirs, block by block, or of those blocks that were looked at. `None` without any, or if of some pair nothing can
+    /// be said.
+    fn in_pairs(pairs: &[Pair], metric: Metric, looks: Option<&[Look]>) -> Option<Self> {
+        let last = looks.and_then(<[Look]>::last);
+        let counts = |pair: &&Pair| last.is_none_or(|look| pair.block <= look.blocks);
+        let pairs: Vec<&Pair> = pairs.iter().filter(counts).collect();
         let differences: Option<Vec<Difference>> =
-            pairs.iter().map(|(ours, theirs)| difference(*ours, *theirs, metric)).collect();
+            pairs.iter().map(|pair| difference(pair.ours, pair.theirs, metric)).collect();
         let differences = differences?;
+        let by_block: Vec<(u32, f64)> =
+            pairs.iter().zip(&differences).map(|(pair, difference)| (pair.block, difference.by)).collect();
         let sample = Paired::new(differences.iter().map(|difference| difference.by).collect())?;
         let bound = differences.iter().any(|difference| difference.bound);
-        let (ours, theirs): (Vec<Value>, Vec<Value>) = pairs.iter().copied().unzip();
-        Self::new(Box::new(sample), bound, [&ours, &theirs])
+        let (ours, theirs): (Vec<Value>, Vec<Value>) = pairs.iter().map(|pair| (pair.ours, pair.theirs)).unzip();
+        let of_blocks = Self::new(Box::new(sample), bound, [&ours, &theirs])?;
+        let Some(looks) = looks else { return Some(of_blocks) };
+        let share = last.map_or(0.0, |look| look.share);
+        Some(Self { p: sequential_p(&by_block, looks), share, ..of_blocks })
     }
 
     fn new(sample: Box<dyn Sample>, bound: bool, [ours, theirs]: [&[Value]; 2]) -> Option<Self> {
-        Some(Self { sample, bound, middles: [Middle::of(ours)?, Middle::of(theirs)?], hindsight: false })
+        let p = sample.p();
+        Some(Self { sample, p, share: 1.0, bound, middles: [Middle::of(ours)?, Middle::of(theirs)?], hindsight: false })
     }
+}
+
+/// What two arms had in one block.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    block: u32,
+    ours: Value,
+    theirs: Value,
 }
 
 /// One metric of a family of comparisons: what can be said of each that met, with chances adjusted over all of them that
 /// somebody could choose.
 fn in_family(met: &[Option<PairedFigures>], metric: Metric, margin: f64) -> Vec<Option<Comparison>> {
     let members = met.iter().flatten().filter(|met| !met.hindsight);
-    let chances: Vec<f64> = members.map(|met| met.sample.p()).collect();
+    let chances: Vec<f64> = members.map(|met| met.p).collect();
     let mut adjusted = holm(&chances).into_iter();
     let in_numbers = |met: &Option<PairedFigures>| {
         let met = met.as_ref()?;
@@ -182,13 +218,13 @@ fn in_family(met: &[Option<PairedFigures>], metric: Metric, margin: f64) -> Vec<
 
 /// `adjusted`: `None` of one that is no member of the family, and stands for itself.
 fn in_numbers(met: &PairedFigures, metric: Metric, margin: f64, adjusted: Option<f64>, family: usize) -> Comparison {
-    let PairedFigures { sample, bound, middles, hindsight } = met;
+    let PairedFigures { sample, p, share, bound, middles, hindsight } = met;
+    let p = *p;
     let ratio = metric.is_ratio();
     // On the scale of the differences.
     let scaled = if ratio { libm::log1p(margin) } else { margin };
     let shown = |by: f64| if ratio { libm::exp(by) } else { by };
-    let p = sample.p();
-    let decision = match decide(&**sample, adjusted.unwrap_or(p), scaled) {
+    let decision = match decide(&**sample, adjusted.unwrap_or(p), scaled, *share) {
         // A bound says that there is a difference, never that there is none.
         ComparisonVerdict::Equivalent if *bound => ComparisonVerdict::Inconclusive,
         decision => decision,
@@ -204,7 +240,7 @@ fn in_numbers(met: &PairedFigures, metric: Metric, margin: f64, adjusted: Option
         verdict: decision.word().to_owned(),
         ratio: (ratio && !scant).then_some(effect),
         difference: (!ratio).then_some(effect),
-        interval: sample.confidence_interval(0.95).map(|ends| ends.map(shown)).filter(|_| !scant),
+        interval: sample.confidence_interval(confidence(0.95, *share)).map(|ends| ends.map(shown)).filter(|_| !scant),
         baseline_value: theirs,
         policy_value: ours,
         bound: *bound,
@@ -220,7 +256,7 @@ fn in_numbers(met: &PairedFigures, metric: Metric, margin: f64, adjusted: Option
 
 /// Ours and theirs, block by block; `None` if one side has no value in some block. Turns that are INVALID are left out,
 /// those that a person changed while they ran, and phases that were cut off.
-fn pairs(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric) -> Option<Vec<(Value, Value)>> {
+fn pairs(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric) -> Option<Vec<Pair>> {
     let turns = |name: &str| -> Vec<(u32, Option<Value>)> {
         let of = arms.iter().filter(|arm| arm.shown_name() == name && arm.is_comparable());
         of.filter_map(|arm| Some((arm.block, metric.read(arm.whole_phase(phase)?)))).collect()
@@ -229,7 +265,7 @@ fn pairs(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric
     let mut found = Vec::new();
     for (block, ours) in turns(policy) {
         let Some((_, theirs)) = theirs.iter().find(|(other, _)| *other == block) else { continue };
-        found.push((ours?, (*theirs)?));
+        found.push(Pair { block, ours: ours?, theirs: (*theirs)? });
     }
     Some(found)
 }
@@ -271,8 +307,15 @@ mod tests {
         let [order, hindsight] =
             [order, hindsight].map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<String>>());
         let (primary, margin) = (Metric::Goodput, None);
-        let family =
-            ComparisonFamily { order: &order, hindsight: &hindsight, baseline: None, phase: None, primary, margin };
+        let family = ComparisonFamily {
+            order: &order,
+            hindsight: &hindsight,
+            baseline: None,
+            phase: None,
+            primary,
+            margin,
+            looks: None,
+        };
         against_the_baseline(arms, family)
     }
 

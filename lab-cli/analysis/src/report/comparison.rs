@@ -11,7 +11,7 @@ use crate::{
 /// The table of a run with several blocks; nothing for one block, which decides nothing.
 pub(super) fn table(summary: &RunSummary) -> String {
     let several = |comparison: &&Comparison| comparison.blocks > 1;
-    let mut text = String::new();
+    let mut text = decision(summary);
     let mut said = None;
     for comparison in summary.comparisons.iter().filter(several) {
         let Comparison { metric, phase, baseline, primary, blocks, .. } = comparison;
@@ -30,4 +30,11 @@ pub(super) fn table(summary: &RunSummary) -> String {
             writeln!(text, "  {:14} {}, {}", scrubbed(&comparison.policy), in_words(comparison), chance(comparison));
     }
     text
+}
+
+/// How a comparison that ran until it was decided ended; nothing where the number of blocks was fixed.
+fn decision(summary: &RunSummary) -> String {
+    let Some(decision) = &summary.decision else { return String::new() };
+    let open: String = decision.open_points().map(|line| format!("  {}\n", scrubbed(&line))).collect();
+    format!("{}\n{open}", decision.in_words())
 }

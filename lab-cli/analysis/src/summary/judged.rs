@@ -86,14 +86,16 @@ pub struct Comparison {
     /// Policy less baseline, for fractions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
-    /// 95 % confidence interval of the ratio or difference, where there are enough blocks, and there is a ratio.
+    /// 95 % confidence interval of the ratio or difference, where there are enough blocks, and there is a ratio. Where blocks were added
+    /// until it was decided: one that holds at all looks at once.
     pub interval: Option<[f64; 2]>,
     /// Time-outs hide one side: the ratio is at least as far from 1.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bound: bool,
     /// Blocks that both had, neither of them INVALID.
     pub blocks: u32,
-    /// By the exact sign-flip test, two-sided.
+    /// By the exact sign-flip test, two-sided. Where blocks were added until it was decided: over all looks so far, the least of each
+    /// look's over its share of the level.
     pub p: Option<f64>,
     /// After Holm, over all arms against the baseline in this metric, without those of hindsight, which have none.
     pub p_adjusted: Option<f64>,

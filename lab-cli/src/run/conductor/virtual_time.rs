@@ -13,6 +13,7 @@ use experiment::{
     plan::{AppPlan, ArashiPlan, ArmPlan, Hindsight, Work},
     plan_digest::seed_of,
 };
+use workloads::StopFlag;
 
 use super::{Finished, Run};
 use crate::run::{
@@ -36,6 +37,18 @@ enum Turn {
     Left,
 }
 
+/// What all turns have in common.
+struct World<'a> {
+    setup: &'a VirtualSetup,
+    /// With what was looked for filled in.
+    arms: &'a [ArmPlan],
+    capacity: Option<&'a Capacity>,
+    /// What the target can serve, where that is known.
+    rate: Option<f64>,
+    /// Ends all of them.
+    flag: &'a StopFlag,
+}
+
 impl Run<'_> {
     pub(super) fn all_in_virtual_time(&mut self) -> Result<Finished, RunFailure> {
         let experiment = self.request.experiment;
@@ -51,14 +64,39 @@ impl Run<'_> {
             _ => None,
         };
         let rate = capacity.as_ref().map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
-        let (mut blocks, tasks) = self.tasks();
-        let arms = self.with_limits(&setup, &blocks, capacity.as_ref())?;
-        self.manifest(&capacity, &blocks)?;
-        let flag = self.stop.fresh_flag();
+        let (mut blocks, mut told) = (Vec::new(), 0.0);
+        let (flag, computed) = (self.stop.fresh_flag(), AtomicU64::new(0));
+        let mut arms = Vec::new();
+        for until in self.stages() {
+            let tasks = self.add_blocks(&mut blocks, until);
+            if arms.is_empty() {
+                arms = self.with_limits(&setup, &blocks, capacity.as_ref())?;
+            }
+            self.manifest(&capacity, &blocks)?;
+            told += self.planned_seconds() * tasks.len() as f64;
+            let world = World { setup: &setup, arms: &arms, capacity: capacity.as_ref(), rate, flag: &flag };
+            self.run_stage(&world, &tasks, &mut blocks, (&computed, told))?;
+            self.manifest(&capacity, &blocks)?;
+            if self.is_cut_off() || self.look()? {
+                break;
+            }
+        }
+        self.finish(&capacity, self.is_cut_off())
+    }
+
+    /// Runs some blocks of arms. `told`: seconds that have been computed, of so many until the end of this stage.
+    fn run_stage(
+        &mut self,
+        world: &World<'_>,
+        tasks: &[Task],
+        blocks: &mut [Block],
+        (computed, of_s): (&AtomicU64, f64),
+    ) -> Result<(), RunFailure> {
+        let experiment = self.request.experiment;
+        let World { setup, arms, capacity, rate, flag } = *world;
         let folder = self.folder.path().to_owned();
         let open = experiment.is_open();
         let watches = self.watches.clone();
-        let (computed, of_s) = (AtomicU64::new(0), self.planned_seconds() * tasks.len() as f64);
         let run = |task: Task| {
             // An interrupted run does not wait for the remaining arms to begin.
             if flag.is_stopped() {
@@ -66,20 +104,20 @@ impl Run<'_> {
             }
             let arm = &arms[task.arm];
             if open && arm.hindsight.as_ref().is_some_and(Hindsight::knows_arrivals) {
-                return setup.bound(experiment, arm, task).map(|arm| Turn::Bound(Box::new(arm)));
+                let of_block = |bound| summary::Arm { block: task.block, ..bound };
+                return setup.bound(experiment, arm, task.seed).map(|bound| Turn::Bound(Box::new(of_block(bound))));
             }
-            let host =
-                ArmHost { events: EventBuffer::create(&folder)?, watches: &watches, stop: &flag, computed: &computed };
-            setup.run(experiment, &arms, task, capacity.as_ref(), host).map(|ran| Turn::Ran(Box::new(ran)))
+            let host = ArmHost { events: EventBuffer::create(&folder)?, watches: &watches, stop: flag, computed };
+            setup.run(experiment, arms, task, capacity, host).map(|ran| Turn::Ran(Box::new(ran)))
         };
-        side_by_side(&tasks, run, |ended| {
+        side_by_side(tasks, run, |ended| {
             let Some((task, turn)) = ended else {
                 // What drains after its last phase is no part of the plan.
                 let done_s = (computed.load(Ordering::Relaxed) as f64).min(of_s);
                 self.sinks.tell(&LiveEvent::Computing { done_s, of_s });
                 return Ok(());
             };
-            if self.stop.is_asked() || self.abort.is_some() {
+            if self.is_cut_off() {
                 return Ok(());
             }
             let simulated = match turn? {
@@ -95,12 +133,20 @@ impl Run<'_> {
                 flag.stop();
             }
             Ok(())
-        })?;
-        self.manifest(&capacity, &blocks)?;
-        self.finish(&capacity, self.stop.is_asked() || self.abort.is_some())
+        })
     }
 
-    /// The arms, with the best fixed limit where that is looked for.
+    /// The numbers of blocks after which the run may end: all of them, or the looks of its rule.
+    fn stages(&self) -> Vec<u32> {
+        let experiment = self.request.experiment;
+        match &experiment.compare.until_decided {
+            Some(rule) => rule.looks.iter().map(|look| look.blocks).collect(),
+            None => vec![experiment.repeat],
+        }
+    }
+
+    /// The arms, with the best fixed limit where that is looked for: on the seeds of these blocks, which are all of a fixed number, and
+    /// those before the first look of a comparison that runs until it is decided.
     fn with_limits(
         &mut self,
         setup: &VirtualSetup,
@@ -140,10 +186,11 @@ impl Run<'_> {
         Ok(arms)
     }
 
-    fn tasks(&self) -> (Vec<Block>, Vec<Task>) {
+    /// Plans blocks until there are so many.
+    fn add_blocks(&self, blocks: &mut Vec<Block>, until: u32) -> Vec<Task> {
         let experiment = self.request.experiment;
-        let (mut blocks, mut tasks) = (Vec::new(), Vec::new());
-        for block in 1..=experiment.repeat {
+        let mut tasks = Vec::new();
+        for block in blocks.len() as u32 + 1..=until {
             let seed = seed_of(experiment, block);
             // Nothing drifts in virtual time: arms go in the order of the file.
             let order = 0..experiment.arms.len();
@@ -151,7 +198,7 @@ impl Run<'_> {
             blocks.push(Block { block, seed, order: names, plan: None, touched: Vec::new() });
             tasks.extend(order.map(|arm| Task { arm, block, seed }));
         }
-        (blocks, tasks)
+        tasks
     }
 
     /// Of one arm, without its drain.

@@ -1,6 +1,9 @@
 //! What a run in virtual time is made of: its users, its plants, and the capacity that they are solved for.
 
-use analysis::summary::{self, Capacity};
+use analysis::{
+    figures,
+    summary::{self, Capacity},
+};
 use controllers::seed_for;
 use experiment::{
     Experiment,
@@ -8,6 +11,7 @@ use experiment::{
     plan_digest::nowhere,
     resolve,
 };
+use measure::Report;
 use target_app::{
     plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan},
     spec::App,
@@ -97,13 +101,47 @@ impl VirtualSetup {
         capacity: Option<&Capacity>,
         stop: &StopFlag,
     ) -> Result<u64, RunFailure> {
+        Ok(self.report(experiment, arm, seed, capacity, stop)?.total.ledger.served_intents)
+    }
+
+    /// An arm with its phases, of one seed: counts and times of requests, and nothing of the service or of single seconds.
+    ///
+    /// # Errors
+    /// What a run of the arm would fail with.
+    pub fn measured(
+        &self,
+        experiment: &Experiment,
+        arm: &ArmPlan,
+        seed: u64,
+        capacity: Option<&Capacity>,
+        stop: &StopFlag,
+    ) -> Result<summary::Arm, RunFailure> {
+        let report = self.report(experiment, arm, seed, capacity, stop)?;
+        Ok(summary::Arm {
+            name: arm.label.clone(),
+            policy: arm.policy_name().to_owned(),
+            valid: true,
+            phases: report.phases.iter().map(figures::phase).collect(),
+            ..summary::Arm::default()
+        })
+    }
+
+    /// A run of which nobody is told.
+    fn report(
+        &self,
+        experiment: &Experiment,
+        arm: &ArmPlan,
+        seed: u64,
+        capacity: Option<&Capacity>,
+        stop: &StopFlag,
+    ) -> Result<Report, RunFailure> {
         let link = experiment.simulation.link();
         let (plan, service) = self.set_up(experiment, arm, seed, capacity)?;
         let finished = match service {
             Built::One(mut plant) => sim::run(&plan, link, &mut *plant, |_, _, _| {}, stop),
             Built::Several(mut cluster) => sim::run(&plan, link, &mut *cluster, |_, _, _| {}, stop),
         };
-        Ok(finished.map_err(workloads::RunError::from)?.report.total.ledger.served_intents)
+        Ok(finished.map_err(workloads::RunError::from)?.report)
     }
 
     /// Builds an arm and its users, and runs nothing.
@@ -149,10 +187,13 @@ impl VirtualSetup {
     }
 
     /// What no policy can exceed, with this seed.
-    pub fn bound(&self, experiment: &Experiment, arm: &ArmPlan, task: Task) -> Result<summary::Arm, RunFailure> {
+    ///
+    /// # Errors
+    /// What a run of the arm would fail with at its start.
+    pub fn bound(&self, experiment: &Experiment, arm: &ArmPlan, seed: u64) -> Result<summary::Arm, RunFailure> {
         let faults = &experiment.simulation.faults;
         let link = experiment.simulation.link();
-        let (plan, service) = self.set_up(experiment, arm, task.seed, None)?;
+        let (plan, service) = self.set_up(experiment, arm, seed, None)?;
         let fastest = match &experiment.target.app {
             AppPlan::Tree(tree) => {
                 let of = |name: &str| fastest(faults.iter().filter(|fault| fault.hits(name)));
@@ -165,15 +206,7 @@ impl VirtualSetup {
             Built::Several(cluster) => offline::bounds(&plan, *cluster, link, &fastest)?,
         };
         let (name, policy) = (arm.label.clone(), arm.policy_name().to_owned());
-        Ok(summary::Arm {
-            name,
-            policy,
-            block: task.block,
-            bound: true,
-            valid: true,
-            phases,
-            ..summary::Arm::default()
-        })
+        Ok(summary::Arm { name, policy, bound: true, valid: true, phases, ..summary::Arm::default() })
     }
 
     /// Runs an arm. `arms`: those of the experiment, with what was looked for filled in.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use analysis::live::value_in_words;
 use controllers::{Entry, Place, Settings, catalogue::ParamRow};
-use experiment::{Changes, Experiment, arms::keys_of_arms, plan::AppPlan, read};
+use experiment::{Changes, Experiment, Repeat, arms::keys_of_arms, plan::AppPlan, read};
 use installed::catalogue;
 
 use super::{Line, RunOrder, cursor::moved, line::Ended};
@@ -236,7 +236,9 @@ impl Setup {
         let on = || self.candidates.iter().filter(|candidate| candidate.on);
         let set = on().flat_map(Candidate::settings_flags).collect();
         let policies = on().map(|candidate| candidate.label.clone()).collect();
-        Changes { set, policies, seed: None, repeat: Some(self.repeat) }
+        // What the file says of it holds until it is changed here: it may be no number.
+        let repeat = (self.repeat != self.experiment.repeat).then_some(Repeat::Times(self.repeat));
+        Changes { set, policies, repeat, ..Changes::default() }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Setting up: which arms run, with which parameters, in which world.
 
+use experiment::Repeat;
+
 use super::{
     App, KeyCode, frame, press,
     program::{order_of, set_up, type_in},
@@ -40,7 +42,7 @@ fn only_ticked_arms_run_with_what_was_changed() {
     let order = order_of(press(&mut app, KeyCode::Enter));
     assert_eq!(order.changes.set, ["arms.1.seda.samples=20"]);
     assert_eq!(order.changes.policies, ["seda", "published", "connections"]);
-    assert_eq!((order.changes.repeat, order.virtual_time, app.screen), (Some(2), false, Screen::Live));
+    assert_eq!((order.changes.repeat, order.virtual_time, app.screen), (Some(Repeat::Times(2)), false, Screen::Live));
     let read = experiment::read(&order.text, &order.changes).expect("it is good");
     assert_eq!(read.arms.len(), 3);
     assert_eq!(read.arms[0].policy.settings.get("samples"), Some(&controllers::catalogue::Setting::Number(20.0)));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Metric, PairedFigures, Value, difference, in_family, unpaired::Unpaired};
+use super::{Metric, Pair, PairedFigures, Value, difference, in_family, sequential::Look, unpaired::Unpaired};
 use crate::summary::{Arm, Comparison};
 
 /// One turn of an arm.
@@ -46,15 +46,22 @@ pub struct Across {
     pub comparison: Comparison,
 }
 
-/// Every contest in every metric, in this phase. `margin` is the primary metric's; `None`: its own.
-pub fn across(contests: &[Contest<'_>], phase: &str, primary: Metric, margin: Option<f64>) -> Vec<Across> {
+/// Every contest in every metric, in this phase. `margin` is the primary metric's; `None`: its own. `looks`: as in
+/// [`ComparisonFamily`](super::ComparisonFamily), where all arms are of one run.
+pub fn across(
+    contests: &[Contest<'_>],
+    phase: &str,
+    primary: Metric,
+    margin: Option<f64>,
+    looks: Option<&[Look]>,
+) -> Vec<Across> {
     let mut found = Vec::new();
     for metric in Metric::ALL {
         let margin = metric.margin_in(primary, margin);
         let meet = |contest: &Contest<'_>| {
             let pairs = pairs(contest);
             let met = match &pairs {
-                Some(pairs) => in_pairs(pairs, phase, metric),
+                Some(pairs) => in_pairs(pairs, phase, metric, looks),
                 None => all_against_all(contest, phase, metric),
             };
             let hindsight = contest.ours.hindsight;
@@ -98,9 +105,17 @@ fn pairs<'a>(contest: &Contest<'a>) -> Option<Vec<(ContestTurn<'a>, ContestTurn<
     (!pairs.is_empty() && pairs.len() == ours.len().min(theirs.len())).then_some(pairs)
 }
 
-fn in_pairs(pairs: &[(ContestTurn<'_>, ContestTurn<'_>)], phase: &str, metric: Metric) -> Option<PairedFigures> {
-    let values = pairs.iter().map(|(ours, theirs)| Some((value(ours, phase, metric)?, value(theirs, phase, metric)?)));
-    PairedFigures::in_pairs(&values.collect::<Option<Vec<_>>>()?, metric)
+fn in_pairs(
+    pairs: &[(ContestTurn<'_>, ContestTurn<'_>)],
+    phase: &str,
+    metric: Metric,
+    looks: Option<&[Look]>,
+) -> Option<PairedFigures> {
+    let pair = |(ours, theirs): &(ContestTurn<'_>, ContestTurn<'_>)| {
+        let block = ours.arm.block;
+        Some(Pair { block, ours: value(ours, phase, metric)?, theirs: value(theirs, phase, metric)? })
+    };
+    PairedFigures::in_pairs(&pairs.iter().map(pair).collect::<Option<Vec<_>>>()?, metric, looks)
 }
 
 fn all_against_all(contest: &Contest<'_>, phase: &str, metric: Metric) -> Option<PairedFigures> {
@@ -156,7 +171,7 @@ mod tests {
     }
 
     fn goodput(contest: Contest<'_>) -> Across {
-        across(&[contest], "spike", Metric::Goodput, None).swap_remove(0)
+        across(&[contest], "spike", Metric::Goodput, None, None).swap_remove(0)
     }
 
     #[test]
@@ -191,11 +206,11 @@ mod tests {
         let plans: Vec<String> = (0..20).map(|n| format!("plan {n}")).collect();
         let (new, old) = runs(7, 3.0);
         for same in [true, false] {
-            let found = across(&[contest(&new, &old, &plans, same)], "spike", Metric::Goodput, None);
+            let found = across(&[contest(&new, &old, &plans, same)], "spike", Metric::Goodput, None, None);
             let p90 = found.iter().find(|found| found.comparison.metric == Metric::P90.name()).expect("compared");
             assert_eq!((p90.comparison.verdict.as_str(), p90.comparison.bound), ("different", true), "{same}");
             // Hidden on both sides: not a number is told.
-            let hidden = across(&[contest(&old, &old, &plans, same)], "spike", Metric::P90, None);
+            let hidden = across(&[contest(&old, &old, &plans, same)], "spike", Metric::P90, None, None);
             let p90 = &hidden.iter().find(|found| found.comparison.primary).expect("compared").comparison;
             assert_eq!((p90.verdict.as_str(), p90.ratio, p90.blocks), ("inconclusive", None, 0));
         }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ComparisonFamily, Metric};
+use super::{ComparisonFamily, Metric, SequentialRule};
+use crate::summary::Arm;
 
 /// How arms are compared. Fixed before the run, in the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,9 @@ pub struct Compare {
     pub margin: Option<f64>,
     /// The run is there to decide: one that is inconclusive ends with code 4.
     pub decide: bool,
+    /// Blocks are added until it is decided, by this rule; `None`: their number is fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_decided: Option<SequentialRule>,
 }
 
 impl Compare {
@@ -32,6 +36,13 @@ impl Compare {
             phase: self.phase.as_deref(),
             primary: self.metric,
             margin: self.margin,
+            looks: None,
         }
+    }
+
+    /// The same, with the looks that these arms have come to: all that ran, in every block.
+    pub fn family_of<'a>(&'a self, ran: &[Arm], order: &'a [String], hindsight: &'a [String]) -> ComparisonFamily<'a> {
+        let looks = self.until_decided.as_ref().map(|rule| rule.reached(ran, order));
+        ComparisonFamily { looks, ..self.family(order, hindsight) }
     }
 }

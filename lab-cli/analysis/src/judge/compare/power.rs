@@ -3,10 +3,11 @@
 use controllers::{Random as _, random::Seeded};
 
 use super::{
-    ComparisonFamily, Difference, Metric, busiest, difference,
-    paired::Paired,
+    ComparisonFamily, Difference, Metric, SequentialRule, busiest, difference,
+    paired::{Paired, holm},
     pairs,
     sample::{LEVEL, Sample as _, variance},
+    sequential::sequential_p,
     verdict,
 };
 use crate::summary::Arm;
@@ -39,7 +40,7 @@ impl Noise {
         let phase = family.phase.map(str::to_owned).or_else(|| busiest(arms, first))?;
         let found = pairs(arms, again, first, &phase, metric).filter(|_| metric.is_ratio())?;
         let found: Option<Vec<Difference>> =
-            found.into_iter().map(|(ours, theirs)| difference(ours, theirs, metric)).collect();
+            found.into_iter().map(|pair| difference(pair.ours, pair.theirs, metric)).collect();
         let differences: Vec<f64> = found?.into_iter().map(|difference| difference.by).collect();
         let margin = family.margin.unwrap_or_else(|| metric.margin());
         (!differences.is_empty()).then_some(Self { metric, phase, differences, margin })
@@ -80,7 +81,7 @@ pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares 
         let drawn = (0..blocks).map(|_| effect + noise * random.normal()).collect();
         let Some(pairs) = Paired::new(drawn) else { continue };
         let p = pairs.p();
-        let decision = verdict::decide(&pairs, p, libm::log1p(margin));
+        let decision = verdict::decide(&pairs, p, libm::log1p(margin), 1.0);
         counts[0] += u32::from(p < LEVEL);
         counts[1] += u32::from(decision == verdict::ComparisonVerdict::Different);
         counts[2] += u32::from(decision == verdict::ComparisonVerdict::Equivalent);
@@ -89,10 +90,119 @@ pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares 
     Shares { rejected, different, equivalent }
 }
 
+/// How often comparisons that run until they are decided come to what.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UntilDecided {
+    /// The test says for some arm, adjusted over all looks and arms, that there is a difference.
+    pub rejected: f64,
+    /// The first arm is DIFFERENT in the end.
+    pub different: f64,
+    /// It is EQUIVALENT.
+    pub equivalent: f64,
+    /// Blocks that it took, on average.
+    pub blocks: f64,
+}
+
+/// Simulates runs through a whole rule, of so many arms against a baseline. `effect`: of the first of them, the logarithm of the true
+/// ratio; the others are as the baseline. `noise`: standard deviation of one block's difference; the baseline's part of it is the
+/// same for all arms.
+pub fn until_decided(
+    rule: &SequentialRule,
+    arms: usize,
+    effect: f64,
+    noise: f64,
+    margin: f64,
+    runs: u32,
+) -> UntilDecided {
+    let mut random = Seeded::new(SEED);
+    let mut counts = [0_u32; 4];
+    for _ in 0..runs {
+        let mut differences: Vec<Vec<(u32, f64)>> = vec![Vec::new(); arms];
+        let (blocks, found) = one_run(rule, margin, |block| {
+            let each = noise / std::f64::consts::SQRT_2;
+            let baseline = each * random.normal();
+            for (arm, of_arm) in differences.iter_mut().enumerate() {
+                let own = if arm == 0 { effect } else { 0.0 };
+                of_arm.push((block, own + each * random.normal() - baseline));
+            }
+            differences.clone()
+        });
+        let first = found.first().map(|(_, verdict)| *verdict);
+        counts[0] += u32::from(found.iter().any(|(adjusted, _)| *adjusted < LEVEL));
+        counts[1] += u32::from(first == Some(verdict::ComparisonVerdict::Different));
+        counts[2] += u32::from(first == Some(verdict::ComparisonVerdict::Equivalent));
+        counts[3] += blocks;
+    }
+    let [rejected, different, equivalent, blocks] = counts.map(|n| f64::from(n) / f64::from(runs));
+    UntilDecided { rejected, different, equivalent, blocks }
+}
+
+/// Blocks until all is decided or no more may be run, with each arm's adjusted p value and verdict. `next`: runs a block, and
+/// returns the differences of all so far, arm by arm.
+fn one_run(
+    rule: &SequentialRule,
+    margin: f64,
+    mut next: impl FnMut(u32) -> Vec<Vec<(u32, f64)>>,
+) -> (u32, Vec<(f64, verdict::ComparisonVerdict)>) {
+    let scaled = libm::log1p(margin);
+    let mut found = Vec::new();
+    let mut differences = Vec::new();
+    let mut block = 0;
+    for (index, look) in rule.looks.iter().enumerate() {
+        while block < look.blocks {
+            block += 1;
+            differences = next(block);
+        }
+        let looks = &rule.looks[..=index];
+        let p: Vec<f64> = differences.iter().map(|of_arm| sequential_p(of_arm, looks)).collect();
+        let decided = differences.iter().zip(holm(&p)).map(|(of_arm, adjusted)| {
+            let pairs = Paired::new(of_arm.iter().map(|(_, by)| *by).collect())?;
+            Some((adjusted, verdict::decide(&pairs, adjusted, scaled, look.share)))
+        });
+        found = decided.flatten().collect();
+        if found.iter().all(|(_, verdict)| *verdict != verdict::ComparisonVerdict::Inconclusive) {
+            break;
+        }
+    }
+    (block, found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::compare::sequential::Look;
     use crate::summary::{Measured, PhaseSummary, Validity};
+
+    /// A rule whose looks are all exact, so that a few hundred runs are a matter of a second; the example `power` has 2000 runs of the
+    /// rule that is used.
+    fn short_rule(arms: usize) -> SequentialRule {
+        SequentialRule::new(arms, 12).expect("it can decide")
+    }
+
+    #[test]
+    fn a_policy_against_itself_through_the_whole_rule_is_rejected_no_more_than_at_one_look() {
+        for arms in [1, 3] {
+            let found = until_decided(&short_rule(arms), arms, 0.0, NOISE, MARGIN, 400);
+            assert!(found.rejected <= 0.05 && found.different <= found.rejected, "{arms}: {found:?}");
+            assert!(found.blocks > 7.0, "{found:?}");
+        }
+        // Whoever looks as often without a rule finds more.
+        let rule = short_rule(1);
+        let greedy =
+            SequentialRule { looks: rule.looks.iter().map(|look| Look { share: 1.0, ..*look }).collect(), ..rule };
+        let found = until_decided(&greedy, 1, 0.0, 1.0, MARGIN, 400);
+        assert!(found.rejected > 0.05, "{found:?}");
+    }
+
+    #[test]
+    fn a_known_effect_is_found_and_the_sooner_the_larger_it_is() {
+        let of = |ratio: f64| until_decided(&short_rule(1), 1, libm::log(ratio), NOISE, MARGIN, 300);
+        let (fifth, half) = (of(1.2), of(1.5));
+        assert!(fifth.different >= 0.80 && half.different > 0.99, "{fifth:?} {half:?}");
+        assert!(half.blocks < fifth.blocks && half.blocks < 7.1, "{fifth:?} {half:?}");
+        let calm = until_decided(&short_rule(1), 1, 0.0, 0.02, MARGIN, 100);
+        assert!(calm.equivalent > 0.95, "{calm:?}");
+    }
 
     /// Used where no live A/A run is at hand.
     const NOISE: f64 = 0.10;
@@ -133,6 +243,7 @@ mod tests {
             phase: None,
             primary: Metric::Goodput,
             margin: None,
+            looks: None,
         };
         let mut arms: Vec<Arm> = (1..=4_u32)
             .flat_map(|block| {

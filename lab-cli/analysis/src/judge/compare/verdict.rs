@@ -32,15 +32,22 @@ impl ComparisonVerdict {
     }
 }
 
-/// A decision on a sample of differences, `adjusted` being their p value after Holm and `margin` what matters in practice.
-pub fn decide(pairs: &dyn Sample, adjusted: f64, margin: f64) -> ComparisonVerdict {
+/// The confidence of an interval that holds at every look with `confidence` (a repeated confidence interval): one look has this share
+/// of what may go wrong.
+pub fn confidence(confidence: f64, share: f64) -> f64 {
+    1.0 - (1.0 - confidence) * share
+}
+
+/// A decision on a sample of differences, `adjusted` being their p value after Holm and `margin` what matters in practice. `share`:
+/// of the level, for this look; 1 if there is one look alone.
+pub fn decide(pairs: &dyn Sample, adjusted: f64, margin: f64, share: f64) -> ComparisonVerdict {
     let apart = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
     let within = |[low, high]: [f64; 2]| low >= -margin && high <= margin;
     let effect = pairs.effect().abs();
-    if adjusted < LEVEL && effect > margin && pairs.confidence_interval(0.95).is_some_and(apart) {
+    if adjusted < LEVEL && effect > margin && pairs.confidence_interval(confidence(0.95, share)).is_some_and(apart) {
         return ComparisonVerdict::Different;
     }
-    if pairs.confidence_interval(0.90).is_some_and(within) {
+    if pairs.confidence_interval(confidence(0.90, share)).is_some_and(within) {
         ComparisonVerdict::Equivalent
     } else {
         ComparisonVerdict::Inconclusive
@@ -72,19 +79,19 @@ mod tests {
     fn small_and_sure_is_equivalent_and_wide_is_neither() {
         let pairs = |d: &[f64]| Paired::new(d.to_vec()).expect("pairs");
         let tight = pairs(&[0.01, -0.01, 0.02, -0.02, 0.0, 0.01, -0.01]);
-        assert_eq!(decide(&tight, tight.p(), 0.05), ComparisonVerdict::Equivalent);
+        assert_eq!(decide(&tight, tight.p(), 0.05, 1.0), ComparisonVerdict::Equivalent);
         let wide = pairs(&[0.3, -0.2, 0.25, -0.3, 0.1, -0.15, 0.2]);
-        assert_eq!(decide(&wide, wide.p(), 0.05), ComparisonVerdict::Inconclusive);
+        assert_eq!(decide(&wide, wide.p(), 0.05, 1.0), ComparisonVerdict::Inconclusive);
         // Sure, and too small to matter.
         let sure = pairs(&[0.02, 0.03, 0.025, 0.02, 0.03, 0.025, 0.02]);
         assert!(sure.p() < LEVEL);
-        assert_eq!(decide(&sure, sure.p(), 0.05), ComparisonVerdict::Equivalent);
+        assert_eq!(decide(&sure, sure.p(), 0.05, 1.0), ComparisonVerdict::Equivalent);
         let large = pairs(&[0.5, 0.6, 0.55, 0.4, 0.7, 0.5, 0.6]);
-        assert_eq!(decide(&large, large.p(), 0.05), ComparisonVerdict::Different);
-        assert_eq!(decide(&large, 0.2, 0.05), ComparisonVerdict::Inconclusive, "not after Holm");
+        assert_eq!(decide(&large, large.p(), 0.05, 1.0), ComparisonVerdict::Different);
+        assert_eq!(decide(&large, 0.2, 0.05, 1.0), ComparisonVerdict::Inconclusive, "not after Holm");
         // Five blocks never decide that there is a difference.
         let five = pairs(&[0.5, 0.6, 0.55, 0.4, 0.7]);
-        assert_eq!(decide(&five, five.p(), 0.05), ComparisonVerdict::Inconclusive);
+        assert_eq!(decide(&five, five.p(), 0.05, 1.0), ComparisonVerdict::Inconclusive);
     }
 
     #[test]

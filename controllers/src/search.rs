@@ -1,4 +1,5 @@
-//! Searches for a minimum without a derivative (algorithm 1, line 10; section VI-C compares the two).
+//! Searches for a minimum without a derivative: WebQ's estimate looks for the hardness of request types with them (algorithm 1, line 10;
+//! section VI-C compares the two), and `lab tune` for the parameters of a policy.
 
 mod annealing;
 mod cma_es;
@@ -53,27 +54,40 @@ pub trait Minimise {
     ) -> Minimum;
 }
 
+/// A function at several points.
+type Function<'f> = dyn FnMut(&[Vec<f64>]) -> Vec<f64> + 'f;
+
 /// The best point so far, and the count of evaluations.
 struct Best<'f> {
-    function: &'f mut dyn FnMut(&[f64]) -> f64,
+    function: &'f mut Function<'f>,
     minimum: Minimum,
 }
 
 impl<'f> Best<'f> {
-    fn from(function: &'f mut dyn FnMut(&[f64]) -> f64, start: &[f64]) -> Self {
+    fn of_many(function: &'f mut Function<'f>, start: &[f64]) -> Self {
         let mut best = Self { function, minimum: Minimum { at: start.to_vec(), value: f64::INFINITY, evaluations: 0 } };
         best.evaluate(start);
         best
     }
 
     fn evaluate(&mut self, point: &[f64]) -> f64 {
-        let value = Some((self.function)(point)).filter(|value| value.is_finite()).unwrap_or(f64::INFINITY);
-        self.minimum.evaluations += 1;
-        if value < self.minimum.value {
-            self.minimum.value = value;
-            self.minimum.at = point.to_vec();
+        self.evaluate_all(&[point.to_vec()]).pop().unwrap_or(f64::INFINITY)
+    }
+
+    fn evaluate_all(&mut self, points: &[Vec<f64>]) -> Vec<f64> {
+        let mut values = (self.function)(points);
+        values.resize(points.len(), f64::INFINITY);
+        for (value, point) in values.iter_mut().zip(points) {
+            if !value.is_finite() {
+                *value = f64::INFINITY;
+            }
+            self.minimum.evaluations += 1;
+            if *value < self.minimum.value {
+                self.minimum.value = *value;
+                self.minimum.at.clone_from(point);
+            }
         }
-        value
+        values
     }
 }
 
@@ -132,6 +146,20 @@ mod tests {
             let found = minimum(search, &half, &[3.0], 1);
             assert!((1.0..1.1).contains(&found.value), "{name}: {found:?}");
         }
+    }
+
+    #[test]
+    fn generations_side_by_side_are_those_one_by_one() {
+        let bowl = |x: &[f64]| x.iter().map(|x| x * x - 3.0 * libm::cos(3.0 * x)).sum::<f64>();
+        let search = CmaEs { step: 0.3, evaluations: 300 };
+        let mut most = 0;
+        let mut all = |points: &[Vec<f64>]| {
+            most = most.max(points.len());
+            points.iter().map(|x| bowl(x)).collect()
+        };
+        let found = search.minimise_side_by_side(&mut all, &[4.0, 4.0], BOUNDS, &mut Seeded::new(7));
+        assert_eq!(found, minimum(&search, &bowl, &[4.0, 4.0], 7));
+        assert!(most >= 6, "{most} points at once");
     }
 
     #[test]

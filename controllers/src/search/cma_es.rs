@@ -16,7 +16,7 @@ use super::{
     eigen::{Matrix, eigen, identity},
 };
 
-/// The search that the paper prefers: with fewer samples than annealing it is as exact.
+/// The search that WebQ's authors prefer: with fewer samples than annealing it is as exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CmaEs {
     /// The first deviation of the distribution, as a part of the range, above 0 and up to 1. 0.3 covers the range.
@@ -43,8 +43,23 @@ impl Minimise for CmaEs {
         bounds: Bounds,
         random: &mut dyn Random,
     ) -> Minimum {
+        let mut one_by_one = |points: &[Vec<f64>]| points.iter().map(|point| function(point)).collect();
+        self.minimise_side_by_side(&mut one_by_one, start, bounds, random)
+    }
+}
+
+impl CmaEs {
+    /// The same search for a function that is computed at all points of a generation at once: it gets them in a list, and returns its
+    /// values in their order.
+    pub fn minimise_side_by_side(
+        &self,
+        function: &mut dyn FnMut(&[Vec<f64>]) -> Vec<f64>,
+        start: &[f64],
+        bounds: Bounds,
+        random: &mut dyn Random,
+    ) -> Minimum {
         let start = bounds.clamped(start);
-        let mut best = Best::from(function, &start);
+        let mut best = Best::of_many(function, &start);
         if start.is_empty() {
             return best.minimum;
         }
@@ -59,9 +74,7 @@ impl Minimise for CmaEs {
         }
         best.minimum
     }
-}
 
-impl CmaEs {
     fn descend(
         &self,
         constants: &Constants,
@@ -164,16 +177,18 @@ impl State {
         best: &mut Best<'_>,
         random: &mut dyn Random,
     ) -> Vec<Vec<f64>> {
-        let mut ranked: Vec<(f64, f64, Vec<f64>)> = (0..constants.lambda)
-            .map(|_| {
-                let scaled: Vec<f64> = self.lengths.iter().map(|length| length * random.normal()).collect();
-                let step = product(&self.vectors, &scaled);
-                let point: Vec<f64> = self.mean.iter().zip(&step).map(|(m, y)| m + self.sigma * y).collect();
-                let inside = bounds.clamped(&point);
-                let beyond = point.iter().zip(&inside).map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
-                (best.evaluate(&inside), beyond, step)
-            })
-            .collect();
+        let drawn = (0..constants.lambda).map(|_| {
+            let scaled: Vec<f64> = self.lengths.iter().map(|length| length * random.normal()).collect();
+            let step = product(&self.vectors, &scaled);
+            let point: Vec<f64> = self.mean.iter().zip(&step).map(|(m, y)| m + self.sigma * y).collect();
+            let inside = bounds.clamped(&point);
+            let beyond = point.iter().zip(&inside).map(|(x, y)| (x - y) * (x - y)).sum::<f64>();
+            (inside, (beyond, step))
+        });
+        let (points, steps): (Vec<_>, Vec<_>) = drawn.unzip();
+        let values = best.evaluate_all(&points);
+        let mut ranked: Vec<(f64, f64, Vec<f64>)> =
+            values.into_iter().zip(steps).map(|(value, (beyond, step))| (value, beyond, step)).collect();
         let range = spread(&ranked) / (bounds.width() * bounds.width());
         ranked.sort_by(|x, y| (x.0 + x.1 * range).total_cmp(&(y.0 + y.1 * range)).then(x.1.total_cmp(&y.1)));
         ranked.into_iter().map(|(_, _, step)| step).collect()

@@ -1,4 +1,4 @@
-//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi, 1983): the search of the released code.
+//! Simulated annealing (Kirkpatrick, Gelatt and Vecchi, 1983): the search of WebQ's released code.
 
 use crate::Random;
 
@@ -30,7 +30,8 @@ impl Minimise for Annealing {
         random: &mut dyn Random,
     ) -> Minimum {
         let mut at = bounds.clamped(start);
-        let mut best = Best::from(function, &at);
+        let mut one_by_one = |points: &[Vec<f64>]| points.iter().map(|point| function(point)).collect();
+        let mut best = Best::of_many(&mut one_by_one, &at);
         let mut value = best.minimum.value;
         let hottest = if value.is_finite() { value.abs() * 0.1 } else { 1.0 };
         for turn in 1..self.evaluations {

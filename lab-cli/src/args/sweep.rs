@@ -1,0 +1,81 @@
+//! What can be typed after `lab sweep` and `lab tune`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Output;
+
+/// What both search by.
+#[derive(Debug, Args)]
+pub struct GoalArgs {
+    /// What is to be as good as possible, in the language of thresholds: goodput, p99, reject_fraction, class-1.goodput.
+    #[arg(long = "for", value_name = "MEASURE", default_value = "goodput")]
+    pub measure: String,
+    /// What must hold with every seed: 'p99 < 1s'.
+    #[arg(long, value_name = "CONDITION")]
+    pub under: Option<String>,
+    /// In which phase [default: the experiment's, else the one with the most requests].
+    #[arg(long, value_name = "NAME")]
+    pub phase: Option<String>,
+    /// Root of all seeds [default: the experiment's].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
+    pub seed: Option<u64>,
+    /// Folder of the search [default: sweeps/NAME-TIME]. One that was stopped goes on if the same command names it.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+/// `lab sweep`.
+#[derive(Debug, Args)]
+pub struct SweepArgs {
+    /// An experiment file, an id of an experiment, or - for standard input.
+    #[arg(value_name = "FILE|ID")]
+    pub experiment: String,
+    /// A range: arms.gradient2.limit_min=2..50, users.think=10ms..1s; with one --policy its parameter alone: limit_min=2..50. Or a
+    /// single value, as for lab run.
+    #[arg(long, value_name = "KEY=A..B", required = true)]
+    pub set: Vec<String>,
+    /// Only these arms, or these policies with their defaults [default: the arms that ranges name, else all].
+    #[arg(long = "policy", value_name = "NAME")]
+    pub policies: Vec<String>,
+    /// Values of each range: by factors if it is wide (20 times or more), else by differences.
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(2..=200))]
+    pub points: u32,
+    /// Seeds that every value is run with.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// What it is judged by, and where it goes.
+    #[command(flatten)]
+    pub goal: GoalArgs,
+}
+
+/// `lab tune`.
+#[derive(Debug, Args)]
+pub struct TuneArgs {
+    /// An experiment file, an id of an experiment, or - for standard input.
+    #[arg(value_name = "FILE|ID")]
+    pub experiment: String,
+    /// The arm, or the policy, whose parameters are looked for.
+    #[arg(long, value_name = "NAME")]
+    pub policy: String,
+    /// Turn only these parameters, in this range: limit_min=2..50 [default: all numbers and times, in their declared range]. Or a
+    /// single value of the file, as for lab run.
+    #[arg(long, value_name = "KEY=A..B")]
+    pub set: Vec<String>,
+    /// How many settings are tried.
+    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u32).range(5..=100_000))]
+    pub evaluations: u32,
+    /// Seeds that each setting is tried with.
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub training: u32,
+    /// Seeds that the winner is judged with: others than those of the search.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub held_out: u32,
+    /// What it is judged by, and where it goes.
+    #[command(flatten)]
+    pub goal: GoalArgs,
+}

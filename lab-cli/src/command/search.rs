@@ -1,0 +1,94 @@
+//! What `lab sweep` and `lab tune` have in common: the file, its ranges, the goal, the folder, and how they end.
+
+use std::path::{Path, PathBuf};
+
+use analysis::{goal::Goal, sha256, summary::Arm, text::scrubbed};
+use experiment::Experiment;
+use serde_json::{Value, json};
+
+use super::{experiment_text, run::failed};
+use crate::{
+    args::GoalArgs,
+    exit::{CommandResult, End, Failure},
+    run::StopSignal,
+    store::new_search,
+    sweep::{Bench, BenchError, Journal, Spread, spread},
+};
+
+/// A file and what is looked for in it.
+#[derive(Debug)]
+pub(super) struct Search {
+    /// The file's text.
+    pub text: String,
+    /// Its name.
+    pub shown: String,
+    /// Single values.
+    pub set: Vec<String>,
+    /// Ranges, by key.
+    pub ranges: Vec<(String, Spread)>,
+    /// What decides.
+    pub goal: Goal,
+}
+
+impl Search {
+    pub fn read(name: &str, set: &[String], goal: &GoalArgs) -> Result<Self, Failure> {
+        let (text, shown) = experiment_text(name)?;
+        let (mut single, mut ranges) = (Vec::new(), Vec::new());
+        for assignment in set {
+            match spread(assignment).map_err(Failure::usage)? {
+                Some(range) => ranges.push(range),
+                None => single.push(assignment.clone()),
+            }
+        }
+        let of = |flag: &str, error| Failure::usage(format!("{flag}: {error}"));
+        Goal::parse(&goal.measure, None).map_err(|error| of("--for", error))?;
+        let goal = Goal::parse(&goal.measure, goal.under.as_deref()).map_err(|error| of("--under", error))?;
+        Ok(Self { text, shown, set: single, ranges, goal })
+    }
+
+    /// What must be the same for a search to go on: what is run, but not how it is judged.
+    pub fn plan(&self, what: &str, own: Value) -> Value {
+        let ranges: Vec<String> = self.ranges.iter().map(|(key, range)| format!("{key}={range:?}")).collect();
+        let file = sha256::of(self.text.as_bytes());
+        json!({"search": what, "lab": env!("CARGO_PKG_VERSION"), "file": file, "set": self.set, "ranges": ranges, "of": own})
+    }
+
+    /// The phase that decides: asked for, or the experiment's, or the one with the most requests of these arms.
+    pub fn phase(&self, asked: Option<&str>, experiment: &Experiment, arms: &[Arm]) -> Result<String, Failure> {
+        if let Some(name) = asked.or(experiment.compare.phase.as_deref()) {
+            let known: Vec<&str> = experiment.users.phases.iter().map(|phase| phase.name.as_str()).collect();
+            return match known.contains(&name) {
+                true => Ok(name.to_owned()),
+                false => Err(Failure::usage(format!(
+                    "--phase: there is no {name:?}; {}",
+                    analysis::text::suggestion(name, &known)
+                ))),
+            };
+        }
+        let phases = arms.iter().flat_map(|arm| &arm.phases);
+        let busiest = phases.max_by_key(|phase| phase.measured.planned);
+        busiest.map(|phase| phase.name.clone()).ok_or_else(|| Failure::usage("nothing was run"))
+    }
+}
+
+/// The folder of a search: a new one, or one that goes on.
+pub(super) fn journal(out: Option<&Path>, name: &str, plan: &Value) -> Result<Journal, Failure> {
+    let folder: PathBuf = out.map_or_else(|| new_search(name), Path::to_owned);
+    let journal = Journal::open(&folder, plan)?;
+    if journal.count() > 0 {
+        super::run::aside(&format!("{} runs are there already", journal.count()));
+    }
+    Ok(journal)
+}
+
+/// How a search ends that could not be carried out.
+pub(super) fn not_done(error: BenchError, bench: &Bench<'_>, stop: &StopSignal) -> CommandResult {
+    match (error, stop.end()) {
+        (BenchError::Failed(failure), None) => Err(failed(&failure)),
+        (_, end) => {
+            let folder = bench.journal().folder().display().to_string();
+            super::run::aside(&format!("stopped; the same command with --out {} goes on", scrubbed(&folder)));
+            Ok(end.unwrap_or(End::Interrupted))
+        }
+    }
+}

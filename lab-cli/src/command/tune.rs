@@ -1,0 +1,343 @@
+//! `lab tune`: the best parameters of a policy, by CMA-ES over their declared ranges.
+//!
+//! Settings are tried with training seeds. What is said of the winner comes from held-out seeds, which the search has never seen: its regret
+//! against the oracle, and whether it is better than the arm as it is. Around the winner each parameter is turned alone, which
+//! shows the region in which it makes no difference in practice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::{goal::GoalFound, summary::Arm};
+use controllers::{
+    Seeded,
+    search::{Bounds, CmaEs},
+    seed_for,
+};
+use experiment::{Experiment, plan::ArmPlan};
+use serde_json::json;
+
+use super::{
+    print_as,
+    search::{Search, journal, not_done},
+};
+use crate::{
+    args::TuneArgs,
+    exit::{CommandResult, End, Failure},
+    run::StopSignal,
+    sweep::{Bench, BenchError, CaseFound, Knob, Seed, SweepCase, knobs, seeds},
+    tui::restore,
+};
+
+mod result;
+
+use result::{HeldOut, Slice, SlicePoint, Tuned, TunedKnob};
+
+/// Places of a slice, beside the winner's own.
+const SLICE: usize = 9;
+/// What is as good in practice as the best, as a share of it, where the experiment has no margin of its own.
+const MARGIN: f64 = 0.05;
+/// The first deviation of the search, as a part of a range (Hansen's tutorial: 0.3 covers it).
+const STEP: f64 = 0.3;
+
+pub fn tune(args: &TuneArgs) -> CommandResult {
+    let mut search = Search::read(&args.experiment, &args.set, &args.goal)?;
+    let file = file(&search, args)?;
+    let arm = &file.arms[0];
+    let knobs = chosen(&mut search, arm)?;
+    let root = args.goal.seed.unwrap_or(file.seed);
+    let plan = search.plan(
+        "tune",
+        json!({"policy": args.policy, "evaluations": args.evaluations, "training": args.training, "seed": root,
+               "for": search.goal.in_words(), "phase": args.goal.phase}),
+    );
+    let journal = journal(args.goal.out.as_deref(), &format!("{}-tune-{}", file.name, arm.label), &plan)?;
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
+    let tried = args.evaluations as usize + knobs.len() * SLICE;
+    let runs = tried * args.training as usize + 4 * args.held_out as usize;
+    let mut tuning = Tuning {
+        bench: Bench::new(&search.text, journal, &stop, runs),
+        search: &search,
+        args,
+        file: &file,
+        knobs: &knobs,
+        training: seeds(root, "training", args.training),
+        phase: None,
+        tried: BTreeMap::new(),
+        refused: BTreeSet::new(),
+    };
+    let tuned = match tuning.all(root) {
+        Ok(tuned) => tuned,
+        Err(TuneError::Bench(error)) => return not_done(error, &tuning.bench, &stop),
+        Err(TuneError::Said(failure)) => return Err(failure),
+    };
+    let yaml = tuned.yaml(arm);
+    let journal = tuning.bench.journal();
+    for (number, knob) in tuned.knobs.iter().enumerate() {
+        journal.write(&format!("slice-{}.svg", knob.name), &tuned.slice_figure(number).to_svg())?;
+    }
+    let json = analysis::text::json(&tuned).map_err(Failure::because)?;
+    journal.write("result.json", &json)?;
+    let text = tuned.text(&search.goal);
+    journal.write("result.txt", &text)?;
+    let winner = journal.write("winner.yaml", &yaml)?;
+    print_as(args.goal.output, &tuned, || format!("{text}\n{yaml}\nwinner: {}\n", winner.display()))?;
+    Ok(if tuned.holds { End::Done } else { End::Failed })
+}
+
+/// The file with the arm alone.
+fn file(search: &Search, args: &TuneArgs) -> Result<Experiment, Failure> {
+    let policies = vec![args.policy.clone()];
+    let changes = experiment::Changes { set: search.set.clone(), policies, ..experiment::Changes::default() };
+    let file = super::read_text(&search.text, &search.shown, &changes)?;
+    if let Some(why) = file.live_only() {
+        return Err(Failure::usage(format!("{} has no virtual time: {why}", search.shown)));
+    }
+    match &file.arms[..] {
+        [arm] if arm.hindsight.is_none() => Ok(file),
+        [arm] => Err(Failure::usage(format!("{} is a bound, and has nothing to tune", arm.label))),
+        arms => {
+            let labels: Vec<&str> = arms.iter().map(|arm| arm.label.as_str()).collect();
+            Err(Failure::usage(format!("--policy {} is several arms; say which: {}", args.policy, labels.join(", "))))
+        }
+    }
+}
+
+/// The parameters that are turned: those with a range on the command line, else all. What sits at single services of a tree is not
+/// reached.
+fn chosen(search: &mut Search, arm: &ArmPlan) -> Result<Vec<Knob>, Failure> {
+    let all = knobs(arm);
+    if all.is_empty() {
+        return Err(Failure::usage(format!("{} has no number and no time to tune", arm.label)));
+    }
+    if search.ranges.is_empty() {
+        return Ok(all.into_iter().filter(|knob| knob.value.is_some()).collect());
+    }
+    let prefix = format!("arms.{}.", arm.label);
+    let mut chosen = Vec::new();
+    for (key, range) in &search.ranges {
+        let name = key.strip_prefix(&prefix).unwrap_or(key);
+        let Some(mut knob) = all.iter().find(|knob| knob.name == name).cloned() else {
+            let known: Vec<&str> = all.iter().map(|knob| knob.name.as_str()).collect();
+            let hint = analysis::text::suggestion(name, &known);
+            return Err(Failure::usage(format!("--set {key}: {} has no such number or time; {hint}", arm.policy.name)));
+        };
+        let declared = knob.spread;
+        if range.from < declared.from || range.to > declared.to {
+            let [from, to] = [declared.from, declared.to].map(|end| declared.written(end));
+            return Err(Failure::usage(format!("--set {key}: beyond the declared range, {from} to {to}")));
+        }
+        knob.spread = declared.narrowed(range.from, range.to);
+        chosen.push(knob);
+    }
+    Ok(chosen)
+}
+
+/// Why there is no result.
+enum TuneError {
+    Bench(BenchError),
+    Said(Failure),
+}
+
+impl From<BenchError> for TuneError {
+    fn from(error: BenchError) -> Self {
+        Self::Bench(error)
+    }
+}
+
+/// A search under way.
+struct Tuning<'a> {
+    bench: Bench<'a>,
+    search: &'a Search,
+    args: &'a TuneArgs,
+    file: &'a Experiment,
+    knobs: &'a [Knob],
+    training: Vec<Seed>,
+    /// The one that decides, once it is known.
+    phase: Option<String>,
+    /// What was tried, by values as they are written.
+    tried: BTreeMap<Vec<String>, GoalFound>,
+    /// Those whose values do not go together.
+    refused: BTreeSet<Vec<String>>,
+}
+
+impl Tuning<'_> {
+    fn all(&mut self, root: u64) -> Result<Tuned, TuneError> {
+        let start: Vec<f64> =
+            self.knobs.iter().map(|knob| knob.value.map_or(0.5, |value| knob.spread.share(value))).collect();
+        // As it is, before anything is turned: an arm that cannot run says why at once.
+        if let CaseFound::Refused(why) = self.as_it_is(&self.training.clone())? {
+            return Err(TuneError::Said(Failure::usage(format!("{}: {why}", self.search.shown))));
+        }
+        self.look(&start, root)?;
+        let goal = &self.search.goal;
+        let cost = |found: &GoalFound| goal.cost(found);
+        let best = self.tried.iter().min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)));
+        let Some((winner, found)) = best.map(|(values, found)| (values.clone(), found.clone())) else {
+            return Err(TuneError::Said(Failure::usage("no setting could be run: its parameters do not go together")));
+        };
+        let margin = self.file.compare.margin.unwrap_or(MARGIN);
+        let near = self.tried.values().filter(|other| goal.is_near(other, &found, margin)).count();
+        let (tried, refused) = (self.tried.len(), self.refused.len());
+        let slices = self.slices(&winner)?;
+        let held_out = self.held_out(&winner, root)?;
+        let knobs = self.knobs.iter().zip(&winner).zip(slices);
+        let knobs =
+            knobs.map(|((knob, value), slice)| TunedKnob::of(knob, value, slice, &found, goal, margin)).collect();
+        Ok(Tuned {
+            schema: result::SCHEMA,
+            experiment: self.file.name.clone(),
+            arm: self.file.arms[0].label.clone(),
+            policy: self.file.arms[0].policy.name.clone(),
+            phase: self.phase.clone().unwrap_or_default(),
+            goal: goal.in_words(),
+            tried,
+            refused,
+            near_best: near,
+            margin,
+            holds: found.holds() && held_out.winner.holds(),
+            training: found,
+            knobs,
+            held_out,
+        })
+    }
+
+    /// The search itself: generations side by side.
+    fn look(&mut self, start: &[f64], root: u64) -> Result<(), TuneError> {
+        let search = CmaEs { step: STEP, evaluations: self.args.evaluations };
+        let mut random = Seeded::new(seed_for(root, "tune"));
+        let mut failed = None;
+        let mut costs = |points: &[Vec<f64>]| {
+            // After a stop, nothing more is run, and the search ends soon.
+            if failed.is_some() {
+                return vec![f64::INFINITY; points.len()];
+            }
+            self.costs(points).unwrap_or_else(|error| {
+                failed = Some(error);
+                vec![f64::INFINITY; points.len()]
+            })
+        };
+        search.minimise_side_by_side(&mut costs, start, Bounds { least: 0.0, most: 1.0 }, &mut random);
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn costs(&mut self, points: &[Vec<f64>]) -> Result<Vec<f64>, TuneError> {
+        let written: Vec<Vec<String>> = points.iter().map(|point| self.written(point)).collect();
+        let found = self.try_all(&written)?;
+        Ok(found
+            .iter()
+            .map(|found| found.as_ref().map_or(f64::INFINITY, |found| self.search.goal.cost(found)))
+            .collect())
+    }
+
+    fn written(&self, point: &[f64]) -> Vec<String> {
+        self.knobs.iter().zip(point).map(|(knob, share)| knob.spread.written(knob.spread.at(*share))).collect()
+    }
+
+    /// Tries settings with the training seeds; `None`: their values do not go together.
+    fn try_all(&mut self, written: &[Vec<String>]) -> Result<Vec<Option<GoalFound>>, TuneError> {
+        let cases: Vec<SweepCase> = written.iter().map(|values| self.case(values)).collect();
+        let ran = self.bench.run(&cases, &self.training)?;
+        let mut all = Vec::new();
+        for (values, case) in written.iter().zip(&ran) {
+            let found = match case {
+                CaseFound::Refused(_) => None,
+                CaseFound::Ran(arms) => Some(self.judged(arms)?),
+            };
+            match &found {
+                Some(found) => _ = self.tried.insert(values.clone(), found.clone()),
+                None => _ = self.refused.insert(values.clone()),
+            }
+            all.push(found);
+        }
+        Ok(all)
+    }
+
+    fn judged(&mut self, arms: &[Arm]) -> Result<GoalFound, TuneError> {
+        let phase = match &self.phase {
+            Some(phase) => phase.clone(),
+            None => self.search.phase(self.args.goal.phase.as_deref(), self.file, arms).map_err(TuneError::Said)?,
+        };
+        let found = self.search.goal.found(arms, self.label(), &phase);
+        self.phase = Some(phase);
+        Ok(found)
+    }
+
+    fn label(&self) -> &str {
+        &self.file.arms[0].label
+    }
+
+    fn case(&self, values: &[String]) -> SweepCase {
+        let label = self.label();
+        let turned = self.knobs.iter().zip(values).map(|(knob, value)| format!("arms.{label}.{}={value}", knob.name));
+        SweepCase { set: self.search.set.iter().cloned().chain(turned).collect(), arms: vec![label.to_owned()] }
+    }
+
+    fn as_it_is(&mut self, seeds: &[Seed]) -> Result<CaseFound, TuneError> {
+        let case = SweepCase { set: self.search.set.clone(), arms: vec![self.args.policy.clone()] };
+        let mut ran = self.bench.run(&[case], seeds)?;
+        Ok(ran.swap_remove(0))
+    }
+
+    /// Each parameter alone over its range, the others as the winner has them.
+    fn slices(&mut self, winner: &[String]) -> Result<Vec<Slice>, TuneError> {
+        let mut slices = Vec::new();
+        for (number, knob) in self.knobs.iter().enumerate() {
+            let mut axis = knob.spread.grid(&knob.name, SLICE);
+            // And what was tried with the others as they are, the winner itself first of all.
+            let beside = |values: &&Vec<String>| (0..winner.len()).all(|at| at == number || values[at] == winner[at]);
+            for value in self.tried.keys().filter(beside).map(|values| &values[number]) {
+                let Some(at) = knob.spread.read(value).filter(|_| !axis.values.contains(value)) else { continue };
+                let place = axis.at.iter().take_while(|other| **other < at).count();
+                axis.at.insert(place, at);
+                axis.values.insert(place, value.clone());
+            }
+            let with = |value: &String| {
+                let mut values = winner.to_vec();
+                values[number].clone_from(value);
+                values
+            };
+            let written: Vec<Vec<String>> = axis.values.iter().map(with).collect();
+            let found = self.try_all(&written)?;
+            let points = axis.at.iter().zip(&axis.values).zip(found);
+            let point = |((at, value), found): ((&f64, &String), Option<GoalFound>)| SlicePoint {
+                at: *at,
+                value: value.clone(),
+                mean: found.as_ref().and_then(GoalFound::mean),
+                found,
+            };
+            slices.push(Slice { log: axis.log, points: points.map(point).collect() });
+        }
+        Ok(slices)
+    }
+
+    /// The winner, the arm as it is, and the oracle, with seeds that the search has not seen.
+    fn held_out(&mut self, winner: &[String], root: u64) -> Result<HeldOut, TuneError> {
+        let seeds = seeds(root, "held-out", self.args.held_out);
+        let winner_case = self.case(winner);
+        let mut ran = self.bench.run(&[winner_case], &seeds)?;
+        let winner_ran = ran.swap_remove(0);
+        let as_it_is = self.as_it_is(&seeds)?;
+        let oracle = SweepCase { set: self.search.set.clone(), arms: vec!["oracle".to_owned()] };
+        let oracle = self.bench.run(&[oracle], &seeds)?.swap_remove(0);
+        let phase = self.phase.clone().unwrap_or_default();
+        let found = |case: &CaseFound, label: &str| self.search.goal.found(case.arms(), label, &phase);
+        let label = self.label();
+        let known_oracle = matches!(oracle, CaseFound::Ran(_)).then(|| found(&oracle, "oracle"));
+        Ok(HeldOut::of(
+            found(&winner_ran, label),
+            found(&as_it_is, label),
+            known_oracle.filter(|found| found.mean().is_some()),
+            &self.search.goal,
+            self.comparison(&winner_ran, &as_it_is, &phase),
+        ))
+    }
+
+    /// The winner against the arm as it is, in pairs of seeds, in the metric that the lab compares by.
+    fn comparison(
+        &self,
+        winner: &CaseFound,
+        as_it_is: &CaseFound,
+        phase: &str,
+    ) -> Option<analysis::summary::Comparison> {
+        result::compared(winner.arms(), as_it_is.arms(), phase, &self.search.goal, self.file.compare.margin)
+    }
+}

@@ -1,0 +1,250 @@
+//! Runs cases on seeds, on all cores, each run once.
+
+use std::sync::Arc;
+
+use analysis::summary::{Arm, Capacity};
+use controllers::seed_for;
+use experiment::{
+    Changes, Experiment,
+    plan::{self, AppPlan, ArashiPlan, ArmPlan, Hindsight},
+};
+use workloads::StopFlag;
+
+use super::{Journal, progress::SearchProgress};
+use crate::run::{RunFailure, StopSignal, VirtualSetup, side_by_side};
+
+/// An experiment with some keys set.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SweepCase {
+    /// `KEY=VALUE`, as for `--set`.
+    pub set: Vec<String>,
+    /// Arms to run, as for `--policy`; empty: all.
+    pub arms: Vec<String>,
+}
+
+/// A seed and its number, which is the block of its runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seed {
+    /// From 1.
+    pub block: u32,
+    /// Of all that is random.
+    pub seed: u64,
+}
+
+/// So many seeds of this name: seeds of two names share nothing.
+pub fn seeds(root: u64, name: &str, count: u32) -> Vec<Seed> {
+    (1..=count).map(|block| Seed { block, seed: seed_for(root, &format!("{name} {block}")) }).collect()
+}
+
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CaseFound {
+    /// Its arms with every seed.
+    Ran(Vec<Arm>),
+    /// Its values do not go together, and why: nothing was run.
+    Refused(String),
+}
+
+impl CaseFound {
+    /// Its arms; none where it was refused.
+    pub fn arms(&self) -> &[Arm] {
+        match self {
+            Self::Ran(arms) => arms,
+            Self::Refused(_) => &[],
+        }
+    }
+}
+
+/// Why not all cases were run.
+#[derive(Debug)]
+pub enum BenchError {
+    /// It was interrupted: the journal has what ended before.
+    Stopped,
+    /// A run failed.
+    Failed(RunFailure),
+}
+
+impl From<RunFailure> for BenchError {
+    fn from(failure: RunFailure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// Runs cases of one file.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    text: &'a str,
+    journal: Journal,
+    stop: &'a StopSignal,
+    progress: SearchProgress,
+    /// That of the last case: most cases differ in an arm alone.
+    world: Option<Arc<World>>,
+}
+
+/// What cases with the same users and the same service have in common.
+#[derive(Debug)]
+struct World {
+    /// Without arms, but for those that have a service of their own.
+    of: Experiment,
+    setup: VirtualSetup,
+    capacity: Option<Capacity>,
+}
+
+/// One run of an arm.
+#[derive(Debug)]
+struct Work {
+    run: String,
+    experiment: Arc<Experiment>,
+    world: Arc<World>,
+    arm: usize,
+    seed: Seed,
+}
+
+impl<'a> Bench<'a> {
+    /// For an experiment file's text. `runs`: about how many there will be, for the time that is left.
+    pub fn new(text: &'a str, journal: Journal, stop: &'a StopSignal, runs: usize) -> Self {
+        Self { text, journal, stop, progress: SearchProgress::new(runs), world: None }
+    }
+
+    /// Its folder.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Reads a case.
+    ///
+    /// # Errors
+    /// Its problems, in lines.
+    pub fn read(&self, case: &SweepCase) -> Result<Experiment, String> {
+        let changes = Changes { set: case.set.clone(), policies: case.arms.clone(), ..Changes::default() };
+        experiment::read(self.text, &changes).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            lines.join("\n")
+        })
+    }
+
+    /// Runs every arm of every case with each of the seeds, and returns them in this order.
+    ///
+    /// # Errors
+    /// It was stopped, or a run failed; the journal has what ended before.
+    pub fn run(&mut self, cases: &[SweepCase], seeds: &[Seed]) -> Result<Vec<CaseFound>, BenchError> {
+        let mut planned: Vec<Result<Vec<String>, String>> = Vec::new();
+        let mut works: Vec<Work> = Vec::new();
+        for case in cases {
+            let runs = match self.works(case, seeds)? {
+                Err(why) => {
+                    seeds.iter().for_each(|_| self.progress.skip());
+                    Err(why)
+                }
+                Ok(of_case) => {
+                    let runs = of_case.iter().map(|work| work.run.clone()).collect();
+                    for work in of_case {
+                        if self.journal.get(&work.run).is_some() || works.iter().any(|other| other.run == work.run) {
+                            self.progress.skip();
+                        } else {
+                            works.push(work);
+                        }
+                    }
+                    Ok(runs)
+                }
+            };
+            planned.push(runs);
+        }
+        self.all(&works)?;
+        let found = |run: &String| self.journal.get(run).cloned();
+        let found = planned.into_iter().map(|runs| match runs {
+            Ok(runs) => CaseFound::Ran(runs.iter().filter_map(found).collect()),
+            Err(why) => CaseFound::Refused(why),
+        });
+        Ok(found.collect())
+    }
+
+    /// The runs of a case, or why it has none.
+    fn works(&mut self, case: &SweepCase, seeds: &[Seed]) -> Result<Result<Vec<Work>, String>, RunFailure> {
+        let experiment = match self.read(case) {
+            Ok(experiment) => Arc::new(experiment),
+            Err(why) => return Ok(Err(why)),
+        };
+        let world = self.world_of(&experiment)?;
+        for arm in &experiment.arms {
+            if let Err(cause) = world.setup.can_start(&experiment, arm) {
+                return Ok(Err(format!("{} cannot start: {cause}", arm.label)));
+            }
+        }
+        let set = case.set.join(" ");
+        let work = |arm: usize, seed: &Seed| Work {
+            run: format!("{} of {set:?} with seed {}", experiment.arms[arm].label, seed.seed),
+            experiment: Arc::clone(&experiment),
+            world: Arc::clone(&world),
+            arm,
+            seed: *seed,
+        };
+        let of_seed = |seed| (0..experiment.arms.len()).map(move |arm| (arm, seed));
+        Ok(Ok(seeds.iter().flat_map(of_seed).map(|(arm, seed)| work(arm, seed)).collect()))
+    }
+
+    fn world_of(&mut self, experiment: &Experiment) -> Result<Arc<World>, RunFailure> {
+        let mut of = experiment.clone();
+        of.arms.retain(|arm| arm.own_target.is_some());
+        (of.thresholds, of.figure) = (Vec::new(), None);
+        if let Some(world) = self.world.as_ref().filter(|world| world.of == of) {
+            return Ok(Arc::clone(world));
+        }
+        let setup = VirtualSetup::of(experiment);
+        let capacity = match &experiment.target.app {
+            AppPlan::Arashi(ArashiPlan { work: plan::Work::Capacity(wanted), .. }) => {
+                Some(setup.capacity(experiment, *wanted)?)
+            }
+            _ => None,
+        };
+        let world = Arc::new(World { of, setup, capacity });
+        self.world = Some(Arc::clone(&world));
+        Ok(world)
+    }
+
+    fn all(&mut self, works: &[Work]) -> Result<(), BenchError> {
+        let flag = self.stop.fresh_flag();
+        let numbers: Vec<usize> = (0..works.len()).collect();
+        let (journal, progress) = (&mut self.journal, &mut self.progress);
+        side_by_side(
+            &numbers,
+            |number: usize| works[number].run(&flag),
+            |ended| {
+                match ended {
+                    None => progress.tell(),
+                    Some((number, found)) => {
+                        if let Some(arm) = found? {
+                            journal.keep(&works[number].run, arm).map_err(RunFailure::at(journal.folder()))?;
+                            progress.step();
+                        }
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        if self.stop.is_asked() { Err(BenchError::Stopped) } else { Ok(()) }
+    }
+}
+
+impl Work {
+    /// `None`: it was stopped.
+    fn run(&self, stop: &StopFlag) -> Result<Option<Arm>, RunFailure> {
+        if stop.is_stopped() {
+            return Ok(None);
+        }
+        let (experiment, arm) = (&*self.experiment, self.arm());
+        let World { setup, capacity, .. } = &*self.world;
+        let foreknown = experiment.is_open() && arm.hindsight.as_ref().is_some_and(Hindsight::knows_arrivals);
+        let mut found = if foreknown {
+            setup.bound(experiment, arm, self.seed.seed)?
+        } else {
+            setup.measured(experiment, arm, self.seed.seed, capacity.as_ref(), stop)?
+        };
+        found.block = self.seed.block;
+        Ok((!stop.is_stopped()).then_some(found))
+    }
+
+    fn arm(&self) -> &ArmPlan {
+        &self.experiment.arms[self.arm]
+    }
+}

@@ -1,0 +1,151 @@
+//! The folder of a search: its plan, and a line for each run that has ended, from which a killed search goes on.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use analysis::summary::Arm;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+const PLAN: &str = "plan.json";
+const RUNS: &str = "runs.jsonl";
+
+/// The runs of a search.
+#[derive(Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    file: File,
+    runs: BTreeMap<String, Arm>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line<T> {
+    run: String,
+    found: T,
+}
+
+impl Journal {
+    /// Makes the folder, or goes on with one that has the same plan.
+    ///
+    /// # Errors
+    /// The folder is another search's or something else, or cannot be written.
+    pub fn open(folder: &Path, plan: &Value) -> Result<Self, Failure> {
+        let at = |path: &Path| {
+            let path = path.display().to_string();
+            move |error: io::Error| Failure::because(format!("{path}: {error}"))
+        };
+        let (plan_path, runs_path) = (folder.join(PLAN), folder.join(RUNS));
+        match fs::read(&plan_path) {
+            Ok(known) if serde_json::from_slice::<Value>(&known).ok().as_ref() != Some(plan) => {
+                let message =
+                    "is a search with another plan (file, ranges, seeds): name another --out, or take the same flags";
+                return Err(Failure::usage(format!("{} {message}", folder.display())));
+            }
+            Ok(_) => {}
+            Err(_) if folder.exists() => {
+                return Err(Failure::usage(format!("{} exists, and is no search that can go on", folder.display())));
+            }
+            Err(_) => {
+                fs::create_dir_all(folder).map_err(at(folder))?;
+                let text = serde_json::to_vec_pretty(plan).map_err(Failure::because)?;
+                let unfinished = folder.join(format!("{PLAN}.unfinished"));
+                fs::write(&unfinished, text)
+                    .and_then(|()| fs::rename(&unfinished, &plan_path))
+                    .map_err(at(&plan_path))?;
+            }
+        }
+        let written = match fs::read_to_string(&runs_path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(at(&runs_path)(error)),
+        };
+        let runs = written.lines().filter_map(|line| serde_json::from_str::<Line<Arm>>(line).ok());
+        let runs = runs.map(|line| (line.run, line.found)).collect();
+        let mut file = File::options().create(true).append(true).open(&runs_path).map_err(at(&runs_path))?;
+        // A kill may have torn the last line: what follows begins on a line of its own.
+        if !written.is_empty() && !written.ends_with('\n') {
+            file.write_all(b"\n").map_err(at(&runs_path))?;
+        }
+        Ok(Self { folder: folder.to_owned(), file, runs })
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Runs that it has.
+    pub fn count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// A run that has ended.
+    pub fn get(&self, run: &str) -> Option<&Arm> {
+        self.runs.get(run)
+    }
+
+    /// Keeps a run: a line in one write.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&mut self, run: &str, found: Arm) -> io::Result<()> {
+        let mut line = serde_json::to_vec(&Line { run: run.to_owned(), found: &found })?;
+        line.push(b'\n');
+        self.file.write_all(&line)?;
+        self.runs.insert(run.to_owned(), found);
+        Ok(())
+    }
+
+    /// Writes a file of the result.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, Failure> {
+        let path = self.folder.join(name);
+        fs::write(&path, text).map_err(|error| Failure::because(format!("{}: {error}", path.display())))?;
+        Ok(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn arm(name: &str) -> Arm {
+        Arm { name: name.to_owned(), block: 3, ..Arm::default() }
+    }
+
+    #[test]
+    fn a_search_goes_on_where_it_was_killed() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = scratch.path().join("search");
+        let plan = json!({"points": 3});
+        let mut journal = Journal::open(&folder, &plan).expect("made");
+        journal.keep("one", arm("a")).expect("kept");
+        journal.keep("two", arm("b")).expect("kept");
+        drop(journal);
+        let whole = fs::read_to_string(folder.join(RUNS)).expect("there");
+        fs::write(folder.join(RUNS), &whole[..whole.len() - 7]).expect("torn");
+        let mut journal = Journal::open(&folder, &plan).expect("it is the same");
+        assert_eq!((journal.count(), journal.get("one"), journal.get("two")), (1, Some(&arm("a")), None));
+        journal.keep("two", arm("c")).expect("kept");
+        assert_eq!(Journal::open(&folder, &plan).expect("again").get("two"), Some(&arm("c")));
+    }
+
+    #[test]
+    fn another_search_is_not_mixed_in() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = scratch.path().join("search");
+        Journal::open(&folder, &json!({"points": 3})).expect("made");
+        assert!(matches!(Journal::open(&folder, &json!({"points": 4})), Err(Failure::Usage(_))));
+        assert!(matches!(Journal::open(scratch.path(), &json!({})), Err(Failure::Usage(_))), "no search");
+    }
+}
