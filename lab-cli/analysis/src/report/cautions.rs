@@ -43,10 +43,10 @@ impl Caution<'_> {
 
     /// What it means, with the first value found.
     pub fn meaning(&self) -> String {
-        let GateFinding { arm, value, threshold, message, .. } = self.findings[0];
+        let GateFinding { arm, value, message, .. } = self.findings[0];
         let place = if arm.is_empty() || self.of == 1 { String::new() } else { format!(" in {arm}") };
         let more = if self.findings.len() > 1 { ", and more" } else { "" };
-        scrubbed(&format!("{message}: {value}{place}{more}; limit: {threshold}"))
+        scrubbed(&format!("{message}: {value}{place}{more}"))
     }
 
     /// What to do about it: the ways out of its findings, each once.
@@ -60,7 +60,7 @@ impl Caution<'_> {
         found
     }
 
-    /// All in a line: `WARN STEAL (3 of 8 arm runs): …; limit: 0.5 %. Run again.`
+    /// All in a line: `WARN STEAL (3 of 8 arm runs): …. Way out: run again.`
     pub fn line(&self) -> String {
         let count = self.count();
         let count = if count.is_empty() { count } else { format!(" ({count})") };

@@ -132,7 +132,7 @@ impl Chart<'_> {
             Against::Level { .. } => None,
         });
         let most = f64::max(most, offered.fold(0.0, f64::max).min(1.6 * most));
-        let up = if self.log { Axis::decades(least, most) } else { Axis::linear(least, most) };
+        let up = if self.log { with_headroom(Axis::decades(least, most)) } else { Axis::linear(least, most) };
         let points = self.lines.iter().flat_map(|line| &line.points);
         let (from, to) =
             points.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (x, _)| (low.min(*x), high.max(*x)));
@@ -270,6 +270,11 @@ impl Chart<'_> {
         }
         text
     }
+}
+
+/// Arrows at the highest value stay inside the frame.
+fn with_headroom(axis: Axis) -> Axis {
+    Axis { to: axis.to + 0.08 * (axis.to - axis.from), ..axis }
 }
 
 /// Where a line has no values: from the last one before to the first one after, or straight on to the end. A line never just ends.
