@@ -13,10 +13,11 @@ pub fn table(answer: &Answer) -> Table {
     let mut heads = vec!["arm", "phase", "goodput/s", "p99", "rejected"];
     heads.extend(oracle.then_some("of oracle"));
     heads.extend(recovery.then_some("recovery time"));
-    heads.extend(verdicts.then(|| verdict_head(answer)));
+    let verdict_head = verdict_head(answer);
+    heads.extend(verdicts.then_some(verdict_head.as_str()));
     let numbers = 2..5 + usize::from(oracle);
     let mut table = Table::new(&heads, numbers);
-    let deciding = deciding(answer);
+    let (deciding, compared) = (deciding(answer), compared(answer).or_else(|| deciding(answer)));
     for arm in &answer.arms {
         for (at, column) in answer.columns.iter().enumerate() {
             let name = if at == 0 { shown_name(arm) } else { String::new() };
@@ -28,7 +29,7 @@ pub fn table(answer: &Answer) -> Table {
                 row.push(here(last, arm.recovery.as_ref().map_or_else(|| "-".to_owned(), recovery_in_words)));
             }
             if verdicts {
-                row.push(here(Some(at) == deciding, verdict(&arm.verdict)));
+                row.push(here(Some(at) == compared, verdict(&arm.verdict)));
             }
             table.row(row);
         }
@@ -43,13 +44,16 @@ pub fn table(answer: &Answer) -> Table {
     table
 }
 
-/// The column that verdicts stand in, and classes: overload, else the phase that was compared, else the first.
+/// The column that classes and shares of the oracle's are of: overload, else the phase that was compared, else the first.
 pub fn deciding(answer: &Answer) -> Option<usize> {
-    let compared = answer.arms.iter().map(|arm| arm.verdict.phase.as_str()).find(|phase| !phase.is_empty());
-    let columns = || answer.columns.iter();
-    let stress = columns().position(|column| column.role.is_some_and(PhaseRole::is_stress));
-    let compared = || columns().position(|column| Some(column.phase.as_str()) == compared);
-    stress.or_else(compared).or_else(|| (!answer.columns.is_empty()).then_some(0))
+    let stress = answer.columns.iter().position(|column| column.role.is_some_and(PhaseRole::is_stress));
+    stress.or_else(|| compared(answer)).or_else(|| (!answer.columns.is_empty()).then_some(0))
+}
+
+/// The column that was compared, if it is one.
+fn compared(answer: &Answer) -> Option<usize> {
+    let phase = answer.arms.iter().map(|arm| arm.verdict.phase.as_str()).find(|phase| !phase.is_empty())?;
+    answer.columns.iter().position(|column| column.phase == phase)
 }
 
 /// Whether anything is a share of the oracle's.
@@ -68,15 +72,19 @@ pub fn shown_name(arm: &ArmAnswer) -> String {
     if arm.hindsight { format!("{name} (hindsight)") } else { name }
 }
 
-fn verdict_head(answer: &Answer) -> &'static str {
-    let metric = answer.arms.iter().map(|arm| arm.verdict.metric.as_str()).find(|metric| !metric.is_empty());
-    match metric {
-        Some("reject_fraction") => "verdict (rejected)",
-        Some("response_time_ms.p90") => "verdict (p90)",
-        Some("response_time_ms.p99") => "verdict (p99)",
-        Some(_) => "verdict (goodput)",
-        None => "verdict",
-    }
+/// `verdict on goodput in spike`; of arms that were not compared `verdict`.
+pub fn verdict_head(answer: &Answer) -> String {
+    let Some(ArmVerdict { metric, phase, .. }) =
+        answer.arms.iter().map(|arm| &arm.verdict).find(|verdict| !verdict.metric.is_empty())
+    else {
+        return "verdict".to_owned();
+    };
+    let metric = match metric.as_str() {
+        "goodput_per_s" => "goodput",
+        "reject_fraction" => "rejected",
+        other => other.trim_start_matches("response_time_ms."),
+    };
+    format!("verdict on {metric} in {}", scrubbed(phase))
 }
 
 fn figures(found: Option<&ColumnFigures>, oracle: bool) -> Vec<String> {

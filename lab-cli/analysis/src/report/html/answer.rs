@@ -39,7 +39,7 @@ fn table(answer: &Answer) -> Markup {
             thead {
                 tr {
                     th scope="col" rowspan="2" { "arm" }
-                    @if verdicts { th scope="col" rowspan="2" { "verdict" } }
+                    @if verdicts { th scope="col" rowspan="2" { (verdict_head(answer)) } }
                     @if recovery { th scope="col" rowspan="2" { "recovery time" } }
                     @for column in &answer.columns { th.group scope="colgroup" colspan="3" { (head(column)) } }
                     @if oracle { th.n.first scope="col" rowspan="2" { "of oracle" } }
