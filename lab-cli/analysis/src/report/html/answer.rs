@@ -6,7 +6,7 @@ use super::{ink::swatch, shown};
 use crate::{
     answer::table::{
         caption, class_name, deciding, has_oracle, interval, load_in_words, recovery_in_words, shown as median,
-        shown_name,
+        shown_name, verdict_head,
     },
     report::{NO_CONCLUSION, RunFiles},
     summary::{Answer, AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures},
