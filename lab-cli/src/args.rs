@@ -148,6 +148,9 @@ pub struct RunArgs {
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,
+    /// Also print every run of every arm, by phase, with ledgers, comparisons and all findings of gates.
+    #[arg(long)]
+    pub details: bool,
     /// Also draw the run over time (90th percentile, goodput, rejects of all arms) into this SVG file.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -193,10 +196,10 @@ pub enum PolicyKind {
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Runs: folders, or names (or beginnings of names) below runs/; RUN:ARM is one arm of a run. Of one run its arms are
-    /// compared; of several the first is what the others are held against, arm by arm.
+    /// compared; of several the others are compared with the first, arm by arm.
     #[arg(value_name = "RUN[:ARM]", required = true)]
     pub runs: Vec<String>,
-    /// Of one run: the arm that the others are held against [default: the experiment's].
+    /// Of one run: the arm that the others are compared with [default: the experiment's].
     #[arg(long, value_name = "ARM")]
     pub baseline: Option<String>,
     /// What decides [default: the experiment's].
@@ -208,7 +211,7 @@ pub struct CompareArgs {
     /// What matters in practice, as a share [default: the experiment's, else the metric's].
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub margin: Option<f64>,
-    /// Also runs that should not be held against each other: of other experiments, modes or machines.
+    /// Also runs that should not be compared: of other experiments, modes or machines.
     #[arg(long)]
     pub anyway: bool,
     /// Form of the result on standard output.
@@ -247,6 +250,9 @@ pub struct ReportArgs {
     /// Form.
     #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
     pub format: ReportFormat,
+    /// Of text: also every run of every arm, by phase, with ledgers, comparisons and all findings of gates.
+    #[arg(long)]
+    pub details: bool,
     /// Where to; - is standard output [default: report.html in the run's folder; for other forms standard output].
     #[arg(short = 'o', long, value_name = "FILE")]
     pub out: Option<PathBuf>,
@@ -265,6 +271,8 @@ pub enum ReportFormat {
     Csv,
     /// For a pull request.
     Md,
+    /// For a terminal: what lab run prints.
+    Text,
 }
 
 /// `lab history`.

@@ -238,13 +238,13 @@ fn why(tally: &Tally) -> String {
         let example = file.examples.first().or(file.cut.as_ref());
         let example = example.map_or_else(String::new, |example| format!(", first at {example}"));
         format!(
-            "; {} ({}): {} units, of which {} say nothing of users and {} were not understood{example}",
+            "; {} ({}): {} records, {} of them without user activity and {} not understood{example}",
             file.name, file.format, file.units, file.beside, file.not_understood
         )
     };
     let unknown: u64 = tally.unknown.values().sum();
     let rules = if unknown > 0 {
-        format!("; no rule knows {unknown} requests: --rules names a table that does")
+        format!("; {unknown} requests match no rule: name a table of rules for them with --rules")
     } else {
         String::new()
     };

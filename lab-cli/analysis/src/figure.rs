@@ -126,7 +126,7 @@ pub struct MeasurePlan {
 pub struct PaperCurve {
     /// Its name, with where its numbers are from: `paper, no control (digitised)`.
     pub name: String,
-    /// The line that it is to be held against, as the legend names it: it is drawn in the same colour.
+    /// The line that it is compared with, as the legend names it: it is drawn in the same colour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
     /// Places on the axis (of bars, from 0 in their order) and values, in the unit of the panel.

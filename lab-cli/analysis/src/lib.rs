@@ -7,6 +7,7 @@
 //!
 //! [`live`] is the stream of what happens in a run, [`summary`] the result.
 
+pub mod answer;
 pub mod comparable;
 pub mod digests;
 pub mod error;

@@ -1,4 +1,4 @@
-//! The result as text: what a person reads at the end of a run. A pure function of the summary.
+//! The result as text: what a person reads at the end of a run, the answer first. A pure function of the summary.
 
 use std::{cmp::Reverse, fmt::Write};
 
@@ -8,6 +8,7 @@ use crate::{
 };
 
 mod behind;
+mod cautions;
 mod comparison;
 pub mod csv;
 pub mod html;
@@ -18,17 +19,64 @@ mod processes;
 mod replayed;
 #[cfg(test)]
 mod tests;
+mod times;
 mod whole;
 
+pub use times::{ArmTimes, TimeCounts};
 pub use whole::RunFiles;
 
-/// Everything: arms by phase, what can be said of them over time, both ledgers, comparisons, thresholds, and last the verdict.
-pub fn text(summary: &RunSummary) -> String {
+/// The answer, cautions, thresholds and verdict; behind them, where details are asked for, every arm's run by phase, what can be said
+/// of them over time, both ledgers, comparisons and every finding of a gate.
+pub fn text(summary: &RunSummary, details: bool) -> String {
+    let parts = [
+        answer(summary),
+        lines("cautions", cautions::cautions(summary).iter().map(cautions::Caution::line)),
+        lines("", identical(summary).into_iter()),
+        thresholds(summary),
+        if details { self::details(summary) } else { String::new() },
+        verdict(summary),
+    ];
+    joined(parts)
+}
+
+/// Parts with an empty line between them.
+fn joined(parts: impl IntoIterator<Item = String>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines below a head, if there are any.
+fn lines(head: &str, lines: impl Iterator<Item = String>) -> String {
+    let indent = if head.is_empty() { "" } else { "  " };
+    let lines: String = lines.map(|line| format!("{indent}{line}\n")).collect();
+    if lines.is_empty() || head.is_empty() { lines } else { format!("{head}\n{lines}") }
+}
+
+/// One sentence an arm, and one table.
+fn answer(summary: &RunSummary) -> String {
+    let found = crate::answer::of_summary(summary);
+    let first = if summary.valid {
+        lines("", found.arms.iter().filter_map(|arm| arm.sentence.clone()))
+    } else {
+        format!("{NO_CONCLUSION}\n")
+    };
+    let table = crate::answer::table::table(&found);
+    if table.rows.is_empty() {
+        return first;
+    }
+    let caption = crate::answer::table::caption(&found);
+    joined([first, format!("{}({caption})\n", table.to_text())])
+}
+
+/// What every report says of an INVALID run in place of sentences.
+const NO_CONCLUSION: &str = "INVALID: the measurement went wrong, and no conclusion may be drawn from its figures.";
+
+/// Everything that is known, run by run of each arm.
+fn details(summary: &RunSummary) -> String {
     let name = |arm: &Arm| name(arm, summary);
     let if_any = |table: &Table| if table.rows.is_empty() { String::new() } else { table.to_text() };
     // No winner is named where no conclusion may be drawn.
     let compared = if summary.valid { comparison::table(summary) } else { String::new() };
-    let parts = [
+    joined([
         arms(summary) + measures::footnote(summary),
         if_any(&measures::table(summary, name)),
         if_any(&behind::table(summary, "behind the recording", name)),
@@ -37,12 +85,8 @@ pub fn text(summary: &RunSummary) -> String {
             + &processes::unknown(summary).map_or_else(String::new, |why| why + "\n"),
         if_any(&replayed::table(summary, "recording", name)),
         compared,
-        identical(summary).iter().map(|line| format!("{line}\n")).collect(),
-        thresholds(summary),
         reasons(&summary.reasons),
-        verdict(summary),
-    ];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    ])
 }
 
 /// Arms whose setting never acted, a sentence each.
@@ -63,7 +107,7 @@ const NOT_RUN: usize = 6;
 fn arms(summary: &RunSummary) -> String {
     let of_oracle = summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.of_oracle.is_some());
     let mut heads =
-        vec!["arm", "phase", "p50", "p90", "p99", "in time/s", "rejected", "timed out", "no connect", "failed"];
+        vec!["arm", "phase", "p50", "p90", "p99", "goodput/s", "rejected", "timed out", "conn. errors", "failed"];
     let columns = heads.len();
     if of_oracle {
         let bound = summary.arms.iter().any(|arm| arm.bound);
@@ -113,7 +157,7 @@ fn ledgers(summary: &RunSummary) -> Table {
     let refused = |arm: &Arm| arm.sum(|measured| measured.refused_locally);
     // A column for runs whose users have a policy of their own.
     let any_refused = summary.arms.iter().any(|arm| refused(arm) > 0);
-    let mut heads = vec!["ledger", "planned", "unsent", "no connect", "written", "read by the service", "difference"];
+    let mut heads = vec!["ledger", "planned", "unsent", "conn. errors", "written", "read by service", "difference"];
     if any_refused {
         heads.insert(3, "refused locally");
     }
@@ -183,7 +227,7 @@ fn thresholds(summary: &RunSummary) -> String {
     let mut text = if summary.thresholds.is_empty() { "" } else { "thresholds\n" }.to_owned();
     for threshold in &summary.thresholds {
         let spaced: Vec<&str> = threshold.text.split_whitespace().collect();
-        let _ = writeln!(text, "  {:6}  {}\n          {}", threshold.word(), spaced.join(" "), threshold.why);
+        let _ = writeln!(text, "  {:6}  {}\n          {}", threshold.outcome(), spaced.join(" "), threshold.why);
     }
     text
 }
@@ -193,7 +237,7 @@ const PLACES: usize = 5;
 
 /// The same finding in several arms is said once.
 fn reasons(reasons: &[GateFinding]) -> String {
-    let mut text = if reasons.is_empty() { "" } else { "validity\n" }.to_owned();
+    let mut text = if reasons.is_empty() { "" } else { "findings of gates\n" }.to_owned();
     // Arms with the same finding may have other limits.
     let mut said: Vec<(&GateFinding, Vec<String>)> = Vec::new();
     for reason in reasons {
@@ -222,7 +266,7 @@ fn reasons(reasons: &[GateFinding]) -> String {
     text
 }
 
-/// `verdict: VALID; 5 of 6 thresholds held`.
+/// `verdict: VALID; 5 of 6 thresholds passed`.
 fn verdict(summary: &RunSummary) -> String {
     let mut text = format!("verdict: {}", summary.verdict.word());
     let codes: Vec<&str> = summary.codes().into_iter().collect();
@@ -236,7 +280,7 @@ fn verdict(summary: &RunSummary) -> String {
         let _ = write!(text, "; {partial}");
     }
     if summary.valid && !summary.thresholds.is_empty() {
-        let _ = write!(text, "; {}", summary.held_in_words("thresholds"));
+        let _ = write!(text, "; {}", summary.passed_in_words());
     }
     text.push('\n');
     text

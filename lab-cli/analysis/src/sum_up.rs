@@ -2,6 +2,7 @@
 
 use super::oracle_share;
 use crate::{
+    answer::answer,
     judge::{
         compare::{self, Compare},
         decision, gates, identical, measures,
@@ -82,7 +83,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
     }
     let mut arms = found.arms.to_vec();
     oracle_share::fill_in(&mut arms, found.told_costs);
-    RunSummary {
+    let mut summary = RunSummary {
         schema: SCHEMA,
         experiment: found.experiment.to_owned(),
         mode: found.mode,
@@ -90,6 +91,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         stopped: found.partial.then(|| Stopped::of(found.arms, found.order, found.blocks)),
         verdict,
         valid: verdict != Validity::Invalid,
+        answer: None,
         reasons,
         objective: found.objective,
         capacity: found.capacity.cloned(),
@@ -105,7 +107,9 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         ),
         decision: decision(found.arms, found.compare, found.order, found.hindsight),
         noise_floor,
-    }
+    };
+    summary.answer = Some(answer(&summary, found.order, found.hindsight));
+    summary
 }
 
 #[cfg(test)]

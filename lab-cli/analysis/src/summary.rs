@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod answer;
 mod arm;
 mod conditions;
 mod decision;
@@ -24,6 +25,9 @@ mod stopped;
 mod touched;
 mod verdict;
 
+pub use answer::{
+    Answer, AnswerColumn, ArmAnswer, ArmVerdict, ArmVerdictWord, BlockMedian, ColumnFigures, RecoveryAnswer,
+};
 pub(crate) use arm::arm_names;
 pub use arm::{Arm, Client, WalkCell, WalkRow};
 pub use conditions::{ClockConditions, Conditions, Headroom, Speed};
@@ -31,7 +35,7 @@ pub use decision::{DecisionEnd, LookFound, SequentialOutcome, Undecided};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ThresholdResult, deciding};
 pub use measured::Measured;
-pub use measures::{Curve, CurvePoint, Measures, PlannedLoad, Recovery, Steadiness};
+pub use measures::{Collapse, Curve, CurvePoint, Measures, PhaseRole, PlannedLoad, Recovery, Steadiness};
 pub use phase::PhaseSummary;
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
 pub use services::{Calls, ServiceTotals};
@@ -65,6 +69,9 @@ pub struct RunSummary {
     pub verdict: Validity,
     /// False for [`Validity::Invalid`] alone.
     pub valid: bool,
+    /// What it comes to: every report begins with it. Runs of versions before it have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// Why the verdict is not VALID.
     pub reasons: Vec<GateFinding>,
     /// What the service promises.
@@ -117,14 +124,23 @@ impl RunSummary {
         self.partial.then(|| format!("PARTIAL: {how_far}"))
     }
 
-    /// `4 of 4 thresholds held, 2 not judged`.
+    /// `4 of 5 thresholds passed, 2 not judged`.
+    pub fn passed_in_words(&self) -> String {
+        self.judged_in_words("thresholds", "passed")
+    }
+
+    /// `4 of 4 claims held, 2 not judged`: of what a paper says.
     pub fn held_in_words(&self, what: &str) -> String {
+        self.judged_in_words(what, "held")
+    }
+
+    fn judged_in_words(&self, what: &str, did: &str) -> String {
         let judged = || self.thresholds.iter().filter(|threshold| threshold.judged);
         let held = judged().filter(|threshold| threshold.held).count();
         match self.thresholds.len() - judged().count() {
-            0 => format!("{held} of {} {what} held", self.thresholds.len()),
+            0 => format!("{held} of {} {what} {did}", self.thresholds.len()),
             all if all == self.thresholds.len() => format!("none of {all} {what} was judged"),
-            others => format!("{held} of {} {what} held, {others} not judged", judged().count()),
+            others => format!("{held} of {} {what} {did}, {others} not judged", judged().count()),
         }
     }
 }

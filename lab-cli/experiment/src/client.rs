@@ -120,7 +120,7 @@ pub fn by_class<T>(
     let Some(node) = fields.node(key) else { return found };
     let Value::Table(entries) = &node.value else {
         let hint = format!("write it by class: {key}: {example}");
-        fields.problem(key, format!("a table is wanted here, not {}", node.value.shown()), hint);
+        fields.problem(key, format!("expected a table, got {}", node.value.shown()), hint);
         return found;
     };
     for Entry { key: class, place, node } in entries {

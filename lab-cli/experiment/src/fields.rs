@@ -26,7 +26,7 @@ impl<'a> Fields<'a> {
             problems.add(
                 &node.place,
                 path,
-                format!("a table is wanted here, not {}", node.value.shown()),
+                format!("expected a table, got {}", node.value.shown()),
                 format!("write {{{example}: …}}; keys: {}", known.join(", ")),
             );
             return None;
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
     pub fn time(&self, key: &str, range: RangeInclusive<Duration>) -> Option<Duration> {
         let node = self.node(key)?;
         let time = time(node).unwrap_or_else(|hint| {
-            self.problem(key, format!("a time is wanted here, not {}", node.value.shown()), hint);
+            self.problem(key, format!("expected a duration, got {}", node.value.shown()), hint);
             None
         })?;
         if !range.contains(&time) {
@@ -94,11 +94,7 @@ impl<'a> Fields<'a> {
             Value::Number(number) if range.contains(&number) => Some(number),
             _ => {
                 let (min, max) = (range.start(), range.end());
-                self.problem(
-                    key,
-                    format!("a number is wanted here, not {}", node.value.shown()),
-                    format!("{min} to {max}"),
-                );
+                self.problem(key, format!("expected a number, got {}", node.value.shown()), format!("{min} to {max}"));
                 None
             }
         }
@@ -123,7 +119,7 @@ impl<'a> Fields<'a> {
             Value::Text(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
             _ => {
-                self.problem(key, format!("a word is wanted here, not {}", node.value.shown()), "");
+                self.problem(key, format!("expected a word, got {}", node.value.shown()), "");
                 None
             }
         }
@@ -218,7 +214,7 @@ pub(crate) fn count_in(node: &Node, range: RangeInclusive<u64>) -> Result<u64, (
     match count {
         Some(count) if range.contains(&count) => Ok(count),
         Some(count) => Err((format!("{count} is out of range"), hint)),
-        None => Err((format!("a whole number is wanted here, not {}", node.value.shown()), hint)),
+        None => Err((format!("expected a whole number, got {}", node.value.shown()), hint)),
     }
 }
 

@@ -46,7 +46,7 @@ table! {
         title: Option<String> = text().wanted("90th percentile of response times"), "What is drawn, without its unit";
         unit: Option<String> = text(), "Its unit; times are drawn in seconds and have none here";
         log: bool = flag().or(false), "By factors of ten";
-        limit = free::<BTreeMap<String, f64>>(), "What values are held against, with its name: `{target: 10}`, in the unit of the panel (seconds)";
+        limit = free::<BTreeMap<String, f64>>(), "What values are compared with, with its name: `{target: 10}`, in the unit of the panel (seconds)";
         arms = free::<Vec<String>>().otherwise("those of the figure"), "Arms that are drawn";
         phases = free::<Vec<String>>().otherwise("those of the figure"), "Phases that are drawn, where types or arms go to the right";
         x = free::<String>().otherwise("the planned load"), "A measure that goes to the right in place of the load";
@@ -57,7 +57,7 @@ table! {
     /// A curve of the paper.
     pub(super) struct PaperCurveKeys as "PaperCurve" {
         name: Option<String> = text().wanted("paper, no control (digitised)"), "Its name, with where its numbers are from";
-        beside: Option<String> = text(), "The line that it is to be held against, as the legend names it: it has its colour";
+        beside: Option<String> = text(), "The line that it is compared with, as the legend names it: it has its colour";
         points = free::<BTreeMap<String, f64>>().required(), "Places on the axis (loads, seconds, or names of types or phases) and values";
     }
 }
@@ -219,7 +219,7 @@ fn measures(fields: &Fields<'_>, key: &str, over: Over, names: &KnownNames<'_>) 
         let problem =
             |message: String, hint: String| fields.problems().add(&node.place, &fields.path(key), message, hint);
         let Value::Text(text) = &node.value else {
-            problem(format!("a measure is wanted here, not {}", node.value.shown()), format!("for example {example}"));
+            problem(format!("expected a measure, got {}", node.value.shown()), format!("for example {example}"));
             continue;
         };
         let checked = PhaseMeasure::parse(text)
@@ -265,7 +265,7 @@ fn curve(fields: &Fields<'_>, figure: &FigurePlan, lines: &[String], names: &Kno
     let mut points = Vec::new();
     let written = fields.node("points").and_then(pairs);
     if written.is_none() {
-        fields.problem("points", "places and numbers are wanted here", "for example {2: 0.5, 4: 0.6}");
+        fields.problem("points", "expected places with numbers", "for example {2: 0.5, 4: 0.6}");
     }
     for (place, value) in written.unwrap_or_default() {
         let at = if figure.over.is_of_groups() {

@@ -108,7 +108,7 @@ fn of(fields: &Fields<'_>, key: &str) -> Option<String> {
     match &fields.node(key)?.value {
         Value::Text(name) => Some(name.clone()),
         other => {
-            let message = format!("a policy with a limit is wanted here, not {}", other.shown());
+            let message = format!("expected a policy with a limit, got {}", other.shown());
             fields.problem(key, message, "of: concurrency");
             None
         }

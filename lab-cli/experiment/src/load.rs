@@ -97,7 +97,7 @@ pub(super) fn phases(fields: &Fields<'_>, trace: Option<&Recording>) -> Vec<Phas
         let PhaseKeys { name, r#for: duration, fresh_policy, steady } = PhaseKeys::read(&inner);
         let name = name.unwrap_or_else(|| format!("phase{index}"));
         if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') || name.is_empty() {
-            inner.problem("name", format!("{name:?} cannot name a phase"), "letters, digits, - and _");
+            inner.problem("name", format!("{name:?} is not a valid phase name"), "letters, digits, - and _");
         }
         if phases.iter().any(|phase| phase.name == name) {
             inner.problem("name", format!("there are two phases called {name:?}"), "give each its own name");
@@ -176,7 +176,7 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     let (Some(from), Some(to)) = (from, to) else {
         fields.problem(
             kind,
-            format!("a rate is wanted here, not {}", node.value.shown()),
+            format!("expected a rate, got {}", node.value.shown()),
             "write 100/s, 0.5x (times the capacity) or {from: 10/s, to: 100/s}",
         );
         return None;

@@ -42,7 +42,7 @@ pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
     }
     let ready = ready.unwrap_or_else(|| "/".to_owned());
     if !ready.starts_with('/') || ready.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        fields.problem("ready", format!("{ready:?} is no path"), "write /health");
+        fields.problem("ready", format!("{ready:?} is not a path"), "write /health");
     }
     let service = OwnService { url, command, ready, reset, concurrency, pid };
     (service.url.is_some() || service.command.is_some()).then_some(service)

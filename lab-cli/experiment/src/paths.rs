@@ -79,7 +79,7 @@ fn request(node: &Node, at: &str, problems: &Problems) -> Option<UrlRequest> {
     let RequestKeys { name, path, method, weight, body, headers } = RequestKeys::read(&fields);
     let path = path?;
     if !path.starts_with('/') || path.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        fields.problem("path", format!("{path:?} is no path"), "it begins with / and has no spaces (write %20)");
+        fields.problem("path", format!("{path:?} is not a path"), "it begins with / and has no spaces (write %20)");
     }
     let word = method.unwrap_or_else(|| "GET".to_owned());
     let method = Method::of(&word).map_or_else(String::new, |method| method.name().to_owned());

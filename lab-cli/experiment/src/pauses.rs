@@ -56,7 +56,7 @@ pub(super) fn law(fields: &Fields<'_>, key: &str) -> Option<Think> {
     let node = fields.node(key)?;
     let hint = "write 20ms, {exponential: 5s}, {uniform: {min: 5s, max: 10s}} or {lognormal: {median: 5s, sigma: 1}}";
     let wrong = || {
-        fields.problem(key, format!("a law of pauses is wanted here, not {}", node.value.shown()), hint);
+        fields.problem(key, format!("expected a law of pauses, got {}", node.value.shown()), hint);
         None
     };
     match &node.value {

@@ -169,7 +169,7 @@ fn revenue(fields: &Fields<'_>) -> Option<Vec<f64>> {
     let number = |node: &Node| if let Value::Number(number) = node.value { Some(number) } else { None };
     let revenue: Option<Vec<f64>> = fields.list("revenue").iter().map(number).collect();
     if revenue.is_none() {
-        fields.problem("revenue", "numbers are wanted here", "write [5, 2, 1]");
+        fields.problem("revenue", "expected numbers", "write [5, 2, 1]");
     }
     revenue
 }

@@ -66,7 +66,7 @@ pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) 
         }
         other => {
             let hint = "write - seda or - seda: {scope: single}";
-            problems.add(&node.place, path, format!("a policy is wanted here, not {}", other.shown()), hint);
+            problems.add(&node.place, path, format!("expected a policy, got {}", other.shown()), hint);
             None
         }
     }

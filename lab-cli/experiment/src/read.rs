@@ -43,7 +43,7 @@ table! {
         seed: u64 = count(0..=1 << 53).or(1), "Root of all randomness";
         thresholds = free::<Vec<ThresholdKey>>(), "What must hold: `seda.spike.response_time.p90 < 2s`";
         compare = free::<CompareKeys>(), "How arms are compared";
-        declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise be held against the run: `kernel-backlog`, `closed-overload`";
+        declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise count against the run: `kernel-backlog`, `closed-overload`";
         r#virtual = free::<SimulationKeys>(), "For `--virtual` alone";
         figure = free::<FigureKeys>().otherwise("bars by phase"), "What `lab reproduce` draws";
     }
@@ -56,7 +56,7 @@ table! {
 
     /// How arms are compared: fixed before the run.
     pub(super) struct CompareKeys as "Compare" {
-        baseline = free::<String>().otherwise("the first"), "The arm that the others are held against";
+        baseline = free::<String>().otherwise("the first"), "The arm that the others are compared with";
         metric: Option<Metric> = choice::<_, Metric>(METRICS).otherwise("goodput"), "What decides";
         phase = free::<String>().otherwise("the baseline's with the most requests"), "In which phase";
         margin: Option<f64> = number(0.001..=1.0).otherwise("0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction"), "What matters in practice, as a share";

@@ -156,11 +156,11 @@ fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
 
 fn empirical(fields: &Fields<'_>, key: &str) -> Option<ServiceTime> {
     let Value::List(nodes) = &fields.node(key)?.value else {
-        fields.problem(key, "a list of times is wanted here", LAWS_BY_EXAMPLE);
+        fields.problem(key, "expected a list of times", LAWS_BY_EXAMPLE);
         return None;
     };
     if nodes.len() > MOST_VALUES {
-        fields.problem(key, format!("a list of up to {MOST_VALUES} times is wanted here"), LAWS_BY_EXAMPLE);
+        fields.problem(key, format!("expected a list of up to {MOST_VALUES} times"), LAWS_BY_EXAMPLE);
         return None;
     }
     let one = |node: &Node| match &node.value {

@@ -157,7 +157,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
             }
         }
     } else if fields.node("stages").is_some() {
-        fields.problem("stages", "a table is wanted here", "write {search: {workers: 1}}");
+        fields.problem("stages", "expected a table", "write {search: {workers: 1}}");
     }
     // All of them are read before a wrong app ends it: a person sees every problem at once.
     let reports = matches!(app, Some(AppPlan::Tree(_)));
@@ -268,7 +268,7 @@ fn work_weights(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
     let node = fields.node(key);
     let Some(Value::Table(entries)) = node.map(|node| &node.value) else {
         if node.is_some() {
-            fields.problem(key, "a table is wanted here", "write {login: 1.2, show message: 1}");
+            fields.problem(key, "expected a table", "write {login: 1.2, show message: 1}");
         }
         return BTreeMap::new();
     };
@@ -312,7 +312,7 @@ fn class(fields: &Fields<'_>, _: &str) -> ClassRule {
 fn classes_by(fields: &Fields<'_>, key: &str) -> Option<Vec<(String, u8)>> {
     let example = if key == "path" { "{/search: 1, /: 0}" } else { "{127.1.0.0/16: 1, 127.0.0.0/8: 0}" };
     let Value::Table(entries) = &fields.node(key)?.value else {
-        fields.problem(key, "a table of classes is wanted here", format!("write {example}"));
+        fields.problem(key, "expected a table of classes", format!("write {example}"));
         return None;
     };
     let class = |node: &Node| count_in(node, 0..=255).ok().map(|class| class as u8);

@@ -103,11 +103,7 @@ pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
         return None;
     };
     let Value::Table(entries) = &node.value else {
-        fields.problem(
-            "services",
-            "a table of services is wanted here",
-            "write {front: {service: 1ms, calls: [back]}}",
-        );
+        fields.problem("services", "expected a table of services", "write {front: {service: 1ms, calls: [back]}}");
         return None;
     };
     let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
@@ -209,7 +205,7 @@ fn entry(fields: &Fields<'_>, names: &[&str]) -> Option<Vec<(Option<Class>, Stri
                 let one = |Entry { key, node, .. }: &Entry| match (key.parse(), &node.value) {
                     (Ok(class), Value::Text(name)) => Some((Some(Class(class)), known(name, node)?)),
                     _ => {
-                        fields.problem("entry", "classes and services are wanted here", "write {0: proxy, 1: back}");
+                        fields.problem("entry", "expected classes with services", "write {0: proxy, 1: back}");
                         None
                     }
                 };

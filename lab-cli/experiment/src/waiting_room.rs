@@ -84,7 +84,7 @@ fn hardness(fields: &Fields<'_>) -> Option<Vec<f64>> {
     let hardness: Option<Vec<f64>> = fields.list("hardness").iter().map(number).collect();
     let hardness = hardness.filter(|hardness| !hardness.is_empty());
     if hardness.is_none() {
-        fields.problem("hardness", "a list of numbers from 0.001 to 1000 is wanted here", "write [1, 4.2]");
+        fields.problem("hardness", "expected a list of numbers from 0.001 to 1000", "write [1, 4.2]");
     }
     hardness
 }

@@ -95,7 +95,7 @@ fn nothing_left(left_out: &[NotCompared]) -> CommandResult {
     Err(Failure::usage(format!("nothing to compare: {why}")))
 }
 
-/// Whether the others may be held against the first; what must be known if they are all the same.
+/// Whether the others may be compared with the first; what must be known if they are all the same.
 fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, Failure> {
     let mut notes = Vec::new();
     let mut refused = Vec::new();
@@ -118,7 +118,7 @@ fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, F
         return Ok(notes);
     }
     Err(Failure::usage(format!(
-        "these runs cannot be held against each other (--anyway does it all the same)\n{}",
+        "these runs cannot be compared (--anyway compares them all the same)\n{}",
         refused.join("\n")
     )))
 }
@@ -163,13 +163,13 @@ fn text(verdicts: &Verdicts) -> String {
         let about = (comparison.metric.as_str(), comparison.baseline.as_str());
         if said != Some(about) {
             said = Some(about);
-            let rank = if comparison.primary { "" } else { " (to look at)" };
+            let rank = if comparison.primary { "" } else { " (secondary)" };
             let (metric, phase, baseline) = (about.0, &verdicts.phase, about.1);
             let _ = writeln!(text, "{metric} in {} against {}{rank}", scrubbed(phase), scrubbed(baseline));
         }
         let how = match (paired, comparison.blocks) {
             (_, 0) => "hidden by time-outs, or too few samples".to_owned(),
-            (true, 1) => "1 block decides nothing".to_owned(),
+            (true, 1) => "1 block: no verdict".to_owned(),
             (true, blocks) => format!("{blocks} pairs of blocks"),
             (false, _) => format!("{ours} and {theirs} blocks, unpaired: their plans differ"),
         };

@@ -12,6 +12,9 @@ use crate::{
 };
 
 pub fn report(args: &args::ReportArgs) -> CommandResult {
+    if args.details && args.format != ReportFormat::Text {
+        return Err(Failure::usage("--details is for --format text; the other forms have them all"));
+    }
     let folder = find_run(&args.run).map_err(Failure::usage)?;
     let Some(run) = RunFiles::read(&folder).map_err(Failure::because)? else {
         return Err(Failure::because(format!(
@@ -20,11 +23,12 @@ pub fn report(args: &args::ReportArgs) -> CommandResult {
         )));
     };
     let bytes = match args.format {
-        ReportFormat::Html => html::document(&run).into_bytes(),
+        ReportFormat::Html => html::document(&run.with_times(&folder)).into_bytes(),
         ReportFormat::Json => analysis::text::json(&run.summary).map_err(Failure::because)?.into_bytes(),
         ReportFormat::Junit => junit::document(&run).into_bytes(),
         ReportFormat::Csv => csv::table(&run).map_err(Failure::because)?,
         ReportFormat::Md => markdown::document(&run).into_bytes(),
+        ReportFormat::Text => analysis::report::text(&run.summary, args.details).into_bytes(),
     };
     match place(args, &folder) {
         None => print(&bytes),

@@ -105,7 +105,7 @@ fn one(
     let finished = outcome.map_err(|failure| failed(&failure))?;
     over_time(&finished.folder, args)?;
     let Finished { summary, folder } = &finished;
-    print_as(args.output, summary, || analysis::report::text(summary) + &where_it_is(folder))?;
+    print_as(args.output, summary, || analysis::report::text(summary, args.details) + &where_it_is(folder))?;
     Ok(finished)
 }
 
@@ -155,7 +155,7 @@ pub(super) fn failed(failure: &RunFailure) -> Failure {
 }
 
 fn where_it_is(folder: &Path) -> String {
-    format!("results: {}\n", folder.display())
+    format!("details: lab report {0} (--format text --details)\nresults: {0}\n", folder.display())
 }
 
 pub(super) fn end_of(summary: &RunSummary) -> End {

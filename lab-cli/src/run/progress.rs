@@ -79,7 +79,7 @@ impl ProgressLines {
         self.last = Some((second.phase.clone(), second.second));
         let p90 = known_or_at_least(second.p90_ms, second.p90_at_least_ms);
         Some(format!(
-            "  {:>4} s  {:<8} {:>5} users  {:>5} offered/s  {:>5} in time/s  {:>5} rejected/s  p90 {p90}",
+            "  {:>4} s  {:<8} {:>5} users  {:>5} offered/s  {:>5} goodput/s  {:>5} rejected/s  p90 {p90}",
             second.second, second.phase, second.users, second.offered, second.served, second.rejected,
         ))
     }

@@ -32,7 +32,7 @@ fn arms_of_one_run_decide_with_enough_blocks_and_not_with_one() {
     let output = scratch.lab(&["compare", "one"]);
     assert_eq!(output.status.code(), Some(4), "{}", told(&output));
     let said = text(&output);
-    assert!(said.contains("concurrency  ~ x") && said.contains("1 block decides nothing"), "{said}");
+    assert!(said.contains("concurrency  ~ x") && said.contains("1 block: no verdict"), "{said}");
     assert!(!said.contains("different"), "{said}");
 }
 

@@ -31,6 +31,34 @@ fn every_form_is_written_where_it_is_wanted() {
 }
 
 #[test]
+fn every_form_begins_with_the_answer() {
+    let scratch = Scratch::new();
+    scratch.run("one", &["--repeat", "2"]);
+    let report = |args: &[&str]| {
+        let output = scratch.lab(&[&["report", "one", "--format"][..], args].concat());
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", told(&output));
+        text(&output)
+    };
+    let said = report(&["text"]);
+    let first: Vec<&str> = said.lines().take(2).collect();
+    assert!(first[0].starts_with("Without control: ") && first[1].starts_with("concurrency: "), "{said}");
+    for wanted in ["goodput/s", "overload", "  class 1", "medians of 2 blocks [lowest, highest]"] {
+        assert!(said.contains(wanted), "no {wanted:?} in:\n{said}");
+    }
+    assert!(!said.contains("ledger") && report(&["text", "--details"]).contains("ledger"), "{said}");
+    let comment = report(&["md"]);
+    let at = |part: &str| comment.find(part).unwrap_or_else(|| panic!("{part} in {comment}"));
+    assert!(at("- Without control: ") < at("| arm | phase | goodput/s |") && at("goodput/s") < at("<details>"));
+    let summary: Value = serde_json::from_str(&report(&["json"])).expect("JSON");
+    let columns = summary["answer"]["columns"].as_array().expect("columns");
+    let roles: Vec<_> = columns.iter().map(|column| column["role"].as_str()).collect();
+    assert_eq!(roles, [Some("calm"), Some("overload")]);
+    assert_eq!(summary["answer"]["arms"][0]["sentence"], first[0]);
+    let output = scratch.lab(&["report", "one", "--format", "md", "--details"]);
+    assert!(output.status.code() == Some(2) && told(&output).contains("--format text"), "{}", told(&output));
+}
+
+#[test]
 fn a_browser_shows_it_and_runs_nothing_of_it() {
     let scratch = Scratch::new();
     let hostile = "</title><script>document.title='taken'</script><img src=x onerror=document.title='taken'>";
@@ -57,10 +85,10 @@ fn a_text_only_browser_reads_its_tables() {
     let words = |line: &&str| line.split_whitespace().take(2).eq(["concurrency", "busy"]);
     let row = plain.lines().find(words).expect("a row of phases");
     assert!(row.contains(" % ") || row.contains(" ms") || row.contains(" s"), "{row}");
-    assert!(plain.contains("Validity") && plain.contains("Limits of what was measured"), "{plain}");
+    assert!(plain.contains("Can it be believed?") && plain.contains("Limits of what was measured"), "{plain}");
     assert!(plain.contains("gates found nothing: what each saw"), "{plain}");
     // Of a figure its table alone: between its title and that stands no tick, and no name of a line.
-    let figure = plain.split("Refused, requests a second, over s").nth(1).expect("a figure");
+    let figure = plain.split("Rejected, over time, s.").nth(1).expect("a figure");
     let before_table = figure.split("As a table").next().expect("its table");
     assert_eq!(before_table.trim(), "", "{plain}");
 }

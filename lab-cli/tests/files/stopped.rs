@@ -38,7 +38,7 @@ thresholds:
 fn a_run_that_is_stopped_in_a_phase_says_so_and_judges_what_ran_to_its_end() {
     let scratch = Scratch::new();
     fs::write(scratch.path().join("cut.yaml"), EXPERIMENT).expect("written");
-    let mut command = scratch.command(&["run", "cut.yaml", "--no-tui", "--out", "out"]);
+    let mut command = scratch.command(&["run", "cut.yaml", "--no-tui", "--details", "--out", "out"]);
     let lab = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let timeline = scratch.path().join("out/timeline.jsonl");
     let begun = Instant::now();
@@ -55,7 +55,7 @@ fn a_run_that_is_stopped_in_a_phase_says_so_and_judges_what_ran_to_its_end() {
         "spike (cut off)",
         "after (not begun)",
         "PARTIAL: 0 of 2 arms ran to their end",
-        "held    none.before.served > 0",
+        "passed  none.before.served > 0",
         "not judged  none.spike.goodput > 1",
         "none.spike was cut off after ",
         "none.after did not begin",

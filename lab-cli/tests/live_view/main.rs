@@ -85,7 +85,7 @@ fn from_a_choice_to_a_comparison() {
     tmux.type_in("Enter");
     tmux.wait_for(&["offered/s", "Enter behind the verdict"]);
     tmux.type_in("Down");
-    tmux.wait_for(&["fixed-rate, in time/s against none: ~ x"]);
+    tmux.wait_for(&["fixed-rate, goodput/s against none: ~ x"]);
     // The same, live.
     tmux.type_in("Escape");
     tmux.wait_for(&["2 arms x 1"]);

@@ -202,7 +202,7 @@ fn what_cannot_be_imported_says_why() {
     let broken = said("a", &broken);
     assert!(broken.contains("1 were not understood, first at line 1 (byte 0): the event names no session"), "{broken}");
     let wiki = "::1 - - [21/Nov/2026:01:39:32 +0000] \"GET /wiki HTTP/1.1\" 200 5\n";
-    assert!(said("access.log", wiki).contains("no rule knows 1 requests"));
+    assert!(said("access.log", wiki).contains("1 requests match no rule"));
     let missing = Input { name: "gone".into(), open: Box::new(|| Err(io::Error::from(io::ErrorKind::NotFound))) };
     let header = Header::new("test", "made up", Names::Source);
     let error = import(vec![missing], &options(), header, Vec::new()).expect_err("gone");

@@ -235,7 +235,7 @@ impl<'a> Compiler<'a> {
         let begins = url.starts_with('/') || url.starts_with("${");
         if !begins || url.starts_with("//") {
             let remedy = "it begins with / or with ${a link that a step has extracted}: users go to the target alone";
-            self.problem(Some(here), "url", format!("{url:?} is no path"), remedy);
+            self.problem(Some(here), "url", format!("{url:?} is not a path"), remedy);
         } else if url.contains(|c: char| c.is_whitespace() || c.is_control() || c == '\\') {
             let remedy = "write a blank as %20 and a backslash as %5C";
             self.problem(Some(here), "url", format!("{url:?} has a character that URLs do not have"), remedy);
@@ -340,7 +340,7 @@ impl<'a> Compiler<'a> {
                 let problem = format!("it is over {LONGEST_VALUE} bytes long, or has a control character");
                 self.problem(Some(here), key, problem, "a value is one line");
             } else if is_link && (!text.starts_with('/') || text.starts_with("//") || text.contains([' ', '\\'])) {
-                let problem = format!("{text:?} is no path, and a URL begins with ${{{name}}}");
+                let problem = format!("{text:?} is not a path, and a URL begins with ${{{name}}}");
                 self.problem(Some(here), key, problem, "write /path");
             }
         }

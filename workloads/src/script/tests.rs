@@ -275,7 +275,7 @@ fn problems_name_step_and_key_and_the_way_out() {
     for (step, wanted) in [
         (PlanStep::get("one", "/${token}"), ["url: no step extracts ${token}", "known here: user-number"]),
         (PlanStep::get("one", "/${user}"), ["url: ${user}: this target has no accounts", "user-number"]),
-        (PlanStep::get("one", "http://x/"), ["is no path", "begins with /"]),
+        (PlanStep::get("one", "http://x/"), ["is not a path", "begins with /"]),
         (PlanStep::get("one", "/a b"), ["character that URLs do not have", "%20"]),
         (PlanStep::get("one", "/${a"), ["not closed", "$${"]),
         (PlanStep::get("", "/"), ["name: it is empty", "64"]),
@@ -315,7 +315,7 @@ fn problems_name_step_and_key_and_the_way_out() {
     assert!(problems(&ScriptUsers::new(plan(many)))[0].contains("at most 256"));
     let link = PlanStep { extract: vec![Extraction { default: Some("x".to_owned()), ..one() }], ..get() };
     let told = problems(&ScriptUsers::new(plan(vec![link, PlanStep::get("two", "${v}")])));
-    assert!(told[0].contains("extract.v.default: \"x\" is no path"), "{told:?}");
+    assert!(told[0].contains("extract.v.default: \"x\" is not a path"), "{told:?}");
 }
 
 /// One user in virtual time, with every request and its time.

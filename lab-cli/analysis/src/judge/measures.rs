@@ -4,8 +4,10 @@
 //! Functions of what is in a run's folder alone (`timeline.jsonl`, and the arm's record, which has the plan), so that they can
 //! be computed again.
 
+mod collapse;
 mod curves;
 mod recovery;
+mod roles;
 mod speed;
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,9 @@ pub struct MeasuresPlan {
     pub phases: Vec<PlannedPhase>,
     /// When faults begin, and when they are over, in seconds of the arm.
     pub faults: Vec<(f64, f64)>,
+    /// Requests a second that the service can serve, where that is known.
+    #[serde(default)]
+    pub capacity_per_s: Option<f64>,
 }
 
 /// A phase of it.
@@ -40,6 +45,9 @@ pub struct PlannedPhase {
     pub seconds: f64,
     /// Its load, where that stays the same.
     pub load: Option<PlannedLoad>,
+    /// The highest load that it plans; `None` where that cannot be told, as for a recording.
+    #[serde(default)]
+    pub peak: Option<PlannedLoad>,
     /// `steady` of the file.
     pub steady: Option<bool>,
 }
@@ -50,12 +58,15 @@ pub fn fill_in(arm: &mut Arm, seconds: &[TimelineSecond], plan: &MeasuresPlan) {
     arm.conditions.generator_speed = speed::of(seconds, |cores| cores.generator);
     arm.conditions.service_speed = speed::of(seconds, |cores| cores.service);
     arm.wasted = wasted_in_all(arm);
+    let roles = plan.roles();
     for phase in &mut arm.phases {
         let Some(number) = plan.phases.iter().position(|planned| planned.name == phase.name) else { continue };
         let planned = &plan.phases[number];
         let own: Vec<&TimelineSecond> = seconds.iter().filter(|second| second.phase == phase.name).collect();
         phase.measures = Measures {
             load: planned.load,
+            role: roles[number],
+            collapse: roles[number].filter(|role| role.is_stress()).and_then(|_| collapse::of(seconds, &phase.name)),
             wasted: wasted(&own),
             class_fairness: class_fairness(phase),
             // Its last seconds may be those without arrivals.

@@ -17,7 +17,7 @@ pub(super) fn table(summary: &RunSummary) -> String {
         let Comparison { metric, phase, baseline, primary, blocks, .. } = comparison;
         if said != Some(metric) {
             said = Some(metric);
-            let rank = if *primary { "" } else { " (to look at)" };
+            let rank = if *primary { "" } else { " (secondary)" };
             let _ = writeln!(
                 text,
                 "{} in {} against {}, {blocks} blocks{rank}",

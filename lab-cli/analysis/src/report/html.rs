@@ -1,29 +1,32 @@
 //! A run as one HTML file: no network, no script, light and dark and on paper.
 //!
-//! The verdict on the measurement comes first, then what was decided, then figures and tables, then everything that bears on
-//! them. Everything that is a text goes through [`maud`], which escapes it, after it was scrubbed of control and direction
+//! The answer comes first, then what speaks against it, what was asked and decided, and pictures; tables of everything, and what
+//! bears on them, are folded. Everything that is a text goes through [`maud`], which escapes it, after it was scrubbed of control and direction
 //! characters; nothing in the page can load or run anything (`Content-Security-Policy`, with the hash of its one style sheet).
 //! Values of figures show where the pointer rests (`title` elements). Labels of figures are made by the style sheet, from
-//! attributes, and each figure has a table: a text-only browser, which would run the labels together, shows the table alone.
+//! attributes, and figures have a table: a text-only browser, which would run the labels together, shows the table alone.
 
 use base64::Engine as _;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use super::{RunFiles, identical};
+use super::{RunFiles, cautions::cautions, identical};
 use crate::{
     summary::{GateFinding, Validity},
     text::{scrubbed, table::Table},
 };
 
+mod answer;
 pub mod atlas;
 mod behind;
 mod chart;
 mod facts;
-mod figures;
 mod gates;
+mod ink;
 mod measures;
+mod pictures;
 mod processes;
+mod space;
 mod tables;
 
 const STYLE: &str = include_str!("html/style.css");
@@ -33,30 +36,54 @@ pub fn document(run: &RunFiles) -> String {
     let title = format!("{}: {}", run.summary.experiment, run.summary.verdict.word());
     let body = html! {
         header {
-            h1 { (shown(&run.summary.experiment)) }
+            h1 { (shown(&run.summary.experiment)) " " (badge(run)) }
             p { (shown(&run.manifest.experiment.about)) }
             p.small { "Run " code { (shown(&run.name)) } ", lab " (shown(&run.manifest.lab)) ", " (mode(run)) "." }
         }
         main {
+            (answer::section(run))
             (validity(run))
-            (tables::comparison(run))
             @for line in identical(&run.summary) { p { (line) } }
             (tables::thresholds(run))
-            (figures::curves(run))
-            (figures::time_lines(run))
-            (tables::phases(run))
-            (behind::table(run))
-            (processes::table(run))
-            (tables::types(run))
-            (measures::section(run))
-            (tables::ledgers(run))
-            (facts::parameters(run))
-            (gates::section(run))
-            (facts::host(run))
-            (facts::limits(run))
+            (tables::comparison(run))
+            (pictures::sections(run))
+            (details(run))
         }
     };
     page(&title, &body)
+}
+
+/// The verdict on the measurement.
+fn badge(run: &RunFiles) -> Markup {
+    let word = run.summary.verdict.word();
+    html! {
+        span.badge.(word.to_lowercase()) { (word) }
+        @if run.summary.partial { " " span.badge.warn { "PARTIAL" } }
+    }
+}
+
+/// Tables of everything, and what bears on them, each folded; nothing for what the run does not have.
+fn details(run: &RunFiles) -> Markup {
+    let all: [(&str, &str, Markup); 10] = [
+        ("phases", "Every run of every arm, by phase", tables::phases(run)),
+        ("behind", "Behind the recording", behind::tables(run)),
+        ("processes", "Service and proxy", processes::table(run)),
+        ("types", "Request types and classes", tables::types(run)),
+        ("measures", "Retries, waste, fairness, recovery", measures::section(run)),
+        ("ledgers", "Ledgers", tables::ledgers(run)),
+        ("parameters", "Parameters", facts::parameters(run)),
+        ("gates", "Gates", gates::section(run)),
+        ("host", "Machine and order", facts::host(run)),
+        ("limits", "Limits of what was measured", facts::limits(run)),
+    ];
+    html! {
+        section {
+            h2 { "Details" }
+            @for (id, title, content) in all {
+                @if !content.0.is_empty() { details.part id=(id) { summary { (title) } (content) } }
+            }
+        }
+    }
 }
 
 /// A page with this body, which can load and run nothing.
@@ -88,37 +115,42 @@ fn mode(run: &RunFiles) -> &'static str {
     }
 }
 
-/// The verdict on the measurement, and why.
+/// What speaks against the figures: a line a gate, the findings behind it.
 fn validity(run: &RunFiles) -> Markup {
     let summary = &run.summary;
     let meaning = match summary.verdict {
-        Validity::Valid => "Nothing speaks against these figures.",
-        Validity::Warn => "These figures can be used with the caution named.",
+        Validity::Valid => "All checks of the measurement passed.",
+        Validity::Warn => "The results can be used with these cautions.",
         Validity::Unstable => {
-            "The system never settled: percentiles depend on how long the run was. This is a finding."
+            "The service never reached a steady state: percentiles depend on how long the run was. This is a finding about the service."
         }
-        Validity::Invalid => "The measurement itself went wrong: no conclusion may be drawn from these figures.",
+        Validity::Invalid => "The measurement went wrong: no conclusion may be drawn from these results.",
     };
     html! {
         section id="validity" {
-            h2 {
-                "Validity: " span.verdict.(summary.verdict.word().to_lowercase()) { (summary.verdict.word()) }
-                @if summary.partial { " " span.verdict.warn { "PARTIAL" } }
-            }
-            p { (meaning) }
+            h2 { "Can it be believed?" }
+            p { span.verdict.(summary.verdict.word().to_lowercase()) { (summary.verdict.word()) } ": " (meaning) }
             @if let Some(partial) = summary.partial_in_words() { p { strong { (partial) "." } } }
-            @if !summary.reasons.is_empty() {
-                (whole("What speaks against the figures", &findings(&summary.reasons)))
+            @for caution in cautions(summary) {
+                details.caution {
+                    summary {
+                        span.verdict.(caution.verdict.word().to_lowercase()) { (caution.code) }
+                        @let count = caution.count();
+                        @if !count.is_empty() { " (" (count) ")" }
+                        ": " (caution.meaning())
+                    }
+                    @for remedy in caution.remedies() { p { "Way out: " (shown(remedy)) "." } }
+                    (wide("All findings of this gate", &findings(&caution.findings)))
+                }
             }
         }
     }
 }
 
-fn findings(reasons: &[GateFinding]) -> Table {
-    let mut table = Table::new(&["gate", "verdict", "arm", "found", "limit", "meaning, and what to do"], ..0);
-    for GateFinding { code, verdict, arm, value, threshold, message, remedy } in reasons {
-        let to_do = format!("{message}. {remedy}.");
-        table.row([code, verdict.word(), arm, value, threshold, &to_do].map(str::to_owned));
+fn findings(reasons: &[&GateFinding]) -> Table {
+    let mut table = Table::new(&["arm", "found", "limit"], ..0);
+    for GateFinding { arm, value, threshold, .. } in reasons {
+        table.row([arm, value, threshold].map(|text| text.to_owned()));
     }
     table
 }

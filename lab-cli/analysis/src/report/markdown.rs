@@ -1,15 +1,16 @@
-//! A run as Markdown, for a pull request: the verdict, then what was decided, then the figures.
+//! A run as Markdown, for a pull request: the answer, then what speaks against it, then what was asked; all figures are folded.
 
 use std::fmt::Write as _;
 
-use super::{REFUSALS, RunFiles, identical, percentiles, refusals, replayed};
+use super::{NO_CONCLUSION, REFUSALS, RunFiles, cautions::cautions, identical, percentiles, refusals, replayed};
 use crate::{
+    answer::table,
     judge::compare::words::{chance, in_words},
     summary::Comparison,
     text::{percent, rate, scrubbed, table::Table},
 };
 
-/// Turns that are listed; a comment has little room.
+/// Runs of arms that are listed; a comment has little room.
 const TURNS: usize = 30;
 
 /// The document.
@@ -20,44 +21,69 @@ pub fn document(run: &RunFiles) -> String {
     let codes = if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) };
     let partial = if summary.partial { ", PARTIAL" } else { "" };
     let _ = writeln!(text, "### {}: {}{codes}{partial}\n", escaped(&summary.experiment), summary.verdict.word());
-    if !summary.valid {
-        text.push_str("No conclusion may be drawn from these figures.\n\n");
-    }
+    answer(run, &mut text);
     if let Some(partial) = summary.partial_in_words() {
         let _ = writeln!(text, "{partial}.\n");
     }
-    for reason in &summary.reasons {
-        let place = if reason.arm.is_empty() { String::new() } else { format!(" ({})", reason.arm) };
-        let line = format!("{} {}: {}; limit: {}", reason.verdict.word(), reason.code, reason.value, reason.threshold);
-        let _ = writeln!(text, "- {}", escaped(&format!("{line}{place}")));
+    let cautions = cautions(summary);
+    for caution in &cautions {
+        let _ = writeln!(text, "- {}", escaped(&caution.line()));
     }
-    if !summary.reasons.is_empty() {
+    if !cautions.is_empty() {
         text.push('\n');
     }
-    verdicts(run, &mut text);
     for line in identical(summary) {
         let _ = writeln!(text, "{}\n", escaped(&line));
     }
     thresholds(run, &mut text);
-    figures(run, &mut text);
-    reasons(run, &mut text);
-    recording(run, &mut text);
+    let all: [(&str, fn(&RunFiles) -> Table); 4] = [
+        ("Comparisons with the baseline", verdicts),
+        ("Every run of every arm, by phase", figures),
+        ("Why requests were refused", reasons),
+        ("What became of recorded requests", recording),
+    ];
+    for (title, table) in all {
+        folded(title, &table(run), &mut text);
+    }
     let _ = writeln!(text, "Run `{}`, lab {}.", code(&run.name), escaped(&run.manifest.lab));
     text
 }
 
-fn verdicts(run: &RunFiles, text: &mut String) {
-    let verdicts = run.verdicts();
-    if verdicts.is_empty() {
-        if run.summary.valid && run.summary.arms.len() > 1 {
-            text.push_str("One block shows what happened once and decides nothing: no verdicts.\n\n");
-        }
+/// One sentence an arm, and one table.
+fn answer(run: &RunFiles, text: &mut String) {
+    let found = run.answer();
+    if !run.summary.valid {
+        let _ = writeln!(text, "{NO_CONCLUSION}\n");
+    }
+    let said: Vec<&String> = found.arms.iter().filter_map(|arm| arm.sentence.as_ref()).collect();
+    for sentence in &said {
+        let _ = writeln!(text, "- {}", escaped(sentence));
+    }
+    if !said.is_empty() {
+        text.push('\n');
+    }
+    let figures = table::table(&found);
+    if !figures.rows.is_empty() {
+        put(&figures, text);
+        let _ = writeln!(text, "\n{}.\n", escaped(&table::caption(&found)));
+    }
+}
+
+/// A table behind a fold; nothing if it is empty.
+fn folded(title: &str, table: &Table, text: &mut String) {
+    if table.rows.is_empty() {
         return;
     }
-    let mut table = Table::new(&["metric", "phase", "arm", "against", "result", "p", "blocks"], 5..);
-    for comparison in verdicts {
+    let _ = writeln!(text, "<details><summary>{title}</summary>\n");
+    put(table, text);
+    text.push_str("\n</details>\n\n");
+}
+
+fn verdicts(run: &RunFiles) -> Table {
+    let mut table = Table::new(&["metric", "phase", "arm", "baseline", "result", "p", "blocks"], 5..);
+    for comparison in run.verdicts() {
         let Comparison { metric, phase, policy, baseline, primary, blocks, .. } = comparison;
-        let rank = if *primary { "" } else { " (to look at)" };
+        let rank = if *primary { "" } else { " (secondary)" };
         let p = chance(comparison);
         let p = p.trim_start_matches("p ");
         table.row(
@@ -65,8 +91,7 @@ fn verdicts(run: &RunFiles, text: &mut String) {
                 .map(str::to_owned),
         );
     }
-    put(&table, text);
-    text.push('\n');
+    table
 }
 
 fn thresholds(run: &RunFiles, text: &mut String) {
@@ -75,33 +100,34 @@ fn thresholds(run: &RunFiles, text: &mut String) {
     }
     text.push_str("| threshold | | found |\n|---|---|---|\n");
     for threshold in &run.summary.thresholds {
-        let held = match threshold.word() {
+        let outcome = match threshold.outcome() {
             "FAILED" => "**failed**",
             word => word,
         };
-        let _ = writeln!(text, "| `{}` | {held} | {} |", code(&threshold.text), escaped(&threshold.why));
+        let _ = writeln!(text, "| `{}` | {outcome} | {} |", code(&threshold.text), escaped(&threshold.why));
     }
     text.push('\n');
 }
 
-fn figures(run: &RunFiles, text: &mut String) {
-    let mut table = Table::new(&["arm", "phase", "p50", "p90", "p99", "in time/s", "rejected"], 2..);
+fn figures(run: &RunFiles) -> Table {
+    let mut table = Table::new(&["arm", "phase", "p50", "p90", "p99", "goodput/s", "rejected"], 2..);
     for arm in run.summary.arms.iter().take(TURNS) {
         for phase in &arm.phases {
             let [p50, p90, p99] = percentiles(&phase.measured.response_time_ms);
-            let (in_time, rejected) = (rate(phase.measured.goodput_per_s), percent(phase.measured.reject_fraction));
-            table.row([run.turn(arm), phase.shown_name(), p50, p90, p99, in_time, rejected]);
+            let (goodput, rejected) = (rate(phase.measured.goodput_per_s), percent(phase.measured.reject_fraction));
+            table.row([run.turn(arm), phase.shown_name(), p50, p90, p99, goodput, rejected]);
         }
     }
-    put(&table, text);
     if run.summary.arms.len() > TURNS {
-        let _ = writeln!(text, "\n{} more turns are in `summary.json`.", run.summary.arms.len() - TURNS);
+        let mut row = vec![format!("{} more: summary.json", run.summary.arms.len() - TURNS)];
+        row.resize(table.heads.len(), String::new());
+        table.row(row);
     }
-    text.push('\n');
+    table
 }
 
 /// Why requests were refused.
-fn reasons(run: &RunFiles, text: &mut String) {
+fn reasons(run: &RunFiles) -> Table {
     let mut table = Table::new(&["arm", REFUSALS], 2..);
     for arm in &run.summary.arms {
         if let Some(refusals) = refusals(arm) {
@@ -109,20 +135,14 @@ fn reasons(run: &RunFiles, text: &mut String) {
         }
     }
     table.rows.truncate(TURNS);
-    if !table.rows.is_empty() {
-        put(&table, text);
-        text.push('\n');
-    }
+    table
 }
 
 /// What became of recorded requests.
-fn recording(run: &RunFiles, text: &mut String) {
+fn recording(run: &RunFiles) -> Table {
     let mut table = replayed::table(&run.summary, "arm", |arm| run.turn(arm));
     table.rows.truncate(TURNS);
-    if !table.rows.is_empty() {
-        put(&table, text);
-        text.push('\n');
-    }
+    table
 }
 
 /// A table in Markdown, whose cells are texts.
@@ -166,11 +186,15 @@ mod tests {
     use crate::report::whole::sample::{hostile, run};
 
     #[test]
-    fn the_verdict_comes_first_and_one_block_decides_nothing() {
+    fn the_answer_comes_first_then_cautions_and_the_rest_is_folded() {
         let text = document(&run());
         assert!(text.starts_with("### flash-crowd: WARN (STEAL)\n"), "{text}");
-        assert!(text.contains("decides nothing") && !text.contains("x2.50"));
-        assert!(text.contains("| `seda.spike.response_time.p90 < 2s` | held |"));
+        let order =
+            ["- seda: 5.0/s of 6.6/s offered", "| seda | spike | 5.0 |", "- WARN STEAL", "| threshold |", "<details>"];
+        let at = |text: &str, part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+        assert!(order.windows(2).all(|pair| at(&text, pair[0]) < at(&text, pair[1])), "{text}");
+        assert!(!text.contains("Comparisons with"), "one block");
+        assert!(text.contains("| `seda.spike.response_time.p90 < 2s` | passed |"));
         assert!(text.contains("| **failed** |"));
         let mut seven = run();
         for comparison in &mut seven.summary.comparisons {
@@ -205,8 +229,11 @@ mod tests {
             );
             assert!(!outside.contains("<img") && !outside.contains("](http") && !outside.contains("| **y**"), "{text}");
             let columns = |line: &str| line.replace("\\|", "").matches('|').count();
-            let table = text.lines().filter(|line| line.starts_with("| ") && !line.contains("threshold"));
-            assert!(table.map(columns).all(|n| n == 8 || n == 4), "{name}: {text}");
+            // Lines that follow each other are a table, with as many columns in each.
+            let lines: Vec<&str> = text.lines().collect();
+            let in_table = |line: &str| line.starts_with('|');
+            let same = |pair: &[&str]| !pair.iter().all(|line| in_table(line)) || columns(pair[0]) == columns(pair[1]);
+            assert!(lines.iter().any(|line| in_table(line)) && lines.windows(2).all(same), "{name}: {text}");
         }
     }
 }

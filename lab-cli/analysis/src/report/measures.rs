@@ -14,7 +14,7 @@ const UNFAIR: f64 = 0.9;
 
 /// What is said of a phase.
 pub(super) const HEADS: [&str; 7] =
-    ["attempts each", "wasted", "fair to users", "worst tenth", "to classes", "backlog", "well again"];
+    ["retry amplification", "wasted", "user fairness", "worst decile", "class fairness", "backlog", "recovery time"];
 
 /// Its percentiles depend on how long it was.
 pub(super) fn is_unstable(phase: &PhaseSummary) -> bool {
@@ -26,7 +26,7 @@ pub(super) fn is_unstable(phase: &PhaseSummary) -> bool {
 pub(super) fn footnote(summary: &RunSummary) -> &'static str {
     let any = summary.arms.iter().flat_map(|arm| &arm.phases).any(is_unstable);
     if any {
-        "(in parentheses: the backlog grew all the time, so that this depends on how long the phase was)\n"
+        "(in parentheses: no steady state, the backlog kept growing: the value depends on the length of the phase)\n"
     } else {
         ""
     }

@@ -96,7 +96,7 @@ fn reason(code: &str, verdict: Validity, arm: &str, value: &str) -> GateFinding 
 
 #[test]
 fn a_valid_run() {
-    insta::assert_snapshot!(text(&summary()));
+    insta::assert_snapshot!(text(&summary(), true));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn an_invalid_run_in_two_blocks_says_each_finding_once() {
         reason("CPU", Validity::Invalid, "none (block 2)", "generator at 75 % of its core"),
         reason("GAP", Validity::Warn, "connections", "300 ms"),
     ];
-    insta::assert_snapshot!(text(&summary));
+    insta::assert_snapshot!(text(&summary, true));
 }
 
 #[test]

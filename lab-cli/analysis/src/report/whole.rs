@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use super::times::ArmTimes;
 use crate::{
     FolderError, Manifest, Recorded,
+    answer::answer,
     folder::shape,
     judge::gates::first_kept,
     live::{LiveEvent, Shape, TimelineSecond},
-    summary::{Arm, Comparison, RunSummary},
+    summary::{Answer, Arm, Comparison, RunSummary},
 };
 
 /// A run's files.
@@ -23,6 +25,8 @@ pub struct RunFiles {
     pub timeline: Vec<TimelineSecond>,
     /// What happened.
     pub events: Vec<LiveEvent>,
+    /// Response times of the block that is drawn, where they were read ([`RunFiles::with_times`]).
+    pub times: Vec<ArmTimes>,
 }
 
 impl RunFiles {
@@ -36,7 +40,23 @@ impl RunFiles {
         let Some(summary) = recorded.summary else { return Ok(None) };
         let name = folder.canonicalize().ok().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
         let name = name.unwrap_or_else(|| folder.display().to_string());
-        Ok(Some(Self { name, manifest, summary, timeline: recorded.timeline, events: recorded.events }))
+        Ok(Some(Self {
+            name,
+            manifest,
+            summary,
+            timeline: recorded.timeline,
+            events: recorded.events,
+            times: Vec::new(),
+        }))
+    }
+
+    /// With the response times of the block that is drawn, for pictures of them.
+    #[must_use]
+    pub fn with_times(mut self, folder: &Path) -> Self {
+        let block = self.drawn_block();
+        let drawn = self.summary.arms.iter().filter(|arm| arm.block == block && !arm.bound);
+        self.times = drawn.map(|arm| ArmTimes::read(folder, arm.shown_name(), block)).collect();
+        self
     }
 
     /// What was going to happen.
@@ -71,6 +91,12 @@ impl RunFiles {
         } else {
             format!("{}{bound}", arm.shown_name())
         }
+    }
+
+    /// What the run comes to; of an earlier version's, what it would have come to.
+    pub fn answer(&self) -> Answer {
+        let known = self.summary.answer.clone();
+        known.unwrap_or_else(|| answer(&self.summary, &self.manifest.arms(), &self.manifest.with_hindsight()))
     }
 
     /// What may be concluded: nothing from an INVALID run, and nothing from one block.

@@ -17,7 +17,7 @@ use crate::{
 
 const PANELS: [Panel<CurvePoint>; 3] = [
     Panel {
-        title: "answered within the objective, requests a second",
+        title: "goodput: answered within the objective, requests a second",
         value: |point| Some(Value::known(point.goodput_per_s)),
         axis: Axis::linear,
         limit: |_| None,
@@ -29,7 +29,7 @@ const PANELS: [Panel<CurvePoint>; 3] = [
         limit: |objective| Some(objective.response_time_ms / 1e3),
     },
     Panel {
-        title: "refused, share of what was sent",
+        title: "rejected, share of what was sent",
         value: |point| Some(Value::known(point.reject_fraction)),
         axis: |_, _| Axis::linear(0.0, 1.0),
         limit: |_| None,
@@ -99,7 +99,7 @@ fn draw(
 fn mark(out: &mut String, curve: &Curve, point: &CurvePoint, (x, value): (f64, Value), colour: &str) {
     let p99 = text::known_or_at_least(point.p99_ms, point.p99_at_least_ms);
     let says = format!(
-        "{}, {}: {} in time/s, p99 {p99}, {} refused",
+        "{}, {}: goodput {}/s, p99 {p99}, {} rejected",
         curve.arm,
         point.phase,
         text::rate(point.goodput_per_s),

@@ -22,13 +22,13 @@ const PANELS: [Panel<TimelineSecond>; 3] = [
         limit: |objective| Some(objective.response_time_ms / 1e3),
     },
     Panel {
-        title: "answered within the objective, requests a second",
+        title: "goodput: answered within the objective, requests a second",
         value: |second| Some(Value::known(second.served as f64)),
         axis: Axis::linear,
         limit: |_| None,
     },
     Panel {
-        title: "refused, requests a second",
+        title: "rejected, requests a second",
         value: |second| Some(Value::known((second.rejected + second.refused_locally) as f64)),
         axis: Axis::linear,
         limit: |_| None,

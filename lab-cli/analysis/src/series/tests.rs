@@ -146,7 +146,7 @@ fn curves_have_a_line_an_arm_in_each_panel_and_say_their_numbers() {
     for colour in ["stroke=\"#1f82d2\"", "stroke=\"#cf6a12\""] {
         assert_eq!(picture.matches(colour).count(), 4, "{colour}");
     }
-    assert!(picture.contains("<title>none, at-50: 25 in time/s, p99 20 ms, 50 % refused</title>"), "{picture}");
+    assert!(picture.contains("<title>none, at-50: goodput 25/s, p99 20 ms, 50 % rejected</title>"), "{picture}");
     assert!(picture.contains("p99 &gt;= 10.0 s"), "a bound is said to be one: {picture}");
     // Marks: three, two (the last is not known) and three, for each arm; one of them an arrow.
     assert_eq!(picture.matches("fill=\"#1f82d2\"").count(), 8);

@@ -44,7 +44,16 @@ fn yes() -> bool {
 }
 
 impl ThresholdResult {
-    /// What became of it, in a word.
+    /// What became of it.
+    pub fn outcome(&self) -> &'static str {
+        match (self.judged, self.held) {
+            (false, _) => "not judged",
+            (true, true) => "passed",
+            (true, false) => "FAILED",
+        }
+    }
+
+    /// The same of a claim of a paper: it holds or not.
     pub fn word(&self) -> &'static str {
         match (self.judged, self.held) {
             (false, _) => "not judged",

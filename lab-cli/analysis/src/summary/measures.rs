@@ -11,6 +11,12 @@ pub struct Measures {
     /// The load that was planned, where it stays the same for the whole phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load: Option<PlannedLoad>,
+    /// What the phase is for by the plan; `None` where the plan has no overload and no fault, or its load is near the capacity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<PhaseRole>,
+    /// Goodput fell to nearly nothing, and stayed there until the phase ended. Of overload and faults alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collapse: Option<Collapse>,
     /// Attempts for each request that users wanted: `planned / (planned - retries)`. `None`: they wanted nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amplification: Option<f64>,
@@ -34,6 +40,49 @@ pub struct Measures {
     /// How the service recovered from what was before this phase, or from the last fault in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,
+}
+
+/// What a phase is for, by the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseRole {
+    /// Less than the service can serve, before any overload or fault.
+    Calm,
+    /// More than the service can serve.
+    Overload,
+    /// A fault begins in it.
+    Fault,
+    /// Less than the service can serve, after an overload or a fault.
+    After,
+}
+
+impl PhaseRole {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Calm => "calm",
+            Self::Overload => "overload",
+            Self::Fault => "fault",
+            Self::After => "after",
+        }
+    }
+
+    /// The service is asked for more than it can do.
+    pub fn is_stress(self) -> bool {
+        matches!(self, Self::Overload | Self::Fault)
+    }
+}
+
+/// A congestion collapse: goodput under a tenth of the highest that the arm had had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Collapse {
+    /// Seconds from the beginning of the phase until it was there.
+    pub after_s: f64,
+    /// Goodput from then to the end of the phase, a second.
+    pub goodput_per_s: f64,
+    /// The highest goodput of the arm over five seconds until the phase ended, a second.
+    pub peak_per_s: f64,
 }
 
 /// A load that stays the same.

@@ -16,6 +16,7 @@ impl Experiment {
             name: phase.name.clone(),
             seconds: phase.duration.as_secs_f64(),
             load: load_of(&phase.loads, capacity),
+            peak: peak_of(&phase.loads, capacity),
             steady: phase.steady,
         };
         let faults = self.faults(virtual_time);
@@ -24,19 +25,30 @@ impl Experiment {
             objective: self.objective,
             phases: self.users.phases.iter().map(phase).collect(),
             faults: faults.iter().map(|fault| (seconds(fault.at), seconds(fault.at + fault.lasts))).collect(),
+            capacity_per_s: capacity,
         }
     }
 }
 
-/// The sum of streams of one kind that stay the same; those that ask for nothing are none.
+/// The sum of streams of one kind that stay the same.
 fn load_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
+    let stays = |load: &LoadStream| match load {
+        LoadStream::Users { from, to, .. } => from == to,
+        LoadStream::Sessions { from, to, .. } | LoadStream::Requests { from, to, .. } => from == to,
+        LoadStream::Present { .. } | LoadStream::Churn { .. } | LoadStream::Replay => true,
+    };
+    if loads.iter().all(stays) { peak_of(loads, capacity) } else { None }
+}
+
+/// The sum of streams of one kind, each at its highest; those that ask for nothing are none.
+fn peak_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
     let mut sum = None;
     for load in loads {
-        let rate = |from: Rate, to: Rate| (from == to).then(|| from.per_second(capacity));
+        let most = |from: Rate, to: Rate| from.per_second(capacity).max(to.per_second(capacity));
         let one = match load {
-            LoadStream::Users { from, to, .. } => PlannedLoad::Users((from == to).then_some(*to)?),
-            LoadStream::Sessions { from, to, .. } => PlannedLoad::SessionsPerS(rate(*from, *to)?),
-            LoadStream::Requests { from, to, .. } => PlannedLoad::RequestsPerS(rate(*from, *to)?),
+            LoadStream::Users { from, to, .. } => PlannedLoad::Users(*from.max(to)),
+            LoadStream::Sessions { from, to, .. } => PlannedLoad::SessionsPerS(most(*from, *to)),
+            LoadStream::Requests { from, to, .. } => PlannedLoad::RequestsPerS(most(*from, *to)),
             LoadStream::Present { .. } | LoadStream::Churn { .. } => continue,
             // The load is the recorded one.
             LoadStream::Replay => return None,
@@ -85,7 +97,10 @@ virtual: {faults: [{at: 5s, for: 2s, capacity: 0}]}
             plan.phases.iter().map(|phase| phase.steady).collect::<Vec<_>>()[..3],
             [Some(true), None, Some(false)]
         );
+        let peaks: Vec<_> = plan.phases.iter().map(|phase| phase.peak).collect();
+        assert_eq!(peaks[..3], [Some(users(7)), Some(users(7)), Some(per_s(50.0))], "of a ramp the most");
         assert_eq!(plan.faults, [(5.0, 7.0)]);
+        assert_eq!(plan.capacity_per_s, Some(100.0));
         assert_eq!(experiment.measures_plan(None, false).faults, []);
         assert_eq!(experiment.twins(), [["none".to_owned(), "again".to_owned()]]);
     }

@@ -305,7 +305,7 @@ fn nearly_nothing_is_told_as_two_values() {
     press(&mut app, KeyCode::Down);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert!(drawn.contains("differs from 0.0/s to 286/s "), "{drawn}");
-    assert!(drawn.contains("seda, in time/s against none: from 0.0/s to 286/s different"), "{drawn}");
+    assert!(drawn.contains("seda, goodput/s against none: from 0.0/s to 286/s different"), "{drawn}");
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
     };
     app.told(Told::Opened(vec![run]));
     let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("in time/s against none") && drawn.contains("differs x2.40 [2.20, 2.60]"), "{drawn}");
+    assert!(drawn.contains("goodput/s against none") && drawn.contains("differs x2.40 [2.20, 2.60]"), "{drawn}");
     assert!(drawn.contains("spike, medians of 2 blocks") && drawn.contains("0 of 1 claims held (Enter)"), "{drawn}");
     press(&mut app, KeyCode::Enter);
     let drawn = frame(&app, Palette::Plain, 120, 30);
@@ -346,7 +346,7 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
     press(&mut app, KeyCode::Down);
     assert!(!frame(&app, Palette::Plain, 120, 30).contains(" run-1 "), "the rest of it");
     press(&mut app, KeyCode::Esc);
-    assert!(app.screen == Screen::Compare && frame(&app, Palette::Plain, 120, 30).contains("in time/s against none"));
+    assert!(app.screen == Screen::Compare && frame(&app, Palette::Plain, 120, 30).contains("goodput/s against none"));
 }
 
 #[test]

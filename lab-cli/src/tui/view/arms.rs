@@ -23,7 +23,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     let busiest = last.phases.iter().max_by_key(|phase| phase.measured.planned).map_or("", |phase| &phase.name);
     let block = Block::new().borders(Borders::TOP).title(format!(" [7] finished arms: {} ", scrubbed(busiest)));
     let header =
-        Row::new(["arm", "p90", "in time/s", "rejected", "timed out", "no connect", "verdict"]).style(palette.faint());
+        Row::new(["arm", "p90", "goodput/s", "rejected", "timed out", "conn. err.", "verdict"]).style(palette.faint());
     let widths = [
         Constraint::Fill(2),
         Constraint::Length(9),

@@ -28,7 +28,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         frame.render_widget(Paragraph::new(" nothing was asked for yet").style(palette.faint()).block(block), area);
         return;
     }
-    let header = Row::new(["", "asked/s", "in time/s", "late/s", "shed", "lost/s", "mean"]).style(palette.faint());
+    let header = Row::new(["", "planned", "goodput/s", "late/s", "shed", "lost/s", "mean"]).style(palette.faint());
     let widths = [
         Constraint::Fill(1),
         Constraint::Length(7),

@@ -33,7 +33,7 @@ const OF_TRACES: &[(&str, &str)] = &[
     ("pauses", "from an answer to the next request; left the shortest of them"),
 ];
 const OF_COMPARISONS: &[(&str, &str)] = &[
-    ("in time/s", "goodput: answered as asked within the target"),
+    ("goodput/s", "answered as asked within the target"),
     (">= 5 s", "hidden by time-outs: at least this"),
     ("x1.20", "times the baseline's value; [low, high]: its 95 % interval"),
     ("differs", "by more than the margin that matters: over x1 is more"),

@@ -9,7 +9,7 @@ use crate::summary::Arm;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Compare {
-    /// The arm that the others are held against; `None`: the first.
+    /// The arm that the others are compared with; `None`: the first.
     pub baseline: Option<String>,
     /// What decides.
     pub metric: Metric,

@@ -26,8 +26,13 @@ pub fn effect(comparison: &Comparison) -> Option<String> {
     let scale = if comparison.ratio.is_some() { 1.0 } else { 100.0 };
     let interval = comparison.interval.map(|ends| ends.map(|end| end * scale));
     let interval = interval.map_or_else(String::new, |[low, high]| format!(" [{low:.2}, {high:.2}]"));
-    let bound = if comparison.bound { " or further" } else { "" };
-    Some(format!("{effect}{bound}{interval}"))
+    let less = comparison.ratio.map_or_else(|| comparison.difference < Some(0.0), |ratio| ratio < 1.0);
+    let bound = match (comparison.bound, less) {
+        (false, _) => "",
+        (true, true) => "at most ",
+        (true, false) => "at least ",
+    };
+    Some(format!("{bound}{effect}{interval}"))
 }
 
 /// `from 0.0/s to 286/s`; the longer one of two times is the one that may be a bound.
@@ -56,7 +61,9 @@ pub fn chance(comparison: &Comparison) -> String {
 pub fn in_words(comparison: &Comparison) -> String {
     let Some(effect) = effect(comparison) else { return "~".to_owned() };
     match (comparison.verdict.as_str(), comparison.more_blocks) {
-        ("inconclusive", Some(more)) => format!("~ {effect}, about {more} more blocks"),
+        ("inconclusive", Some(more)) => {
+            format!("~ {effect}, about {more} more {}", if more == 1 { "block" } else { "blocks" })
+        }
         ("inconclusive", None) => format!("~ {effect}"),
         (known, _) => format!("{effect} {}", scrubbed(known)),
     }

@@ -43,8 +43,8 @@ fn model(arm: &Arm, context: &Context, reasons: &mut Reasons) {
         reasons.warn(
             format!("{:.1} % of the requests of {phase} not served in time", share * 100.0),
             format!("{:.0} %", OVERLOADED * 100.0),
-            "a closed load under overload: users who wait do not ask, so offered load falls with the service",
-            "read it as an experiment with a fixed number of users; for open arrivals see overload-sweep",
+            "closed load under overload: users who wait send nothing, so the offered load falls with the service",
+            "interpret it as a closed system with a fixed number of users; for open arrivals see overload-sweep",
         );
     }
 }

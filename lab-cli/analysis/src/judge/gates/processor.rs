@@ -66,7 +66,7 @@ fn crowded(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     reasons.add(
         verdict,
         format!(
-            "the sender was ready and waited for its processor for {:.1} % of the time, {:.1} % if {} µs are allowed for each \
+            "generator starved of CPU: {:.1} % of the time in the run queue, {:.1} % if {} µs are allowed for each \
              wake-up; {effect}",
             generator.run_queue * 100.0,
             generator.crowded * 100.0,

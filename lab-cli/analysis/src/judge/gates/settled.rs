@@ -58,9 +58,9 @@ fn unstable(arm: &Arm, _: &Context, reasons: &mut Reasons) {
         let (growth, goodput) = (rate(found.growth_per_s), rate(phase.measured.goodput_per_s));
         reasons.add(
             Validity::Unstable,
-            format!("{}: {growth} more requests in flight each second, with {goodput} a second in time", phase.name),
+            format!("{}: requests in flight grow by {growth} a second, at a goodput of {goodput}/s", phase.name),
             "1 % of what comes",
-            "the service never settled: percentiles of this phase depend on how long it was",
+            "the service never reached a steady state: percentiles depend on the length of the phase",
             "read growth and goodput; steady: false for a phase that is not about a steady state",
         );
     }

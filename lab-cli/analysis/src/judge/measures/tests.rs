@@ -15,6 +15,7 @@ fn planned(name: &str, seconds: u32, per_s: f64) -> PlannedPhase {
         name: name.to_owned(),
         seconds: f64::from(seconds),
         load: Some(PlannedLoad::RequestsPerS(per_s)),
+        peak: None,
         steady: None,
     }
 }
@@ -22,7 +23,7 @@ fn planned(name: &str, seconds: u32, per_s: f64) -> PlannedPhase {
 /// 20 s of 50 requests a second, 10 s of 200, and so many of 50.
 fn plan(after: u32) -> MeasuresPlan {
     let phases = vec![planned("before", 20, 50.0), planned("spike", 10, 200.0), planned("after", after, 50.0)];
-    MeasuresPlan { objective: OBJECTIVE, phases, faults: Vec::new() }
+    MeasuresPlan { objective: OBJECTIVE, phases, faults: Vec::new(), capacity_per_s: None }
 }
 
 /// An arm of that plan: in each second so many are in time, and the others of those that come are late.

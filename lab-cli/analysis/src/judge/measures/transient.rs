@@ -45,10 +45,12 @@ mod tests {
             name: rate.to_string(),
             seconds: 60.0,
             load: Some(PlannedLoad::RequestsPerS(*rate)),
+            peak: None,
             steady: None,
         };
         let objective = LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 };
-        MeasuresPlan { objective, phases: rates.iter().map(phase).collect(), faults: faults.to_vec() }
+        let phases = rates.iter().map(phase).collect();
+        MeasuresPlan { objective, phases, faults: faults.to_vec(), capacity_per_s: None }
     }
 
     fn transient(rates: &[f64], faults: &[(f64, f64)]) -> Vec<bool> {

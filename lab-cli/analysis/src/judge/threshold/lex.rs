@@ -119,5 +119,5 @@ fn sign(chars: &[char], at: usize) -> Result<(TokenKind, usize), ThresholdError>
         '!' => "there is no \"not equal\": say what should hold",
         _ => "known signs: < <= > >= == + - * / ( ) [ ] . ..",
     };
-    Err(error(at, format!("{:?} means nothing here", chars[at]), hint))
+    Err(error(at, format!("{:?} is not allowed here", chars[at]), hint))
 }

@@ -335,7 +335,7 @@ fn errors_name_the_place_and_the_way_out() {
         ("seda.spike", 10, "a metric is missing"),
         ("seda.spike.goodput", 18, "a comparison is missing"),
         ("seda.spike.goodput <", 20, "something is missing at the end"),
-        ("seda.spike.goodput = 5", 19, "'=' means nothing here"),
+        ("seda.spike.goodput = 5", 19, "'=' is not allowed here"),
         ("seda.spike.goodput > 5 6", 23, "the threshold should end here"),
         ("seda.spike.goodputs > 5", 11, "there is no metric goodputs"),
         ("seda.spike.search.goodputs > 5", 18, "there is no metric goodputs"),

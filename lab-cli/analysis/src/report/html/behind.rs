@@ -6,22 +6,19 @@ use super::wide;
 use crate::report::{RunFiles, behind, replayed};
 
 /// Phases that were replayed; nothing where there is none.
-pub fn table(run: &RunFiles) -> Markup {
+pub fn tables(run: &RunFiles) -> Markup {
     let behind = behind::table(&run.summary, "arm", |arm| run.turn(arm));
     if behind.rows.is_empty() {
         return html! {};
     }
     html! {
-        section id="behind" {
-            h2 { "Behind the recording" }
-            (wide(
-                "How long after their recorded times requests were wanted of the service, because their users were still at the one before",
-                &behind,
-            ))
-            (wide(
-                "Recorded requests, and what became of them: what was cut off was never come to, as the time was over or the user had given up",
-                &replayed::table(&run.summary, "arm", |arm| run.turn(arm)),
-            ))
-        }
+        (wide(
+            "How long after their recorded times requests were wanted of the service, because their users were still at the one before",
+            &behind,
+        ))
+        (wide(
+            "Recorded requests, and what became of them: those cut off were not reached before the time was over or the user gave up",
+            &replayed::table(&run.summary, "arm", |arm| run.turn(arm)),
+        ))
     }
 }

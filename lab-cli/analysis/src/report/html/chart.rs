@@ -1,71 +1,65 @@
-//! A figure with one panel: lines over an axis, a column under the pointer that tells its values, and a table of them.
+//! A figure with one panel: lines over an axis, a column under the pointer that tells its values, and a table of them. It is drawn
+//! twice, for a wide and for a narrow page; the style sheet shows one of them.
 //!
 //! Its labels have no text of their own: the style sheet makes them from an attribute. So a browser without style sheets, which
 //! would run them together, shows the table alone.
 
-use std::fmt::Write as _;
-
 use maud::{Markup, html};
 
-use super::{shown, wide};
+use super::{
+    ink::{dash, fill, mark, stroke},
+    shown,
+    space::{Across, Place, Size, Space, Stands, Stretch, label, round},
+    wide,
+};
 use crate::{
     series::{
-        axis::{Axis, shown as tick},
+        axis::Axis,
         value::{Value, arrows},
     },
     text::table::Table,
 };
 
-const WIDTH: f64 = 860.0;
-const HEIGHT: f64 = 240.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 16.0;
-const TOP: f64 = 14.0;
-const BOTTOM: f64 = 38.0;
-/// Colours and dashes: the pattern changes with each turn of the colours, so that lines differ without colour too.
-const COLOURS: usize = 6;
-const DASHES: [&str; 4] = ["none", "7 3", "2 3", "9 3 2 3"];
 /// Between two arrows of a line.
-const ARROWS_APART: f64 = 30.0;
-/// Height of a label.
-const LABEL: f64 = 16.0;
-/// A line in the legend.
-const LEGEND: f64 = 18.0;
-const LEGEND_COLUMNS: usize = 4;
+const ARROWS_APART: f64 = 34.0;
+/// Between two marks of a line over time.
+const MARKS_APART: f64 = 120.0;
 
 /// One line.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
     /// Its name.
     pub name: String,
-    /// Where there is no value, the line has a gap.
+    /// The number of its arm, for colour, dash and mark.
+    pub arm: usize,
+    /// Where there is no value, the line is dotted to the next one.
     pub points: Vec<(f64, Option<Value>)>,
 }
 
-/// A part of what goes to the right: a phase.
+/// What lines are read against.
 #[derive(Debug, Clone)]
-pub(super) struct Stretch {
-    /// Its name.
-    pub name: String,
-    /// Where it begins.
-    pub from: f64,
-    /// Where the next one does.
-    pub to: f64,
+pub(super) enum Against {
+    /// A value, dashed across: the objective, the capacity.
+    Level { name: String, at: f64 },
+    /// Grey behind the lines: what was offered.
+    Area { name: String, points: Vec<(f64, f64)> },
 }
 
 /// A figure.
 #[derive(Debug)]
 pub(super) struct Chart<'a> {
-    /// What is drawn, with its unit.
+    /// What is drawn.
     pub title: &'a str,
-    /// What goes to the right, with its unit.
-    pub across: &'a str,
+    /// Its unit, at the upright axis.
+    pub unit: &'a str,
+    /// What goes to the right.
+    pub across: Across,
     /// Drawn by factors of ten.
     pub log: bool,
     /// With a mark at each point: they were measured one by one.
     pub marks: bool,
-    /// A limit to be held against.
-    pub bound: Option<f64>,
+    /// What lines are read against.
+    pub against: Vec<Against>,
     /// Stretches with a name, for which the table has values.
     pub stretches: Vec<Stretch>,
     /// What is drawn.
@@ -77,37 +71,85 @@ pub(super) struct Chart<'a> {
 impl Chart<'_> {
     /// The figure; nothing if there is no value at all.
     pub fn drawn(&self) -> Markup {
-        let points = || self.lines.iter().flat_map(|line| &line.points);
-        let values = || points().filter_map(|(_, value)| Some((*value)?.at));
-        if values().next().is_none() {
+        if self.values().next().is_none() {
             return html! {};
         }
-        let least = values().chain(self.bound).filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
-        let most = values().chain(self.bound).fold(0.0, f64::max);
-        let up = if self.log { Axis::decades(least, most) } else { Axis::linear(least, most) };
-        let (from, to) =
-            points().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (x, _)| (low.min(*x), high.max(*x)));
-        let from = if self.marks { 0.0 } else { from.min(0.0) };
-        let across = Axis { from, to: to.max(from + 1e-9), ticks: Vec::new(), log: false }.with_round_ticks(8.0);
-        let space = Space { up, across, top: TOP + self.lines.len().div_ceil(LEGEND_COLUMNS) as f64 * LEGEND };
         html! {
             figure {
-                figcaption { (self.title) ", over " (self.across) }
-                svg viewBox={ "0 0 " (WIDTH) " " (space.bottom() + BOTTOM) } role="img" aria-label=(self.in_a_sentence()) {
-                    (self.legend())
-                    (self.frame(&space))
-                    @for (number, line) in self.lines.iter().enumerate() { (self.line(number, line, &space)) }
-                    (self.columns(&space))
-                }
+                figcaption { strong { (self.title) } ", over " (self.across.name) @for note in self.notes() { "; " (note) } "." }
+                (self.picture(&Size::WIDE))
+                (self.picture(&Size::NARROW))
                 @if !self.stretches.is_empty() { (self.table()) }
             }
         }
     }
 
+    fn values(&self) -> impl Iterator<Item = f64> {
+        self.lines.iter().flat_map(|line| &line.points).filter_map(|(_, value)| Some((*value)?.at))
+    }
+
+    /// What is not a line of an arm.
+    fn notes(&self) -> Vec<String> {
+        let against = self.against.iter().map(|against| match against {
+            Against::Level { name, at } => format!("dashed: {name}, {}", (self.value)(*at)),
+            Against::Area { name, .. } => format!("grey: {name}"),
+        });
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let hidden = points().any(|(_, value)| value.is_some_and(|value| value.at_least));
+        let gaps = !self.marks && self.lines.iter().any(|line| !gaps(&line.points).is_empty());
+        let hidden = hidden.then(|| "arrows: time-outs hide the value, it is at least that".to_owned());
+        against.chain(hidden).chain(gaps.then(|| "dotted: too few requests ended to tell".to_owned())).collect()
+    }
+
+    fn picture(&self, size: &'static Size) -> Markup {
+        let space = self.space(size);
+        let label = if size.narrow { String::new() } else { self.in_a_sentence() };
+        html! {
+            svg class=(size.class) viewBox={ "0 0 " (size.width) " " (size.height()) } role="img" aria-hidden=[size.narrow.then_some("true")]
+                aria-label=[(!size.narrow).then_some(label)] {
+                (space.phases(&self.stretches))
+                (self.behind(&space))
+                (space.frame(self.unit, &self.across))
+                @for line in &self.lines { (self.line(line, &space)) }
+                (self.levels(&space))
+                @if !size.narrow { (self.columns(&space)) }
+            }
+        }
+    }
+
+    fn space(&self, size: &'static Size) -> Space {
+        let levels = || {
+            self.against.iter().filter_map(|against| match against {
+                Against::Level { at, .. } => Some(*at),
+                Against::Area { .. } => None,
+            })
+        };
+        let least = self.values().chain(levels()).filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+        let most = self.values().chain(levels()).fold(0.0, f64::max);
+        // What was offered may be so much that lines would lie flat below it: then it goes beyond the frame.
+        let offered = self.against.iter().filter_map(|against| match against {
+            Against::Area { points, .. } => Some(points.iter().map(|(_, at)| *at).fold(0.0, f64::max)),
+            Against::Level { .. } => None,
+        });
+        let most = f64::max(most, offered.fold(0.0, f64::max).min(1.6 * most));
+        let up = if self.log { with_headroom(Axis::decades(least, most)) } else { Axis::linear(least, most) };
+        let points = self.lines.iter().flat_map(|line| &line.points);
+        let (from, to) =
+            points.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (x, _)| (low.min(*x), high.max(*x)));
+        let from = if self.marks { 0.0 } else { from.min(0.0) };
+        let end = self.stretches.last().map_or(to, |stretch| stretch.to.max(to));
+        let across = Axis { from, to: end.max(from + 1e-9), ticks: Vec::new(), log: false };
+        let across = match &self.across.ticks {
+            Some(ticks) => Axis { ticks: ticks.iter().copied().filter(|tick| *tick <= end).collect(), ..across },
+            None => across.with_round_ticks(size.ticks),
+        };
+        Space { size, up, across }
+    }
+
     /// For those who hear the page.
     fn in_a_sentence(&self) -> String {
         let names: Vec<String> = self.lines.iter().map(|line| shown(&line.name)).collect();
-        format!("{}, over {}, for {}. A table has its values.", self.title, self.across, names.join(", "))
+        format!("{}, over {}, for {}.", self.title, self.across.name, names.join(", "))
     }
 
     /// What the lines come to in each stretch.
@@ -118,14 +160,10 @@ impl Chart<'_> {
             let values = self.stretches.iter().map(|stretch| self.come_to(line, stretch));
             table.row(std::iter::once(line.name.clone()).chain(values).collect::<Vec<_>>());
         }
-        let middle = self.middle();
+        // Percentiles are not averaged; counts that come in waves have no meaning in the middle.
+        let middle = if self.log { "median" } else { "mean" };
         let caption = format!("{}: the {middle} of each phase, and its highest value in parentheses", self.title);
         html! { details { summary { "As a table" } (wide(&caption, &table)) } }
-    }
-
-    /// Percentiles are not averaged; counts that come in waves have no meaning in the middle.
-    fn middle(&self) -> &'static str {
-        if self.log { "median" } else { "mean" }
     }
 
     fn come_to(&self, line: &Line, stretch: &Stretch) -> String {
@@ -137,68 +175,67 @@ impl Chart<'_> {
         format!("{} ({})", middle.shown(self.value), most.shown(self.value))
     }
 
-    fn legend(&self) -> Markup {
-        let wide = (WIDTH - LEFT - RIGHT) / LEGEND_COLUMNS as f64;
-        let place = |n: usize| (LEFT + (n % LEGEND_COLUMNS) as f64 * wide, TOP + (n / LEGEND_COLUMNS) as f64 * LEGEND);
-        html! {
-            @for (number, line) in self.lines.iter().enumerate() {
-                @let (x, y) = place(number);
-                path d={ "M" (round(x)) " " (round(y)) "h26" } class={ "line s" (number % COLOURS) } stroke-dasharray=(dash(number)) {}
-                (label(&shown(&line.name), Stands::After(x + 32.0), y, wide - 36.0))
-            }
-        }
+    /// Areas behind the lines.
+    fn behind(&self, space: &Space) -> Markup {
+        let areas = self.against.iter().filter_map(|against| match against {
+            Against::Area { points, .. } => Some(space.area(points)),
+            Against::Level { .. } => None,
+        });
+        html! { @for area in areas { path d=(area) class="area" {} } }
     }
 
-    fn frame(&self, space: &Space) -> Markup {
-        let right = WIDTH - RIGHT;
+    /// Above them, with their names.
+    fn levels(&self, space: &Space) -> Markup {
         html! {
-            @for value in &space.up.ticks {
-                @let y = space.y(*value);
-                path d={ "M" (LEFT) " " (round(y)) "H" (right) } class="rule" {}
-                (label(&tick(*value), Stands::Before(LEFT - 6.0), y, LEFT - 6.0))
-            }
-            @for value in &space.across.ticks {
-                (label(&tick(*value), Stands::Around(space.x(*value)), space.bottom() + 12.0, 80.0))
-            }
-            (label(self.across, Stands::Before(right), space.bottom() + 28.0, 400.0))
-            @for stretch in &self.stretches {
-                @let x = space.x(stretch.from);
-                path d={ "M" (round(x)) " " (round(space.top)) "V" (round(space.bottom())) } class="rule" stroke-dasharray="1 3" {}
-                (label(&shown(&stretch.name), Stands::After(x + 3.0), space.top + 8.0, (space.x(stretch.to) - x - 3.0).max(24.0)))
-            }
-            @if let Some(bound) = self.bound {
-                path d={ "M" (LEFT) " " (round(space.y(bound))) "H" (right) } class="bound" {}
-            }
-        }
-    }
-
-    fn line(&self, number: usize, line: &Line, space: &Space) -> Markup {
-        let mut path = String::new();
-        let mut drawing = false;
-        for (x, value) in &line.points {
-            let Some(value) = value else {
-                drawing = false;
-                continue;
-            };
-            let (x, y) = (round(space.x(*x)), round(space.y(value.at)));
-            let _ = if drawing { write!(path, "L{x} {y}") } else { write!(path, "M{x} {y}h0.8") };
-            drawing = true;
-        }
-        let placed = |(x, value): &(f64, Option<Value>)| (space.x(*x), value.map(|value| value.map(|at| space.y(at))));
-        let placed: Vec<(f64, Option<Value>)> = line.points.iter().map(placed).collect();
-        // Those that were measured one by one have each its own.
-        let apart = if self.marks { 0.0 } else { ARROWS_APART };
-        html! {
-            path d=(path) class={ "line s" (number % COLOURS) } stroke-dasharray=(dash(number)) {}
-            @for (x, y) in arrows(&placed, apart) {
-                path d={ "M" (round(x - 4.0)) " " (round(y)) "h8l-4 -8z" } class={ "arrow f" (number % COLOURS) } {}
-            }
-            @if self.marks {
-                @for (x, y) in placed.iter().filter_map(|(x, value)| Some((*x, value.filter(|value| !value.at_least)?.at))) {
-                    circle cx=(round(x)) cy=(round(y)) r="3" class={ "dot f" (number % COLOURS) } {}
+            @for against in &self.against {
+                @if let Against::Level { name, at } = against {
+                    @let (y, right) = (space.y(*at), space.size.right());
+                    path d={ "M" (space.size.left) " " (round(y)) "H" (right) } class="bound" {}
+                    (label(&shown(name), Stands::Before(right - 2.0), y - 8.0, 160.0))
                 }
             }
         }
+    }
+
+    fn line(&self, line: &Line, space: &Space) -> Markup {
+        let placed: Vec<Place> = line
+            .points
+            .iter()
+            .map(|(x, value)| (space.x(*x), value.map(|value| value.map(|at| space.y(at)))))
+            .collect();
+        // Those that were measured one by one have each its own.
+        let apart = if self.marks { 0.0 } else { ARROWS_APART };
+        let dotted = if self.marks { Vec::new() } else { gaps(&placed) };
+        let class = stroke(line.arm);
+        html! {
+            @for [from, to] in dotted {
+                path d={ "M" (round(from.0)) " " (round(from.1)) "L" (round(to.0)) " " (round(to.1)) } class={ (class) " gap" } {}
+            }
+            path d=(space.path(&placed)) class=(class) stroke-dasharray=(dash(line.arm)) {}
+            @for (x, y) in arrows(&placed, apart) {
+                path d={ "M" (round(x - 4.0)) " " (round(y)) "h8l-4 -8z" } class={ "arrow " (fill(line.arm)) } {}
+            }
+            @for place in self.marked(line.arm, &placed) {
+                path d=(mark(line.arm, place)) class={ "mark " (fill(line.arm)) } {}
+            }
+        }
+    }
+
+    /// Where its marks stand: at every point, or at some of a line over time, each arm's at places of its own.
+    fn marked(&self, arm: usize, placed: &[Place]) -> Vec<(f64, f64)> {
+        let known = placed.iter().filter_map(|(x, value)| Some((*x, value.filter(|value| !value.at_least)?.at)));
+        if self.marks {
+            return known.collect();
+        }
+        let mut next = (arm * 37 % 100) as f64 / 100.0 * MARKS_APART + placed.first().map_or(0.0, |(x, _)| *x);
+        let mut found = Vec::new();
+        for (x, y) in known {
+            if x >= next {
+                found.push((x, y));
+                next = x + MARKS_APART;
+            }
+        }
+        found
     }
 
     /// A column a place on the axis: where the pointer rests, its values are told.
@@ -208,15 +245,15 @@ impl Chart<'_> {
         places.dedup();
         let edge = |n: usize| -> f64 {
             match n {
-                0 => LEFT,
-                n if n >= places.len() => WIDTH - RIGHT,
+                0 => space.size.left,
+                n if n >= places.len() => space.size.right(),
                 n => (space.x(places[n - 1]) + space.x(places[n])) / 2.0,
             }
         };
         html! {
             @for (number, place) in places.iter().enumerate() {
                 @let (from, to) = (edge(number), edge(number + 1));
-                rect class="at" x=(round(from)) y=(round(space.top)) width=(round((to - from).max(0.1))) height=(HEIGHT) {
+                rect class="at" x=(round(from)) y=(space.size.top()) width=(round((to - from).max(0.1))) height=(space.size.plot) {
                     title { (self.told(*place)) }
                 }
             }
@@ -224,63 +261,55 @@ impl Chart<'_> {
     }
 
     fn told(&self, place: f64) -> String {
-        let mut text = format!("{} {}", tick(place), self.across);
+        let unit = self.across.name.rsplit(", ").next().filter(|_| self.across.ticks.is_none()).unwrap_or_default();
+        let mut text = format!("{} {unit}", (self.across.label)(place)).trim_end().to_owned();
         for line in &self.lines {
             let value = line.points.iter().find(|(x, _)| *x == place).and_then(|(_, value)| *value);
             let value = value.map_or_else(|| "-".to_owned(), |value| value.shown(self.value));
-            let _ = write!(text, "\n{}: {value}", shown(&line.name));
+            text.push_str(&format!("\n{}: {value}", shown(&line.name)));
         }
         text
     }
 }
 
-/// On which side of a place a label stands.
-#[derive(Clone, Copy)]
-enum Stands {
-    Before(f64),
-    Around(f64),
-    After(f64),
+/// Arrows at the highest value stay inside the frame.
+fn with_headroom(axis: Axis) -> Axis {
+    Axis { to: axis.to + 0.08 * (axis.to - axis.from), ..axis }
 }
 
-/// A label whose middle is at this height; what has no room is cut off.
-fn label(text: &str, stands: Stands, y: f64, room: f64) -> Markup {
-    let (x, class) = match stands {
-        Stands::Before(x) => (x - room, "label end"),
-        Stands::Around(x) => (x - room / 2.0, "label middle"),
-        Stands::After(x) => (x, "label"),
-    };
-    html! {
-        foreignObject x=(round(x)) y=(round(y - LABEL / 2.0)) width=(round(room)) height=(LABEL) {
-            span class=(class) data-label=(text) {}
+/// Where a line has no values: from the last one before to the first one after, or straight on to the end. A line never just ends.
+fn gaps(points: &[(f64, Option<Value>)]) -> Vec<[(f64, f64); 2]> {
+    let mut found = Vec::new();
+    let mut last: Option<(usize, (f64, f64))> = None;
+    for (number, (x, value)) in points.iter().enumerate() {
+        let Some(value) = value else { continue };
+        if let Some((before, from)) = last
+            && before + 1 < number
+        {
+            found.push([from, (*x, value.at)]);
         }
+        last = Some((number, (*x, value.at)));
     }
+    if let (Some((number, from)), Some((end, _))) = (last, points.last())
+        && number + 1 < points.len()
+    {
+        found.push([from, (*end, from.1)]);
+    }
+    found
 }
 
-struct Space {
-    up: Axis,
-    across: Axis,
-    top: f64,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Space {
-    fn bottom(&self) -> f64 {
-        self.top + HEIGHT
+    #[test]
+    fn a_line_never_just_ends() {
+        let points: Vec<(f64, Option<Value>)> = [None, Some(1.0), None, Some(3.0), Some(4.0), None, None]
+            .iter()
+            .zip(0..)
+            .map(|(at, x)| (f64::from(x), at.map(Value::known)))
+            .collect();
+        assert_eq!(gaps(&points), [[(1.0, 1.0), (3.0, 3.0)], [(4.0, 4.0), (6.0, 4.0)]]);
+        assert_eq!(gaps(&points[..1]), [[(0.0, 0.0); 2]; 0]);
     }
-
-    fn x(&self, value: f64) -> f64 {
-        LEFT + self.across.at(value) * (WIDTH - LEFT - RIGHT)
-    }
-
-    fn y(&self, value: f64) -> f64 {
-        self.bottom() - self.up.at(value) * HEIGHT
-    }
-}
-
-fn dash(number: usize) -> &'static str {
-    DASHES[number % DASHES.len()]
-}
-
-/// To a tenth of a unit: no difference can be seen, and the file stays small.
-fn round(at: f64) -> f64 {
-    (at * 10.0).round() / 10.0
 }

@@ -21,25 +21,22 @@ pub fn parameters(run: &RunFiles) -> Markup {
         }
     }
     html! {
-        section id="parameters" {
-            h2 { "Parameters" }
-            div.wide { table {
-                caption { "Policies with all their parameters, defaults included" }
-                (head(&Table::new(&["arm", "policy", "parameters"], ..0)))
-                tbody { @for arm in arms {
-                    tr {
-                        th scope="row" { (shown(arm.shown_name())) }
-                        td { (shown(&arm.policy)) }
-                        td { code { (settings(&arm.parameters)) } }
-                    }
-                    @if let Some(client) = &arm.client { tr {
-                        th scope="row" { (shown(arm.shown_name())) ", users' side" }
-                        td { (shown(&client.policy)) " (" (shown(&client.scope)) ")" }
-                        td { code { (settings(&client.parameters)) } }
-                    } }
+        div.wide { table {
+            caption { "Policies with all their parameters, defaults included" }
+            (head(&Table::new(&["arm", "policy", "parameters"], ..0)))
+            tbody { @for arm in arms {
+                tr {
+                    th scope="row" { (shown(arm.shown_name())) }
+                    td { (shown(&arm.policy)) }
+                    td { code { (settings(&arm.parameters)) } }
+                }
+                @if let Some(client) = &arm.client { tr {
+                    th scope="row" { (shown(arm.shown_name())) ", users' side" }
+                    td { (shown(&client.policy)) " (" (shown(&client.scope)) ")" }
+                    td { code { (settings(&client.parameters)) } }
                 } }
             } }
-        }
+        } }
     }
 }
 
@@ -75,13 +72,10 @@ pub fn host(run: &RunFiles) -> Markup {
         table.row(["capacity".to_owned(), capacity]);
     }
     html! {
-        section id="host" {
-            h2 { "Machine and order" }
-            (wide("Facts about the machine that bear on the figures", &table))
-            h3 { "Order of arms" }
-            ul { @for block in &blocks { li { (shown(block)) } } }
-            @if run.manifest.blocks.len() > blocks.len() { p.small { "manifest.json has the others." } }
-        }
+        (wide("Facts about the machine that bear on the results", &table))
+        h3 { "Order of arms" }
+        ul { @for block in &blocks { li { (shown(block)) } } }
+        @if run.manifest.blocks.len() > blocks.len() { p.small { "manifest.json has the others." } }
     }
 }
 
@@ -127,13 +121,10 @@ pub fn limits(run: &RunFiles) -> Markup {
     }
     let notes = run.notes();
     html! {
-        section id="limits" {
-            h2 { "Limits of what was measured" }
-            ul { @for limit in &limits { li { (limit) } } }
-            @if !notes.is_empty() {
-                h3 { "Notes of the run" }
-                ul { @for note in notes.iter().take(50) { li { (shown(note)) } } }
-            }
+        ul { @for limit in &limits { li { (limit) } } }
+        @if !notes.is_empty() {
+            h3 { "Notes of the run" }
+            ul { @for note in notes.iter().take(50) { li { (shown(note)) } } }
         }
     }
 }

@@ -16,24 +16,21 @@ pub fn section(run: &RunFiles) -> Markup {
     let (spoke, silent): (Vec<&ValidityGate>, Vec<&ValidityGate>) =
         GATES.iter().partition(|gate| reasons.iter().any(|reason| reason.code == gate.code));
     html! {
-        section id="gates" {
-            h2 { "Gates" }
-            p { (spoke.len()) " of " (GATES.len()) " gates found something." }
-            @if !spoke.is_empty() {
-                div.wide { table {
-                    caption { "Gates that found something: what, in which arm, what it is held against, and what to do" }
-                    (head(&Table::new(&["gate", "verdict", "looks for", "arm", "value", "limit", "what to do"], ..0)))
-                    tbody { @for gate in &spoke { @for reason in reasons.iter().filter(|reason| reason.code == gate.code) {
-                        (found(gate, reason))
-                    } } }
-                } }
-            }
-            details {
-                summary { (silent.len()) " gates found nothing: what each saw, and its limit" }
-                (wide("Gates that found nothing: the worst that they saw in any arm, and what it is held against", &passed(&silent, run)))
-            }
-            (generator(run))
+        p { (spoke.len()) " of " (GATES.len()) " gates found something." }
+        @if !spoke.is_empty() {
+            div.wide { table {
+                caption { "Gates that found something: what, in which arm, its limit, and what to do" }
+                (head(&Table::new(&["gate", "verdict", "looks for", "arm", "value", "limit", "what to do"], ..0)))
+                tbody { @for gate in &spoke { @for reason in reasons.iter().filter(|reason| reason.code == gate.code) {
+                    (found(gate, reason))
+                } } }
+            } }
         }
+        details {
+            summary { (silent.len()) " gates found nothing: what each saw, and its limit" }
+            (wide("Gates that found nothing: the worst value of any arm, and the limit", &passed(&silent, run)))
+        }
+        (generator(run))
     }
 }
 
@@ -71,7 +68,7 @@ fn plain(text: &str) -> String {
 
 /// How the generator fared against the limits that gates hold it to, turn by turn.
 fn generator(run: &RunFiles) -> Markup {
-    let heads = ["arm", "CPU", "send lag p99", "waited for its core", "stood still", "unsent", "stolen", "Little"];
+    let heads = ["arm", "CPU", "send lag p99", "run queue", "longest pause", "unsent", "steal", "Little"];
     let mut table = Table::new(&heads, 1..);
     let lag = limits::lag_ms(run.summary.objective.response_time_ms);
     table.row([
@@ -97,5 +94,5 @@ fn generator(run: &RunFiles) -> Markup {
             percent(generator.little),
         ]);
     }
-    wide("The load generator of each turn", &table)
+    wide("The load generator, run by run", &table)
 }

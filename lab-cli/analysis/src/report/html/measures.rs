@@ -28,11 +28,8 @@ pub fn section(run: &RunFiles) -> Markup {
         return html! {};
     }
     html! {
-        section id="measures" {
-            h2 { "Attempts, waste, fairness, recovery" }
-            (wide("What phases show beside counts and times; - where it cannot be said", &table))
-            ul.small { @for meaning in MEANINGS { li { (meaning) } } }
-        }
+        (wide("By phase; - where it is not known", &table))
+        ul.small { @for meaning in MEANINGS { li { (meaning) } } }
     }
 }
 
@@ -40,11 +37,11 @@ pub fn section(run: &RunFiles) -> Markup {
 const WASTED: usize = 1;
 
 const MEANINGS: [&str; 5] = [
-    "Attempts each: how many requests were planned for each that users wanted.",
+    "Retry amplification: attempts for each request that users wanted.",
     "Wasted: the share of what the service finished that came late, or to nobody.",
-    "Fair: Jain's index over what users, or classes, got of what they wanted: 1 if it was the same for all. Worst tenth: what the tenth \
-     with the least got.",
-    "Backlog: steady, or by how much the requests in flight grew all the time.",
-    "Well again: after more load or a fault, how long it took until goodput was 95 % of what it was and the objective was kept for 10 s. \
+    "Fairness: Jain's index over what users, or classes, got of what they wanted: 1 if it was the same for all. Worst decile: what the \
+     tenth of the users with the least got.",
+    "Backlog: steady, or by how much the requests in flight kept growing.",
+    "Recovery time: after more load or a fault, until goodput was 95 % of what it was and the objective was kept for 10 s. \
      Metastable: goodput was still under 80 % at the end, though it was watched for a minute and six times the trigger.",
 ];

@@ -12,10 +12,7 @@ pub fn table(run: &RunFiles) -> Markup {
         return html! {};
     }
     html! {
-        section id="processes" {
-            h2 { "Service and proxy" }
-            (wide("CPU as a share of a core, and the most memory, of the service's processes and of the proxy before them", &used))
-            @if let Some(why) = processes::unknown(&run.summary) { p.small { (why) } }
-        }
+        (wide("CPU as a share of a core, and the most memory, of the service's processes and of the proxy before them", &used))
+        @if let Some(why) = processes::unknown(&run.summary) { p.small { (why) } }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 /// Blocks that are listed one by one.
 pub(super) const BLOCKS: u32 = 10;
 
-const HEADS: [&str; 9] = ["metric", "phase", "arm", "against", "result", "verdict", "p", "margin", "blocks"];
+const HEADS: [&str; 9] = ["metric", "phase", "arm", "baseline", "result", "verdict", "p", "margin", "blocks"];
 
 /// What was decided.
 pub fn comparison(run: &RunFiles) -> Markup {
@@ -23,21 +23,21 @@ pub fn comparison(run: &RunFiles) -> Markup {
     } else if run.summary.comparisons.is_empty() {
         "There is nothing to compare: one arm, or none that shares a block with the baseline."
     } else {
-        "One block shows what happened once and decides nothing: no verdicts (--repeat 7 and more can decide)."
+        "One block: differences between arms may be chance, and nothing is decided. --repeat 7 or more can decide."
     };
     html! {
         section id="comparison" {
             h2 { "Comparison" }
             @if verdicts.is_empty() { p { (none) } } @else {
                 p.small {
-                    "A run of an arm in a block is one figure. Paired within blocks, exact sign-flip test, adjusted over the arms (Holm) without those of hindsight, which nobody can choose; \
-                     the effect is that of Hodges and Lehmann, with its 95 % interval. ~ means that nothing can be said."
+                    "Each arm gives one value a block. Paired within blocks, exact sign-flip test, adjusted over the arms (Holm) without those of hindsight, which nobody can choose; \
+                     the effect is that of Hodges and Lehmann, with its 95 % interval. ~ means inconclusive."
                 }
-                div.wide { table {
+                details.part { summary { "All metrics, with p values and margins" } div.wide { table {
                     caption { "Each arm against the baseline" }
                     (head(&Table::new(&HEADS, 6..)))
                     tbody { @for found in verdicts { tr {
-                        th scope="row" { (shown(&found.metric)) @if !found.primary { " (to look at)" } }
+                        th scope="row" { (shown(&found.metric)) @if !found.primary { " (secondary)" } }
                         td { (shown(&found.phase)) }
                         td { (shown(&found.policy)) }
                         td { (shown(&found.baseline)) }
@@ -47,7 +47,7 @@ pub fn comparison(run: &RunFiles) -> Markup {
                         td.n { (percent(found.margin)) }
                         td.n { (found.blocks) }
                     } } }
-                } }
+                } } }
             }
         }
     }
@@ -62,12 +62,12 @@ pub fn thresholds(run: &RunFiles) -> Markup {
         section id="thresholds" {
             h2 { "Thresholds" }
             div.wide { table {
-                caption { "What the experiment asked of its result" }
-                (head(&Table::new(&["threshold", "held", "found"], ..0)))
+                caption { "What the experiment asks of its result" }
+                (head(&Table::new(&["threshold", "result", "found"], ..0)))
                 tbody { @for threshold in &run.summary.thresholds { tr {
                     th scope="row" { code { (shown(&threshold.text)) } }
-                    @match threshold.word() {
-                        "held" => { td.held { "held" } }
+                    @match threshold.outcome() {
+                        "passed" => { td.held { "passed" } }
                         "FAILED" => { td.failed { "FAILED" } }
                         word => { td { (word) } }
                     }
@@ -101,15 +101,12 @@ pub fn phases(run: &RunFiles) -> Markup {
         }
     }
     html! {
-        section id="phases" {
-            h2 { "Phases" }
-            @if others { (more()) }
-            (wide(
-                "Response times are of what was served, from the intended start, connecting included. A percentile that time-outs hide is a \
-                 bound; - means too few samples.",
-                &table,
-            ))
-        }
+        @if others { (more()) }
+        (wide(
+            "Response times are of what was served, from the intended start, connecting included. A percentile that time-outs hide is a \
+             bound; - means too few samples.",
+            &table,
+        ))
     }
 }
 
@@ -118,10 +115,8 @@ pub fn types(run: &RunFiles) -> Markup {
     let Some(name) = run.busiest() else { return html! {} };
     let block = run.drawn_block();
     let mut table = Table::new(&[&["arm", "type or class"], &FIGURES[..]].concat(), 2..);
-    let mut any_classes = false;
     for arm in run.summary.arms.iter().filter(|arm| arm.block == block) {
         let Some(phase) = arm.phases.iter().find(|phase| phase.name == name) else { continue };
-        any_classes |= !phase.by_class.is_empty();
         let types = phase.by_type.iter().map(|(kind, measured)| (kind.clone(), measured));
         let classes = phase.by_class.iter().map(|(class, measured)| (format!("class {class}"), measured));
         for (group, measured) in types.chain(classes) {
@@ -129,16 +124,11 @@ pub fn types(run: &RunFiles) -> Markup {
         }
     }
     let of_block = if run.several_blocks() { format!(", block {block}") } else { String::new() };
-    html! {
-        section id="types" {
-            h2 { "Request types" @if any_classes { " and classes" } }
-            (wide(&format!("Phase {name}{of_block}"), &table))
-        }
-    }
+    wide(&format!("Phase {name}{of_block}"), &table)
 }
 
 const FIGURES: [&str; 10] =
-    ["p50", "p90", "p99", "mean", "offered/s", "in time/s", "rejected", "timed out", "no connection", "failed"];
+    ["p50", "p90", "p99", "mean", "offered/s", "goodput/s", "rejected", "timed out", "conn. errors", "failed"];
 
 /// In the order of [`FIGURES`].
 fn figures(measured: &Measured) -> [String; FIGURES.len()] {
@@ -146,17 +136,17 @@ fn figures(measured: &Measured) -> [String; FIGURES.len()] {
     let [p50, p90, p99] = percentiles(times);
     // Time-outs are longer than what is known: a mean of the known ones would be too small.
     let mean = times.mean.filter(|_| times.censored == 0).map_or_else(|| "-".to_owned(), time);
-    let (offered, in_time) = (rate(measured.offered_per_s), rate(measured.goodput_per_s));
-    let [timed_out, no_connection, failed] =
+    let (offered, goodput) = (rate(measured.offered_per_s), rate(measured.goodput_per_s));
+    let [timed_out, connection_errors, failed] =
         [measured.timed_out, measured.connect_failed, measured.failed].map(|count| count.to_string());
     let rejected = percent(measured.reject_fraction);
-    [p50, p90, p99, mean, offered, in_time, rejected, timed_out, no_connection, failed]
+    [p50, p90, p99, mean, offered, goodput, rejected, timed_out, connection_errors, failed]
 }
 
 /// Both sides' books.
 pub fn ledgers(run: &RunFiles) -> Markup {
     let (turns, others) = listed(run);
-    let heads = ["planned", "unsent", "refused locally", "no connection", "written", "read by the service"];
+    let heads = ["planned", "unsent", "refused locally", "conn. errors", "written", "read by service"];
     let mut table = Table::new(&[&["arm"], &heads[..], &["difference", REFUSALS]].concat(), 1..=heads.len());
     for arm in turns.filter(|arm| !arm.bound) {
         let counts: [fn(&Measured) -> u64; 5] =
@@ -166,10 +156,7 @@ pub fn ledgers(run: &RunFiles) -> Markup {
         table.row([&[run.turn(arm)], &counts[..], &read_and_difference(arm), &[refusals]].concat());
     }
     html! {
-        section id="ledgers" {
-            h2 { "Ledgers" }
-            @if others { (more()) }
-            (wide("What users wrote against what the service read", &table))
-        }
+        @if others { (more()) }
+        (wide("What users wrote against what the service read", &table))
     }
 }

@@ -131,6 +131,8 @@ fn named(experiment: &str, arm: &str) -> RunFiles {
         second,
         phase: "spike".to_owned(),
         planned: 10,
+        offered: 40,
+        goodput: u64::from(second),
         served: u64::from(second),
         p90_ms: (second > 3).then_some(f64::from(second) * 100.0),
         ..TimelineSecond::default()
@@ -151,5 +153,6 @@ fn named(experiment: &str, arm: &str) -> RunFiles {
         summary,
         timeline: (0..30).flat_map(|n| [second("none", n), second(arm, n)]).collect(),
         events: vec![LiveEvent::RunStarted(shape), LiveEvent::Note { text: format!("note of {arm}") }],
+        times: Vec::new(),
     }
 }

@@ -1,0 +1,173 @@
+//! The answer as one table: a row for each arm and phase, and, where users have classes, for each class in the phase that decides.
+
+use crate::{
+    summary::{Answer, ArmAnswer, ArmVerdict, BlockMedian, ColumnFigures, PhaseRole, PlannedLoad, RecoveryAnswer},
+    text::{percent, rate, scrubbed, table::Table, time},
+};
+
+/// The table.
+pub fn table(answer: &Answer) -> Table {
+    let oracle = has_oracle(answer);
+    let recovery = answer.arms.iter().any(|arm| arm.recovery.is_some());
+    let verdicts = answer.arms.len() > 1;
+    let mut heads = vec!["arm", "phase", "goodput/s", "p99", "rejected"];
+    heads.extend(oracle.then_some("of oracle"));
+    heads.extend(recovery.then_some("recovery time"));
+    let verdict_head = verdict_head(answer);
+    heads.extend(verdicts.then_some(verdict_head.as_str()));
+    let numbers = 2..5 + usize::from(oracle);
+    let mut table = Table::new(&heads, numbers);
+    let (deciding, compared) = (deciding(answer), compared(answer).or_else(|| deciding(answer)));
+    for arm in &answer.arms {
+        for (at, column) in answer.columns.iter().enumerate() {
+            let name = if at == 0 { shown_name(arm) } else { String::new() };
+            let mut row = vec![name, scrubbed(column.title())];
+            row.extend(figures(arm.columns[at].as_ref(), oracle));
+            let here = |shown: bool, text: String| if shown { text } else { String::new() };
+            if recovery {
+                let last = at + 1 == answer.columns.len();
+                row.push(here(last, arm.recovery.as_ref().map_or_else(|| "-".to_owned(), recovery_in_words)));
+            }
+            if verdicts {
+                row.push(here(Some(at) == compared, verdict(&arm.verdict)));
+            }
+            table.row(row);
+        }
+        for (class, columns) in &arm.classes {
+            let Some(at) = deciding else { continue };
+            let mut row = vec![format!("  {}", class_name(class)), scrubbed(answer.columns[at].title())];
+            row.extend(figures(columns[at].as_ref(), oracle));
+            row.resize(heads.len(), String::new());
+            table.row(row);
+        }
+    }
+    table
+}
+
+/// The column that classes and shares of the oracle's are of: overload, else the phase that was compared, else the first.
+pub fn deciding(answer: &Answer) -> Option<usize> {
+    let stress = answer.columns.iter().position(|column| column.role.is_some_and(PhaseRole::is_stress));
+    stress.or_else(|| compared(answer)).or_else(|| (!answer.columns.is_empty()).then_some(0))
+}
+
+/// The column that was compared, if it is one.
+fn compared(answer: &Answer) -> Option<usize> {
+    let phase = answer.arms.iter().map(|arm| arm.verdict.phase.as_str()).find(|phase| !phase.is_empty())?;
+    answer.columns.iter().position(|column| column.phase == phase)
+}
+
+/// Whether anything is a share of the oracle's.
+pub fn has_oracle(answer: &Answer) -> bool {
+    answer.arms.iter().flat_map(|arm| &arm.columns).flatten().any(|figures| figures.of_oracle.is_some())
+}
+
+/// `class 1`; a class with a name has it.
+pub fn class_name(class: &str) -> String {
+    if class.starts_with(|c: char| c.is_ascii_digit()) { format!("class {class}") } else { scrubbed(class) }
+}
+
+/// Its name, with what makes it no arm like the others.
+pub fn shown_name(arm: &ArmAnswer) -> String {
+    let name = scrubbed(&arm.arm);
+    if arm.hindsight { format!("{name} (hindsight)") } else { name }
+}
+
+/// `verdict on goodput in spike`; of arms that were not compared `verdict`.
+pub fn verdict_head(answer: &Answer) -> String {
+    let Some(ArmVerdict { metric, phase, .. }) =
+        answer.arms.iter().map(|arm| &arm.verdict).find(|verdict| !verdict.metric.is_empty())
+    else {
+        return "verdict".to_owned();
+    };
+    let metric = match metric.as_str() {
+        "goodput_per_s" => "goodput",
+        "reject_fraction" => "rejected",
+        other => other.trim_start_matches("response_time_ms."),
+    };
+    format!("verdict on {metric} in {}", scrubbed(phase))
+}
+
+fn figures(found: Option<&ColumnFigures>, oracle: bool) -> Vec<String> {
+    let dash = || "-".to_owned();
+    let Some(found) = found else { return vec![dash(); 3 + usize::from(oracle)] };
+    let cut_off = if found.cut_off { " (cut off)" } else { "" };
+    let mut cells = vec![
+        with_interval(&found.goodput_per_s, rate) + cut_off,
+        found.p99_ms.map_or_else(dash, |p99| with_interval(&p99, time)),
+        found.reject_fraction.map_or_else(dash, |share| shown(&share, percent)),
+    ];
+    if oracle {
+        cells.push(found.of_oracle.map_or_else(dash, |share| shown(&share, percent)));
+    }
+    cells
+}
+
+/// `3 users`, `7.5 requests/s`.
+pub fn load_in_words(load: PlannedLoad) -> String {
+    match load {
+        PlannedLoad::Users(users) => format!("{users} users"),
+        PlannedLoad::SessionsPerS(amount) | PlannedLoad::RequestsPerS(amount) => {
+            format!("{} {}", rate(amount), load.unit())
+        }
+    }
+}
+
+/// `>= 60.0 s`: the median alone.
+pub fn shown(found: &BlockMedian, number: fn(f64) -> String) -> String {
+    format!("{}{}", if found.at_least { ">= " } else { "" }, number(found.median))
+}
+
+/// `[470, 481]`; empty of one block.
+pub fn interval(found: &BlockMedian, number: fn(f64) -> String) -> String {
+    // One bound for all blocks says no more than the bound.
+    let told = found.interval.filter(|[low, high]| !(found.at_least && number(*low) == number(*high)));
+    told.map_or_else(String::new, |[low, high]| {
+        format!("[{}, {}{}]", number(low), if found.open { ">= " } else { "" }, number(high))
+    })
+}
+
+fn with_interval(found: &BlockMedian, number: fn(f64) -> String) -> String {
+    format!("{} {}", shown(found, number), interval(found, number)).trim_end().to_owned()
+}
+
+/// `4.00 s`, `> 90 s, metastable`; of several blocks with how many of them.
+pub fn recovery_in_words(found: &RecoveryAnswer) -> String {
+    let RecoveryAnswer { after_s, recovered, metastable, undecided, .. } = found;
+    let blocks = recovered + metastable + undecided;
+    let when = match after_s {
+        BlockMedian { at_least: false, median, .. } if *median < 1.0 => "at once".to_owned(),
+        BlockMedian { at_least: true, median, .. } => format!("> {}", time(median * 1e3)),
+        BlockMedian { median, .. } => time(median * 1e3),
+    };
+    let of = |count: u32, word: &str| match count {
+        0 => String::new(),
+        _ if blocks == 1 => format!(", {word}"),
+        count => format!(", {word} in {count} of {blocks}"),
+    };
+    format!("{when}{}{}", of(*metastable, "metastable"), of(*undecided, "undecided"))
+}
+
+/// `better: x1.20 [1.10, 1.31]`.
+pub fn verdict(found: &ArmVerdict) -> String {
+    let effect = found.effect.as_ref().map_or_else(String::new, |effect| format!(": {effect}"));
+    format!("{}{effect}", found.word.words())
+}
+
+/// What the columns are, and what the figures: `calm: before (70 requests/s); …; medians of 8 blocks [95 % intervals]`.
+pub fn caption(answer: &Answer) -> String {
+    let load = |column: &crate::summary::AnswerColumn| {
+        column.load.map_or_else(String::new, |load| format!(", {}", load_in_words(load)))
+    };
+    let column = |column: &crate::summary::AnswerColumn| match column.role {
+        Some(role) => format!("{}: phase {}{}", role.word(), scrubbed(&column.phase), load(column)),
+        None => format!("{}{}", scrubbed(&column.phase), load(column)),
+    };
+    let columns: Vec<String> = answer.columns.iter().map(column).collect();
+    let medians = answer.arms.iter().flat_map(|arm| &arm.columns).flatten().map(|figures| figures.goodput_per_s.blocks);
+    let how = match medians.max().unwrap_or(0) {
+        0 | 1 => "one block: what happened once".to_owned(),
+        blocks if (blocks as usize) < super::middle::FEWEST => format!("medians of {blocks} blocks [lowest, highest]"),
+        blocks => format!("medians of {blocks} blocks [95 % interval of the median]"),
+    };
+    format!("{}; {how}", columns.join("; "))
+}

@@ -1,0 +1,112 @@
+//! The answer at the head of the page: a sentence an arm, and one table.
+
+use maud::{Markup, html};
+
+use super::{ink::swatch, shown};
+use crate::{
+    answer::table::{
+        caption, class_name, deciding, has_oracle, interval, load_in_words, recovery_in_words, shown as median,
+        shown_name, verdict_head,
+    },
+    report::{NO_CONCLUSION, RunFiles},
+    summary::{Answer, AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures},
+    text::{percent, rate, time},
+};
+
+/// Figures of a column.
+const FIGURES: [&str; 3] = ["goodput/s", "p99", "rejected"];
+
+/// The section.
+pub fn section(run: &RunFiles) -> Markup {
+    let answer = run.answer();
+    html! {
+        section id="answer" {
+            @if !run.summary.valid { p.headline.invalid { (NO_CONCLUSION) } }
+            @let said = answer.arms.iter().enumerate().filter_map(|(number, arm)| Some((number, arm.sentence.as_ref()?)));
+            ul.headline { @for (number, sentence) in said { li { (swatch(number)) span { (shown(sentence)) } } } }
+            @if !answer.columns.is_empty() { (table(&answer)) }
+        }
+    }
+}
+
+fn table(answer: &Answer) -> Markup {
+    let oracle = has_oracle(answer);
+    let recovery = answer.arms.iter().any(|arm| arm.recovery.is_some());
+    let verdicts = answer.arms.len() > 1;
+    html! {
+        div.wide { table.answer {
+            caption { (caption(answer)) "." }
+            thead {
+                tr {
+                    th scope="col" rowspan="2" { "arm" }
+                    @if verdicts { th scope="col" rowspan="2" { (verdict_head(answer)) } }
+                    @if recovery { th scope="col" rowspan="2" { "recovery time" } }
+                    @for column in &answer.columns { th.group scope="colgroup" colspan="3" { (head(column)) } }
+                    @if oracle { th.n.first scope="col" rowspan="2" { "of oracle" } }
+                }
+                tr { @for _ in &answer.columns { @for name in FIGURES {
+                    th.n.first[name == FIGURES[0]] scope="col" { (name) }
+                } } }
+            }
+            @for (number, arm) in answer.arms.iter().enumerate() { tbody {
+                tr {
+                    th scope="row" { (swatch(number)) " " (shown_name(arm)) }
+                    @if verdicts { td.words.(class(arm.verdict.word)) {
+                        (arm.verdict.word.words()) @if let Some(effect) = &arm.verdict.effect { " " small { (effect) } }
+                    } }
+                    @if recovery { td.words { @if let Some(found) = &arm.recovery { (recovery_in_words(found)) } @else { "-" } } }
+                    (figures(&arm.columns))
+                    @if oracle { (share(arm, deciding(answer))) }
+                }
+                @for (name, columns) in &arm.classes { tr.class {
+                    th scope="row" { (class_name(name)) }
+                    @if verdicts { td {} }
+                    @if recovery { td {} }
+                    (figures(columns))
+                    @if oracle { td.first {} }
+                } }
+            } }
+        } }
+    }
+}
+
+/// What it stands for, and what that was.
+fn head(column: &AnswerColumn) -> Markup {
+    let load = column.load.map(load_in_words);
+    html! {
+        (shown(column.title()))
+        small {
+            @if column.role.is_some() { (shown(&column.phase)) @if load.is_some() { ", " } }
+            @if let Some(load) = load { (load) }
+        }
+    }
+}
+
+fn figures(columns: &[Option<ColumnFigures>]) -> Markup {
+    html! { @for column in columns {
+        @if let Some(found) = column {
+            td.n.first { (cell(&found.goodput_per_s, rate)) @if found.cut_off { small { "cut off" } } }
+            td.n { @if let Some(p99) = &found.p99_ms { (cell(p99, time)) } @else { "-" } }
+            td.n { @if let Some(share) = &found.reject_fraction { (median(share, percent)) } @else { "-" } }
+        } @else { td.n.first { "-" } td.n { "-" } td.n { "-" } }
+    } }
+}
+
+/// The median, and its interval in small.
+fn cell(found: &BlockMedian, number: fn(f64) -> String) -> Markup {
+    let interval = interval(found, number);
+    html! { (median(found, number)) @if !interval.is_empty() { " " small { (interval) } } }
+}
+
+fn share(arm: &ArmAnswer, at: Option<usize>) -> Markup {
+    let found = at.and_then(|at| arm.columns[at].as_ref()).and_then(|figures| figures.of_oracle);
+    html! { td.n.first { @if let Some(found) = found { (cell(&found, percent)) } @else { "-" } } }
+}
+
+fn class(word: ArmVerdictWord) -> &'static str {
+    match word {
+        ArmVerdictWord::Better => "good",
+        ArmVerdictWord::Worse => "bad",
+        _ => "plain",
+    }
+}

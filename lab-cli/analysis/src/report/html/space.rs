@@ -1,0 +1,192 @@
+//! Where things are in a figure: its size, its axes, its labels.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+
+use super::shown;
+use crate::series::{
+    axis::{Axis, shown as tick},
+    value::Value,
+};
+
+/// Height of a label.
+const LABEL: f64 = 16.0;
+/// Height of the band with the names of phases.
+const BAND: f64 = 18.0;
+/// What is above the frame without it: the unit of the upright axis.
+const UNIT: f64 = 18.0;
+const BOTTOM: f64 = 36.0;
+
+/// A place across, and up, where there is a value.
+pub(super) type Place = (f64, Option<Value>);
+
+/// A part of what goes to the right: a phase.
+#[derive(Debug, Clone)]
+pub(super) struct Stretch {
+    /// Its name.
+    pub name: String,
+    /// Where it begins.
+    pub from: f64,
+    /// Where the next one does.
+    pub to: f64,
+}
+
+/// What goes to the right.
+#[derive(Debug, Clone)]
+pub(super) struct Across {
+    /// In words, with the unit.
+    pub name: String,
+    /// A place in words.
+    pub label: fn(f64) -> String,
+    /// Where labels stand; `None`: at round numbers.
+    pub ticks: Option<Vec<f64>>,
+}
+
+impl Across {
+    /// At round numbers.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), label: tick, ticks: None }
+    }
+}
+
+/// The size of a figure.
+#[derive(Debug)]
+pub(super) struct Size {
+    pub class: &'static str,
+    pub narrow: bool,
+    pub width: f64,
+    pub left: f64,
+    /// Height of the frame.
+    pub plot: f64,
+    /// About so many ticks across.
+    pub ticks: f64,
+}
+
+impl Size {
+    pub const WIDE: Self =
+        Self { class: "wide-only", narrow: false, width: 900.0, left: 58.0, plot: 230.0, ticks: 10.0 };
+    pub const NARROW: Self =
+        Self { class: "narrow-only", narrow: true, width: 380.0, left: 46.0, plot: 200.0, ticks: 5.0 };
+
+    pub fn right(&self) -> f64 {
+        self.width - 12.0
+    }
+
+    /// Where the frame begins.
+    pub fn top(&self) -> f64 {
+        UNIT + BAND
+    }
+
+    pub fn bottom(&self) -> f64 {
+        self.top() + self.plot
+    }
+
+    /// Of the whole picture.
+    pub fn height(&self) -> f64 {
+        self.bottom() + BOTTOM
+    }
+}
+
+/// From values to places.
+pub(super) struct Space {
+    pub size: &'static Size,
+    pub up: Axis,
+    pub across: Axis,
+}
+
+impl Space {
+    pub fn x(&self, value: f64) -> f64 {
+        self.size.left + self.across.at(value) * (self.size.right() - self.size.left)
+    }
+
+    pub fn y(&self, value: f64) -> f64 {
+        self.size.bottom() - self.up.at(value) * self.size.plot
+    }
+
+    /// A path through places, broken where nothing is known; a place alone is a dot.
+    pub fn path(&self, places: &[Place]) -> String {
+        let mut path = String::new();
+        let mut drawing = false;
+        for (x, value) in places {
+            let Some(value) = value else {
+                drawing = false;
+                continue;
+            };
+            let (x, y) = (round(*x), round(value.at));
+            let _ = if drawing { write!(path, "L{x} {y}") } else { write!(path, "M{x} {y}h0.8") };
+            drawing = true;
+        }
+        path
+    }
+
+    /// From the bottom to these values; each lasts until the next one.
+    pub fn area(&self, points: &[(f64, f64)]) -> String {
+        let bottom = round(self.size.bottom());
+        let Some((first, _)) = points.first() else { return String::new() };
+        let mut path = format!("M{} {bottom}", round(self.x(*first)));
+        for (x, at) in points {
+            let _ = write!(path, "L{} {}", round(self.x(*x)), round(self.y(*at)));
+        }
+        let last = points.last().map_or(0.0, |(x, _)| *x);
+        let _ = write!(path, "L{} {bottom}z", round(self.x(last)));
+        path
+    }
+
+    /// Phases: every other one tinted, its name above the frame.
+    pub fn phases(&self, stretches: &[Stretch]) -> Markup {
+        let (top, bottom) = (self.size.top(), self.size.bottom());
+        html! {
+            @for (number, stretch) in stretches.iter().enumerate() {
+                @let (from, to) = (self.x(stretch.from), self.x(stretch.to));
+                rect class={ "phase p" (number % 2) } x=(round(from)) y=(round(top - BAND)) width=(round((to - from).max(0.0))) height=(bottom - top + BAND) {}
+                path d={ "M" (round(from)) " " (round(top - BAND)) "V" (round(bottom)) } class="border" {}
+                (label(&shown(&stretch.name), Stands::After(from + 4.0), top - BAND / 2.0, (to - from - 5.0).max(0.0)))
+            }
+        }
+    }
+
+    /// Grid and numbers.
+    pub fn frame(&self, unit: &str, across: &Across) -> Markup {
+        let (left, right, bottom) = (self.size.left, self.size.right(), self.size.bottom());
+        html! {
+            (label(unit, Stands::After(2.0), LABEL / 2.0, self.size.width - 4.0))
+            @for value in &self.up.ticks {
+                @let y = self.y(*value);
+                path d={ "M" (left) " " (round(y)) "H" (right) } class="rule" {}
+                (label(&tick(*value), Stands::Before(left - 6.0), y, left - 6.0))
+            }
+            @for value in &self.across.ticks {
+                (label(&(across.label)(*value), Stands::Around(self.x(*value)), bottom + 10.0, 70.0))
+            }
+            (label(&across.name, Stands::Before(right), bottom + 26.0, 300.0))
+        }
+    }
+}
+
+/// On which side of a place a label stands.
+#[derive(Clone, Copy)]
+pub(super) enum Stands {
+    Before(f64),
+    Around(f64),
+    After(f64),
+}
+
+/// A label whose middle is at this height; what has no room is cut off.
+pub(super) fn label(text: &str, stands: Stands, y: f64, room: f64) -> Markup {
+    let (x, class) = match stands {
+        Stands::Before(x) => (x - room, "label end"),
+        Stands::Around(x) => (x - room / 2.0, "label middle"),
+        Stands::After(x) => (x, "label"),
+    };
+    html! {
+        foreignObject x=(round(x)) y=(round(y - LABEL / 2.0)) width=(round(room)) height=(LABEL) {
+            span class=(class) data-label=(text) {}
+        }
+    }
+}
+
+/// To a tenth of a unit: no difference can be seen, and the file stays small.
+pub(super) fn round(at: f64) -> f64 {
+    (at * 10.0).round() / 10.0
+}
