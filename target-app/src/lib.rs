@@ -11,7 +11,7 @@ mod fault_injection;
 pub mod graph;
 pub mod ledger;
 pub mod mail;
-mod metrics;
+pub mod metrics;
 pub mod monitor;
 pub mod plant;
 pub mod policies;
