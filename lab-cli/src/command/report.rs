@@ -23,7 +23,7 @@ pub fn report(args: &args::ReportArgs) -> CommandResult {
         ReportFormat::Html => html::document(&run).into_bytes(),
         ReportFormat::Json => analysis::text::json(&run.summary).map_err(Failure::because)?.into_bytes(),
         ReportFormat::Junit => junit::document(&run).into_bytes(),
-        ReportFormat::Csv => csv::table(&run).map_err(Failure::because)?,
+        ReportFormat::Csv => csv::table(&run.name, &run.summary).map_err(Failure::because)?,
         ReportFormat::Md => markdown::document(&run).into_bytes(),
     };
     match place(args, &folder) {
