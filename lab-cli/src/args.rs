@@ -2,17 +2,19 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use controllers::catalogue::parse_time;
 use experiment::{Repeat, fields::parse_size};
 
 mod init;
+mod load;
 mod proxy;
 mod replay;
 mod sweep;
 mod trace;
 
 pub use init::InitArgs;
+pub use load::{LoadArgs, LoadOutput, RateArgs, RequestArgs, TransportArgs};
 pub use proxy::{Log, ProxyArgs};
 pub use replay::{By, ReplayArgs};
 pub use sweep::{GoalArgs, SweepArgs, TuneArgs};
@@ -67,7 +69,7 @@ pub enum LabCommand {
     /// Past runs.
     History(HistoryArgs),
     /// Quick load on any HTTP service.
-    Load(LoadArgs),
+    Load(Box<LoadArgs>),
     /// Replays a recorded trace, with its own timing.
     Replay(ReplayArgs),
     /// Measures a live target and writes a plant file for virtual time.
@@ -338,56 +340,6 @@ pub struct ReproduceArgs {
     /// with each artefact. DIR is made if there is none; one that holds other things is left alone.
     #[arg(short = 'o', long = "page", value_name = "DIR")]
     pub page: Option<PathBuf>,
-    /// Form of the result on standard output.
-    #[arg(long, value_enum, default_value_t = Output::Text)]
-    pub output: Output,
-}
-
-/// Under the options of `lab load`.
-const AFTER_LOAD: &str = "\
-Exit codes: 0 something was served; 3 INVALID, also when nothing could be sent (EMPTY: nobody listens there); 4 something was \
-sent, and none of it was served (every answer a 500, say, or none at all); 130, 143 stopped by Ctrl-C or SIGTERM: what is in \
-flight is cut off, and what was measured is printed.\n\n\
-Of -c connections, one that is refused, or lost before the answer, is tried again after a pause: drawn evenly from 0 to 10 ms, \
-the bound doubling with each time in a row, to 1 s at most; with -n, a load without a single one in its first 5 s ends. With \
--R every request tries once, at its time.";
-
-/// `lab load`.
-#[derive(Debug, Args)]
-#[command(after_help = AFTER_LOAD)]
-pub struct LoadArgs {
-    /// What to ask for: `http://127.0.0.1:8080/path`.
-    pub url: String,
-    /// Connections, each asking again as soon as it is answered [default: 64].
-    #[arg(short = 'c', long, value_name = "N", value_parser = size, conflicts_with = "rate")]
-    pub connections: Option<u64>,
-    /// Requests in all; 10k and 1m are understood.
-    #[arg(short = 'n', long, value_name = "N", value_parser = size, conflicts_with = "duration")]
-    pub requests: Option<u64>,
-    /// How long: 30s, 2m [default: 10s].
-    #[arg(short = 'd', long, value_name = "TIME", value_parser = time)]
-    pub duration: Option<Duration>,
-    /// Requests a second in all, open loop, each on a connection of its own, whether or not earlier ones were answered.
-    #[arg(short = 'R', long, value_name = "RATE", value_parser = size)]
-    pub rate: Option<u64>,
-    /// Extra header line; Host, Content-Type and Connection replace what would be sent.
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", action = ArgAction::Append)]
-    pub headers: Vec<String>,
-    /// Method.
-    #[arg(short = 'm', long, default_value = "GET", value_parser = ["GET", "POST"])]
-    pub method: String,
-    /// Body of a POST.
-    #[arg(short = 'b', long)]
-    pub body: Option<String>,
-    /// Longest wait for an answer.
-    #[arg(long, value_name = "TIME", default_value = "20s", value_parser = time)]
-    pub timeout: Duration,
-    /// Root of all randomness.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// A host beyond this machine that may be loaded: yours, and prepared for it.
-    #[arg(long, value_name = "HOST")]
-    pub allow_host: Vec<String>,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,

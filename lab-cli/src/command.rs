@@ -21,6 +21,7 @@ use crate::{
 mod calibrate;
 mod check;
 mod compare;
+mod destination;
 mod history;
 mod init;
 mod input;
@@ -74,7 +75,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Report(args)) => report::report(&args),
         Some(LabCommand::History(args)) => history::history(&args),
         Some(LabCommand::Calibrate(args)) => calibrate::calibrate(&args),
-        Some(LabCommand::Load(args)) => load::load(&args),
+        Some(LabCommand::Load(args)) => load::load(&args, cli.color),
         Some(LabCommand::Replay(args)) => replay::replay(&args, cli.color),
         Some(LabCommand::Init(args)) => init::init(&args),
         Some(LabCommand::Guard) => {

@@ -10,6 +10,7 @@ mod conductor;
 mod environment;
 mod error;
 mod live;
+mod load;
 mod manifest;
 mod policy_events;
 pub mod progress;
@@ -35,6 +36,7 @@ pub use live::{
     interventions::Interventions,
     snapshot::{Corpus, Scratch, cache_folder},
 };
+pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, run_load};
 pub use rehearsal::rehearse;
 pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 

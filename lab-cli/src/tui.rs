@@ -14,6 +14,7 @@ mod app;
 mod doors;
 mod form;
 mod keymap;
+mod load;
 mod palette;
 mod panel;
 mod state;
@@ -28,6 +29,7 @@ use analysis::live::{LiveEvent, Touch};
 use app::{App, Effect};
 
 pub use app::{FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, RunOrder, ScreenJob, Told};
+pub use load::{LoadScreen, LoadShape};
 pub use palette::Palette;
 pub use terminal::restore;
 pub use view::figure::printed;

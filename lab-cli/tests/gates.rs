@@ -103,7 +103,7 @@ fn a_generator_that_is_stopped_is_found_and_its_pause_is_in_the_response_times()
     let service = Service::start();
     let load = |lasts: &str| {
         let mut command = lab();
-        command.args(["load", &service.url(), "-R", "200", "-d", lasts, "--output", "json"]);
+        command.args(["load", &service.url(), "-R", "200", "-d", lasts, "--no-save", "--output", "json"]);
         started(&mut command)
     };
     let child = load("4s");
@@ -163,7 +163,20 @@ fn a_generator_whose_processor_is_taken_is_found() {
         let _burner = Burner::start();
         // Next to nothing is left for it.
         let mut command = Command::new("nice");
-        command.args(["-n", "19", &program::path(), "load", &url, "-R", "500", "-d", "2s", "--output", "json"]);
+        command.args([
+            "-n",
+            "19",
+            &program::path(),
+            "load",
+            &url,
+            "-R",
+            "500",
+            "-d",
+            "2s",
+            "--no-save",
+            "--output",
+            "json",
+        ]);
         command.stdin(Stdio::null()).output().expect("lab runs")
     });
     let output = starved.join().expect("no panic");

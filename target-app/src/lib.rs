@@ -12,7 +12,7 @@ pub mod graph;
 pub mod ledger;
 mod load_report;
 pub mod mail;
-mod metrics;
+pub mod metrics;
 pub mod monitor;
 pub mod plant;
 pub mod policies;

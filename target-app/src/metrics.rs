@@ -10,10 +10,16 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
-use prometheus_client::{collector::Collector, encoding::text::encode, registry::Registry};
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, text::encode},
+    metrics::MetricType,
+    registry::Registry,
+};
 use tokio::sync::Semaphore;
 
 mod gauges;
+pub(crate) mod otlp;
 mod page;
 
 pub(crate) use gauges::{labels, policies, process, requests};
@@ -25,6 +31,87 @@ pub(crate) use page::Row;
 const READERS: usize = 8;
 /// The time that a reader has for its request and the answer.
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// A figure of a program that is no service: `lab load` publishes its own.
+#[derive(Debug, Clone)]
+pub struct ProgramFigure {
+    /// Its name, behind the program's.
+    pub name: &'static str,
+    /// What it says.
+    pub help: &'static str,
+    /// It only grows.
+    pub counter: bool,
+    /// The label that tells its values apart; empty: there is one value, whose label is ignored.
+    pub label: &'static str,
+    /// Label and value.
+    pub values: Vec<(String, f64)>,
+}
+
+impl ProgramFigure {
+    fn write_all(figures: &[Self], page: &mut Page<'_>) -> fmt::Result {
+        for Self { name, help, counter, label, values } in figures {
+            let kind = if *counter { MetricType::Counter } else { MetricType::Gauge };
+            if label.is_empty() {
+                values.iter().try_for_each(|(_, value)| page.number(name, help, kind, *value))?;
+            } else {
+                let rows = values.iter().map(|(of, value)| ([(*label, of.as_str())], *value));
+                page.family(name, help, kind, rows)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An export to a collector of OpenTelemetry that is under way.
+#[derive(Debug)]
+pub struct Publication(otlp::Export);
+
+impl Publication {
+    /// Exports the figures that `read` returns, each second. Needs a runtime. `prefix`: what the names of the metrics begin with.
+    ///
+    /// # Errors
+    /// In words: an address that is no URL, or a build without the feature `otel`.
+    pub fn start(
+        (program, prefix): (&'static str, &'static str),
+        to: &str,
+        read: impl Fn() -> Vec<ProgramFigure> + Send + Sync + 'static,
+    ) -> Result<Self, String> {
+        let spec = otlp::ExportSpec { program, prefix, to, every: Duration::from_secs(1) };
+        otlp::Export::of_figures(&spec, read).map(Self).map_err(|(_, message)| message)
+    }
+
+    /// Sends what is left, and ends.
+    pub async fn end(self) {
+        self.0.end().await;
+    }
+}
+
+/// Answers readers with the figures that `read` returns, until the runtime ends. Needs a runtime.
+///
+/// # Errors
+/// If the socket cannot be watched.
+pub fn publish(
+    listener: TcpListener,
+    prefix: &str,
+    read: impl Fn() -> Vec<ProgramFigure> + Send + Sync + 'static,
+) -> std::io::Result<()> {
+    serve(listener, prefix, Published(Box::new(read)))
+}
+
+/// Figures of somebody else's.
+struct Published(Box<dyn Fn() -> Vec<ProgramFigure> + Send + Sync>);
+
+impl fmt::Debug for Published {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Published").finish_non_exhaustive()
+    }
+}
+
+impl Collector for Published {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        ProgramFigure::write_all(&(self.0)(), &mut Page::new(encoder))
+    }
+}
 
 /// Answers readers with these figures until the runtime ends. `prefix`: what the names of the metrics begin with. Needs a
 /// runtime.

@@ -26,7 +26,7 @@ impl ConnectionHabit {
     #[must_use]
     pub fn connection(self, new_session: bool, draws: &Draws) -> Connection {
         match self {
-            Self::PerUser => Connection::Keep,
+            Self::PerUser | Self::Shared { .. } => Connection::Keep,
             Self::PerSession if new_session => Connection::Fresh,
             Self::PerSession => Connection::Keep,
             Self::PerRequest => Connection::Once,

@@ -16,7 +16,7 @@ pub(crate) use deadline::RequestDeadline;
 pub(crate) use drive::Driver;
 pub(crate) use end::{End, Outcome};
 pub(crate) use options::Cut;
-pub use options::{HostChoice, RunError, RunOptions, StopFlag};
+pub use options::{HostChoice, HttpVersion, RunError, RunOptions, StopFlag, TlsOptions};
 pub(crate) use pool::{UserPool, UserTask};
 pub(crate) use resource_limits::{Allowance, MEMORY_FOR_ANSWERS, check};
 
@@ -39,7 +39,7 @@ pub fn run(
     on_window: impl FnMut(Window),
     stop: &StopFlag,
 ) -> Result<Report, RunError> {
-    let plain = plan.target.url.starts_with("http://");
+    let plain = plan.target.url.starts_with("http://") && options.version != HttpVersion::Http2;
     match options.host {
         // The client library resolves a host to one address.
         HostChoice::Async if !plan.target.entries.is_empty() => Err(RunError::Entries),

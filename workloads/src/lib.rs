@@ -32,6 +32,9 @@ pub mod testing;
 pub mod url;
 
 pub use crowd::{Crowd, User};
-pub use host::{HostChoice, RunError, RunOptions, StopFlag, UserCommand, UserCommandError, UserCommands, run};
+pub use host::{
+    HostChoice, HttpVersion, RunError, RunOptions, StopFlag, TlsOptions, UserCommand, UserCommandError, UserCommands,
+    run,
+};
 pub use measure;
 pub use schedule::Schedule;

@@ -166,11 +166,15 @@ pub enum Method {
     Patch,
     /// Removes.
     Delete,
+    /// Reads the head of an answer alone.
+    Head,
+    /// Asks what may be done.
+    Options,
 }
 
 impl Method {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete];
+    pub const ALL: [Self; 7] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Head, Self::Options];
 
     /// The name on the wire.
     #[must_use]
@@ -181,7 +185,15 @@ impl Method {
             Self::Put => "PUT",
             Self::Patch => "PATCH",
             Self::Delete => "DELETE",
+            Self::Head => "HEAD",
+            Self::Options => "OPTIONS",
         }
+    }
+
+    /// True if a request may be sent again without a word: it changes nothing (RFC 9110, section 9.2.1).
+    #[must_use]
+    pub fn is_safe(self) -> bool {
+        matches!(self, Self::Get | Self::Head | Self::Options)
     }
 
     /// The method of this name, in upper or lower case; `None`: users do not know it.

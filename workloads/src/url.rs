@@ -2,6 +2,7 @@
 
 mod choice;
 mod template;
+mod text;
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,6 +33,8 @@ struct Shared {
     /// The path template for recorded steps.
     template: Template,
     steps: Steps,
+    /// An empty text.
+    nothing: Arc<str>,
 }
 
 impl UrlCrowd {
@@ -49,6 +52,7 @@ impl UrlCrowd {
             users: users.clone(),
             home,
             steps: Steps::default(),
+            nothing: "".into(),
         })))
     }
 
@@ -101,9 +105,8 @@ impl UrlUser {
     /// A user that has not arrived yet.
     #[must_use]
     pub fn new(shared: UrlCrowd, class: Class, stay: Stay) -> Self {
-        let first = shared.0.choice.first();
-        let call = Call::get(class, first.path.clone(), first.headers(class).clone());
-        let call = Call { method: first.method, body: first.body.clone(), ..call };
+        // Replaced by the first request.
+        let call = Call::get(class, Arc::clone(&shared.0.nothing), Arc::clone(&shared.0.nothing));
         Self {
             shared,
             attempts: RequestAttempts::new(call),
@@ -149,20 +152,12 @@ impl UrlUser {
             None if !choice.is_single() => choice.at(draws.uniform(Purpose::Request)),
             _ => choice.first(),
         };
-        let (kind, path, wanted_at) = match step {
-            Some((user, (step, wanted_at))) => (step.kind, shared.template.fill(user, step), *wanted_at),
-            None => (chosen.kind, chosen.path.clone(), now),
-        };
-        let call = Call {
-            kind,
-            method: chosen.method,
-            path,
-            headers: chosen.headers(self.class).clone(),
-            body: chosen.body.clone(),
-            class: self.class,
-            connection: shared.users.connections.connection(true, draws),
-            ..self.attempts.call().clone()
-        };
+        let mut call = chosen.call(self.class, choice.number(), draws);
+        call.connection = shared.users.connections.connection(true, draws);
+        let mut wanted_at = now;
+        if let Some((user, (step, recorded))) = step {
+            (call.kind, call.path, wanted_at) = (step.kind, shared.template.fill(user, step), *recorded);
+        }
         self.attempts.begin(call, wanted_at, &shared.users.behaviour, draws)
     }
 

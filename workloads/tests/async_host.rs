@@ -16,7 +16,7 @@ use rustls::{
 };
 use support::{Server, nobody, plan, restless, with_users};
 use workloads::{
-    HostChoice, RunOptions, StopFlag,
+    HostChoice, RunOptions, StopFlag, TlsOptions,
     measure::Report,
     plan::{ConnectionHabit, LoadPlan},
     run,
@@ -25,7 +25,11 @@ use workloads::{
 const SHORT: Duration = Duration::from_millis(500);
 
 fn go(plan: &LoadPlan) -> Report {
-    let options = RunOptions { host: HostChoice::Async, insecure: true, ..RunOptions::default() };
+    let options = RunOptions {
+        host: HostChoice::Async,
+        tls: TlsOptions { insecure: true, ..TlsOptions::default() },
+        ..RunOptions::default()
+    };
     let report = run(plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(report.faults, Vec::<String>::new());
     assert!(report.little.difference() < 0.05, "{:?}", report.little);
@@ -144,7 +148,7 @@ fn https_is_served_through_the_same_door() {
     let address = tls_server();
     let mut plan = plan(address, "/", 2, SHORT);
     plan.target.url = format!("https://localhost:{}", address.port());
-    let options = RunOptions { insecure: true, ..RunOptions::default() };
+    let options = RunOptions { tls: TlsOptions { insecure: true, ..TlsOptions::default() }, ..RunOptions::default() };
     let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     let ledger = report.total.ledger;
     assert!(ledger.served > 4 && ledger.served == ledger.planned, "{ledger:?}");

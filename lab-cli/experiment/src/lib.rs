@@ -44,5 +44,6 @@ mod users;
 mod waiting_room;
 
 pub use library::Library;
+pub use paths::from_file as read_requests;
 pub use plan::Experiment;
 pub use read::{Changes, Repeat, read};

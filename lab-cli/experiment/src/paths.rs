@@ -23,7 +23,7 @@ table! {
     pub(super) struct RequestKeys as "Request" {
         name: Option<String> = text().otherwise("method and path"), "The request type in tables; several may have the same";
         path: Option<String> = text().wanted("/items"), "Path and query";
-        method: Option<String> = text().otherwise("GET"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`";
+        method: Option<String> = text().otherwise("GET"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`, `HEAD`, `OPTIONS`";
         weight: f64 = number(0.000_001..=1e9).or(1.0), "How often, in proportion to the others";
         body: Option<String> = text(), "What is sent; form-encoded, unless a header says otherwise";
         headers: Vec<(String, String)> = by::<BTreeMap<String, String>, _>(headers), "Header lines: `{Accept: application/json}`";
@@ -115,8 +115,11 @@ pub(super) fn headers(fields: &Fields<'_>, key: &str) -> Vec<(String, String)> {
     lines
 }
 
-/// Reads a file with requests, in any of the three forms.
-fn from_file(path: &Path) -> Result<Vec<UrlRequest>, String> {
+/// Reads a file with requests: a list (YAML, or a URL or path a line), a HAR file of a browser, or an access log.
+///
+/// # Errors
+/// In words, with the path: what cannot be read, or is none of these.
+pub fn from_file(path: &Path) -> Result<Vec<UrlRequest>, String> {
     let text = named_file::text(path)?;
     let named = |problem: String| format!("{}: {problem}", path.display());
     if text.trim_start().starts_with('{')
@@ -129,6 +132,9 @@ fn from_file(path: &Path) -> Result<Vec<UrlRequest>, String> {
     if !logged.is_empty() {
         return Ok(merged(logged));
     }
+    if let Some(plain) = plain(&text) {
+        return plain.map_err(named);
+    }
     let root = parse(&text).map_err(|problem| named(problem.to_string()))?;
     let Value::List(list) = &root.get("requests").unwrap_or(&root).value else {
         // The message does not quote the file: the path may name any file.
@@ -140,6 +146,44 @@ fn from_file(path: &Path) -> Result<Vec<UrlRequest>, String> {
         Some(problem) => Err(named(problem.to_string())),
         None => Ok(found),
     }
+}
+
+/// Reads a plain list: in each line a URL or a path, with a method before it where that is not GET, and with a weight behind it
+/// where that is not 1. `None`: the text is something else.
+fn plain(text: &str) -> Option<Result<Vec<UrlRequest>, String>> {
+    let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+    let lines: Vec<_> = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
+    let is_place = |word: &str| word.starts_with('/') || word.starts_with("http://") || word.starts_with("https://");
+    let (_, first) = lines.first()?;
+    if !first.split_whitespace().take(2).any(is_place) {
+        return None;
+    }
+    let all = lines.into_iter().map(|(number, line)| {
+        listed(line).ok_or_else(|| format!("line {number} is no `[METHOD] URL [WEIGHT]`, for example: POST /buy 2"))
+    });
+    Some(all.collect())
+}
+
+fn listed(line: &str) -> Option<UrlRequest> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (method, rest) = match Method::of(words[0]) {
+        Some(method) => (method, &words[1..]),
+        None => (Method::Get, &words[..]),
+    };
+    let (place, weight) = match rest {
+        [place] => (*place, 1.0),
+        [place, weight] => (*place, weight.parse().ok().filter(|weight| (1e-6..=1e9).contains(weight))?),
+        _ => return None,
+    };
+    let path = match place.split_once("://") {
+        Some(("http" | "https", rest)) => rest.find(['/', '?']).map_or("/", |at| &rest[at..]),
+        Some(_) => return None,
+        None => place,
+    };
+    let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
+    let (name, method) = (type_of(method.name(), &path), method.name().to_owned());
+    let sound = path.starts_with('/');
+    sound.then(|| UrlRequest { name, weight, method, path, headers: Vec::new(), body: None })
 }
 
 /// Reads the recording of a browser: equal requests become one, with their number as its weight. Pages of other hosts than that of
@@ -259,13 +303,25 @@ mod tests {
         assert_eq!(of(&kept.path().display().to_string()).expect("it is good"), inline);
         for (paths, place, wanted) in [
             ("[{path: items}]", "users.paths.0.path", "begins with /"),
-            ("[{path: /, method: OPTIONS}]", "users.paths.0.method", "GET"),
+            ("[{path: /, method: TRACE}]", "users.paths.0.method", "GET"),
             ("[{path: /, mehtod: GET}]", "users.paths.0.mehtod", "did you mean method"),
             ("[]", "users.paths", "no request"),
             ("/nowhere.yaml", "users.paths", "there is no"),
         ] {
             let told = of(paths).expect_err(paths);
             assert!(told.contains(place) && told.contains(wanted), "{paths}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_plain_list_has_a_request_a_line() {
+        let list = file("# a comment\n/items 9\n\nhttp://shop:80/buy?x=1\nPOST http://shop\nhttps://shop?q=2 0.5\n");
+        let found = from_file(list.path()).expect("a list");
+        let wanted = ["GET /items GET /items 9", "GET /buy GET /buy?x=1 1", "POST / POST / 1", "GET / GET /?q=2 0.5"];
+        assert_eq!(shown(&found), wanted);
+        for (bad, line) in [("/a\n/b x\n", "line 2"), ("/a\nfoo\n", "line 2"), ("/a 1 2\n", "line 1")] {
+            let told = from_file(file(bad).path()).expect_err(bad);
+            assert!(told.contains(line) && told.contains("POST /buy 2"), "{told}");
         }
     }
 

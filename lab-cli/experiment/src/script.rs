@@ -43,7 +43,7 @@ table! {
     /// A step of a test plan, or a choice between lists of them.
     pub(super) struct StepKeys as "PlanStep" {
         name: Option<String> = text().wanted("login"), "The request type in tables; each step has its own";
-        method: Option<String> = text().otherwise("GET"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`";
+        method: Option<String> = text().otherwise("GET"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`, `HEAD`, `OPTIONS`";
         url: Option<String> = text().wanted("/cart?token=${token}"), "Path and query, with values; or `${name}` first: a link, resolved on the page where it was found";
         headers: Vec<(String, String)> = by::<BTreeMap<String, String>, _>(headers), "Header lines, with values; cookies are kept";
         body: Option<String> = text(), "What is sent, with values; form-encoded, unless a header says otherwise";

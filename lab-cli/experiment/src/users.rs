@@ -29,7 +29,7 @@ table! {
         model = free::<String>(), "`arashi` (figure 46 of the thesis), `url`, `script` (a test plan), or the path of a user model; not needed with a `trace`";
         trace = free::<TraceKey>(), "Recorded sessions in place of drawn ones: a file, or `{file: mail.trace.zst, pace: clock, speed: 10, from: 60s, for: 5m, copies: 3, sample: 0.5}`; `pace` is `clock` or `sessions` ([traces](traces.md))";
         path = free::<String>().otherwise("/"), "url: what is asked for";
-        paths = free::<PathsKey>(), "url: several requests with their weights, in place of `path`: `[{name: list, path: /items, weight: 8}, {name: buy, method: POST, path: /buy, body: '{}', headers: {Content-Type: application/json}}]`, a file with such a list under `requests:`, a HAR file of a browser, or an access log of a web server (its GET requests)";
+        paths = free::<PathsKey>(), "url: several requests with their weights, in place of `path`: `[{name: list, path: /items, weight: 8}, {name: buy, method: POST, path: /buy, body: '{}', headers: {Content-Type: application/json}}]`, a file with such a list under `requests:` or with a URL or path and its weight a line, a HAR file of a browser, or an access log of a web server (its GET requests)";
         plan = free::<PlanKey>(), "script: the [test plan](#test-plans), written in place or the path of its file";
         conduct = keys_of::<ConductKeys>("script");
         previous_page: Option<PreviousPage> = choice::<_, String>(PREVIOUS_PAGE).otherwise("as in the trace that the model was fitted to, else literal"), "Where users go after a delete or refile: the very page, or the list";

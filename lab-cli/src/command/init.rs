@@ -11,10 +11,7 @@ use experiment::{
 };
 
 use self::{file::FoundService, probe::ServiceProbe};
-use super::{
-    load::{destination, header},
-    print, read_text,
-};
+use super::{destination::destination, load::header, print, read_text};
 use crate::{
     args,
     exit::{CommandResult, Failure},

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use experiment::{Experiment, plan::AppPlan};
 
-use super::load::destination;
+use super::destination::destination;
 use crate::exit::Failure;
 
 /// The time that each arm takes to start and stop service and proxy, and to read the last requests; measured with services that start at once.

@@ -15,7 +15,8 @@ use workloads::{
 };
 
 use super::{
-    load::{self, Told, destination, header, report_on},
+    destination::destination,
+    load::{self, Told, header, report_on},
     read_text, run,
 };
 use crate::{
@@ -85,13 +86,13 @@ fn on_service(args: &args::ReplayArgs, url: &str) -> CommandResult {
     };
     let recording = recording::read(&args.trace, pace, cut, args.lasts).map_err(Failure::usage)?;
     let plan = plan(args, url, &recording)?;
-    let (mut report, stop, _) = load::run(&plan, &RunOptions::default(), false)?;
+    let (mut report, stop) = load::run(&plan, &RunOptions::default())?;
     report.replayed = report.replayed.map(|replayed| replayed.of(recording.requests));
     let how = format!(
         "{} sessions, {} requests, at {} times their speed",
         recording.sessions, recording.requests, args.speed
     );
-    report_on(&Told { url, how: &how, flat_out: false }, &plan, &report, None, args.output, &stop)
+    report_on(&Told { url, how: &how, flat_out: false }, &plan, &report, args.output, &stop)
 }
 
 /// A place that is not known would be sent as it is, and every request would be wrong.

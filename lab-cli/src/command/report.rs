@@ -26,7 +26,7 @@ pub fn report(args: &args::ReportArgs) -> CommandResult {
         ReportFormat::Html => html::document(&run.with_times(&folder)).into_bytes(),
         ReportFormat::Json => analysis::text::json(&run.summary).map_err(Failure::because)?.into_bytes(),
         ReportFormat::Junit => junit::document(&run).into_bytes(),
-        ReportFormat::Csv => csv::table(&run).map_err(Failure::because)?,
+        ReportFormat::Csv => csv::table(&run.name, &run.summary).map_err(Failure::because)?,
         ReportFormat::Md => markdown::document(&run).into_bytes(),
         ReportFormat::Text => analysis::report::text(&run.summary, args.details).into_bytes(),
     };

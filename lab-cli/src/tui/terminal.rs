@@ -20,7 +20,7 @@ mod hold;
 mod pace;
 
 pub use hold::restore;
-pub(super) use hold::take;
+pub(super) use hold::{suspend, take, write};
 
 /// Until there is nothing left to show, the person leaves, or the sender is gone.
 pub(super) fn run(
@@ -121,7 +121,7 @@ impl Cost {
     }
 }
 
-fn is_suspend(key: KeyEvent) -> bool {
+pub(super) fn is_suspend(key: KeyEvent) -> bool {
     key.code == KeyCode::Char('z') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 

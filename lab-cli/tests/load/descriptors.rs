@@ -6,7 +6,7 @@ use service::{Behaves, Service};
 fn with_limit(limit: u64, url: &str) -> Ended {
     let mut shell = Command::new("sh");
     let lab = program::path();
-    shell.args(["-c", &format!("ulimit -n {limit} && exec {lab} load {url} -c 40 -d 1s")]);
+    shell.args(["-c", &format!("ulimit -n {limit} && exec {lab} load {url} -c 40 -d 1s --no-save")]);
     shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running::start(shell).ends_within(SOON)
 }

@@ -1,4 +1,4 @@
-//! Loads on services that are down, die, come back, or answer as no service should: each ends at its time, says what happened,
+//! What `lab load` sends and says; and loads on services that are down, die, come back, or answer as no service should: each ends at its time, says what happened,
 //! and does not take the service's doing for the generator's.
 
 #[path = "../program/mod.rs"]
@@ -6,10 +6,18 @@ mod program;
 
 mod dead;
 mod descriptors;
+mod find_rate;
 mod headers;
 mod hostile;
+mod open;
+mod requests;
 mod runs;
+mod saved;
+mod secure;
+mod seen;
 mod service;
+#[path = "../terminal/mod.rs"]
+mod terminal;
 mod verdicts;
 
 use std::{
@@ -25,7 +33,10 @@ const SOON: Duration = Duration::from_secs(8);
 
 fn lab(args: &[&str]) -> Command {
     let mut command = program::lab();
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Results go where a test asks for them, and nowhere else.
+    let saves = args.first() != Some(&"load") || args.contains(&"--out") || args.contains(&"--no-save");
+    command.args(args).args((!saves).then_some("--no-save"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

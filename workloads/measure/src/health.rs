@@ -46,6 +46,9 @@ pub struct Health {
     pub in_flight_limit: u32,
     /// Requests that waited because the limit in flight was reached: the wait is in their send lag.
     pub waited_for_fiber: u64,
+    /// Requests that waited because all connections that users share were in use: the wait is not in their send lag.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub waited_for_connection: u64,
     /// Users lost to a panic: a bug, and the run is void.
     pub fiber_panics: u64,
     /// Starts and ends of requests that the users' own policies did not know as in flight: a bug, and the run is void.

@@ -113,6 +113,15 @@ impl Raw {
         (index, usize::try_from(part).unwrap_or(PARTS).min(PARTS - 1))
     }
 
+    /// The replies of all phases.
+    pub(super) fn all_replies(&self) -> Replies {
+        let mut all = Replies::default();
+        for phase in &self.phases {
+            all += &phase.replies;
+        }
+        all
+    }
+
     /// The replies to requests of the phase that this cell belongs to.
     pub(super) fn replies(&mut self, cell: u32) -> Option<&mut Replies> {
         let of_a_phase = PARTS * self.kinds.len() * self.classes.len();
@@ -160,8 +169,15 @@ impl Raw {
     /// Ends arrivals before the end of the plan: the current phase is cut off, and counts with its actual length.
     pub(super) fn cut(&mut self, at: Timestamp) {
         for phase in self.phases.iter_mut().filter(|phase| at < phase.begins + phase.lasts) {
-            phase.lasts = at.since(phase.begins);
             phase.cut_off = true;
+        }
+        self.shorten(at);
+    }
+
+    /// Ends the plan here: the current phase counts with its actual length.
+    pub(super) fn shorten(&mut self, at: Timestamp) {
+        for phase in self.phases.iter_mut().filter(|phase| at < phase.begins + phase.lasts) {
+            phase.lasts = at.since(phase.begins);
         }
     }
 

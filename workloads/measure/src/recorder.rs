@@ -62,8 +62,18 @@ pub struct Recorder {
     /// The integral of the number of requests in flight over time, in nanoseconds, up to `area_until`.
     area: u128,
     area_until: Timestamp,
-    /// The end of arrivals, if that came before the end of the plan.
-    stopped: Option<Timestamp>,
+    arrivals_end: ArrivalsEnd,
+}
+
+/// How arrivals end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum ArrivalsEnd {
+    /// With the plan.
+    AsPlanned,
+    /// The run ended by itself before its plan did.
+    Early,
+    /// They were stopped here.
+    Stopped(Timestamp),
 }
 
 impl Recorder {
@@ -84,7 +94,7 @@ impl Recorder {
             in_flight: 0,
             area: 0,
             area_until: Timestamp::ZERO,
-            stopped: None,
+            arrivals_end: ArrivalsEnd::AsPlanned,
         }
     }
 
@@ -364,6 +374,7 @@ impl Recorder {
             let [response, response_censored] = self.window_response.buckets();
             let [reject, _] = rejects.buckets();
             closed.times = Some(Box::new(SecondTimes { response, response_censored, reject }));
+            closed.replies = Some(Box::new(self.raw.all_replies()));
             rejects.clear();
         }
         self.window_response.clear();
@@ -373,7 +384,16 @@ impl Recorder {
 
     /// Ends arrivals here, whatever the plan says.
     pub fn stop(&mut self, now: Timestamp) {
-        self.stopped.get_or_insert(now);
+        if !matches!(self.arrivals_end, ArrivalsEnd::Stopped(_)) {
+            self.arrivals_end = ArrivalsEnd::Stopped(now);
+        }
+    }
+
+    /// The run ends by itself before its plan does: its last phase lasts until [`finish`](Self::finish).
+    pub fn ends_early(&mut self) {
+        if self.arrivals_end == ArrivalsEnd::AsPlanned {
+            self.arrivals_end = ArrivalsEnd::Early;
+        }
     }
 
     /// Ends the run. Requests whose tickets were not returned count as in flight if they were sent, else as unsent; a
@@ -381,8 +401,10 @@ impl Recorder {
     #[must_use]
     pub fn finish(mut self, now: Timestamp, health: Health) -> Report {
         self.advance(now);
-        if let Some(at) = self.stopped {
-            self.raw.cut(at);
+        match self.arrivals_end {
+            ArrivalsEnd::AsPlanned => {}
+            ArrivalsEnd::Early => self.raw.shorten(now),
+            ArrivalsEnd::Stopped(at) => self.raw.cut(at),
         }
         let mut last = LastSecond::default();
         for window in self.closed_windows.iter().chain([&self.window]) {

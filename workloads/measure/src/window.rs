@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use controllers::site::ClientGauges;
 use serde::{Deserialize, Serialize};
 
-use super::{Group, Reported};
+use super::{Group, Replies, Reported};
 
 /// The activities of users at one moment, counted by the host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -106,6 +106,8 @@ pub struct Window {
     pub by_class: BTreeMap<String, Group>,
     /// Its times as histograms, if wanted ([`Recorder::keeping_times`](super::Recorder::keeping_times)).
     pub times: Option<Box<SecondTimes>>,
+    /// All answers by status and errors by text up to its end, likewise.
+    pub replies: Option<Box<Replies>>,
     /// The activities of users at its end.
     pub users: UserStates,
     /// Gauges of client-side policies at its end, where there are any.

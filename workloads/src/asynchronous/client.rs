@@ -1,10 +1,10 @@
 use std::{io, sync::Once};
 
 use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE};
-use reqwest::{Method, Url, header, redirect};
+use reqwest::{Certificate, Identity, Method, Url, header, redirect};
 
 use crate::{
-    host::{End, MEMORY_FOR_ANSWERS, RunError, RunOptions},
+    host::{End, HttpVersion, MEMORY_FOR_ANSWERS, RunError, RunOptions},
     http1::{Budget, FORM, Given, Http1Error, Limits},
     persona::{Call, Connection},
     plan::LoadPlan,
@@ -21,6 +21,10 @@ pub(super) struct ClientFactory {
     plan: LoadPlan,
     base: Url,
     insecure: bool,
+    /// In place of the system's; `None`: those of the system.
+    authorities: Option<Vec<Certificate>>,
+    identity: Option<Identity>,
+    version: HttpVersion,
     /// True if the users have a `Host` of their own. HTTP/2 has none but the URL's.
     host_given: bool,
     memory: Budget,
@@ -85,7 +89,18 @@ impl ClientFactory {
         let base = Url::parse(&plan.target.url).map_err(|error| RunError::Client(error.to_string()))?;
         let host_given = plan.users.give_host();
         let memory = Budget::of(MEMORY_FOR_ANSWERS);
-        let factory = Self { plan: plan.clone(), base, insecure: options.insecure, host_given, memory };
+        let bad = |what| move |error: reqwest::Error| RunError::Certificate { what, cause: told(&error) };
+        let tls = &options.tls;
+        let authorities = tls.authorities.as_deref().map(Certificate::from_pem_bundle).transpose();
+        let authorities = authorities.map_err(bad("the authorities' certificate"))?;
+        if authorities.as_ref().is_some_and(Vec::is_empty) {
+            let cause = "there is no certificate in it: it is to be in PEM".to_owned();
+            return Err(RunError::Certificate { what: "the authorities' certificate", cause });
+        }
+        let identity = tls.identity.as_deref().map(Identity::from_pem).transpose();
+        let identity = identity.map_err(bad("the client's certificate with its key"))?;
+        let (insecure, version) = (tls.insecure, options.version);
+        let factory = Self { plan: plan.clone(), base, insecure, authorities, identity, version, host_given, memory };
         // A wrong set-up fails with the first client, before the first user arrives.
         factory.build(Connection::Keep).map_err(|error| RunError::Client(told(&error)))?;
         Ok(factory)
@@ -100,9 +115,17 @@ impl ClientFactory {
             .pool_max_idle_per_host(idle)
             .tcp_nodelay(true)
             .tls_danger_accept_invalid_certs(self.insecure);
-        if self.host_given {
-            builder = builder.http1_only();
+        if let Some(authorities) = &self.authorities {
+            builder = builder.tls_certs_only(authorities.iter().cloned());
         }
+        if let Some(identity) = &self.identity {
+            builder = builder.identity(identity.clone());
+        }
+        builder = match self.version {
+            HttpVersion::Http2 => builder.http2_prior_knowledge(),
+            HttpVersion::Auto if !self.host_given => builder,
+            HttpVersion::Auto | HttpVersion::Http1 => builder.http1_only(),
+        };
         if let Some(host) = self.base.host_str() {
             builder = builder.resolve(host, self.plan.target.address);
         }

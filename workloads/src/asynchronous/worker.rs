@@ -26,6 +26,10 @@ pub(super) async fn serve(host: Rc<TaskHost>, user: Box<UserTask<Client>>) {
             // The exchange may have ended without a wait, and tasks of this thread run only while another one waits.
             yield_now().await;
         }
+        if next.is_none() {
+            // A user that waits for this one's connection has it without a turn of the pacer.
+            next = host.pool.borrow_mut().take(host.clock.now());
+        }
         if host.pool.borrow().is_shared() {
             // Users that share a client-side policy with this one may be due now.
             host.changed.notify_one();

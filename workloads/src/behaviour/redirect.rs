@@ -46,15 +46,15 @@ impl Users {
 
 /// The destination of this answer to `call`.
 ///
-/// Redirects by RFC 9110, section 15.4: 303 turns every method into GET; 301 and 302 turn POST into GET, as every
+/// Redirects by RFC 9110, section 15.4: 303 turns every method but HEAD into GET; 301 and 302 turn POST into GET, as every
 /// browser does; 307 and 308 keep method and body. A location may have the service's own scheme, host and port; users
 /// follow no other, since a load generator must not be led to third parties. `Refresh` (the header, or the meta element
 /// in the first 2 KiB) is followed on 2xx answers only: a 503 counts as a reject.
 #[must_use]
 pub fn onward(answer: &Answer<'_>, call: &Call, home: &Home, behaviour: &Behaviour) -> Onward {
+    let reads = if call.method == Method::Head { Method::Head } else { Method::Get };
     let (place, wait, method) = match answer.status {
-        301 | 302 => (answer.header("location"), Duration::ZERO, Method::Get),
-        303 => (answer.header("location"), Duration::ZERO, Method::Get),
+        301..=303 => (answer.header("location"), Duration::ZERO, reads),
         307 | 308 => (answer.header("location"), Duration::ZERO, call.method),
         200..=299 if behaviour.refresh => match refresh(answer) {
             Some((wait, place)) => (Some(place.unwrap_or(&call.path)), wait, Method::Get),
@@ -94,7 +94,7 @@ fn go(place: Option<&str>, wait: Duration, method: Method, call: &Call, home: &H
         return Onward::Astray;
     }
     let connection = if call.connection == Connection::Fresh { Connection::Keep } else { call.connection };
-    let body = if method != Method::Get { call.body.clone() } else { None };
+    let body = if matches!(method, Method::Get | Method::Head) { None } else { call.body.clone() };
     Onward::To(Box::new(Call { method, path, body, connection, ..call.clone() }), wait)
 }
 

@@ -123,7 +123,7 @@ impl HttpExchange {
             return End::Connected;
         }
         let mut end = self.converse(fibers, user, &mut connection, written, deadline);
-        if end == End::Broken && was_reused && self.inbox.is_empty() && call.method == Method::Get {
+        if end == End::Broken && was_reused && self.inbox.is_empty() && call.method.is_safe() {
             // The service closed the kept connection at the moment of its reuse: a client tries once more on a new one
             // (RFC 9112, section 9.3.1).
             fibers.found_stale();
@@ -210,6 +210,7 @@ impl HttpExchange {
     }
 
     fn compose(&mut self, net: &Network, call: &Call, known: Option<Known>) {
+        self.inbox.expect_body(call.method != Method::Head);
         Outgoing {
             method: call.method.name(),
             path: &call.path,

@@ -1,5 +1,5 @@
 use std::{
-    io,
+    fmt, io,
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering::Relaxed},
@@ -16,8 +16,10 @@ pub struct RunOptions {
     pub host: HostChoice,
     /// The largest number of requests in flight; `None`: as many as the process has descriptors and maps for.
     pub in_flight_limit: Option<u32>,
-    /// Accept any certificate (such as the target's own, unsigned one). Only the async host supports TLS.
-    pub insecure: bool,
+    /// Certificates, for targets with TLS. Only the async host supports TLS.
+    pub tls: TlsOptions,
+    /// The version of HTTP.
+    pub version: HttpVersion,
     /// The run ends when this many requests (retries count, redirects do not) have begun; `None`: with the plan.
     pub requests_limit: Option<u64>,
     /// Each request carries its number (`X-Request-Number`), which our own services write down: so requests that they
@@ -34,7 +36,8 @@ impl Default for RunOptions {
         Self {
             host: HostChoice::Auto,
             in_flight_limit: None,
-            insecure: false,
+            tls: TlsOptions::default(),
+            version: HttpVersion::default(),
             requests_limit: None,
             numbered: false,
             second_times: false,
@@ -53,6 +56,36 @@ pub enum HostChoice {
     Fiber,
     /// Tasks round reqwest: TLS and HTTP/2 as well.
     Async,
+}
+
+/// The version of HTTP that users speak.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// By ALPN with TLS; HTTP/1.1 without.
+    #[default]
+    Auto,
+    /// HTTP/1.1.
+    Http1,
+    /// HTTP/2, without TLS by prior knowledge (RFC 9113, section 3.3). Only the async host supports it.
+    Http2,
+}
+
+/// What a client with TLS trusts, and how it shows who it is.
+#[derive(Clone, Default)]
+pub struct TlsOptions {
+    /// Accept any certificate (such as the target's own, unsigned one).
+    pub insecure: bool,
+    /// Certificates of authorities in PEM, in place of the system's.
+    pub authorities: Option<Vec<u8>>,
+    /// The client's certificate and private key in PEM, one after the other.
+    pub identity: Option<Vec<u8>>,
+}
+
+/// A private key is in no message.
+impl fmt::Debug for TlsOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsOptions").field("insecure", &self.insecure).finish_non_exhaustive()
+    }
 }
 
 /// Ends a run from outside (Ctrl-C). Cloning gives another handle on the same flag.
@@ -160,6 +193,14 @@ pub enum RunError {
         what: &'static str,
         /// The cause.
         cause: io::Error,
+    },
+    /// A certificate, or a key, cannot be used.
+    #[error("{what} cannot be used: {cause}")]
+    Certificate {
+        /// Which one.
+        what: &'static str,
+        /// Why.
+        cause: String,
     },
     /// The async host could not be built.
     #[error("the HTTP client could not be set up: {0}")]

@@ -6,6 +6,7 @@ mod books;
 mod gate;
 mod overrides;
 mod population;
+mod shared;
 mod timers;
 mod turn;
 mod user;
@@ -16,6 +17,7 @@ use books::Books;
 use gate::UserGate;
 use overrides::Overrides;
 use population::Population;
+use shared::{DueUser, SharedConnections};
 use timers::{QuietUsers, Timers};
 use user::{Setback, UserPhase};
 
@@ -46,8 +48,10 @@ pub(crate) struct UserPool<C> {
     /// The gate where users ask their own policy; `None`: there is none.
     gate: Option<Box<UserGate<C>>>,
     overrides: Overrides,
+    /// The connections that users take turns on; `None`: each user has its own.
+    connections: Option<SharedConnections<C>>,
     /// Users that wait for the host to take them.
-    ready: VecDeque<Box<UserTask<C>>>,
+    ready: VecDeque<DueUser<C>>,
     active: Active,
     /// Requests that may still begin; `None`: no limit.
     requests_left: Option<u64>,
@@ -74,6 +78,7 @@ impl<C> UserPool<C> {
             population: Population::default(),
             gate: UserGate::of(plan).map(Box::new),
             overrides: Overrides::default(),
+            connections: SharedConnections::of(plan),
             ready: VecDeque::new(),
             active: Active::default(),
             requests_left: most_requests,
@@ -110,7 +115,9 @@ impl<C> UserPool<C> {
             } else if self.gate.as_ref().is_some_and(|gate| gate.next_due() == Some(next)) {
                 self.tend_gate(now);
             } else {
-                self.ready.extend(self.timers.wake());
+                if let Some(user) = self.timers.wake() {
+                    self.queue(user, now);
+                }
             }
         }
     }
@@ -121,9 +128,9 @@ impl<C> UserPool<C> {
         earliest(earliest(self.schedule.next_due(), self.timers.next_due()), earliest(self.overrides.next_due(), gate))
     }
 
-    /// Users that wait for the host to take them.
+    /// Users that the host may take now.
     pub(crate) fn ready(&self) -> usize {
-        self.ready.len()
+        self.ready.len().min(self.room())
     }
 
     /// True if no request begins any more: the plan is over, or the run was stopped.
@@ -144,12 +151,18 @@ impl<C> UserPool<C> {
 
     /// The next user that has a request to send.
     pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
-        while let Some(user) = self.ready.pop_front() {
+        self.take_due(now).map(|due| due.user)
+    }
+
+    fn take_due(&mut self, now: Timestamp) -> Option<DueUser<C>> {
+        while self.room() > 0
+            && let Some(DueUser { user, waits_since }) = self.ready.pop_front()
+        {
             // Counted before the persona is asked: if that panics, `lost` corrects the count.
             self.active.now += 1;
-            if let Some(user) = self.turn(user, now) {
+            if let Some(user) = self.turn(user, now).and_then(|user| self.equip(user, waits_since, now)) {
                 self.active.peak = self.active.peak.max(self.active.now);
-                return Some(user);
+                return Some(DueUser { user, waits_since });
             }
             self.active.now -= 1;
         }
@@ -193,13 +206,17 @@ impl<C> UserPool<C> {
         user.at = now;
         let may_begin = !self.over;
         let onward = self.go_on(user, turn.then, may_begin, now);
-        self.active.now -= u32::from(onward.is_none());
+        if onward.is_none() {
+            self.active.now -= 1;
+            self.frees(now);
+        }
         onward
     }
 
     /// Abandons the request because the run ends.
     pub(crate) fn cut(&mut self, mut user: Box<UserTask<C>>, now: Timestamp) {
         self.active.now -= 1;
+        self.frees(now);
         let UserPhase::InFlight(sending) = std::mem::take(&mut user.phase) else { return };
         let is = Outcome { fate: Fate::InFlight, error: None, ..End::Broken.without_answer() };
         self.books.wait_is_over(&user, &sending, &is);
@@ -240,9 +257,11 @@ impl<C> UserPool<C> {
     pub(crate) fn finish(mut self, now: Timestamp, mut health: Health) -> Report {
         health.in_flight_peak = self.active.peak;
         health.fiber_panics += self.active.lost;
+        health.waited_for_connection = self.lift_limit();
         health.contradictions += self.gate.as_ref().map_or(0, |gate| gate.gauges().contradictions);
         let held = self.gate.take().map(|gate| gate.close(now)).unwrap_or_default();
-        let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|user| user.open.is_some());
+        let (open, due): (Vec<_>, Vec<_>) = self.ready.drain(..).partition(|due| due.user.open.is_some());
+        let open = open.into_iter().map(|due| due.user);
         for mut user in held.into_iter().chain(self.timers.take_all()).chain(open) {
             let fate = user.fate_at_end();
             self.books.end(&mut user, None, fate, now);
@@ -250,8 +269,9 @@ impl<C> UserPool<C> {
         // Requests of users that were due and never had a turn are unsent.
         self.over = false;
         self.ready.extend(due);
-        while let Some(mut user) = self.take(now) {
-            self.books.end(&mut user, None, Fate::Unsent, now);
+        while let Some(DueUser { mut user, waits_since }) = self.take_due(now) {
+            let fate = if waits_since.is_some() { Fate::RefusedLocally } else { Fate::Unsent };
+            self.books.end(&mut user, None, fate, now);
         }
         self.books.finish(&self.crowd, now, health)
     }
@@ -275,7 +295,7 @@ impl<C> UserPool<C> {
         match what {
             // While the run is paused, single requests and sessions do not arrive; closed users do, and wait.
             ScheduleChange::Arrive(arrival) if arrival.stay != Stay::Forever && self.timers.is_paused() => {}
-            ScheduleChange::Arrive(arrival) => self.arrive(at, &arrival),
+            ScheduleChange::Arrive(arrival) => self.arrive(at, now, &arrival),
             ScheduleChange::Depart(user) => self.population.let_go(user),
             ScheduleChange::Phase(index) => self.renew_gate(index, now),
             ScheduleChange::Broken(reason) => self.books.fault(reason),
@@ -283,7 +303,7 @@ impl<C> UserPool<C> {
         }
     }
 
-    fn arrive(&mut self, at: Timestamp, arrival: &Arrival) {
+    fn arrive(&mut self, at: Timestamp, now: Timestamp, arrival: &Arrival) {
         if arrival.stay == Stay::Forever {
             self.population.arrives(arrival.user);
         }
@@ -293,7 +313,7 @@ impl<C> UserPool<C> {
         };
         // Only users have a client-side policy.
         let gate = self.gate.as_mut().filter(|_| arrival.role.is_none());
-        self.ready.push_back(Box::new(UserTask {
+        let user = Box::new(UserTask {
             persona,
             draws: self.crowd.draws(arrival.key),
             number: arrival.user,
@@ -304,22 +324,22 @@ impl<C> UserPool<C> {
             client: gate.map(|gate| gate.join(arrival.user)),
             open: None,
             phase: UserPhase::Arrived,
-        }));
+        });
+        self.queue(user, now);
     }
 
-    /// Counts one more request, if the limit allows it; the run ends with the last one.
+    /// Counts one more request, if the limit allows it; no request begins after the last one.
     fn may_take_one(&mut self) -> bool {
         match &mut self.requests_left {
-            None => true,
-            Some(0) => {
-                self.end();
-                false
-            }
-            Some(left) => {
-                *left -= 1;
-                true
-            }
+            None => return true,
+            Some(0) => return false,
+            Some(left) => *left -= 1,
         }
+        if self.requests_left == Some(0) {
+            self.books.recorder.ends_early();
+            self.end();
+        }
+        true
     }
 }
 

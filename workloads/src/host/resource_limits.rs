@@ -66,7 +66,7 @@ pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, 
 /// target, so they are not counted here: if connections run out, the run reports it.
 fn kept_connections(plan: &LoadPlan) -> u64 {
     let share = match plan.users.connections() {
-        ConnectionHabit::PerUser | ConnectionHabit::PerSession => 1.0,
+        ConnectionHabit::PerUser | ConnectionHabit::PerSession | ConnectionHabit::Shared { .. } => 1.0,
         ConnectionHabit::Mixed { keep } => keep,
         ConnectionHabit::PerRequest => 0.0,
     };
@@ -75,7 +75,11 @@ fn kept_connections(plan: &LoadPlan) -> u64 {
         _ => load.most_at_once(),
     };
     let kept = plan.phases.iter().map(|phase| phase.loads.iter().map(of_load).sum::<u64>()).max();
-    kept.unwrap_or_default()
+    match plan.users.connections() {
+        // However few users the plan begins with.
+        ConnectionHabit::Shared { most: Some(most) } => u64::from(most),
+        _ => kept.unwrap_or_default(),
+    }
 }
 
 fn raise_descriptor_limit() {

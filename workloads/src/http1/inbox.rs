@@ -58,6 +58,8 @@ pub struct Inbox {
     /// Header lines as positions in `bytes`: parsed once, though the buffer may move while the body arrives.
     lines: Vec<Line>,
     framing: Framing,
+    /// The answer to a `HEAD` has no body, whatever its head says.
+    bodiless: bool,
     /// Bytes of the interim responses before the final one.
     interim: usize,
     /// Bytes of the body that were dropped.
@@ -110,6 +112,7 @@ impl Inbox {
             head: None,
             lines: Vec::with_capacity(16),
             framing: Framing::UntilClose,
+            bodiless: false,
             interim: 0,
             forgotten: 0,
             budget: Budget::unbounded(),
@@ -124,6 +127,11 @@ impl Inbox {
         self.give_back();
         self.budget = budget;
         self
+    }
+
+    /// Sets whether the next responses have bodies: those to a `HEAD` have none (RFC 9112, section 6.3).
+    pub fn expect_body(&mut self, expected: bool) {
+        self.bodiless = !expected;
     }
 
     /// The place for the next bytes. Never empty.
@@ -285,7 +293,7 @@ impl Inbox {
             self.lines.push(Line { name, value });
         }
         self.framing = match said {
-            _ if status == 204 || status == 304 => Framing::Length { end: length },
+            _ if status == 204 || status == 304 || self.bodiless => Framing::Length { end: length },
             Said { chunked: true, .. } => Framing::Chunked(Chunked::starting_at(length)),
             Said { other_coding: true, .. } | Said { length: None, .. } => Framing::UntilClose,
             Said { length: Some(body), .. } if body > self.limits.body => {

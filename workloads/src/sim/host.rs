@@ -12,7 +12,7 @@ use crate::{
     crowd::{Crowd, CrowdError},
     host::{Cut, End, Outcome, RequestDeadline, StopFlag, UserPool, UserTask},
     measure::{Health, Report, Window},
-    persona::{Answer, Connection as Habit, Method, Want},
+    persona::{Answer, Connection as Habit, Want},
     plan::LoadPlan,
 };
 
@@ -270,7 +270,7 @@ impl<W: SimServer> Host<'_, W> {
         if let (Some(at), Some(request)) = (arrives, waiting.request.take()) {
             // The request is kept for a second try where that is allowed: a GET on a connection that may have been
             // closed.
-            if waiting.reused && request.call.method == Method::Get {
+            if waiting.reused && request.call.method.is_safe() {
                 waiting.request = Some(request.clone());
             }
             self.events.plan(at, SimEvent::Request(request));

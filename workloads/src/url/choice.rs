@@ -1,14 +1,14 @@
 //! The requests that users of one service choose among.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use controllers::{Class, Kind};
 
-use super::unsendable;
+use super::{text::Text, unsendable};
 use crate::{
     crowd::CrowdError,
     http1::header_lines,
-    persona::Method,
+    persona::{Call, Draws, Method},
     plan::{Marks, UrlRequest, UrlUsers},
 };
 
@@ -20,17 +20,21 @@ pub const MOST_REQUESTS: usize = 256;
 pub(super) struct Prepared {
     pub(super) kind: Kind,
     pub(super) method: Method,
-    pub(super) path: Arc<str>,
-    pub(super) body: Option<Arc<str>>,
+    path: Text,
+    body: Option<Text>,
     /// Header lines by class.
-    headers: Vec<Arc<str>>,
+    headers: Vec<Text>,
     /// The sum of the weights up to this request and with it.
     upto: f64,
 }
 
 impl Prepared {
-    pub(super) fn headers(&self, class: Class) -> &Arc<str> {
-        &self.headers[usize::from(class.0)]
+    /// What is sent, by a user of this class: request number `number`.
+    pub(super) fn call(&self, class: Class, number: u64, draws: &Draws) -> Call {
+        let headers = &self.headers[usize::from(class.0)];
+        let call = Call::get(class, self.path.fill(number, 0, draws), headers.fill(number, 1, draws));
+        let body = self.body.as_ref().map(|body| body.fill(number, 2, draws));
+        Call { kind: self.kind, method: self.method, body, ..call }
     }
 
     fn new(request: &UrlRequest, users: &UrlUsers, marks: &Marks, kind: Kind, upto: f64) -> Result<Self, CrowdError> {
@@ -51,9 +55,9 @@ impl Prepared {
         Ok(Self {
             kind,
             method,
-            path: path.into(),
-            body: request.body.as_deref().map(Arc::from),
-            headers: marks.lines().iter().map(|marks| Arc::from(lines.clone() + marks)).collect(),
+            path: Text::of(path),
+            body: request.body.as_deref().map(Text::of),
+            headers: marks.lines().iter().map(|marks| Text::of(&(lines.clone() + marks))).collect(),
             upto,
         })
     }
@@ -65,6 +69,8 @@ pub(super) struct Choice {
     requests: Vec<Prepared>,
     /// The names of the request types, in the order of their kinds.
     pub(super) kinds: Vec<String>,
+    /// Requests so far, for texts that number them.
+    begun: AtomicU64,
 }
 
 impl Choice {
@@ -97,11 +103,16 @@ impl Choice {
             let kind = Kind(u16::try_from(known).unwrap_or_default());
             requests.push(Prepared::new(request, users, marks, kind, upto)?);
         }
-        Ok(Self { requests, kinds })
+        Ok(Self { requests, kinds, begun: AtomicU64::new(0) })
     }
 
     pub(super) fn first(&self) -> &Prepared {
         &self.requests[0]
+    }
+
+    /// The number of a new request.
+    pub(super) fn number(&self) -> u64 {
+        self.begun.fetch_add(1, Relaxed)
     }
 
     /// True if there is nothing to choose.

@@ -42,6 +42,86 @@ fn an_open_load_sends_its_plan_whatever_the_service_does() {
     assert!(windows[0].offered >= 490 && windows[0].in_flight > 20, "{windows:?}");
 }
 
+/// Requests of an open load, so many a second for a second, on shared connections.
+fn shared(server: &Server, path: &str, rate: f64, most: Option<u32>) -> LoadPlan {
+    let mut plan = plan(server.address, path, 0, SHORT);
+    let (law, class) = (workloads::plan::ArrivalLaw::Constant, controllers::Class(0));
+    let load = workloads::plan::Load::Requests { from_per_s: rate, to_per_s: rate, law, class };
+    plan.phases = vec![phase("open", Duration::from_secs(1), vec![load])];
+    plan.timeout = Duration::from_secs(20);
+    plan.drain = Duration::from_secs(20);
+    let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
+    users.connections = ConnectionHabit::Shared { most };
+    plan
+}
+
+#[test]
+fn an_open_load_takes_turns_on_as_many_connections_as_it_needs() {
+    for host in [HostChoice::Fiber, HostChoice::Async] {
+        let server = Server::start();
+        let options = RunOptions { host, ..RunOptions::default() };
+        let plan = shared(&server, "/ok", 200.0, None);
+        let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
+        let (ledger, peak) = (report.total.ledger, report.generator.health.in_flight_peak);
+        // A busy machine answers late.
+        assert_eq!((ledger.served + ledger.served_late, ledger.unsent), (200, 0), "{host:?}: {ledger:?}");
+        assert_eq!(server.seen.requests(), ledger.planned);
+        assert!(server.seen.connections() <= u64::from(peak), "{host:?}: {} of {peak}", server.seen.connections());
+        assert_eq!(report.generator.health.waited_for_connection, 0);
+    }
+}
+
+#[test]
+fn where_all_connections_are_in_use_requests_wait_and_are_not_late() {
+    for host in [HostChoice::Fiber, HostChoice::Async] {
+        let server = Server::start();
+        let options = RunOptions { host, ..RunOptions::default() };
+        // 50 a second at the most.
+        let plan = shared(&server, "/slow?100", 200.0, Some(5));
+        let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
+        let (ledger, health) = (report.total.ledger, &report.generator.health);
+        assert_eq!((ledger.planned, ledger.served + ledger.served_late), (200, 200), "{host:?}: {ledger:?}");
+        assert_eq!((server.seen.connections(), health.in_flight_peak), (5, 5), "{host:?}");
+        assert!(health.waited_for_connection > 100, "{health:?}");
+        let (response, lag) = (report.total.response_time_ms.p50, report.generator.send_lag_p50_ms);
+        assert!(response > Some(500.0) && lag < Some(20.0), "{host:?}: {response:?} {lag:?}");
+    }
+}
+
+#[test]
+fn who_waits_for_a_connection_until_the_end_is_refused_and_not_unsent() {
+    let server = Server::start();
+    let mut plan = shared(&server, "/slow?100", 100.0, Some(1));
+    plan.drain = Duration::from_millis(200);
+    let report = run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new()).expect("it runs");
+    let ledger = report.total.ledger;
+    assert_eq!((ledger.imbalance(), ledger.unsent), (None, 0), "{ledger:?}");
+    assert!(ledger.refused_locally > 50 && ledger.sent < 40, "{ledger:?}");
+}
+
+#[test]
+fn a_count_of_requests_ends_its_phase_and_does_not_cut_it_off() {
+    let server = Server::start();
+    let options = RunOptions { requests_limit: Some(20), ..RunOptions::default() };
+    let plan = plan(server.address, "/slow?20", 2, Duration::from_secs(60));
+    let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
+    let phase = &report.phases[0];
+    assert!(!phase.cut_off && phase.seconds < 10.0, "{phase:?}");
+    assert_eq!(phase.ledger.served, 20);
+}
+
+#[test]
+fn the_answer_to_a_head_has_no_body() {
+    let server = Server::start();
+    let mut plan = plan(server.address, "/head", 1, SHORT);
+    let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
+    users.method = "HEAD".to_owned();
+    let report = go(&plan);
+    let ledger = report.total.ledger;
+    assert!(ledger.served > 10 && ledger.failed == 0, "{ledger:?}");
+    assert_eq!(server.seen.connections(), 1, "the connection is kept");
+}
+
 #[test]
 fn too_few_fibers_make_requests_late_and_the_run_says_so() {
     let server = Server::start();

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use controllers::{Objective, Settings, Tags, Timestamp, UnixSeconds};
 use support::{Server, nobody, phase, plan, restless, with_users};
 use workloads::{
-    RunError, RunOptions, StopFlag, UserCommand, UserCommands,
+    HostChoice, RunError, RunOptions, StopFlag, UserCommand, UserCommands,
     balance::{Balancer, Per},
     client::Asked,
     measure::{Fate, Report},
-    plan::{ClientScope, ClientSpec, ConnectionHabit, EntryPoint, FailureRule, Load, LoadPlan, Patience},
+    plan::{ClientScope, ClientSpec, ConnectionHabit, EntryPoint, FailureRule, Load, LoadPlan, Patience, Users},
     run,
 };
 

@@ -95,6 +95,7 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>) {
         let whole;
         let (answer, close): (&[u8], bool) = match path.split('?').next().unwrap_or_default() {
             "/ok" => (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false),
+            "/head" => (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", false),
             "/chunked" => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n").await.ok();
                 tokio::time::sleep(Duration::from_millis(2)).await;

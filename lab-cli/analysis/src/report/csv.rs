@@ -1,8 +1,7 @@
 //! A run as a table of comma-separated values: a row a phase, request type and class of every turn.
 
-use super::RunFiles;
 use crate::{
-    summary::{Arm, Measured, PhaseSummary, Times},
+    summary::{Arm, Measured, PhaseSummary, RunSummary, Times},
     text::scrubbed,
 };
 
@@ -45,11 +44,11 @@ const PERCENTILES: [Percentile; 4] = [
     ("p999", |t| t.p999, |t| t.p999_at_least),
 ];
 
-/// The table.
+/// The table of a run with this name.
 ///
 /// # Errors
 /// Never while there is memory: it is written to memory.
-pub fn table(run: &RunFiles) -> Result<Vec<u8>, csv::Error> {
+pub fn table(name: &str, summary: &RunSummary) -> Result<Vec<u8>, csv::Error> {
     let mut out = csv::Writer::from_writer(Vec::new());
     let names = PERCENTILES
         .iter()
@@ -64,13 +63,13 @@ pub fn table(run: &RunFiles) -> Result<Vec<u8>, csv::Error> {
         .chain(["response_time_count", "cut_off"].map(str::to_owned))
         .collect();
     out.write_record(&header)?;
-    for arm in &run.summary.arms {
+    for arm in &summary.arms {
         for phase in &arm.phases {
             let types = phase.by_type.iter().map(|(name, measured)| ("type", name.as_str(), measured));
             let classes = phase.by_class.iter().map(|(name, measured)| ("class", name.as_str(), measured));
             let all = std::iter::once(("all", "", &phase.measured));
-            for (group, name, measured) in all.chain(types).chain(classes) {
-                out.write_record(row(run, (arm, phase), (group, name), measured))?;
+            for (group, member, measured) in all.chain(types).chain(classes) {
+                out.write_record(row((name, &summary.experiment), (arm, phase), (group, member), measured))?;
             }
         }
     }
@@ -78,12 +77,12 @@ pub fn table(run: &RunFiles) -> Result<Vec<u8>, csv::Error> {
 }
 
 fn row(
-    run: &RunFiles,
+    (run, experiment): (&str, &str),
     (arm, phase): (&Arm, &PhaseSummary),
     (group, name): (&str, &str),
     measured: &Measured,
 ) -> Vec<String> {
-    let texts = [run.name.as_str(), run.summary.experiment.as_str(), arm.shown_name(), arm.policy.as_str()];
+    let texts = [run, experiment, arm.shown_name(), arm.policy.as_str()];
     let mut cells: Vec<String> = texts.map(harmless).to_vec();
     cells.push(arm.block.to_string());
     cells.extend([arm.verdict.word(), phase.name.as_str(), group, name].map(harmless));
@@ -110,10 +109,13 @@ fn harmless(cell: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::whole::sample::{hostile, run};
+    use crate::report::{
+        RunFiles,
+        whole::sample::{hostile, run},
+    };
 
     fn rows(run: &RunFiles) -> Vec<Vec<String>> {
-        let bytes = table(run).expect("in memory");
+        let bytes = table(&run.name, &run.summary).expect("in memory");
         let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(bytes.as_slice());
         reader.records().map(|row| row.expect("a row").iter().map(str::to_owned).collect()).collect()
     }

@@ -29,6 +29,9 @@ pub struct Conditions {
     pub busy_users_limit: u32,
     /// Times that a user was due and all of those were taken.
     pub waited_for_turn: u64,
+    /// Requests that waited because all connections that users share were in use. The wait is part of their response times.
+    #[serde(skip_serializing_if = "super::sides::is_zero")]
+    pub waited_for_connection: u64,
     /// Most requests written in one second.
     pub sent_per_s_max: f64,
     /// How fast the generator's processor was; `None`: too few seconds, or not measured.

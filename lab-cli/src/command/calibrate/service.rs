@@ -9,7 +9,7 @@ use workloads::plan::UrlRequest;
 use super::{how, write_whole};
 use crate::{
     args,
-    command::{load::destination, print, read_experiment},
+    command::{destination::destination, print, read_experiment},
     exit::{CommandResult, Failure},
     run::{
         Cpus, RunFailure, Scratch, ServiceRequest, Sinks, StopSignal, cache_folder, measure_service,

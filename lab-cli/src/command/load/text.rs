@@ -3,17 +3,20 @@
 use std::fmt::Write;
 
 use analysis::{
-    summary::Times,
-    text::{counted, scrubbed},
+    summary::{PhaseSummary, Times},
+    text::{counted, percent, scrubbed, time},
 };
 use measure::{Replayed, Replies, least_samples};
 
-use super::{GaveUp, Loaded, Told};
+use super::{
+    Told,
+    judged::{GaveUp, LoadResult},
+};
 
 /// Most statuses, and most errors, that are printed one by one; all of them are in the JSON.
 const MOST_ROWS: usize = 10;
 
-pub(super) fn of(told: &Told<'_>, loaded: &Loaded) -> String {
+pub(super) fn of(told: &Told<'_>, loaded: &LoadResult) -> String {
     let mut text = String::new();
     let found = &loaded.measured;
     let _ = writeln!(text, "{}: {}, {:.1} s", told.url, told.how, loaded.seconds);
@@ -25,19 +28,59 @@ pub(super) fn of(told: &Told<'_>, loaded: &Loaded) -> String {
         String::new()
     };
     let _ = writeln!(text, "  answered        {:>12.1} /s{of_them}", loaded.requests_per_s);
+    if let Some(deadline) = loaded.deadline_ms {
+        let within = format!(" within {}", time(deadline));
+        let share = if found.planned > 0 { found.served as f64 / found.planned as f64 } else { 0.0 };
+        let (goodput, share) = (found.goodput_per_s, percent(share));
+        let _ = writeln!(text, "  goodput         {goodput:>12.1} /s{within}, {share} of all requests");
+    }
+    counts(&mut text, loaded);
+    replies(&mut text, &loaded.replies);
+    percentiles(&mut text, "response time", &found.response_time_ms);
+    if !told.flat_out {
+        from_the_send(&mut text, &found.service_time_ms);
+    }
+    if found.rejected > 0 {
+        percentiles(&mut text, "rejects", &found.reject_time_ms);
+    }
+    if let Some(behind) = &found.behind_ms {
+        percentiles(&mut text, "behind the recorded times", behind);
+    }
+    steps(&mut text, &loaded.steps);
+    let _ = writeln!(
+        text,
+        "  generator       {:>10.0} % CPU, send lag p99 {:.2} ms",
+        loaded.generator.cpu * 100.0,
+        loaded.generator.send_lag_p99_ms
+    );
+    findings(&mut text, loaded);
+    text
+}
+
+/// How requests ended.
+fn counts(text: &mut String, loaded: &LoadResult) {
+    let found = &loaded.measured;
     for (name, count) in [
-        ("served", served),
+        ("served", found.served + found.served_late),
         ("rejected", found.rejected),
         ("failed", found.failed),
         ("- elsewhere", found.elsewhere),
         ("timed out", found.timed_out),
         ("no connection", found.connect_failed),
+        ("never free", found.refused_locally),
         ("open at the end", found.in_flight),
         ("unsent", found.unsent),
     ] {
         if count > 0 || name == "served" {
             let _ = writeln!(text, "  {name:<15} {count:>12}");
         }
+    }
+    if loaded.waited_for_connection > 0 {
+        let _ = writeln!(
+            text,
+            "  waited          {:>12}  for one of -c connections; the wait is in the response times",
+            loaded.waited_for_connection
+        );
     }
     if let Some(Replayed { recorded, asked, passed_over, cut_off }) = loaded.replayed {
         for (name, count) in
@@ -46,20 +89,10 @@ pub(super) fn of(told: &Told<'_>, loaded: &Loaded) -> String {
             let _ = writeln!(text, "  {name:<15} {count:>12}");
         }
     }
-    replies(&mut text, &loaded.replies);
-    percentiles(&mut text, "response time", &found.response_time_ms);
-    if found.rejected > 0 {
-        percentiles(&mut text, "rejects", &found.reject_time_ms);
-    }
-    if let Some(behind) = &found.behind_ms {
-        percentiles(&mut text, "behind the recorded times", behind);
-    }
-    let _ = writeln!(
-        text,
-        "  generator       {:>10.0} % CPU, send lag p99 {:.2} ms",
-        loaded.generator.cpu * 100.0,
-        loaded.generator.send_lag_p99_ms
-    );
+}
+
+/// What is to be said of the result, the verdict last.
+fn findings(text: &mut String, loaded: &LoadResult) {
     for reason in &loaded.reasons {
         let _ = writeln!(
             text,
@@ -78,11 +111,58 @@ pub(super) fn of(told: &Told<'_>, loaded: &Loaded) -> String {
              made, and all figures are of these"
         );
     }
+    for threshold in &loaded.thresholds {
+        let _ = writeln!(text, "{} {}: {}", threshold.word(), threshold.text, threshold.why);
+    }
+    if let Some(folder) = &loaded.folder {
+        let _ = writeln!(text, "saved in {folder}: lab report {folder}");
+    }
     let _ = writeln!(text, "{}", loaded.verdict.word());
     if loaded.nothing_served {
-        let _ = writeln!(text, "FAILED: none of {} requests was served", found.planned);
+        let _ = writeln!(text, "FAILED: none of {} requests was served", loaded.measured.planned);
     }
-    text
+}
+
+/// What the service took, without the time for which requests were late or waited for a connection.
+fn from_the_send(text: &mut String, times: &Times) {
+    let shown = |value: Option<f64>, bound: Option<f64>| match (value, bound) {
+        (Some(value), _) => format!("{value:.3}"),
+        (None, Some(bound)) => format!(">= {bound:.0}"),
+        (None, None) => "-".to_owned(),
+    };
+    let (p50, p99) = (shown(times.p50, times.p50_at_least), shown(times.p99, times.p99_at_least));
+    let _ = writeln!(text, "  from the actual send, ms: p50 {p50}, p99 {p99}");
+}
+
+/// A row a step of a ramp.
+fn steps(text: &mut String, steps: &[PhaseSummary]) {
+    if steps.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "  {:<10} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "step", "offered/s", "goodput/s", "p50 ms", "p99 ms", "lost"
+    );
+    for step in steps {
+        let found = &step.measured;
+        let shown = |value: Option<f64>, bound: Option<f64>| match (value, bound) {
+            (Some(value), _) => format!("{value:.1}"),
+            (None, Some(bound)) => format!(">={bound:.0}"),
+            (None, None) => "-".to_owned(),
+        };
+        let times = &found.response_time_ms;
+        let lost = found.planned - found.served - found.served_late;
+        let _ = writeln!(
+            text,
+            "  {:<10} {:>10.1} {:>10.1} {:>10} {:>10} {lost:>10}",
+            step.shown_name(),
+            found.offered_per_s,
+            found.goodput_per_s,
+            shown(times.p50, times.p50_at_least),
+            shown(times.p99, times.p99_at_least),
+        );
+    }
 }
 
 /// Answers by status, errors by their text, the most frequent first.

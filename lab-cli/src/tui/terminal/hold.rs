@@ -65,14 +65,14 @@ pub fn restore() {
 }
 
 /// Writes, unless the terminal is not ours any more.
-pub(super) fn write(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+pub(in crate::tui) fn write(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let _writing = writing();
     if HOLD.load(Ordering::SeqCst) == TAKEN { write() } else { Ok(()) }
 }
 
 /// Gives the terminal to the shell, sleeps until it wakes the program, and takes it again. A run that goes on sleeps too, and says so
 /// (GAP).
-pub(super) fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
+pub(in crate::tui) fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
     let changed = |from, to| HOLD.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok();
     if !changed(TAKEN, LENT) {
         return Ok(());

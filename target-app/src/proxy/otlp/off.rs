@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::proxy::{error::ProxyError, running::RunningProxy, spec::OtlpSpec};
+use crate::{
+    metrics::otlp,
+    proxy::{error::ProxyError, running::RunningProxy, spec::OtlpSpec},
+};
 
 /// There is none.
 #[derive(Debug)]
@@ -12,9 +15,7 @@ impl Export {
     /// # Errors
     /// Always: this build exports nothing.
     pub(in crate::proxy) fn start(_: &Arc<RunningProxy>, _: &OtlpSpec) -> Result<Self, ProxyError> {
-        let message =
-            "this lab was built without OpenTelemetry; cargo build --release -p lab-cli --features otel has it";
-        Err(ProxyError::setting("otlp", message))
+        Err(ProxyError::setting("otlp", otlp::Export::MISSING))
     }
 
     #[expect(clippy::unused_async, reason = "as with the feature")]

@@ -45,7 +45,12 @@ impl<C> UserPool<C> {
         self.go_on(user, turn.then, true, now)
     }
 
-    fn never_sent(&mut self, mut user: Box<UserTask<C>>, why: NeverSent, now: Timestamp) -> Option<Box<UserTask<C>>> {
+    pub(super) fn never_sent(
+        &mut self,
+        mut user: Box<UserTask<C>>,
+        why: NeverSent,
+        now: Timestamp,
+    ) -> Option<Box<UserTask<C>>> {
         let then = self.is_refused(&mut user, why, now);
         let may_begin = !self.over;
         self.go_on(user, then, may_begin, now)
@@ -112,7 +117,7 @@ impl<C> UserPool<C> {
                         }
                     }
                 }
-                Move::Send(_) | Move::Think(..) | Move::Until(..) | Move::Leave => return self.leave(&user),
+                Move::Send(_) | Move::Think(..) | Move::Until(..) | Move::Leave => return self.leave(user),
             }
         }
     }
@@ -129,11 +134,15 @@ impl<C> UserPool<C> {
     /// Puts the user to sleep until it is due.
     fn sleep(&mut self, mut user: Box<UserTask<C>>, phase: UserPhase) -> Option<Box<UserTask<C>>> {
         user.phase = phase;
+        if user.open.is_none() {
+            self.take_back(&mut user);
+        }
         self.timers.sleep(user);
         None
     }
 
-    fn leave(&mut self, user: &UserTask<C>) -> Option<Box<UserTask<C>>> {
+    fn leave(&mut self, mut user: Box<UserTask<C>>) -> Option<Box<UserTask<C>>> {
+        self.take_back(&mut user);
         self.population.leaves(user.number, self.over);
         if let (Some(gate), Some(client)) = (&mut self.gate, &user.client) {
             gate.part(client);

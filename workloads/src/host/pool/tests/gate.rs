@@ -220,7 +220,7 @@ fn the_end_of_a_request_that_its_policy_does_not_know_is_in_the_generators_healt
     let gate = pool.gate.as_mut().expect("a policy");
     gate.part(first.client.as_ref().expect("its state"));
     let client = gate.join(1);
-    pool.ready.iter_mut().for_each(|user| user.client.as_mut().expect("its state").member = client.member);
+    pool.ready.iter_mut().for_each(|due| due.user.client.as_mut().expect("its state").member = client.member);
     let second = next(&mut pool);
     pool.settle(second, host::Outcome::answered(OK), now);
     // A panic with debug assertions, which tests have.

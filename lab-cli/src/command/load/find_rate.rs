@@ -1,0 +1,297 @@
+//! `--find-rate`: the highest rate at which an objective is met, by trials of one rate after the other.
+
+mod search;
+mod trial;
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use analysis::{
+    figures,
+    judge::gates,
+    summary::{Arm, LatencyObjective, SCHEMA, Validity},
+    text::{counted, percent, rate},
+};
+use experiment::{
+    Experiment,
+    plan::{LoadStream, PhasePlan, Rate},
+};
+use serde::Serialize;
+use workloads::{RunOptions, plan::Target};
+
+use self::{
+    search::{Next, Search},
+    trial::{Outcome, Trial},
+};
+use super::{
+    super::run::{aside, failed},
+    conditions::RateObjective,
+    print, print_as,
+};
+use crate::{
+    args::{LoadArgs, LoadOutput, Output},
+    exit::{CommandResult, End, Failure},
+    run::{FinishedLoad, LoadFolder, LoadRequest, StopSignal, load_context, run_load},
+    tui::restore,
+};
+
+/// Requests a second of the first trial, unless -R says otherwise.
+const FIRST: f64 = 100.0;
+/// The confirmation lasts so many times the shortest trial.
+const CONFIRMATION: u32 = 3;
+/// After a rate that was too high the service is left alone for so long at least: it may still work on what was given up.
+const PAUSE: Duration = Duration::from_secs(2);
+/// And for so long at most.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// What `--output json` prints.
+#[derive(Debug, Serialize)]
+struct Found {
+    schema: u32,
+    url: String,
+    objective: String,
+    /// The highest rate at which the objective was met, and that a run of its own has confirmed. `null`: none.
+    rate_per_s: Option<f64>,
+    /// Between the highest rate that met it and the lowest that did not; `null` where the search found no such end.
+    interval_per_s: [Option<f64>; 2],
+    confirmed: bool,
+    /// Why the search ended before the interval was narrow, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    verdict: Validity,
+    partial: bool,
+    trials: Vec<Trial>,
+    /// Where the run that confirms it was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<String>,
+}
+
+/// What a search needs.
+struct Finder<'a> {
+    args: &'a LoadArgs,
+    experiment: Experiment,
+    objective: RateObjective,
+    target: &'a Target,
+    options: &'a RunOptions,
+    stop: StopSignal,
+}
+
+pub(super) fn find_rate(
+    args: &LoadArgs,
+    experiment: &Experiment,
+    target: &Target,
+    options: &RunOptions,
+) -> CommandResult {
+    if !matches!(args.results.output, LoadOutput::Text | LoadOutput::Json) {
+        return Err(Failure::usage("--find-rate prints text or json"));
+    }
+    if let Some(out) = args.results.out.as_ref().filter(|out| out.exists()) {
+        return Err(Failure::usage(format!("{} is there already: name another with --out", out.display())));
+    }
+    let objective = RateObjective::parse(args.rates.find_rate.as_deref().unwrap_or_default())?;
+    if objective.within > args.timeout {
+        return Err(Failure::usage("--find-rate: the time is over the time-out: raise --timeout"));
+    }
+    let mut experiment = experiment.clone();
+    let within = objective.within.as_secs_f64() * 1e3;
+    experiment.objective =
+        LatencyObjective { percentile: 100.0 * (1.0 - objective.may_miss), response_time_ms: within };
+    let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
+    let finder = Finder { args, experiment, objective, target, options, stop };
+    let found = finder.search()?;
+    match args.results.output {
+        LoadOutput::Json => print_as(Output::Json, &found, String::new)?,
+        _ => print(text(&found).as_bytes())?,
+    };
+    Ok(finder.stop.end().unwrap_or(match (found.verdict, found.confirmed) {
+        (Validity::Invalid, _) => End::Invalid,
+        (_, true) => End::Done,
+        (_, false) => End::Failed,
+    }))
+}
+
+impl Finder<'_> {
+    fn search(&self) -> Result<Found, Failure> {
+        let mut search = Search::from(self.args.rates.rate.unwrap_or(FIRST));
+        let mut found = Found {
+            schema: SCHEMA,
+            url: self.args.url.clone(),
+            objective: self.objective.text.clone(),
+            rate_per_s: None,
+            interval_per_s: [None; 2],
+            confirmed: false,
+            why: None,
+            verdict: Validity::Valid,
+            partial: false,
+            trials: Vec::new(),
+            folder: None,
+        };
+        loop {
+            match search.next() {
+                Next::Try(rate) => {
+                    let trial = self.attempt(rate)?;
+                    search.takes(&trial);
+                    if trial.outcome == Outcome::Missed {
+                        self.pause(&trial);
+                    }
+                    found.trials.push(trial);
+                }
+                Next::Confirm(rate) => {
+                    let (finished, trial) = self.confirm(rate)?;
+                    if trial.outcome == Outcome::Missed && search.may_go_on() {
+                        search.takes(&trial);
+                        found.trials.push(trial);
+                        continue;
+                    }
+                    found.confirmed = trial.outcome == Outcome::Met;
+                    found.verdict = finished.arm().verdict;
+                    found.folder = finished.folder.map(|folder| folder.display().to_string());
+                    found.rate_per_s = Some(rate).filter(|_| found.confirmed);
+                    found.trials.push(trial);
+                    break;
+                }
+                Next::End => break,
+            }
+            if self.stop.is_asked() {
+                break;
+            }
+        }
+        found.partial = self.stop.is_asked();
+        found.interval_per_s = search.interval();
+        found.why = search.why(self.args.rates.try_for[1]);
+        if search.generator_failed() {
+            found.verdict = Validity::Invalid;
+        }
+        Ok(found)
+    }
+
+    fn at(&self, rate: f64, duration: Duration) -> Experiment {
+        let (from, to) = (Rate::PerSecond(rate), Rate::PerSecond(rate));
+        let load = LoadStream::Requests { from, to, law: self.args.rates.arrivals.law(), class: 0 };
+        let mut experiment = self.experiment.clone();
+        experiment.about = format!("{rate} requests/s, open loop");
+        let name = "load".to_owned();
+        experiment.users.phases =
+            vec![PhasePlan { name, duration, fresh_policy: false, steady: Some(false), loads: vec![load] }];
+        experiment
+    }
+
+    /// Sends at this rate until it is decided whether the objective is met.
+    fn attempt(&self, rate: f64) -> Result<Trial, Failure> {
+        let [least, most] = self.args.rates.try_for;
+        let experiment = self.at(rate, most);
+        let request =
+            LoadRequest { experiment: &experiment, options: self.options.clone(), flat_out: false, out: None };
+        let mut trial = Trial::of(rate, &self.objective, least);
+        let flag = self.stop.fresh_flag();
+        let ending = flag.clone();
+        let on_second = |window: &measure::Window, _: &_| {
+            if trial.takes(window) {
+                ending.stop_now();
+            }
+        };
+        let finished = run_load(&request, self.target.clone(), on_second, &flag, || true).map_err(|e| failed(&e))?;
+        trial.ends();
+        // A late request makes a response time longer: what is met in spite of that is met.
+        let unsound =
+            generator_failed(&finished).filter(|why| trial.outcome != Outcome::Met || why.starts_with("UNSENT"));
+        if let Some(why) = unsound {
+            trial.outcome = Outcome::Generator;
+            trial.why = Some(why);
+        }
+        aside(&trial.in_words(&self.objective));
+        Ok(trial)
+    }
+
+    /// A run at this rate, in one piece, that is saved.
+    fn confirm(&self, rate: f64) -> Result<(FinishedLoad, Trial), Failure> {
+        let [least, most] = self.args.rates.try_for;
+        let mut experiment = self.at(rate, (least * CONFIRMATION).min(most));
+        let share = 1.0 - self.objective.may_miss;
+        experiment.thresholds = vec![format!("load.load.served / load.load.planned >= {share:.6}")];
+        let saved = self.args.results.out.as_ref().map(|path| another(path));
+        let out = match &saved {
+            _ if self.args.results.no_save => None,
+            Some(path) => Some(LoadFolder::At(path)),
+            None => Some(LoadFolder::Named),
+        };
+        let request = LoadRequest { experiment: &experiment, options: self.options.clone(), flat_out: false, out };
+        let mut trial = Trial::of(rate, &self.objective, most);
+        let on_second = |window: &measure::Window, _: &_| _ = trial.takes(window);
+        let flag = self.stop.fresh_flag();
+        let finished = run_load(&request, self.target.clone(), on_second, &flag, || self.stop.is_asked());
+        let finished = finished.map_err(|e| failed(&e))?;
+        trial.is_a_whole_run(&finished.summary);
+        aside(&format!("confirmation: {}", trial.in_words(&self.objective)));
+        Ok((finished, trial))
+    }
+
+    fn pause(&self, trial: &Trial) {
+        let pause = (PAUSE + trial.backlog()).min(LONGEST_PAUSE);
+        let until = std::time::Instant::now() + pause;
+        while std::time::Instant::now() < until && !self.stop.is_asked() {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// The folder for a confirmation; with a number where one before it did not confirm.
+fn another(out: &Path) -> PathBuf {
+    let numbered = (2..100).map(|n| PathBuf::from(format!("{}-{n}", out.display())));
+    let mut paths = std::iter::once(out.to_owned()).chain(numbered);
+    paths.find(|path| !path.exists()).unwrap_or_else(|| out.to_owned())
+}
+
+/// Why a trial says nothing about the service: the generator was too late with its requests.
+fn generator_failed(finished: &FinishedLoad) -> Option<String> {
+    let report = &finished.report;
+    let mut arm = Arm {
+        generator: figures::generator(report),
+        conditions: figures::conditions(report),
+        phases: report.phases.iter().map(figures::phase).collect(),
+        ..Arm::default()
+    };
+    // A trial is stopped as soon as it is decided: what is open then was not forgotten.
+    gates::stamp(&mut arm, &load_context(finished.summary.objective, false));
+    let lag = arm.reasons.iter().find(|reason| matches!(reason.code.as_str(), "LAG" | "UNSENT"))?;
+    Some(format!("{} {} (allowed: {})", lag.code, lag.value, lag.threshold))
+}
+
+fn text(found: &Found) -> String {
+    let mut text = format!("{}: {}\n", found.url, found.objective);
+    let shown = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), |end| format!("{}/s", rate(end)));
+    let _ = match found.rate_per_s {
+        Some(highest) => writeln!(text, "  highest rate    {:>12}/s", rate(highest)),
+        None => writeln!(text, "  highest rate            none"),
+    };
+    let [low, high] = found.interval_per_s.map(shown);
+    let _ = writeln!(text, "  between {low} (met) and {high} (not met)");
+    if let Some(why) = &found.why {
+        let _ = writeln!(text, "  {why}");
+    }
+    let _ = writeln!(text, "  {}", counted(found.trials.len(), "trial"));
+    let _ = writeln!(
+        text,
+        "    {:>10} {:>7} {:>10} {:>22}  result",
+        "requests/s", "seconds", "requests", "missed, 99 % interval"
+    );
+    for trial in &found.trials {
+        let bounds = format!("{} to {}", percent(trial.interval[0]), percent(trial.interval[1]));
+        let _ = writeln!(
+            text,
+            "    {:>10} {:>7} {:>10} {bounds:>22}  {}",
+            rate(trial.rate_per_s),
+            trial.seconds,
+            trial.requests,
+            trial.outcome.word()
+        );
+    }
+    if let Some(folder) = &found.folder {
+        let _ = writeln!(text, "  saved in {folder}");
+    }
+    let _ = writeln!(text, "{}", found.verdict.word());
+    text
+}

@@ -1,0 +1,119 @@
+//! What `--output json` prints.
+
+use std::time::Duration;
+
+use analysis::summary::{Arm, GateFinding, Generator, Measured, PhaseSummary, SCHEMA, ThresholdResult, Validity};
+use measure::{Replayed, Replies, Report};
+use serde::Serialize;
+
+use super::silence;
+
+/// The result of a load.
+#[derive(Debug, Serialize)]
+pub struct LoadResult {
+    schema: u32,
+    pub(super) url: String,
+    pub(super) seconds: f64,
+    pub(super) verdict: Validity,
+    pub(super) valid: bool,
+    partial: bool,
+    /// The service was gone for so long that the rest of the requests were not made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gave_up: Option<GaveUp>,
+    pub(super) reasons: Vec<GateFinding>,
+    pub(super) generator: Generator,
+    pub(super) requests_per_s: f64,
+    /// Something was sent, and nothing was answered as asked: the service failed, whatever the figures are worth.
+    pub(super) nothing_served: bool,
+    /// Requests that waited because all of `-c` connections were in use; the wait is part of their response times.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) waited_for_connection: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) replayed: Option<Replayed>,
+    /// What `--fail-if` asked for, each as what was to hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) thresholds: Vec<ThresholdResult>,
+    /// The steps of a ramp.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) steps: Vec<PhaseSummary>,
+    /// Where the run was saved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) folder: Option<String>,
+    /// The time after which an answer is late, where one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) deadline_ms: Option<f64>,
+    #[serde(flatten)]
+    pub(super) measured: Measured,
+    #[serde(flatten)]
+    pub(super) replies: Replies,
+}
+
+/// A count of requests that was not reached.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct GaveUp {
+    /// Seconds in a row without a connection or an answer.
+    pub(super) after_s: u64,
+    /// Requests that were asked for.
+    pub(super) asked: u64,
+    /// Of these: made, whether or not they found a connection.
+    pub(super) made: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl LoadResult {
+    /// From an arm that is judged. `total`: all its phases as one. `planned`: how long they were to last; `given_up`: a count of
+    /// requests that was not reached, since the service was gone.
+    pub(super) fn of(
+        url: &str,
+        arm: &Arm,
+        (report, total): (&Report, PhaseSummary),
+        planned: Duration,
+        given_up: Option<u64>,
+        partial: bool,
+    ) -> Self {
+        let PhaseSummary { mut measured, replies, .. } = total;
+        let verdict = arm.verdict;
+        // With a count of requests the phase may end long before its time.
+        let seconds = report.seconds.min(planned.as_secs_f64());
+        if seconds > 0.0 {
+            measured.offered_per_s = (measured.planned - measured.retries) as f64 / seconds;
+            measured.goodput_per_s = measured.served as f64 / seconds;
+        }
+        let gave_up = given_up.filter(|asked| measured.planned < *asked).map(|asked| GaveUp {
+            after_s: silence::GIVES_UP_AFTER.as_secs(),
+            asked,
+            made: measured.planned,
+        });
+        let answered = measured.served + measured.served_late + measured.rejected + measured.failed;
+        Self {
+            schema: SCHEMA,
+            url: url.to_owned(),
+            seconds,
+            verdict,
+            valid: verdict != Validity::Invalid,
+            partial,
+            gave_up,
+            reasons: arm.reasons.clone(),
+            generator: arm.generator.clone(),
+            waited_for_connection: arm.conditions.waited_for_connection,
+            replayed: report.replayed,
+            requests_per_s: if seconds > 0.0 { answered as f64 / seconds } else { 0.0 },
+            // What is still open may yet be served.
+            nothing_served: measured.sent > measured.in_flight && measured.served + measured.served_late == 0,
+            thresholds: Vec::new(),
+            steps: if arm.phases.len() > 1 { arm.phases.clone() } else { Vec::new() },
+            folder: None,
+            deadline_ms: None,
+            measured,
+            replies,
+        }
+    }
+
+    /// True if a condition that was to hold does not.
+    pub(super) fn fails(&self) -> bool {
+        self.thresholds.iter().any(|threshold| !threshold.held)
+    }
+}

@@ -1,0 +1,65 @@
+//! Whoever watches a load while it goes on: the live view, and readers of metrics.
+
+use std::{io::IsTerminal as _, time::Duration};
+
+use experiment::Experiment;
+use measure::Window;
+
+use super::{super::run::palette, asked::in_words, export::Exporter};
+use crate::{
+    args::{Color, LoadArgs, LoadOutput},
+    exit::Failure,
+    run::StopSignal,
+    tui::{LoadScreen, LoadShape},
+};
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Watchers {
+    screen: Option<LoadScreen>,
+    exporter: Option<Exporter>,
+}
+
+impl Watchers {
+    pub(super) fn begin(
+        args: &LoadArgs,
+        experiment: &Experiment,
+        color: Color,
+        stop: &StopSignal,
+    ) -> Result<Self, Failure> {
+        let (metrics, otlp) = (args.results.metrics, args.results.otlp.as_deref());
+        let wanted = metrics.is_some() || otlp.is_some();
+        let exporter = wanted.then(|| Exporter::start(metrics, otlp)).transpose()?;
+        if !view_wanted(args) {
+            return Ok(Self { screen: None, exporter });
+        }
+        let shape = LoadShape {
+            url: args.url.clone(),
+            how: in_words(args),
+            lasts: Some(experiment.planned_time()).filter(|_| args.requests.is_none()),
+            requests: args.requests,
+            deadline: args.deadline,
+        };
+        let asked = stop.clone();
+        let screen = LoadScreen::start(shape, palette(color), move || asked.ask_by_person());
+        Ok(Self { screen: Some(screen.map_err(Failure::because)?), exporter })
+    }
+
+    pub(super) fn second(&mut self, window: &Window) {
+        self.screen.iter().for_each(|screen| screen.second(window));
+        self.exporter.iter().for_each(|exporter| exporter.second(window));
+    }
+
+    /// The load is over.
+    pub(super) fn end(self) {}
+}
+
+/// The live view needs a terminal to draw on, and a load that lasts a moment.
+fn view_wanted(args: &LoadArgs) -> bool {
+    let moment = args.duration.is_some_and(|lasts| lasts < Duration::from_secs(1));
+    !args.results.no_tui
+        && !moment
+        && args.results.output == LoadOutput::Text
+        && std::io::stdout().is_terminal()
+        && std::io::stderr().is_terminal()
+}

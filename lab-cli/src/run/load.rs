@@ -1,0 +1,288 @@
+//! A load on a service that is not the lab's, without an arm's target: one turn, recorded as that of an arm.
+
+use std::path::{Path, PathBuf};
+
+use analysis::{
+    digests::{self, Digests},
+    figures, histograms,
+    judge::{
+        gates,
+        measures::{self, MeasuresPlan},
+        threshold::Threshold,
+    },
+    live::{LiveEvent, PhaseShape, Shape, TimelineSecond},
+    manifest::Block,
+    record::{self, ArmRecord},
+    sum_up::{Findings, sum_up},
+    summary::{Arm, LatencyObjective, Mode, RunSummary},
+};
+use experiment::{
+    Experiment,
+    plan::{ArmPlan, PhasePlan},
+    plan_digest::{digest_of, seed_of},
+    resolve,
+};
+use measure::{Report, Window};
+use workloads::{
+    RunOptions, StopFlag,
+    plan::{LoadPlan, Target},
+};
+
+use super::{Cpus, RunFailure, arm_recorder::ArmRecorder, manifest::manifest, seconds::Seconds};
+use crate::store::{folder::ResultsFolder, histograms::write as write_histograms, seconds_log::SecondsLog};
+
+/// There is one repetition.
+const BLOCK: u32 = 1;
+
+/// What to send, and where its results go.
+#[derive(Debug)]
+pub struct LoadRequest<'a> {
+    /// One arm, whose users go to the service itself.
+    pub experiment: &'a Experiment,
+    /// The options of its run that are in no file.
+    pub options: RunOptions,
+    /// As fast as it goes: a busy generator is what was asked for.
+    pub flat_out: bool,
+    /// The folder to make; `None`: none.
+    pub out: Option<LoadFolder<'a>>,
+}
+
+/// Where the results of a load go.
+#[derive(Debug, Clone, Copy)]
+pub enum LoadFolder<'a> {
+    /// Below `runs`, by name and time.
+    Named,
+    /// Here.
+    At(&'a Path),
+}
+
+/// A load that is over.
+#[derive(Debug)]
+pub struct FinishedLoad {
+    /// Its one arm is judged.
+    pub summary: RunSummary,
+    /// With histograms.
+    pub report: Report,
+    /// Where everything is, if it was saved.
+    pub folder: Option<PathBuf>,
+}
+
+impl FinishedLoad {
+    /// What was found.
+    pub fn arm(&self) -> &Arm {
+        &self.summary.arms[0]
+    }
+}
+
+impl LoadRequest<'_> {
+    fn arm(&self) -> &ArmPlan {
+        &self.experiment.arms[0]
+    }
+
+    fn seed(&self) -> u64 {
+        seed_of(self.experiment, BLOCK)
+    }
+
+    /// What is sent to this target.
+    pub fn plan(&self, target: Target) -> LoadPlan {
+        resolve::load_plan(self.experiment, self.arm(), &[], target, self.seed(), None)
+    }
+}
+
+/// What gates know of a load on somebody else's service.
+pub fn context(objective: LatencyObjective, flat_out: bool) -> gates::Context {
+    gates::Context {
+        objective,
+        closed: false,
+        flat_out,
+        kernel_backlog_declared: true,
+        own_target: false,
+        without_live_view: false,
+        foreign_service: false,
+        debug_build_plant: false,
+        headroom: None,
+    }
+}
+
+/// Sends it, from its first request to its verdict. `on_second` sees each second as it ends.
+///
+/// # Errors
+/// What made it impossible.
+pub fn run_load(
+    request: &LoadRequest<'_>,
+    target: Target,
+    mut on_second: impl FnMut(&Window, &TimelineSecond),
+    flag: &StopFlag,
+    partial: impl FnOnce() -> bool,
+) -> Result<FinishedLoad, RunFailure> {
+    let (experiment, arm) = (request.experiment, request.arm());
+    let plan = request.plan(target);
+    let mut saved = request.out.map(|out| Saved::create(out, request)).transpose()?;
+    let seconds = Seconds::new(&arm.label, BLOCK, &plan);
+    let mut recorder = ArmRecorder::new(arm, BLOCK, &plan, seconds, &[]);
+    let mut timeline = Vec::new();
+    let mut failure = None;
+    let options = RunOptions { second_times: true, ..request.options.clone() };
+    let report = workloads::run(
+        &plan,
+        &options,
+        |window| {
+            let events = recorder.on_second(&window, None, None, Vec::new());
+            if let Some(saved) = &mut saved
+                && let Err(problem) = saved.second(&window, &events)
+            {
+                // A full disk must not cost what was measured so far.
+                failure.get_or_insert(problem);
+                flag.stop();
+            }
+            for event in events {
+                if let LiveEvent::Second(second) = event {
+                    on_second(&window, &second);
+                    timeline.push(*second);
+                }
+            }
+        },
+        flag,
+    );
+    let report = match report {
+        Ok(report) => report,
+        Err(problem) => {
+            // Nothing was sent.
+            saved.into_iter().for_each(Saved::discard);
+            return Err(problem.into());
+        }
+    };
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let partial = partial();
+    let seen = Arm { conditions: figures::conditions(&report), ..Arm::default() };
+    let ended = recorder.finish(report, seen);
+    let (mut found, report) = (ended.arm, ended.report);
+    let measures = experiment.measures_plan(None, false);
+    let context = context(experiment.objective, request.flat_out);
+    measures::fill_in(&mut found, &timeline, &measures);
+    gates::stamp(&mut found, &context);
+    let summary = summary(experiment, &found, &timeline, partial);
+    let folder = saved
+        .map(|saved| {
+            saved.finish(
+                request,
+                &Ended { plan: &plan, found: &found, report: &report, measures, context },
+                &summary,
+                partial,
+            )
+        })
+        .transpose()?;
+    Ok(FinishedLoad { summary, report, folder })
+}
+
+/// What is saved of a turn.
+struct Ended<'a> {
+    plan: &'a LoadPlan,
+    found: &'a Arm,
+    report: &'a Report,
+    measures: MeasuresPlan,
+    context: gates::Context,
+}
+
+fn summary(experiment: &Experiment, arm: &Arm, timeline: &[TimelineSecond], partial: bool) -> RunSummary {
+    let thresholds: Vec<Threshold> =
+        experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect();
+    sum_up(&Findings {
+        experiment: &experiment.name,
+        mode: Mode::Live,
+        partial,
+        blocks: BLOCK,
+        objective: experiment.objective,
+        capacity: None,
+        searches: &[],
+        headroom: None,
+        arms: std::slice::from_ref(arm),
+        thresholds: &thresholds,
+        abort: None,
+        timeline,
+        // Conditions of a load are about whole phases.
+        parts: &|_, _, _| None,
+        order: &[arm.shown_name().to_owned()],
+        hindsight: &[],
+        told_costs: &[],
+        twins: &[],
+        compare: &experiment.compare,
+    })
+}
+
+/// The folder of a load under way.
+struct Saved {
+    folder: ResultsFolder,
+    times: SecondsLog,
+}
+
+impl Saved {
+    fn create(out: LoadFolder<'_>, request: &LoadRequest<'_>) -> Result<Self, RunFailure> {
+        let (experiment, arm) = (request.experiment, request.arm());
+        let path = if let LoadFolder::At(path) = out { Some(path) } else { None };
+        let mut folder = ResultsFolder::create(path, &experiment.name).map_err(RunFailure::of_new_folder)?;
+        let phase = |phase: &PhasePlan| PhaseShape {
+            name: phase.name.clone(),
+            seconds: phase.duration.as_secs_f64(),
+            load: resolve::load_in_words(phase, None),
+        };
+        folder.event(&LiveEvent::RunStarted(Shape {
+            experiment: experiment.name.clone(),
+            mode: Mode::Live,
+            about: experiment.about.clone(),
+            objective: experiment.objective,
+            arms: vec![arm.label.clone()],
+            blocks: BLOCK,
+            capacity_per_s: None,
+            phases: experiment.users.phases.iter().map(phase).collect(),
+        }))?;
+        folder.event(&ArmRecorder::started(arm, BLOCK))?;
+        let times = SecondsLog::create(folder.path(), &arm.label, BLOCK)?;
+        let saved = Self { folder, times };
+        saved.manifest(request, None)?;
+        Ok(saved)
+    }
+
+    /// Removes the folder, which has nothing in it but a plan.
+    fn discard(self) {
+        // What cannot be removed harms nobody.
+        let _ = std::fs::remove_dir_all(self.folder.path());
+    }
+
+    fn manifest(&self, request: &LoadRequest<'_>, plan: Option<String>) -> Result<(), RunFailure> {
+        let order = vec![request.arm().label.clone()];
+        let block = Block { block: BLOCK, seed: request.seed(), order, plan, touched: Vec::new() };
+        let cpus = Cpus::anywhere();
+        let manifest = manifest(request.experiment, Mode::Live, None, &[], &[block], &cpus)?;
+        Ok(self.folder.replace("manifest.json", &manifest)?)
+    }
+
+    fn second(&mut self, window: &Window, events: &[LiveEvent]) -> Result<(), RunFailure> {
+        self.times.add(window)?;
+        events.iter().try_for_each(|event| self.folder.event(event))?;
+        Ok(())
+    }
+
+    fn finish(
+        mut self,
+        request: &LoadRequest<'_>,
+        ended: &Ended<'_>,
+        summary: &RunSummary,
+        partial: bool,
+    ) -> Result<PathBuf, RunFailure> {
+        if partial {
+            self.folder.event(&LiveEvent::Stopping)?;
+        }
+        let label = &request.arm().label;
+        write_histograms(ended.report, &self.folder.path().join(histograms::file_name(label, BLOCK)))?;
+        let record = ArmRecord::of(ended.found, ended.context, ended.measures.clone(), ended.report, |_| false);
+        self.folder.put(&record::file_name(label, BLOCK), &record)?;
+        self.manifest(request, Some(digest_of(ended.plan)?))?;
+        self.folder.replace("summary.json", summary)?;
+        self.folder.sync()?;
+        self.folder.replace(digests::NAME, &Digests::of(self.folder.path())?)?;
+        Ok(self.folder.path().to_owned())
+    }
+}
