@@ -34,6 +34,7 @@ pub mod resolve;
 pub mod schema;
 mod script;
 mod set;
+pub mod settable;
 pub mod simulation;
 mod stage;
 mod target;
@@ -41,7 +42,9 @@ mod thresholds;
 mod tree;
 mod users;
 mod waiting_room;
+mod written;
 
 pub use library::Library;
 pub use plan::Experiment;
 pub use read::{Changes, read};
+pub use written::{SCHEMA_LINE, WrittenArm, written, written_arms};
