@@ -12,6 +12,7 @@ mod error;
 mod live;
 mod manifest;
 mod policy_events;
+mod preview;
 pub mod progress;
 mod reference;
 mod rehearsal;
@@ -35,6 +36,7 @@ pub use live::{
     interventions::Interventions,
     snapshot::{Corpus, Scratch, cache_folder},
 };
+pub use preview::{preview, previewed};
 pub use rehearsal::rehearse;
 
 pub use stop::StopSignal;

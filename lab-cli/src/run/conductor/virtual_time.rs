@@ -14,6 +14,8 @@ use experiment::{
     plan_digest::seed_of,
 };
 
+use workloads::StopFlag;
+
 use super::{Finished, Run};
 use crate::run::{
     RunFailure,
@@ -29,7 +31,7 @@ use crate::run::{
 /// An arm's turn.
 enum Turn {
     /// It was run.
-    Ran(Box<Simulated>),
+    Ran(Box<Simulated<EventBuffer>>),
     /// It was computed.
     Bound(Box<summary::Arm>),
     /// The run had been stopped before it.
@@ -46,7 +48,7 @@ impl Run<'_> {
         let setup = VirtualSetup::of(experiment);
         let capacity = match &experiment.target.app {
             AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }) => {
-                Some(setup.capacity(experiment, *wanted)?)
+                Some(setup.capacity(experiment, *wanted, &StopFlag::new())?)
             }
             _ => None,
         };
@@ -170,7 +172,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn take_simulated(&mut self, task: Task, mut simulated: Simulated, rate: Option<f64>) -> Result<(), RunFailure> {
+    fn take_simulated(
+        &mut self,
+        task: Task,
+        mut simulated: Simulated<EventBuffer>,
+        rate: Option<f64>,
+    ) -> Result<(), RunFailure> {
         for event in simulated.events.read()? {
             let event = event?;
             self.tell(&event)?;
