@@ -20,7 +20,7 @@ use super::{
     policy::{Policy, check, is_known, parted, place_of_key, policy_and_settings, resolved, settings_of},
     policy_schema::{LabKeys, arm as arm_shape},
     problem::{Place, Problems},
-    raw::{Entry, Node, Value, parse},
+    raw::{Entry, Node, Value},
     refusal::{OnRefuseKey, on_refuse},
     tree::{self, CallChangeKeys},
 };
@@ -100,18 +100,6 @@ pub(crate) fn only(arms: &[ArmPlan], names: &[String], base: Option<Base<'_>>, p
         }
     }
     kept
-}
-
-/// The key of each arm in a file's text: a policy, or a preset.
-pub fn keys_of_arms(text: &str) -> Vec<String> {
-    let Ok(root) = parse(text) else { return Vec::new() };
-    let Some(Value::List(arms)) = root.get("arms").map(|node| &node.value) else { return Vec::new() };
-    let key = |node: &Node| match &node.value {
-        Value::Table(entries) => entries.first().map_or_else(String::new, |entry| entry.key.clone()),
-        Value::Text(text) => text.clone(),
-        _ => String::new(),
-    };
-    arms.iter().map(key).collect()
 }
 
 /// `- none` or `- seda: {scope: per-stage}`.
