@@ -30,12 +30,34 @@ pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, T
                         inconclusive, 130/143 interrupted"
 )]
 pub struct Cli {
-    /// Colours: when.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
-    pub color: Color,
+    /// What the terminal shows them with.
+    #[command(flatten)]
+    pub colours: Colours,
     /// What to do.
     #[command(subcommand)]
     pub command: Option<LabCommand>,
+}
+
+/// Colours of a terminal.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Colours {
+    /// Colours: when.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    pub color: Color,
+    /// Colours for a dark or a light ground [auto: the terminal is asked].
+    #[arg(long, global = true, value_enum, default_value_t = ThemeName::Auto)]
+    pub theme: ThemeName,
+}
+
+/// The ground that colours are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ThemeName {
+    /// As the terminal says; dark if it does not.
+    Auto,
+    /// Light text on a dark ground.
+    Dark,
+    /// Dark text on a light ground.
+    Light,
 }
 
 /// When to colour.

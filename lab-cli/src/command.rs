@@ -49,7 +49,7 @@ mod tune;
 /// Bad usage, or what could not be carried out and why.
 pub fn dispatch(cli: Cli) -> CommandResult {
     match cli.command {
-        None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => screen::open(cli.color),
+        None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => screen::open(cli.colours),
         None => {
             let mut help = Cli::command();
             Err(Failure::usage(format!("what shall be done?\n\n{}", help.render_help())))
@@ -57,7 +57,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Check(args)) => check::check(&args),
         Some(LabCommand::Policies(args)) => policies::policies(&args),
         Some(LabCommand::NewPolicy(args)) => new_policy::new_policy(&args),
-        Some(LabCommand::Trace(args)) => trace::trace(&args, cli.color),
+        Some(LabCommand::Trace(args)) => trace::trace(&args, cli.colours),
         Some(LabCommand::Schema { of }) => schema(of),
         Some(LabCommand::Completions { shell }) => {
             let mut buffer = Vec::new();
@@ -66,7 +66,7 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         }
         Some(LabCommand::Man(args)) => man::man(&args),
         Some(LabCommand::Run(args)) if args.list => list(args.output),
-        Some(LabCommand::Run(args)) => run::run(&args, cli.color),
+        Some(LabCommand::Run(args)) => run::run(&args, cli.colours),
         Some(LabCommand::Sweep(args)) => sweep::sweep(&args),
         Some(LabCommand::Tune(args)) => tune::tune(&args),
         Some(LabCommand::Reproduce(args)) => reproduce::reproduce(&args),
@@ -75,8 +75,8 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Report(args)) => report::report(&args),
         Some(LabCommand::History(args)) => history::history(&args),
         Some(LabCommand::Calibrate(args)) => calibrate::calibrate(&args),
-        Some(LabCommand::Load(args)) => load::load(&args, cli.color),
-        Some(LabCommand::Replay(args)) => replay::replay(&args, cli.color),
+        Some(LabCommand::Load(args)) => load::load(&args, cli.colours),
+        Some(LabCommand::Replay(args)) => replay::replay(&args, cli.colours),
         Some(LabCommand::Init(args)) => init::init(&args),
         Some(LabCommand::Guard) => {
             guard()?;

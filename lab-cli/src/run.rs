@@ -13,6 +13,7 @@ mod live;
 mod load;
 mod manifest;
 mod policy_events;
+mod preview;
 pub mod progress;
 mod reference;
 mod rehearsal;
@@ -37,6 +38,7 @@ pub use live::{
     snapshot::{Corpus, Scratch, cache_folder},
 };
 pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, run_load};
+pub use preview::{preview, previewed};
 pub use rehearsal::rehearse;
 pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 

@@ -28,10 +28,13 @@ mod tests;
 use analysis::live::{LiveEvent, Touch};
 use app::{App, Effect};
 
-pub use app::{FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, RunOrder, ScreenJob, Told};
+pub use app::{
+    Export, FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, PreviewNews, PreviewPoint, PreviewStep,
+    RunOrder, ScreenJob, Told,
+};
 pub use load::{LoadScreen, LoadShape};
-pub use palette::Palette;
-pub use terminal::restore;
+pub use palette::{Palette, Theme};
+pub use terminal::{restore, theme_of_terminal};
 pub use view::figure::printed;
 
 /// What the person at the keyboard asks of a run.
@@ -113,7 +116,8 @@ impl Screen {
         let effect = move |effect| match (effect, &jobs) {
             (Effect::Ask(asked), _) => ask(asked),
             (Effect::Job(job), Some(jobs)) => _ = jobs.send(job),
-            (Effect::Job(_), None) => {}
+            // The screen does these itself.
+            (Effect::Job(_), None) | (Effect::Edit(_) | Effect::Copy(_), _) => {}
             (Effect::Quit, _) => jobs = None,
         };
         let screen = Self::start(palette, app, effect)?;

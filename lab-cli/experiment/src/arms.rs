@@ -11,7 +11,6 @@ use target_app::{spec::OnRefuse, tree::Balancer};
 
 use super::{
     client::client_key,
-    combinations::written_out,
     fields::{Fields, join},
     hindsight::{BestStaticKeys, hindsight},
     keys::{Table, by, choice, count, flag, free, names, shapes, table},
@@ -21,7 +20,7 @@ use super::{
     policy::{Policy, check, is_known, parted, place_of_key, policy_and_settings, resolved, settings_of},
     policy_schema::{LabKeys, arm as arm_shape},
     problem::{Place, Problems},
-    raw::{Entry, Node, Value, parse},
+    raw::{Entry, Node, Value},
     refusal::{OnRefuseKey, on_refuse},
     tree::{self, BALANCERS, CallChangeKeys},
 };
@@ -102,18 +101,6 @@ pub(crate) fn only(arms: &[ArmPlan], names: &[String], base: Option<Base<'_>>, p
         }
     }
     kept
-}
-
-/// The key of each arm in a file's text: a policy, or a preset.
-pub fn keys_of_arms(text: &str) -> Vec<String> {
-    let Ok(root) = parse(text).map(written_out) else { return Vec::new() };
-    let Some(Value::List(arms)) = root.get("arms").map(|node| &node.value) else { return Vec::new() };
-    let key = |node: &Node| match &node.value {
-        Value::Table(entries) => entries.first().map_or_else(String::new, |entry| entry.key.clone()),
-        Value::Text(text) => text.clone(),
-        _ => String::new(),
-    };
-    arms.iter().map(key).collect()
 }
 
 /// `- none` or `- seda: {scope: per-stage}`.

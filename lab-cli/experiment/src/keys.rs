@@ -26,9 +26,9 @@ pub struct Row {
     /// The variants of the table that have it, `""` for all: `checksum, emulated`.
     pub of: &'static str,
     /// The allowed values, with their unit.
-    values: String,
-    default: String,
-    about: &'static str,
+    pub values: String,
+    pub default: String,
+    pub about: &'static str,
     required: bool,
     /// No arm changes it: with another value it is another service, or it is done once for all arms.
     pub shared: bool,

@@ -35,6 +35,7 @@ pub mod resolve;
 pub mod schema;
 mod script;
 mod set;
+pub mod settable;
 pub mod simulation;
 mod stage;
 mod target;
@@ -42,8 +43,10 @@ mod thresholds;
 mod tree;
 mod users;
 mod waiting_room;
+mod written;
 
 pub use library::Library;
 pub use paths::from_file as read_requests;
 pub use plan::Experiment;
 pub use read::{Changes, Repeat, read};
+pub use written::{SCHEMA_LINE, WrittenArm, written, written_arms};

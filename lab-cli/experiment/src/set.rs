@@ -128,7 +128,7 @@ fn element(nodes: &[Node], part: &str) -> Result<usize, Astray> {
 }
 
 /// What an element is called: its `name`, or an arm's label.
-fn name(node: &Node) -> Option<&str> {
+pub fn name(node: &Node) -> Option<&str> {
     match &node.value {
         Value::Text(text) => Some(text),
         Value::Table(entries) => match node.get("name").map(|name| &name.value) {

@@ -20,19 +20,19 @@ use super::{
     read_text, run,
 };
 use crate::{
-    args::{self, By, Color},
+    args::{self, By, Colours},
     exit::{CommandResult, Failure},
 };
 
-pub fn replay(args: &args::ReplayArgs, color: Color) -> CommandResult {
+pub fn replay(args: &args::ReplayArgs, colours: Colours) -> CommandResult {
     match &args.target {
         Some(url) => on_service(args, url),
-        None => on_arashi(args, color),
+        None => on_arashi(args, colours),
     }
 }
 
 /// An experiment like any other, so that all that can be done with those can be done with a replay.
-fn on_arashi(args: &args::ReplayArgs, color: Color) -> CommandResult {
+fn on_arashi(args: &args::ReplayArgs, colours: Colours) -> CommandResult {
     let experiment = experiment(args)?;
     let asked = args::RunArgs {
         out: args.out.clone(),
@@ -41,7 +41,7 @@ fn on_arashi(args: &args::ReplayArgs, color: Color) -> CommandResult {
         virtual_time: args.virtual_time,
         ..args::RunArgs::default()
     };
-    run::all(&[experiment], &asked, color)
+    run::all(&[experiment], &asked, colours)
 }
 
 /// The experiment, as one would write it.

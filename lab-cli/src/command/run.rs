@@ -16,13 +16,13 @@ use experiment::{Changes, Experiment};
 
 use super::{own_service, print_as, read_experiment};
 use crate::{
-    args::{self, Color, Output},
+    args::{self, Color, Colours, Output, ThemeName},
     exit::{CommandResult, End, Failure},
     run::{Cpus, Finished, Interventions, RunFailure, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
-    tui::{Ask, Palette, Screen, restore},
+    tui::{Ask, Palette, Screen, Theme, restore, theme_of_terminal},
 };
 
-pub fn run(args: &args::RunArgs, color: Color) -> CommandResult {
+pub fn run(args: &args::RunArgs, colours: Colours) -> CommandResult {
     let one_place =
         [("--out", &args.out), ("--svg", &args.svg), ("--series", &args.series), ("--curves", &args.curves)];
     if let Some((flag, _)) = one_place.iter().find(|(_, path)| path.is_some() && args.experiments.len() > 1) {
@@ -39,11 +39,11 @@ pub fn run(args: &args::RunArgs, color: Color) -> CommandResult {
     // All of them are read before any runs: a slip in the third must not cost the time of the first two.
     let experiments: Vec<Experiment> =
         args.experiments.iter().map(|name| read_experiment(name, &changes)).collect::<Result<_, _>>()?;
-    all(&experiments, args, color)
+    all(&experiments, args, colours)
 }
 
 /// Runs them one after the other.
-pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, color: Color) -> CommandResult {
+pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Colours) -> CommandResult {
     if let Some(only) = experiments.iter().find(|experiment| !args.virtual_time && experiment.virtual_only()) {
         return Err(Failure::usage(format!("{} runs in virtual time alone: add --virtual", only.name)));
     }
@@ -57,7 +57,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, color: Color
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let mut worst = End::Done;
     for experiment in experiments {
-        let finished = one(experiment, args, color, &cpus, &stop);
+        let finished = one(experiment, args, colours, &cpus, &stop);
         // Whatever could not be carried out because of the interrupt, the interrupt is why.
         if let Some(end) = stop.end() {
             if let Err(Failure::Cause(message)) = finished {
@@ -75,7 +75,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, color: Color
 fn one(
     experiment: &Experiment,
     args: &args::RunArgs,
-    color: Color,
+    colours: Colours,
     cpus: &Cpus,
     stop: &StopSignal,
 ) -> Result<Finished, Failure> {
@@ -88,7 +88,7 @@ fn one(
             Ask::Stop | Ask::Abort => asked.ask_by_person(),
             Ask::Touch(touch) => touched.ask(touch),
         };
-        let shown = Screen::of_one_run(palette(color), ask).map_err(Failure::because)?;
+        let shown = Screen::of_one_run(palette(colours), ask).map_err(Failure::because)?;
         if let Some(teller) = shown.teller() {
             sinks.add(move |event: &LiveEvent| teller.event(event));
         }
@@ -189,13 +189,18 @@ pub(super) fn worse(a: End, b: End) -> End {
 }
 
 /// `NO_COLOR` (no-color.org): any value but none switches colours off.
-pub(super) fn palette(color: Color) -> Palette {
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    match color {
-        Color::Never => Palette::Plain,
-        Color::Auto if no_color => Palette::Plain,
-        Color::Auto | Color::Always => Palette::Colours,
+pub(super) fn palette(colours: Colours) -> Palette {
+    let set = |name| std::env::var(name).unwrap_or_default();
+    if colours.color == Color::Never || colours.color == Color::Auto && !set("NO_COLOR").is_empty() {
+        return Palette::Plain;
     }
+    let theme = match colours.theme {
+        ThemeName::Dark => Theme::Dark,
+        ThemeName::Light => Theme::Light,
+        ThemeName::Auto => theme_of_terminal().unwrap_or_default(),
+    };
+    let has_many = set("TERM").contains("256color") || matches!(&*set("COLORTERM"), "truecolor" | "24bit");
+    if has_many { Palette::Many(theme) } else { Palette::Sixteen(theme) }
 }
 
 /// Messages for people, apart from the result. Standard error may be closed.

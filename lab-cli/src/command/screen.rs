@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::Read,
+    io::{self, Read, Write as _},
     path::{Path, PathBuf},
     sync::mpsc::RecvTimeoutError,
     time::{Duration, Instant},
@@ -14,24 +14,32 @@ use analysis::{
     manifest::Manifest,
     summary::{Mode, RunSummary},
 };
-use experiment::raw::MAX_BYTES;
+use experiment::{Library, raw::MAX_BYTES};
 use traces::trace::Header;
 
 use super::{close, own_service, read_text, run::palette, trace};
 use crate::{
-    args::Color,
+    args::Colours,
     exit::{CommandResult, End, Failure},
     run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct},
     store::RUNS,
     tui::{Ask, FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, Teller, Told, restore},
 };
+use previews::Previews;
+
+mod export;
+mod previews;
 
 /// How long a signal waits at most while nothing runs.
 const SIGNALS: Duration = Duration::from_millis(100);
+/// A folder of experiments, such as the one of the lab's own source.
+const EXPERIMENTS: &str = "experiments";
+/// What [`experiment::SCHEMA_LINE`] names.
+const SCHEMA_FILE: &str = "experiment.schema.json";
 /// Most files and runs that are listed.
 const MOST: usize = 500;
 
-pub fn open(color: Color) -> CommandResult {
+pub fn open(colours: Colours) -> CommandResult {
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let touches = Interventions::default();
     let (asked, touched) = (stop.clone(), touches.clone());
@@ -40,20 +48,37 @@ pub fn open(color: Color) -> CommandResult {
         Ask::Abort => asked.ask_by_person(),
         Ask::Touch(touch) => touched.ask(touch),
     };
-    let (screen, jobs) = Screen::of_the_program(palette(color), ask).map_err(Failure::because)?;
+    let (screen, jobs) = Screen::of_the_program(palette(colours), ask).map_err(Failure::because)?;
     let Some(teller) = screen.teller() else { return Ok(End::Done) };
     teller.tell(look());
+    let mut previews = Previews::new(teller.clone());
     loop {
         let job = match jobs.recv_timeout(SIGNALS) {
             Ok(job) => job,
             Err(RecvTimeoutError::Timeout) if stop.end().is_none() => continue,
             Err(_) => break,
         };
+        // A run has the machine for itself.
+        if matches!(job, ScreenJob::Run(_)) {
+            previews.end();
+        }
         let told = match job {
             ScreenJob::Look => look(),
             ScreenJob::Open(folders) => opened(&folders, None),
             ScreenJob::Inspect(path) => match trace::shown_trace(&path.display().to_string()) {
                 Ok(shown) => Told::Trace(Box::new(shown)),
+                Err(failure) => Told::Failed(failure.in_words()),
+            },
+            ScreenJob::Preview(order) => {
+                previews.want(order);
+                continue;
+            }
+            ScreenJob::Write { path, text, and_edit, command } => match written(&path, &text) {
+                Ok(()) => Told::Written { path, and_edit, command },
+                Err(failure) => Told::Failed(failure.in_words()),
+            },
+            ScreenJob::Export { what, folder, table } => match export::put(what, &folder, &table) {
+                Ok(said) => Told::Done(said),
                 Err(failure) => Told::Failed(failure.in_words()),
             },
             ScreenJob::Run(order) => match run(&order, &teller, &stop, &touches) {
@@ -68,8 +93,32 @@ pub fn open(color: Color) -> CommandResult {
             break;
         }
     }
-    drop(teller);
+    previews.end();
+    drop((previews, teller));
     close(screen, &stop)
+}
+
+/// Writes an experiment file that is not there yet, with the schema that its first line names, for editors.
+fn written(path: &Path, text: &str) -> Result<(), Failure> {
+    let create = |path: &Path, text: &str| {
+        let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+    };
+    create(path, text).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::usage(format!("{} is there already: choose another name", path.display()))
+        }
+        _ => Failure::because(format!("{}: {error}", path.display())),
+    })?;
+    let schema = path.with_file_name(SCHEMA_FILE);
+    let text = serde_json::to_string_pretty(&experiment::schema::experiment()).map_err(Failure::because)?;
+    // One that is there may be newer.
+    match create(&schema, &text) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(Failure::because(format!("{}: {error}", schema.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The run's folder, and how long it took.
@@ -111,16 +160,19 @@ fn run(
 /// Experiment files and runs of this folder.
 fn look() -> Told {
     let mut files = Vec::new();
-    for path in listed(Path::new("."))
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|e| e == "yaml" || e == "yml") && path.is_file())
-    {
+    let here = listed(Path::new(".")).into_iter().chain(listed(Path::new(EXPERIMENTS)));
+    for path in here.filter(|path| path.extension().is_some_and(|e| e == "yaml" || e == "yml") && path.is_file()) {
         let mut text = String::new();
         let read = fs::File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
         // Not every YAML file is an experiment: those are that have arms.
         if read.is_ok() && text.lines().any(|line| line.starts_with("arms:")) {
-            let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            files.push((name, text));
+            let path = path.strip_prefix(".").unwrap_or(&path);
+            // Of the library's own files those are a person's that say something else.
+            let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+            let is_known = Library::find(&stem).is_some_and(|known| known.text == text);
+            if !is_known || !path.starts_with(EXPERIMENTS) {
+                files.push((path.display().to_string(), text));
+            }
         }
     }
     files.sort();
@@ -174,6 +226,18 @@ fn made(folder: &Path, summary: &RunSummary) -> Vec<String> {
     Manifest::read(folder).map_or_else(|_| Vec::new(), |manifest| manifest.in_lines(summary.stopped.as_ref()))
 }
 
+/// What the live screen tells of an arm besides its seconds.
+fn happens_in_an_arm(event: &LiveEvent) -> bool {
+    matches!(
+        event,
+        LiveEvent::ArmStarted { .. }
+            | LiveEvent::PhaseStarted { .. }
+            | LiveEvent::Policy { .. }
+            | LiveEvent::Touched { .. }
+            | LiveEvent::ArmFinished(_)
+    )
+}
+
 /// `took`: how long it took to run what has just been run.
 fn opened(folders: &[PathBuf], took: Option<Duration>) -> Told {
     let mut runs = Vec::new();
@@ -188,7 +252,9 @@ fn opened(folders: &[PathBuf], took: Option<Duration>) -> Told {
         };
         let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let made = made(folder, &summary);
-        runs.push(OpenRun { name, summary, timeline: recorded.timeline, shape, made, took });
+        let (timeline, folder) = (recorded.timeline, folder.clone());
+        let events = recorded.events.into_iter().filter(happens_in_an_arm).collect();
+        runs.push(OpenRun { name, folder, summary, timeline, events, shape, made, took });
     }
     Told::Opened(runs)
 }

@@ -19,14 +19,14 @@ use traces::{
 };
 
 use crate::{
-    args::{self, Color},
+    args::{self, Colours},
     exit::{CommandResult, Failure},
 };
 
-pub fn trace(args: &args::Trace, color: Color) -> CommandResult {
+pub fn trace(args: &args::Trace, colours: Colours) -> CommandResult {
     match args {
         args::Trace::Import(args) => import::import(args),
-        args::Trace::Inspect(args) => inspect::inspect(args, color),
+        args::Trace::Inspect(args) => inspect::inspect(args, colours),
         args::Trace::Fit(args) => fit::fit(args),
         args::Trace::Generate(args) => generate::generate(args),
         args::Trace::Anonymize(args) => anonymize::anonymize(args),

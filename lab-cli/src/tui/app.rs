@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads a file or runs anything: [`ScreenJob`]s go out, [`Told`] comes in.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{path::PathBuf, time::Duration};
 
 use analysis::{
     live::{LiveEvent, Shape, TimelineSecond},
@@ -22,17 +22,28 @@ use super::{
 
 mod compare;
 mod cursor;
+mod desk;
 mod home;
 mod line;
 mod past;
+mod pointed;
+mod preview;
+mod replay;
 mod setup;
 mod trace;
 
-pub(super) use compare::{Column, Compare, Course};
-pub(super) use home::{Content, Home, Kind};
+pub(super) use compare::{Column, Compare, Course, Rank, View};
+use desk::Desk;
+pub use desk::Export;
+pub(super) use desk::Prompt;
+pub(super) use home::{Choice, Content, Group, Home};
 pub(super) use line::Line;
 pub(super) use past::Past;
-pub(super) use setup::{Pane, Setup, live_time};
+pub(super) use pointed::Pointed;
+pub(super) use preview::{Preview, Progress};
+pub use preview::{PreviewNews, PreviewPoint, PreviewStep};
+pub(super) use replay::Replay;
+pub(super) use setup::{Pane, Parameter, Setup, Writing, live_time};
 pub use trace::OpenTrace;
 pub(super) use trace::Trace;
 
@@ -47,6 +58,28 @@ pub enum ScreenJob {
     Run(Box<RunOrder>),
     /// Read these runs.
     Open(Vec<PathBuf>),
+    /// Compute what this experiment shows, in place of what is computed now; `None`: nothing.
+    Preview(Option<Box<RunOrder>>),
+    /// Write a new experiment file.
+    Write {
+        /// Where; it is not there yet.
+        path: PathBuf,
+        /// What.
+        text: String,
+        /// The person edits it then.
+        and_edit: bool,
+        /// What runs it, to be told.
+        command: String,
+    },
+    /// Put something into a run's folder.
+    Export {
+        /// What.
+        what: Export,
+        /// Which folder.
+        folder: PathBuf,
+        /// The table, where that is what is wanted.
+        table: String,
+    },
 }
 
 /// An experiment to run.
@@ -73,6 +106,19 @@ pub enum Told {
     Trace(Box<OpenTrace>),
     /// Runs that were asked for, or the one that has just ended.
     Opened(Vec<OpenRun>),
+    /// What comes of a preview.
+    Preview(Box<PreviewNews>),
+    /// An experiment file was written; whether it is to be edited, and what runs it.
+    Written {
+        /// Where.
+        path: PathBuf,
+        /// It is to be edited.
+        and_edit: bool,
+        /// What runs it.
+        command: String,
+    },
+    /// It was done: a line for the person.
+    Done(String),
     /// It could not be done.
     Failed(String),
 }
@@ -117,10 +163,14 @@ pub struct PastSummary {
 pub struct OpenRun {
     /// What to call it.
     pub name: String,
+    /// Where it is.
+    pub folder: PathBuf,
     /// The result.
     pub summary: RunSummary,
     /// Second by second.
     pub timeline: Vec<TimelineSecond>,
+    /// What happened between the seconds.
+    pub events: Vec<LiveEvent>,
     /// What was meant to happen.
     pub shape: Option<Shape>,
     /// How it was made, in lines: seed, repetitions, settings.
@@ -143,6 +193,10 @@ pub(super) enum Effect {
     Ask(Ask),
     /// Something to do.
     Job(ScreenJob),
+    /// The person's editor has the terminal, with this file.
+    Edit(PathBuf),
+    /// Into the terminal's clipboard.
+    Copy(String),
     /// Leave.
     Quit,
 }
@@ -166,18 +220,26 @@ pub(super) struct App {
     pub screen: Screen,
     pub home: Home,
     pub setup: Option<Setup>,
-    /// Setups that the user has left, kept for the next visit.
-    left: BTreeMap<String, Setup>,
     pub live: State,
+    /// An arm of a saved run, as it ran.
+    pub replay: Option<Replay>,
     pub past: Past,
     pub compare: Compare,
     /// What was looked into last.
     pub trace: Option<Trace>,
-    /// The comparison was opened from the past runs: that is where it leads back to.
-    pub of_the_past: bool,
-    pub help: bool,
-    /// A line for the person: what went wrong.
-    pub said: Option<String>,
+    /// The help lies over all, from this line on.
+    pub help: Option<usize>,
+    /// A line for the person: what went wrong, or was done.
+    pub said: Option<Said>,
+    pub desk: Desk,
+}
+
+/// A line for the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub text: String,
+    /// It went wrong.
+    pub bad: bool,
 }
 
 impl App {
@@ -199,10 +261,8 @@ impl App {
     pub fn told(&mut self, told: Told) {
         match told {
             Told::Event(event) => update::happened(&mut self.live, *event),
-            Told::Found(folder) => {
-                self.home.add_own(&folder);
-                self.past.set(folder.runs);
-            }
+            Told::Found(folder) => self.found(folder),
+            Told::Preview(news) => self.home.previews.told(*news),
             // A user who has moved on to another screen is not called back.
             Told::Trace(trace) if self.screen == Screen::Home => {
                 self.said = None;
@@ -213,38 +273,137 @@ impl App {
             Told::Opened(runs) if runs.is_empty() => {}
             Told::Opened(runs) => {
                 self.compare = Compare::of(runs);
-                self.of_the_past = self.screen == Screen::Past;
+                self.compare.of_the_past = self.screen == Screen::Past;
                 self.go(Screen::Compare);
             }
+            Told::Written { path, and_edit, command } => {
+                let how = if command.is_empty() { String::new() } else { format!(": {command}") };
+                self.done(format!("wrote {}{how}", path.display()));
+                if and_edit {
+                    self.desk.queue.push_back(Effect::Edit(path));
+                }
+            }
+            Told::Done(message) => self.done(message),
             Told::Failed(message) => {
                 if self.screen == Screen::Live {
                     self.live.form = None;
                     self.go(Screen::Setup);
                 }
-                self.said = Some(message);
+                self.failed(message);
             }
         }
     }
 
+    /// What the folder has now. What is set up of a file that was edited is read anew.
+    fn found(&mut self, folder: FolderContents) {
+        self.home.add_own(&folder);
+        if let Some(path) = self.desk.edited.take() {
+            let id = path.display().to_string();
+            self.home.filter.clear();
+            self.home.point_at(&id);
+            self.set_up_anew(&id);
+        }
+        self.past.set(folder.runs);
+    }
+
+    fn set_up_anew(&mut self, id: &str) {
+        self.desk.left.remove(id);
+        let Some(choice) = self.home.chosen().filter(|choice| choice.id == id) else { return };
+        let problem = choice.read.as_ref().err().cloned();
+        let fresh = choice.found().map(home::Found::setup);
+        if self.setup.as_ref().is_some_and(|setup| setup.name == id) || self.screen == Screen::Setup {
+            if fresh.is_none() && self.screen == Screen::Setup {
+                self.go(Screen::Home);
+            }
+            self.setup = fresh;
+        }
+        if let Some(problem) = problem {
+            self.failed(problem);
+        }
+    }
+
+    fn done(&mut self, text: impl Into<String>) {
+        self.said = Some(Said { text: text.into(), bad: false });
+    }
+
+    fn failed(&mut self, text: impl Into<String>) {
+        self.said = Some(Said { text: text.into(), bad: true });
+    }
+
+    /// What is to be done besides what a key has led to.
+    pub fn wanted(&mut self) -> Option<Effect> {
+        if let Some(effect) = self.desk.queue.pop_front() {
+            return Some(effect);
+        }
+        let here = self.screen == Screen::Home && self.shows == Shows::All;
+        self.home.preview_wanted(here).map(Effect::Job)
+    }
+
+    /// Done at once, or after what waits already.
+    pub fn now(&mut self, wanted: Effect) -> Option<Effect> {
+        if matches!(wanted, Effect::Quit) {
+            return Some(wanted);
+        }
+        self.desk.queue.push_back(wanted);
+        None
+    }
+
+    /// The person has left the editor.
+    pub fn edited(&mut self, path: PathBuf, problem: Option<String>) {
+        match problem {
+            Some(problem) => self.failed(problem),
+            None => self.said = None,
+        }
+        self.desk.edited = Some(path);
+        self.desk.queue.push_back(Effect::Job(ScreenJob::Look));
+    }
+
+    /// So much time has passed: `true` if there is something new to be seen.
+    pub fn passed(&mut self, time: Duration) -> bool {
+        match (self.screen, &mut self.replay) {
+            (Screen::Replay, Some(replay)) => replay.passed(time),
+            _ => false,
+        }
+    }
+
     pub fn key(&mut self, key: KeyEvent) -> Option<Effect> {
-        let ctrl = key.modifiers.contains(crossterm::event::KeyModifiers::CONTROL);
-        if self.screen == Screen::Live && self.live.form.is_some() && !ctrl {
+        let stops = keymap::is_interrupt(key);
+        if self.screen == Screen::Live && self.live.form.is_some() && !stops {
             return update::typed(&mut self.live, key).map(Effect::Ask);
         }
-        if let Some(line) = self.line().filter(|_| !ctrl) {
+        if let Some(line) = self.line().filter(|_| !stops) {
             if let Some(written) = line.key(key) {
                 self.written(written);
             }
             return None;
         }
         let action = keymap::action(key, self.screen)?;
+        self.acted(action)
+    }
+
+    pub fn acted(&mut self, action: Action) -> Option<Effect> {
         self.said = None;
         self.live.said = None;
+        if let Some(from) = self.help {
+            match action {
+                Action::Up => self.help = Some(from.saturating_sub(1)),
+                Action::Down => self.help = Some((from + 1).min(keymap::KEYS.len())),
+                Action::Help | Action::Back => self.help = None,
+                _ => {}
+            }
+            let is_over = matches!(action, Action::Up | Action::Down | Action::Help | Action::Back);
+            if is_over {
+                return None;
+            }
+        }
         match action {
-            Action::Help => self.help = !self.help,
-            Action::Back if self.help => self.help = false,
+            Action::Help => self.help = Some(0),
             _ if self.screen == Screen::Live => return update::pressed(&mut self.live, action).map(Effect::Ask),
             Action::Stop => return Some(Effect::Quit),
+            _ if self.desk.menu.is_some() => {
+                let chosen = self.desk.chosen(action)?;
+                return self.export(chosen);
+            }
             Action::Back => return self.back(),
             _ => return self.pressed(action),
         }
@@ -262,90 +421,180 @@ impl App {
 
     /// The line that is being written, if one is.
     fn line(&mut self) -> Option<&mut Line> {
+        if let Some(prompt) = &mut self.desk.prompt {
+            return Some(&mut prompt.line);
+        }
         match self.screen {
             Screen::Home => self.home.finding.as_mut(),
-            Screen::Setup => self.setup.as_mut()?.editing.as_mut(),
-            Screen::Live | Screen::Past | Screen::Compare | Screen::Trace => None,
+            Screen::Setup => self.setup.as_mut()?.line(),
+            Screen::Past => self.past.finding.as_mut(),
+            Screen::Live | Screen::Replay | Screen::Compare | Screen::Trace => None,
         }
     }
 
     /// A line was ended: taken, or given up.
     fn written(&mut self, written: line::Ended) {
+        if self.desk.prompt.is_some() {
+            self.desk.prompted(written);
+            return;
+        }
         match (self.screen, &mut self.setup) {
             (Screen::Home, _) => self.home.found(written),
-            (Screen::Setup, Some(setup)) => setup.edited(written),
+            (Screen::Past, _) => self.past.found(written),
+            (Screen::Setup, Some(setup)) => setup.written(written),
             _ => {}
         }
     }
 
     fn pressed(&mut self, action: Action) -> Option<Effect> {
         match self.screen {
-            Screen::Home => match action {
-                Action::Choose => match &self.home.chosen()?.read {
-                    Ok(Content::Experiment(found)) => {
-                        let fresh = found.setup();
-                        self.left.extend(self.setup.take().map(|last| (last.name.clone(), last)));
-                        let before = self.left.remove(&fresh.name).filter(|before| before.is_of(&fresh));
-                        self.setup = Some(before.unwrap_or(fresh));
-                        self.go(Screen::Setup);
-                    }
-                    Ok(Content::Trace { path, .. }) => {
-                        let path = path.clone();
-                        self.said = Some(format!("reading {} ...", path.display()));
-                        return Some(Effect::Job(ScreenJob::Inspect(path)));
-                    }
-                    Err(problem) => self.said = Some(problem.clone()),
+            Screen::Home => return self.pressed_at_home(action),
+            Screen::Setup => return self.pressed_in_setup(action),
+            Screen::Past => match action {
+                Action::Choose => match self.past.chosen() {
+                    Ok(folders) if folders.is_empty() => {}
+                    Ok(folders) => return Some(Effect::Job(ScreenJob::Open(folders))),
+                    Err(why) => self.failed(why),
                 },
-                Action::Past => {
-                    self.go(Screen::Past);
-                    return Some(Effect::Job(ScreenJob::Look));
-                }
-                _ => self.home.pressed(action),
+                Action::ReadAgain => return Some(Effect::Job(ScreenJob::Look)),
+                _ => self.past.pressed(action),
             },
-            Screen::Setup => {
-                let setup = self.setup.as_mut()?;
-                if action == Action::Choose && setup.pane != Pane::Parameters {
-                    match setup.order() {
-                        Ok(order) => {
-                            self.live = State::default();
-                            self.go(Screen::Live);
-                            return Some(Effect::Job(ScreenJob::Run(Box::new(order))));
-                        }
-                        Err(problem) => self.said = Some(problem),
+            Screen::Compare => match action {
+                Action::Replay => {
+                    self.replay = Replay::of(&self.compare);
+                    match self.replay {
+                        Some(_) => self.go(Screen::Replay),
+                        None => self.failed("nothing was recorded second by second of this arm"),
                     }
-                } else {
-                    setup.pressed(action);
+                }
+                Action::Export => self.desk.menu = Some(0),
+                _ => self.compare.pressed(action),
+            },
+            Screen::Replay => {
+                if let (Action::Arm(by), Some(replay)) = (action, &self.replay) {
+                    let (second, look) = (replay.second(), replay.look());
+                    self.compare.next_arm(by);
+                    if let Some(mut next) = Replay::of(&self.compare) {
+                        next.look_as(look, second);
+                        self.replay = Some(next);
+                    }
+                } else if let Some(replay) = &mut self.replay {
+                    replay.pressed(action);
                 }
             }
-            Screen::Past => {
-                if action == Action::Choose {
-                    let folders = self.past.chosen();
-                    return (!folders.is_empty()).then_some(Effect::Job(ScreenJob::Open(folders)));
-                }
-                self.past.pressed(action);
-            }
-            Screen::Compare => self.compare.pressed(action),
             Screen::Trace => self.trace.as_mut()?.pressed(action),
             Screen::Live => {}
         }
         None
     }
 
+    fn pressed_at_home(&mut self, action: Action) -> Option<Effect> {
+        match action {
+            Action::Choose => match &self.home.chosen()?.read {
+                Ok(Content::Experiment(found)) => {
+                    let fresh = found.setup();
+                    let left = &mut self.desk.left;
+                    left.extend(self.setup.take().map(|last| (last.name.clone(), last)));
+                    let before = left.remove(&fresh.name).filter(|before| before.is_of(&fresh));
+                    self.setup = Some(before.unwrap_or(fresh));
+                    self.go(Screen::Setup);
+                }
+                Ok(Content::Trace { path, .. }) => {
+                    let path = path.clone();
+                    self.done(format!("reading {} ...", path.display()));
+                    return Some(Effect::Job(ScreenJob::Inspect(path)));
+                }
+                Err(problem) => {
+                    let problem = problem.clone();
+                    self.failed(problem);
+                }
+            },
+            Action::Past => {
+                self.go(Screen::Past);
+                return Some(Effect::Job(ScreenJob::Look));
+            }
+            Action::ReadAgain => return Some(Effect::Job(ScreenJob::Look)),
+            Action::Edit if self.home.chosen()?.group == Group::Own => {
+                return Some(Effect::Edit(PathBuf::from(&self.home.chosen()?.id)));
+            }
+            // What comes with the program has no file here: a copy is edited.
+            Action::Edit | Action::New => match self.home.chosen()?.found() {
+                Some(found) => {
+                    let text = experiment::written(&found.text, &Changes::default()).unwrap_or(found.text.clone());
+                    let id = found.id.clone();
+                    self.desk.ask_for_new(&id, text);
+                }
+                None => self.failed("choose an experiment that can be read: the new one begins as a copy of it"),
+            },
+            _ => self.home.pressed(action),
+        }
+        None
+    }
+
+    fn pressed_in_setup(&mut self, action: Action) -> Option<Effect> {
+        let setup = self.setup.as_mut()?;
+        match action {
+            Action::Choose if setup.pane == Pane::Arms => match setup.order() {
+                Ok(order) => {
+                    self.live = State::default();
+                    self.go(Screen::Live);
+                    return Some(Effect::Job(ScreenJob::Run(Box::new(order))));
+                }
+                Err(problem) => self.failed(problem),
+            },
+            Action::Write | Action::Edit => {
+                let is_own = experiment::Library::find(&setup.name).is_none();
+                if action == Action::Edit && is_own && !setup.is_changed() {
+                    return Some(Effect::Edit(PathBuf::from(&setup.name)));
+                }
+                match setup.as_file() {
+                    Ok(text) if action == Action::Edit => self.desk.ask_for_new(&setup.name, text),
+                    Ok(text) => self.desk.ask_for_written(setup, text),
+                    Err(problem) => self.failed(problem),
+                }
+            }
+            _ => setup.pressed(action),
+        }
+        None
+    }
+
+    fn export(&mut self, what: Export) -> Option<Effect> {
+        let folder = self.compare.folder()?.to_owned();
+        let table = self.compare.as_markdown();
+        match what {
+            Export::Folder => {
+                self.done(format!("{}", folder.display()));
+                return Some(Effect::Copy(folder.display().to_string()));
+            }
+            Export::Table => self.desk.queue.push_back(Effect::Copy(table.clone())),
+            Export::Report | Export::Picture => {}
+        }
+        Some(Effect::Job(ScreenJob::Export { what, folder, table }))
+    }
+
     fn go(&mut self, screen: Screen) {
         self.screen = screen;
-        self.help = false;
+        self.help = None;
     }
 
     fn back(&mut self) -> Option<Effect> {
         let to = match self.screen {
+            Screen::Home if self.home.back() => return None,
+            Screen::Past if self.past.back() => return None,
+            Screen::Replay if self.replay.as_mut().is_some_and(Replay::back) => return None,
+            Screen::Replay => Screen::Compare,
             Screen::Trace if self.trace.as_mut()?.back() => return None,
             Screen::Compare if self.compare.back() => return None,
             Screen::Setup if self.setup.as_mut().is_some_and(Setup::back) => return None,
             Screen::Trace if self.shows == Shows::OneTrace => return Some(Effect::Quit),
             Screen::Home | Screen::Setup | Screen::Past | Screen::Live | Screen::Trace => Screen::Home,
-            Screen::Compare if self.of_the_past || self.setup.is_none() => Screen::Past,
+            Screen::Compare if self.compare.of_the_past || self.setup.is_none() => Screen::Past,
             Screen::Compare => Screen::Setup,
         };
+        if to == Screen::Home && self.screen != Screen::Home {
+            // Files may have been mended in another window.
+            self.desk.queue.push_back(Effect::Job(ScreenJob::Look));
+        }
         self.go(to);
         None
     }

@@ -118,6 +118,17 @@ impl Form {
         }
     }
 
+    /// What can be chosen in the first field, with what each is, and which of them is written there.
+    pub fn choices(&self) -> (Vec<(&'static str, String)>, Option<usize>) {
+        let Some(field) = self.fields.first() else { return (Vec::new(), None) };
+        let about = |name: &'static str| match self.change {
+            Change::Policy => catalogue().find(name).map_or_else(String::new, |entry| entry.about.to_owned()),
+            _ => self.row(name).map_or_else(String::new, |row| row.about.to_owned()),
+        };
+        let listed = field.choices.iter().map(|name| (*name, about(name))).collect();
+        (listed, field.choices.iter().position(|name| *name == field.line.text.trim()))
+    }
+
     pub fn key(&mut self, key: KeyEvent) -> Option<Filled> {
         if key.kind == KeyEventKind::Release {
             return None;
@@ -162,7 +173,7 @@ impl Form {
         }
         let (at, count) = (field.choices.iter().position(|choice| *choice == field.line.text), field.choices.len());
         let next = at.map_or(0, |at| (at + if down { 1 } else { count - 1 }) % count);
-        field.choices[next].clone_into(&mut field.line.text);
+        field.line.put(field.choices[next]);
         self.show_value();
     }
 
@@ -174,7 +185,7 @@ impl Form {
         let name = self.fields[0].line.text.trim();
         let now = self.policy.settings.get(name).map(value_in_words).or_else(|| Some(self.row(name)?.default));
         if let (Some(now), Some(field)) = (now, self.fields.get_mut(1)) {
-            field.line.text = now;
+            field.line.put(now);
         }
     }
 
@@ -252,7 +263,14 @@ fn entry_of(policy: &PolicySpec) -> Option<&'static Entry> {
 
 /// As the catalogue has it. The target checks again what depends on its stages.
 fn checked(name: &str, settings: Settings) -> Result<Touch, String> {
-    let (entry, resolved) = catalogue().resolve(name, &settings).map_err(|problem| problem.to_string())?;
+    let unknown = || {
+        let names: Vec<&str> = policies().map(|entry| entry.name).collect();
+        let near = analysis::text::nearest(name, names).map(|near| format!("; did you mean {near}?"));
+        format!("there is no policy {name:?}{}", near.unwrap_or_default())
+    };
+    let known = catalogue().resolve(name, &Settings::new()).is_ok();
+    let (entry, resolved) =
+        catalogue().resolve(name, &settings).map_err(|problem| if known { problem.to_string() } else { unknown() })?;
     if !policies().any(|known| known.name == entry.name) {
         return Err(format!("{name} does not sit in a service: up and down show those that do"));
     }

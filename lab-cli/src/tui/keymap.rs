@@ -35,15 +35,55 @@ pub(super) enum Action {
     Left,
     Right,
     NextPane,
+    PreviousPane,
     Choose,
     Tick,
+    /// All that can be ticked, or none.
+    TickAll,
     Find,
+    /// The folder is read again.
+    ReadAgain,
+    /// The description, a page on or back.
+    Describe(i8),
+    /// A file in the person's editor.
+    Edit,
+    /// A new experiment file.
+    New,
+    /// What is set up, as a file.
+    Write,
+    /// The same arm again.
+    Duplicate,
+    /// As the file has it.
+    Reset,
     World,
     More,
     Fewer,
     Past,
     NextPhase,
+    PreviousPhase,
     Enlarge,
+    /// This line alone, or all.
+    Solo,
+    /// Rows by the figure under the cursor, or in their order.
+    Sort,
+    /// The arm that the others are held against.
+    Baseline,
+    /// Another picture of the same run.
+    View,
+    /// The cursor on the time axis, so many seconds on or back.
+    Moment(i8),
+    /// The phase has the axis for itself, or the whole run.
+    Zoom,
+    /// An arm as it ran, on the live screen.
+    Replay,
+    /// Report, picture, table, path.
+    Export,
+    /// A saved run goes on by itself, or stands still.
+    Play,
+    Faster,
+    Slower,
+    /// The next or the previous arm of a saved run.
+    Arm(i8),
 }
 
 /// A key with its name, a line of help, and where it works.
@@ -57,11 +97,16 @@ pub(super) struct Key {
 }
 
 use KeyCode::{Char, Enter, Esc, F, Left, Right};
-use Screen::{Compare, Home, Live, Past, Setup, Trace};
+use Screen::{Compare, Home, Live, Past, Replay, Setup, Trace};
 
-const ALL: &[Screen] = &[Home, Setup, Live, Past, Compare, Trace];
+const ALL: &[Screen] = &[Home, Setup, Live, Replay, Past, Compare, Trace];
 const LIVE: &[Screen] = &[Live];
+const REPLAY: &[Screen] = &[Replay];
+/// Those with the panels of a run.
+const RUNS: &[Screen] = &[Live, Replay];
 const LISTS: &[Screen] = &[Home, Setup, Past, Compare, Trace];
+/// Those that are left with `q`.
+const LEFT: &[Screen] = &[Home, Setup, Replay, Past, Compare, Trace];
 /// Those that may be longer than the screen.
 const LONG: &[Screen] = &[Home, Setup, Past, Compare];
 
@@ -69,19 +114,34 @@ const LONG: &[Screen] = &[Home, Setup, Past, Compare];
 pub(super) const KEYS: &[Key] = &[
     key(&[Char('q')], "q", "stop and save; a second time ends at once (Ctrl-C too)", Action::Stop, LIVE),
     key(&[Char('p'), Char(' ')], "p", "freeze the view, and back; the run goes on", Action::Freeze, LIVE),
-    key(&[Left], "left right", "look a second back or forth (PgUp, PgDn: ten)", Action::Scroll(-1), LIVE),
-    key(&[Right], "", "", Action::Scroll(1), LIVE),
-    key(&[KeyCode::PageUp], "", "", Action::Scroll(-10), LIVE),
-    key(&[KeyCode::PageDown], "", "", Action::Scroll(10), LIVE),
-    key(&[Char('1')], "1 to 9", "one panel alone, and back", Action::Panel(Panel::Rates), LIVE),
-    key(&[Char('2')], "", "", Action::Panel(Panel::Times), LIVE),
-    key(&[Char('3')], "", "", Action::Panel(Panel::Outcomes), LIVE),
-    key(&[Char('4')], "", "", Action::Panel(Panel::Groups), LIVE),
-    key(&[Char('5')], "", "", Action::Panel(Panel::Stages), LIVE),
-    key(&[Char('6')], "", "", Action::Panel(Panel::Users), LIVE),
-    key(&[Char('7')], "", "", Action::Panel(Panel::Arms), LIVE),
-    key(&[Char('8')], "", "", Action::Panel(Panel::Log), LIVE),
-    key(&[Char('9')], "", "", Action::Panel(Panel::Doors), LIVE),
+    key(&[Char(' '), Char('p')], "space", "play, or stand still (p)", Action::Play, REPLAY),
+    key(&[Left], "left right", "look a second back or forth (PgUp, PgDn: ten)", Action::Scroll(-1), RUNS),
+    key(&[Right], "", "", Action::Scroll(1), RUNS),
+    key(&[KeyCode::PageUp], "", "", Action::Scroll(-10), RUNS),
+    key(&[KeyCode::PageDown], "", "", Action::Scroll(10), RUNS),
+    key(&[KeyCode::Home], "Home End", "the first second, the last", Action::First, REPLAY),
+    key(&[KeyCode::End], "", "", Action::Last, REPLAY),
+    key(&[Char('+')], "+ -", "play faster or slower", Action::Faster, REPLAY),
+    key(&[Char('-')], "", "", Action::Slower, REPLAY),
+    key(&[KeyCode::Tab], "Tab", "the next arm, at the same second (Shift-Tab: the one before)", Action::Arm(1), REPLAY),
+    key(&[KeyCode::BackTab], "", "", Action::Arm(-1), REPLAY),
+    key(&[Char('1')], "1 to 9", "one panel alone, and back", Action::Panel(Panel::Rates), RUNS),
+    key(&[Char('2')], "", "", Action::Panel(Panel::Times), RUNS),
+    key(&[Char('3')], "", "", Action::Panel(Panel::Outcomes), RUNS),
+    key(&[Char('4')], "", "", Action::Panel(Panel::Groups), RUNS),
+    key(&[Char('5')], "", "", Action::Panel(Panel::Stages), RUNS),
+    key(&[Char('6')], "", "", Action::Panel(Panel::Users), RUNS),
+    key(&[Char('7')], "", "", Action::Panel(Panel::Arms), RUNS),
+    key(&[Char('8')], "", "", Action::Panel(Panel::Log), RUNS),
+    key(&[Char('9')], "", "", Action::Panel(Panel::Doors), RUNS),
+    key(
+        &[KeyCode::Up, Char('k')],
+        "up down",
+        "in the panel of the stages: another stage's figures over time",
+        Action::Up,
+        RUNS,
+    ),
+    key(&[KeyCode::Down, Char('j')], "", "", Action::Down, RUNS),
     key(&[Char('s')], "s", "spike: more users for a while", Action::Change(Change::Spike), LIVE),
     key(&[Char('c')], "c", "capacity cut: slow or stalled workers for a while", Action::Change(Change::Capacity), LIVE),
     key(&[Char('l')], "l", "latency: a delay before the service for a while", Action::Change(Change::Latency), LIVE),
@@ -96,22 +156,58 @@ pub(super) const KEYS: &[Key] = &[
     key(&[KeyCode::Home], "", "", Action::First, LONG),
     key(&[KeyCode::End], "", "", Action::Last, LONG),
     key(&[Enter], "Enter", "set it up; look into a trace", Action::Choose, &[Home]),
-    key(&[Enter], "Enter", "run; on a parameter: change it", Action::Choose, &[Setup]),
+    key(&[Enter], "Enter", "run; on a parameter or key: change it", Action::Choose, &[Setup]),
     key(&[Enter], "Enter", "compare those that are ticked, or this one", Action::Choose, &[Past]),
     key(&[Char('/')], "/", "find by a part of its name, its arms, its phases, its description", Action::Find, &[Home]),
+    key(&[Char('/')], "/", "find a run by a part of its name, its arms, its verdict", Action::Find, &[Past]),
+    key(&[Char('/')], "/", "find a parameter or a key by a part of its name or of what it is", Action::Find, &[Setup]),
     key(&[Char('r')], "r", "past runs", Action::Past, &[Home]),
+    key(&[Char('n')], "n", "a new experiment file from this one, in your $EDITOR", Action::New, &[Home]),
+    key(&[Char('e')], "e", "edit its file in your $EDITOR; it is read and checked again", Action::Edit, &[Home, Setup]),
+    key(&[Char('R'), F(5)], "R", "read this folder again (F5)", Action::ReadAgain, &[Home, Past]),
+    key(&[Char(']')], "[ ]", "the rest of a long description", Action::Describe(1), &[Home, Setup]),
+    key(&[Char('[')], "", "", Action::Describe(-1), &[Home, Setup]),
     key(&[Char(' ')], "space", "tick an arm: only ticked ones run", Action::Tick, &[Setup]),
+    key(&[Char('a')], "a", "tick all arms of the file, or none", Action::TickAll, &[Setup]),
     key(&[Char(' ')], "space", "tick a run", Action::Tick, &[Past]),
-    key(&[KeyCode::Tab], "Tab", "arms, parameters", Action::NextPane, &[Setup]),
+    key(
+        &[KeyCode::Tab],
+        "Tab",
+        "arms, parameters, keys of the experiment (Shift-Tab: back)",
+        Action::NextPane,
+        &[Setup],
+    ),
+    key(&[KeyCode::BackTab], "", "", Action::PreviousPane, &[Setup]),
     key(&[Char('v')], "v", "virtual time (seconds), or live", Action::World, &[Setup]),
     key(&[Char('+')], "+ -", "more or fewer repetitions", Action::More, &[Setup]),
     key(&[Char('-')], "", "", Action::Fewer, &[Setup]),
+    key(&[Char('d')], "d", "duplicate the arm, to change a parameter of the copy", Action::Duplicate, &[Setup]),
+    key(&[Char('u')], "u", "undo all changes: as in the file", Action::Reset, &[Setup]),
+    key(&[Char('w')], "w", "write what is set up as an experiment file", Action::Write, &[Setup]),
     key(&[Left, Char('h')], "left right", "another figure: the plot shows it (h, l)", Action::Left, &[Compare]),
     key(&[Right, Char('l')], "", "", Action::Right, &[Compare]),
     key(&[Enter], "Enter", "behind the verdict: its reasons, claims, settings", Action::Choose, &[Compare]),
-    key(&[KeyCode::Tab], "Tab", "the next phase", Action::NextPhase, &[Compare]),
+    key(&[KeyCode::Tab], "Tab", "the next phase (Shift-Tab: the one before)", Action::NextPhase, &[Compare]),
+    key(&[KeyCode::BackTab], "", "", Action::PreviousPhase, &[Compare]),
+    key(&[Char('v')], "v", "another picture: over time, percentiles, heat map, over load", Action::View, &[Compare]),
+    key(
+        &[Char('.')],
+        ", .",
+        "a cursor on the time axis, with all values (< >: ten seconds)",
+        Action::Moment(1),
+        &[Compare],
+    ),
+    key(&[Char(',')], "", "", Action::Moment(-1), &[Compare]),
+    key(&[Char('>')], "", "", Action::Moment(10), &[Compare]),
+    key(&[Char('<')], "", "", Action::Moment(-10), &[Compare]),
+    key(&[Char('p')], "p", "the phase has the axis for itself, and back", Action::Zoom, &[Compare]),
+    key(&[Char('s')], "s", "sort by the figure, best first, and back", Action::Sort, &[Compare]),
+    key(&[Char('b')], "b", "baseline: hold the others against this arm, and back", Action::Baseline, &[Compare]),
+    key(&[Char('o')], "o", "open the arm as it ran: all panels, second by second", Action::Replay, &[Compare]),
     key(&[Char(' ')], "space", "hide or show a line", Action::Tick, &[Compare]),
+    key(&[Char('x')], "x", "this line alone, and all again", Action::Solo, &[Compare]),
     key(&[Char('z')], "z", "plot alone, and back", Action::Enlarge, &[Compare]),
+    key(&[Char('w')], "w", "write a report, a picture, a table; show the folder", Action::Export, &[Compare]),
     key(
         &[Left, Char('h')],
         "left right",
@@ -128,7 +224,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('6')], "", "", Action::Part(Part::Account), &[Trace]),
     key(&[Esc], "Esc", "back", Action::Back, ALL),
     key(&[Char('?'), F(1)], "?", "this help", Action::Help, ALL),
-    key(&[Char('q')], "q", "leave (Ctrl-C too)", Action::Stop, LISTS),
+    key(&[Char('q')], "q", "leave (Ctrl-C too)", Action::Stop, LEFT),
 ];
 
 const fn key(
@@ -146,13 +242,18 @@ pub(super) fn of(screen: Screen) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.on.contains(&screen))
 }
 
+/// Ctrl-C.
+pub(super) fn is_interrupt(key: KeyEvent) -> bool {
+    key.modifiers.contains(KeyModifiers::CONTROL) && matches!(key.code, Char('c' | 'C'))
+}
+
 /// What this key asks for.
 pub(super) fn action(key: KeyEvent, screen: Screen) -> Option<Action> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
     if key.modifiers.contains(KeyModifiers::CONTROL) {
-        return matches!(key.code, Char('c' | 'C')).then_some(Action::Stop);
+        return is_interrupt(key).then_some(Action::Stop);
     }
     of(screen).find(|known| known.codes.contains(&key.code)).map(|known| known.action)
 }

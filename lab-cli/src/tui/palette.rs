@@ -1,48 +1,108 @@
-//! Colours: the 16 that every terminal has, or none. Nothing is said by colour alone.
+//! Colours: 256 of them where the terminal has them, else the 16 that every terminal has, or none. Nothing is said by colour alone.
 
 use analysis::summary::Validity;
 use ratatui::style::{Color, Modifier, Style};
 
+/// What lies behind the text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Light text on a dark ground.
+    #[default]
+    Dark,
+    /// Dark text on a light ground.
+    Light,
+}
+
 /// The means by which things are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Palette {
-    /// With the terminal's own 16 colours, so that its theme is respected.
-    Colours,
     /// With bold, dim and reversed alone (`NO_COLOR`, `--color never`).
     Plain,
+    /// With the terminal's own 16 colours, so that its theme is respected.
+    Sixteen(Theme),
+    /// With colours of the 256 that look the same on every terminal that has them.
+    Many(Theme),
 }
 
+/// A role: its colour among 256 on a dark and on a light ground, and among 16 on either.
+struct Role(u8, u8, Color, Color);
+
+const GOOD: Role = Role(78, 28, Color::Green, Color::Blue);
+const BAD: Role = Role(203, 160, Color::Red, Color::Red);
+const WARN: Role = Role(220, 130, Color::Yellow, Color::Magenta);
+const OFFERED: Role = Role(80, 30, Color::Cyan, Color::Black);
+const ADMITTED: Role = Role(69, 25, Color::Blue, Color::Blue);
+const TARGET: Role = Role(176, 90, Color::Magenta, Color::Magenta);
+const FAINT: Role = Role(246, 242, Color::Reset, Color::Reset);
+const ACCENT: Role = Role(75, 25, Color::Cyan, Color::Blue);
+
+/// Lines: among 256 on a dark and on a light ground. Neighbours differ in hue and in brightness.
+const LINES: [(u8, u8); 12] = [
+    (75, 25),
+    (214, 130),
+    (78, 28),
+    (204, 161),
+    (141, 91),
+    (227, 94),
+    (44, 30),
+    (173, 95),
+    (252, 236),
+    (112, 64),
+    (219, 125),
+    (33, 19),
+];
+const SIXTEEN_DARK: [Color; 6] =
+    [Color::Cyan, Color::Green, Color::Yellow, Color::Blue, Color::Red, Color::LightMagenta];
+const SIXTEEN_LIGHT: [Color; 6] =
+    [Color::Blue, Color::Red, Color::Magenta, Color::Black, Color::DarkGray, Color::LightRed];
+const MARKS: [char; 6] = ['.', '+', 'x', 'o', '*', '#'];
+
+/// Steps of a heat map, from little to much, on a dark and on a light ground: one hue, so that much is not taken for bad.
+const HEAT: [[u8; 6]; 2] = [[23, 30, 37, 43, 79, 158], [195, 152, 116, 73, 31, 24]];
+
 impl Palette {
+    /// 16 colours on a dark ground.
+    #[cfg(test)]
+    pub(super) const COLOURS: Self = Self::Sixteen(Theme::Dark);
+
     pub(super) fn good(self) -> Style {
-        self.or(Color::Green, Modifier::empty())
+        self.of(&GOOD, Modifier::empty())
     }
 
     pub(super) fn bad(self) -> Style {
-        self.or(Color::Red, Modifier::BOLD)
+        self.of(&BAD, Modifier::BOLD)
     }
 
     pub(super) fn warn(self) -> Style {
-        self.or(Color::Yellow, Modifier::BOLD)
+        self.of(&WARN, Modifier::BOLD)
     }
 
     pub(super) fn offered(self) -> Style {
-        self.or(Color::Cyan, Modifier::empty())
+        self.of(&OFFERED, Modifier::empty())
     }
 
     pub(super) fn admitted(self) -> Style {
-        self.or(Color::Blue, Modifier::empty())
+        self.of(&ADMITTED, Modifier::empty())
     }
 
     pub(super) fn target(self) -> Style {
-        self.or(Color::Magenta, Modifier::empty())
+        self.of(&TARGET, Modifier::empty())
+    }
+
+    /// Where the keys are: the border of a pane, the name of a key.
+    pub(super) fn accent(self) -> Style {
+        self.of(&ACCENT, Modifier::BOLD).add_modifier(Modifier::BOLD)
     }
 
     /// The n-th of several lines, with the mark that tells it apart without colour.
     pub(super) fn line(self, n: usize) -> (Style, char) {
-        const COLOURS: [Color; 6] =
-            [Color::Cyan, Color::Green, Color::Yellow, Color::Blue, Color::Red, Color::LightMagenta];
-        const MARKS: [char; 6] = ['.', '+', 'x', 'o', '*', '#'];
-        (self.or(COLOURS[n % COLOURS.len()], Modifier::empty()), MARKS[n % MARKS.len()])
+        let style = match self {
+            Self::Plain => Style::new(),
+            Self::Sixteen(Theme::Dark) => Style::new().fg(SIXTEEN_DARK[n % SIXTEEN_DARK.len()]),
+            Self::Sixteen(Theme::Light) => Style::new().fg(SIXTEEN_LIGHT[n % SIXTEEN_LIGHT.len()]),
+            Self::Many(theme) => Style::new().fg(theme.indexed(LINES[n % LINES.len()])),
+        };
+        (style, MARKS[n % MARKS.len()])
     }
 
     pub(super) fn verdict(self, verdict: Validity) -> Style {
@@ -60,28 +120,130 @@ impl Palette {
 
     /// Of a heat map, from 1 (little) to 4; numbers and shades say the same.
     pub(super) fn heat(self, level: usize) -> Style {
-        const COLOURS: [Color; 4] = [Color::Blue, Color::Cyan, Color::Yellow, Color::Red];
+        const SIXTEEN: [Color; 4] = [Color::Blue, Color::Blue, Color::Cyan, Color::Cyan];
         const OTHERWISE: [Modifier; 4] = [Modifier::DIM, Modifier::empty(), Modifier::BOLD, Modifier::BOLD];
         let at = level.clamp(1, 4) - 1;
-        self.or(COLOURS[at], OTHERWISE[at])
+        match self {
+            Self::Plain => Style::new().add_modifier(OTHERWISE[at]),
+            Self::Sixteen(Theme::Dark) => Style::new().fg(SIXTEEN[at]).add_modifier(OTHERWISE[at]),
+            Self::Sixteen(Theme::Light) => Style::new().fg(Color::Blue).add_modifier(OTHERWISE[at]),
+            Self::Many(_) => self.warmth((at as f64 + 1.0) / 4.0),
+        }
     }
 
+    /// A cell of a heat map: from nearly nothing (0) to the most (1).
+    pub(super) fn warmth(self, share: f64) -> Style {
+        let at = (share.clamp(0.0, 1.0) * 5.0).round() as usize;
+        match self {
+            Self::Plain => Style::new(),
+            Self::Sixteen(_) => self.heat(1 + at * 3 / 5),
+            Self::Many(theme) => Style::new().fg(Color::Indexed(HEAT[theme as usize][at])),
+        }
+    }
+
+    /// What is there to be looked up. Of 16 colours none is grey on every terminal: the default colour, dimmed.
     pub(super) fn faint(self) -> Style {
-        self.or(Color::DarkGray, Modifier::DIM)
+        match self {
+            Self::Many(theme) => Style::new().fg(theme.indexed((FAINT.0, FAINT.1))),
+            Self::Plain | Self::Sixteen(_) => Style::new().add_modifier(Modifier::DIM),
+        }
     }
 
     pub(super) fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
+    /// A name at the head of a screen.
     pub(super) fn title(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
+        match self {
+            Self::Many(Theme::Dark) => Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(75)),
+            Self::Many(Theme::Light) => Style::new().fg(Color::Indexed(231)).bg(Color::Indexed(25)),
+            Self::Plain | Self::Sixteen(_) => Style::new().add_modifier(Modifier::REVERSED),
+        }
+        .add_modifier(Modifier::BOLD)
     }
 
-    fn or(self, colour: Color, otherwise: Modifier) -> Style {
+    /// The row under the cursor.
+    pub(super) fn selected(self) -> Style {
         match self {
-            Self::Colours => Style::new().fg(colour),
-            Self::Plain => Style::new().add_modifier(otherwise),
+            Self::Many(Theme::Dark) => {
+                Style::new().fg(Color::Indexed(231)).bg(Color::Indexed(24)).add_modifier(Modifier::BOLD)
+            }
+            Self::Many(Theme::Light) => {
+                Style::new().fg(Color::Indexed(16)).bg(Color::Indexed(153)).add_modifier(Modifier::BOLD)
+            }
+            Self::Plain | Self::Sixteen(_) => Style::new().add_modifier(Modifier::REVERSED),
         }
+    }
+
+    fn of(self, role: &Role, otherwise: Modifier) -> Style {
+        let Role(dark, light, sixteen_dark, sixteen_light) = role;
+        match self {
+            Self::Plain => Style::new().add_modifier(otherwise),
+            Self::Sixteen(Theme::Dark) => Style::new().fg(*sixteen_dark),
+            Self::Sixteen(Theme::Light) => Style::new().fg(*sixteen_light),
+            Self::Many(theme) => Style::new().fg(theme.indexed((*dark, *light))),
+        }
+    }
+}
+
+impl Theme {
+    fn indexed(self, (dark, light): (u8, u8)) -> Color {
+        Color::Indexed(if self == Self::Dark { dark } else { light })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Red, green and blue of one of the 240 that are the same everywhere.
+    fn rgb(at: u8) -> [f64; 3] {
+        let level = |step: u8| if step == 0 { 0.0 } else { 55.0 + 40.0 * f64::from(step) };
+        match at {
+            16..=231 => [(at - 16) / 36, (at - 16) / 6 % 6, (at - 16) % 6].map(level),
+            _ => [8.0 + 10.0 * f64::from(at - 232); 3],
+        }
+    }
+
+    /// As WCAG 2 defines it.
+    fn luminance(colour: [f64; 3]) -> f64 {
+        let linear = |value: f64| {
+            let value = value / 255.0;
+            if value <= 0.040_45 { value / 12.92 } else { libm::pow((value + 0.055) / 1.055, 2.4) }
+        };
+        let [red, green, blue] = colour.map(linear);
+        0.2126 * red + 0.7152 * green + 0.0722 * blue
+    }
+
+    fn contrast(one: u8, ground: f64) -> f64 {
+        let (one, ground) = (luminance(rgb(one)) + 0.05, ground + 0.05);
+        one.max(ground) / one.min(ground)
+    }
+
+    #[test]
+    fn text_and_lines_stand_out_from_their_ground() {
+        let roles = [GOOD, BAD, WARN, OFFERED, ADMITTED, TARGET, FAINT, ACCENT];
+        let all = roles.iter().map(|role| (role.0, role.1)).chain(LINES);
+        for (dark, light) in all {
+            // 4.5 is what WCAG asks of text; grounds that are called dark or light are not quite black or white.
+            assert!(contrast(dark, 0.01) >= 3.9, "{dark} on a dark ground: {}", contrast(dark, 0.01));
+            assert!(contrast(light, 0.95) >= 3.9, "{light} on a light ground: {}", contrast(light, 0.95));
+        }
+    }
+
+    #[test]
+    fn twelve_lines_have_twelve_colours() {
+        for theme in [Theme::Dark, Theme::Light] {
+            let styles: Vec<Style> = (0..12).map(|n| Palette::Many(theme).line(n).0).collect();
+            for (n, style) in styles.iter().enumerate() {
+                assert!(!styles[..n].contains(style), "{n}: {style:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_read_is_in_a_grey_that_a_theme_may_hide() {
+        assert_eq!(Palette::COLOURS.faint(), Style::new().add_modifier(Modifier::DIM));
     }
 }

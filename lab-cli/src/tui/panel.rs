@@ -50,6 +50,8 @@ pub(super) enum Screen {
     Setup,
     /// A run.
     Live,
+    /// A run that is over, on the same panels.
+    Replay,
     /// Runs that are over.
     Past,
     /// Arms and runs side by side.

@@ -1,10 +1,11 @@
 //! What is known of a run: made from events alone, bounded in memory.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use analysis::{
     live::{Shape, TimelineSecond},
     summary::{Arm, Mode},
+    text::scrubbed,
 };
 use controllers::catalogue::PolicySpec;
 
@@ -28,12 +29,16 @@ pub(super) struct State {
     pub begun: usize,
     /// Of a run in virtual time: seconds that are computed, and of how many.
     pub computing: Option<(f64, f64)>,
+    /// For how long it has been computed.
+    pub computing_for: Option<Duration>,
     /// Those that are over.
     pub finished: VecDeque<Arm>,
     /// Newest last; scrubbed.
     pub log: VecDeque<String>,
     /// This panel has the screen for itself.
     pub enlarged: Option<Panel>,
+    /// The stage whose figures over time are shown, by its number.
+    pub stage: usize,
     /// What the person is about to change.
     pub form: Option<Form>,
     /// A line for the person, until the next key.
@@ -64,6 +69,12 @@ pub(super) struct Running {
     pub marks: VecDeque<f64>,
     /// No user begins a request, because a person has paused arrivals.
     pub resting: bool,
+}
+
+/// When each phase ends, with its name, which is scrubbed.
+pub(super) fn phase_ends(shape: &Shape) -> Vec<(f64, String)> {
+    let names = shape.phases.iter().map(|phase| scrubbed(&phase.name));
+    shape.ends().into_iter().zip(names).collect()
 }
 
 impl Running {
@@ -102,6 +113,17 @@ impl Running {
 }
 
 impl State {
+    /// A run in virtual time, whose arms come when they are computed.
+    pub fn is_virtual(&self) -> bool {
+        self.shape.as_ref().is_some_and(|shape| shape.mode == Mode::Virtual)
+    }
+
+    /// Stages of the service, as the last second has them.
+    pub fn stages(&self) -> usize {
+        let latest = self.running.as_ref().and_then(Running::latest);
+        latest.and_then(|second| second.target.as_ref()).map_or(0, |target| target.stages.len())
+    }
+
     /// Arms times blocks.
     pub fn turns(&self) -> usize {
         self.shape.as_ref().map_or(0, |shape| shape.arms.len() * shape.blocks as usize)
@@ -133,9 +155,9 @@ impl State {
         self.shape.as_ref().map_or(0.0, Shape::seconds)
     }
 
-    /// Seconds of the arm at which one phase ends and the next begins.
-    pub fn boundaries(&self) -> Vec<f64> {
-        self.shape.as_ref().map_or_else(Vec::new, Shape::ends)
+    /// Seconds of the arm at which each phase ends, with its name.
+    pub fn phase_ends(&self) -> Vec<(f64, String)> {
+        self.shape.as_ref().map_or_else(Vec::new, phase_ends)
     }
 
     /// Requests a second that the service can serve, where that is known.

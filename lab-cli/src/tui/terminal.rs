@@ -1,26 +1,37 @@
 //! The only place that touches the terminal: keys and events in, frames out, and everything put back afterwards (`hold`).
 
 use std::{
-    io,
+    io::{self, stdout},
     sync::mpsc::{Receiver, TryRecvError},
     time::{Duration, Instant},
 };
 
-use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::{
+    clipboard::CopyToClipboard,
+    event::{self, Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind},
+    execute,
+};
 use nix::time::{ClockId, clock_gettime};
-use ratatui::DefaultTerminal;
+use ratatui::{
+    DefaultTerminal,
+    layout::{Position, Rect},
+};
 
 use super::{
     Palette, Told,
     app::{App, Effect},
+    panel::Screen,
     view,
 };
 
+mod editor;
 mod hold;
 mod pace;
+mod theme;
 
 pub use hold::restore;
 pub(super) use hold::{suspend, take, write};
+pub use theme::of_terminal as theme_of_terminal;
 
 /// Until there is nothing left to show, the person leaves, or the sender is gone.
 pub(super) fn run(
@@ -30,7 +41,7 @@ pub(super) fn run(
     palette: Palette,
     mut effect: impl FnMut(Effect),
 ) -> io::Result<()> {
-    let mut cost = Cost::begin();
+    let (mut cost, mut clock) = (Cost::begin(), Clock::begin());
     // Something has changed that is shown even while the view stands still.
     let mut asked = true;
     let mut changed = false;
@@ -39,29 +50,17 @@ pub(super) fn run(
         let wanted = asked || changed && !app.live.is_frozen();
         let since_drawn = drawn.map(|at| at.elapsed());
         if event::poll(pace::wait(wanted, since_drawn, app.screen))? {
-            match event::read()? {
-                Event::Key(key) if is_suspend(key) => {
-                    hold::suspend(&mut terminal)?;
-                    asked = true;
-                }
-                Event::Key(key) => {
-                    let wanted = app.key(key);
-                    if matches!(wanted, Some(Effect::Quit)) {
-                        restore();
-                        effect(Effect::Quit);
-                        return Ok(());
-                    }
-                    wanted.into_iter().for_each(&mut effect);
-                    asked = true;
-                }
-                Event::Paste(text) => {
-                    app.pasted(&text);
-                    asked = true;
-                }
-                Event::Resize(..) => asked = true,
-                Event::FocusGained | Event::FocusLost | Event::Mouse(_) => {}
+            let happened = event::read()?;
+            // A mouse that moves over the screen changes nothing.
+            asked |= !matches!(happened, Event::Mouse(MouseEvent { kind: MouseEventKind::Moved, .. }));
+            if let Some(Effect::Quit) = taken(&mut terminal, &mut app, happened)? {
+                restore();
+                effect(Effect::Quit);
+                return Ok(());
             }
         }
+        asked |= carried_out(&mut terminal, &mut app, &mut effect)?;
+        asked |= clock.tells(&mut app);
         let mut gone = false;
         loop {
             match told.try_recv() {
@@ -87,6 +86,83 @@ pub(super) fn run(
             restore();
             return Ok(());
         }
+    }
+}
+
+/// What a key, the mouse or pasted text leads to, if that has to be done at once.
+fn taken(terminal: &mut DefaultTerminal, app: &mut App, happened: Event) -> io::Result<Option<Effect>> {
+    let wanted = match happened {
+        Event::Key(key) if is_suspend(key) => {
+            hold::suspend(terminal)?;
+            None
+        }
+        Event::Key(key) => app.key(key),
+        Event::Mouse(mouse) => {
+            let size = terminal.size()?;
+            mouse_moved(app, mouse, Rect::new(0, 0, size.width, size.height))
+        }
+        Event::Paste(text) => {
+            app.pasted(&text);
+            None
+        }
+        Event::Resize(..) | Event::FocusGained | Event::FocusLost => None,
+    };
+    Ok(wanted.and_then(|wanted| app.now(wanted)))
+}
+
+/// Does what waits to be done, or has it done: `true` if anything did.
+fn carried_out(terminal: &mut DefaultTerminal, app: &mut App, effect: &mut impl FnMut(Effect)) -> io::Result<bool> {
+    let mut any = false;
+    while let Some(wanted) = app.wanted() {
+        match wanted {
+            Effect::Edit(path) => {
+                let problem = editor::edit(terminal, &path)?;
+                app.edited(path, problem);
+            }
+            Effect::Copy(text) => hold::write(|| execute!(stdout(), CopyToClipboard::to_clipboard_from(text)))?,
+            wanted => effect(wanted),
+        }
+        any = true;
+    }
+    Ok(any)
+}
+
+/// Time as screens need it, which read no clock.
+struct Clock {
+    last: Instant,
+    /// Since when a run in virtual time is computed.
+    computing: Option<Instant>,
+}
+
+impl Clock {
+    fn begin() -> Self {
+        Self { last: Instant::now(), computing: None }
+    }
+
+    /// Tells how much has passed: `true` if that can be seen.
+    fn tells(&mut self, app: &mut App) -> bool {
+        let passed = app.passed(self.last.elapsed());
+        self.last = Instant::now();
+        let is_computing = app.live.is_virtual() && !app.live.over && app.screen == Screen::Live;
+        self.computing = self.computing.or(Some(self.last)).filter(|_| is_computing);
+        let waited = self.computing.map(|since| since.elapsed());
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs());
+        let is_new = seconds(waited) != seconds(app.live.computing_for);
+        app.live.computing_for = waited;
+        passed || is_new
+    }
+}
+
+/// The wheel, and clicks of the left button.
+fn mouse_moved(app: &mut App, mouse: MouseEvent, screen: Rect) -> Option<Effect> {
+    match mouse.kind {
+        MouseEventKind::ScrollDown => app.wheel(true),
+        MouseEventKind::ScrollUp => app.wheel(false),
+        MouseEventKind::Down(MouseButton::Left) => {
+            let pointed = view::pointed(app, screen, Position::new(mouse.column, mouse.row))?;
+            app.clicked(pointed)
+        }
+        _ => None,
     }
 }
 

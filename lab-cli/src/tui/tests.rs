@@ -14,7 +14,9 @@ use super::{
     view,
 };
 
+mod defects;
 mod doors;
+mod instrument;
 mod program;
 mod setup;
 mod touching;
@@ -195,17 +197,17 @@ fn frame(app: &App, palette: Palette, width: u16, height: u16) -> String {
 
 #[test]
 fn a_run_at_80_by_24() {
-    insta::assert_snapshot!(frame(&running(), Palette::Colours, 80, 24));
+    insta::assert_snapshot!(frame(&running(), Palette::COLOURS, 80, 24));
 }
 
 #[test]
 fn a_run_at_120_by_40() {
-    insta::assert_snapshot!(frame(&running(), Palette::Colours, 120, 40));
+    insta::assert_snapshot!(frame(&running(), Palette::COLOURS, 120, 40));
 }
 
 #[test]
 fn a_run_at_200_by_60() {
-    insta::assert_snapshot!(frame(&running(), Palette::Colours, 200, 60));
+    insta::assert_snapshot!(frame(&running(), Palette::COLOURS, 200, 60));
 }
 
 #[test]
@@ -218,7 +220,7 @@ fn a_run_without_colour_tells_lines_apart_by_their_marks() {
 
 #[test]
 fn only_the_sixteen_colours_are_used() {
-    let terminal = terminal(&running(), Palette::Colours, 120, 40);
+    let terminal = terminal(&running(), Palette::COLOURS, 120, 40);
     for cell in terminal.backend().buffer().content() {
         for colour in [cell.fg, cell.bg] {
             assert!(!matches!(colour, Color::Rgb(..) | Color::Indexed(_)), "{colour:?}");
@@ -246,16 +248,16 @@ fn what_is_in_time_is_seen_beside_a_peak_of_retries() {
 
 #[test]
 fn before_the_first_arm() {
-    insta::assert_snapshot!(frame(&started(), Palette::Colours, 80, 24));
+    insta::assert_snapshot!(frame(&started(), Palette::COLOURS, 80, 24));
 }
 
 #[test]
 fn help_lies_over_the_run() {
     let mut app = running();
     press(&mut app, KeyCode::Char('?'));
-    insta::assert_snapshot!(frame(&app, Palette::Colours, 80, 24));
+    insta::assert_snapshot!(frame(&app, Palette::COLOURS, 80, 24));
     press(&mut app, KeyCode::Esc);
-    assert_eq!(frame(&app, Palette::Colours, 80, 24), frame(&running(), Palette::Colours, 80, 24));
+    assert_eq!(frame(&app, Palette::COLOURS, 80, 24), frame(&running(), Palette::COLOURS, 80, 24));
 }
 
 #[test]
@@ -275,23 +277,23 @@ fn a_frozen_view_stays_as_it_was_and_can_look_back() {
     let mut app = running();
     press(&mut app, KeyCode::Char('p'));
     let frozen = frame(&app, Palette::Plain, 80, 24);
-    assert!(frozen.contains("FROZEN at 26 s") && frozen.contains("1000 users"), "{frozen}");
+    assert!(frozen.contains("FROZEN at 27 s") && frozen.contains("1000 users"), "{frozen}");
     happened(&mut app, LiveEvent::Second(Box::new(TimelineSecond { users: 7, ..second(27) })));
     assert_eq!(frame(&app, Palette::Plain, 80, 24), frozen);
     press(&mut app, KeyCode::PageUp);
     press(&mut app, KeyCode::PageUp);
     press(&mut app, KeyCode::Left);
     let back = frame(&app, Palette::Plain, 80, 24);
-    assert!(back.contains("FROZEN at 5 s") && back.contains(" 3 users ") && back.contains(" 6 s of 52 s"), "{back}");
+    assert!(back.contains("FROZEN at 6 s") && back.contains(" 3 users ") && back.contains(" 6 s of 52 s"), "{back}");
     // No further back than the beginning, no further forth than now.
     for _ in 0..9 {
         press(&mut app, KeyCode::PageUp);
     }
-    assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 0 s"));
+    assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 1 s"));
     for _ in 0..9 {
         press(&mut app, KeyCode::PageDown);
     }
-    assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 27 s"));
+    assert!(frame(&app, Palette::Plain, 80, 24).contains("FROZEN at 28 s"));
     press(&mut app, KeyCode::Char('p'));
     let now = frame(&app, Palette::Plain, 80, 24);
     assert!(!now.contains("FROZEN") && now.contains(" 7 users "), "{now}");
@@ -347,7 +349,7 @@ fn every_size_can_be_drawn() {
     let states = [App::of_one_run(), started(), running()];
     for app in &states {
         for (width, height) in [(1, 1), (10, 3), (59, 40), (60, 16), (61, 17), (80, 25), (300, 100)] {
-            let _ = frame(app, Palette::Colours, width, height);
+            let _ = frame(app, Palette::COLOURS, width, height);
         }
     }
     assert!(frame(&running(), Palette::Plain, 40, 10).contains("too small"));
@@ -364,7 +366,7 @@ fn texts_from_the_target_cannot_act_on_the_terminal() {
     happened(&mut app, LiveEvent::Second(Box::new(evil)));
     let text = "\u{1b}]0;title\u{7}".to_owned();
     happened(&mut app, LiveEvent::Policy { second: 27.0, stage: "login".to_owned(), text });
-    let drawn = frame(&app, Palette::Colours, 120, 40);
+    let drawn = frame(&app, Palette::COLOURS, 120, 40);
     assert!(drawn.contains("lo\u{fffd}[2Jgin\u{fffd}"));
     assert!(!drawn.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'));
 }

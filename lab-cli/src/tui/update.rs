@@ -22,6 +22,8 @@ pub(super) fn pressed(state: &mut State, action: Action) -> Option<Ask> {
         Action::Freeze => state.running.iter_mut().for_each(Running::freeze),
         Action::Scroll(by) => state.running.iter_mut().for_each(|running| running.scroll(by.into())),
         Action::Panel(panel) => state.enlarged = Some(panel).filter(|_| state.enlarged != Some(panel)),
+        Action::Up => state.stage = state.stage.saturating_sub(1),
+        Action::Down => state.stage = (state.stage + 1).min(state.stages().saturating_sub(1)),
         Action::Back => {
             state.enlarged = None;
             state.running.iter_mut().for_each(|running| running.until = None);
@@ -76,7 +78,23 @@ fn touch(state: &mut State, touch: Touch) -> Ask {
     Ask::Touch(touch)
 }
 
+/// What is told of an event within an arm, and when in the arm that was.
+pub(super) fn line_of(event: &LiveEvent) -> Option<(f64, String)> {
+    match event {
+        LiveEvent::PhaseStarted { phase, second } => Some((f64::from(*second), format!("{second} s: {phase}"))),
+        LiveEvent::Policy { second, stage, text } => Some((*second, format!("{second:.0} s: {stage}: {text}"))),
+        LiveEvent::Touched { second, touch } => {
+            Some((*second, format!("{second:.0} s: TOUCHED: {}", touch.in_words())))
+        }
+        _ => None,
+    }
+    .map(|(second, line)| (second, scrubbed(line.trim_end())))
+}
+
 pub(super) fn happened(state: &mut State, event: LiveEvent) {
+    if let Some((_, line)) = line_of(&event) {
+        log(state, &line);
+    }
     match event {
         LiveEvent::RunStarted(shape) => state.shape = Some(shape),
         LiveEvent::Note { text } => {
@@ -92,7 +110,6 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
             state.running = Some(Running { name: arm, block, policy, ..Running::default() });
         }
         LiveEvent::PhaseStarted { phase, second } => {
-            log(state, &format!("{second} s: {phase}"));
             if let Some(running) = &mut state.running {
                 running.phase = phase;
                 running.phase_began = second;
@@ -105,9 +122,8 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
             keep(&mut running.seconds, *second, MOST_SECONDS);
         }
         LiveEvent::Computing { done_s, of_s } => state.computing = Some((done_s, of_s)),
-        LiveEvent::Policy { second, stage, text } => log(state, &format!("{second:.0} s: {stage}: {text}")),
+        LiveEvent::Policy { .. } => {}
         LiveEvent::Touched { second, touch } => {
-            log(state, &format!("{second:.0} s: TOUCHED: {}", touch.in_words()));
             state.said = None;
             if let Some(running) = &mut state.running {
                 keep(&mut running.marks, second, MOST_MARKS);

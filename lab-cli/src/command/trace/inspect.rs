@@ -11,17 +11,17 @@ use traces::{
 
 use super::{import::account, open, unreadable};
 use crate::{
-    args::{self, Color, Output},
+    args::{self, Colours, Output},
     command::{close, print_as, run::palette},
     exit::{CommandResult, Failure},
     run::StopSignal,
     tui::{OpenTrace, Screen, restore},
 };
 
-pub fn inspect(args: &args::InspectArgs, color: Color) -> CommandResult {
+pub fn inspect(args: &args::InspectArgs, colours: Colours) -> CommandResult {
     let seen = inspected(&args.trace)?;
     if screen_wanted(args) {
-        return on_screen(seen, color);
+        return on_screen(seen, colours);
     }
     print_as(args.output, &seen, || shown(&seen))
 }
@@ -53,9 +53,9 @@ fn screen_wanted(args: &args::InspectArgs) -> bool {
 const SIGNALS: Duration = Duration::from_millis(100);
 
 /// Until the person leaves.
-fn on_screen(seen: Inspected, color: Color) -> CommandResult {
+fn on_screen(seen: Inspected, colours: Colours) -> CommandResult {
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
-    let (screen, left) = Screen::of_a_trace(palette(color), with_account(seen)).map_err(Failure::because)?;
+    let (screen, left) = Screen::of_a_trace(palette(colours), with_account(seen)).map_err(Failure::because)?;
     while matches!(left.recv_timeout(SIGNALS), Err(RecvTimeoutError::Timeout)) && stop.end().is_none() {}
     close(screen, &stop)
 }

@@ -15,6 +15,8 @@ use experiment::{
 };
 use workloads::StopFlag;
 
+use workloads::StopFlag;
+
 use super::{Finished, Run};
 use crate::run::{
     RunFailure,
@@ -30,7 +32,7 @@ use crate::run::{
 /// An arm's turn.
 enum Turn {
     /// It was run.
-    Ran(Box<Simulated>),
+    Ran(Box<Simulated<EventBuffer>>),
     /// It was computed.
     Bound(Box<summary::Arm>),
     /// The run had been stopped before it.
@@ -59,7 +61,7 @@ impl Run<'_> {
         let setup = VirtualSetup::of(experiment);
         let capacity = match &experiment.target.app {
             AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }) => {
-                Some(setup.capacity(experiment, *wanted)?)
+                Some(setup.capacity(experiment, *wanted, &StopFlag::new())?)
             }
             _ => None,
         };
@@ -217,7 +219,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn take_simulated(&mut self, task: Task, mut simulated: Simulated, rate: Option<f64>) -> Result<(), RunFailure> {
+    fn take_simulated(
+        &mut self,
+        task: Task,
+        mut simulated: Simulated<EventBuffer>,
+        rate: Option<f64>,
+    ) -> Result<(), RunFailure> {
         for event in simulated.events.read()? {
             let event = event?;
             self.tell(&event)?;

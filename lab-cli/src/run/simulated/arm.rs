@@ -11,9 +11,8 @@ use target_app::{
 };
 use workloads::{StopFlag, plan::LoadPlan, sim};
 
-use super::event_buffer::EventBuffer;
 use crate::run::{
-    RunFailure,
+    EventSink, RunFailure,
     arm_recorder::{ArmRecorder, Ended},
     assemble, policy_events,
     seconds::Seconds,
@@ -33,9 +32,9 @@ pub struct Task {
 
 /// Whom an arm tells what happens, and who may end it.
 #[derive(Debug)]
-pub struct ArmHost<'a> {
-    /// Waits for its turn here.
-    pub events: EventBuffer,
+pub struct ArmHost<'a, E> {
+    /// Who hears of it.
+    pub events: E,
     /// Thresholds that end the run.
     pub watches: &'a [(usize, Watch)],
     /// Ends all arms.
@@ -46,23 +45,23 @@ pub struct ArmHost<'a> {
 
 /// An arm that was run.
 #[derive(Debug)]
-pub struct Simulated {
+pub struct Simulated<E> {
     /// What it left.
     pub ended: Ended,
-    /// What happened, in order.
-    pub events: EventBuffer,
+    /// Who has heard what happened, in order.
+    pub events: E,
     /// Of its plan.
     pub digest: String,
 }
 
 /// Runs it.
-pub fn run_on<W: SimulatedService>(
+pub fn run_on<W: SimulatedService, E: EventSink>(
     mut plant: W,
     plan: &LoadPlan,
     experiment: &Experiment,
     (arm, task): (&ArmPlan, Task),
-    ArmHost { mut events, watches, stop, computed }: ArmHost<'_>,
-) -> Result<Simulated, RunFailure> {
+    ArmHost { mut events, watches, stop, computed }: ArmHost<'_, E>,
+) -> Result<Simulated<E>, RunFailure> {
     // Of this arm alone: others run beside it.
     let end = StopFlag::new();
     if stop.is_stopped() {
@@ -70,7 +69,7 @@ pub fn run_on<W: SimulatedService>(
     }
     let seconds = Seconds::in_virtual_time(&arm.label, task.block, plan);
     let mut recorder = ArmRecorder::new(arm, task.block, plan, seconds, watches);
-    events.write(&ArmRecorder::started(arm, task.block));
+    events.event(&ArmRecorder::started(arm, task.block));
     let finished = sim::run(
         plan,
         experiment.simulation.link(),
@@ -79,7 +78,7 @@ pub fn run_on<W: SimulatedService>(
             computed.fetch_add(1, Ordering::Relaxed);
             let happened = policy_events::lines(plant.drain_events().into_iter(), 0);
             for event in recorder.on_second(&window, Some(plant.shown(now)), None, happened) {
-                events.write(&event);
+                events.event(&event);
             }
             if recorder.is_aborted() || stop.is_stopped() {
                 end.stop();

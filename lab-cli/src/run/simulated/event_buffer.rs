@@ -10,7 +10,7 @@ use std::{
 
 use analysis::live::LiveEvent;
 
-use crate::run::RunFailure;
+use crate::run::{EventSink, RunFailure};
 
 /// Events of one arm.
 #[derive(Debug)]
@@ -36,14 +36,6 @@ impl EventBuffer {
         Ok(Self { path, file: BufWriter::new(file), failed: None })
     }
 
-    /// Adds an event. [`EventBuffer::read`] returns a failure: the arm runs on to its end, which costs less than a way out of it.
-    pub fn write(&mut self, event: &LiveEvent) {
-        if self.failed.is_none() {
-            let line = serde_json::to_writer(&mut self.file, event).map_err(io::Error::from);
-            self.failed = line.and_then(|()| self.file.write_all(b"\n")).err();
-        }
-    }
-
     /// All events, in order.
     pub fn read(self) -> Result<impl Iterator<Item = Result<LiveEvent, RunFailure>>, RunFailure> {
         let Self { path, file, failed } = self;
@@ -59,6 +51,16 @@ impl EventBuffer {
             let line = line.map_err(RunFailure::at(&path))?;
             Ok(serde_json::from_str(&line)?)
         }))
+    }
+}
+
+impl EventSink for EventBuffer {
+    /// Adds an event. [`EventBuffer::read`] returns a failure: the arm runs on to its end, which costs less than a way out of it.
+    fn event(&mut self, event: &LiveEvent) {
+        if self.failed.is_none() {
+            let line = serde_json::to_writer(&mut self.file, event).map_err(io::Error::from);
+            self.failed = line.and_then(|()| self.file.write_all(b"\n")).err();
+        }
     }
 }
 
@@ -80,7 +82,7 @@ mod tests {
                 LiveEvent::Second(Box::new(TimelineSecond { second: n, p50_ms, ..TimelineSecond::default() }))
             })
             .collect();
-        events.iter().for_each(|event| spool.write(event));
+        events.iter().for_each(|event| spool.event(event));
         assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 0);
         let read: Vec<LiveEvent> = spool.read().expect("rewound").map(|event| event.expect("whole")).collect();
         assert!(read == events);

@@ -24,7 +24,7 @@ use workloads::{
 
 use super::arm::{ArmHost, Simulated, Task, run_on};
 use crate::run::{
-    RunFailure,
+    EventSink, RunFailure,
     calibrate::{self, ThroughputWatch},
     reference::offline,
 };
@@ -67,7 +67,7 @@ impl VirtualSetup {
     }
 
     /// Turns the plant's work knob as a live run turns the service's.
-    pub fn capacity(&self, experiment: &Experiment, wanted: f64) -> Result<Capacity, RunFailure> {
+    pub fn capacity(&self, experiment: &Experiment, wanted: f64, stop: &StopFlag) -> Result<Capacity, RunFailure> {
         let mail = calibrate::users(experiment, &self.accounts)?;
         let calm = PlantPlan { faults: Vec::new(), renewals: Vec::new(), ..self.plan.clone() };
         let seed = calibrate::seed(experiment);
@@ -84,8 +84,7 @@ impl VirtualSetup {
                 let plan = watch.plan(&mail, nowhere(), seed);
                 let mut served = calibrate::Served::default();
                 let link = self.plan.costs.link();
-                let stop = StopFlag::new();
-                sim::run(&plan, link, &mut plant, |window, _, _| watch.count(&mut served, &window), &stop)
+                sim::run(&plan, link, &mut plant, |window, _, _| watch.count(&mut served, &window), stop)
                     .map_err(workloads::RunError::from)?;
                 Ok(watch.per_second(&served))
             })
@@ -210,14 +209,14 @@ impl VirtualSetup {
     }
 
     /// Runs an arm. `arms`: those of the experiment, with what was looked for filled in.
-    pub fn run(
+    pub fn run<E: EventSink>(
         &self,
         experiment: &Experiment,
         arms: &[ArmPlan],
         task: Task,
         capacity: Option<&Capacity>,
-        host: ArmHost<'_>,
-    ) -> Result<Simulated, RunFailure> {
+        host: ArmHost<'_, E>,
+    ) -> Result<Simulated<E>, RunFailure> {
         let arm = &arms[task.arm];
         let (plan, service) = self.set_up(experiment, arm, task.seed, capacity)?;
         match service {

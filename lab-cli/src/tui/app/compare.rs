@@ -1,101 +1,24 @@
 //! Arms and runs side by side: a table of figures, and a plot of the figure under the cursor.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{
     judge::gates::{excluded, first_kept},
     live::TimelineSecond,
     series::value::Value,
-    summary::{Arm, Comparison, Measured, Touched, whole_blocks},
+    summary::{Arm, Comparison, Touched, whole_blocks},
     text::scrubbed,
 };
 
 use super::{OpenRun, cursor::moved};
 use crate::tui::keymap::Action;
 
-/// A figure: a column of the table, and a curve over time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tui) enum Column {
-    Goodput,
-    Offered,
-    Rejected,
-    P50,
-    P90,
-    P99,
-    TimedOut,
-}
+mod column;
+mod export;
+mod ranks;
 
-impl Column {
-    pub const ALL: [Self; 7] =
-        [Self::Goodput, Self::Offered, Self::Rejected, Self::P50, Self::P90, Self::P99, Self::TimedOut];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Goodput => "goodput/s",
-            Self::Offered => "offered/s",
-            Self::Rejected => "rejected",
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P99 => "p99",
-            Self::TimedOut => "timed out",
-        }
-    }
-
-    /// What stands behind a number of its axis.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::Rejected => " %",
-            Self::Goodput | Self::Offered | Self::TimedOut => "/s",
-            Self::P50 | Self::P90 | Self::P99 => "",
-        }
-    }
-
-    /// Drawn on a logarithmic axis.
-    pub fn is_time(self) -> bool {
-        matches!(self, Self::P50 | Self::P90 | Self::P99)
-    }
-
-    /// Its name in `summary.json`, for comparisons.
-    fn metric(self) -> &'static str {
-        match self {
-            Self::Goodput => "goodput_per_s",
-            Self::Rejected => "reject_fraction",
-            Self::P90 => "response_time_ms.p90",
-            Self::P99 => "response_time_ms.p99",
-            Self::Offered | Self::P50 | Self::TimedOut => "",
-        }
-    }
-
-    /// Of a phase, and whether it is only a bound from below.
-    fn of(self, measured: &Measured) -> Option<Value> {
-        let times = &measured.response_time_ms;
-        match self {
-            Self::Goodput => Some(Value::known(measured.goodput_per_s)),
-            Self::Offered => Some(Value::known(measured.offered_per_s)),
-            Self::Rejected => (measured.sent > 0).then_some(Value::known(measured.reject_fraction)),
-            Self::P50 => Value::of(times.p50, times.p50_at_least),
-            Self::P90 => Value::of(times.p90, times.p90_at_least),
-            Self::P99 => Value::of(times.p99, times.p99_at_least),
-            Self::TimedOut => Some(Value::known(measured.timed_out as f64)),
-        }
-    }
-
-    /// Of a second.
-    pub fn at(self, second: &TimelineSecond) -> Option<Value> {
-        match self {
-            Self::Goodput => Some(Value::known(second.served as f64)),
-            Self::Offered => Some(Value::known(second.offered as f64)),
-            Self::Rejected => {
-                let share = 100.0 * second.rejected as f64 / second.planned as f64;
-                (second.planned > 0).then_some(Value::known(share))
-            }
-            Self::P50 => Value::of(second.p50_ms, second.p50_at_least_ms),
-            Self::P90 => Value::of(second.p90_ms, second.p90_at_least_ms),
-            Self::P99 => Value::of(second.p99_ms, second.p99_at_least_ms),
-            Self::TimedOut => Some(Value::known(second.timed_out as f64)),
-        }
-    }
-}
+pub(in crate::tui) use column::{Better, Column};
+pub(in crate::tui) use ranks::Rank;
 
 /// An arm of a run: a row, and a line of the plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +29,36 @@ pub(in crate::tui) struct Course {
 
 /// Lines that stay on the screen at the end of what lies behind the verdicts.
 const LEFT_BEHIND: usize = 4;
+
+/// What is drawn above the table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::tui) enum View {
+    /// The figure under the cursor over time, a line an arm.
+    #[default]
+    OverTime,
+    /// Median, 90th and 99th percentile of the arm under the cursor.
+    Percentiles,
+    /// The figure over time, a row an arm.
+    Heat,
+    /// The figure over the load, a point a phase.
+    OverLoad,
+}
+
+/// How it is looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(in crate::tui) struct Look {
+    pub view: View,
+    /// The picture alone.
+    pub enlarged: bool,
+    /// The phase has the axis for itself.
+    pub zoomed: bool,
+    /// The second under the cursor on the time axis.
+    pub moment: Option<f64>,
+    /// By the figure, best first.
+    pub sorted: bool,
+    /// The arm that the others are held against, in place of the experiment's.
+    pub baseline: Option<usize>,
+}
 
 #[derive(Debug, Default)]
 pub(in crate::tui) struct Compare {
@@ -118,7 +71,11 @@ pub(in crate::tui) struct Compare {
     pub column: usize,
     pub phases: Vec<String>,
     pub phase: usize,
-    pub enlarged: bool,
+    pub look: Look,
+    /// It was opened from the past runs: that is where it leads back to.
+    pub of_the_past: bool,
+    /// Figures that are known of any of the runs.
+    pub columns: Vec<Column>,
     /// What lies behind the verdicts is shown, from this line on.
     pub behind: Option<usize>,
 }
@@ -142,7 +99,10 @@ impl Compare {
             let phase = arm.phases.iter().max_by_key(|phase| phase.measured.planned)?;
             phases.iter().position(|name| *name == phase.name)
         });
-        Self { runs, arms, courses, phase: busiest.unwrap_or(0), phases, ..Self::default() }
+        let shows =
+            |column: &Column| runs.iter().flat_map(|run| &run.timeline).any(|second| column.at(second).is_some());
+        let columns = Column::OF_USERS.into_iter().chain(Column::OF_POLICIES.into_iter().filter(shows)).collect();
+        Self { runs, arms, courses, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() }
     }
 
     pub fn pressed(&mut self, action: Action) {
@@ -153,24 +113,89 @@ impl Compare {
             };
             return;
         }
-        if let Some(at) = moved(self.at, self.courses.len(), action) {
-            self.at = at;
+        let order = self.order();
+        let row = order.iter().position(|at| *at == self.at).unwrap_or(0);
+        if let Some(row) = moved(row, order.len(), action) {
+            self.at = order.get(row).copied().unwrap_or(0);
         }
         match action {
             Action::Choose => self.behind = Some(0),
             Action::Left => self.column = self.column.saturating_sub(1),
-            Action::Right => self.column = (self.column + 1).min(Column::ALL.len() - 1),
-            Action::NextPhase if !self.phases.is_empty() => self.phase = (self.phase + 1) % self.phases.len(),
+            Action::Right => self.column = (self.column + 1).min(self.columns.len().saturating_sub(1)),
+            Action::NextPhase | Action::PreviousPhase if !self.phases.is_empty() => {
+                let by = if action == Action::NextPhase { 1 } else { self.phases.len() - 1 };
+                self.phase = (self.phase + by) % self.phases.len();
+            }
+            Action::View => self.look.view = self.next_view(),
+            Action::Zoom => self.look.zoomed = !self.look.zoomed,
+            Action::Sort => self.look.sorted = !self.look.sorted,
+            Action::Baseline => self.look.baseline = Some(self.at).filter(|_| self.look.baseline != Some(self.at)),
+            Action::Moment(by) => self.move_moment(by),
+            Action::Solo => {
+                let others: BTreeSet<usize> = (0..self.courses.len()).filter(|n| *n != self.at).collect();
+                self.hidden = if self.hidden == others { BTreeSet::new() } else { others };
+            }
             Action::Tick if self.hidden.remove(&self.at) => {}
             Action::Tick => _ = self.hidden.insert(self.at),
-            Action::Enlarge => self.enlarged = !self.enlarged,
+            Action::Enlarge => self.look.enlarged = !self.look.enlarged,
             _ => {}
         }
     }
 
     /// One step back within it: `false` if there is none.
     pub fn back(&mut self) -> bool {
-        self.behind.take().is_some() || std::mem::take(&mut self.enlarged)
+        self.behind.take().is_some()
+            || self.look.moment.take().is_some()
+            || std::mem::take(&mut self.look.enlarged)
+            || std::mem::take(&mut self.look.zoomed)
+            || std::mem::take(&mut self.look.view) != View::OverTime
+    }
+
+    /// The arm under the cursor.
+    pub fn course(&self) -> Option<Course> {
+        self.courses.get(self.at).copied()
+    }
+
+    /// The next arm of those that are listed, or the one before.
+    pub fn next_arm(&mut self, by: i8) {
+        let order = self.order();
+        let row = order.iter().position(|at| *at == self.at).unwrap_or(0);
+        let count = order.len().max(1);
+        let to = if by > 0 { row + 1 } else { row + count - 1 } % count;
+        self.at = order.get(to).copied().unwrap_or(0);
+    }
+
+    /// The view after this one; what has nothing to show is passed over.
+    fn next_view(&self) -> View {
+        match self.look.view {
+            View::OverTime => View::Percentiles,
+            View::Percentiles => View::Heat,
+            View::Heat if self.runs.iter().any(|run| run.summary.curves.iter().any(|curve| curve.points.len() > 1)) => {
+                View::OverLoad
+            }
+            View::Heat | View::OverLoad => View::OverTime,
+        }
+    }
+
+    fn move_moment(&mut self, by: i8) {
+        let Some(course) = self.course() else { return };
+        let last = self.courses.iter().flat_map(|course| self.seconds(*course)).map(|second| second.second).max();
+        let begin = self.phase_span(course.run).map_or(0.0, |[begin, _]| begin);
+        let to = self.look.moment.map_or(begin, |at| at + f64::from(by));
+        self.look.moment = last.map(|last| to.clamp(0.0, f64::from(last)));
+    }
+
+    /// When the phase that is shown begins and ends, in seconds of an arm.
+    pub fn phase_span(&self, run: usize) -> Option<[f64; 2]> {
+        let shape = self.runs.get(run)?.shape.as_ref()?;
+        let at = shape.phases.iter().position(|phase| phase.name == self.phase_name())?;
+        let end = shape.ends()[at];
+        Some([end - shape.phases[at].seconds, end])
+    }
+
+    /// The folder of the run under the cursor.
+    pub fn folder(&self) -> Option<&std::path::Path> {
+        Some(&self.runs.get(self.course()?.run)?.folder)
     }
 
     /// At least so many lines lie behind the verdicts: some may take several on the screen.
@@ -187,7 +212,7 @@ impl Compare {
         }
         let run = self.runs.get(self.courses.get(self.at)?.run)?;
         let found = run.summary.comparisons.first()?;
-        let figures: Vec<&str> = Column::ALL
+        let figures: Vec<&str> = Column::OF_USERS
             .into_iter()
             .filter(|column| run.summary.comparisons.iter().any(|found| found.metric == column.metric()))
             .map(Column::name)
@@ -196,7 +221,7 @@ impl Compare {
     }
 
     pub fn column(&self) -> Column {
-        Column::ALL[self.column.min(Column::ALL.len() - 1)]
+        self.columns.get(self.column).copied().unwrap_or(Column::Goodput)
     }
 
     pub fn phase_name(&self) -> &str {
@@ -232,9 +257,10 @@ impl Compare {
         arms.iter().filter(move |arm| arm.shown_name() == name && !left_out.contains(&arm.block))
     }
 
-    /// Blocks of which figures are the medians, at most.
-    pub fn kept(&self) -> usize {
-        (0..self.runs.len()).map(|run| self.blocks_of(run).len()).max().unwrap_or(1)
+    /// Blocks of which figures are the medians, in the run with the fewest and in that with the most.
+    pub fn kept(&self) -> (usize, usize) {
+        let counts = || (0..self.runs.len()).map(|run| self.blocks_of(run).len());
+        (counts().min().unwrap_or(1), counts().max().unwrap_or(1))
     }
 
     /// Blocks of a run of which figures are the medians: those that the machine did not spoil, and of a run that was stopped only
@@ -266,13 +292,35 @@ impl Compare {
     }
 
     /// The median over blocks of a figure in the phase that is shown, and whether time-outs leave only a bound. The lower
-    /// one of two in the middle.
+    /// one of two in the middle. Of what is known of seconds alone: the median of the phase's seconds in the block that is drawn. While
+    /// a second is looked at: its value.
     pub fn figure(&self, course: Course, column: Column) -> Option<Value> {
+        if let Some(moment) = self.look.moment {
+            return self
+                .seconds(course)
+                .find(|second| second.second == moment as u32)
+                .and_then(|second| column.at(second))
+                .map(
+                    // As in the summary: a share.
+                    |value| if column == Column::Rejected { value.map(|percent| percent / 100.0) } else { value },
+                );
+        }
+        if column.is_of_policies() {
+            let phase = self.phase_name();
+            let seconds = self.seconds(course).filter(|second| second.phase == phase);
+            return median(seconds.filter_map(|second| column.at(second)).collect());
+        }
+        median(self.by_block(course, column).into_values().collect())
+    }
+
+    /// A figure of the phase that is shown in each block that counts.
+    pub fn by_block(&self, course: Course, column: Column) -> BTreeMap<u32, Value> {
         let phase = self.phase_name();
-        let phases = self.counted(course).flat_map(|arm| &arm.phases).filter(|found| found.name == phase);
-        let mut values: Vec<Value> = phases.filter_map(|phase| column.of(&phase.measured)).collect();
-        values.sort_by(|a, b| a.at.total_cmp(&b.at));
-        values.get(values.len().checked_sub(1)? / 2).copied()
+        let of = |arm: &Arm| {
+            let found = arm.phases.iter().find(|found| found.name == phase)?;
+            Some((arm.block, column.of(&found.measured)?))
+        };
+        self.counted(course).filter_map(of).collect()
     }
 
     /// Over time, of the block that is drawn.
@@ -298,6 +346,12 @@ impl Compare {
     pub fn objective_ms(&self) -> Option<f64> {
         self.runs.first().map(|run| run.summary.objective.response_time_ms)
     }
+}
+
+/// The lower one of two in the middle.
+fn median(mut values: Vec<Value>) -> Option<Value> {
+    values.sort_by(|a, b| a.at.total_cmp(&b.at));
+    values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
 /// Runs stand for their names, which are long and much alike.

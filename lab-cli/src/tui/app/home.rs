@@ -5,27 +5,73 @@ use std::path::PathBuf;
 use experiment::{Changes, Experiment, Library, read};
 use traces::trace::Header;
 
-use super::{FolderContents, Line, Setup, cursor::moved, line::Ended};
+use super::{FolderContents, Line, ScreenJob, Setup, cursor::moved, line::Ended, preview::Previews};
 use crate::tui::keymap::Action;
 
-/// Where an experiment comes from.
+/// Where an experiment belongs; the order is that of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::tui) enum Kind {
-    /// A file of this folder.
+pub(in crate::tui) enum Group {
+    Start,
+    /// Files of this folder.
     Own,
-    /// Short enough to run live.
-    Short,
-    /// A paper's result at its own length.
-    Atlas,
-    /// A trace of this folder.
-    Trace,
+    Seda,
+    Sre,
+    Cataclysm,
+    Webq,
+    Defects,
+    /// Single mechanisms, and the method itself.
+    Others,
+    /// Traces of this folder.
+    Traces,
+}
+
+/// What shows most of the field in the least time.
+const START: [&str; 5] = ["flash-crowd", "metastable", "overload-sweep", "four-policies", "retry-stack"];
+/// Where a policy of the literature fails.
+const DEFECTS: [&str; 6] =
+    ["gradient2-drifts", "lifo-starves", "aimd-climbs", "vegas-probes", "burst-or-overload", "cascade"];
+
+impl Group {
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Start => "start here",
+            Self::Own => "yours",
+            Self::Seda => "SEDA",
+            Self::Sre => "Google SRE",
+            Self::Cataclysm => "Cataclysm",
+            Self::Webq => "WebQ",
+            Self::Defects => "defects of policies",
+            Self::Others => "mechanisms and method",
+            Self::Traces => "traces",
+        }
+    }
+
+    /// Of an experiment of the library: by its paper, or by the paper whose result it shows in a short form.
+    fn of(entry: &Library) -> Self {
+        if START.contains(&entry.id) {
+            return Self::Start;
+        }
+        if DEFECTS.contains(&entry.id) {
+            return Self::Defects;
+        }
+        let long = Library::all().iter().find(|long| long.short == Some(entry.id)).map_or(entry.id, |long| long.id);
+        match long.split_once('-').map_or("", |(paper, _)| paper) {
+            "seda" | "ew" => Self::Seda,
+            "sre" => Self::Sre,
+            "cat" => Self::Cataclysm,
+            "webq" => Self::Webq,
+            _ => Self::Others,
+        }
+    }
 }
 
 /// One line of the list.
 #[derive(Debug)]
 pub(in crate::tui) struct Choice {
     pub id: String,
-    pub kind: Kind,
+    pub group: Group,
+    /// A paper's result at its own length.
+    pub atlas: bool,
     /// As read, or what is wrong with it.
     pub read: Result<Content, String>,
 }
@@ -40,7 +86,7 @@ pub(in crate::tui) enum Content {
 /// An experiment with its file.
 #[derive(Debug)]
 pub(in crate::tui) struct Found {
-    id: String,
+    pub id: String,
     pub text: String,
     pub experiment: Experiment,
 }
@@ -61,29 +107,45 @@ pub(in crate::tui) struct Home {
     /// What is being looked for.
     pub finding: Option<Line>,
     pub filter: String,
+    /// The first line of the description that is shown.
+    pub described_from: usize,
+    pub previews: Previews,
 }
 
 impl Default for Home {
     fn default() -> Self {
-        let kind = |entry: &Library| if entry.atlas { Kind::Atlas } else { Kind::Short };
-        let choices = Library::all().iter().map(|entry| Choice::experiment(entry.id, entry.text, kind(entry)));
-        Self { choices: choices.collect(), at: 0, finding: None, filter: String::new() }
+        let mut choices: Vec<Choice> = Library::all()
+            .iter()
+            .map(|entry| Choice { atlas: entry.atlas, ..Choice::experiment(entry.id, entry.text, Group::of(entry)) })
+            .collect();
+        choices.sort_by_key(|choice| (choice.group, START.iter().position(|id| *id == choice.id)));
+        let (finding, filter, previews) = (None, String::new(), Previews::default());
+        Self { choices, at: 0, finding, filter, described_from: 0, previews }
     }
 }
 
 impl Choice {
-    fn experiment(id: &str, text: &str, kind: Kind) -> Self {
+    fn experiment(id: &str, text: &str, group: Group) -> Self {
         let read = read(text, &Changes::default()).map_err(|problems| match problems.first() {
             Some(problem) => format!("{id}:{problem}"),
             None => format!("{id} cannot be read"),
         });
         let found = |experiment| Found { id: id.to_owned(), text: text.to_owned(), experiment };
-        Self { id: id.to_owned(), kind, read: read.map(|experiment| Content::Experiment(Box::new(found(experiment)))) }
+        let read = read.map(|experiment| Content::Experiment(Box::new(found(experiment))));
+        Self { id: id.to_owned(), group, atlas: false, read }
     }
 
     fn trace((path, header): &(PathBuf, Result<Header, String>)) -> Self {
         let read = header.clone().map(|header| Content::Trace { path: path.clone(), header });
-        Self { id: path.display().to_string(), kind: Kind::Trace, read }
+        Self { id: path.display().to_string(), group: Group::Traces, atlas: false, read }
+    }
+
+    /// The experiment, where it is one that could be read.
+    pub fn found(&self) -> Option<&Found> {
+        match &self.read {
+            Ok(Content::Experiment(found)) => Some(found),
+            _ => None,
+        }
     }
 
     /// By its name, what it is about, an arm, or a phase.
@@ -104,13 +166,24 @@ impl Choice {
 }
 
 impl Home {
-    /// Files of this folder, which come first; traces come last.
+    /// Files and traces of this folder. The cursor stays on what it was on.
     pub fn add_own(&mut self, folder: &FolderContents) {
-        self.choices.retain(|choice| !matches!(choice.kind, Kind::Own | Kind::Trace));
-        let own = folder.files.iter().map(|(name, text)| Choice::experiment(name, text, Kind::Own));
-        self.choices.splice(0..0, own);
+        let before = self.chosen().map(|choice| choice.id.clone());
+        self.choices.retain(|choice| !matches!(choice.group, Group::Own | Group::Traces));
+        self.choices.extend(folder.files.iter().map(|(name, text)| Choice::experiment(name, text, Group::Own)));
         self.choices.extend(folder.traces.iter().map(Choice::trace));
-        self.at = self.at.min(self.shown().count().saturating_sub(1));
+        self.choices.sort_by_key(|choice| choice.group);
+        match before {
+            Some(id) if self.point_at(&id) => {}
+            _ => self.at = self.at.min(self.shown().count().saturating_sub(1)),
+        }
+    }
+
+    /// Puts the cursor on this one: `false` if it is not there.
+    pub fn point_at(&mut self, id: &str) -> bool {
+        let at = self.shown().position(|choice| choice.id == id);
+        self.at = at.unwrap_or(self.at);
+        at.is_some()
     }
 
     /// Those that are looked for.
@@ -126,9 +199,35 @@ impl Home {
 
     pub fn pressed(&mut self, action: Action) {
         match action {
-            Action::Find => (self.finding, self.at) = (Some(Line::proposing(&*self.filter)), 0),
+            Action::Find => self.finding = Some(Line::proposing(&*self.filter)),
+            Action::Describe(by) => {
+                let by = isize::from(by) * DESCRIBED;
+                self.described_from = self.described_from.saturating_add_signed(by);
+                return;
+            }
             _ => self.at = moved(self.at, self.shown().count(), action).unwrap_or(self.at),
         }
+        if action == Action::Find {
+            self.at = 0;
+        }
+        self.described_from = 0;
+    }
+
+    /// What the command has to do about previews now. `here`: the list is on the screen.
+    pub fn preview_wanted(&mut self, here: bool) -> Option<ScreenJob> {
+        let found = self.chosen().and_then(Choice::found).filter(|_| here);
+        let found = found.map(|found| (found.id.clone(), found.text.clone()));
+        self.previews.wanted(found)
+    }
+
+    /// From those that were looked for back to all: `false` if all are there.
+    pub fn back(&mut self) -> bool {
+        let at = self.chosen().map(|choice| choice.id.clone());
+        let was_filtered = !std::mem::take(&mut self.filter).is_empty();
+        if let Some(id) = at.filter(|_| was_filtered) {
+            self.point_at(&id);
+        }
+        was_filtered
     }
 
     pub fn found(&mut self, written: Ended) {
@@ -136,6 +235,9 @@ impl Home {
             Ended::Taken(text) => text,
             Ended::GivenUp => String::new(),
         };
-        (self.finding, self.at) = (None, 0);
+        (self.finding, self.at, self.described_from) = (None, 0, 0);
     }
 }
+
+/// Lines that the description moves at once.
+const DESCRIBED: isize = 5;

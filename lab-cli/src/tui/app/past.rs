@@ -2,41 +2,91 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use super::{ListedRun, cursor::moved};
+use super::{Line, ListedRun, cursor::moved, line::Ended};
 use crate::tui::keymap::Action;
 
 /// The list.
 #[derive(Debug, Default)]
 pub(in crate::tui) struct Past {
-    pub runs: Vec<ListedRun>,
+    runs: Vec<ListedRun>,
+    /// Which of those shown.
     pub at: usize,
     pub ticked: BTreeSet<PathBuf>,
+    /// What is being looked for.
+    pub finding: Option<Line>,
+    pub filter: String,
 }
 
 impl Past {
     pub fn set(&mut self, runs: Vec<ListedRun>) {
-        self.at = self.at.min(runs.len().saturating_sub(1));
         self.ticked.retain(|folder| runs.iter().any(|run| run.folder == *folder));
         self.runs = runs;
+        self.at = self.at.min(self.shown().len().saturating_sub(1));
+    }
+
+    /// There are none in this folder.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Those that are looked for, newest first.
+    pub fn shown(&self) -> Vec<&ListedRun> {
+        let wanted = self.finding.as_ref().map_or(&self.filter, |line| &line.text).to_lowercase();
+        self.runs.iter().filter(|run| run.has(&wanted)).collect()
     }
 
     pub fn pressed(&mut self, action: Action) {
         match action {
+            Action::Find => (self.finding, self.at) = (Some(Line::proposing(&*self.filter)), 0),
             Action::Tick => {
-                let Some(run) = self.runs.get(self.at).filter(|run| run.summary.is_some()) else { return };
-                if !self.ticked.remove(&run.folder) {
-                    self.ticked.insert(run.folder.clone());
+                let shown = self.shown();
+                let run = shown.get(self.at).filter(|run| run.summary.is_some());
+                let Some(folder) = run.map(|run| run.folder.clone()) else { return };
+                if !self.ticked.remove(&folder) {
+                    self.ticked.insert(folder);
                 }
             }
-            _ => self.at = moved(self.at, self.runs.len(), action).unwrap_or(self.at),
+            _ => self.at = moved(self.at, self.shown().len(), action).unwrap_or(self.at),
         }
     }
 
-    /// Those that are ticked, else the one under the cursor.
-    pub fn chosen(&self) -> Vec<PathBuf> {
+    pub fn found(&mut self, written: Ended) {
+        self.filter = match written {
+            Ended::Taken(text) => text,
+            Ended::GivenUp => String::new(),
+        };
+        (self.finding, self.at) = (None, 0);
+    }
+
+    /// From those that were looked for back to all: `false` if all are there.
+    pub fn back(&mut self) -> bool {
+        !std::mem::take(&mut self.filter).is_empty()
+    }
+
+    /// Those that are ticked, else the one under the cursor; or why that cannot be opened.
+    pub fn chosen(&self) -> Result<Vec<PathBuf>, String> {
         if !self.ticked.is_empty() {
-            return self.ticked.iter().cloned().collect();
+            return Ok(self.ticked.iter().cloned().collect());
         }
-        self.runs.get(self.at).filter(|run| run.summary.is_some()).map(|run| run.folder.clone()).into_iter().collect()
+        match self.shown().get(self.at) {
+            None => Ok(Vec::new()),
+            Some(run) if run.summary.is_some() => Ok(vec![run.folder.clone()]),
+            Some(run) => Err(format!(
+                "{} has no summary: it was killed, or still runs. What there is of it is its timeline.jsonl",
+                run.folder.display()
+            )),
+        }
+    }
+}
+
+impl ListedRun {
+    /// By its name, its verdict, its world, or an arm.
+    fn has(&self, wanted: &str) -> bool {
+        let within = |text: &str| text.to_lowercase().contains(wanted);
+        within(&self.folder.to_string_lossy())
+            || self.summary.as_ref().is_some_and(|summary| {
+                let world = if summary.virtual_time { "virtual" } else { "live" };
+                within(&summary.verdict) || within(world) || summary.arms.iter().any(|arm| within(arm))
+            })
     }
 }

@@ -1,14 +1,25 @@
-//! What to run of an experiment: arms, parameters, repetitions, world.
+//! What to run of an experiment: arms, parameters, keys of the file, repetitions, world.
 
 use std::{collections::BTreeMap, time::Duration};
 
-use analysis::live::value_in_words;
-use controllers::{Entry, Place, Settings, catalogue::ParamRow};
-use experiment::{Changes, Experiment, Repeat, arms::keys_of_arms, plan::AppPlan, read};
+use controllers::{Entry, Place};
+use experiment::{
+    Changes, Experiment, Repeat,
+    plan::AppPlan,
+    problem::FileProblem,
+    read,
+    settable::{SettableKey, of_file},
+    written, written_arms,
+};
 use installed::catalogue;
 
 use super::{Line, RunOrder, cursor::moved, line::Ended};
 use crate::tui::keymap::Action;
+
+mod candidate;
+mod command;
+
+pub(in crate::tui) use candidate::{Candidate, Parameter};
 
 /// Which list the keys move in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,91 +27,90 @@ pub(in crate::tui) enum Pane {
     #[default]
     Arms,
     Parameters,
+    /// Of the experiment: who sends, what is measured, what goes wrong.
+    Keys,
 }
 
-/// One that can be ticked.
+/// A line that is written, and what it is for.
 #[derive(Debug)]
-pub(in crate::tui) struct Candidate {
-    pub label: String,
-    /// Where it stands in the file, and by which key; `None`: it does not, and is added.
-    in_file: Option<(usize, String)>,
-    pub entry: Option<&'static Entry>,
-    /// As the file has them.
-    settings: Settings,
-    /// As changed here.
-    pub edits: BTreeMap<&'static str, String>,
-    pub on: bool,
+pub(in crate::tui) enum Writing {
+    Value(Line),
+    Find(Line),
 }
 
-/// A parameter of the candidate under the cursor.
-#[derive(Debug)]
-pub(in crate::tui) struct Parameter {
-    pub row: ParamRow,
-    /// What it is set to.
-    pub value: String,
-    /// It was changed here.
-    pub edited: bool,
-}
-
-#[derive(Debug)]
-pub(in crate::tui) struct Setup {
-    pub name: String,
-    text: String,
-    pub experiment: Experiment,
-    pub candidates: Vec<Candidate>,
-    pub pane: Pane,
-    pub at: usize,
-    pub parameter: usize,
-    pub editing: Option<Line>,
-    /// Why the value that was just written was not taken.
-    pub refused: Option<String>,
+/// In which world, and how often.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::tui) struct How {
     pub virtual_time: bool,
     /// It cannot be run live.
     pub only_virtual: bool,
     pub repeat: u32,
 }
 
+#[derive(Debug)]
+pub(in crate::tui) struct Setup {
+    pub name: String,
+    text: String,
+    /// As the file has it, with the keys that were changed here.
+    pub experiment: Experiment,
+    pub candidates: Vec<Candidate>,
+    /// Keys of the file that were changed here.
+    pub changed_keys: BTreeMap<String, String>,
+    /// All keys of the file, with their values: reading them from its text takes too long for every frame.
+    all_keys: Vec<Parameter>,
+    pub pane: Pane,
+    /// The row of each pane, in the order of the panes.
+    rows: [usize; 3],
+    pub writing: Option<Writing>,
+    /// What is looked for among parameters and keys.
+    pub filter: String,
+    /// Why the value that was just written was not taken.
+    pub refused: Option<String>,
+    pub how: How,
+}
+
 const MOST_REPEATS: u32 = 1000;
+/// A list of more values is a slip.
+const MOST_VALUES: usize = 20;
 
 impl Setup {
     pub fn new(name: &str, text: &str, experiment: &Experiment) -> Self {
-        let keys = keys_of_arms(text);
-        let mut candidates: Vec<Candidate> = experiment
-            .arms
-            .iter()
-            .enumerate()
-            .map(|(n, arm)| Candidate {
-                label: arm.label.clone(),
-                in_file: Some((n, keys.get(n).cloned().unwrap_or_else(|| arm.policy.name.clone()))),
-                entry: catalogue().find(&arm.policy.name).filter(|_| arm.hindsight.is_none()),
-                settings: arm.policy.settings.clone(),
-                edits: BTreeMap::new(),
-                on: true,
-            })
-            .collect();
-        let known = |name: &str| experiment.arms.iter().any(|arm| arm.label == name);
-        let others = catalogue().entries().filter(|entry| !known(entry.name) && fits(entry, experiment));
-        candidates.extend(others.map(|entry| Candidate::beside_the_file(entry.name, Some(entry))));
-        if !matches!(experiment.target.app, AppPlan::Tree(_)) {
-            let bounds = catalogue().bounds().map(|(entry, _)| entry).filter(|entry| !known(entry.name));
-            candidates.extend(bounds.map(|entry| Candidate::beside_the_file(entry.name, Some(entry))));
-        }
-        let only_virtual = experiment.simulation.only;
         Self {
             name: name.to_owned(),
             text: text.to_owned(),
             experiment: experiment.clone(),
-            candidates,
+            candidates: candidates(text, experiment),
+            changed_keys: BTreeMap::new(),
+            all_keys: keys_of(text, &BTreeMap::new()),
             pane: Pane::Arms,
-            at: 0,
-            parameter: 0,
-            editing: None,
+            rows: [0; 3],
+            writing: None,
+            filter: String::new(),
             refused: None,
-            // Seconds first: who wants the real thing presses one key.
-            virtual_time: !has_no_plant(experiment),
-            only_virtual,
-            repeat: experiment.repeat,
+            how: How {
+                // Seconds first: who wants the real thing presses one key.
+                virtual_time: !has_no_plant(experiment),
+                only_virtual: experiment.simulation.only,
+                repeat: experiment.repeat,
+            },
         }
+    }
+
+    /// As the file has it again. The cursor stays where it is, as far as it can.
+    pub fn reset(&mut self) {
+        let Ok(experiment) = read(&self.text, &Changes::default()) else { return };
+        let (pane, rows) = (self.pane, self.rows);
+        *self = Self { pane, rows, ..Self::new(&self.name, &self.text, &experiment) };
+        for pane in [Pane::Arms, Pane::Parameters, Pane::Keys] {
+            let last = self.count(pane).saturating_sub(1);
+            self.rows[pane as usize] = self.rows[pane as usize].min(last);
+        }
+    }
+
+    pub fn is_changed(&self) -> bool {
+        !self.changed_keys.is_empty()
+            || self.how.repeat != self.experiment.repeat
+            || self.candidates.iter().any(|arm| !arm.edits.is_empty() || arm.on != arm.is_in_file())
     }
 
     pub fn ticked(&self) -> usize {
@@ -109,66 +119,132 @@ impl Setup {
 
     /// About how long it takes live.
     pub fn live_time(&self) -> Duration {
-        live_time(&self.experiment, self.ticked(), self.repeat)
+        live_time(&self.experiment, self.ticked(), self.how.repeat)
+    }
+
+    /// The arm under the cursor.
+    pub fn at(&self) -> usize {
+        self.rows[Pane::Arms as usize]
+    }
+
+    /// The row of this pane.
+    pub fn row(&self, pane: Pane) -> usize {
+        self.rows[pane as usize]
+    }
+
+    /// A row of the pane that the keys are in is pointed at.
+    pub fn point(&mut self, pane: Pane, row: usize) {
+        self.pane = pane;
+        self.rows[pane as usize] = row.min(self.count(pane).saturating_sub(1));
+        if pane == Pane::Arms {
+            self.rows[Pane::Parameters as usize] = 0;
+        }
     }
 
     pub fn candidate(&self) -> Option<&Candidate> {
-        self.candidates.get(self.at)
+        self.candidates.get(self.at())
     }
 
-    /// Those of the candidate under the cursor.
+    /// Those of the candidate under the cursor that are looked for.
     pub fn parameters(&self) -> Vec<Parameter> {
-        let Some(candidate) = self.candidate() else { return Vec::new() };
-        let Some(entry) = candidate.entry else { return Vec::new() };
-        let preset = entry.preset(&candidate.settings).ok().flatten();
-        let parameter = |row: ParamRow| {
-            let edited = candidate.edits.get(row.name);
-            let written = candidate.settings.get(row.name).map(value_in_words);
-            let value = edited.cloned().or(written).unwrap_or_else(|| row.default.clone());
-            Parameter { value, edited: edited.is_some(), row }
+        let all = self.candidate().map_or_else(Vec::new, Candidate::parameters);
+        all.into_iter().filter(|parameter| self.is_wanted(Pane::Parameters, parameter)).collect()
+    }
+
+    /// Keys of the file that are looked for.
+    pub fn keys(&self) -> Vec<Parameter> {
+        self.all_keys.iter().filter(|key| self.is_wanted(Pane::Keys, key)).cloned().collect()
+    }
+
+    fn is_wanted(&self, pane: Pane, parameter: &Parameter) -> bool {
+        let wanted = match (&self.writing, self.pane) {
+            // The pane that nobody looks in is whole.
+            (_, here) if here != pane => return true,
+            (Some(Writing::Find(line)), _) => &line.text,
+            _ => &self.filter,
         };
-        entry.rows(preset).into_iter().map(parameter).collect()
+        let within = |text: &str| text.to_lowercase().contains(&wanted.to_lowercase());
+        within(&parameter.name) || within(&parameter.about)
+    }
+
+    /// What is listed in this pane.
+    pub fn listed(&self, pane: Pane) -> Vec<Parameter> {
+        match pane {
+            Pane::Arms => Vec::new(),
+            Pane::Parameters => self.parameters(),
+            Pane::Keys => self.keys(),
+        }
+    }
+
+    fn count(&self, pane: Pane) -> usize {
+        if pane == Pane::Arms { self.candidates.len() } else { self.listed(pane).len() }
     }
 
     pub fn pressed(&mut self, action: Action) {
-        let count = match self.pane {
-            Pane::Arms => self.candidates.len(),
-            Pane::Parameters => self.parameters().len(),
-        };
-        let at = match self.pane {
-            Pane::Arms => &mut self.at,
-            Pane::Parameters => &mut self.parameter,
-        };
-        if let Some(to) = moved(*at, count, action) {
-            *at = to;
+        let row = self.rows[self.pane as usize];
+        if let Some(to) = moved(row, self.count(self.pane), action) {
+            self.point(self.pane, to);
         }
         match action {
             Action::Tick => {
-                if let Some(candidate) = self.candidates.get_mut(self.at) {
+                let at = self.at();
+                if let Some(candidate) = self.candidates.get_mut(at) {
                     candidate.on = !candidate.on;
                 }
             }
-            Action::NextPane => self.next_pane(),
-            Action::World => self.virtual_time = self.only_virtual || !self.virtual_time,
-            Action::More => self.repeat = (self.repeat + 1).min(MOST_REPEATS),
-            Action::Fewer => self.repeat = (self.repeat - 1).max(1),
-            Action::Choose if self.pane == Pane::Parameters => {
-                if let Some(parameter) = self.parameters().get(self.parameter) {
-                    self.editing = Some(Line::proposing(&*parameter.value));
-                }
+            Action::TickAll => {
+                let all = self.candidates.iter().filter(|arm| arm.is_in_file()).all(|arm| arm.on);
+                self.candidates.iter_mut().for_each(|arm| arm.on = !all && arm.is_in_file());
+            }
+            Action::NextPane => self.next_pane(&[Pane::Arms, Pane::Parameters, Pane::Keys]),
+            Action::PreviousPane => self.next_pane(&[Pane::Keys, Pane::Parameters, Pane::Arms]),
+            Action::World => self.how.virtual_time = self.how.only_virtual || !self.how.virtual_time,
+            Action::More => self.how.repeat = (self.how.repeat + 1).min(MOST_REPEATS),
+            Action::Fewer => self.how.repeat = (self.how.repeat - 1).max(1),
+            Action::Duplicate => _ = self.duplicate("2"),
+            Action::Reset => self.reset(),
+            Action::Find if self.pane != Pane::Arms => {
+                self.writing = Some(Writing::Find(Line::proposing(&*self.filter)));
+                self.rows[self.pane as usize] = 0;
+            }
+            Action::Choose => {
+                let row = self.rows[self.pane as usize];
+                let value = self.listed(self.pane).get(row).map(|parameter| parameter.value.clone());
+                self.writing = value.map(|value| Writing::Value(Line::proposing(value)));
             }
             _ => {}
         }
-        if self.pane == Pane::Arms {
-            self.parameter = 0;
-        }
     }
 
-    fn next_pane(&mut self) {
-        self.pane = match self.pane {
-            Pane::Arms if !self.parameters().is_empty() => Pane::Parameters,
-            Pane::Arms | Pane::Parameters => Pane::Arms,
-        };
+    fn next_pane(&mut self, order: &[Pane; 3]) {
+        self.filter.clear();
+        let at = order.iter().position(|pane| *pane == self.pane).unwrap_or(0);
+        let following = (1..=order.len()).map(|n| order[(at + n) % order.len()]);
+        self.pane = following.into_iter().find(|pane| self.count(*pane) > 0).unwrap_or(Pane::Arms);
+    }
+
+    /// The arm under the cursor again, below it; the cursor goes to the copy. `mark`: what tells the copy apart.
+    fn duplicate(&mut self, mark: &str) -> bool {
+        let at = self.at();
+        let Some(candidate) = self.candidates.get(at) else { return false };
+        if candidate.entry.is_none() {
+            return false;
+        }
+        let label = self.free_label(&candidate.label, mark);
+        let copy = candidate.copy(label);
+        self.candidates.insert(at + 1, copy);
+        self.rows[Pane::Arms as usize] = at + 1;
+        true
+    }
+
+    /// `seda-2`, or what comes after it: no two arms have one label.
+    fn free_label(&self, label: &str, mark: &str) -> String {
+        let can_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let mark: String = mark.chars().map(|c| if can_name(c) { c } else { '_' }).collect();
+        let taken = |label: &str| self.candidates.iter().any(|other| other.label == label);
+        let first = format!("{label}-{mark}");
+        let more = (2..).map(|n| if mark == "2" { format!("{label}-{}", n + 1) } else { format!("{first}-{n}") });
+        std::iter::once(first.clone()).chain(more).find(|label| !taken(label)).unwrap_or(first)
     }
 
     /// Both are made from one file.
@@ -176,44 +252,111 @@ impl Setup {
         self.text == other.text
     }
 
-    /// From the parameters back to the arms: `false` if that is where the keys are.
+    /// From what is looked for to all, and from the other panes to the arms: `false` if that is where the keys are.
     pub fn back(&mut self) -> bool {
-        self.pane == Pane::Parameters && {
+        if !std::mem::take(&mut self.filter).is_empty() {
+            return true;
+        }
+        self.pane != Pane::Arms && {
             self.pane = Pane::Arms;
             true
         }
     }
 
-    /// Takes a new value (an empty one: that of the file again), or says what is wrong with it and leaves it to be mended.
-    pub fn edited(&mut self, written: Ended) {
-        (self.editing, self.refused) = (None, None);
-        let Ended::Taken(value) = written else { return };
-        let parameters = self.parameters();
-        let Some(parameter) = parameters.get(self.parameter).filter(|parameter| parameter.value != value) else {
-            return;
-        };
-        let name = parameter.row.name;
-        let Some(candidate) = self.candidates.get_mut(self.at) else { return };
-        if value.trim().is_empty() {
-            candidate.edits.remove(name);
-            return;
+    /// The line that is written, if one is.
+    pub fn line(&mut self) -> Option<&mut Line> {
+        match &mut self.writing {
+            Some(Writing::Value(line) | Writing::Find(line)) => Some(line),
+            None => None,
         }
-        let before = candidate.edits.insert(name, value.trim().to_owned());
-        let was_on = std::mem::replace(&mut candidate.on, true);
-        // This value does not say whether all that is ticked can run in this world: starting it does.
-        let Err(problem) = read(&self.text, &self.changes()) else { return };
-        let candidate = &mut self.candidates[self.at];
-        candidate.on = was_on;
-        match before {
-            Some(before) => candidate.edits.insert(name, before),
-            None => candidate.edits.remove(name),
+    }
+
+    /// A line was ended.
+    pub fn written(&mut self, ended: Ended) {
+        match self.writing.take() {
+            Some(Writing::Find(_)) => {
+                self.filter = if let Ended::Taken(text) = ended { text } else { String::new() };
+                self.rows[self.pane as usize] = 0;
+            }
+            _ => self.edited(ended),
+        }
+    }
+
+    /// Takes a new value (an empty one: that of the file again), or says what is wrong with it and leaves it to be mended.
+    fn edited(&mut self, ended: Ended) {
+        self.refused = None;
+        let Ended::Taken(value) = ended else { return };
+        let listed = self.listed(self.pane);
+        let row = self.rows[self.pane as usize];
+        let Some(parameter) = listed.get(row).filter(|parameter| parameter.value != value) else { return };
+        let value = value.trim();
+        let taken = match self.pane {
+            Pane::Keys => self.change_key(&parameter.name, value),
+            _ => self.change_arm(&parameter.name, value),
         };
-        // Where it stands is plain: it has just been typed.
-        let told = problem.first().map(|problem| match &problem.hint {
-            Some(hint) => format!("{}; {hint}", problem.message),
-            None => problem.message.clone(),
-        });
-        (self.editing, self.refused) = (Some(Line::proposing(value)), told);
+        if let Err(problem) = taken {
+            (self.writing, self.refused) = (Some(Writing::Value(Line::proposing(value))), Some(problem));
+        }
+    }
+
+    fn change_key(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let before = self.changed_keys.clone();
+        if value.is_empty() {
+            self.changed_keys.remove(key);
+        } else {
+            self.changed_keys.insert(key.to_owned(), value.to_owned());
+        }
+        let changes = Changes { set: self.key_flags(), ..Changes::default() };
+        match read(&self.text, &changes) {
+            Ok(experiment) => {
+                self.experiment = experiment;
+                self.all_keys = keys_of(&self.text, &self.changed_keys);
+                Ok(())
+            }
+            Err(problems) => {
+                self.changed_keys = before;
+                Err(in_words(&problems))
+            }
+        }
+    }
+
+    fn change_arm(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let at = self.at();
+        let Some(candidate) = self.candidates.get_mut(at) else { return Ok(()) };
+        if value.is_empty() {
+            candidate.edits.remove(name);
+            return Ok(());
+        }
+        let before = candidate.clone();
+        candidate.edits.insert(name.to_owned(), value.to_owned());
+        candidate.on = true;
+        // This value does not say whether all that is ticked can run in this world: starting it does.
+        let Err(problems) = read(&self.text, &self.changes()) else { return Ok(()) };
+        self.candidates[at] = before;
+        let values = listed_values(value);
+        if values.len() < 2 { Err(in_words(&problems)) } else { self.make_arms(name, &values) }
+    }
+
+    /// An arm for each of these values, in place of the one under the cursor.
+    fn make_arms(&mut self, name: &str, values: &[&str]) -> Result<(), String> {
+        if values.len() > MOST_VALUES {
+            return Err(format!("{} values are too many: {MOST_VALUES} at most", values.len()));
+        }
+        let (at, before) = (self.at(), self.candidates.clone());
+        for value in values.iter().rev() {
+            self.rows[Pane::Arms as usize] = at;
+            self.duplicate(&format!("{name}-{value}"));
+            let made = at + 1;
+            self.candidates[made].edits.insert(name.to_owned(), (*value).to_owned());
+            if let Err(problems) = read(&self.text, &self.changes()) {
+                self.candidates = before;
+                self.rows[Pane::Arms as usize] = at;
+                return Err(format!("{value}: {}", in_words(&problems)));
+            }
+        }
+        self.candidates[at].on = false;
+        self.rows[Pane::Arms as usize] = at + 1;
+        Ok(())
     }
 
     /// What was set up, checked, to be run in the world that was chosen.
@@ -222,47 +365,87 @@ impl Setup {
             return Err("tick an arm (space)".to_owned());
         }
         let changes = self.changes();
-        let experiment = read(&self.text, &changes)
-            .map_err(|problems| problems.first().map_or_else(String::new, ToString::to_string))?;
+        let experiment = read(&self.text, &changes).map_err(|problems| in_words(&problems))?;
         let bound = experiment.arms.iter().find(|arm| arm.hindsight.is_some());
-        if let Some(arm) = bound.filter(|_| !self.virtual_time) {
+        if let Some(arm) = bound.filter(|_| !self.how.virtual_time) {
             return Err(format!("{} needs virtual time (v)", arm.label));
         }
-        Ok(RunOrder { name: self.name.clone(), text: self.text.clone(), changes, virtual_time: self.virtual_time })
+        Ok(RunOrder { name: self.name.clone(), text: self.text.clone(), changes, virtual_time: self.how.virtual_time })
     }
 
-    /// What was changed here, of the arms that are ticked.
+    /// What is set up as a file.
+    pub fn as_file(&self) -> Result<String, String> {
+        if self.ticked() == 0 {
+            return Err("tick an arm (space)".to_owned());
+        }
+        written(&self.text, &self.changes()).map_err(|problems| in_words(&problems))
+    }
+
+    fn key_flags(&self) -> Vec<String> {
+        flags(&self.changed_keys)
+    }
+
+    /// What was changed here, of the file and of the arms that are ticked.
     fn changes(&self) -> Changes {
         let on = || self.candidates.iter().filter(|candidate| candidate.on);
-        let set = on().flat_map(Candidate::settings_flags).collect();
-        let policies = on().map(|candidate| candidate.label.clone()).collect();
+        let set = self.key_flags().into_iter().chain(on().flat_map(Candidate::settings_flags)).collect();
+        let policies = on().map(|candidate| candidate.edits.get("as").unwrap_or(&candidate.label).clone()).collect();
         // What the file says of it holds until it is changed here: it may be no number.
-        let repeat = (self.repeat != self.experiment.repeat).then_some(Repeat::Times(self.repeat));
+        let repeat = (self.how.repeat != self.experiment.repeat).then_some(Repeat::Times(self.how.repeat));
         Changes { set, policies, repeat, ..Changes::default() }
     }
 }
 
-impl Candidate {
-    /// One that the file does not have.
-    fn beside_the_file(name: &str, entry: Option<&'static Entry>) -> Self {
-        let (label, settings, edits) = (name.to_owned(), Settings::new(), BTreeMap::new());
-        Self { label, in_file: None, entry, settings, edits, on: false }
-    }
+fn flags(changed: &BTreeMap<String, String>) -> Vec<String> {
+    changed.iter().map(|(key, value)| format!("{key}={value}")).collect()
+}
 
-    /// `--set` for what was changed.
-    fn settings_flags(&self) -> Vec<String> {
-        match &self.in_file {
-            Some((index, key)) => {
-                let flag = |(name, value): (&&str, &String)| format!("arms.{index}.{key}.{name}={value}");
-                self.edits.iter().map(flag).collect()
-            }
-            None if self.edits.is_empty() => Vec::new(),
-            None => {
-                let settings: Vec<String> = self.edits.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-                vec![format!("arms.+={{{}: {{{}}}}}", self.label, settings.join(", "))]
-            }
-        }
+/// Keys of a file, with what they are changed to.
+fn keys_of(text: &str, changed: &BTreeMap<String, String>) -> Vec<Parameter> {
+    let in_file = of_file(text, &[]);
+    let written = |key: &SettableKey| key.value.clone().unwrap_or_else(|| key.default.clone());
+    let parameter = |key: SettableKey| Parameter {
+        value: changed.get(&key.key).cloned().unwrap_or_else(|| written(&key)),
+        in_file: in_file.iter().find(|before| before.key == key.key).map_or_else(String::new, written),
+        edited: changed.contains_key(&key.key),
+        unit: String::new(),
+        range: key.values,
+        default: key.default,
+        about: key.about.to_owned(),
+        source: String::new(),
+        name: key.key,
+    };
+    of_file(text, &flags(changed)).into_iter().map(parameter).collect()
+}
+
+/// The first problem. Where it stands is plain: it has just been typed.
+fn in_words(problems: &[FileProblem]) -> String {
+    problems.first().map_or_else(String::new, |problem| match &problem.hint {
+        Some(hint) => format!("{}; {hint}", problem.message),
+        None => problem.message.clone(),
+    })
+}
+
+/// `32, 64, 128`, or the same in brackets.
+fn listed_values(text: &str) -> Vec<&str> {
+    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    inside.split(',').map(str::trim).filter(|value| !value.is_empty()).collect()
+}
+
+/// Arms of the file, then the policies that could sit in its service, then bounds.
+fn candidates(text: &str, experiment: &Experiment) -> Vec<Candidate> {
+    let mut written = written_arms(text);
+    written.resize_with(experiment.arms.len(), Default::default);
+    let arms = experiment.arms.iter().zip(written).enumerate();
+    let mut candidates: Vec<Candidate> = arms.map(|(n, (arm, written))| Candidate::in_file(n, arm, written)).collect();
+    let known = |name: &str| experiment.arms.iter().any(|arm| arm.label == name);
+    let others = catalogue().entries().filter(|entry| !known(entry.name) && fits(entry, experiment));
+    candidates.extend(others.map(Candidate::beside_the_file));
+    if !matches!(experiment.target.app, AppPlan::Tree(_)) {
+        let bounds = catalogue().bounds().map(|(entry, _)| entry).filter(|entry| !known(entry.name));
+        candidates.extend(bounds.map(Candidate::beside_the_file));
     }
+    candidates
 }
 
 /// Nothing is known of what requests cost a service of one's own: there is nothing to simulate.

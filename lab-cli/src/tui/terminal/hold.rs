@@ -16,7 +16,7 @@ use std::{
 
 use crossterm::{
     cursor::Show,
-    event::{DisableBracketedPaste, EnableBracketedPaste},
+    event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture},
     execute,
     terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode},
 };
@@ -73,30 +73,36 @@ pub(in crate::tui) fn write(write: impl FnOnce() -> io::Result<()>) -> io::Resul
 /// Gives the terminal to the shell, sleeps until it wakes the program, and takes it again. A run that goes on sleeps too, and says so
 /// (GAP).
 pub(in crate::tui) fn suspend(terminal: &mut DefaultTerminal) -> io::Result<()> {
-    let changed = |from, to| HOLD.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-    if !changed(TAKEN, LENT) {
-        return Ok(());
+    lend(terminal, || raise(Signal::SIGTSTP))??;
+    Ok(())
+}
+
+/// Gives the terminal to another program, and takes it again when that has ended.
+pub(super) fn lend<T>(terminal: &mut DefaultTerminal, to: impl FnOnce() -> T) -> io::Result<T> {
+    let changed = |from, held| HOLD.compare_exchange(from, held, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+    let lent = changed(TAKEN, LENT);
+    if lent {
+        leave();
     }
-    leave();
-    raise(Signal::SIGTSTP)?;
+    let done = to();
     let _writing = writing();
     // Unless a signal ends the program at this moment.
-    if changed(LENT, TAKEN) {
+    if lent && changed(LENT, TAKEN) {
         enter()?;
         terminal.clear()?;
     }
-    Ok(())
+    Ok(done)
 }
 
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
-    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste, EnableMouseCapture)
 }
 
 /// The terminal may be gone: then errors have no reader.
 fn leave() {
     let _ = disable_raw_mode();
-    let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
+    let _ = execute!(stdout(), DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, Show);
 }
 
 fn writing() -> MutexGuard<'static, ()> {

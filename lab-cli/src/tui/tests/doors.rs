@@ -83,7 +83,7 @@ fn three_rooms() -> App {
 
 #[test]
 fn a_waiting_room_at_80_by_24() {
-    insta::assert_snapshot!(frame(&one_room(), Palette::Colours, 80, 24));
+    insta::assert_snapshot!(frame(&one_room(), Palette::COLOURS, 80, 24));
 }
 
 #[test]
@@ -93,12 +93,12 @@ fn three_waiting_rooms_at_80_by_24() {
 
 #[test]
 fn three_waiting_rooms_at_120_by_40() {
-    insta::assert_snapshot!(frame(&three_rooms(), Palette::Colours, 120, 40));
+    insta::assert_snapshot!(frame(&three_rooms(), Palette::COLOURS, 120, 40));
 }
 
 #[test]
 fn a_sentry_at_80_by_24() {
-    insta::assert_snapshot!(frame(&before_it(|_| vec![sentry(true)]), Palette::Colours, 80, 24));
+    insta::assert_snapshot!(frame(&before_it(|_| vec![sentry(true)]), Palette::COLOURS, 80, 24));
 }
 
 /// Two applications on a platform of thirteen nodes, each with a sentry of its own.

@@ -42,7 +42,7 @@ pub(super) fn order_of(effect: Option<Effect>) -> Box<crate::tui::RunOrder> {
 
 #[test]
 fn experiments_are_shown_with_what_they_show() {
-    let drawn = frame(&App::default(), Palette::Colours, 100, 30);
+    let drawn = frame(&App::default(), Palette::COLOURS, 100, 30);
     assert!(drawn.contains("flash-crowd") && drawn.contains("3 users, then 1000 at once"), "{drawn}");
     assert!(
         drawn.contains("none, seda, published, connections") && drawn.contains("spike 30 s: 1000 users"),
@@ -66,13 +66,17 @@ fn one_is_found_by_a_part_of_its_name_or_of_what_it_is_about() {
 }
 
 #[test]
-fn a_file_of_this_folder_comes_first_and_one_with_a_slip_says_so() {
+fn files_of_this_folder_are_a_group_and_one_with_a_slip_says_so() {
     let mut app = App::default();
     let good = "name: mine\nabout: my own\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
     let files = vec![("bad.yaml".to_owned(), "arms: [nonne]\n".to_owned()), ("mine.yaml".to_owned(), good.to_owned())];
     app.told(Told::Found(FolderContents { files, ..FolderContents::default() }));
     let drawn = frame(&app, Palette::Plain, 100, 30);
-    assert!(drawn.contains("! bad.yaml") && drawn.contains("bad.yaml:"), "{drawn}");
+    assert!(drawn.contains("! bad.yaml") && drawn.contains("yours") && drawn.contains("mine.yaml"), "{drawn}");
+    assert_eq!(app.home.chosen().expect("one").id, "flash-crowd", "the cursor stays where it was");
+    app.home.point_at("bad.yaml");
+    let drawn = frame(&app, Palette::Plain, 100, 30);
+    assert!(drawn.contains("bad.yaml:"), "{drawn}");
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.screen, Screen::Home, "it cannot be set up");
     press(&mut app, KeyCode::Down);
@@ -112,7 +116,7 @@ fn past_runs_are_ticked_and_opened() {
     assert!(frame(&app, Palette::Plain, 100, 30).contains("none in this folder yet"));
     let runs = vec![past("run-1", true), past("killed", false), past("run-2", true)];
     app.told(Told::Found(FolderContents { runs, ..FolderContents::default() }));
-    insta::assert_snapshot!(frame(&app, Palette::Colours, 80, 16));
+    insta::assert_snapshot!(frame(&app, Palette::COLOURS, 80, 16));
     let opened = |effect| match effect {
         Some(Effect::Job(ScreenJob::Open(folders))) => folders,
         other => panic!("{other:?}"),
@@ -214,7 +218,9 @@ pub(super) fn compared(name: &str) -> OpenRun {
         phases: vec![phase("before", 10.0, "3 users"), phase("spike", 30.0, "1000 users")],
     };
     let timeline = seconds("none", 0.5).chain(seconds("seda", 1.0)).collect();
-    OpenRun { name: name.to_owned(), summary, timeline, shape: Some(shape), made: made(), took: None }
+    let folder = PathBuf::from("runs").join(name);
+    let (name, events) = (name.to_owned(), Vec::new());
+    OpenRun { name, folder, summary, timeline, events, shape: Some(shape), made: made(), took: None }
 }
 
 #[test]
@@ -353,11 +359,11 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
 fn long_lists_say_what_part_is_shown_and_have_ends() {
     let mut app = App::default();
     let drawn = frame(&app, Palette::Plain, 100, 20);
-    assert!(drawn.contains(" 1 to 17 of "), "{drawn}");
+    assert!(drawn.contains(" 1 to 14 of "), "{drawn}");
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 20);
     let count = experiment::Library::all().len();
-    assert!(drawn.contains(&format!(" {} to {count} of {count} ", count - 16)), "{drawn}");
+    assert!(drawn.contains(&format!(" to {count} of {count} ")), "{drawn}");
     press(&mut app, KeyCode::PageUp);
     assert_eq!(app.home.at, count - 11);
 }
@@ -424,7 +430,7 @@ fn every_screen_can_be_drawn_at_every_size_and_has_its_help() {
     press(&mut apps[3], KeyCode::Char('r'));
     for app in &mut apps {
         for (width, height) in [(1, 1), (10, 3), (60, 16), (80, 24), (200, 60), (300, 100)] {
-            let _ = frame(app, Palette::Colours, width, height);
+            let _ = frame(app, Palette::COLOURS, width, height);
         }
         press(app, KeyCode::Char('?'));
         assert!(frame(app, Palette::Plain, 80, 24).contains("┌ help "));

@@ -37,12 +37,12 @@ fn shown() -> App {
 
 #[test]
 fn a_trace_at_80_by_24() {
-    insta::assert_snapshot!(frame(&shown(), Palette::Colours, 80, 24));
+    insta::assert_snapshot!(frame(&shown(), Palette::COLOURS, 80, 24));
 }
 
 #[test]
 fn a_trace_at_200_by_60() {
-    insta::assert_snapshot!(frame(&shown(), Palette::Colours, 200, 60));
+    insta::assert_snapshot!(frame(&shown(), Palette::COLOURS, 200, 60));
 }
 
 #[test]
@@ -53,12 +53,13 @@ fn a_trace_without_colour_says_the_same() {
     assert!(!coloured, "colour was used where none is wanted");
 }
 
+/// Much is not bad: none of them is red.
 #[test]
 fn only_the_sixteen_colours_are_used_and_each_shade_has_its_own() {
-    let terminal = terminal(&shown(), Palette::Colours, 200, 60);
+    let terminal = terminal(&shown(), Palette::COLOURS, 200, 60);
     let cells = terminal.backend().buffer().content();
     assert!(!cells.iter().any(|cell| matches!(cell.fg, Color::Rgb(..) | Color::Indexed(_))));
-    for (shade, colour) in [("░", Color::Blue), ("▒", Color::Cyan), ("▓", Color::Yellow), ("█", Color::Red)] {
+    for (shade, colour) in [("░", Color::Blue), ("▒", Color::Blue), ("▓", Color::Cyan), ("█", Color::Cyan)] {
         let mut colours = cells.iter().filter(|cell| cell.symbol() == shade).map(|cell| cell.fg);
         // The way under the cursor is reversed.
         assert!(
@@ -112,7 +113,7 @@ fn each_panel_of_a_trace_can_have_the_screen_for_itself() {
 fn a_trace_has_its_help_and_is_left_by_q_or_esc() {
     let mut app = shown();
     for (width, height) in [(1, 1), (10, 3), (60, 16), (61, 17), (149, 40), (150, 40), (300, 100)] {
-        let _ = frame(&app, Palette::Colours, width, height);
+        let _ = frame(&app, Palette::COLOURS, width, height);
     }
     press(&mut app, KeyCode::Char('?'));
     let drawn = frame(&app, Palette::Plain, 80, 24);
@@ -164,7 +165,7 @@ fn what_a_trace_says_cannot_act_on_the_terminal_and_little_is_enough() {
     seen.header.source = evil.to_owned();
     seen.actions[0].action = evil.to_owned();
     let app = App::of_a_trace(OpenTrace { seen, account: format!("imported\n  {evil}: 7 read\n") });
-    let drawn = frame(&app, Palette::Colours, 200, 60);
+    let drawn = frame(&app, Palette::COLOURS, 200, 60);
     assert!(drawn.contains("mo\u{fffd}[2Jn\u{fffd}day: 7 read"), "{drawn}");
     assert!(!drawn.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'));
 

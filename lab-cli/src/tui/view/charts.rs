@@ -19,7 +19,7 @@ use crate::tui::{
     state::{Running, State},
 };
 
-/// What is in time is drawn last, over all else: it is what the lab is about.
+/// What is in time is named first and drawn last, over all else: it is what the lab is about.
 pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [1] requests a second ") };
     let of = |name: &str, style, mark, read: fn(&TimelineSecond) -> u64| Series {
@@ -27,16 +27,17 @@ pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
         style,
         mark,
         points: points(running, |second| Some(Value::known(read(second) as f64))),
+        filled: name == "in time",
     };
     let admitted = |s: &TimelineSecond| s.planned.saturating_sub(s.rejected + s.connect_failed);
     let mut series = vec![
+        of("in time", palette.good(), '+', |s| s.served),
         of("offered", palette.offered(), '.', |s| s.planned),
         of("admitted", palette.admitted(), '-', admitted),
         of("rejected", palette.bad(), 'x', |s| s.rejected),
-        of("in time", palette.good(), '+', |s| s.served),
     ];
     let top = |series: &[Series]| highest(series.iter().flat_map(|s| &s.points));
-    let in_time = top(&series[series.len() - 1..]);
+    let in_time = top(&series[..1]);
     let ([low, high], labels) = if top(&series) > LOST * in_time.max(1.0) {
         for (_, value) in series.iter_mut().flat_map(|series| &mut series.points) {
             *value = value.map(|value| value.map(log_of_a_rate));
@@ -45,7 +46,8 @@ pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
     } else {
         up_to_all(&series, "/s")
     };
-    plot(["[1]", "requests"], String::new(), state, running, ([low, high], labels), series).draw(frame, area, palette);
+    let plot = plot(["[1]", "requests"], String::new(), state, running, ([low, high], labels), series);
+    Plot { front: Some(0), ..plot }.draw(frame, area, palette);
 }
 
 /// Where what is in time would lie in the lowest part of an even axis, under a peak of retries, the axis is logarithmic: from this
@@ -83,12 +85,14 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
             style: palette.target(),
             mark: '=',
             points: [0.0, end].map(|x| (x, Some(Value::known(log(target))))).to_vec(),
+            ..Series::default()
         },
         Series {
             name: "p90".to_owned(),
             style: if late { palette.bad() } else { palette.good() },
             mark: 'o',
             points: points(running, |second| measured(second).map(|value| value.map(log))),
+            ..Series::default()
         },
     ];
     let latest = match newest {
@@ -117,7 +121,7 @@ pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
             let of = |second: &TimelineSecond| {
                 Some(Value::known(f64::from(second.users_by_state.get(state).copied().unwrap_or(0))))
             };
-            Series { name: scrubbed(state), style, mark, points: points(running, of) }
+            Series { name: scrubbed(state), style, mark, points: points(running, of), ..Series::default() }
         })
         .collect();
     let (y, labels) = up_to_all(&series, "");
@@ -170,9 +174,11 @@ fn plot(
         y,
         labels,
         places: Vec::new(),
-        walls: state.boundaries(),
+        phases: state.phase_ends(),
+        cursor: None,
         marks,
         series,
+        front: None,
     }
 }
 

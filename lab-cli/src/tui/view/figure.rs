@@ -101,6 +101,7 @@ fn plotted(figure: &DrawnFigure, panel: &DrawnPanel, scale: &Scale) -> String {
         style: Style::new(),
         mark: LIMIT,
         points: span.map(|x| (x, Some(y(Value::known(limit.at))))).to_vec(),
+        ..Series::default()
     });
     // What is drawn last is above all else: ours.
     let paper_first =
@@ -118,6 +119,7 @@ fn plotted(figure: &DrawnFigure, panel: &DrawnPanel, scale: &Scale) -> String {
                 [Some((x(*at), value.map(y))), gap].into_iter().flatten()
             })
             .collect(),
+        ..Series::default()
     });
     let (top, labels) = if up.log { (up.to, up.ticks.clone()) } else { round_top(&up, most) };
     let plot = Plot {
@@ -125,7 +127,7 @@ fn plotted(figure: &DrawnFigure, panel: &DrawnPanel, scale: &Scale) -> String {
         y: [up.from, top],
         labels: labels.into_iter().map(shown).collect(),
         places,
-        walls: figure.across.walls.iter().skip(1).map(|(at, _)| *at).collect(),
+        phases: figure.across.walls.iter().skip(1).map(|(at, _)| (*at, String::new())).collect(),
         series: limit.chain(series).collect(),
         ..Plot::default()
     };

@@ -4,7 +4,7 @@
 use analysis::{
     report::identical,
     summary::{GateFinding, RunSummary, ThresholdResult},
-    text::scrubbed,
+    text::{counted, scrubbed},
 };
 use ratatui::{
     Frame,
@@ -44,7 +44,9 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
     lines.extend(run.made.iter().map(|line| Line::styled(format!("   {}", scrubbed(line)), palette.faint())));
     if !summary.reasons.is_empty() {
         lines.push(heading("why it is not VALID"));
-        lines.extend(summary.reasons.iter().flat_map(|reason| because(reason, palette)));
+        lines.extend(
+            grouped(&summary.reasons).into_iter().flat_map(|(reason, places)| because(reason, &places, palette)),
+        );
     }
     lines.extend(identical(summary).into_iter().map(|line| Line::raw(format!("   {line}"))));
     let at_doors = at_front_doors(compare, at);
@@ -77,9 +79,33 @@ pub(super) fn partial<'a>(summary: &RunSummary, palette: Palette) -> Span<'a> {
     Span::styled(words, palette.warn())
 }
 
-fn because<'a>(reason: &GateFinding, palette: Palette) -> Vec<Line<'a>> {
-    let GateFinding { code, verdict, arm, value, threshold, message, remedy } = reason;
-    let place = if arm.is_empty() { String::new() } else { format!(" in {}", scrubbed(arm)) };
+/// One entry for each gate: its first finding, and the arms in which it was found, with how often.
+fn grouped(reasons: &[GateFinding]) -> Vec<(&GateFinding, Vec<(&str, usize)>)> {
+    let mut groups: Vec<(&GateFinding, Vec<(&str, usize)>)> = Vec::new();
+    for reason in reasons {
+        let of_it = |(first, _): &&mut (&GateFinding, Vec<(&str, usize)>)| {
+            (&first.code, first.verdict, &first.remedy) == (&reason.code, reason.verdict, &reason.remedy)
+        };
+        match groups.iter_mut().find(of_it) {
+            None => groups.push((reason, vec![(&reason.arm, 1)])),
+            Some((_, places)) => match places.iter_mut().find(|(arm, _)| *arm == reason.arm) {
+                Some((_, count)) => *count += 1,
+                None => places.push((&reason.arm, 1)),
+            },
+        }
+    }
+    groups
+}
+
+fn because<'a>(reason: &GateFinding, places: &[(&str, usize)], palette: Palette) -> Vec<Line<'a>> {
+    let GateFinding { code, verdict, value, threshold, message, remedy, .. } = reason;
+    let place = |(arm, count): &(&str, usize)| match count {
+        1 => scrubbed(arm),
+        count => format!("{} ({})", scrubbed(arm), counted(*count, "block")),
+    };
+    let named: Vec<String> = places.iter().filter(|(arm, _)| !arm.is_empty()).map(place).collect();
+    let first = if places.len() > 1 || places.iter().any(|(_, count)| *count > 1) { ", first" } else { "" };
+    let place = if named.is_empty() { String::new() } else { format!(" in {}{first}", named.join(", ")) };
     vec![
         Line::from(vec![
             Span::styled(format!("   {} {}", verdict.word(), scrubbed(code)), palette.verdict(*verdict)),
@@ -97,7 +123,8 @@ fn asked<'a>(claim: &ThresholdResult, run: &OpenRun, palette: Palette) -> Vec<Li
     };
     let word = format!("   {:6} ", claim.word());
     let mut lines = vec![Line::from(vec![Span::styled(word, style), Span::raw(scrubbed(&claim.text))])];
-    let found = if run.blocks() > 1 && !claim.blocks.is_empty() {
+    let told = |found: &str| claim.why.contains(found);
+    let found = if run.blocks() > 1 && !claim.blocks.iter().all(|block| told(&block.found)) {
         let each: Vec<&str> = claim.blocks.iter().map(|block| block.found.as_str()).collect();
         format!("{}: {}", claim.why, each.join(" | "))
     } else {

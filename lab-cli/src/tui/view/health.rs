@@ -23,6 +23,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     let found = so_far(running, objective);
     let (words, style) = match found.as_slice() {
         [] => ("nothing against it".to_owned(), palette.good()),
+        // A change by a person makes a run WARN, no more.
+        [touched] if touched == TOUCHED => (touched.clone(), palette.warn()),
         found => (found.join("  "), palette.bad()),
     };
     let mut so_far = vec![Span::styled(" so far ", palette.faint()), Span::styled(format!("{words} "), style)];
@@ -55,6 +57,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     both_ends(frame, strip, Line::from(spans), Line::styled(target, palette.faint()));
 }
 
+const TOUCHED: &str = "TOUCHED";
+
 /// What speaks against the arm so far: in how many of its seconds. The verdict is made of the whole arm, when it is over.
 fn so_far(running: &Running, objective: f64) -> Vec<String> {
     let seconds = |over: &dyn Fn(&TimelineSecond) -> bool| running.shown().filter(|second| over(second)).count();
@@ -69,7 +73,7 @@ fn so_far(running: &Running, objective: f64) -> Vec<String> {
         .filter(|(_, seconds)| *seconds > 0)
         .map(|(what, seconds)| format!("{what} in {seconds} s"))
         .collect();
-    words.extend((!running.marks.is_empty()).then(|| "TOUCHED".to_owned()));
+    words.extend((!running.marks.is_empty()).then(|| TOUCHED.to_owned()));
     words
 }
 

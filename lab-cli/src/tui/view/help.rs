@@ -17,10 +17,15 @@ const OF_RUNS: &[(&str, &str)] = &[
     ("p90", "90 of 100 answers came faster; refusals are not in it"),
     ("rate/s", "what the stage's policy lets in; a|b: by class"),
     ("value!", "over the limit: the run would be INVALID"),
+    ("TOUCHED", "a person changed it: WARN at best"),
     (":  !", "where a phase ends; where a person changed something (TOUCHED)"),
 ];
 const OF_SETUPS: &[(&str, &str)] = &[
     ("arm", "one policy with its parameters; every arm gets the same users"),
+    ("phase", "a stretch of load: before, spike, after"),
+    ("claims", "what must hold of the figures; judged when all arms are over"),
+    ("goodput", "requests a second that were answered in time"),
+    ("TOUCHED", "a person changed the run while it went on"),
     ("virtual", "the same users and policies, service and clock simulated: seconds"),
     ("live", "the real service under real load: takes its time, and the machine"),
     ("repeat", "blocks: every arm once in each, in an order drawn by lot"),
@@ -50,24 +55,31 @@ const NAME: usize = 10;
 /// All lines have room in it, on the narrowest terminal of those that the program is made for.
 const WIDTH: u16 = 80;
 
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, palette: Palette) {
+/// `from`: the first line that is shown, where not all have room.
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, from: usize, palette: Palette) {
     let entry = |name: &'static str, about: &'static str| {
         Line::from(vec![Span::styled(format!(" {name:<NAME$} "), palette.strong()), Span::raw(about)])
     };
     let keys = keymap::of(screen).filter(|key| !key.name.is_empty());
     let mut lines: Vec<Line<'_>> = keys.map(|key| entry(key.name, key.about)).collect();
     let words = match screen {
-        Screen::Live => OF_RUNS,
+        Screen::Live | Screen::Replay => OF_RUNS,
         Screen::Home | Screen::Setup => OF_SETUPS,
         Screen::Past | Screen::Compare => OF_COMPARISONS,
         Screen::Trace => OF_TRACES,
     };
     lines.push(Line::raw(""));
     lines.extend(words.iter().map(|(word, about)| entry(word, about)));
-    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX) + 2;
+    let count = lines.len();
+    let height = u16::try_from(count).unwrap_or(u16::MAX) + 2;
     let place = area.centered(Constraint::Length(WIDTH), Constraint::Length(height));
+    let room = usize::from(place.height.saturating_sub(2));
+    let from = from.min(count.saturating_sub(room));
+    let shown: Vec<Line<'_>> = lines.into_iter().skip(from).take(room).collect();
+    let rest = if room < count { " up down: the rest " } else { "" };
+    let block = Block::bordered().title(" help ").title(Line::styled(rest, palette.accent()).right_aligned());
     frame.render_widget(Clear, place);
-    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" help ")), place);
+    frame.render_widget(Paragraph::new(shown).block(block), place);
 }
 
 #[cfg(test)]

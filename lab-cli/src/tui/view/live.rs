@@ -2,12 +2,12 @@
 
 use ratatui::{
     Frame,
-    layout::{Constraint, Layout, Rect},
+    layout::{Constraint, Layout, Position, Rect},
     text::Line,
 };
 
-use super::{arms, charts, computing, doors, form, groups, head, health, log, outcomes, stages};
-use crate::tui::{Palette, panel::Panel, state::State};
+use super::{arms, charts, computing, doors, form, groups, head, health, hints, log, outcomes, stages};
+use crate::tui::{Palette, app::Replay, panel::Panel, state::State};
 
 /// From this height on there is room for outcomes and types beside the rest.
 const TALL: u16 = 39;
@@ -33,10 +33,45 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     if let Some(wanted) = &state.form {
         form::draw(frame, area, wanted, palette);
     }
-    hint(state, palette)
+    hint(state, (area.width, area.height), palette)
 }
 
-fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+/// An arm of a saved run, at the second that is looked at.
+pub(super) fn draw_saved(frame: &mut Frame<'_>, area: Rect, replay: &Replay, palette: Palette) -> Line<'static> {
+    let _ = draw(frame, area, &replay.state, palette);
+    let speed = replay.speed;
+    let (word, play) = if replay.playing { ("PLAYING", "stand still") } else { ("SAVED RUN", "play") };
+    let at = format!("{word} at {} s, {speed} s a second", replay.second() + 1);
+    let keys = [
+        ("space", play),
+        ("left right", "a second"),
+        ("+ -", "speed"),
+        ("Tab", "next arm"),
+        ("1-9", "panel"),
+        ("Esc", "back"),
+        ("?", "help"),
+    ];
+    let mut line = Line::styled(format!("{at}   "), palette.warn());
+    let room = area.width.saturating_sub(u16::try_from(line.width()).unwrap_or(u16::MAX));
+    line.spans.extend(hints(&keys, room, palette).spans);
+    line
+}
+
+/// Where the panels are.
+struct Places {
+    head: Rect,
+    charts: Rect,
+    more: Rect,
+    door: Rect,
+    middle: Rect,
+    arms: Rect,
+    health: Rect,
+    log: Rect,
+    tall: bool,
+    at_door: u16,
+}
+
+fn places(area: Rect, state: &State) -> Places {
     // Charts and log get what is left, as does the table of stages once it has its rows.
     let log_lines = ((area.height + 1) / 12).clamp(1, 6);
     let arms = (u16::try_from(state.finished.len()).unwrap_or(u16::MAX) + 2).clamp(3, (area.height + 1) / 5);
@@ -54,10 +89,38 @@ fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
         Constraint::Length(log_lines),
     ])
     .areas(area);
+    Places { head, charts, more, door, middle, arms, health, log, tall, at_door }
+}
+
+/// The panel at this place; the one that is alone has it all.
+pub(super) fn panel_at(area: Rect, state: &State, at: Position) -> Option<Panel> {
+    if state.enlarged.is_some() {
+        return state.enlarged.filter(|_| area.contains(at));
+    }
+    let places = places(area, state);
+    let beside = |area: Rect, panels: [Panel; 2]| {
+        halves(area).into_iter().zip(panels).find(|(area, _)| area.contains(at)).map(|(_, panel)| panel)
+    };
+    let [stages, users] = stages::halves(places.middle);
+    let front = if !places.tall && places.at_door > 0 { Panel::Doors } else { Panel::Stages };
+    let others = [
+        (places.door, Panel::Doors),
+        (stages, front),
+        (users, Panel::Users),
+        (places.arms, Panel::Arms),
+        (places.log, Panel::Log),
+    ];
+    beside(places.charts, [Panel::Rates, Panel::Times])
+        .or_else(|| beside(places.more, [Panel::Outcomes, Panel::Groups]))
+        .or_else(|| others.into_iter().find(|(area, _)| area.contains(at)).map(|(_, panel)| panel))
+}
+
+fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+    let Places { head, charts, more, door, middle, arms, health, log, tall, at_door } = places(area, state);
     head::draw(frame, head, state, palette);
-    match state.computing.filter(|_| state.running.is_none()) {
-        Some(far) => computing::draw(frame, charts, far, palette),
-        None => {
+    match &state.running {
+        None if state.is_virtual() => computing::draw(frame, charts, state, palette),
+        _ => {
             let [left, right] = halves(charts);
             charts::rates(frame, left, state, palette);
             charts::response_time(frame, right, state, palette);
@@ -95,18 +158,28 @@ fn alone(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, palette
     }
 }
 
-fn hint(state: &State, palette: Palette) -> Line<'static> {
+fn hint(state: &State, (width, height): (u16, u16), palette: Palette) -> Line<'static> {
     let frozen = state.running.as_ref().and_then(|running| running.until);
     match (&state.said, state.stopping, frozen) {
         (Some(said), _, _) => Line::styled(analysis::text::scrubbed(said), palette.warn()),
         (_, true, _) => Line::styled("STOPPING: saving what was measured. q again: end at once", palette.warn()),
         (_, _, Some(second)) => {
-            Line::styled(format!("FROZEN at {second} s: the run goes on. left right: look   p: go on"), palette.warn())
+            let seen = second + 1;
+            Line::styled(format!("FROZEN at {seen} s: the run goes on. left right: look   p: go on"), palette.warn())
         }
         _ => {
             let panels = if doors::lines(state) > 0 { "1-9" } else { "1-8" };
-            let keys = format!("q stop and save   p freeze   {panels} panel   s c l i a o e change it   ? help");
-            Line::styled(keys, palette.faint())
+            // What has no room beside the rest is named.
+            let panel = if height < TALL { "panel (3 outcomes, 4 types)" } else { "panel" };
+            let short = if width < 100 { "panel" } else { panel };
+            let keys = [
+                ("q", "stop and save"),
+                ("p", "freeze"),
+                (panels, short),
+                ("s c l i a o e", "change it"),
+                ("?", "help"),
+            ];
+            hints(&keys, width, palette)
         }
     }
 }

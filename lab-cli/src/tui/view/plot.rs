@@ -7,7 +7,7 @@ use analysis::{
 use ratatui::{
     Frame,
     layout::Rect,
-    style::Style,
+    style::{Modifier, Style},
     symbols::Marker,
     text::{Line, Span},
     widgets::{Axis, Block, Borders, Chart, Dataset, GraphType},
@@ -19,12 +19,18 @@ use crate::tui::Palette;
 const ARROWS_APART: f64 = 4.0;
 
 /// A curve: name (empty: it stands in no legend), style, the mark that tells it apart without colour, and its points; `None` is a gap.
+#[derive(Default)]
 pub(super) struct Series {
     pub name: String,
     pub style: Style,
     pub mark: char,
     pub points: Vec<(f64, Option<Value>)>,
+    /// What lies under it is filled, where there is colour.
+    pub filled: bool,
 }
+
+/// A phase: when it ends, and its name.
+pub(super) type PhaseEnd = (f64, String);
 
 /// What is drawn on one pair of axes.
 #[derive(Default)]
@@ -42,11 +48,15 @@ pub(super) struct Plot<'a> {
     pub labels: Vec<String>,
     /// Evenly spaced from the left end to the right; empty: the ends of the span.
     pub places: Vec<String>,
-    /// Where one phase ends and the next begins.
-    pub walls: Vec<f64>,
+    /// Phases in their order: where one ends and the next begins. Names are left out where they are empty.
+    pub phases: Vec<PhaseEnd>,
+    /// The point in time that is looked at.
+    pub cursor: Option<f64>,
     /// When a person changed something.
     pub marks: Vec<f64>,
     pub series: Vec<Series>,
+    /// The series that is drawn over all others.
+    pub front: Option<usize>,
 }
 
 impl Plot<'_> {
@@ -55,25 +65,28 @@ impl Plot<'_> {
         let plain = palette == Palette::Plain;
         let marker = |series: &Series| if plain { Marker::Custom(series.mark) } else { Marker::Braille };
         let [start, end] = self.span;
-        let [low, high] = self.y;
-        let rows = f64::from(area.height.max(2));
-        let wall = |at: f64| -> Vec<(f64, f64)> {
-            (0..area.height).map(|i| (at, low + (high - low) * f64::from(i) / (rows - 1.0))).collect()
-        };
-        let within = |times: &[f64]| -> Vec<Vec<(f64, f64)>> {
-            times.iter().filter(|at| (start..end).contains(*at)).map(|at| wall(*at)).collect()
-        };
-        let (walls, marks) = (within(&self.walls), within(&self.marks));
+        let walls: Vec<f64> = self.phases.iter().map(|(end, _)| *end).collect();
+        let (walls, marks) = (self.uprights(&walls, area), self.uprights(&self.marks, area));
+        let cursor = self.uprights(&Vec::from_iter(self.cursor), area);
         let mut datasets: Vec<Dataset<'_>> = Vec::new();
-        datasets.extend(walls.iter().map(|data| upright(data, ':', palette.faint())));
-        datasets.extend(marks.iter().map(|data| upright(data, '!', palette.warn())));
         let segments: Vec<(&Series, Vec<(f64, f64)>)> =
             self.series.iter().flat_map(|s| segments(&s.points).into_iter().map(move |segment| (s, segment))).collect();
+        let filled = segments.iter().filter(|(series, _)| series.filled && !plain);
+        datasets.extend(filled.map(|(series, segment)| {
+            let style = series.style.add_modifier(Modifier::DIM);
+            Dataset::default().marker(Marker::Braille).graph_type(GraphType::Bar).style(style).data(segment)
+        }));
+        datasets.extend(walls.iter().map(|data| upright(data, ':', palette.faint())));
+        datasets.extend(marks.iter().map(|data| upright(data, '!', palette.warn())));
+        datasets.extend(cursor.iter().map(|data| upright(data, '│', palette.accent())));
         // At least so far apart, in columns.
         let apart = (end - start) / f64::from(area.width.max(1)) * ARROWS_APART;
         let arrows: Vec<(&Series, Vec<(f64, f64)>)> =
             self.series.iter().map(|series| (series, arrows(&series.points, apart))).collect();
-        for (series, segment) in &segments {
+        let front = self.front.and_then(|front| self.series.get(front));
+        let is_front = |series: &Series| front.is_some_and(|front| std::ptr::eq(front, series));
+        let (above, below): (Vec<_>, Vec<_>) = segments.iter().partition(|(series, _)| is_front(series));
+        for (series, segment) in below.into_iter().chain(above) {
             let graph = if segment.len() > 1 { GraphType::Line } else { GraphType::Scatter };
             datasets
                 .push(Dataset::default().marker(marker(series)).graph_type(graph).style(series.style).data(segment));
@@ -81,34 +94,164 @@ impl Plot<'_> {
         for (series, arrows) in &arrows {
             datasets.push(Dataset::default().marker(Marker::Custom('^')).style(series.style).data(arrows));
         }
-        let roomy = usize::from(area.width) > self.title.len() + self.latest.len() + 40;
-        let names: usize = self.series.iter().map(|series| series.name.chars().count() + 2).sum();
-        let fits = names + self.latest.chars().count() + self.key.len() + 2 <= usize::from(area.width);
-        let words = [(self.key, fits), (self.title, roomy)];
-        let words = words.into_iter().filter_map(|(word, shown)| Some(word).filter(|word| shown && !word.is_empty()));
-        let mut legend: Vec<Span<'_>> = words.map(|word| Span::raw(format!(" {word}"))).collect();
-        if !legend.is_empty() {
-            legend.push(Span::raw(" "));
-        }
-        for series in self.series.iter().filter(|series| !series.name.is_empty()) {
-            let mark = palette.mark(series.mark);
-            legend.push(Span::styled(format!("{mark}{} ", series.name), series.style));
-        }
         let block = Block::new()
             .borders(Borders::TOP)
-            .title(Line::from(legend))
-            .title(Line::styled(self.latest.clone(), palette.strong()).right_aligned());
-        let ends = || vec![format!("{start:.0}"), format!("{end:.0} {}", self.unit)];
-        let places = if self.places.is_empty() { ends() } else { self.places.clone() };
+            .border_style(palette.faint())
+            .title(self.legend(area.width, palette))
+            .title(Line::styled(self.latest_shown(area.width).to_owned(), palette.strong()).right_aligned());
+        let [low, high] = self.y;
         let axis = Axis::default().style(palette.faint());
         let chart = Chart::new(datasets)
             .block(block)
             .legend_position(None)
-            .x_axis(axis.clone().bounds([start, end]).labels(places))
+            .x_axis(axis.clone().bounds([start, end]).labels(self.ends()))
             .y_axis(axis.bounds([low, high]).labels(self.labels.clone()));
         frame.render_widget(chart, area);
+        self.name_phases(frame, area, palette);
+        self.tick(frame, area, palette);
+    }
+
+    /// Upright lines at these times, as far as they are on the axis.
+    fn uprights(&self, times: &[f64], area: Rect) -> Vec<Vec<(f64, f64)>> {
+        let ([start, end], [low, high]) = (self.span, self.y);
+        let rows = f64::from(area.height.max(2));
+        let upright = |at: f64| -> Vec<(f64, f64)> {
+            (0..area.height).map(|i| (at, low + (high - low) * f64::from(i) / (rows - 1.0))).collect()
+        };
+        times.iter().filter(|at| (start..end).contains(*at)).map(|at| upright(*at)).collect()
+    }
+
+    fn ends(&self) -> Vec<String> {
+        let [start, end] = self.span;
+        let ends = || vec![format!("{start:.0}"), format!("{end:.0} {}", self.unit)];
+        if self.places.is_empty() { ends() } else { self.places.clone() }
+    }
+
+    /// What stands at the right end; the names of a few lines go before it.
+    fn latest_shown(&self, width: u16) -> &str {
+        let named = || self.series.iter().filter(|series| !series.name.is_empty());
+        let names: usize = named().map(|series| series.name.chars().count() + 2).sum();
+        let left = self.key.chars().count() + 2 + names;
+        let fits = left + self.latest.chars().count() <= usize::from(width);
+        if fits || named().count() > FEW || left > usize::from(width) { &self.latest } else { "" }
+    }
+
+    /// Names of lines as far as there is room beside what stands at the right end; the number of those that are left out.
+    fn legend(&self, width: u16, palette: Palette) -> Line<'static> {
+        let named = || self.series.iter().filter(|series| !series.name.is_empty());
+        let wide = |series: &Series| series.name.chars().count() + 2;
+        let latest = self.latest_shown(width).chars().count();
+        let room = usize::from(width).saturating_sub(latest);
+        let roomy = usize::from(width) > self.title.len() + latest + 40;
+        let all: usize = named().map(wide).sum();
+        let mut spans = Vec::new();
+        let mut used = 0;
+        for (word, style, shown) in [
+            (self.key, palette.accent(), !self.key.is_empty()),
+            (self.title, palette.strong(), !self.title.is_empty() && (roomy || all == 0)),
+        ] {
+            if shown {
+                used += word.chars().count() + 1;
+                spans.push(Span::styled(format!(" {word}"), style));
+            }
+        }
+        if !spans.is_empty() {
+            used += 1;
+            spans.push(Span::raw(" "));
+        }
+        let count = named().count();
+        for (n, series) in named().enumerate() {
+            let left_out = format!("+{} ", count - n);
+            let rest = if n + 1 < count { left_out.len() } else { 0 };
+            if used + wide(series) + rest > room {
+                spans.push(Span::styled(left_out, palette.faint()));
+                break;
+            }
+            used += wide(series);
+            let mark = palette.mark(series.mark);
+            spans.push(Span::styled(format!("{mark}{} ", series.name), series.style));
+        }
+        Line::from(spans)
+    }
+
+    /// The columns in which lines are drawn: what the chart leaves beside the labels of its axis.
+    fn columns(&self, area: Rect) -> (u16, u16) {
+        let wide = |text: &String| u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
+        let labels = self.labels.iter().map(wide).max().unwrap_or(0);
+        let first = self.ends().first().map_or(0, |first| wide(first).saturating_sub(1));
+        let left = area.left() + labels.max(first).min(area.width / 3) + 1;
+        (left.min(area.right()), area.right())
+    }
+
+    /// The column of a time.
+    fn column(&self, at: f64, area: Rect) -> u16 {
+        let ((left, right), [start, end]) = (self.columns(area), self.span);
+        let wide = f64::from(right - left).max(1.0) - 1.0;
+        left + ((at - start) / (end - start).max(1e-9) * wide).round().clamp(0.0, wide) as u16
+    }
+
+    /// The time at a column of the screen, in whole units; `None`: no line is drawn there.
+    pub(super) fn time_at(&self, area: Rect, x: u16) -> Option<f64> {
+        let ((left, right), [start, end]) = (self.columns(area), self.span);
+        let wide = f64::from(right.saturating_sub(left)).max(1.0);
+        (left..right).contains(&x).then(|| (start + f64::from(x - left) / wide * (end - start)).floor())
+    }
+
+    /// Each phase's name at the top of its part of the plot, as far as it has room and nothing is drawn there.
+    fn name_phases(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette) {
+        if area.height < LEAST_NAMED {
+            return;
+        }
+        let (mut begins, [from, to]) = (0.0_f64, self.span);
+        for (end, name) in &self.phases {
+            let (begin, end) = (begins.max(from), end.min(to));
+            begins = end.max(begins);
+            if name.is_empty() || begin >= end {
+                continue;
+            }
+            let (left, right) = (self.column(begin, area) + 1, self.column(end, area));
+            let name: String = name.chars().take(usize::from(right.saturating_sub(left))).collect();
+            let wide = u16::try_from(name.chars().count()).unwrap_or(u16::MAX);
+            let row = Rect { x: left, y: area.y + 1, width: wide, height: 1 }.intersection(area);
+            let buffer = frame.buffer_mut();
+            let is_free = row.positions().all(|place| buffer[place].symbol().trim().is_empty());
+            if wide >= LEAST_NAME && is_free {
+                buffer.set_string(row.x, row.y, &name, palette.faint());
+            }
+        }
+    }
+
+    /// Round times between the two ends of a time axis.
+    fn tick(&self, frame: &mut Frame<'_>, area: Rect, palette: Palette) {
+        if !self.places.is_empty() || self.unit != "s" || area.height < 4 {
+            return;
+        }
+        let ([start, end], (left, right)) = (self.span, self.columns(area));
+        let most = f64::from((right - left) / 12).max(1.0);
+        let step = STEPS.into_iter().find(|step| (end - start) / step <= most).unwrap_or(end - start);
+        let row = area.bottom() - 1;
+        let mut at = (start / step).floor() * step + step;
+        while at < end {
+            let text = format!("{at:.0}");
+            let wide = u16::try_from(text.len()).unwrap_or(u16::MAX);
+            let x = self.column(at, area).saturating_sub(wide / 2);
+            let place = Rect { x: x.saturating_sub(1), y: row, width: wide + 2, height: 1 }.intersection(area);
+            let buffer = frame.buffer_mut();
+            if place.positions().all(|cell| buffer[cell].symbol().trim().is_empty()) {
+                buffer.set_string(x, row, &text, palette.faint());
+            }
+            at += step;
+        }
     }
 }
+
+/// Lines whose names are all to be seen.
+const FEW: usize = 3;
+/// Seconds between two ticks of a time axis.
+const STEPS: [f64; 13] = [1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0];
+/// Rows from which on phases are named, and letters of a name below which it says nothing.
+const LEAST_NAMED: u16 = 6;
+const LEAST_NAME: u16 = 3;
 
 /// A line from below to above.
 fn upright(data: &[(f64, f64)], mark: char, style: Style) -> Dataset<'_> {

@@ -11,6 +11,7 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
+use super::gauges;
 use crate::tui::{Palette, doors::is_room, state::State};
 
 /// Gauges that have a column of their own; others are named in the last one.
@@ -21,10 +22,15 @@ const P90: &str = "p90_ms";
 const WIDE: u16 = 66;
 const BATCH: usize = 3;
 
+/// The stages, and the users beside them.
+pub(super) fn halves(area: Rect) -> [Rect; 2] {
+    let users_width = if area.width >= 110 { 30 } else { 22 };
+    Layout::horizontal([Constraint::Fill(1), Constraint::Length(users_width)]).areas(area)
+}
+
 /// `door`: the front door in place of the stages behind it.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, door: bool, palette: Palette) {
-    let users_width = if area.width >= 110 { 30 } else { 22 };
-    let [left, right] = Layout::horizontal([Constraint::Fill(1), Constraint::Length(users_width)]).areas(area);
+    let [left, right] = halves(area);
     let latest = state.running.as_ref().and_then(|running| running.latest());
     if door {
         super::doors::draw(frame, left, state, palette);
@@ -37,7 +43,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, door: bool,
 /// The stages with the whole width: everything that a policy shows.
 pub(super) fn alone(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let latest = state.running.as_ref().and_then(|running| running.latest());
-    stages(frame, area, state, latest, true, palette);
+    let rows = u16::try_from(state.stages()).unwrap_or(u16::MAX).saturating_add(2);
+    let [table, plots] =
+        Layout::vertical([Constraint::Length(rows.min(area.height / 2).max(3)), Constraint::Fill(1)]).areas(area);
+    stages(frame, table, state, latest, true, palette);
+    gauges::draw(frame, plots, state, palette);
 }
 
 /// `rooms`: waiting rooms too, which have a panel of their own.
@@ -67,7 +77,12 @@ fn stages(
     // Two rows are the title and the header; if not all fit, those that have something to do come first.
     let room = usize::from(area.height.saturating_sub(2));
     let stages: Vec<&StageSecond> = target.stages.iter().filter(|stage| rooms || !is_room(stage)).collect();
-    let rows = shown(&stages, room).into_iter().map(|stage| wide(row(stage, state.objective_ms(), palette)));
+    let looked_at = target.stages.get(state.stage).filter(|_| rooms).map(|stage| stage.name.as_str());
+    let rows = shown(&stages, room).into_iter().map(|stage| {
+        let here = looked_at == Some(stage.name.as_str());
+        let row = wide(row(stage, state.objective_ms(), palette));
+        if here { row.style(palette.strong()) } else { row }
+    });
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
 }
 

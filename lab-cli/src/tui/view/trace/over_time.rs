@@ -20,6 +20,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
             .into_iter()
             .map(|(at, rate)| (at / seconds, Some(Value::known(rate))))
             .collect(),
+        ..Series::default()
     };
     let series = vec![
         series("requests", palette.offered(), '.', &seen.requests),

@@ -53,7 +53,7 @@ fn curve(by: &PausesOf, name: String, palette: Palette, n: usize) -> Series {
     let share = 100.0 / by.curve.len().max(1) as f64;
     let point =
         |(at, &micros): (usize, &u64)| ((at as f64 + 0.5) * share, Some(Value::known(log(micros as f64 / 1000.0))));
-    Series { name, style, mark, points: by.curve.iter().enumerate().map(point).collect() }
+    Series { name, style, mark, points: by.curve.iter().enumerate().map(point).collect(), ..Series::default() }
 }
 
 #[cfg(test)]

@@ -69,7 +69,13 @@ fn lengths(trace: &Trace, palette: Palette) -> Plot<'static> {
         unit: "% of them",
         y,
         labels,
-        series: vec![Series { name: "requests in a session".to_owned(), style: palette.good(), mark: '+', points }],
+        series: vec![Series {
+            name: "requests in a session".to_owned(),
+            style: palette.good(),
+            mark: '+',
+            points,
+            ..Series::default()
+        }],
         ..Plot::default()
     }
 }

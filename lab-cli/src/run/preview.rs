@@ -1,0 +1,116 @@
+//! What an experiment shows, computed while a person looks at its description: its arms in virtual time, one after another, told
+//! second by second. Nothing is written, and no command of the experiment is started.
+
+use std::sync::atomic::AtomicU64;
+
+use analysis::live::{LiveEvent, TimelineSecond};
+use experiment::{
+    Experiment,
+    plan::{AppPlan, ArashiPlan, Hindsight, Work},
+    plan_digest::seed_of,
+};
+use workloads::StopFlag;
+
+use super::{
+    EventSink, RunFailure,
+    simulated::{
+        arm::{ArmHost, Task},
+        setup::VirtualSetup,
+    },
+};
+
+/// Which arms a preview has, by their place in the experiment: those that run by themselves. A bound that is searched takes as long
+/// as many runs, and one that is computed has no seconds.
+pub fn previewed(experiment: &Experiment) -> Vec<usize> {
+    let is_run =
+        |hindsight: &Hindsight| hindsight.searched().is_none() && !(experiment.is_open() && hindsight.knows_arrivals());
+    let runs = |(_, arm): &(usize, &experiment::plan::ArmPlan)| arm.hindsight.as_ref().is_none_or(is_run);
+    experiment.arms.iter().enumerate().filter(runs).map(|(number, _)| number).collect()
+}
+
+/// Runs them until `stop` is raised: `tell` hears which arm each second is of. One thread, the caller's.
+///
+/// # Errors
+/// What makes a run in virtual time impossible.
+pub fn preview(
+    experiment: &Experiment,
+    stop: &StopFlag,
+    mut tell: impl FnMut(usize, &TimelineSecond),
+) -> Result<(), RunFailure> {
+    if let Some(why) = experiment.live_only() {
+        return Err(RunFailure::LiveOnly { name: experiment.name.clone(), why });
+    }
+    if matches!(experiment.target.app, AppPlan::Own(_)) && experiment.simulation.costs.service.is_none() {
+        let why = "nothing is known of what its requests cost: measure it (lab calibrate), and write virtual: {plant: plant.yaml}";
+        return Err(RunFailure::Target(why.to_owned()));
+    }
+    let setup = VirtualSetup::of(experiment);
+    let capacity = match &experiment.target.app {
+        AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }) => {
+            Some(setup.capacity(experiment, *wanted, stop)?)
+        }
+        _ => None,
+    };
+    let (computed, seed) = (AtomicU64::new(0), seed_of(experiment, 1));
+    for arm in previewed(experiment) {
+        if stop.is_stopped() {
+            break;
+        }
+        let events = Seconds { arm, tell: &mut tell };
+        let host = ArmHost { events, watches: &[], stop, computed: &computed };
+        setup.run(experiment, &experiment.arms, Task { arm, block: 1, seed }, capacity.as_ref(), host)?;
+    }
+    Ok(())
+}
+
+/// Of all events a preview needs the seconds.
+struct Seconds<'a, F> {
+    arm: usize,
+    tell: &'a mut F,
+}
+
+impl<F: FnMut(usize, &TimelineSecond)> EventSink for Seconds<'_, F> {
+    fn event(&mut self, event: &LiveEvent) {
+        if let LiveEvent::Second(second) = event {
+            (self.tell)(self.arm, second);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::{Changes, read};
+
+    use super::*;
+
+    const FILE: &str = "name: x\nabout: y\ntarget: {app: emulated, service: 10ms, workers: 2}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 50/s, for: 5s}]}\narms: [none, {fixed-rate: {rate: 20/s}}, oracle, best-static]\n";
+
+    fn experiment() -> Experiment {
+        read(FILE, &Changes::default()).unwrap_or_else(|problems| panic!("{}", problems[0]))
+    }
+
+    #[test]
+    fn arms_come_second_by_second_in_their_order() {
+        let experiment = experiment();
+        assert_eq!(previewed(&experiment), [0, 1], "bounds are left out");
+        let mut seconds: Vec<(usize, u32, u64)> = Vec::new();
+        let tell = |arm, second: &TimelineSecond| seconds.push((arm, second.second, second.served));
+        preview(&experiment, &StopFlag::new(), tell).expect("it can be simulated");
+        let of = |arm| seconds.iter().filter(move |(of, ..)| *of == arm);
+        assert!(seconds.is_sorted_by_key(|(arm, second, _)| (*arm, *second)));
+        assert!(of(0).count() >= 5 && of(1).count() >= 5, "{seconds:?}");
+        let served = |arm| of(arm).map(|(_, _, served)| served).sum::<u64>();
+        assert!(served(1) < served(0) / 2 + 20, "20 of 50 a second: {seconds:?}");
+    }
+
+    #[test]
+    fn it_ends_in_the_middle_when_nobody_looks_any_more() {
+        let (stop, mut seconds) = (StopFlag::new(), 0);
+        let tell = |_, _: &TimelineSecond| {
+            seconds += 1;
+            stop.stop();
+        };
+        preview(&experiment(), &stop, tell).expect("it can be simulated");
+        assert!((1..5).contains(&seconds), "{seconds} of 10");
+    }
+}

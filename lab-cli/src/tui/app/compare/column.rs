@@ -1,0 +1,160 @@
+//! Figures: columns of the table of a comparison, and curves over time.
+
+use analysis::{live::TimelineSecond, series::value::Value, summary::Measured, text};
+
+/// A figure: a column of the table, and a curve over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tui) enum Column {
+    Goodput,
+    Offered,
+    Rejected,
+    P50,
+    P90,
+    P99,
+    TimedOut,
+    /// Jobs that wait at all stages.
+    Queue,
+    /// What a policy shows of itself: the limit in force, of the stage with the largest.
+    Limit,
+    /// The admission rate, of the stage with the lowest.
+    Rate,
+    /// The 90th percentile that a policy steers by, of the stage with the longest.
+    BelievedP90,
+}
+
+impl Column {
+    /// Of every run: figures of its users.
+    pub const OF_USERS: [Self; 7] =
+        [Self::Goodput, Self::Offered, Self::Rejected, Self::P50, Self::P90, Self::P99, Self::TimedOut];
+    /// What stages and policies showed of themselves, where they did.
+    pub const OF_POLICIES: [Self; 4] = [Self::Queue, Self::Limit, Self::Rate, Self::BelievedP90];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Goodput => "in time/s",
+            Self::Offered => "offered/s",
+            Self::Rejected => "rejected",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P99 => "p99",
+            Self::TimedOut => "timed out",
+            Self::Queue => "queue",
+            Self::Limit => "limit",
+            Self::Rate => "rate/s",
+            Self::BelievedP90 => "own p90",
+        }
+    }
+
+    /// What stands behind a number of its axis.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Rejected => " %",
+            Self::Goodput | Self::Offered | Self::TimedOut | Self::Rate => "/s",
+            Self::P50 | Self::P90 | Self::P99 | Self::BelievedP90 | Self::Queue | Self::Limit => "",
+        }
+    }
+
+    /// Drawn on a logarithmic axis.
+    pub fn is_time(self) -> bool {
+        matches!(self, Self::P50 | Self::P90 | Self::P99 | Self::BelievedP90)
+    }
+
+    /// Its name in `summary.json`, for comparisons.
+    pub fn metric(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput_per_s",
+            Self::Rejected => "reject_fraction",
+            Self::P90 => "response_time_ms.p90",
+            Self::P99 => "response_time_ms.p99",
+            _ => "",
+        }
+    }
+
+    /// Of a phase, and whether it is only a bound from below.
+    pub fn of(self, measured: &Measured) -> Option<Value> {
+        let times = &measured.response_time_ms;
+        match self {
+            Self::Goodput => Some(Value::known(measured.goodput_per_s)),
+            Self::Offered => Some(Value::known(measured.offered_per_s)),
+            Self::Rejected => (measured.sent > 0).then_some(Value::known(measured.reject_fraction)),
+            Self::P50 => Value::of(times.p50, times.p50_at_least),
+            Self::P90 => Value::of(times.p90, times.p90_at_least),
+            Self::P99 => Value::of(times.p99, times.p99_at_least),
+            Self::TimedOut => Some(Value::known(measured.timed_out as f64)),
+            Self::Queue | Self::Limit | Self::Rate | Self::BelievedP90 => None,
+        }
+    }
+
+    /// A figure that is known of seconds alone.
+    pub fn is_of_policies(self) -> bool {
+        Self::OF_POLICIES.contains(&self)
+    }
+
+    /// Which of two values is the better one, as far as that can be said of this figure: the higher or the lower.
+    pub fn better(self) -> Option<Better> {
+        match self {
+            Self::Goodput => Some(Better::Higher),
+            Self::P50 | Self::P90 | Self::P99 | Self::TimedOut => Some(Better::Lower),
+            // More of what is refused may be right or wrong.
+            _ => None,
+        }
+    }
+
+    /// Of a second.
+    pub fn at(self, second: &TimelineSecond) -> Option<Value> {
+        match self {
+            Self::Goodput => Some(Value::known(second.served as f64)),
+            Self::Offered => Some(Value::known(second.offered as f64)),
+            Self::Rejected => {
+                // Of what ended in it: after a peak more may be refused than begins.
+                let answered = second.served + second.served_late + second.rejected;
+                let ended = answered + second.timed_out + second.failed + second.abandoned;
+                (ended > 0).then_some(Value::known(100.0 * second.rejected as f64 / ended as f64))
+            }
+            Self::P50 => Value::of(second.p50_ms, second.p50_at_least_ms),
+            Self::P90 => Value::of(second.p90_ms, second.p90_at_least_ms),
+            Self::P99 => Value::of(second.p99_ms, second.p99_at_least_ms),
+            Self::TimedOut => Some(Value::known(second.timed_out as f64)),
+            Self::Queue => {
+                let stages = &second.target.as_ref()?.stages;
+                Some(Value::known(stages.iter().map(|stage| f64::from(stage.queue)).sum()))
+            }
+            Self::Limit => gauge(second, "limit", f64::max),
+            Self::Rate => gauge(second, "admission_rate_per_s", f64::min),
+            Self::BelievedP90 => gauge(second, "p90_ms", f64::max),
+        }
+    }
+
+    /// The value as it stands in a table.
+    pub fn shown(self, value: Option<Value>) -> String {
+        let number = |value: f64| match self {
+            Self::P50 | Self::P90 | Self::P99 | Self::BelievedP90 => text::time(value),
+            Self::Rejected => text::percent(value),
+            Self::TimedOut | Self::Queue => format!("{value:.0}"),
+            Self::Goodput | Self::Offered | Self::Rate | Self::Limit => text::rate(value),
+        };
+        value.map_or_else(|| "-".to_owned(), |value| value.shown(number))
+    }
+}
+
+/// Where good values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tui) enum Better {
+    Higher,
+    Lower,
+}
+
+impl Better {
+    /// `one` is better than `other`.
+    pub fn is(self, one: f64, other: f64) -> bool {
+        if self == Self::Higher { one > other } else { one < other }
+    }
+}
+
+/// A gauge of all stages and classes, by this choice between two.
+fn gauge(second: &TimelineSecond, name: &str, choose: fn(f64, f64) -> f64) -> Option<Value> {
+    let is_it = |key: &str| key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['));
+    let stages = second.target.iter().flat_map(|target| &target.stages);
+    let values = stages.flat_map(|stage| &stage.gauges).filter(|(key, _)| is_it(key)).map(|(_, value)| *value);
+    values.reduce(choose).map(Value::known)
+}

@@ -1,0 +1,79 @@
+//! What a mouse points at, and what that does.
+
+use super::{App, Effect, Pane};
+use crate::tui::{
+    keymap::Action,
+    panel::{Panel, Screen},
+};
+
+/// What lies under the mouse.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::tui) enum Pointed {
+    /// A row of the list that is on the screen, by its number.
+    Row(usize),
+    /// A row of a pane of a setup.
+    Setting(Pane, usize),
+    /// An arm, and a figure of the comparison.
+    Figure {
+        /// By the number of its line.
+        arm: usize,
+        /// By the number of its column.
+        column: Option<usize>,
+    },
+    /// The name of a figure.
+    Header(usize),
+    /// A second of the comparison's time axis.
+    Moment(f64),
+    /// A panel of a run.
+    Panel(Panel),
+}
+
+impl App {
+    /// The wheel moves the cursor; of a saved run, the time.
+    pub fn wheel(&mut self, down: bool) -> Option<Effect> {
+        let action = match (self.screen, down) {
+            (Screen::Replay, true) => Action::Scroll(1),
+            (Screen::Replay, false) => Action::Scroll(-1),
+            (_, true) => Action::Down,
+            (_, false) => Action::Up,
+        };
+        self.acted(action)
+    }
+
+    /// A click: what was pointed at already is chosen.
+    pub fn clicked(&mut self, pointed: Pointed) -> Option<Effect> {
+        if self.help.is_some() || self.desk.menu.is_some() || self.desk.prompt.is_some() {
+            return None;
+        }
+        match pointed {
+            Pointed::Row(row) => {
+                let at = if self.screen == Screen::Past { &mut self.past.at } else { &mut self.home.at };
+                if *at == row {
+                    return self.acted(Action::Choose);
+                }
+                *at = row;
+            }
+            Pointed::Setting(pane, row) => {
+                let setup = self.setup.as_mut()?;
+                let again = setup.pane == pane && setup.row(pane) == row;
+                setup.point(pane, row);
+                if again {
+                    return self.acted(if pane == Pane::Arms { Action::Tick } else { Action::Choose });
+                }
+            }
+            Pointed::Figure { arm, column } => {
+                self.compare.at = arm;
+                self.compare.column = column.unwrap_or(self.compare.column);
+            }
+            Pointed::Header(column) => {
+                let again = self.compare.column == column;
+                self.compare.column = column;
+                // The name of the figure that is looked at already sorts by it, and back.
+                self.compare.look.sorted ^= again;
+            }
+            Pointed::Moment(at) => self.compare.look.moment = Some(at),
+            Pointed::Panel(panel) => return self.acted(Action::Panel(panel)),
+        }
+        None
+    }
+}

@@ -1,0 +1,125 @@
+//! Figures over time: one of all arms, or the percentiles of one arm.
+
+use analysis::{live::TimelineSecond, series::value::Value, text::scrubbed};
+
+use super::super::plot::{Plot, Series, decades, from_zero, log};
+use crate::tui::{
+    Palette,
+    app::{Column, Compare, Course},
+    state::phase_ends,
+};
+
+/// The figure under the cursor of all arms that are not hidden; that of the arm under the cursor is drawn over the others.
+pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
+    let column = compare.column();
+    let shown = || compare.courses.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
+    let values =
+        || shown().flat_map(|(_, course)| compare.seconds(*course)).filter_map(|second| Some(column.at(second)?.at));
+    let target = compare.objective_ms().unwrap_or(1000.0);
+    let (y, labels) = if column.is_time() {
+        decades(values(), target)
+    } else {
+        from_zero(values().fold(1.0, f64::max) * 1.05, column.unit())
+    };
+    let series_of = |(n, course): (usize, &Course)| {
+        let (style, mark) = palette.line(n);
+        let style = if n == compare.at { style.patch(palette.strong()) } else { style };
+        let name = scrubbed(&compare.name(*course));
+        Series { name, style, mark, points: points(compare, *course, column), ..Series::default() }
+    };
+    // First in the legend, last to be drawn.
+    let (front, others): (Vec<_>, Vec<_>) = shown().partition(|(n, _)| *n == compare.at);
+    let lines: Vec<Series> = front.iter().chain(&others).map(|(n, course)| series_of((*n, course))).collect();
+    let span = span(compare);
+    let target = column.is_time().then(|| target_line(target, span, palette));
+    let front = (!front.is_empty()).then_some(usize::from(target.is_some()));
+    let series = target.into_iter().chain(lines).collect();
+    let latest = format!("{}{}", block(compare), changed(compare));
+    Plot { title: column.name(), latest, y, labels, series, front, ..around(compare, span) }
+}
+
+/// Median, 90th and 99th percentile of the arm under the cursor.
+pub(super) fn percentiles(compare: &Compare, palette: Palette) -> Plot<'static> {
+    let Some(course) = compare.course() else { return Plot::default() };
+    let columns =
+        [(Column::P50, palette.good(), '.'), (Column::P90, palette.warn(), 'o'), (Column::P99, palette.bad(), '*')];
+    let all = |second: &TimelineSecond| columns.map(|(column, ..)| column.at(second));
+    let values = compare.seconds(course).flat_map(all).flatten().map(|value| value.at);
+    let target = compare.objective_ms().unwrap_or(1000.0);
+    let (y, labels) = decades(values, target);
+    let span = span(compare);
+    let lines = columns.map(|(column, style, mark)| Series {
+        name: column.name().to_owned(),
+        style,
+        mark,
+        points: points(compare, course, column),
+        ..Series::default()
+    });
+    let series = std::iter::once(target_line(target, span, palette)).chain(lines).collect();
+    let latest = format!(" {}{} ", scrubbed(&compare.name(course)), block(compare));
+    Plot { title: "response time", latest, y, labels, series, ..around(compare, span) }
+}
+
+/// Axis, phases, marks: what does not depend on the figure.
+fn around(compare: &Compare, span: [f64; 2]) -> Plot<'static> {
+    let shown = compare.courses.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
+    // With several runs the marks of one would cross the lines of all.
+    let run = compare.course().map(|course| course.run);
+    let of_run = shown.filter(|(_, course)| Some(course.run) == run);
+    let marks = of_run.flat_map(|(_, course)| compare.touches(*course)).map(|touched| touched.second).collect();
+    let shape = run.and_then(|run| compare.runs.get(run)?.shape.as_ref());
+    Plot {
+        span,
+        unit: "s",
+        phases: shape.map_or_else(Vec::new, phase_ends),
+        cursor: compare.look.moment.map(|at| at + 0.5),
+        marks,
+        ..Plot::default()
+    }
+}
+
+/// The whole run, or the phase that is shown.
+fn span(compare: &Compare) -> [f64; 2] {
+    let seconds = compare.courses.iter().flat_map(|course| compare.seconds(*course));
+    let end = seconds.map(|second| f64::from(second.second) + 1.0).fold(1.0, f64::max);
+    let phase = compare.course().and_then(|course| compare.phase_span(course.run));
+    phase.filter(|_| compare.look.zoomed).unwrap_or([0.0, end])
+}
+
+fn points(compare: &Compare, course: Course, column: Column) -> Vec<(f64, Option<Value>)> {
+    let to = |value: f64| if column.is_time() { log(value) } else { value };
+    let point =
+        |second: &TimelineSecond| (f64::from(second.second) + 0.5, column.at(second).map(|value| value.map(to)));
+    compare.seconds(course).map(point).collect()
+}
+
+fn target_line(target: f64, span: [f64; 2], palette: Palette) -> Series {
+    let points = span.map(|x| (x, Some(Value::known(log(target))))).to_vec();
+    Series { name: "target".to_owned(), style: palette.target(), mark: '=', points, ..Series::default() }
+}
+
+/// Which block of the run under the cursor is drawn, where there are several.
+fn block(compare: &Compare) -> String {
+    let Some(course) = compare.course() else { return String::new() };
+    if compare.runs[course.run].blocks() > 1 {
+        format!(" block {} ", compare.drawn_block(course.run))
+    } else {
+        String::new()
+    }
+}
+
+/// What a person changed in the arm under the cursor, or that there is another in which they did.
+fn changed(compare: &Compare) -> String {
+    let Some(course) = compare.course() else { return String::new() };
+    let own: Vec<_> = compare.touches(course).collect();
+    match &own[..] {
+        [] if compare.courses.iter().any(|course| compare.touches(*course).next().is_some()) => {
+            " ! a person changed an arm ".to_owned()
+        }
+        [] => String::new(),
+        [first, more @ ..] => {
+            let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+            format!(" ! {:.0} s: {}{more} ", first.second, scrubbed(&first.what))
+        }
+    }
+}
