@@ -157,7 +157,7 @@ fn a_number_may_carry_its_unit() {
     }
     assert_eq!(
         problems("seda", [("increase_by", "12.5ms".into())]),
-        ["increase_by: a number is wanted here, not \"12.5ms\""]
+        ["increase_by: expected a number, got \"12.5ms\""]
     );
     assert_eq!(
         problems("seda", [("increase_by", "-3/s".into())]),
@@ -213,15 +213,15 @@ fn every_mistake_is_named_at_once() {
             ]
         ),
         [
-            "preset: \"usits04\" is no preset of seda; there are: usits03, usits03-as-coded, ew02, direct",
+            "preset: \"usits04\" is not a preset of seda; there are: usits03, usits03-as-coded, ew02, direct",
             "smooting: there is no such parameter; did you mean smoothing?",
             "targets.login: 2h is out of range: 1ms to 1h",
             "targets.search: \"5\" is not a time: write 20ms, 5s or 15m",
-            "class_targets.gold: a user class is wanted here, 0 to 9",
-            "timeout: a time with its unit is wanted here (20ms, 5s, 15m), not 5",
+            "class_targets.gold: expected a user class, 0 to 9",
+            "timeout: expected a duration with its unit (20ms, 5s, 15m), got 5",
             "rate_max: 1000000000 is out of range: 0.001 to 1000000 /s",
             "depth: 2.5 is not a whole number from 1 to 1000000",
-            "empty_on_cut: true or false is wanted here, not \"no\"",
+            "empty_on_cut: expected true or false, got \"no\"",
             "decide: \"often\" is not one of: timer, after-batch",
         ]
     );

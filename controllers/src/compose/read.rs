@@ -71,20 +71,18 @@ fn part(reader: &ParamReader<'_>, key: &str, setting: &Setting, problems: &mut V
             (name, Setting::Map(settings)) => (name, settings),
             (name, Setting::Text(nothing)) if nothing.is_empty() => (name, &none),
             (name, other) => {
-                let message = format!("settings of {name} are wanted here, not {other}: {{{name}: {{key: value}}}}");
+                let message = format!("expected settings of {name}, got {other}: {{{name}: {{key: value}}}}");
                 problems.push(Problem::new(key, message));
                 return None;
             }
         },
         Setting::Map(map) if map.len() > 1 => {
             let names: Vec<&str> = map.keys().map(String::as_str).collect();
-            problems
-                .push(Problem::new(key, format!("one policy is wanted here, not {}: {}", map.len(), names.join(", "))));
+            problems.push(Problem::new(key, format!("expected one policy, got {}: {}", map.len(), names.join(", "))));
             return None;
         }
         other => {
-            let message =
-                format!("a policy is wanted here, not {other}: gradient2, or {{gradient2: {{limit_max: 500}}}}");
+            let message = format!("expected a policy, got {other}: gradient2, or {{gradient2: {{limit_max: 500}}}}");
             problems.push(Problem::new(key, message));
             return None;
         }

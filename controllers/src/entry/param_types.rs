@@ -126,7 +126,7 @@ impl ParamType for Number {
                 let space = if unit.is_empty() { "" } else { " " };
                 wrong(format!("{number} is out of range: {min} to {max}{space}{unit}"))
             }
-            other => wrong(format!("a number is wanted here, not {other}")),
+            other => wrong(format!("expected a number, got {other}")),
         }
     }
 }
@@ -169,7 +169,7 @@ impl ParamType for Count {
                 Ok(*number as u32)
             }
             Setting::Number(number) => wrong(format!("{number} is not a whole number from {min} to {max}")),
-            other => wrong(format!("a whole number is wanted here, not {other}")),
+            other => wrong(format!("expected a whole number, got {other}")),
         }
     }
 }
@@ -206,7 +206,7 @@ impl ParamType for Time {
     fn read(&self, setting: &Setting) -> Result<Duration, Vec<Problem>> {
         let Self { min, max, .. } = *self;
         let Setting::Text(text) = setting else {
-            return wrong(format!("a time with its unit is wanted here (20ms, 5s, 15m), not {setting}"));
+            return wrong(format!("expected a duration with its unit (20ms, 5s, 15m), got {setting}"));
         };
         match parse_time(text) {
             Some(time) if (min..=max).contains(&time) => Ok(time),
@@ -280,7 +280,7 @@ impl ParamType for Flag {
     fn read(&self, setting: &Setting) -> Result<bool, Vec<Problem>> {
         match setting {
             Setting::Flag(flag) => Ok(*flag),
-            other => wrong(format!("true or false is wanted here, not {other}")),
+            other => wrong(format!("expected true or false, got {other}")),
         }
     }
 }
@@ -345,7 +345,7 @@ pub const fn class_numbers(range: RangeInclusive<f64>, unit: &'static str) -> Pa
 fn user_class(key: &str) -> Result<Class, String> {
     match key.parse() {
         Ok(class @ 0..=9) => Ok(Class(class)),
-        _ => Err("a user class is wanted here, 0 to 9".to_owned()),
+        _ => Err("expected a user class, 0 to 9".to_owned()),
     }
 }
 
@@ -434,7 +434,7 @@ where
     /// Collects every problem.
     fn read(&self, setting: &Setting) -> Result<Self::Value, Vec<Problem>> {
         let Setting::Map(written) = setting else {
-            return wrong(format!("a table like {} is wanted here, not {setting}", Self::EXAMPLE));
+            return wrong(format!("expected a table like {}, got {setting}", Self::EXAMPLE));
         };
         let (mut entries, mut problems) = (BTreeMap::new(), Vec::new());
         for (name, setting) in written {

@@ -26,7 +26,7 @@ impl<'a> Fields<'a> {
             problems.add(
                 &node.place,
                 path,
-                format!("a table is wanted here, not {}", node.value.shown()),
+                format!("expected a table, got {}", node.value.shown()),
                 format!("write {{{example}: …}}; keys: {}", known.join(", ")),
             );
             return None;
@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
     pub fn time(&self, key: &str, range: RangeInclusive<Duration>) -> Option<Duration> {
         let node = self.node(key)?;
         let time = time(node).unwrap_or_else(|hint| {
-            self.problem(key, format!("a time is wanted here, not {}", node.value.shown()), hint);
+            self.problem(key, format!("expected a duration, got {}", node.value.shown()), hint);
             None
         })?;
         if !range.contains(&time) {
@@ -90,18 +90,13 @@ impl<'a> Fields<'a> {
     /// A number.
     pub fn number(&self, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
         let node = self.node(key)?;
-        match node.value {
-            Value::Number(number) if range.contains(&number) => Some(number),
-            _ => {
-                let (min, max) = (range.start(), range.end());
-                self.problem(
-                    key,
-                    format!("a number is wanted here, not {}", node.value.shown()),
-                    format!("{min} to {max}"),
-                );
-                None
-            }
-        }
+        let message = match node.value {
+            Value::Number(number) if range.contains(&number) => return Some(number),
+            Value::Number(number) => format!("{number} is out of range"),
+            _ => format!("expected a number, got {}", node.value.shown()),
+        };
+        self.problem(key, message, format!("{} to {}", range.start(), range.end()));
+        None
     }
 
     /// Yes or no.
@@ -110,7 +105,7 @@ impl<'a> Fields<'a> {
         match node.value {
             Value::Flag(flag) => Some(flag),
             _ => {
-                self.problem(key, format!("not {}", node.value.shown()), "write true or false");
+                self.problem(key, format!("expected true or false, got {}", node.value.shown()), "without quotes");
                 None
             }
         }
@@ -123,7 +118,7 @@ impl<'a> Fields<'a> {
             Value::Text(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
             _ => {
-                self.problem(key, format!("a word is wanted here, not {}", node.value.shown()), "");
+                self.problem(key, format!("expected a word, got {}", node.value.shown()), "");
                 None
             }
         }
@@ -134,7 +129,8 @@ impl<'a> Fields<'a> {
         let node = self.node(key)?;
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let Value::Text(text) = &node.value else {
-            self.problem(key, format!("not {}", node.value.shown()), format!("one of: {}", known.join(", ")));
+            let message = format!("expected a word, got {}", node.value.shown());
+            self.problem(key, message, format!("one of: {}", known.join(", ")));
             return None;
         };
         let found = words.iter().find(|(word, _)| word == text);
@@ -218,7 +214,7 @@ pub(crate) fn count_in(node: &Node, range: RangeInclusive<u64>) -> Result<u64, (
     match count {
         Some(count) if range.contains(&count) => Ok(count),
         Some(count) => Err((format!("{count} is out of range"), hint)),
-        None => Err((format!("a whole number is wanted here, not {}", node.value.shown()), hint)),
+        None => Err((format!("expected a whole number, got {}", node.value.shown()), hint)),
     }
 }
 

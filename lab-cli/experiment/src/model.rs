@@ -40,7 +40,7 @@ pub(super) fn model(fields: &Fields<'_>, previous_page: Option<PreviousPage>, ac
     if name == "url" {
         let path = fields.text("path").unwrap_or_else(|| "/".to_owned());
         if !path.starts_with('/') || path.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            fields.problem("path", format!("{path:?} is no path"), "it begins with / and has no spaces");
+            fields.problem("path", format!("{path:?} is not a path"), "it begins with / and has no spaces");
         }
         let requests = match fields.node("paths") {
             Some(_) if fields.node("path").is_some() => {

@@ -66,7 +66,7 @@ pub fn policy_and_settings<'a>(node: &'a Node, path: &str, problems: &Problems) 
         }
         other => {
             let hint = "write - seda or - seda: {scope: single}";
-            problems.add(&node.place, path, format!("a policy is wanted here, not {}", other.shown()), hint);
+            problems.add(&node.place, path, format!("expected a policy, got {}", other.shown()), hint);
             None
         }
     }
@@ -83,7 +83,7 @@ pub fn parted<'a>(
         return Some((Node { value: Value::Table(Vec::new()), place: Place::Flag(String::new()) }, Vec::new()));
     };
     let Value::Table(entries) = &settings.value else {
-        let message = format!("not {}", settings.value.shown());
+        let message = format!("unexpected {}", settings.value.shown());
         problems.add(&settings.place, path, message, "write settings as {key: value}");
         return None;
     };

@@ -33,34 +33,34 @@ table! {
     /// One experiment.
     pub(super) struct ExperimentKeys as "Experiment" {
         name = free::<String>().required(), "Names the results folder: letters, digits, - and _";
-        about: Option<String> = text(), "One line";
+        about: Option<String> = text(), "One line about the experiment";
         source: Option<String> = text(), "Figure and paper";
-        target = free::<TargetKeys>().required(), "What is measured";
+        target = free::<TargetKeys>().required().example("{app: arashi, capacity: 100/s}"), "The service under test";
         objective = free::<ObjectiveKeys>().required(), "What a good answer is";
-        users = free::<UsersKeys>().required(), "Who sends";
-        arms = free::<Vec<ArmShape>>().required(), "Policies: `none`, or `seda: {scope: single}`. Some settings are [the lab's](#arms-thresholds-and-the-rest) unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's (`lab policies NAME`)";
-        repeat: u32 = count(1..=1000).or(1), "How often every arm is run";
-        seed: u64 = count(0..=1 << 53).or(1), "Root of all randomness";
-        thresholds = free::<Vec<ThresholdKey>>(), "What must hold: `seda.spike.response_time.p90 < 2s`";
-        compare = free::<CompareKeys>(), "How arms are compared";
-        declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise be held against the run: `kernel-backlog`, `closed-overload`";
-        r#virtual = free::<SimulationKeys>(), "For `--virtual` alone";
-        figure = free::<FigureKeys>().otherwise("bars by phase"), "What `lab reproduce` draws";
+        users = free::<UsersKeys>().required().example("{model: url, phases: [{requests: 100/s, for: 30s}]}"), "Who sends";
+        arms = free::<Vec<ArmShape>>().required(), "Policies to compare: `none`, or `seda: {scope: single}`. Some settings are [the lab's](#arms-and-comparisons) unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's";
+        repeat: u32 = count(1..=1000).or(1), "Blocks: how often every arm is run";
+        seed: u64 = count(0..=1 << 53).or(1).example("7"), "Seed of all random draws";
+        thresholds = free::<Vec<ThresholdKey>>().example("[seda.spike.response_time.p90 < 2s]"), "Claims about the result";
+        compare = free::<CompareKeys>().example("{baseline: none, phase: spike}"), "How arms are compared";
+        declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise count against the run: `kernel-backlog`, `closed-overload`";
+        r#virtual = free::<SimulationKeys>(), "Settings for virtual time";
+        figure = free::<FigureKeys>().otherwise("bars by phase").example("{over: load, panels: [{title: goodput, draw: goodput}]}"), "What `lab reproduce` draws";
     }
 
     /// What a good answer is.
     pub(super) struct ObjectiveKeys as "Objective" {
-        percentile: f64 = number(1.0..=99.9).or(90.0), "Share of the requests that it is about, in percent";
-        response_time: Option<Duration> = time(TIMES).wanted("1s"), "Longest response time";
+        percentile: f64 = number(1.0..=99.9).or(90.0), "The percentile of response times that the objective is about";
+        response_time: Option<Duration> = time(TIMES).wanted("1s"), "Longest response time of a good answer";
     }
 
     /// How arms are compared: fixed before the run.
     pub(super) struct CompareKeys as "Compare" {
-        baseline = free::<String>().otherwise("the first"), "The arm that the others are held against";
-        metric: Option<Metric> = choice::<_, Metric>(METRICS).otherwise("goodput"), "What decides";
-        phase = free::<String>().otherwise("the baseline's with the most requests"), "In which phase";
-        margin: Option<f64> = number(0.001..=1.0).otherwise("0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction"), "What matters in practice, as a share";
-        decide: bool = flag().or(false), "The run is there to decide: if it is inconclusive, the program ends with code 4";
+        baseline = free::<String>().otherwise("the first"), "The arm that the others are compared with";
+        metric: Option<Metric> = choice::<_, Metric>(METRICS).otherwise("goodput"), "The metric that decides";
+        phase = free::<String>().otherwise("the baseline's with the most requests"), "The phase to compare";
+        margin: Option<f64> = number(0.001..=1.0).otherwise("0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction"), "The smallest effect that matters in practice, as a share";
+        decide: bool = flag().or(false), "End with exit code 4 if the comparison is inconclusive";
     }
 }
 
@@ -195,7 +195,7 @@ fn name(fields: &Fields<'_>) -> Option<String> {
     };
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-        fields.problem("name", format!("{name:?} cannot name a folder"), "letters, digits, - and _, at most 64");
+        fields.problem("name", format!("{name:?} is not a valid folder name"), "letters, digits, - and _, at most 64");
         return None;
     }
     Some(name)

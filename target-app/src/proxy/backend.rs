@@ -98,7 +98,7 @@ impl Backends {
         let backends = Arc::new(Self { all, picker, connector: Connector::new(spec)?, clock });
         if !spec.health.path.is_empty() {
             if !spec.health.path.starts_with('/') || spec.health.path.parse::<http::uri::PathAndQuery>().is_err() {
-                let message = format!("{:?} is no path; /health is one", spec.health.path);
+                let message = format!("{:?} is not a path; /health is one", spec.health.path);
                 return Err(ProxyError::setting("health.path", message));
             }
             check::start(&backends, &spec.health);

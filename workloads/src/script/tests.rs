@@ -275,7 +275,7 @@ fn problems_name_step_and_key_and_the_way_out() {
     for (step, wanted) in [
         (PlanStep::get("one", "/${token}"), ["url: no step extracts ${token}", "known here: user-number"]),
         (PlanStep::get("one", "/${user}"), ["url: ${user}: this target has no accounts", "user-number"]),
-        (PlanStep::get("one", "http://x/"), ["is no path", "begins with /"]),
+        (PlanStep::get("one", "http://x/"), ["is not a path", "begins with /"]),
         (PlanStep::get("one", "/a b"), ["character that URLs do not have", "%20"]),
         (PlanStep::get("one", "/${a"), ["not closed", "$${"]),
         (PlanStep::get("", "/"), ["name: it is empty", "64"]),
@@ -293,8 +293,11 @@ fn problems_name_step_and_key_and_the_way_out() {
         (extract(Extraction::from_body("v", "(\\w{1000}{1000})")), ["no regular expression", "size"]),
         (extract(header("v", ValueSource::Body, None)), ["needs a regular expression", "group"]),
         (extract(Extraction::from_body("user", "(a)")), ["every user has a user", "another name"]),
-        (extract(Extraction::from_body("a b", "(a)")), ["cannot name a value", "letters"]),
-        (PlanStep { check: AnswerCheck { status: vec![99], body: None }, ..get() }, ["99 is no status", "100 to 599"]),
+        (extract(Extraction::from_body("a b", "(a)")), ["is not a valid value name", "letters"]),
+        (
+            PlanStep { check: AnswerCheck { status: vec![99], body: None }, ..get() },
+            ["99 is not a status", "100 to 599"],
+        ),
     ] {
         let told = of(step);
         assert!(told.len() == 1 && wanted.iter().all(|part| told[0].contains(part)), "{wanted:?}: {told:?}");
@@ -315,7 +318,7 @@ fn problems_name_step_and_key_and_the_way_out() {
     assert!(problems(&ScriptUsers::new(plan(many)))[0].contains("at most 256"));
     let link = PlanStep { extract: vec![Extraction { default: Some("x".to_owned()), ..one() }], ..get() };
     let told = problems(&ScriptUsers::new(plan(vec![link, PlanStep::get("two", "${v}")])));
-    assert!(told[0].contains("extract.v.default: \"x\" is no path"), "{told:?}");
+    assert!(told[0].contains("extract.v.default: \"x\" is not a path"), "{told:?}");
 }
 
 /// One user in virtual time, with every request and its time.

@@ -16,7 +16,7 @@ fn two_owners_of_the_number_inside() {
         "select: aimd owns what comes in, and so does the limit: two owners take each other's refusals for their own signal"
     );
     let both = Setting::Map(settings([("aimd", "".into()), ("vegas", "".into())]));
-    assert_eq!(problem(Place::Stage, &[("limit", both)]), "limit: one policy is wanted here, not 2: aimd, vegas");
+    assert_eq!(problem(Place::Stage, &[("limit", both)]), "limit: expected one policy, got 2: aimd, vegas");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn settings_of_parts_are_checked_where_they_are_written() {
     );
     assert_eq!(
         problem(Place::Stage, &[("limit", 5_u32.into())]),
-        "limit: a policy is wanted here, not 5: gradient2, or {gradient2: {limit_max: 500}}"
+        "limit: expected a policy, got 5: gradient2, or {gradient2: {limit_max: 500}}"
     );
     let entry = Catalogue::built_in().find("compose").unwrap();
     let said = entry.check(&composition(&[("limit", "aimd".into())])).unwrap_err()[0].to_string();

@@ -388,7 +388,7 @@ fn limits_by_customer_are_checked() {
     assert_eq!(
         problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
         [
-            "limits.1: a number is wanted here, not \"2ms\"",
+            "limits.1: expected a number, got \"2ms\"",
             "limits.2: -1 is out of range: 0 to 1000000 CPU s/s",
             "limits.gold: a customer is a whole number from 0 to 4294967295",
         ]

@@ -116,7 +116,7 @@ fn problems_of_a_file_name_it_and_its_lines() {
         experiment(EMULATED, &format!("  plan: {}\n", file.path().display())).expect_err("it is bad")
     };
     let told = of("steps:\n- {name: a, url: '/${x}'}\n- {name: b, url: b}\n");
-    for wanted in [": 2:18: steps.0.url: no step extracts ${x}", ": 3:18: steps.1.url: \"b\" is no path"] {
+    for wanted in [": 2:18: steps.0.url: no step extracts ${x}", ": 3:18: steps.1.url: \"b\" is not a path"] {
         assert!(told.contains(wanted), "{told}");
     }
     // The path may name any file: it is not quoted.

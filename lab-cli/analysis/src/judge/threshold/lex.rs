@@ -93,7 +93,7 @@ fn number(chars: &[char], from: usize) -> Result<(TokenKind, usize), ThresholdEr
         "h" => (3_600_000.0, Unit::Time, false),
         _ => {
             let hint = "units are us, ms, s, m, h for times, /s for rates, % for fractions";
-            return Err(error(suffix_from, format!("{suffix} is no unit"), hint));
+            return Err(error(suffix_from, format!("unknown unit {suffix}"), hint));
         }
     };
     // `100/s` is a rate.
@@ -119,5 +119,5 @@ fn sign(chars: &[char], at: usize) -> Result<(TokenKind, usize), ThresholdError>
         '!' => "there is no \"not equal\": say what should hold",
         _ => "known signs: < <= > >= == + - * / ( ) [ ] . ..",
     };
-    Err(error(at, format!("{:?} means nothing here", chars[at]), hint))
+    Err(error(at, format!("{:?} is not allowed here", chars[at]), hint))
 }

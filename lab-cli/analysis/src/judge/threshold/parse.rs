@@ -162,7 +162,7 @@ impl Parser {
                 };
                 Ok(Expr { at, node: Node::Metric(metric) })
             }
-            TokenKind::Sign(sign) => Err(error(at, format!("{sign} cannot stand here"), EXAMPLE)),
+            TokenKind::Sign(sign) => Err(error(at, format!("{sign} is not allowed here"), EXAMPLE)),
         }
     }
 
