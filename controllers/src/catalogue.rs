@@ -9,7 +9,7 @@ mod tests;
 pub use crate::entry::{
     Bound, CompositionRole, CostBound, Entry, EntryKind, EntryLookup, Factory, Given, Make, Param, ParamDeclaration,
     ParamKind, ParamReader, ParamRow, Parameters, Preset, Problem, SampleKind, Sampling, Setting, Settings, Source,
-    ValueSearch, name_hint, parse_time,
+    ValueSearch, name_hint, parse_time, shown_time,
 };
 pub use policy_spec::PolicySpec;
 
@@ -103,7 +103,7 @@ impl Catalogue {
         let mut problems = Vec::new();
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if !entry.name.starts_with(|c: char| c.is_ascii_lowercase()) || !entry.name.chars().all(is_name) {
-            let message = "this cannot name an entry: small letters, digits and hyphens, a letter first";
+            let message = "this is not a valid name of an entry: small letters, digits and hyphens, a letter first";
             problems.push(Problem::new(format!("{:?}", entry.name), message));
         }
         if self.names().contains(&entry.name) || self.find(entry.name).is_some() {

@@ -71,7 +71,7 @@ impl ClassRule {
                         Some(prefix) => read.push((prefix, Class(*class))),
                         None => problems.push(Problem {
                             key: "address".to_owned(),
-                            message: format!("{text:?} is no address prefix: write 127.1.0.0/16 or ::1"),
+                            message: format!("{text:?} is not an address prefix: write 127.1.0.0/16 or ::1"),
                         }),
                     }
                 }
@@ -264,7 +264,7 @@ mod tests {
         );
         assert_eq!(
             wrong(ClassRule::Address(vec![("127.0.0.0/33".to_owned(), 1)])),
-            "address: \"127.0.0.0/33\" is no address prefix: write 127.1.0.0/16 or ::1"
+            "address: \"127.0.0.0/33\" is not an address prefix: write 127.1.0.0/16 or ::1"
         );
     }
 

@@ -23,7 +23,7 @@ pub use param_types::ParamKind;
 pub use preset::{Given, Preset};
 pub use role::CompositionRole;
 pub use setting::{Problem, Setting, Settings, name_hint};
-pub use time::parse_time;
+pub use time::{parse_time, shown_time};
 
 pub(crate) use param::params;
 pub use param_types::{
@@ -181,7 +181,7 @@ impl Entry {
             let names: Vec<_> = self.presets.iter().map(|preset| preset.name).collect();
             let message = match names.as_slice() {
                 [] => format!("{} has no presets", self.name),
-                names => format!("{setting} is no preset of {}; there are: {}", self.name, names.join(", ")),
+                names => format!("{setting} is not a preset of {}; there are: {}", self.name, names.join(", ")),
             };
             Problem::new("preset", message)
         })

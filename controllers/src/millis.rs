@@ -35,7 +35,7 @@ fn time(millis: f64) -> Result<Duration, String> {
     if (0.0..=LONGEST_MS).contains(&millis) {
         return Ok(Duration::from_nanos((millis * 1e6).round() as u64));
     }
-    Err(format!("{millis} ms is no time from 0 to a year"))
+    Err(format!("{millis} ms is not a time from 0 to a year"))
 }
 
 /// The same for `Option<Duration>`.

@@ -4,7 +4,9 @@ pub mod folder;
 pub mod histograms;
 pub mod history;
 mod named_run;
+mod schema_file;
 pub mod seconds_log;
 
 pub use folder::{new_search, utc};
 pub use named_run::{RUNS, named as find_run};
+pub use schema_file::write_beside as write_schema_beside;

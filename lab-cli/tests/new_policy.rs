@@ -35,7 +35,7 @@ fn without_a_workspace_or_a_good_name_nothing_is_written() {
     refused(&lab(folder.path(), &["my-limit", "--lab", "."]), "no workspace of the lab");
     refused(&lab(folder.path(), &["gradient2", "--lab", root]), "taken");
     refused(&lab(folder.path(), &["folly", "--lab", root]), "taken");
-    refused(&lab(folder.path(), &["../out", "--lab", root]), "cannot name a policy");
+    refused(&lab(folder.path(), &["../out", "--lab", root]), "is not a valid policy name");
     assert_eq!(fs::read_dir(folder.path()).expect("it is there").count(), 0);
 }
 

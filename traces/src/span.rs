@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     let unit = unit.trim();
     let nanos = UNITS.iter().find(|(name, _)| *name == unit).map(|&(_, nanos)| nanos);
     let (Some(nanos), Ok(number)) = (nanos, number.parse::<f64>()) else {
-        return Err(format!("`{text}` is no duration; write a number and a unit, such as 20ms, 5s or 15m"));
+        return Err(format!("`{text}` is not a duration; write a number and a unit, such as 20ms, 5s or 15m"));
     };
     Duration::try_from_secs_f64(number * nanos as f64 / 1e9).map_err(|_| format!("`{text}` is too long"))
 }

@@ -213,7 +213,7 @@ fn every_mistake_is_named_at_once() {
             ]
         ),
         [
-            "preset: \"usits04\" is no preset of seda; there are: usits03, usits03-as-coded, ew02, direct",
+            "preset: \"usits04\" is not a preset of seda; there are: usits03, usits03-as-coded, ew02, direct",
             "smooting: there is no such parameter; did you mean smoothing?",
             "targets.login: 2h is out of range: 1ms to 1h",
             "targets.search: \"5\" is not a time: write 20ms, 5s or 15m",

@@ -19,7 +19,7 @@ pub fn parse_time(text: &str) -> Option<Duration> {
 }
 
 /// Formats a duration in the largest unit that gives a whole number.
-pub(super) fn shown_time(time: Duration) -> String {
+pub fn shown_time(time: Duration) -> String {
     let micros = time.as_micros();
     let (unit, name) = [(3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1000, "ms")]
         .into_iter()

@@ -29,15 +29,15 @@ table! {
     /// Keys that the lab takes out of an arm's settings; the rest are the policy's.
     pub(super) struct ArmKeys as "ArmSettings" {
         r#as: Option<String> = by::<String, _>(label).otherwise("the policy's name"), "The arm's name in tables and thresholds: letters, digits, - and _";
-        place: Option<Seat> = choice::<_, String>(PLACES).otherwise("the policy's own"), "Where the policy sits";
-        on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("as in `target`"), "As in `target`, for this arm";
-        backlog: Option<u32> = count(1..=65_535).otherwise("as in `target`"), "Length of the kernel's listen queue; of `connections` it is the policy's own";
+        place: Option<Seat> = choice::<_, String>(PLACES).otherwise("the policy's own"), "Where the policy is: at the listener, before the whole service, or at one or each stage";
+        on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("as in `target`"), "As in `target`, for this arm alone";
+        backlog: Option<u32> = count(1..=65_535).otherwise("as in `target`").example("128"), "Length of the kernel's listen queue. For `connections` it is the policy's own parameter";
         client: Option<ClientPolicy> = by::<Policy, _>(client_key).otherwise("as in `users`"), "A policy on the users' own side";
-        services = free::<BTreeMap<String, Policy>>(), "Policies of single services of a tree, by name: `{back: utilization}`";
-        calls = free::<CallChangeKeys>(), "What is different about all calls between services";
-        balancer: Option<Balancer> = choice::<_, String>(BALANCERS).otherwise("as each service has it"), "Which task a request goes to, in all services of a tree";
-        direct: Option<bool> = flag().otherwise("false"), "own: users of this arm go to the service itself, past the lab's proxy: `none: {as: direct, direct: true}`";
-        target = free::<serde_json::Value>(), "What is different about the service: keys of `target`, each in place of the experiment's, but not those that all arms share. For a policy with a parameter `target`: if it is a table";
+        services = free::<BTreeMap<String, Policy>>(), "Policies of single services of a tree, by name";
+        calls = free::<CallChangeKeys>(), "What differs in all calls between services";
+        balancer: Option<Balancer> = choice::<_, String>(BALANCERS).otherwise("as each service has it"), "Which task gets a request, in all services of a tree";
+        direct: Option<bool> = flag().otherwise("false"), "own: users of this arm bypass the lab's proxy";
+        target = free::<serde_json::Value>(), "What differs in the service: keys of `target`, each in place of the experiment's. Keys that all arms share are excluded. For a policy with a parameter `target`: only if it is a table";
     }
 }
 
@@ -201,7 +201,7 @@ fn label(fields: &Fields<'_>, key: &str) -> Option<String> {
     let label = fields.text(key)?;
     let can_name = label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && !label.is_empty();
     if !can_name {
-        fields.problem(key, "cannot name an arm", "letters, digits, - and _");
+        fields.problem(key, "is not a valid arm name", "letters, digits, - and _");
     }
     can_name.then_some(label)
 }

@@ -24,12 +24,12 @@ const SCOPE_HINT: &str = "all, user, or {group: 50}";
 table! {
     /// Keys of a policy on the users' side that the lab takes out of its settings.
     pub(super) struct ClientKeys as "ClientSettings" {
-        scope: Option<ClientScope> = by::<Scope, _>(scope).otherwise("`all`"), "The users that share the policy and its state: `all`, `user` (each has its own), or `{group: 50}`";
+        scope: Option<ClientScope> = by::<Scope, _>(scope).otherwise("`all`").example("{group: 50}"), "The users that share the policy and its state: `all`, `user` (each has its own), or `{group: 50}`";
     }
 
     /// `{group: …}`
     pub(super) struct GroupKeys as "UserGroup" {
-        group: Option<u32> = count(1..=MAX_GROUP).wanted("50"), "Users that are present at the same time and share one";
+        group: Option<u32> = count(1..=MAX_GROUP).wanted("50"), "Users that are present at the same time and share one policy";
     }
 }
 
@@ -78,7 +78,7 @@ fn scope(fields: &Fields<'_>, key: &str) -> Option<ClientScope> {
             fields.problem(key, format!("{word:?} is not known here"), hint);
         }
         Value::Table(_) => return fields.table::<GroupKeys>(key)?.group.map(ClientScope::Group),
-        other => fields.problem(key, format!("not {}", other.shown()), SCOPE_HINT),
+        other => fields.problem(key, format!("unexpected {}", other.shown()), SCOPE_HINT),
     }
     None
 }
@@ -105,7 +105,7 @@ fn named(node: &Node) -> Result<Criticality, (String, String)> {
         Value::Text(name) => {
             Criticality::named(name).ok_or_else(|| (format!("{name:?} is not known here"), suggestion(name, &names)))
         }
-        other => Err((format!("not {}", other.shown()), format!("one of: {}", names.join(", ")))),
+        other => Err((format!("unexpected {}", other.shown()), format!("one of: {}", names.join(", ")))),
     }
 }
 
@@ -126,7 +126,7 @@ pub fn by_class<T>(
     for Entry { key: class, place, node } in entries {
         let path = join(&fields.path(key), class);
         let Ok(class) = class.parse() else {
-            fields.problems().add(place, &path, "is no class", "0 to 255");
+            fields.problems().add(place, &path, "is not a class", "0 to 255");
             continue;
         };
         match read(node) {

@@ -90,14 +90,13 @@ impl<'a> Fields<'a> {
     /// A number.
     pub fn number(&self, key: &str, range: RangeInclusive<f64>) -> Option<f64> {
         let node = self.node(key)?;
-        match node.value {
-            Value::Number(number) if range.contains(&number) => Some(number),
-            _ => {
-                let (min, max) = (range.start(), range.end());
-                self.problem(key, format!("expected a number, got {}", node.value.shown()), format!("{min} to {max}"));
-                None
-            }
-        }
+        let message = match node.value {
+            Value::Number(number) if range.contains(&number) => return Some(number),
+            Value::Number(number) => format!("{number} is out of range"),
+            _ => format!("expected a number, got {}", node.value.shown()),
+        };
+        self.problem(key, message, format!("{} to {}", range.start(), range.end()));
+        None
     }
 
     /// Yes or no.
@@ -106,7 +105,7 @@ impl<'a> Fields<'a> {
         match node.value {
             Value::Flag(flag) => Some(flag),
             _ => {
-                self.problem(key, format!("not {}", node.value.shown()), "write true or false");
+                self.problem(key, format!("expected true or false, got {}", node.value.shown()), "without quotes");
                 None
             }
         }
@@ -130,7 +129,8 @@ impl<'a> Fields<'a> {
         let node = self.node(key)?;
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let Value::Text(text) = &node.value else {
-            self.problem(key, format!("not {}", node.value.shown()), format!("one of: {}", known.join(", ")));
+            let message = format!("expected a word, got {}", node.value.shown());
+            self.problem(key, message, format!("one of: {}", known.join(", ")));
             return None;
         };
         let found = words.iter().find(|(word, _)| word == text);

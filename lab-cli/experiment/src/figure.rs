@@ -29,36 +29,36 @@ const OVERS: &[(&str, Over)] = &[
 table! {
     /// What is drawn of the result, by `lab reproduce`.
     pub(super) struct FigureKeys as "Figure" {
-        over: Over = first_of(OVERS), "What goes to the right: phases by name (bars), their planned load, time, request types or arms (bars)";
-        across: Option<String> = text().otherwise("what goes to the right"), "What the axis to the right is called";
-        scatter: bool = flag().or(false), "Points of a load are not joined";
-        log: bool = flag().or(false), "The load by factors, not by differences";
-        arms = free::<Vec<String>>().otherwise("all"), "Arms that are drawn";
-        phases = free::<Vec<String>>().otherwise("all"), "Phases that are drawn";
-        types = free::<Vec<String>>().otherwise("all"), "Request types that are drawn, where they go to the right";
-        skip: f64 = number(0.0..=0.95).or(0.0), "Share of each phase that is left out at its beginning, in steps of 0.05";
-        panels = free::<Vec<PanelKeys>>().required(), "From above to below";
-        note: Option<String> = text(), "A sentence under the figure";
+        over: Over = first_of(OVERS), "The horizontal axis: phases by name (bars), their planned load, time, request types or arms (bars)";
+        across: Option<String> = text().otherwise("what goes to the right"), "Label of the horizontal axis";
+        scatter: bool = flag().or(false), "Do not join the points of a load";
+        log: bool = flag().or(false), "Logarithmic load axis";
+        arms = free::<Vec<String>>().otherwise("all"), "Arms to draw";
+        phases = free::<Vec<String>>().otherwise("all"), "Phases to draw";
+        types = free::<Vec<String>>().otherwise("all").example("[login, search]"), "Request types to draw, where they are the horizontal axis";
+        skip: f64 = number(0.0..=0.95).or(0.0), "Share of each phase to leave out at its beginning, in steps of 0.05";
+        panels = free::<Vec<PanelKeys>>().required().example("[{title: goodput, draw: goodput}]"), "Panels, from top to bottom";
+        note: Option<String> = text().example("Medians over ten seeds."), "A sentence under the figure";
     }
 
     /// A panel of a figure.
     pub(super) struct PanelKeys as "Panel" {
         title: Option<String> = text().wanted("90th percentile of response times"), "What is drawn, without its unit";
-        unit: Option<String> = text(), "Its unit; times are drawn in seconds and have none here";
-        log: bool = flag().or(false), "By factors of ten";
-        limit = free::<BTreeMap<String, f64>>(), "What values are compared with, with its name: `{target: 10}`, in the unit of the panel (seconds)";
-        arms = free::<Vec<String>>().otherwise("those of the figure"), "Arms that are drawn";
-        phases = free::<Vec<String>>().otherwise("those of the figure"), "Phases that are drawn, where types or arms go to the right";
-        x = free::<String>().otherwise("the planned load"), "A measure that goes to the right in place of the load";
-        draw = free::<DrawKey>().required(), "Measures, as in thresholds without arm and phase: `response_time.p90`, or `{low: class-0.reject_fraction, high: class-1.reject_fraction}`. Over time a gauge without a statistic is drawn second by second";
-        paper = free::<Vec<PaperCurveKeys>>(), "The paper's own curves, dashed";
+        unit: Option<String> = text(), "Unit of the vertical axis. Times are drawn in seconds and have none here";
+        log: bool = flag().or(false), "Logarithmic vertical axis";
+        limit = free::<BTreeMap<String, f64>>(), "A horizontal line with its name, in the unit of the panel (seconds for times)";
+        arms = free::<Vec<String>>().otherwise("those of the figure"), "Arms to draw";
+        phases = free::<Vec<String>>().otherwise("those of the figure"), "Phases to draw, where types or arms are the horizontal axis";
+        x = free::<String>().otherwise("the planned load"), "A measure for the horizontal axis in place of the load";
+        draw = free::<DrawKey>().required(), "Measures, as in thresholds without arm and phase; several by name. Over time, a gauge without a statistic is drawn second by second";
+        paper = free::<Vec<PaperCurveKeys>>().example("[{name: the paper, points: {16: 0.4, 128: 6.3}}]"), "The paper's own curves, dashed";
     }
 
     /// A curve of the paper.
     pub(super) struct PaperCurveKeys as "PaperCurve" {
-        name: Option<String> = text().wanted("paper, no control (digitised)"), "Its name, with where its numbers are from";
-        beside: Option<String> = text(), "The line that it is compared with, as the legend names it: it has its colour";
-        points = free::<BTreeMap<String, f64>>().required(), "Places on the axis (loads, seconds, or names of types or phases) and values";
+        name: Option<String> = text().wanted("paper, no control (digitised)"), "Its name, with the source of its numbers";
+        beside: Option<String> = text(), "The line of the legend whose colour the curve has";
+        points = free::<BTreeMap<String, f64>>().required(), "Places on the axis (loads, seconds, or names of types or phases) with their values";
     }
 }
 
@@ -75,7 +75,11 @@ pub fn figure(fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<FigurePlan>
     let inner = Fields::of_table::<FigureKeys>(node, "figure", fields.problems())?;
     let FigureKeys { over, across, scatter, log, skip, note } = FigureKeys::read(&inner);
     if ((skip / STEP).round() * STEP - skip).abs() > 1e-9 {
-        inner.problem("skip", format!("{skip} is no multiple of {STEP}"), "parts of phases are kept in steps of 5 %");
+        inner.problem(
+            "skip",
+            format!("{skip} is not a multiple of {STEP}"),
+            "parts of phases are kept in steps of 5 %",
+        );
     }
     if over == Over::Time && skip > 0.0 {
         inner.problem("skip", "over time nothing is left out", "leave skip out");
@@ -183,7 +187,7 @@ fn limit(fields: &Fields<'_>) -> Option<Limit> {
     match pairs(node).as_deref() {
         Some([(name, at)]) => Some(Limit { name: name.clone(), at: *at }),
         _ => {
-            fields.problem("limit", format!("not {}", node.value.shown()), "a name and a number: {target: 10}");
+            fields.problem("limit", format!("unexpected {}", node.value.shown()), "a name and a number: {target: 10}");
             None
         }
     }
@@ -212,7 +216,7 @@ fn measures(fields: &Fields<'_>, key: &str, over: Over, names: &KnownNames<'_>) 
         _ => Vec::new(),
     };
     if written.is_empty() {
-        fields.problem(key, format!("not {}", node.value.shown()), format!("for example {example}"));
+        fields.problem(key, format!("unexpected {}", node.value.shown()), format!("for example {example}"));
     }
     let mut plans = Vec::new();
     for (name, node) in written {
@@ -277,7 +281,7 @@ fn curve(fields: &Fields<'_>, figure: &FigurePlan, lines: &[String], names: &Kno
             Some(at) => points.push([at, value]),
             None => {
                 let hint = if groups.is_empty() { "a number".to_owned() } else { suggestion(&place, &groups) };
-                fields.problem("points", format!("{place:?} is no place on this axis"), hint);
+                fields.problem("points", format!("{place:?} is not on this axis"), hint);
             }
         }
     }

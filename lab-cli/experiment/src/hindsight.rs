@@ -62,9 +62,9 @@ fn costs(bounded: &Bounded, own: &mut Vec<&Entry>, path: &str, problems: &Proble
 table! {
     /// Keys of `best-static`; others are settings of the policy whose limit is looked for.
     pub(super) struct BestStaticKeys as "BestStaticSettings" {
-        of: Option<String> = by::<String, _>(of).otherwise("`concurrency`"), "The policy whose limit is looked for: any with a limit `max`";
-        most: u32 = count(1..=65_536).or(512), "The highest limit that is tried";
-        service: Option<String> = text(), "In a tree, the service whose tasks have the limit; without it all tasks have it";
+        of: Option<String> = by::<String, _>(of).otherwise("`concurrency`").example("queue-length"), "The policy whose limit is searched for: any with a parameter `max`";
+        most: u32 = count(1..=65_536).or(512).example("256"), "The highest limit tried";
+        service: Option<String> = text().example("back"), "In a tree, the service whose tasks have the limit; without it all tasks have it";
     }
 }
 

@@ -1,5 +1,5 @@
 //! Keys of the tables of an experiment file: a row of [`table!`] declares a key with its kind, default and description. The
-//! row yields the reader with its problems, the hints for unknown keys, the JSON Schema and a line of `docs/experiments.md`.
+//! row yields the reader with its problems, the hints for unknown keys, the JSON Schema and a line of `docs/reference/keys.md`.
 
 #![expect(
     clippy::redundant_closure_for_method_calls,
@@ -17,6 +17,8 @@ use std::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
 
+use controllers::catalogue::{parse_time, shown_time};
+
 use super::{fields::Fields, problem::Problems, raw::Node};
 
 /// A key, described.
@@ -25,11 +27,18 @@ pub struct Row {
     pub key: &'static str,
     /// The variants of the table that have it, `""` for all: `checksum, emulated`.
     pub of: &'static str,
+    /// The type in words; empty: as the schema says.
+    pub kind: &'static str,
     /// The allowed values, with their unit.
     pub values: String,
+    /// The default, as written in a file or in words.
     pub default: String,
+    /// A value as written in a file; empty: none is declared.
+    pub example: &'static str,
     pub about: &'static str,
-    required: bool,
+    pub required: bool,
+    /// What the schema says of the values beside their type.
+    keywords: Map<String, Value>,
     /// No arm changes it: with another value it is another service, or it is done once for all arms.
     pub shared: bool,
     schema: fn(&mut SchemaGenerator) -> Schema,
@@ -42,13 +51,54 @@ impl Row {
         [self.values.clone(), default].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
     }
 
-    fn described_schema(&self, generator: &mut SchemaGenerator) -> Value {
+    /// Type, allowed values, default and meaning, for editors.
+    pub fn described_schema(&self, generator: &mut SchemaGenerator) -> Value {
         let of = if self.of.is_empty() { String::new() } else { format!("{}: ", self.of) };
         let limits = Some(self.limits()).filter(|limits| !limits.is_empty()).map(|limits| format!(" [{limits}]"));
         let mut schema = (self.schema)(generator);
-        schema.insert("description".to_owned(), format!("{of}{}{}", self.about, limits.unwrap_or_default()).into());
+        for (keyword, value) in &self.keywords {
+            schema.insert(keyword.clone(), value.clone());
+        }
+        if let Some(default) = self.written_default() {
+            schema.insert("default".to_owned(), default);
+        }
+        let about = without_links(self.about);
+        schema.insert("description".to_owned(), format!("{of}{about}{}", limits.unwrap_or_default()).into());
         schema.to_value()
     }
+
+    /// The default as a value of a file; `None` where there is none, or where only words describe it.
+    fn written_default(&self) -> Option<Value> {
+        let is_word =
+            self.keywords.get("enum").is_some_and(|words| words.to_string().contains(&format!("{:?}", self.default)));
+        match serde_json::from_str(&self.default) {
+            Ok(value @ (Value::Bool(_) | Value::Number(_))) => Some(value),
+            _ if is_word || self.kind == "duration" && parse_time(&self.default).is_some() => {
+                Some(self.default.clone().into())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A text without the addresses of its links: `[WebQ](front-doors.md)` is `WebQ`.
+fn without_links(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, from_words)) = rest.split_once('[') {
+        let link = from_words.split_once("](").and_then(|(words, after)| Some((words, after.split_once(')')?.1)));
+        match link.filter(|(words, _)| !words.contains(['[', '`', '{'])) {
+            Some((words, after)) => {
+                plain.extend([before, words]);
+                rest = after;
+            }
+            None => {
+                plain.extend([before, "["]);
+                rest = from_words;
+            }
+        }
+    }
+    plain + rest
 }
 
 /// A table of an experiment file. [`table!`] implements this trait.
@@ -91,17 +141,45 @@ type Read<T> = Box<dyn Fn(&Fields<'_>, &str) -> T>;
 /// A key whose value is read as `T`. `W`: its shape in the file.
 pub struct KeyKind<T, W = String> {
     read: Read<T>,
+    kind: &'static str,
     values: String,
     default: String,
+    example: &'static str,
     required: bool,
     shared: bool,
+    keywords: Map<String, Value>,
     written: PhantomData<W>,
 }
 
 impl<T: 'static, W: JsonSchema> KeyKind<T, W> {
     fn new(values: String, read: impl Fn(&Fields<'_>, &str) -> T + 'static) -> Self {
-        let (default, required, shared) = (String::new(), false, false);
-        Self { read: Box::new(read), values, default, required, shared, written: PhantomData }
+        Self {
+            read: Box::new(read),
+            kind: "",
+            values,
+            default: String::new(),
+            example: "",
+            required: false,
+            shared: false,
+            keywords: Map::new(),
+            written: PhantomData,
+        }
+    }
+
+    /// The type in words, where the schema's is not what people call it.
+    fn kind(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Says more of the values in the schema.
+    fn keyword(mut self, keyword: &str, value: impl Into<Value>) -> Self {
+        self.keywords.insert(keyword.to_owned(), value.into());
+        self
+    }
+
+    /// A value as written in a file, for the reference, where no experiment of the library has the key.
+    pub fn example(self, example: &'static str) -> Self {
+        Self { example, ..self }
     }
 
     /// A default that the table's reader applies: it is shown in hints, schema and docs.
@@ -119,6 +197,11 @@ impl<T: 'static, W: JsonSchema> KeyKind<T, W> {
         Self { shared: true, ..self }
     }
 
+    /// A key that another one replaces: its reader notes that it is missing, and the schema does not require it.
+    pub fn unless(self, other: &str) -> Self {
+        Self { required: false, ..self }.otherwise(format!("required without `{other}`"))
+    }
+
     /// A key that cannot be left out. The problem is the reader's.
     pub fn required(self) -> Self {
         Self { required: true, ..self }
@@ -131,21 +214,32 @@ impl<T: 'static, W: JsonSchema> KeyKind<Option<T>, W> {
     where
         T: Copy + Debug,
     {
-        let (read, shown) = (self.read, format!("{default:?}"));
-        let read = move |fields: &Fields<'_>, key: &str| read(fields, key).unwrap_or(default);
-        KeyKind::new(self.values, read).otherwise(shown.trim_end_matches(".0"))
+        let shown = format!("{default:?}");
+        // No time is zero nanoseconds in a file.
+        let shown = if shown == "0ns" { "0s" } else { shown.trim_end_matches(".0") };
+        self.reading(|read| move |fields: &Fields<'_>, key: &str| read(fields, key).unwrap_or(default)).otherwise(shown)
     }
 
     /// A key that cannot be left out: a problem names the example.
     pub fn wanted(self, example: &'static str) -> Self {
-        let read = self.read;
-        let read = move |fields: &Fields<'_>, key: &str| {
-            if fields.node(key).is_none() {
-                fields.missing(key, example);
+        let wanted = self.reading(|read| {
+            move |fields: &Fields<'_>, key: &str| {
+                if fields.node(key).is_none() {
+                    fields.missing(key, example);
+                }
+                read(fields, key)
             }
-            read(fields, key)
-        };
-        Self::new(self.values, read).required()
+        });
+        wanted.required().example(example)
+    }
+
+    /// The same key with another reader.
+    fn reading<U: 'static, R>(self, reader: impl FnOnce(Read<Option<T>>) -> R) -> KeyKind<U, W>
+    where
+        R: Fn(&Fields<'_>, &str) -> U + 'static,
+    {
+        let Self { read, kind, values, default, example, required, shared, keywords, written } = self;
+        KeyKind { read: Box::new(reader(read)), kind, values, default, example, required, shared, keywords, written }
     }
 }
 
@@ -158,9 +252,10 @@ impl<T, W: JsonSchema> Declaration for KeyKind<T, W> {
         } else {
             SchemaGenerator::subschema_for::<Option<W>>
         };
-        let Self { values, default, required, shared, .. } = self;
+        let Self { kind, values, default, example, required, shared, keywords, .. } = self;
         // `for` is a word of Rust: its row is written `r#for`.
-        vec![Row { key: key.trim_start_matches("r#"), of: "", values, default, about, required, shared, schema }]
+        let key = key.trim_start_matches("r#");
+        vec![Row { key, of: "", kind, values, default, example, about, required, shared, keywords, schema }]
     }
 
     fn read(&self, fields: &Fields<'_>, key: &str) -> T {
@@ -210,9 +305,31 @@ impl<G: Table> Declaration for KeysOf<G> {
 }
 
 /// A time with its unit.
-pub fn time(range: RangeInclusive<Duration>) -> KeyKind<Option<Duration>> {
-    let values = format!("{:?} to {:?}", range.start(), range.end());
-    KeyKind::new(values, move |fields, key| fields.time(key, range.clone()))
+pub fn time(range: RangeInclusive<Duration>) -> KeyKind<Option<Duration>, DurationText> {
+    let values = format!("{} to {}", shown(*range.start()), shown(*range.end()));
+    KeyKind::new(values, move |fields, key| fields.time(key, range.clone())).kind("duration")
+}
+
+/// A time as written in a file.
+fn shown(time: Duration) -> String {
+    if time.is_zero() { "0s".to_owned() } else { shown_time(time) }
+}
+
+/// The shape of a time in a file.
+pub struct DurationText;
+
+impl JsonSchema for DurationText {
+    fn schema_name() -> Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": r"^\s*[0-9.]+\s*(us|µs|ms|s|m|min|h)\s*$"})
+    }
 }
 
 /// A whole number.
@@ -222,40 +339,45 @@ where
 {
     let (min, max) = (*range.start(), *range.end());
     let read = move |fields: &Fields<'_>, key: &str| fields.count(key, min.into()..=max.into())?.try_into().ok();
-    KeyKind::new(format!("{min} to {max}"), read)
+    let (least, most): (u64, u64) = (min.into(), max.into());
+    KeyKind::new(format!("{min} to {max}"), read).kind("integer").keyword("minimum", least).keyword("maximum", most)
 }
 
 /// A number of bytes, which may be written `40k`.
 pub fn size(range: RangeInclusive<u64>) -> KeyKind<Option<u64>, Value> {
     let values = format!("{} to {} bytes", range.start(), range.end());
-    KeyKind::new(values, move |fields, key| fields.count(key, range.clone()))
+    KeyKind::new(values, move |fields, key| fields.count(key, range.clone())).kind("size")
 }
 
 /// A number.
 pub fn number(range: RangeInclusive<f64>) -> KeyKind<Option<f64>, f64> {
-    KeyKind::new(format!("{} to {}", range.start(), range.end()), move |fields, key| fields.number(key, range.clone()))
+    let (min, max) = (*range.start(), *range.end());
+    let bounded = KeyKind::new(format!("{min} to {max}"), move |fields, key| fields.number(key, range.clone()));
+    bounded.kind("number").keyword("minimum", min).keyword("maximum", max)
 }
 
 /// Yes or no.
 pub fn flag() -> KeyKind<Option<bool>, bool> {
-    KeyKind::new(String::new(), |fields, key| fields.flag(key))
+    KeyKind::new(String::new(), |fields, key| fields.flag(key)).kind("boolean")
 }
 
 /// A word or line.
 pub fn text() -> KeyKind<Option<String>> {
-    KeyKind::new(String::new(), |fields, key| fields.text(key))
+    KeyKind::new(String::new(), |fields, key| fields.text(key)).kind("string")
 }
 
 /// One of a few words.
 pub fn choice<T: Copy + 'static, W: JsonSchema>(words: &'static [(&'static str, T)]) -> KeyKind<Option<T>, W> {
     let values: Vec<_> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-    KeyKind::new(values.join(", "), move |fields, key| fields.choice(key, words))
+    let known: Vec<Value> = words.iter().map(|(word, _)| (*word).into()).chain([Value::Null]).collect();
+    KeyKind::new(values.join(", "), move |fields, key| fields.choice(key, words)).kind("word").keyword("enum", known)
 }
 
 /// One of a few words; the first is the default.
 pub fn first_of<T: Copy + 'static>(words: &'static [(&'static str, T)]) -> KeyKind<T> {
-    let read = move |fields: &Fields<'_>, key: &str| fields.choice(key, words).unwrap_or(words[0].1);
-    KeyKind { values: choice::<T, String>(words).values, ..KeyKind::new(String::new(), read) }.otherwise(words[0].0)
+    choice(words)
+        .reading(|read| move |fields: &Fields<'_>, key: &str| read(fields, key).unwrap_or(words[0].1))
+        .otherwise(words[0].0)
 }
 
 /// A table of its own.
@@ -298,20 +420,31 @@ impl<A: JsonSchema, B: JsonSchema> JsonSchema for Either<A, B> {
 /// One of the keys of which a table has exactly one, `{uniform: …}`: its name, the reader of its value, the value's shape.
 pub struct Case<T> {
     name: &'static str,
+    about: &'static str,
     read: fn(&Fields<'_>, &str) -> Option<T>,
     schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
 impl<T> Case<T> {
-    pub const fn new<W: JsonSchema>(name: &'static str, read: fn(&Fields<'_>, &str) -> Option<T>) -> Self {
-        Self { name, read, schema: SchemaGenerator::subschema_for::<W> }
+    pub const fn new<W: JsonSchema>(
+        name: &'static str,
+        about: &'static str,
+        read: fn(&Fields<'_>, &str) -> Option<T>,
+    ) -> Self {
+        Self { name, about, read, schema: SchemaGenerator::subschema_for::<W> }
+    }
+
+    fn described_schema(&self, generator: &mut SchemaGenerator) -> Value {
+        let mut schema = (self.schema)(generator);
+        schema.insert("description".to_owned(), self.about.into());
+        schema.to_value()
     }
 }
 
 /// The JSON Schema of a table with exactly one of these keys.
 pub fn one_of<T>(cases: &[Case<T>], generator: &mut SchemaGenerator) -> Schema {
     let properties: Map<_, _> =
-        cases.iter().map(|case| (case.name.to_owned(), (case.schema)(generator).to_value())).collect();
+        cases.iter().map(|case| (case.name.to_owned(), case.described_schema(generator))).collect();
     json_schema!({
         "type": "object", "properties": properties, "additionalProperties": false, "minProperties": 1, "maxProperties": 1,
     })
@@ -397,4 +530,13 @@ impl<'a> Fields<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::without_links;
+
+    #[test]
+    fn a_link_is_its_words() {
+        let text = "a list `[thread-pool]` ([WebQ](front-doors.md)), `[{a: 1}]`; see [Test plans](#test-plans)";
+        assert_eq!(without_links(text), "a list `[thread-pool]` (WebQ), `[{a: 1}]`; see Test plans");
+        assert_eq!(without_links("[1]"), "[1]");
+    }
+}

@@ -30,6 +30,7 @@ pub mod problem;
 pub mod raw;
 mod read;
 pub mod recording;
+pub mod reference;
 mod refusal;
 pub mod resolve;
 pub mod schema;

@@ -19,13 +19,13 @@ const MAX_USERS: u32 = 2_000_000;
 table! {
     /// A stretch of load: one of `users`, `sessions`, `requests`, or several `loads`.
     pub(super) struct PhaseKeys as "Phase" {
-        name: Option<String> = text().otherwise("phase0, phase1, …"), "What it is called: letters, digits, - and _";
-        r#for: Option<Duration> = time(Duration::from_millis(100)..=Duration::from_secs(24 * 3600)).wanted("30s"), "How long";
+        name: Option<String> = text().otherwise("phase0, phase1, …"), "Name: letters, digits, - and _";
+        r#for: Option<Duration> = time(Duration::from_millis(100)..=Duration::from_secs(24 * 3600)).wanted("30s"), "Length of the phase";
         planned = keys_of::<PlannedKeys>("");
         arrivals = keys_of::<ArrivalKeys>("");
-        loads = free::<Vec<LoadKeys>>(), "Several at once";
-        fresh_policy: bool = flag().or(false), "The arm's policy begins the phase as new, as in a run of its own";
-        steady: Option<bool> = flag().otherwise("true if its load stays the same for a minute or more"), "Its figures are to be read as those of a steady state or not; see [validity.md](validity.md)";
+        loads = free::<Vec<LoadKeys>>(), "Several loads at once";
+        fresh_policy: bool = flag().or(false), "Begin the phase with a new instance of the arm's policy, as in a run of its own";
+        steady: Option<bool> = flag().otherwise("true if its load stays the same for a minute or more"), "Whether its figures are read as those of a steady state; see [validity.md](validity.md)";
     }
 
     /// One of a phase's loads: one of `users`, `sessions`, `requests`, `idle`, `checks` and `churn`.
@@ -37,19 +37,19 @@ table! {
 
     /// Users, sessions or requests.
     struct PlannedKeys as "Planned" {
-        users = free::<Either<UsersCount, UsersSpan>>(), "Users at once (closed): `1000`, or `{from: 3, to: 1000}`";
-        sessions = free::<Either<String, RateSpan>>(), "Sessions that begin (partly open): `5/s`, `0.5x` (times the capacity), or `{from: 1/s, to: 5/s}`";
-        requests = free::<Either<String, RateSpan>>(), "Requests (open), written as `sessions` are";
+        users = free::<Either<UsersCount, UsersSpan>>(), "Closed load: this many users at once, or `{from, to}`";
+        sessions = free::<Either<String, RateSpan>>(), "Partly open load: sessions that begin per second, `5/s` or `0.5x` (times the capacity), or `{from, to}`";
+        requests = free::<Either<String, RateSpan>>(), "Open load: requests per second, written as `sessions` are";
     }
 
     /// Background connections and health checks.
     struct BackgroundKeys as "Background" {
-        idle = free::<Either<UsersCount, UsersSpan>>(), "Connections that are kept open without a request: `1000`, or `{from: 3, to: 1000}`";
-        checks = free::<Either<UsersCount, UsersSpan>>(), "Those who check the service's health, each on a connection that it keeps";
-        every: Option<Duration> = time(TIMES), "checks: so often each";
-        anew: bool = flag().or(false), "checks: on a new connection each time";
-        churn = free::<Either<String, RateSpan>>(), "Connections that come and go: `100/s`";
-        ask: bool = flag().or(false), "churn: with a health check each";
+        idle = free::<Either<UsersCount, UsersSpan>>(), "Connections that are kept open without a request, a number or `{from, to}`";
+        checks = free::<Either<UsersCount, UsersSpan>>(), "Clients that check the service's health, each on a connection that it keeps";
+        every: Option<Duration> = time(TIMES), "checks: time between two checks of one client";
+        anew: bool = flag().or(false), "checks: a new connection for each check";
+        churn = free::<Either<String, RateSpan>>().example("50/s"), "Connections that are opened and closed, per second";
+        ask: bool = flag().or(false), "churn: send a health check on each";
     }
 
     /// From so many users to so many.
@@ -66,7 +66,7 @@ table! {
 
     /// How they arrive.
     struct ArrivalKeys as "Arrivals" {
-        law: ArrivalLaw = first_of(&[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)]), "Gaps between arrivals: exponential, or all the same";
+        law: ArrivalLaw = first_of(&[("poisson", ArrivalLaw::Poisson), ("constant", ArrivalLaw::Constant)]), "Gaps between arrivals: exponential, or all equal";
         class: u8 = count(0..=255).or(0), "Class of the requests";
     }
 }
@@ -129,7 +129,7 @@ fn load(fields: &Fields<'_>) -> Option<LoadStream> {
     let all = ["users", "sessions", "requests", "idle", "checks", "churn"];
     let kinds: Vec<&str> = all.into_iter().filter(|key| fields.node(key).is_some()).collect();
     let [kind] = kinds[..] else {
-        let known = "one of users, sessions, requests, and in loads also idle, checks and churn is wanted";
+        let known = "expected one of users, sessions and requests (in loads also idle, checks and churn)";
         fields.problem("users", known, "for example users: 100");
         return None;
     };

@@ -11,12 +11,12 @@ use super::{
 table! {
     /// A service of one's own.
     pub(super) struct OwnKeys as "OwnService" {
-        url: Option<String> = text().shared(), "A service of your own that runs already, or where the `command` listens: `http://127.0.0.1:8080`. Instead of `app`; see [your service](your-service.md)";
-        command: Option<String> = text().shared(), "A service of your own, started for each arm on the target's processor and ended after it: `./my-service --port {port}`; split into words without a shell, `{port}` (and `PORT` in its environment) is a free port";
-        ready: Option<String> = text().otherwise("/").shared(), "The path that answers, with anything but a 5xx, once it takes requests";
-        reset: Option<String> = text().shared(), "A command that is run before each arm, before the service starts: `./restore-database.sh`";
-        concurrency: Option<u32> = count(1..=65_535).otherwise("the plant's, else 64").shared(), "How many requests it works on side by side, as far as policies that keep a queue (`codel`) know: they hold what comes beyond";
-        pid: Option<u32> = count(1..=4_194_304).shared(), "The process of a service that runs already, for its CPU time and memory; without it, whoever listens at the `url`, if that can be seen";
+        url: Option<String> = text().shared().example("http://127.0.0.1:8080"), "A service of your own that runs already, or where the `command` listens. In place of `app`; see [your service](your-service.md)";
+        command: Option<String> = text().shared().example("\"./my-service --port {port}\""), "A service of your own, started for each arm on the target's processor and ended after it; split into words without a shell. `{port}` (and `PORT` in its environment) is a free port";
+        ready: Option<String> = text().otherwise("/").shared().example("/health"), "The path that answers, with anything but a 5xx, once the service takes requests";
+        reset: Option<String> = text().shared().example("./restore-database.sh"), "A command to run before each arm, before the service starts";
+        concurrency: Option<u32> = count(1..=65_535).otherwise("the plant's, else 64").shared().example("4"), "How many requests the service works on in parallel, for policies that keep a queue (`codel`): they hold further ones";
+        pid: Option<u32> = count(1..=4_194_304).shared().example("4711"), "The process of a service that runs already, for its CPU time and memory; without it, the process that listens at the `url`, if it can be seen";
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Base<'a> {
 /// Reads an arm's `target: {workers: 4}`: its keys replace those of the experiment's target, one by one.
 pub fn own_target(node: &Node, base: Base<'_>, path: &str, problems: &Problems) -> Option<Box<OwnTarget>> {
     let Value::Table(changes) = &node.value else {
-        problems.add(&node.place, path, format!("not {}", node.value.shown()), "write {workers: 4}");
+        problems.add(&node.place, path, format!("unexpected {}", node.value.shown()), "write {workers: 4}");
         return None;
     };
     if matches!(base.target.app, AppPlan::Tree(_)) {

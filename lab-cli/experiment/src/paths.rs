@@ -21,12 +21,12 @@ const MOST_TYPES: usize = 24;
 table! {
     /// One of several requests.
     pub(super) struct RequestKeys as "Request" {
-        name: Option<String> = text().otherwise("method and path"), "The request type in tables; several may have the same";
+        name: Option<String> = text().otherwise("method and path").example("list"), "The request type in tables; several requests may share one";
         path: Option<String> = text().wanted("/items"), "Path and query";
-        method: Option<String> = text().otherwise("GET"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`, `HEAD`, `OPTIONS`";
-        weight: f64 = number(0.000_001..=1e9).or(1.0), "How often, in proportion to the others";
-        body: Option<String> = text(), "What is sent; form-encoded, unless a header says otherwise";
-        headers: Vec<(String, String)> = by::<BTreeMap<String, String>, _>(headers), "Header lines: `{Accept: application/json}`";
+        method: Option<String> = text().otherwise("GET").example("POST"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`, `HEAD` or `OPTIONS`";
+        weight: f64 = number(0.000_001..=1e9).or(1.0), "Relative frequency";
+        body: Option<String> = text().example("'{\"item\": 1}'"), "The body; form-encoded, unless a header says otherwise";
+        headers: Vec<(String, String)> = by::<BTreeMap<String, String>, _>(headers).example("{Accept: application/json}"), "Header lines";
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) fn paths(fields: &Fields<'_>, key: &str) -> Vec<UrlRequest> {
         other => {
             fields.problem(
                 key,
-                format!("not {}", other.shown()),
+                format!("unexpected {}", other.shown()),
                 "write [{path: /items, weight: 8}, {path: /buy}], or a file",
             );
             return Vec::new();
@@ -95,7 +95,7 @@ fn request(node: &Node, at: &str, problems: &Problems) -> Option<UrlRequest> {
 pub(super) fn headers(fields: &Fields<'_>, key: &str) -> Vec<(String, String)> {
     let Some(node) = fields.node(key) else { return Vec::new() };
     let Value::Table(entries) = &node.value else {
-        fields.problem(key, format!("not {}", node.value.shown()), "write {Accept: application/json}");
+        fields.problem(key, format!("unexpected {}", node.value.shown()), "write {Accept: application/json}");
         return Vec::new();
     };
     let mut lines = Vec::new();
@@ -106,7 +106,12 @@ pub(super) fn headers(fields: &Fields<'_>, key: &str) -> Vec<(String, String)> {
             Value::Flag(flag) => flag.to_string(),
             other => {
                 let path = join(&fields.path(key), &entry.key);
-                fields.problems().add(&entry.node.place, &path, format!("not {}", other.shown()), "a text in one line");
+                fields.problems().add(
+                    &entry.node.place,
+                    &path,
+                    format!("unexpected {}", other.shown()),
+                    "a text in one line",
+                );
                 continue;
             }
         };

@@ -7,7 +7,7 @@ use traces::Think;
 
 use super::{
     fields::Fields,
-    keys::{Case, Either, number, one_of, read_one_of, shapes, table, time},
+    keys::{Case, DurationText, Either, number, one_of, read_one_of, shapes, table, time},
     raw::Value,
 };
 
@@ -30,22 +30,24 @@ table! {
 }
 
 /// A time with its unit; 0 has none.
-pub(super) type ZeroOrTime = Either<String, u8>;
+pub(super) type ZeroOrTime = Either<DurationText, u8>;
 
 shapes! {
     PauseLaw as "PauseLaw" = |generator| one_of(PAUSE_LAWS, generator);
 }
 
 const PAUSE_LAWS: &[Case<Think>] = &[
-    Case::new::<String>("constant", |fields, key| fields.time(key, ANY_TIME).map(Think::Constant)),
-    Case::new::<String>("exponential", |fields, key| {
+    Case::new::<DurationText>("constant", "The same pause every time", |fields, key| {
+        fields.time(key, ANY_TIME).map(Think::Constant)
+    }),
+    Case::new::<DurationText>("exponential", "Exponential with this mean", |fields, key| {
         fields.time(key, ANY_TIME).map(|mean| Think::Exponential { mean })
     }),
-    Case::new::<UniformKeys>("uniform", |fields, key| {
+    Case::new::<UniformKeys>("uniform", "Uniform between `min` and `max`", |fields, key| {
         let UniformKeys { min, max } = fields.table(key)?;
         Some(Think::Uniform { min: min?, max: max? })
     }),
-    Case::new::<LognormalKeys>("lognormal", |fields, key| {
+    Case::new::<LognormalKeys>("lognormal", "Lognormal with this median", |fields, key| {
         let LognormalKeys { median, sigma } = fields.table(key)?;
         Some(Think::Lognormal { median: median?, sigma: sigma? })
     }),

@@ -19,31 +19,31 @@ const MINUTES: fn(u64) -> Duration = |minutes| Duration::from_secs(60 * minutes)
 table! {
     /// Cataclysm's control plane: nodes of one pool are the servers and sentries of applications, or free.
     pub(super) struct PlatformKeys as "Platform" {
-        nodes: Option<u32> = count(2..=100).required(), "The pool. Each service of an application may have a task on each node; a node is one task at a time";
-        applications = free::<BTreeMap<String, ApplicationKeys>>().required(), "Applications by the service that is their servers";
-        period: Duration = time(TIMES).or(MINUTES(30)), "Between two predictive invocations, which partition all servers";
-        drop_share: f64 = number(0.001..=0.999).or(0.5), "Refused share over which an application gets servers at once";
-        drop_window: Duration = time(TIMES).or(MINUTES(5)), "The window of that share; observations are kept in fifths of it";
-        step: u32 = count(1..=100).or(1), "Δ: most servers that are added at once";
-        apart: Duration = time(TIMES).or(MINUTES(5)), "δ: shortest time between two such invocations";
-        trend_limit: f64 = number(1.0..=100.0).or(2.0), "A prediction is at most this multiple of the present rate, and at least the rate over it";
-        high_cpu: f64 = number(0.001..=1.0).or(0.8), "CPU of a sentry, as a share, over which it gets another one beside it";
-        high_for: Duration = time(TIMES).or(Duration::from_secs(30)), "After being over it for this long";
-        low_cpu: f64 = number(0.0..=1.0).or(0.2), "CPU under which a sentry is released, unless it is the last one";
-        low_for: Duration = time(TIMES).or(MINUTES(5)), "After being under it for this long";
+        nodes: Option<u32> = count(2..=100).required(), "Size of the pool. Each service of an application may have a task on each node; a node is one task at a time";
+        applications = free::<BTreeMap<String, ApplicationKeys>>().required(), "Applications, by the service that is their servers";
+        period: Duration = time(TIMES).or(MINUTES(30)), "Time between two predictive invocations, which partition all servers anew";
+        drop_share: f64 = number(0.001..=0.999).or(0.5).example("0.3"), "Share of refused requests above which an application gets servers at once";
+        drop_window: Duration = time(TIMES).or(MINUTES(5)), "The window over which that share is computed; observations are kept in fifths of it";
+        step: u32 = count(1..=100).or(1).example("2"), "Δ: the most servers added at once";
+        apart: Duration = time(TIMES).or(MINUTES(5)), "δ: the shortest time between two such invocations";
+        trend_limit: f64 = number(1.0..=100.0).or(2.0).example("3"), "A prediction is at most the present rate times this, and at least the present rate divided by it";
+        high_cpu: f64 = number(0.001..=1.0).or(0.8).example("0.7"), "CPU share of a sentry above which it gets another one beside it";
+        high_for: Duration = time(TIMES).or(Duration::from_secs(30)), "How long the CPU share must be above `high_cpu`";
+        low_cpu: f64 = number(0.0..=1.0).or(0.2).example("0.1"), "CPU share below which a sentry is released, unless it is the last one";
+        low_for: Duration = time(TIMES).or(MINUTES(5)).example("120s"), "How long the CPU share must be below `low_cpu`";
     }
 
     /// An application of a platform.
     pub(super) struct ApplicationKeys as "Application" {
-        sentries = free::<String>().required(), "The service of its sentries, which calls the servers";
-        min_servers: u32 = count(1..=100).or(1), "Servers that it has in any case; it starts with these, and one sentry";
-        revenue = free::<Vec<f64>>().otherwise("[1]"), "What an admitted request earns, by class, the most important class first";
-        sla = free::<Vec<SlaTierKeys>>().otherwise("1 s below 1000/s, 2 s below 10000/s, then 3 s"), "The response times that are contracted, by arrival rate: `[{below: 1000/s, response: 1s}, {response: 2s}]`";
+        sentries = free::<String>().required(), "The service of its sentries; it calls the servers";
+        min_servers: u32 = count(1..=100).or(1), "Servers that it always has; it starts with these and one sentry";
+        revenue = free::<Vec<f64>>().otherwise("[1]").example("[5, 2, 1]"), "What an admitted request earns, by class, the most important class first";
+        sla = free::<Vec<SlaTierKeys>>().otherwise("1 s below 1000/s, 2 s below 10000/s, then 3 s").example("[{below: 100/s, response: 500ms}, {response: 1s}]"), "The contracted response times by arrival rate";
     }
 
     /// A response time below an arrival rate.
     pub(super) struct SlaTierKeys as "SlaTier" {
-        below = free::<String>().otherwise("any rate"), "The arrival rate at which the next tier begins: `1000/s`";
+        below = free::<String>().otherwise("any rate"), "The arrival rate at which the next tier begins";
         response: Option<Duration> = time(Duration::from_millis(1)..=Duration::from_secs(3600)).required(), "The response time of admitted requests";
     }
 }
@@ -190,7 +190,7 @@ fn sla(fields: &Fields<'_>, path: &str) -> Option<Vec<SlaTierSpec>> {
             None => None,
             Some((_, Some(Rate::PerSecond(rate)))) => Some(rate),
             Some((node, _)) => {
-                tier.problem("below", format!("not {}", node.value.shown()), "write 1000/s");
+                tier.problem("below", format!("unexpected {}", node.value.shown()), "write 1000/s");
                 return None;
             }
         };

@@ -83,7 +83,7 @@ pub fn parted<'a>(
         return Some((Node { value: Value::Table(Vec::new()), place: Place::Flag(String::new()) }, Vec::new()));
     };
     let Value::Table(entries) = &settings.value else {
-        let message = format!("not {}", settings.value.shown());
+        let message = format!("unexpected {}", settings.value.shown());
         problems.add(&settings.place, path, message, "write settings as {key: value}");
         return None;
     };

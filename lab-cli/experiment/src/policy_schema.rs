@@ -3,7 +3,7 @@
 
 use controllers::{
     Entry, Settings,
-    catalogue::{Bound, Param, ParamKind},
+    catalogue::{Bound, Param, ParamKind, Setting},
 };
 use installed::catalogue;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -48,8 +48,8 @@ pub fn arm(lab: &LabKeys, searched: &LabKeys, generator: &mut SchemaGenerator) -
         let table = match bound {
             Bound::Costs(_) => settings(entry, &["preset"], Some(lab), generator),
             Bound::BestValue(_) => {
-                let both = json!({"description": entry.about, "allOf": [lab.reference(), searched.reference()]});
-                json!({"anyOf": [both, {"type": "null"}]})
+                let both = json!({"allOf": [lab.reference(), searched.reference()]});
+                json!({"description": entry.about, "anyOf": [both, {"type": "null"}]})
             }
         };
         all.insert(entry.name.to_owned(), table);
@@ -94,7 +94,10 @@ fn settings(entry: &'static Entry, keys: &[&str], lab: Option<&LabKeys>, generat
     let known: Vec<&str> = params.iter().map(|param| param.name).chain(others).collect();
     let of: Vec<Value> =
         [Some(reference(entry, generator)), lab.map(LabKeys::reference)].into_iter().flatten().collect();
-    json!({"anyOf": [{"allOf": of, "propertyNames": {"enum": known}}, {"type": "null"}]})
+    json!({
+        "description": entry.about,
+        "anyOf": [{"allOf": of, "propertyNames": {"enum": known}}, {"type": "null"}],
+    })
 }
 
 /// A reference to the definition of an entry's parameters, which is added if it is not there.
@@ -120,9 +123,9 @@ fn parameters(entry: &'static Entry, generator: &mut SchemaGenerator) -> Value {
 
 fn parameter(entry: &Entry, param: &Param, generator: &mut SchemaGenerator) -> Value {
     let unit = if param.unit.is_empty() { String::new() } else { format!(" {}", param.unit) };
-    let default = match &param.default {
-        Ok(setting) => setting.to_string(),
-        Err(otherwise) => (*otherwise).to_owned(),
+    let (default, in_words) = match &param.default {
+        Ok(setting) => (written(setting), setting.to_string()),
+        Err(otherwise) => (None, (*otherwise).to_owned()),
     };
     let mut shape = match param.kind {
         ParamKind::Number => json!({"type": ["number", "string"]}),
@@ -141,8 +144,10 @@ fn parameter(entry: &Entry, param: &Param, generator: &mut SchemaGenerator) -> V
         ParamKind::Part => part(entry, param.name, generator).to_value(),
     };
     if let Some(shape) = shape.as_object_mut() {
-        let about = format!("{}; {}{unit}, by default {default}", param.about, param.range);
+        let about = format!("{} [{}{unit}; default {in_words}]", param.about, param.range);
         shape.insert("description".to_owned(), about.into());
+        shape.extend(default.map(|default| ("default".to_owned(), default)));
+        shape.extend(bounds(param));
     }
     let is_single = matches!(
         param.kind,
@@ -154,6 +159,26 @@ fn parameter(entry: &Entry, param: &Param, generator: &mut SchemaGenerator) -> V
         shape = json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]});
     }
     shape
+}
+
+/// A setting as a file gives it.
+fn written(setting: &Setting) -> Option<Value> {
+    match setting {
+        // A whole number is written without a fraction.
+        Setting::Number(number) => serde_json::from_str(&number.to_string()).ok(),
+        Setting::Flag(flag) => Some((*flag).into()),
+        Setting::Text(text) => Some(text.clone().into()),
+        Setting::Map(_) => None,
+    }
+}
+
+/// The bounds of a number; of a table, those of its values are in its description.
+fn bounds(param: &Param) -> Vec<(String, Value)> {
+    let is_number = matches!(param.kind, ParamKind::Number | ParamKind::Count);
+    let range = param.range.trim_end_matches(", whole").split_once(" to ").filter(|_| is_number);
+    let Some((min, max)) = range else { return Vec::new() };
+    let bound = |key: &str, text: &str| Some((key.to_owned(), serde_json::from_str::<Value>(text).ok()?));
+    [bound("minimum", min), bound("maximum", max)].into_iter().flatten().collect()
 }
 
 /// A part of a composition: the policies that can be it, with their own parameters.

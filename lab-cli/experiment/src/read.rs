@@ -33,34 +33,34 @@ table! {
     /// One experiment.
     pub(super) struct ExperimentKeys as "Experiment" {
         name = free::<String>().required(), "Names the results folder: letters, digits, - and _";
-        about: Option<String> = text(), "One line";
+        about: Option<String> = text(), "One line about the experiment";
         source: Option<String> = text(), "Figure and paper";
-        target = free::<TargetKeys>().required(), "What is measured";
+        target = free::<TargetKeys>().required().example("{app: arashi, capacity: 100/s}"), "The service under test";
         objective = free::<ObjectiveKeys>().required(), "What a good answer is";
-        users = free::<UsersKeys>().required(), "Who sends";
-        arms = free::<Vec<ArmShape>>().required(), "Policies: `none`, or `seda: {scope: single}`. Some settings are [the lab's](#arms-thresholds-and-the-rest) unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's (`lab policies NAME`)";
-        repeat: Option<Repeat> = by::<RepeatKey, _>(repeat).otherwise("1; in virtual time `until-decided` where `compare.decide` is set"), "How often every arm is run: 1 to 1000, or `until-decided`: until every arm's difference from the baseline is known, by a rule that is fixed before the first block ([validity.md](validity.md#until-it-is-decided))";
-        seed: u64 = count(0..=1 << 53).or(1), "Root of all randomness";
-        thresholds = free::<Vec<ThresholdKey>>(), "What must hold: `seda.spike.response_time.p90 < 2s`";
-        compare = free::<CompareKeys>(), "How arms are compared";
+        users = free::<UsersKeys>().required().example("{model: url, phases: [{requests: 100/s, for: 30s}]}"), "Who sends";
+        arms = free::<Vec<ArmShape>>().required(), "Policies to compare: `none`, or `seda: {scope: single}`. Some settings are [the lab's](#arms-and-comparisons) unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's";
+        repeat: Option<Repeat> = by::<RepeatKey, _>(repeat).otherwise("1; in virtual time `until-decided` where `compare.decide` is set"), "Blocks: how often every arm is run, 1 to 1000; or `until-decided`: until every arm's difference from the baseline is known, by a rule that is fixed before the first block ([validity.md](validity.md#until-it-is-decided))";
+        seed: u64 = count(0..=1 << 53).or(1).example("7"), "Seed of all random draws";
+        thresholds = free::<Vec<ThresholdKey>>().example("[seda.spike.response_time.p90 < 2s]"), "Claims about the result";
+        compare = free::<CompareKeys>().example("{baseline: none, phase: spike}"), "How arms are compared";
         declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise count against the run: `kernel-backlog`, `closed-overload`";
-        r#virtual = free::<SimulationKeys>(), "For `--virtual` alone";
-        figure = free::<FigureKeys>().otherwise("bars by phase"), "What `lab reproduce` draws";
+        r#virtual = free::<SimulationKeys>(), "Settings for virtual time";
+        figure = free::<FigureKeys>().otherwise("bars by phase").example("{over: load, panels: [{title: goodput, draw: goodput}]}"), "What `lab reproduce` draws";
     }
 
     /// What a good answer is.
     pub(super) struct ObjectiveKeys as "Objective" {
-        percentile: f64 = number(1.0..=99.9).or(90.0), "Share of the requests that it is about, in percent";
-        response_time: Option<Duration> = time(TIMES).wanted("1s"), "Longest response time";
+        percentile: f64 = number(1.0..=99.9).or(90.0), "The percentile of response times that the objective is about";
+        response_time: Option<Duration> = time(TIMES).wanted("1s"), "Longest response time of a good answer";
     }
 
     /// How arms are compared: fixed before the run.
     pub(super) struct CompareKeys as "Compare" {
         baseline = free::<String>().otherwise("the first"), "The arm that the others are compared with";
-        metric: Option<Metric> = choice::<_, Metric>(METRICS).otherwise("goodput"), "What decides";
-        phase = free::<String>().otherwise("the baseline's with the most requests"), "In which phase";
-        margin: Option<f64> = number(0.001..=1.0).otherwise("0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction"), "What matters in practice, as a share";
-        decide: bool = flag().or(false), "The run is there to decide: if it is inconclusive, the program ends with code 4";
+        metric: Option<Metric> = choice::<_, Metric>(METRICS).otherwise("goodput"), "The metric that decides";
+        phase = free::<String>().otherwise("the baseline's with the most requests"), "The phase to compare";
+        margin: Option<f64> = number(0.001..=1.0).otherwise("0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction"), "The smallest effect that matters in practice, as a share";
+        decide: bool = flag().or(false), "End with exit code 4 if the comparison is inconclusive";
         most_blocks: u32 = count(2..=512).or(MOST_BLOCKS), "The most blocks of a run with `repeat: until-decided`";
     }
 }
@@ -239,7 +239,7 @@ fn name(fields: &Fields<'_>) -> Option<String> {
     };
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-        fields.problem("name", format!("{name:?} cannot name a folder"), "letters, digits, - and _, at most 64");
+        fields.problem("name", format!("{name:?} is not a valid folder name"), "letters, digits, - and _, at most 64");
         return None;
     }
     Some(name)

@@ -20,13 +20,13 @@ const YEAR: Duration = Duration::from_secs(366 * 86_400);
 table! {
     /// Recorded sessions, and how they are replayed.
     pub(super) struct TraceKeys as "TraceTable" {
-        file: Option<String> = text().wanted("mail.trace.zst"), "A trace that `lab trace import` or `lab trace generate` has written";
-        pace: Pace = first_of(&[("clock", Pace::Clock), ("sessions", Pace::Sessions)]), "When the steps of a session are due: by the trace's clock, or each so long after the answer to the one before";
-        speed: f64 = number(0.1..=1000.0).or(1.0), "All times are divided by it";
-        from: Duration = time(Duration::ZERO..=YEAR).or(Duration::ZERO), "Sessions that start from here on, by the trace's clock";
-        r#for: Option<Duration> = time(Duration::from_millis(1)..=YEAR).otherwise("to the trace's end"), "For so long, by the trace's clock";
-        copies: u32 = count(1..=10_000).or(1), "Every session is walked by so many users; each copy starts up to a second later";
-        sample: f64 = number(0.0..=1.0).or(1.0), "Share of the sessions, whole ones";
+        file: Option<String> = text().wanted("mail.trace.zst"), "A trace written by `lab trace import` or `lab trace generate`";
+        pace: Pace = first_of(&[("clock", Pace::Clock), ("sessions", Pace::Sessions)]), "When the steps of a session are due: by the trace's clock, or a recorded pause after the answer to the step before";
+        speed: f64 = number(0.1..=1000.0).or(1.0).example("10"), "Divides all times";
+        from: Duration = time(Duration::ZERO..=YEAR).or(Duration::ZERO).example("60s"), "Replay only sessions that start from here on, by the trace's clock";
+        r#for: Option<Duration> = time(Duration::from_millis(1)..=YEAR).otherwise("to the trace's end").example("5m"), "How much of the trace to replay, by the trace's clock";
+        copies: u32 = count(1..=10_000).or(1).example("3"), "Users that walk each session; each copy starts up to a second later";
+        sample: f64 = number(0.0..=1.0).or(1.0).example("0.5"), "Share of the sessions to replay, whole sessions";
     }
 }
 

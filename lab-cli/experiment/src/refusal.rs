@@ -16,7 +16,7 @@ const WORDS: [&str; 3] = ["reject", "block", "degrade"];
 table! {
     /// `{redirect: …}`
     pub(super) struct RedirectKeys as "Redirect" {
-        redirect: Option<OnRefuse> = by::<String, _>(redirect).required(), "The node that has the same page: scheme, host and port";
+        redirect: Option<OnRefuse> = by::<String, _>(redirect).required().example("http://127.0.0.1:8081"), "The node that has the same page: scheme, host and port";
     }
 }
 
@@ -37,7 +37,7 @@ pub fn on_refuse(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
             _ => (format!("{word:?} is not known here"), format!("{}, or {HINT}", suggestion(word, &WORDS))),
         },
         Value::Table(_) => return fields.table::<RedirectKeys>(key)?.redirect,
-        other => (format!("not {}", other.shown()), format!("one of: {}, or {HINT}", WORDS.join(", "))),
+        other => (format!("unexpected {}", other.shown()), format!("one of: {}, or {HINT}", WORDS.join(", "))),
     };
     fields.problem(key, message, hint);
     None
@@ -49,7 +49,7 @@ fn redirect(fields: &Fields<'_>, key: &str) -> Option<OnRefuse> {
         Some(other) => (other.shown(), HINT),
         None => ("nothing".to_owned(), HINT),
     };
-    fields.problem(key, format!("{shown} is no node to redirect to"), hint);
+    fields.problem(key, format!("{shown} cannot be redirected to"), hint);
     None
 }
 

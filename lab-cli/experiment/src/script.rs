@@ -26,51 +26,51 @@ use super::{
 table! {
     /// What users of a test plan do who are told to wait.
     pub(super) struct ConductKeys as "Conduct" {
-        no_show: f64 = number(0.0..=1.0).or(0.0), "Share of the waits after which a user does not come back; its request counts as abandoned";
-        early: f64 = number(0.0..=1.0).or(0.0), "Share of the waits from which a user comes back early, at a time drawn uniformly";
-        shares_token: f64 = number(0.0..=1.0).or(0.0), "Share of the sessions that show the token of another user of their group";
-        forges_token: f64 = number(0.0..=1.0).or(0.0), "Share of the sessions that show a forged token, of the same shape";
-        token: Option<TokenPlace> = by::<TokenKey, _>(token), "Where the token is: `{cookie: NAME}`, or `{query: NAME}` for a parameter of URLs";
-        group: u32 = count(2..=1_000_000).or(10), "Users in a group, by their numbers";
+        no_show: f64 = number(0.0..=1.0).or(0.0).example("0.1"), "Share of the waits after which a user does not come back; its request counts as abandoned";
+        early: f64 = number(0.0..=1.0).or(0.0).example("0.2"), "Share of the waits from which a user comes back early, at a uniformly drawn time";
+        shares_token: f64 = number(0.0..=1.0).or(0.0).example("0.05"), "Share of the sessions that show the token of another user of their group";
+        forges_token: f64 = number(0.0..=1.0).or(0.0).example("0.01"), "Share of the sessions that show a forged token of the same shape";
+        token: Option<TokenPlace> = by::<TokenKey, _>(token).example("{cookie: token}"), "Where the token is: `{cookie: NAME}`, or `{query: NAME}` for a parameter of URLs";
+        group: u32 = count(2..=1_000_000).or(10).example("20"), "Users in a group, by their numbers";
     }
 
     /// A test plan.
     pub(super) struct TestPlanKeys as "TestPlan" {
-        steps = free::<Vec<StepKeys>>().required(), "What is done, in this order";
-        think: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).otherwise("`users.think`, else 0"), "Pause after an answer";
+        steps = free::<Vec<StepKeys>>().required().example("[{name: look, url: /seats}]"), "The steps, in order";
+        think: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).otherwise("`users.think`, else 0").example("5s"), "Pause after an answer";
     }
 
     /// A step of a test plan, or a choice between lists of them.
     pub(super) struct StepKeys as "PlanStep" {
-        name: Option<String> = text().wanted("login"), "The request type in tables; each step has its own";
-        method: Option<String> = text().otherwise("GET"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`, `HEAD`, `OPTIONS`";
-        url: Option<String> = text().wanted("/cart?token=${token}"), "Path and query, with values; or `${name}` first: a link, resolved on the page where it was found";
-        headers: Vec<(String, String)> = by::<BTreeMap<String, String>, _>(headers), "Header lines, with values; cookies are kept";
-        body: Option<String> = text(), "What is sent, with values; form-encoded, unless a header says otherwise";
-        extract: Vec<Extraction> = by::<BTreeMap<String, Either<String, ExtractKeys>>, _>(extractions), "Values to take out of the answer: `{token: 'name=\"token\" value=\"([^\"]+)\"'}`, a regular expression for the body, or a table";
+        name: Option<String> = text().wanted("login").unless("choose"), "The request type in tables; each step has its own";
+        method: Option<String> = text().otherwise("GET").example("POST"), "`GET`, `POST`, `PUT`, `PATCH`, `DELETE`, `HEAD` or `OPTIONS`";
+        url: Option<String> = text().wanted("/cart?token=${token}").unless("choose"), "Path and query, with values; or `${name}` first: a link, resolved on the page where it was found";
+        headers: Vec<(String, String)> = by::<BTreeMap<String, String>, _>(headers).example("{Accept: application/json}"), "Header lines, with values; cookies are kept";
+        body: Option<String> = text(), "The body, with values; form-encoded, unless a header says otherwise";
+        extract: Vec<Extraction> = by::<BTreeMap<String, Either<String, ExtractKeys>>, _>(extractions), "Values to take out of the answer, by name: a regular expression for the body, or a table";
         check: AnswerCheck = by::<CheckKeys, _>(answer_check).otherwise("any 2xx or 3xx"), "What counts as served";
-        think: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).otherwise("the plan's"), "Pause after the answer";
-        choose = free::<Vec<BranchKeys>>(), "In place of all others: several lists, of which one is drawn: `[{weight: 3, steps: […]}, {weight: 1, steps: […]}]`";
+        think: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).otherwise("the plan's").example("5s"), "Pause after the answer";
+        choose = free::<Vec<BranchKeys>>().example("[{weight: 3, steps: [{name: a, url: /a}]}, {steps: [{name: b, url: /b}]}]"), "In place of all other keys: several lists of steps, of which one is drawn";
     }
 
     /// One of the lists of a choice.
     pub(super) struct BranchKeys as "PlanBranch" {
-        weight: f64 = number(0.000_001..=1e9).or(1.0), "How often, in proportion to the others";
-        steps = free::<Vec<StepKeys>>().required(), "What is then done";
+        weight: f64 = number(0.000_001..=1e9).or(1.0), "Relative frequency";
+        steps = free::<Vec<StepKeys>>().required().example("[{name: look, url: /seats}]"), "The steps of this list";
     }
 
     /// A value to take out of an answer.
     pub(super) struct ExtractKeys as "Extract" {
-        from: ValueSource = by::<SourceKey, _>(source).otherwise("body"), "`body` (its first 256 KiB), `url` (that was answered, after redirects and waits), `{header: NAME}` or `{cookie: NAME}`";
-        regex: Option<String> = text().otherwise("all of it, except of a body"), "A regular expression with one group, which is the value; the first match counts";
-        default: Option<String> = text().otherwise("none: the step has failed"), "The value where nothing matches";
-        r#virtual: Option<String> = text(), "The value in virtual time, where answers have no body";
+        from: ValueSource = by::<SourceKey, _>(source).otherwise("body").example("{header: X-Token}"), "The part of the answer: `body` (its first 256 KiB), `url` (the one that was answered, after redirects and waits), `{header: NAME}` or `{cookie: NAME}`";
+        regex: Option<String> = text().otherwise("all of it, except of a body").example("'token=([0-9a-f]+)'"), "A regular expression with one group, which is the value; the first match counts";
+        default: Option<String> = text().otherwise("none: the step has failed").example("none"), "The value where nothing matches";
+        r#virtual: Option<String> = text().example("abc"), "The value in virtual time, where answers have no body";
     }
 
     /// What counts as served.
     pub(super) struct CheckKeys as "AnswerCheck" {
-        status = free::<Vec<u16>>().otherwise("any 2xx or 3xx"), "Statuses; a redirect, 429 or 503 among them is an answer, and is not followed";
-        body: Option<String> = text(), "A regular expression that the body matches (its first 256 KiB)";
+        status = free::<Vec<u16>>().otherwise("any 2xx or 3xx"), "Statuses that count as served. A redirect, 429 or 503 among them is an answer, and is not followed";
+        body: Option<String> = text(), "A regular expression that the body must match (its first 256 KiB)";
     }
 }
 
@@ -86,13 +86,17 @@ shapes! {
 }
 
 const TOKEN_PLACES: &[Case<TokenPlace>] = &[
-    Case::new::<String>("cookie", |fields, key| fields.text(key).map(TokenPlace::Cookie)),
-    Case::new::<String>("query", |fields, key| fields.text(key).map(TokenPlace::Query)),
+    Case::new::<String>("cookie", "The token is in this cookie", |fields, key| {
+        fields.text(key).map(TokenPlace::Cookie)
+    }),
+    Case::new::<String>("query", "The token is in this parameter of URLs", |fields, key| {
+        fields.text(key).map(TokenPlace::Query)
+    }),
 ];
 
 const SOURCES: &[Case<ValueSource>] = &[
-    Case::new::<String>("header", |fields, key| fields.text(key).map(ValueSource::Header)),
-    Case::new::<String>("cookie", |fields, key| fields.text(key).map(ValueSource::Cookie)),
+    Case::new::<String>("header", "The value of this header", |fields, key| fields.text(key).map(ValueSource::Header)),
+    Case::new::<String>("cookie", "The value of this cookie", |fields, key| fields.text(key).map(ValueSource::Cookie)),
 ];
 
 /// The keys of `users` that belong to test plans.
@@ -230,7 +234,7 @@ fn items<'a>(
 fn extractions(fields: &Fields<'_>, key: &str) -> Vec<Extraction> {
     let Some(node) = fields.node(key) else { return Vec::new() };
     let Value::Table(entries) = &node.value else {
-        fields.problem(key, format!("not {}", node.value.shown()), "write {name: 'regular (expression)'}");
+        fields.problem(key, format!("unexpected {}", node.value.shown()), "write {name: 'regular (expression)'}");
         return Vec::new();
     };
     let inside = Fields::unchecked(node, &fields.path(key), fields.problems());

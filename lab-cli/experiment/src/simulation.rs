@@ -23,45 +23,45 @@ const TIMES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(86_
 table! {
     /// What only a run in virtual time needs to know.
     pub(super) struct SimulationKeys as "Simulation" {
-        plant: Option<String> = text().otherwise("measured on the machine of [fidelity](fidelity.md)"), "What things cost: a file that `lab calibrate` has written";
-        costs: CostKeys = table_or_default(), "What things cost, where it is not as in the plant file";
-        link: Option<LinkKeys> = table_of(), "The way between users and service";
-        faults = free::<Vec<FaultKeys>>(), "What goes wrong, and when";
-        only: bool = flag().or(false), "A live run is refused: it would not be what the experiment is about";
+        plant: Option<String> = text().otherwise("measured on the machine of [fidelity](fidelity.md)").example("plant.yaml"), "The plant: a file of costs written by `lab calibrate`";
+        costs: CostKeys = table_or_default(), "Costs that differ from the plant file";
+        link: Option<LinkKeys> = table_of(), "The network between users and service";
+        faults = free::<Vec<FaultKeys>>(), "Faults: what goes wrong, and when";
+        only: bool = flag().or(false), "Refuse a live run: it would not be what the experiment is about";
     }
 
     /// The way between users and service.
     pub(super) struct LinkKeys as "Link" {
-        delay: Option<Duration> = time(TIMES).otherwise("the plant's"), "One way";
-        jitter: Option<Duration> = time(TIMES).otherwise("the plant's"), "Up to this much longer, uniformly";
-        loss: f64 = number(0.0..=0.9).or(0.0), "Share of messages that are lost and sent again";
+        delay: Option<Duration> = time(TIMES).otherwise("the plant's"), "One-way delay";
+        jitter: Option<Duration> = time(TIMES).otherwise("the plant's").example("2ms"), "Largest additional delay, drawn uniformly";
+        loss: f64 = number(0.0..=0.9).or(0.0).example("0.01"), "Share of messages that are lost and sent again";
         syn_retry: Duration = time(SYN_RETRIES).or(LinkSpec::default().syn_retry), "Wait before the first repetition of a SYN; it doubles each time. Systems before 2011: `3s` (RFC 1122)";
     }
 
     /// Something goes wrong for a while: one of `capacity`, `latency` and `crash`.
     pub(super) struct FaultKeys as "Fault" {
-        at: Option<Duration> = time(TIMES).wanted("10s"), "From the start of the run";
-        r#for: Option<Duration> = time(TIMES).wanted("10s"), "How long";
-        capacity: Option<f64> = number(0.0..=100.0), "The cores work at this share of their speed; 0 is a pause";
-        latency: Option<Duration> = time(TIMES), "Every request takes this much longer";
-        crash: bool = flag().or(false), "The process dies: its connections break, its work is lost; after so long another one takes its place. In a tree senders leave it out meanwhile, and a live run does the same with the processes of its tasks";
-        service: Option<String> = text().otherwise("all"), "The only service of a tree that it hits, by its name";
-        task: Option<u32> = count(0..=999).otherwise("all"), "The only task of that service that it hits, by its number, from 0";
+        at: Option<Duration> = time(TIMES).wanted("10s"), "Beginning, from the start of the run";
+        r#for: Option<Duration> = time(TIMES).wanted("10s"), "Duration";
+        capacity: Option<f64> = number(0.0..=100.0), "Speed of the cores, as a share of the usual one; 0 is a pause";
+        latency: Option<Duration> = time(TIMES), "Additional time of every request, without work";
+        crash: bool = flag().or(false), "The process dies: its connections break and its work is lost; after `for` another process takes its place. In a tree, senders leave the task out meanwhile, and a live run does the same with the processes of its tasks";
+        service: Option<String> = text().otherwise("all").example("back"), "The service of a tree that it affects, by name";
+        task: Option<u32> = count(0..=999).otherwise("all"), "The only task of that service that it affects, by number from 0";
     }
 
     /// What things cost, where it is not as in the plant file: times of a whole core.
     pub(super) struct CostKeys as "Costs" {
-        accept: Option<Duration> = time(COSTS), "To take a connection";
-        read: Option<Duration> = time(COSTS), "To read a request, whatever becomes of it";
-        refuse: Option<Duration> = time(COSTS), "To refuse one that was read";
-        police_batch: Option<Duration> = time(COSTS), "To police a request by batches after reading it, where `sentry` is the policy at dispatch: one at a time on each core, in the order of arrival";
+        accept: Option<Duration> = time(COSTS), "CPU time to accept a connection";
+        read: Option<Duration> = time(COSTS), "CPU time to read a request, also one that is refused";
+        refuse: Option<Duration> = time(COSTS), "CPU time to refuse a request, after reading it";
+        police_batch: Option<Duration> = time(COSTS), "CPU time to police a request in a batch after reading it, where `sentry` is the policy at dispatch: one at a time on each core, in the order of arrival";
         police_threshold: Option<Duration> = time(COSTS), "The same while a threshold decides";
-        check: Option<Duration> = time(COSTS), "To answer a health check, after reading it";
-        idle: Option<Duration> = time(COSTS), "To have a connection open, for each second";
-        connection: Option<u64> = size(MEMORY), "Memory of an open connection: `40k`";
-        request: Option<u64> = size(MEMORY), "Memory of a request from its reading to its answer, in a queue or in service: `1m`";
-        memory: Option<u64> = size(MEMORY), "Memory that there is: `512m`; without it nobody asks how much is in use";
-        restart: Option<Duration> = time(RESTART), "A process whose memory passes `memory` crashes: its connections break, its work is lost, senders leave it out; after so long it is back, and empty. Without it none crashes";
+        check: Option<Duration> = time(COSTS), "CPU time to answer a health check, after reading it";
+        idle: Option<Duration> = time(COSTS).example("1us"), "CPU time per second of an open connection";
+        connection: Option<u64> = size(MEMORY), "Memory of an open connection";
+        request: Option<u64> = size(MEMORY), "Memory of a request from its reading to its answer, queued or in service";
+        memory: Option<u64> = size(MEMORY), "Memory of the process; without it memory is not modelled";
+        restart: Option<Duration> = time(RESTART), "A process whose memory exceeds `memory` crashes: its connections break, its work is lost, and senders leave it out. After this time it is back, and empty. Without it no process crashes";
     }
 }
 
@@ -122,7 +122,7 @@ fn fault(node: &Node, app: Option<&AppPlan>, problems: &Problems) -> Option<Faul
         _ => {
             let hint = "capacity: 0.2 (a share of its speed; 0 is a pause), latency: 50ms (more for each request), or \
                         crash: true (the process dies)";
-            fields.problem("capacity", "one of capacity, latency and crash is wanted", hint);
+            fields.problem("capacity", "expected one of capacity, latency and crash", hint);
             return None;
         }
     };

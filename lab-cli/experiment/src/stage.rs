@@ -11,7 +11,9 @@ use target_app::{
 use super::{
     client::by_class,
     fields::Fields,
-    keys::{Case, Either, Table, by, count, first_of, flag, number, one_of, read_one_of, shapes, table, time},
+    keys::{
+        Case, DurationText, Either, Table, by, count, first_of, flag, number, one_of, read_one_of, shapes, table, time,
+    },
     raw::{Node, Value},
     refusal::{OnRefuseKey, on_refuse},
 };
@@ -23,11 +25,11 @@ const MOST_VALUES: usize = 10_000;
 table! {
     /// Emulated service times.
     pub(super) struct EmulatedKeys as "Emulated" {
-        service: Option<ServiceTime> = by::<Either<String, ServiceLaw>, _>(service).required(), "Service times: `10ms`, `{exponential: 10ms}`, `{lognormal: {median, sigma}}`, `{pareto: {min, alpha}}`, `{uniform: {min, max}}`, `{bimodal: {short, long, long_share}}`, `{empirical: [5ms, 90ms]}`";
-        servers: u32 = count(1..=1024).or(1), "Servers that work side by side; no more are busy than there are `workers`";
+        service: Option<ServiceTime> = by::<Either<DurationText, ServiceLaw>, _>(service).required(), "Service times: a duration, or a law: `{exponential: 10ms}`, `{lognormal: {median, sigma}}`, `{pareto: {min, alpha}}`, `{uniform: {min, max}}`, `{bimodal: {short, long, long_share}}`, `{empirical: [5ms, 90ms]}`";
+        servers: u32 = count(1..=1024).or(1), "Servers that work in parallel; no more are busy than there are `workers`";
         discipline: Discipline = first_of(&[("fifo", Discipline::Fifo), ("processor-sharing", Discipline::ProcessorSharing)]), "How servers share the work";
-        degradable: f64 = number(0.0..=1.0).or(0.0), "Share of the work that shrinks with the quality that a policy sets";
-        class_work: BTreeMap<Class, f64> = by::<BTreeMap<String, f64>, _>(class_work), "By class, how many times the drawn work a request is, 0.001 to 1000: `{2: 5}`; 1 for the others. Capacity (`0.5x`) is reckoned with 1";
+        degradable: f64 = number(0.0..=1.0).or(0.0).example("0.5"), "Share of the work that shrinks with the quality that a policy sets";
+        class_work: BTreeMap<Class, f64> = by::<BTreeMap<String, f64>, _>(class_work), "Factor on the drawn work by class, 0.001 to 1000; 1 for classes without one. Multiples of the capacity (`0.5x`) refer to factor 1";
     }
 
     /// `{exponential: …}`
@@ -62,10 +64,10 @@ table! {
 
     /// Queue, workers and refusals of a stage.
     pub(super) struct PoolKeys as "Pool" {
-        queue: Option<u32> = count(1..=1_000_000).otherwise(StageSpec::default().queue), "Longest queue of a stage";
+        queue: Option<u32> = count(1..=1_000_000).otherwise(StageSpec::default().queue), "Longest queue of a stage, in requests";
         workers: Option<u32> = count(1..=1024).otherwise(StageSpec::default().workers), "Workers of a stage";
-        batch: Option<u32> = count(1..=10_000).otherwise(StageSpec::default().batch), "Most jobs that a worker takes at once";
-        on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("reject"), "What is done with a request that the next stage refuses (what a policy at `accept` or of scope `single` refuses gets its 503): a 503 page (`reject`); wait, with one of the workers of dispatch (2, and 10 000 places before them; `stages: {dispatch: …}`), so that what comes behind waits too, whatever its stage (`block`); a cheap answer (`degrade`); or with `{redirect: URL}` a 307 to the same page on another node (`http://127.0.0.1:8081`: scheme, host and port). See [Redirects](#redirects)";
+        batch: Option<u32> = count(1..=10_000).otherwise(StageSpec::default().batch), "Most requests that a worker takes at once";
+        on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("reject").example("degrade"), "What happens to a request that the next stage refuses: a 503 page (`reject`); it waits and holds one of the workers of dispatch (2, with a queue of 10 000; `stages: {dispatch: …}`), so that requests behind it wait too, whatever their stage (`block`); a cheap answer (`degrade`); a 307 to the same page on another node (`{redirect: URL}`). What a policy at `accept` or of scope `single` refuses gets its 503. See [Redirects](#redirects)";
         drop_abandoned: Option<bool> = flag().otherwise(false), "Do not work on requests whose client has gone";
         drop_expired: Option<bool> = flag().otherwise(false), "Refuse requests whose sender no longer waits (`X-Timeout-Ms`) when their turn comes";
     }
@@ -76,30 +78,30 @@ shapes! {
 }
 
 const LAWS: &[Case<ServiceTime>] = &[
-    Case::new::<Either<String, ExponentialKeys>>("exponential", |fields, key| {
+    Case::new::<Either<DurationText, ExponentialKeys>>("exponential", "Exponential with this mean", |fields, key| {
         let mean = match &fields.node(key)?.value {
             Value::Text(_) => fields.time(key, SERVICE)?,
             _ => fields.table::<ExponentialKeys>(key)?.mean?,
         };
         Some(ServiceTime::Exponential { mean })
     }),
-    Case::new::<LognormalKeys>("lognormal", |fields, key| {
+    Case::new::<LognormalKeys>("lognormal", "Lognormal with this median", |fields, key| {
         let LognormalKeys { median, sigma } = fields.table(key)?;
         Some(ServiceTime::Lognormal { median: median?, sigma: sigma? })
     }),
-    Case::new::<ParetoKeys>("pareto", |fields, key| {
+    Case::new::<ParetoKeys>("pareto", "Pareto: a heavy tail", |fields, key| {
         let ParetoKeys { min, alpha } = fields.table(key)?;
         Some(ServiceTime::Pareto { min: min?, alpha: alpha? })
     }),
-    Case::new::<UniformKeys>("uniform", |fields, key| {
+    Case::new::<UniformKeys>("uniform", "Uniform between `min` and `max`", |fields, key| {
         let UniformKeys { min, max } = fields.table(key)?;
         Some(ServiceTime::Uniform { min: min?, max: max? })
     }),
-    Case::new::<BimodalKeys>("bimodal", |fields, key| {
+    Case::new::<BimodalKeys>("bimodal", "Usually `short`, rarely `long`", |fields, key| {
         let BimodalKeys { short, long, long_share } = fields.table(key)?;
         Some(ServiceTime::Bimodal { short: short?, long: long?, long_share: long_share? })
     }),
-    Case::new::<Vec<String>>("empirical", empirical),
+    Case::new::<Vec<DurationText>>("empirical", "Measured service times; each is equally likely", empirical),
 ];
 
 const LAWS_BY_EXAMPLE: &str = "service: 10ms, or {exponential: 10ms}, {lognormal: {median: 10ms, sigma: 1}}, \
@@ -121,7 +123,7 @@ fn class_work(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, f64> {
 fn times(node: &Node) -> Result<f64, (String, String)> {
     match &node.value {
         Value::Number(times) if (0.001..=1000.0).contains(times) => Ok(*times),
-        other => Err((format!("not {}", other.shown()), "a number between 0.001 and 1000".to_owned())),
+        other => Err((format!("unexpected {}", other.shown()), "a number between 0.001 and 1000".to_owned())),
     }
 }
 
@@ -143,13 +145,13 @@ fn service_law(fields: &Fields<'_>) -> Option<ServiceTime> {
     match &node.value {
         Value::Text(text) => match parse_time(text).filter(|time| SERVICE.contains(time)) {
             Some(time) => Some(ServiceTime::Constant(time)),
-            None => wrong(format!("{text:?} is no service time")),
+            None => wrong(format!("{text:?} is not a service time")),
         },
         other => read_one_of(LAWS, fields, "service").unwrap_or_else(|()| match other {
             Value::Table(entries) if entries.len() == 1 => {
-                wrong(format!("{:?} is no law of service times", entries[0].key))
+                wrong(format!("{:?} is not a law of service times", entries[0].key))
             }
-            other => wrong(format!("not {}", other.shown())),
+            other => wrong(format!("unexpected {}", other.shown())),
         }),
     }
 }

@@ -55,7 +55,7 @@ const OF_PROXY: [&str; 3] = ["class", "criticality", "waiting_room"];
 table! {
     /// What is measured.
     pub(super) struct TargetKeys as "Target" {
-        app: Option<AppName> = choice::<_, AppName>(APPS).shared(), "What it serves: web mail, a service with a quality knob, service times by a law, or several emulated services that call each other ([Several services](#several-services))";
+        app: Option<AppName> = choice::<_, AppName>(APPS).shared(), "The service: web mail, a service with adjustable quality, service times by a law, or several emulated services that call each other ([Several services](#several-services))";
         arashi = keys_of::<ArashiKeys>("arashi");
         checksum = keys_of::<ChecksumKeys>("checksum");
         answer = keys_of::<AnswerKeys>("checksum, emulated");
@@ -63,48 +63,48 @@ table! {
         tree = keys_of::<TreeKeys>("tree");
         own = keys_of::<OwnKeys>(OWN);
         pool = keys_of::<PoolKeys>("");
-        stages = free::<BTreeMap<String, StageKeys>>(), "Stages that differ, by name: `{search: {workers: 1}}`";
-        machines = free::<Vec<Policy>>(), "Pool sizing, batching, monitors (`lab policies`): `[thread-pool]`";
-        class: ClassRule = by::<ClassKeys, _>(class).shared(), "Where a request's class is found; the lab's users say their class, unless it is 0, in the header that the target reads, and no user sends a class cookie";
-        criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class).otherwise("CRITICAL").shared(), "How important requests of a class are that do not say so themselves (`X-Criticality`): `{0: SHEDDABLE, 3: CRITICAL_PLUS}`";
-        health: HealthChecks = first_of(&[("outside", HealthChecks::Outside), ("inside", HealthChecks::Inside)]), "Who answers `GET /health`: the edge, whatever policies say (`outside`), or dispatch, if the policy there lets it in; policies learn nothing from it";
-        backlog: Option<u32> = count(1..=65_535), "Length of the kernel's listen queue";
+        stages = free::<BTreeMap<String, StageKeys>>().example("{search: {workers: 1}}"), "Stages that differ from the others, by name";
+        machines = free::<Vec<Policy>>(), "Machines of the catalogue: pool sizing, batching, monitors";
+        class: ClassRule = by::<ClassKeys, _>(class).shared(), "Where a request's class is found. The lab's users send their class, unless it is 0, in the header that the target reads; no user sends a class cookie";
+        criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class).otherwise("CRITICAL").shared().example("{0: SHEDDABLE}"), "Importance of requests, by class, that do not state their own (`X-Criticality`)";
+        health: HealthChecks = first_of(&[("outside", HealthChecks::Outside), ("inside", HealthChecks::Inside)]), "Who answers `GET /health`: the edge, whatever policies decide (`outside`), or dispatch, if the policy there admits it (`inside`). Policies learn nothing from it";
+        backlog: Option<u32> = count(1..=65_535).example("128"), "Length of the kernel's listen queue";
         keep_alive: bool = flag().or(true), "Keep connections open between requests";
         refusal_closes: bool = flag().or(false), "Close a connection after a refusal, as the SEDA papers' server does";
         idle_timeout: Duration = time(IDLE).or(EdgeSpec::default().idle_timeout), "Longest time that a kept connection may be idle";
-        connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests of one connection, 0 for any number; the last answer says that the connection ends, and users open a new one";
-        waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before it ([WebQ](front-doors.md)): who does not fit into a second is told when to come, by `Refresh`, with a token. In a tree, before the service that users ask, in virtual time alone. Elsewhere there is one live, a proxy before the service, and what is counted is the proxy's";
-        hosts: Vec<String> = by::<Vec<String>, _>(hosts), "Names that it answers to, with `localhost` and addresses";
+        connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests per connection, 0 for no limit. The last answer announces the end of the connection, and users open a new one";
+        waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before the service ([WebQ](front-doors.md)): a request that does not fit into the current second is told when to come back, by `Refresh`, with a token. In a tree, before the service that users ask, in virtual time alone. Elsewhere, live, there is one, a proxy before the service, whose counts are used";
+        hosts: Vec<String> = by::<Vec<String>, _>(hosts).example("[mail.example]"), "Host names that it answers to, besides `localhost` and addresses";
     }
 
     /// Keys of the web mail.
     pub(super) struct ArashiKeys as "Arashi" {
-        mail: MailKeys = table_or_default().shared(), "The generated corpus: kept between runs, copied for each arm";
+        mail: MailKeys = table_or_default().shared(), "The generated mail: kept between runs, copied for each arm";
         database = choice::<_, String>(&[("sqlite", ())]).shared(), "Where the mail is kept";
-        capacity = free::<String>().shared(), "Solve the work knob for this rate before the first arm: `100/s`";
-        work: Option<f64> = number(0.0..=1e6).otherwise(0).shared(), "Extra database operations a request, instead of `capacity`";
-        work_weights: BTreeMap<String, f64> = by::<BTreeMap<String, f64>, _>(work_weights).otherwise("those of USITS'03, figure 9, at 16 users"), "How many times the extra work of another a request of each type is: `{login: 1.2, show message: 1}`; types that are left out keep their own. `capacity` is solved for with them";
-        work_spread: f64 = number(0.0..=5.0).or(0.0), "Mailboxes differ in extra work: each has a factor with mean 1, the logarithm of which has this standard deviation. 0: all cost the same. `capacity` is solved for with it";
+        capacity = free::<String>().shared(), "The capacity to reach: before the first arm the lab searches for the work per request that gives it";
+        work: Option<f64> = number(0.0..=1e6).otherwise(0).shared(), "Extra database operations per request, in place of `capacity`";
+        work_weights: BTreeMap<String, f64> = by::<BTreeMap<String, f64>, _>(work_weights).otherwise("those of USITS'03, figure 9, at 16 users").example("{login: 1.2, show message: 1}"), "Extra work of each request type, relative to the others; types that are left out keep their own. `capacity` takes it into account";
+        work_spread: f64 = number(0.0..=5.0).or(0.0).example("0.5"), "Spread of the extra work over mailboxes: each has a factor with mean 1, whose logarithm has this standard deviation. 0: all cost the same. `capacity` takes it into account";
         connections: u32 = count(1..=256).or(4), "Connections to the database";
         session: bool = first_of(&[("cookie", false), ("link", true)]), "Where the session key is: `link` as in the paper";
         search: bool = first_of(&[("substring", false), ("full-text", true)]), "How search works: `substring` as in the paper";
-        durability: Durability = first_of(&[("normal", Durability::Normal), ("full", Durability::Full)]), "What an acknowledged change survives: a kill of the process (`normal`), or a power cut as well, at the cost of a sync a change; results at different levels do not compare";
-        stale: Duration = time(Duration::ZERO..=Duration::from_secs(86_400)).or(Duration::ZERO).otherwise("none"), "A list is answered with a copy that is at most so old, if there is one (each user's own, of the same page and order): with `on_refuse: degrade` one that is refused, and with a policy that lowers the quality any, as long as the quality of its stage is under 1. A copy costs a plant what a list costs without the database. 0: no copies. See [Degraded answers](#degraded-answers)";
+        durability: Durability = first_of(&[("normal", Durability::Normal), ("full", Durability::Full)]), "What an acknowledged change survives: a kill of the process (`normal`), or a power failure too, at the cost of a sync per change (`full`). Do not compare results of different levels";
+        stale: Duration = time(Duration::ZERO..=Duration::from_secs(86_400)).or(Duration::ZERO).otherwise("none").example("30s"), "Largest age of a copy that may answer a list (each user has its own copies, of the same page and order). With `on_refuse: degrade` it answers a refused list; with a policy that lowers the quality any list, while the quality of its stage is under 1. In virtual time a copy costs what a list costs without the database. 0: no copies. See [Degraded answers](#degraded-answers)";
     }
 
     /// Whose mail.
     pub(super) struct MailKeys as "Mail" {
-        folders = choice::<_, String>(&[("generated", ())]), "Where folders come from";
-        seed: u64 = count(0..=1 << 53).or(7), "Root of the corpus' randomness";
+        folders = choice::<_, String>(&[("generated", ())]), "Source of the folders";
+        seed: u64 = count(0..=1 << 53).or(7), "Seed of the generated mail";
         accounts: u32 = count(1..=100_000).or(100), "Accounts; users with the same account share its mail";
-        inbox: Option<u32> = count(1..=1_000_000), "Messages in every inbox, for long runs whose users would empty small ones";
+        inbox: Option<u32> = count(1..=1_000_000), "Messages in every inbox, for long runs in which users would empty small ones";
     }
 
     /// Keys of the checksum service.
     pub(super) struct ChecksumKeys as "Checksum" {
         rounds: u32 = count(1..=100_000).or(50), "Rounds at quality 1";
-        fixed_rounds: u32 = count(0..=100_000).or(0), "Rounds more that are done in full at any quality";
-        reads: u32 = count(1..=100_000).or(100), "Reads a round";
+        fixed_rounds: u32 = count(0..=100_000).or(0), "Additional rounds that are always done, at any quality";
+        reads: u32 = count(1..=100_000).or(100), "Reads per round";
     }
 
     /// The answer of a synthetic service.
@@ -115,15 +115,15 @@ table! {
     /// A stage that differs.
     pub(super) struct StageKeys as "Stage" {
         pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
-        criticality: Option<Criticality> = by::<String, _>(criticality_of_all), "How important jobs are from this stage on, whatever they said: for its policy, and for calls on their behalf. At `dispatch`, for the policy there as well";
+        criticality: Option<Criticality> = by::<String, _>(criticality_of_all).example("CRITICAL"), "Importance of requests from this stage on, whatever they stated: for its policy, and for calls on their behalf. At `dispatch`, for the policy there as well";
     }
 
     /// How a request's class is found: one of these.
     pub(super) struct ClassKeys as "Class" {
-        header = free::<String>(), "A number in this header: `User-Class`";
-        cookie = free::<String>(), "A number in this cookie";
-        address = free::<BTreeMap<String, u8>>(), "By source address: `{127.1.0.0/16: 1}`, the first prefix that fits, else 0";
-        path = free::<BTreeMap<String, u8>>(), "By the start of path and query: `{/search: 1}`, the first that fits, else 0";
+        header = free::<String>(), "A number in this header";
+        cookie = free::<String>().example("plan"), "A number in this cookie";
+        address = free::<BTreeMap<String, u8>>().example("{127.1.0.0/16: 1}"), "By source address: the first prefix that fits, else 0";
+        path = free::<BTreeMap<String, u8>>().example("{/search: 1}"), "By the start of path and query: the first that fits, else 0";
     }
 }
 
@@ -192,7 +192,7 @@ fn hosts(fields: &Fields<'_>, key: &str) -> Vec<String> {
     for node in fields.list(key) {
         match &node.value {
             Value::Text(text) if name(text) => hosts.push(text.clone()),
-            other => fields.problem(key, format!("not {}", other.shown()), "write [mail.example]"),
+            other => fields.problem(key, format!("unexpected {}", other.shown()), "write [mail.example]"),
         }
     }
     hosts
@@ -244,7 +244,11 @@ fn arashi(fields: &Fields<'_>) -> ArashiPlan {
         (Some(node), None) => match rate(node) {
             Some(super::plan::Rate::PerSecond(rate)) if (1.0..=100_000.0).contains(&rate) => Work::Capacity(rate),
             _ => {
-                fields.problem("capacity", format!("not {}", node.value.shown()), "write 100/s, from 1/s to 100000/s");
+                fields.problem(
+                    "capacity",
+                    format!("unexpected {}", node.value.shown()),
+                    "write 100/s, from 1/s to 100000/s",
+                );
                 Work::Operations(0.0)
             }
         },
@@ -281,7 +285,7 @@ fn work_weights(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
                 fields.problem(&inner, "there is no such type", suggestion(name, &KINDS));
             }
             Value::Number(weight) if (0.0..=1e6).contains(&weight) => _ = weights.insert(name.to_owned(), weight),
-            ref other => fields.problem(&inner, format!("not {}", other.shown()), "write a number from 0 on"),
+            ref other => fields.problem(&inner, format!("unexpected {}", other.shown()), "write a number from 0 on"),
         }
     }
     weights
@@ -292,7 +296,7 @@ fn class(fields: &Fields<'_>, _: &str) -> ClassRule {
     let Some(inner) = fields.fields("class", &keys) else { return ClassRule::None };
     let given: Vec<&str> = keys.into_iter().filter(|key| inner.node(key).is_some()).collect();
     let [key] = given[..] else {
-        fields.problem("class", "one of header, cookie, address and path is wanted", "write {header: User-Class}");
+        fields.problem("class", "expected one of header, cookie, address and path", "write {header: User-Class}");
         return ClassRule::None;
     };
     let rule = match key {

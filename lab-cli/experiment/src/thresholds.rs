@@ -20,9 +20,9 @@ const GRACE: Duration = Duration::from_secs(10);
 table! {
     /// A threshold that may end the run.
     pub(super) struct ThresholdKeys as "ThresholdTable" {
-        check = free::<String>().required(), "What must hold: `seda.spike.response_time.p90 < 2s`";
-        abort: bool = flag().or(false), "Ends the run once it has failed for the grace time, second by second";
-        grace: Option<Duration> = time(Duration::from_secs(1)..=Duration::from_secs(3600)).otherwise("10s"), "How long it may fail";
+        check = free::<String>().required().example("seda.spike.response_time.p90 < 2s"), "What must hold";
+        abort: bool = flag().or(false), "End the run once the threshold has failed for the grace time, second by second";
+        grace: Option<Duration> = time(Duration::from_secs(1)..=Duration::from_secs(3600)).otherwise("10s").example("20s"), "How long it may fail without a break";
     }
 }
 
@@ -103,7 +103,7 @@ fn written(node: &Node, problems: &Problems) -> Option<(String, Option<Duration>
         }
         other => {
             let hint = "write it as text: seda.spike.response_time.p90 < 2s";
-            problems.add(&node.place, "thresholds", format!("not {}", other.shown()), hint);
+            problems.add(&node.place, "thresholds", format!("unexpected {}", other.shown()), hint);
             None
         }
     }

@@ -42,52 +42,52 @@ pub(super) const BALANCERS: &[(&str, Balancer)] = &[
 table! {
     /// Keys of a target that is several services.
     pub(super) struct TreeKeys as "Tree" {
-        services = free::<BTreeMap<String, ServiceKeys>>().shared(), "Services by name, callers before those that they call";
-        platform = free::<PlatformKeys>().shared(), "Tasks are added and taken away by Cataclysm's control plane";
-        entry = free::<serde_json::Value>().otherwise("the first").shared(), "The service that users ask, or by class: `{0: proxy, 1: back}`";
+        services = free::<BTreeMap<String, ServiceKeys>>().shared().example("{back: {service: 10ms}}"), "Services by name, callers before the services that they call";
+        platform = free::<PlatformKeys>().shared().example("{nodes: 8, applications: {back: {sentries: front}}}"), "Cataclysm's control plane adds and removes tasks";
+        entry = free::<serde_json::Value>().otherwise("the first").shared(), "The service that users ask, or one by class: `{0: proxy, 1: back}`";
     }
 
     /// A service of a tree; what is not given is as in `target`.
     pub(super) struct ServiceKeys as "Service" {
         emulated = keys_of::<EmulatedKeys>("");
-        tasks: u32 = count(1..=1000).or(1), "Equal tasks";
-        balancer: Balancer = first_of(BALANCERS), "Which task a request goes to. Least loaded: fewest requests that this sender waits for. Utilization: [weighted round robin](#balancing-by-utilization) by what tasks report on their answers, for `per: request`. Live no process stands before the tasks: whoever sends chooses. A user whose request goes to another task than the one before closes its connection and opens another; callers keep connections to all tasks";
-        per: Per = first_of(&[("request", Per::Request), ("connection", Per::Connection)]), "What the balancer sends on: each request (as a proxy that costs nothing), or each connection";
-        slow = free::<SlowKeys>(), "The first tasks are slower: `{tasks: 1, speed: 0.2}`";
-        cap: u32 = count(1..=1_000_000).or(0).otherwise("none"), "Most requests under way at a task, for `per: request`: with all tasks at it, the balancer refuses at once (`concurrency`; the row `service/balancer`). Each sender counts its own: users together, and each task that calls. Live, users' balancer stands in the generator: what it refuses is booked as read and refused by the service, no task reads it, and a user that would begin again at once waits 1 ms";
-        calls = free::<Vec<CallOrName>>(), "What is asked of services below for each request, after the service's own work; its worker waits: their names, or tables";
-        fan_out: bool = flag().or(false), "All calls at once instead of one after the other";
-        costs: CostKeys = table_or_default(), "As `virtual.costs`, for this service. Live as well: they keep one of the emulated servers busy, before its jobs or among them (a slow task's longer), `accept` before a connection's first request is read. They come on top of what these things really cost. `police_batch`, `police_threshold`, `idle`, `connection`, `request`, `memory` and `restart` are for virtual time alone; `lab check` says so";
-        cpu_allotment: Option<f64> = number(0.01..=64.0), "Live: what policies see as CPU is the CPU time of the task's process as a share of so many processors, in place of the emulated servers'. In virtual time there is no process: it is theirs all the same, and `lab check` says so";
+        tasks: u32 = count(1..=1000).or(1), "Number of equal tasks";
+        balancer: Balancer = first_of(BALANCERS), "Which task gets a request. Least loaded: the task with the fewest requests that this sender waits for. Utilization: [weighted round robin](#balancing-by-utilization) by what tasks report on their answers, for `per: request`. Live there is no balancer process: the sender chooses. A user whose request goes to another task than the one before closes its connection and opens another; callers keep connections to all tasks";
+        per: Per = first_of(&[("request", Per::Request), ("connection", Per::Connection)]), "What is balanced: each request (as by a proxy that costs nothing), or each connection";
+        slow = free::<SlowKeys>(), "The first tasks are slower than the others";
+        cap: u32 = count(1..=1_000_000).or(0).otherwise("none").example("20"), "Most requests in flight at a task, for `per: request`: if all tasks are at it, the balancer refuses at once (`concurrency`; the row `service/balancer`). Each sender counts its own: users together, and each task that calls. Live, the users' balancer is in the generator: its refusals are counted as read and refused by the service, no task reads them, and a user that would begin again at once waits 1 ms";
+        calls = free::<Vec<CallOrName>>(), "Calls to services below for each request, after the service's own work, while its worker waits: names, or tables";
+        fan_out: bool = flag().or(false), "Make all calls at once instead of one after the other";
+        costs: CostKeys = table_or_default(), "As `virtual.costs`, for this service. Live as well: they occupy one of the emulated servers, before its work or in between (longer on a slow task), `accept` before a connection's first request is read, and come on top of the real costs. `police_batch`, `police_threshold`, `idle`, `connection`, `request`, `memory` and `restart` are for virtual time alone; `lab check` says so";
+        cpu_allotment: Option<f64> = number(0.01..=64.0), "Number of processors. Live, policies see the CPU time of the task's process as a share of them, in place of the emulated servers' share. In virtual time there is no process: policies see the emulated servers' share, and `lab check` says so";
         pool = keys_of::<PoolKeys>("").otherwise("as in `target`");
-        criticality: Option<Criticality> = by::<String, _>(criticality_of_all), "How important requests are to this service's policies and in its own calls, whatever they said: `SHEDDABLE`";
+        criticality: Option<Criticality> = by::<String, _>(criticality_of_all).example("SHEDDABLE"), "Importance of requests for this service's policies and in its own calls, whatever they stated";
     }
 
     /// Tasks that are slower than the others.
     pub(super) struct SlowKeys as "Slow" {
-        tasks = free::<u32>().otherwise(1), "How many, up to all";
-        speed: f64 = number(0.001..=1000.0).or(0.2), "Their speed; that of the others is 1";
+        tasks = free::<u32>().otherwise(1), "How many tasks are slow, at most all";
+        speed: f64 = number(0.001..=1000.0).or(0.2), "Their speed, relative to the others";
     }
 
     /// Calls on behalf of each request.
     pub(super) struct CallKeys as "Call" {
-        to = free::<String>().required(), "The service that is called";
+        to = free::<String>().required(), "The service to call";
         times: u32 = count(1..=1000).or(1), "Calls for each request";
-        probability: f64 = number(0.0..=1.0).or(1.0), "How likely each of them is made, drawn for every request, the same live and in virtual time";
-        attempts: u8 = count(1..=100).or(1), "Most attempts of a call, the first among them; a refused one is tried again at once";
-        heed_dont_retry: bool = flag().or(true), "\"Don't retry\" ends the attempts";
-        when_refused: WhenRefused = first_of(WHEN_REFUSED), "What a request is answered for which a call was refused in the end";
-        timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait, all attempts together, and no longer than the request's own sender waits";
-        connections: u32 = count(0..=100_000).or(0), "Most connections of a task; 0: any number";
-        client: Option<ClientPolicy> = by::<Policy, _>(client_key), "A policy on the caller's side";
+        probability: f64 = number(0.0..=1.0).or(1.0), "Probability of each of them, drawn for every request, the same live and in virtual time";
+        attempts: u8 = count(1..=100).or(1).example("3"), "Most attempts of a call, including the first; a refused one is repeated at once";
+        heed_dont_retry: bool = flag().or(true), "An answer with \"don't retry\" ends the attempts";
+        when_refused: WhenRefused = first_of(WHEN_REFUSED), "The answer to a request one of whose calls was refused in the end";
+        timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for all attempts together; never longer than the request's own sender waits";
+        connections: u32 = count(0..=100_000).or(0), "Most connections of a task; 0: no limit";
+        client: Option<ClientPolicy> = by::<Policy, _>(client_key).example("retry-budget"), "A policy on the caller's side";
     }
 
     /// What an arm changes of all calls.
     pub(super) struct CallChangeKeys as "CallChanges" {
-        attempts: Option<u8> = count(1..=100), "Most attempts of a call, the first among them";
-        heed_dont_retry: Option<bool> = flag(), "\"Don't retry\" ends the attempts";
-        when_refused: Option<WhenRefused> = choice::<_, String>(WHEN_REFUSED), "What a request is answered for which a call was refused in the end";
-        client: Option<ClientPolicy> = by::<Policy, _>(client_key), "A policy on the caller's side";
+        attempts: Option<u8> = count(1..=100), "Most attempts of a call, including the first";
+        heed_dont_retry: Option<bool> = flag(), "An answer with \"don't retry\" ends the attempts";
+        when_refused: Option<WhenRefused> = choice::<_, String>(WHEN_REFUSED), "The answer to a request one of whose calls was refused in the end";
+        client: Option<ClientPolicy> = by::<Policy, _>(client_key).example("retry-budget"), "A policy on the caller's side";
     }
 }
 
@@ -111,7 +111,7 @@ pub fn tree(fields: &Fields<'_>, otherwise: &StageSpec) -> Option<Tree> {
     for (number, Entry { key, place, node }) in entries.iter().enumerate() {
         let path = join("target.services", key);
         if key.is_empty() || !key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
-            problems.add(place, &path, "cannot name a service", "letters, digits, - and _");
+            problems.add(place, &path, "is not a valid service name", "letters, digits, - and _");
         }
         let Some(inner) = Fields::of_table::<ServiceKeys>(node, &path, problems) else { continue };
         services.extend(one(&inner, key, &names[number + 1..], otherwise));
@@ -212,7 +212,7 @@ fn entry(fields: &Fields<'_>, names: &[&str]) -> Option<Vec<(Option<Class>, Stri
                 entries.iter().map(one).collect()
             }
             other => {
-                fields.problem("entry", format!("not {}", other.shown()), "write front, or {0: proxy, 1: back}");
+                fields.problem("entry", format!("unexpected {}", other.shown()), "write front, or {0: proxy, 1: back}");
                 None
             }
         },
@@ -230,7 +230,7 @@ pub fn call_changes(node: &Node, path: &str, problems: &Problems) -> Option<Call
 pub fn policies(node: &Node, path: &str, tree: Option<&Tree>, problems: &Problems) -> BTreeMap<String, PolicySpec> {
     let mut found = BTreeMap::new();
     let Value::Table(entries) = &node.value else {
-        problems.add(&node.place, path, format!("not {}", node.value.shown()), "write {back: utilization}");
+        problems.add(&node.place, path, format!("unexpected {}", node.value.shown()), "write {back: utilization}");
         return found;
     };
     let known: Vec<&str> = tree.iter().flat_map(|tree| &tree.services).map(|service| service.name.as_str()).collect();

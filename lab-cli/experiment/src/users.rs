@@ -27,51 +27,51 @@ table! {
     /// Who sends.
     pub(super) struct UsersKeys as "Users" {
         model = free::<String>(), "`arashi` (figure 46 of the thesis), `url`, `script` (a test plan), or the path of a user model; not needed with a `trace`";
-        trace = free::<TraceKey>(), "Recorded sessions in place of drawn ones: a file, or `{file: mail.trace.zst, pace: clock, speed: 10, from: 60s, for: 5m, copies: 3, sample: 0.5}`; `pace` is `clock` or `sessions` ([traces](traces.md))";
-        path = free::<String>().otherwise("/"), "url: what is asked for";
-        paths = free::<PathsKey>(), "url: several requests with their weights, in place of `path`: `[{name: list, path: /items, weight: 8}, {name: buy, method: POST, path: /buy, body: '{}', headers: {Content-Type: application/json}}]`, a file with such a list under `requests:` or with a URL or path and its weight a line, a HAR file of a browser, or an access log of a web server (its GET requests)";
-        plan = free::<PlanKey>(), "script: the [test plan](#test-plans), written in place or the path of its file";
+        trace = free::<TraceKey>().example("monday.trace.zst"), "Recorded sessions to replay: a file, or a table ([traces](traces.md))";
+        path = free::<String>().otherwise("/"), "url: the path to request";
+        paths = free::<PathsKey>().example("[{path: /items, weight: 8}, {path: /buy, method: POST}]"), "url: several requests with their weights, in place of `path`; or a file with such a list under `requests:`, a HAR file of a browser, or an access log of a web server (its GET requests)";
+        plan = free::<PlanKey>().example("buy-ticket.yaml"), "script: the [test plan](#test-plans), or the path of its file";
         conduct = keys_of::<ConductKeys>("script");
         previous_page: Option<PreviousPage> = choice::<_, String>(PREVIOUS_PAGE).otherwise("as in the trace that the model was fitted to, else literal"), "Where users go after a delete or refile: the very page, or the list";
-        think = free::<Either<ZeroOrTime, PauseLaw>>().otherwise("the model's own, page by page or transition by transition"), "Pauses: `20ms`, `{exponential: 5s}`, `{uniform: {min, max}}`, `{lognormal: {median, sigma}}`";
+        think = free::<Either<ZeroOrTime, PauseLaw>>().otherwise("the model's own, page by page or transition by transition"), "Pause between an answer and the next request: a duration, or a law (`{exponential: 5s}`, `{uniform: {min, max}}`, `{lognormal: {median, sigma}}`)";
         timeout: Duration = time(TIMES).or(Duration::from_secs(60)), "Longest wait for an answer";
         connect_timeout: Duration = time(TIMES).or(Duration::from_secs(10)), "Longest wait for a connection";
-        drain: Duration = time(PAUSES).or(Duration::from_secs(10)), "Longest wait after the last phase for what is in flight";
-        on_reject: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does that is refused. Whatever is written here, a user whose connection is refused or lost backs off, up to 1 s: [validity.md](validity.md#a-service-that-is-down)";
-        on_failure: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does whose request fails";
-        patience: Option<Patience> = by::<PatienceKeys, _>(patience).otherwise("without end"), "How long a user waits, and what comes then";
-        redirects: u32 = count(0..=50).or(Behaviour::default().redirects), "Most redirects in a row that are followed";
-        refresh: bool = flag().or(true), "Follow `Refresh`";
-        retry_after: Option<Duration> = time(TIMES), "Wait as long as `Retry-After` says, up to this";
+        drain: Duration = time(PAUSES).or(Duration::from_secs(10)), "Longest wait after the last phase for requests in flight";
+        on_reject: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does after a refusal. In any case, a user whose connection is refused or lost backs off, up to 1 s: [validity.md](validity.md#a-service-that-is-down)";
+        on_failure: FailureRule = by::<TroubleKeys, _>(trouble).otherwise("`{then: login, wait: 5s}`"), "What a user does after a failed request";
+        patience: Option<Patience> = by::<PatienceKeys, _>(patience).otherwise("without end"), "How long a user waits, and what it does then";
+        redirects: u32 = count(0..=50).or(Behaviour::default().redirects).example("5"), "Most redirects in a row that users follow";
+        refresh: bool = flag().or(true), "Whether users follow `Refresh`";
+        retry_after: Option<Duration> = time(TIMES).example("30s"), "Users wait as long as `Retry-After` says, at most this; without it they ignore the header";
         // A budget of all requests is none.
-        retry_budget: Option<f64> = number(0.0..=0.999), "Most retries, as a share of requests";
-        heed_dont_retry: bool = flag().or(true), "Not to try the same again after an answer with `X-Retry: never`";
-        connections: ConnectionHabit = by::<Either<String, MixedKeys>, _>(connections).otherwise("per-user"), "`per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
-        sources: u32 = count(1..=65_536).or(1), "Source addresses of 127.0.0.0/8 that users are spread over";
-        criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class), "What the requests of a class say of themselves in `X-Criticality` (`CRITICAL_PLUS`, `CRITICAL`, `SHEDDABLE_PLUS`, `SHEDDABLE`): `{0: SHEDDABLE}`; a class that is not named says nothing";
-        customer: BTreeMap<Class, u32> = by::<BTreeMap<u8, u32>, _>(customer_by_class), "Who pays for the requests of a class (`X-Customer`): `{0: 3}`";
-        client: Option<ClientPolicy> = by::<Policy, _>(client_key), "A policy on the users' own side, for all arms that name none: `throttle`, or `throttle: {scope: all}` (`user`, `{group: 50}`); see [Policies on the users' side](#policies-on-the-users-side)";
-        phases = free::<Vec<PhaseKeys>>(), "One after another; not needed with a `trace`: then there is one, `replay`";
+        retry_budget: Option<f64> = number(0.0..=0.999).example("0.1"), "Most retries, as a share of requests";
+        heed_dont_retry: bool = flag().or(true), "Do not repeat a request after an answer with `X-Retry: never`";
+        connections: ConnectionHabit = by::<Either<String, MixedKeys>, _>(connections).otherwise("per-user"), "Who keeps a connection: `per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
+        sources: u32 = count(1..=65_536).or(1), "Source addresses in 127.0.0.0/8 over which users are spread";
+        criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class), "What the requests of a class state in `X-Criticality` (`CRITICAL_PLUS`, `CRITICAL`, `SHEDDABLE_PLUS`, `SHEDDABLE`); other classes state nothing";
+        customer: BTreeMap<Class, u32> = by::<BTreeMap<u8, u32>, _>(customer_by_class), "The customer who pays for the requests of a class (`X-Customer`)";
+        client: Option<ClientPolicy> = by::<Policy, _>(client_key).example("throttle"), "A policy on the users' own side, for all arms that name none; see [Policies on the users' side](#policies-on-the-users-side)";
+        phases = free::<Vec<PhaseKeys>>(), "Phases of the load, one after another; not needed with a `trace`: then there is one, `replay`";
     }
 
     /// What a user does after a failed request.
     pub(super) struct TroubleKeys as "Trouble" {
-        then: Option<Then> = choice::<_, Then>(THEN).wanted("login"), "Begin again with a login, try the same again at once or after a pause, or leave";
+        then: Option<Then> = choice::<_, Then>(THEN).wanted("login"), "Begin again with a login, repeat the request at once or after a pause, or leave";
         wait: Duration = time(PAUSES).or(Duration::from_secs(5)), "login: the pause before it";
-        attempts: u8 = count(1..=100).or(3), "retry, backoff: most attempts, the first among them";
+        attempts: u8 = count(1..=100).or(3), "retry, backoff: most attempts, including the first";
         base: Duration = time(TIMES).or(Duration::from_millis(100)), "backoff: longest first pause";
         cap: Duration = time(TIMES).or(Duration::from_secs(10)), "backoff: longest pause";
     }
 
     /// How long a user waits, and what comes then.
     pub(super) struct PatienceKeys as "Patience" {
-        lasts: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).wanted("10s"), "A time or a law, as `think`";
-        then: bool = first_of(&[("leave", false), ("reload", true)]), "What the user does";
+        lasts: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).wanted("10s"), "How long a user waits: a duration or a law, as `think`";
+        then: bool = first_of(&[("leave", false), ("reload", true)]), "What the user does then";
     }
 
     /// Some users keep their connections.
     pub(super) struct MixedKeys as "MixedConnections" {
-        keep: f64 = number(0.0..=1.0).or(0.1), "Share of the users that keep their connection; the others open one for each request";
+        keep: f64 = number(0.0..=1.0).or(0.1).example("0.5"), "Share of the users that keep their connection; the others open one for each request";
     }
 
 }

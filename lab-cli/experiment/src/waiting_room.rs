@@ -21,15 +21,15 @@ const EPOCH: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_
 table! {
     /// A waiting room as published: tokens for addresses, in the URL, and a turn for each request.
     pub(super) struct WaitingRoomKeys as "WaitingRoom" {
-        capacity: Option<f64> = by::<String, _>(capacity).otherwise("estimated"), "Requests of hardness 1 that are let in a second: `720/s`";
-        hardness = free::<Vec<f64>>().otherwise("[1]"), "The work of a request of the classes 0, 1 and so on, in requests of the easiest; the last counts for all others. Where it is estimated, one number for each type";
-        skew: Option<Duration> = time(SKEW).otherwise("0s"), "How early or late a turn may be taken, whole seconds";
-        single_use: Option<bool> = flag().otherwise(false), "A turn is taken once";
-        horizon: Option<Duration> = time(HORIZON).otherwise("1000s"), "What can be promised, whole seconds";
+        capacity: Option<f64> = by::<String, _>(capacity).otherwise("estimated"), "Requests of hardness 1 that are admitted per second";
+        hardness = free::<Vec<f64>>().otherwise("[1]"), "Work of a request of the classes 0, 1 and so on, in multiples of the least hard request; the last number counts for all further classes. Where it is estimated, one number for each type";
+        skew: Option<Duration> = time(SKEW).otherwise("0s").example("2s"), "How early or late a turn may be taken, in whole seconds";
+        single_use: Option<bool> = flag().otherwise(false), "A turn can be used once";
+        horizon: Option<Duration> = time(HORIZON).otherwise("1000s").example("600s"), "How far ahead turns can be promised, in whole seconds";
         replicas: u16 = count(1..=16).or(1), "Waiting rooms that share the capacity; users of class n ask number n. Live there is one";
-        epoch: Option<Duration> = time(EPOCH).otherwise("10s"), "Length of an epoch of the estimate, whole seconds";
+        epoch: Option<Duration> = time(EPOCH).otherwise("10s").example("30s"), "Length of an epoch of the estimate, in whole seconds";
         training_epochs: Option<u32> = count(4..=100_000).otherwise(84), "Epochs of a training period";
-        search: HardnessSearch = first_of(SEARCHES), "How the estimate looks for the hardness of request types: by evolution or by annealing, with as many evaluations";
+        search: HardnessSearch = first_of(SEARCHES), "How the estimate searches for the hardness of request types: by evolution or by annealing, with the same number of evaluations";
     }
 }
 
@@ -69,7 +69,7 @@ fn capacity(fields: &Fields<'_>, key: &str) -> Option<f64> {
     match rate(node) {
         Some(Rate::PerSecond(rate)) if rate > 0.0 && rate <= 1e6 => Some(rate),
         _ => {
-            fields.problem(key, format!("not {}", node.value.shown()), "write 720/s, up to 1000000/s");
+            fields.problem(key, format!("unexpected {}", node.value.shown()), "write 720/s, up to 1000000/s");
             None
         }
     }

@@ -86,7 +86,7 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
-    let wanted = || format!("a number from {least} to {most} is wanted");
+    let wanted = || format!("expected a number from {least} to {most}");
     let number: f64 = text.trim_start_matches(['x', '×']).parse().map_err(|_| wanted())?;
     if (least..=most).contains(&number) { Ok(number) } else { Err(wanted()) }
 }

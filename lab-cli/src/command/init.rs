@@ -8,6 +8,7 @@ use std::{fs::OpenOptions, io::Write as _, path::Path, time::Duration};
 use experiment::{
     Changes,
     plan::{CommandWords, OwnService, PORT},
+    schema,
 };
 
 use self::{file::FoundService, probe::ServiceProbe};
@@ -16,6 +17,7 @@ use crate::{
     args,
     exit::{CommandResult, Failure},
     run::{Cpus, RunningService, Scratch, StopSignal, cache_folder, service_log},
+    store::write_schema_beside,
     tui::restore,
 };
 
@@ -51,10 +53,16 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
         return print(text.as_bytes());
     }
     let written = OpenOptions::new().write(true).create_new(true).open(&out);
-    let written = written.and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = written.and_then(|mut file| file.write_all((schema::modeline() + &text).as_bytes()));
     written.map_err(|error| Failure::because(format!("{}: {error}", out.display())))?;
-    let out = out.display();
-    print(format!("{}wrote {out}: lab check {out}, then lab run {out}\n", found.in_words()).as_bytes())
+    let beside = write_schema_beside(&out).map_err(Failure::because)?;
+    let (out, beside) = (out.display(), beside.display());
+    let said = format!(
+        "{}wrote {out}: lab check {out}, then lab run {out}\nwrote {beside}: editors with a YAML language server check the file \
+         and complete its keys\n",
+        found.in_words()
+    );
+    print(said.as_bytes())
 }
 
 /// The service, and the path to request.

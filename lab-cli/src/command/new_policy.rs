@@ -127,8 +127,9 @@ fn check_name(name: &str) -> Result<(), Failure> {
         && !name.ends_with('-')
         && name.len() <= 40;
     if !usual {
-        let message =
-            format!("{name:?} cannot name a policy: small letters, digits and hyphens, a letter first (my-limit)");
+        let message = format!(
+            "{name:?} is not a valid policy name: small letters, digits and hyphens, a letter first (my-limit)"
+        );
         return Err(Failure::usage(message));
     }
     if catalogue().names().contains(&name) || catalogue().find(name).is_some() || TAKEN.contains(&name) {

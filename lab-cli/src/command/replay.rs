@@ -47,7 +47,8 @@ fn on_arashi(args: &args::ReplayArgs, colours: Colours) -> CommandResult {
 /// The experiment, as one would write it.
 fn experiment(args: &args::ReplayArgs) -> Result<Experiment, Failure> {
     let text = |path: &Path| {
-        let path = path.to_str().ok_or_else(|| Failure::usage(format!("{}: its name is no text", path.display())))?;
+        let path =
+            path.to_str().ok_or_else(|| Failure::usage(format!("{}: its name is not valid UTF-8", path.display())))?;
         serde_json::to_string(path).map_err(Failure::because)
     };
     let stem = args.trace.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());

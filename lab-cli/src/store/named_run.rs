@@ -21,7 +21,7 @@ pub fn named(name: &str) -> Result<PathBuf, String> {
         return Ok(path.to_owned());
     }
     if path.is_dir() {
-        return Err(format!("{name} is no folder of a run: it has no manifest.json"));
+        return Err(format!("{name} is not a run folder: it has no manifest.json"));
     }
     let known: Vec<String> = fs::read_dir(RUNS)
         .map(|entries| entries.flatten().filter(|entry| is_run(&entry.path())))

@@ -226,8 +226,16 @@ fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     let mark = format!("mark-d-{}", std::process::id());
     let (output, out, err) = ran(lab(folder.path()).args(["init", &service::command(&mark), "-o", "new.yaml"]));
     assert!(output.status.success(), "{err}");
-    assert!(out.contains("/, /more") && measured_near_4(&out), "{out}");
+    let said = out.lines().next().unwrap_or_default();
+    assert!(said.contains("/, /more") && measured_near_4(said), "{out}");
     assert_eq!(marked(&mark), [0; 0]);
+    // Its first line names the schema that was written beside it.
+    let written = fs::read_to_string(folder.path().join("new.yaml")).expect("written");
+    let schema = written.lines().next().and_then(|line| line.strip_prefix("# yaml-language-server: $schema="));
+    let schema = fs::read_to_string(folder.path().join(schema.expect("a line for editors"))).expect("beside it");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    assert!(schema["$id"].as_str().is_some_and(|id| id.starts_with("urn:")), "{}", schema["$id"]);
+    assert_eq!(schema["properties"]["users"]["$ref"], "#/$defs/Users");
     let (output, out, err) = ran(lab(folder.path()).args(["check", "new.yaml"]));
     assert!(output.status.success() && out.contains("none, codel, gradient2, vegas"), "{out}{err}");
     let (output, out, err) =

@@ -259,7 +259,7 @@ fn a_room_of_one_command_says_what_it_does_and_what_is_wrong() {
     let estimated = first_line(&[]);
     assert!(estimated.contains("its capacity to be estimated: nobody waits for the first 14 min"), "{estimated}");
     for (set, wrong) in [
-        ("capacity=fast", "--set: waiting room: capacity: \"fast\" is no rate"),
+        ("capacity=fast", "--set: waiting room: capacity: \"fast\" is not a rate"),
         ("skew=1h", "skew_s is 3600: at most 30 seconds"),
         ("keys=/nowhere/keys", "waiting_room.keys: /nowhere/keys: No such file"),
     ] {

@@ -14,7 +14,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 }
 
 fn read<E: Error>(text: &str) -> Result<Duration, E> {
-    parse_time(text).ok_or_else(|| E::custom(format!("{text:?} is no duration; 500ms, 15s and 1h are some")))
+    parse_time(text).ok_or_else(|| E::custom(format!("{text:?} is not a duration; 500ms, 15s and 1h are some")))
 }
 
 fn text(time: Duration) -> String {

@@ -32,6 +32,6 @@ impl PerSecond {
             Self::Text(text) => format!("{text:?}"),
         };
         rate.filter(|rate| *rate > 0.0 && *rate <= MOST)
-            .ok_or_else(|| format!("capacity: {written} is no rate over 0 and up to 1000000/s; 100/s is one"))
+            .ok_or_else(|| format!("capacity: {written} is not a rate over 0 and up to 1000000/s; 100/s is one"))
     }
 }

@@ -24,9 +24,9 @@ fn every_key_has_a_default_and_a_preset_changes_them() {
 #[test]
 fn what_cannot_be_is_refused_with_the_way_out() {
     for (text, message) in [
-        (r#"{"capacity": "fast"}"#, "capacity: \"fast\" is no rate over 0 and up to 1000000/s; 100/s is one"),
-        (r#"{"capacity": 0}"#, "capacity: 0 is no rate"),
-        (r#"{"skew": "1500ms"}"#, "skew: \"1500ms\" is no time in whole seconds"),
+        (r#"{"capacity": "fast"}"#, "capacity: \"fast\" is not a rate over 0 and up to 1000000/s; 100/s is one"),
+        (r#"{"capacity": 0}"#, "capacity: 0 is not a rate"),
+        (r#"{"skew": "1500ms"}"#, "skew: \"1500ms\" is not a time in whole seconds"),
         (r#"{"skew": "31s"}"#, "skew_s is 31: at most 30 seconds"),
         (r#"{"horizon": "2h"}"#, "horizon_s is 7200: 1 to 3600 seconds can be booked"),
         (r#"{"hardness": []}"#, "hardness is empty"),

@@ -146,5 +146,5 @@ fn seconds(key: &str, text: Option<String>, usual: u32) -> Result<u32, String> {
     let whole = parse_time(&text).filter(|time| time.subsec_nanos() == 0 && *time <= Duration::from_secs(86_400));
     whole
         .and_then(|time| u32::try_from(time.as_secs()).ok())
-        .ok_or_else(|| format!("{key}: {text:?} is no time in whole seconds, up to a day; 5s and 10m are some"))
+        .ok_or_else(|| format!("{key}: {text:?} is not a time in whole seconds, up to a day; 5s and 10m are some"))
 }

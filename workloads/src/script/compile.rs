@@ -134,7 +134,7 @@ impl<'a> Compiler<'a> {
             [("no_show", no_show), ("early", early), ("shares_token", shares_token), ("forges_token", forges_token)]
         {
             if !(0.0..=1.0).contains(share) {
-                self.problem(None, key, format!("{share} is no share"), "0 to 1");
+                self.problem(None, key, format!("{share} is not a share"), "0 to 1");
             }
         }
         for (key, sum) in [("early", no_show + early), ("forges_token", shares_token + forges_token)] {
@@ -213,7 +213,7 @@ impl<'a> Compiler<'a> {
             self.problem(Some(here), "method", format!("users do not know {method:?}"), format!("one of {known}"));
         }
         for status in check.status.iter().filter(|status| !(100..=599).contains(*status)) {
-            self.problem(Some(here), "check.status", format!("{status} is no status"), "100 to 599");
+            self.problem(Some(here), "check.status", format!("{status} is not a status"), "100 to 599");
         }
         if let Some(problem) = think.as_ref().and_then(Think::problem) {
             self.problem(Some(here), "think", problem.to_string(), "write think: 5s");
@@ -328,7 +328,7 @@ impl<'a> Compiler<'a> {
         let Extraction { name, from, regex, default, in_virtual_time } = extraction;
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(fits) {
-            self.problem(Some(here), key, format!("{name:?} cannot name a value"), "letters, digits, - and _");
+            self.problem(Some(here), key, format!("{name:?} is not a valid value name"), "letters, digits, - and _");
         } else if ValueName::given(name).is_some() {
             self.problem(Some(here), key, format!("every user has a {name} already"), "give the value another name");
         }
@@ -366,7 +366,7 @@ impl<'a> Compiler<'a> {
                 match groups {
                     Some(wanted) if found != wanted => {
                         let remedy = "one group is the value: 'token=([0-9a-f]+)'; (?:…) groups without one";
-                        let problem = format!("{regex:?} has {found} groups, and {wanted} is wanted");
+                        let problem = format!("{regex:?} has {found} groups, expected {wanted}");
                         self.problem(Some(here), key, problem, remedy);
                         None
                     }
@@ -375,7 +375,7 @@ impl<'a> Compiler<'a> {
             }
             Err(problem) => {
                 let remedy = "syntax: docs.rs/regex (no look-around, no back-references)";
-                self.problem(Some(here), key, format!("{regex:?} is no regular expression: {problem}"), remedy);
+                self.problem(Some(here), key, format!("{regex:?} is not a regular expression: {problem}"), remedy);
                 None
             }
         }

@@ -293,8 +293,11 @@ fn problems_name_step_and_key_and_the_way_out() {
         (extract(Extraction::from_body("v", "(\\w{1000}{1000})")), ["no regular expression", "size"]),
         (extract(header("v", ValueSource::Body, None)), ["needs a regular expression", "group"]),
         (extract(Extraction::from_body("user", "(a)")), ["every user has a user", "another name"]),
-        (extract(Extraction::from_body("a b", "(a)")), ["cannot name a value", "letters"]),
-        (PlanStep { check: AnswerCheck { status: vec![99], body: None }, ..get() }, ["99 is no status", "100 to 599"]),
+        (extract(Extraction::from_body("a b", "(a)")), ["is not a valid value name", "letters"]),
+        (
+            PlanStep { check: AnswerCheck { status: vec![99], body: None }, ..get() },
+            ["99 is not a status", "100 to 599"],
+        ),
     ] {
         let told = of(step);
         assert!(told.len() == 1 && wanted.iter().all(|part| told[0].contains(part)), "{wanted:?}: {told:?}");

@@ -56,7 +56,7 @@ mod walk;
 pub use excluded::{excluded, first_kept, is_external};
 pub use gate::ValidityGate;
 
-/// All of them, in the order of `docs/validity.md`: the books, the load, the generator, the machine, the service, comparisons.
+/// All of them, in the order of `docs/reference/gates.md`: the books, the load, the generator, the machine, the service, comparisons.
 pub static GATES: [ValidityGate; 36] = [
     LEDGER, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP, UNSENT, LAG, CPU,
     CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, PAGING, CLOCK, DRIFT, PLANT, BACKLOG, RENEWAL,

@@ -43,6 +43,7 @@ mod metric;
 mod parse;
 mod phase_measure;
 mod range;
+pub mod reference;
 #[cfg(test)]
 mod tests;
 mod watch;

@@ -120,7 +120,7 @@ impl Drop for TargetProcess {
 /// Where a target that is ready can be reached.
 pub fn destination(ready: &Ready) -> Result<workloads::plan::Target, RunFailure> {
     let host = ready.url.trim_start_matches("http://").trim_end_matches('/');
-    let address = host.parse().map_err(|_| RunFailure::Target(format!("{:?} is no address", ready.url)))?;
+    let address = host.parse().map_err(|_| RunFailure::Target(format!("{:?} is not an address", ready.url)))?;
     Ok(workloads::plan::Target::at(address))
 }
 

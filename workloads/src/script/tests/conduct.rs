@@ -71,7 +71,7 @@ fn problems_of_conduct_name_their_key() {
     let of = |conduct| problems(&ScriptUsers { conduct, ..ScriptUsers::new(plan(vec![PlanStep::get("one", "/")])) });
     let none = Conduct::default();
     assert_eq!(of(none.clone()), Vec::<String>::new());
-    assert!(of(Conduct { no_show: 1.5, ..none.clone() })[0].starts_with("no_show: 1.5 is no share"));
+    assert!(of(Conduct { no_show: 1.5, ..none.clone() })[0].starts_with("no_show: 1.5 is not a share"));
     assert!(of(Conduct { no_show: 0.6, early: 0.6, ..none.clone() })[0].contains("come to 1.2"));
     let told = of(Conduct { shares_token: 0.1, ..none });
     assert!(told[0].starts_with("group:") && told[1].contains("{cookie: NAME}"), "{told:?}");

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Context, reading::Readings};
 use crate::summary::{Arm, Comparison, GateFinding, RunSummary, Validity};
 
-/// One validity gate. Its texts are what reports and the table in `docs/validity.md` say of it.
+/// One validity gate. Its texts are what reports and `docs/reference/gates.md` say of it.
 #[derive(Debug)]
 pub struct ValidityGate {
     /// As in `reasons[].code`.

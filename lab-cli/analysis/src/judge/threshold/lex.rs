@@ -93,7 +93,7 @@ fn number(chars: &[char], from: usize) -> Result<(TokenKind, usize), ThresholdEr
         "h" => (3_600_000.0, Unit::Time, false),
         _ => {
             let hint = "units are us, ms, s, m, h for times, /s for rates, % for fractions";
-            return Err(error(suffix_from, format!("{suffix} is no unit"), hint));
+            return Err(error(suffix_from, format!("unknown unit {suffix}"), hint));
         }
     };
     // `100/s` is a rate.

@@ -7,6 +7,8 @@ use crate::summary::Measures;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MeasureOf {
     pub name: &'static str,
+    /// What it says of a phase, for the reference.
+    pub about: &'static str,
     pub unit: Unit,
     /// Why there is none, where there is none.
     pub unknown: &'static str,
@@ -14,20 +16,30 @@ pub(super) struct MeasureOf {
     pub bound: fn(&Measures) -> Option<f64>,
 }
 
-const fn plain(name: &'static str, value: fn(&Measures) -> Option<f64>, unknown: &'static str) -> MeasureOf {
-    MeasureOf { name, unit: Unit::Plain, unknown, value, bound: |_| None }
+const fn plain(
+    name: &'static str,
+    about: &'static str,
+    value: fn(&Measures) -> Option<f64>,
+    unknown: &'static str,
+) -> MeasureOf {
+    MeasureOf { name, about, unit: Unit::Plain, unknown, value, bound: |_| None }
 }
 
 static MEASURES: [MeasureOf; 8] = [
     MeasureOf {
         name: "recovery",
+        about: "Recovery time: seconds after a phase of more load, or after a fault, until goodput is back at 95 % of what it was \
+                and the objective holds for 10 s (or half of the phase).",
         unit: Unit::Time,
-        unknown: "there was nothing to recover from: a phase of more load before it, and as much as now before that",
+        unknown: "there was nothing to recover from: recovery needs a fault in this phase or at its beginning, or a phase of \
+                  more load before it with as much load as now before that",
         value: |m| Some(m.recovery.as_ref()?.after_s? * 1e3),
         bound: |m| Some(m.recovery.as_ref()?.after_s_at_least? * 1e3),
     },
     plain(
         "metastable",
+        "1 if goodput is still under 80 % of what it was at the end of the phase, though it lasted a minute and six times the \
+         trigger; 0 if the service recovered.",
         |m| match m.recovery.as_ref()?.verdict.as_str() {
             "metastable" => Some(1.0),
             "recovered" => Some(0.0),
@@ -35,13 +47,39 @@ static MEASURES: [MeasureOf; 8] = [
         },
         "undecided: it was not watched for long enough, or there was nothing to recover from",
     ),
-    plain("wasted", |m| m.wasted, "the service finished nothing, or did not say"),
-    plain("user_fairness", |m| Some(m.user_fairness?.jain), "it takes two users, and one who was given something"),
-    plain("worst_tenth", |m| Some(m.user_fairness?.worst_tenth), "it takes two users, and one who was given something"),
-    plain("class_fairness", |m| m.class_fairness, "it takes two classes, and one that was given something"),
-    plain("growth", |m| Some(m.steadiness?.growth_per_s), "the load changes, or the phase is shorter than 20 s"),
+    plain(
+        "wasted",
+        "Share of what the service finished that came late or that nobody waited for.",
+        |m| m.wasted,
+        "the service finished nothing, or did not say",
+    ),
+    plain(
+        "user_fairness",
+        "Jain's index of the share that each user got of what it wanted: 1 is equal.",
+        |m| Some(m.user_fairness?.jain),
+        "it takes two users, and one who was given something",
+    ),
+    plain(
+        "worst_tenth",
+        "Worst decile: what the tenth of the users that got the least got of what it wanted.",
+        |m| Some(m.user_fairness?.worst_tenth),
+        "it takes two users, and one who was given something",
+    ),
+    plain(
+        "class_fairness",
+        "Jain's index over classes of users.",
+        |m| m.class_fairness,
+        "it takes two classes, and one that was given something",
+    ),
+    plain(
+        "growth",
+        "Requests in flight gained per second, where that is a steady trend: the service is not stable; else 0.",
+        |m| Some(m.steadiness?.growth_per_s),
+        "the load changes, or the phase is shorter than 20 s",
+    ),
     MeasureOf {
         name: "warm_up",
+        about: "Length of the beginning that differs from the rest of the phase (MSER).",
         unit: Unit::Time,
         unknown: "the load changes, or the phase is shorter than 20 s",
         value: |m| Some(m.steadiness?.warm_up_s * 1e3),
@@ -50,6 +88,10 @@ static MEASURES: [MeasureOf; 8] = [
 ];
 
 impl MeasureOf {
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        MEASURES.iter()
+    }
+
     pub fn find(name: &str) -> Option<Self> {
         MEASURES.iter().find(|measure| measure.name == name).copied()
     }

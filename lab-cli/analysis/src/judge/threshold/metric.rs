@@ -56,6 +56,8 @@ pub(super) enum Quantity {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub name: &'static str,
+    /// What it counts, for the reference.
+    pub about: &'static str,
     pub read: fn(&Measured) -> Option<f64>,
 }
 
@@ -63,6 +65,8 @@ pub(super) struct Number {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimesOf {
     pub name: &'static str,
+    /// What is timed, for the reference.
+    pub about: &'static str,
     pub read: fn(&Measured) -> &Times,
 }
 
@@ -93,49 +97,70 @@ pub(super) enum TimeStatistic {
 }
 
 macro_rules! counts {
-    ($($name:ident),*) => { [$(Number { name: stringify!($name), read: |m| Some(m.$name as f64) }),*] };
+    ($($name:ident: $about:literal,)*) => {
+        [$(Number { name: stringify!($name), about: $about, read: |m| Some(m.$name as f64) }),*]
+    };
 }
 
 /// Counts of requests, as in the summary.
 static COUNTS: [Number; 16] = counts![
-    planned,
-    unsent,
-    refused_locally,
-    connect_failed,
-    connect_timed_out,
-    sent,
-    served,
-    served_late,
-    rejected,
-    timed_out,
-    failed,
-    elsewhere,
-    abandoned,
-    in_flight,
-    retries,
-    clients
+    planned: "Requests that were due in the phase, retries included.",
+    unsent: "Planned requests that the generator did not send.",
+    refused_locally: "Requests that the user's own policy refused; they were not sent.",
+    connect_failed: "Requests that got no connection.",
+    connect_timed_out: "Of these, the ones whose attempt to connect timed out.",
+    sent: "Requests that were written to a connection.",
+    served: "Requests answered within the objective's response time.",
+    served_late: "Requests answered later than that.",
+    rejected: "Requests that the service refused.",
+    timed_out: "Requests without an answer within the users' time-out.",
+    failed: "Requests with an error as the answer, or whose connection broke.",
+    elsewhere: "Failed requests that were redirected to another host.",
+    abandoned: "Requests whose user gave up.",
+    in_flight: "Requests still without an answer when the run ended.",
+    retries: "Requests that repeat one that was not served.",
+    clients: "Users that sent at least one request.",
 ];
 
 /// Rates and fractions.
 static RATIOS: [Number; 6] = [
-    Number { name: "offered", read: |m| Some(m.offered_per_s) },
-    Number { name: "goodput", read: |m| Some(m.goodput_per_s) },
-    Number { name: "reject_fraction", read: |m| (m.sent > 0).then_some(m.reject_fraction) },
-    // Answered as asked, in time or late, of all that users meant to send.
-    Number { name: "served_fraction", read: |m| ratio(m.served + m.served_late, m.planned) },
-    // Attempts for each request that users wanted.
-    Number { name: "amplification", read: |m| ratio(m.planned, m.planned.saturating_sub(m.retries)) },
+    Number { name: "offered", about: "Offered load: planned requests per second.", read: |m| Some(m.offered_per_s) },
+    Number {
+        name: "goodput",
+        about: "Requests answered within the objective's response time, per second.",
+        read: |m| Some(m.goodput_per_s),
+    },
+    Number {
+        name: "reject_fraction",
+        about: "Refused requests as a share of those sent.",
+        read: |m| (m.sent > 0).then_some(m.reject_fraction),
+    },
+    Number {
+        name: "served_fraction",
+        about: "Requests answered, in time or late, as a share of the planned ones.",
+        read: |m| ratio(m.served + m.served_late, m.planned),
+    },
+    Number {
+        name: "amplification",
+        about: "Retry amplification: attempts for each request that users wanted.",
+        read: |m| ratio(m.planned, m.planned.saturating_sub(m.retries)),
+    },
     Number {
         name: "clients_with_connect_timeout",
+        about: "Share of the users that had a connect time-out.",
         read: |m| (m.clients > 0).then_some(m.clients_with_connect_timeout),
     },
 ];
 
 static TIMES: [TimesOf; 4] = [
-    TimesOf { name: "response_time", read: |m| &m.response_time_ms },
-    TimesOf { name: "service_time", read: |m| &m.service_time_ms },
-    TimesOf { name: "reject_time", read: |m| &m.reject_time_ms },
-    TimesOf { name: "connect_time", read: |m| &m.connect_time_ms },
+    TimesOf {
+        name: "response_time",
+        about: "From the intended start of a request to its answer.",
+        read: |m| &m.response_time_ms,
+    },
+    TimesOf { name: "service_time", about: "From the actual send to the answer.", read: |m| &m.service_time_ms },
+    TimesOf { name: "reject_time", about: "From the intended start to the refusal.", read: |m| &m.reject_time_ms },
+    TimesOf { name: "connect_time", about: "Time to establish a connection.", read: |m| &m.connect_time_ms },
 ];
 
 static STATISTICS: [Statistic; 8] = [
@@ -164,18 +189,30 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 }
 
 impl Number {
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        RATIOS.iter().chain(&COUNTS)
+    }
+
     pub fn find(name: &str) -> Option<Self> {
         COUNTS.iter().chain(&RATIOS).find(|number| number.name == name).copied()
     }
 }
 
 impl TimesOf {
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        TIMES.iter()
+    }
+
     pub fn find(name: &str) -> Option<Self> {
         TIMES.iter().find(|times| times.name == name).copied()
     }
 }
 
 impl Statistic {
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        STATISTICS.iter()
+    }
+
     pub fn find(name: &str) -> Option<Self> {
         STATISTICS.iter().find(|statistic| statistic.name == name).copied()
     }
@@ -196,6 +233,20 @@ impl TimeStatistic {
         ("rises", Self::Rises),
         ("sum", Self::Sum),
     ];
+
+    /// What it says of a gauge's values in the seconds of a phase, for the reference.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Min => "The smallest.",
+            Self::Max => "The largest.",
+            Self::Mean => "The mean.",
+            Self::First => "The first.",
+            Self::Last => "The last.",
+            Self::Falls => "The most steps down in a row; seconds without a change neither count nor interrupt.",
+            Self::Rises => "The most steps up in a row.",
+            Self::Sum => "The sum.",
+        }
+    }
 
     pub fn of(self, values: &[f64]) -> Option<f64> {
         let (first, last) = (*values.first()?, *values.last()?);

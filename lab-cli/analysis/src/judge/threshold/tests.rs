@@ -344,7 +344,7 @@ fn errors_name_the_place_and_the_way_out() {
         ("seda.spike.response_time.p98 > 5s", 25, "there is no statistic p98"),
         ("seda.spike.response_time.p90 < 2", 31, "a time cannot be compared with a plain number"),
         ("seda.spike.goodput < 2s", 21, "a time cannot be compared with a plain number"),
-        ("seda.spike.goodput < 2parsec", 22, "parsec is no unit"),
+        ("seda.spike.goodput < 2parsec", 22, "unknown unit parsec"),
         ("seda.spike.reject_fraction between 0.5", 38, "\"and\" is missing"),
         ("seda.spike[50%].goodput > 1", 14, "a part is a range"),
         ("seda.spike[50..].goodput > 1", 11, "a point in a phase needs a unit"),
