@@ -50,7 +50,7 @@ table! {
         arms = free::<Vec<String>>().otherwise("those of the figure"), "Arms that are drawn";
         phases = free::<Vec<String>>().otherwise("those of the figure"), "Phases that are drawn, where types or arms go to the right";
         x = free::<String>().otherwise("the planned load"), "A measure that goes to the right in place of the load";
-        draw = free::<DrawKey>().required(), "Measures, as in thresholds without arm and phase: `response_time.p90`, or `{low: class-0.reject_fraction, high: class-1.reject_fraction}`. Over time a gauge without a statistic is drawn second by second";
+        draw = free::<DrawKey>().required(), "Measures, as in thresholds without arm and phase: `response_time.p90`, or `{low: class-0.reject_fraction, high: class-1.reject_fraction}`. Over time a gauge without a statistic is drawn second by second, `gauge.users.p90_ms` by windows of five seconds";
         paper = free::<Vec<PaperCurveKeys>>(), "The paper's own curves, dashed";
     }
 

@@ -1,6 +1,6 @@
 //! From what was written to what is meant.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::{
     judge::compare::{Compare, Metric},
@@ -42,6 +42,7 @@ table! {
         repeat: u32 = count(1..=1000).or(1), "How often every arm is run";
         seed: u64 = count(0..=1 << 53).or(1), "Root of all randomness";
         thresholds = free::<Vec<ThresholdKey>>(), "What must hold: `seda.spike.response_time.p90 < 2s`";
+        tried: BTreeMap<char, String> = by::<BTreeMap<String, String>, _>(thresholds::tried), "Of a claim that does not hold, by its letter, a sentence: what was tried that is no arm here";
         compare = free::<CompareKeys>(), "How arms are compared";
         declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise be held against the run: `kernel-backlog`, `closed-overload`";
         r#virtual = free::<SimulationKeys>(), "For `--virtual` alone";
@@ -113,7 +114,7 @@ pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<FileProblem
 
 fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Option<Experiment> {
     let fields = Fields::of_table::<ExperimentKeys>(root, "", problems)?;
-    let ExperimentKeys { about, source, repeat, seed, declares } = ExperimentKeys::read(&fields);
+    let ExperimentKeys { about, source, repeat, seed, tried, declares } = ExperimentKeys::read(&fields);
     let name = name(&fields);
     let target = match fields.node("target") {
         None => {
@@ -158,6 +159,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         seed: changes.seed.unwrap_or(seed),
         thresholds: Vec::new(),
         aborts: Vec::new(),
+        tried,
         compare: Compare::default(),
         declares,
         simulation,

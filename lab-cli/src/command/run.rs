@@ -153,7 +153,7 @@ fn where_it_is(folder: &Path) -> String {
     format!("results: {}\n", folder.display())
 }
 
-pub(super) fn end_of(summary: &RunSummary) -> End {
+fn end_of(summary: &RunSummary) -> End {
     if summary.verdict == Validity::Invalid {
         return End::Invalid;
     }
