@@ -4,22 +4,28 @@
 //! lab reproduce --all --repeat 10 --output json > found.json
 //! cargo run --release -p lab-cli --example atlas -- found.json docs/atlas.md
 //! ```
-//! Every section `### id: …` gets a line with the claims of its letters, with what speaks against the figures, and a row for each
-//! threshold; what else is written in it stays. A section that is missing is put at the end. What holds with at least nine of
-//! ten seeds is held; `found` is of block 1, the run that a repeat of 1 makes. The table by paper stands between two comments,
-//! `<!-- claims -->` and `<!-- end -->`.
+//! The section `### id: …` of each artefact in `found.json` gets a line with its claims and with what speaks against the figures, a
+//! line for each claim that does not hold, and a row for each threshold; what else is written in it stays. A section that is
+//! missing is put at the end. `found` is of block 1, the run that a repeat of 1 makes. The table by paper, between the comments
+//! `<!-- claims -->` and `<!-- end -->`, counts the sections of the document, so that a few artefacts can be written without the
+//! others.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     fs,
+    ops::Range,
     process::ExitCode,
 };
 
-use analysis::summary::{BlockResult, GateFinding, ThresholdResult, Validity};
+use analysis::{
+    judge::claims::{LetteredClaim, Tally},
+    summary::{GateFinding, ThresholdResult, Validity},
+    text::table::Table,
+};
 use experiment::{
-    Changes, Library,
-    letters::{LetteredClaim, claim_rows, holds_with, lettered_claims, paper_of, papers},
+    Changes, Experiment, Library,
+    letters::{claim_rows, lettered_claims},
 };
 use serde::Deserialize;
 
@@ -56,44 +62,56 @@ fn write_tables() -> Result<String, Error> {
     for artefact in &found {
         text = with_section(&text, artefact)?;
     }
-    let (table, total) = by_paper(&found)?;
-    text = between_comments(&text, &table)?;
+    let tally = tally(&text)?;
+    let total =
+        format!("**{}**, and {}, which are their parts and what stands beneath.", tally.claims(), tally.thresholds());
+    text = between_comments(&text, &format!("{total}\n\n{}", markdown(&tally.table())))?;
     fs::write(&document, text)?;
     Ok(total)
 }
 
-fn holds(claim: &ThresholdResult) -> bool {
-    holds_with(claim.blocks.iter().filter(|block| block.held).count(), claim.blocks.len())
+/// The claims of the document.
+fn tally(text: &str) -> Result<Tally, Error> {
+    let mut tally = Tally::default();
+    for entry in Library::atlas() {
+        let Some(section) = section(text, entry.id).map(|range| &text[range]) else { continue };
+        let words = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let thresholds = words.filter(|word| ["held", "FAILED"].contains(word)).map(|word| word == "held");
+        let source = experiment_of(entry)?.source;
+        tally.add_counted(entry.id, source.as_deref(), letters(section), thresholds);
+    }
+    Ok(tally)
 }
 
-/// The lettered claims of all artefacts of papers, by paper, and the headline.
-fn by_paper(found: &[Artefact]) -> Result<(String, String), Error> {
-    let mut rows: BTreeMap<&str, Vec<(bool, String)>> = BTreeMap::new();
-    for artefact in found {
-        let text = entry(artefact)?.text;
-        let source =
-            experiment::read(text, &Changes::default()).map_err(|_| "an experiment of the library is not good")?.source;
-        let Some(paper) = source.as_deref().and_then(paper_of) else { continue };
-        let claims = lettered_claims(text, &artefact.claims);
-        let named = claims.iter().map(|claim| (claim.holds(), format!("{} {}", artefact.experiment, claim.letter)));
-        rows.entry(paper).or_default().extend(named);
-    }
-    let mut text = "| paper | claims | held | not held |\n|---|---|---|---|\n".to_owned();
-    let (mut all, mut all_held) = (0, 0);
-    for paper in papers() {
-        let claims = rows.get(paper).map_or(&[][..], Vec::as_slice);
-        let held = claims.iter().filter(|(held, _)| *held).count();
-        let failed: Vec<&str> = claims.iter().filter(|(held, _)| !held).map(|(_, name)| name.as_str()).collect();
-        text += &format!("| {paper} | {} | {held} | {} |\n", claims.len(), failed.join(", "));
-        (all, all_held) = (all + claims.len(), all_held + held);
-    }
-    let thresholds: Vec<&ThresholdResult> = found.iter().flat_map(|artefact| &artefact.claims).collect();
-    let held = thresholds.iter().filter(|claim| holds(claim)).count();
-    let total = format!(
-        "**{all_held} of {all} claims of the papers held**, and {held} of {} thresholds, which are their parts and what stands beneath.",
-        thresholds.len()
-    );
-    Ok((format!("{total}\n\n{text}"), total))
+fn markdown(table: &Table) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let rows: String = table.rows.iter().map(|row| line(row)).collect();
+    format!("{}|{}\n{rows}", line(&table.heads), "---|".repeat(table.heads.len()))
+}
+
+/// What a section's line has of letters (`in_letters`), and whether they hold.
+fn letters(section: &str) -> Vec<(char, bool)> {
+    let sentences = || section.lines().filter(|line| line.contains(" thresholds.")).flat_map(|line| line.split(". "));
+    let named = |begins: &str, held: bool| {
+        let lists: Vec<&str> = sentences().filter_map(|sentence| sentence.strip_prefix(begins)).collect();
+        let names = lists.into_iter().flat_map(|list| list.split(", "));
+        names.filter_map(|name| name.chars().next()).map(|letter| (letter, held)).collect::<Vec<_>>()
+    };
+    let mut letters = [named("Held: ", true), named("Not held: ", false)].concat();
+    letters.sort_unstable();
+    letters
+}
+
+fn experiment_of(entry: &Library) -> Result<Experiment, Error> {
+    experiment::read(entry.text, &Changes::default()).map_err(|_| format!("{} is not good", entry.id).into())
+}
+
+/// Where the section of an artefact is.
+fn section(text: &str, id: &str) -> Option<Range<usize>> {
+    let start = text.find(&format!("### {id}: "))?;
+    let after = start + 3;
+    let end = ["\n## ", "\n### "].iter().filter_map(|next| text[after..].find(next)).min();
+    Some(start..end.map_or(text.len(), |at| after + at))
 }
 
 /// The document with this between its two comments.
@@ -110,14 +128,11 @@ fn entry(artefact: &Artefact) -> Result<&'static Library, Error> {
 fn with_section(text: &str, artefact: &Artefact) -> Result<String, Error> {
     let (id, table) = (&artefact.experiment, table(artefact)?);
     let heading = format!("### {id}: {}\n\n", artefact.about);
-    let Some(start) = text.find(&format!("### {id}: ")) else {
+    let Some(range) = section(text, id) else {
         return Ok(format!("{}\n\n{heading}{table}", text.trim_end()));
     };
-    let after = start + 3;
-    let end = ["\n## ", "\n### "].iter().filter_map(|next| text[after..].find(next)).min();
-    let end = end.map_or(text.len(), |at| after + at);
     // Prose comes after the table, whose rows are the last lines that begin with a bar.
-    let section = &text[start..end];
+    let section = &text[range.clone()];
     let prose = match section.rfind("\n| ") {
         Some(row) => section[row + 1..].split_once('\n').map_or("", |(_, rest)| rest),
         None => section.split_once('\n').map_or("", |(_, rest)| rest),
@@ -125,24 +140,27 @@ fn with_section(text: &str, artefact: &Artefact) -> Result<String, Error> {
     let prose = prose.trim();
     let gap = if prose.is_empty() { "" } else { "\n" };
     let last = if prose.is_empty() { "" } else { "\n" };
-    Ok(format!("{}{heading}{table}{gap}{prose}{last}{}", &text[..start], &text[end..]))
+    Ok(format!("{}{heading}{table}{gap}{prose}{last}{}", &text[..range.start], &text[range.end..]))
 }
 
 fn table(artefact: &Artefact) -> Result<String, Error> {
-    let file = entry(artefact)?.text;
+    let entry = entry(artefact)?;
     let texts: Vec<String> = artefact.claims.iter().map(|claim| claim.text.clone()).collect();
-    let held = artefact.claims.iter().filter(|claim| holds(claim)).count();
-    let blocks = artefact.claims.first().map_or(0, |claim| claim.blocks.len());
+    let held = artefact.claims.iter().filter(|claim| claim.holds_over_seeds()).count();
+    let seeds = artefact.claims.first().map_or(0, |claim| claim.blocks.len());
+    let claims = lettered_claims(entry.text, &experiment_of(entry)?.tried, &artefact.claims);
+    let remedy = |claim: &LetteredClaim| Some(format!("- {}: {}\n", claim.letter, claim.remedy()?));
+    let remedies: String = claims.iter().filter_map(remedy).collect();
+    let gap = if remedies.is_empty() { "" } else { "\n" };
     let mut text = format!(
-        "{}{held} of {} thresholds.{}\n\n| | claim | found | {blocks} seeds |\n|---|---|---|---|\n",
-        in_letters(&lettered_claims(file, &artefact.claims)),
+        "{}{held} of {} thresholds.{}\n\n{remedies}{gap}| | claim | found | {seeds} seeds |\n|---|---|---|---|\n",
+        in_letters(&claims),
         artefact.claims.len(),
         against(artefact.verdict, &artefact.reasons)
     );
-    for (claim, row) in artefact.claims.iter().zip(claim_rows(file, &texts)) {
-        let first = claim.blocks.first().ok_or("no block ran")?;
-        let word = if holds(claim) { "held" } else { "FAILED" };
-        text += &format!("| {word} | {} | {} | {} |\n", row.label, bare(&first.found), over_seeds(claim));
+    for (claim, row) in artefact.claims.iter().zip(claim_rows(entry.text, &texts)) {
+        let word = if claim.holds_over_seeds() { "held" } else { "FAILED" };
+        text += &format!("| {word} | {} | {} | {} |\n", row.label, claim.found_first(), over_seeds(claim));
     }
     Ok(text)
 }
@@ -152,7 +170,7 @@ fn in_letters(claims: &[LetteredClaim]) -> String {
     let part = |word: &str, holds: bool| {
         let of: Vec<String> = claims
             .iter()
-            .filter(|claim| claim.holds() == holds)
+            .filter(|claim| claim.held == holds)
             .map(|claim| {
                 let all = claim.held_by == claim.seeds;
                 if all {
@@ -198,18 +216,6 @@ fn against(verdict: Validity, reasons: &[GateFinding]) -> String {
 
 /// `12 to 15; 9 hold`: the left side over all blocks.
 fn over_seeds(claim: &ThresholdResult) -> String {
-    let left = |block: &BlockResult| bare(&block.found).split(", against ").next().unwrap_or_default().to_owned();
-    let mut known: Vec<(f64, String)> =
-        claim.values.iter().zip(&claim.blocks).filter_map(|(value, block)| Some(((*value)?, left(block)))).collect();
-    known.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let held = claim.blocks.iter().filter(|block| block.held).count();
-    match (known.first(), known.last()) {
-        (Some((_, low)), Some((_, high))) if low != high => format!("{low} to {high}; {held} hold"),
-        (Some((_, same)), _) => format!("{same}; {held} hold"),
-        _ => format!("{held} hold"),
-    }
-}
-
-fn bare(found: &str) -> &str {
-    found.strip_prefix("found ").unwrap_or(found)
+    let (range, (held, _)) = (claim.range(), claim.over_seeds());
+    if range.is_empty() { format!("{held} hold") } else { format!("{range}; {held} hold") }
 }

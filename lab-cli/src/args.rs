@@ -346,7 +346,7 @@ pub struct ReproduceArgs {
     /// The short form of each, live, in minutes. Those that have none are named and left out with --all, an error by id.
     #[arg(long, conflicts_with = "virtual_time")]
     pub live: bool,
-    /// Repetitions; a claim holds if it holds in each.
+    /// Repetitions, each with its own seed: what holds in at least nine of ten is held.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: Option<u32>,
     /// Root of all randomness.
@@ -358,7 +358,7 @@ pub struct ReproduceArgs {
     /// Writes the figure of one artefact as an SVG picture, the paper's own curve dashed beside ours.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Writes DIR/index.html: one page, sufficient in itself, with every artefact's figure, claims, deviations and commands. It grows
+    /// Writes DIR/index.html: one page, sufficient in itself, with the claims by paper and every artefact's figure, claims, deviations and commands. It grows
     /// with each artefact. DIR is made if there is none; one that holds other things is left alone.
     #[arg(short = 'o', long = "page", value_name = "DIR")]
     pub page: Option<PathBuf>,

@@ -1,6 +1,7 @@
-//! What may be believed, and what was promised: [`gates`] judge the measurement, [`threshold`] judges the system;
-//! [`measures`] is what a run says beside its counts and times.
+//! What may be believed, and what was promised: [`gates`] judge the measurement, [`threshold`] judges the system, [`claims`] what a
+//! paper says of it; [`measures`] is what a run says beside its counts and times.
 
+pub mod claims;
 pub mod compare;
 mod decision;
 pub mod fidelity;

@@ -50,7 +50,7 @@ table! {
         arms = free::<Vec<String>>().otherwise("those of the figure"), "Arms to draw";
         phases = free::<Vec<String>>().otherwise("those of the figure"), "Phases to draw, where types or arms are the horizontal axis";
         x = free::<String>().otherwise("the planned load"), "A measure for the horizontal axis in place of the load";
-        draw = free::<DrawKey>().required(), "Measures, as in thresholds without arm and phase; several by name. Over time, a gauge without a statistic is drawn second by second";
+        draw = free::<DrawKey>().required(), "Measures, as in thresholds without arm and phase; several by name. Over time, a gauge without a statistic is drawn second by second, `gauge.users.p90_ms` by windows of five seconds";
         paper = free::<Vec<PaperCurveKeys>>().example("[{name: the paper, points: {16: 0.4, 128: 6.3}}]"), "The paper's own curves, dashed";
     }
 

@@ -14,7 +14,7 @@ mod target;
 mod twins;
 mod users;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use analysis::{
     figure::FigurePlan,
@@ -71,6 +71,9 @@ pub struct Experiment {
     /// Which of them end the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aborts: Vec<AbortRule>,
+    /// By the letter of a claim that does not hold, in a sentence: what was tried that is no arm here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tried: BTreeMap<char, String>,
     /// How arms are compared.
     pub compare: Compare,
     /// What would otherwise be held against the run's validity.

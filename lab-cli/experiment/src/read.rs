@@ -1,6 +1,6 @@
 //! From what was written to what is meant.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::{
     judge::compare::{Compare, Metric, SequentialRule, sequential::MOST_BLOCKS},
@@ -42,6 +42,7 @@ table! {
         repeat: Option<Repeat> = by::<RepeatKey, _>(repeat).otherwise("1; in virtual time `until-decided` where `compare.decide` is set"), "Blocks: how often every arm is run, 1 to 1000; or `until-decided`: until every arm's difference from the baseline is known, by a rule that is fixed before the first block ([validity.md](validity.md#until-it-is-decided))";
         seed: u64 = count(0..=1 << 53).or(1).example("7"), "Seed of all random draws";
         thresholds = free::<Vec<ThresholdKey>>().example("[seda.spike.response_time.p90 < 2s]"), "Claims about the result";
+        tried: BTreeMap<char, String> = by::<BTreeMap<String, String>, _>(thresholds::tried).example("{a: 'a larger queue, and none at all'}"), "For a claim that does not hold, by its letter: a sentence on what was tried that is no arm of this file";
         compare = free::<CompareKeys>().example("{baseline: none, phase: spike}"), "How arms are compared";
         declares: Vec<Declared> = by::<Vec<DeclaredKey>, _>(declares), "Conditions that would otherwise count against the run: `kernel-backlog`, `closed-overload`";
         r#virtual = free::<SimulationKeys>(), "Settings for virtual time";
@@ -149,7 +150,7 @@ pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<FileProblem
 
 fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Option<Experiment> {
     let fields = Fields::of_table::<ExperimentKeys>(root, "", problems)?;
-    let ExperimentKeys { about, source, repeat, seed, declares } = ExperimentKeys::read(&fields);
+    let ExperimentKeys { about, source, repeat, seed, tried, declares } = ExperimentKeys::read(&fields);
     let name = name(&fields);
     let target = match fields.node("target") {
         None => {
@@ -194,6 +195,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         seed: changes.seed.unwrap_or(seed),
         thresholds: Vec::new(),
         aborts: Vec::new(),
+        tried,
         compare: Compare::default(),
         declares,
         simulation,

@@ -1,6 +1,6 @@
 //! The thresholds of an experiment, checked against its arms, phases and request types before anything runs.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use analysis::judge::threshold::{AbortRule, KnownNames, Threshold, ThresholdError, Watch};
 use schemars::json_schema;
@@ -11,7 +11,7 @@ use super::{
     keys::{Table, flag, free, shapes, table, time},
     plan::{Experiment, Model},
     problem::Problems,
-    raw::{Node, Value},
+    raw::{Entry, Node, Value},
 };
 
 /// How long one that ends the run may fail before it does.
@@ -82,6 +82,36 @@ pub fn names<'a>(experiment: &'a Experiment, all_arms: &'a [String]) -> KnownNam
             Model::Script { plan, .. } => plan.steps().map(|step| step.name.as_str()).collect(),
         },
     }
+}
+
+/// Reads `tried`: a sentence for each letter.
+pub fn tried(fields: &Fields<'_>, key: &str) -> BTreeMap<char, String> {
+    let Some(node) = fields.node(key) else { return BTreeMap::new() };
+    let hint = "for example {b: Slower disks do not make it hold either.}";
+    let Value::Table(entries) = &node.value else {
+        fields.problem(key, format!("not {}", node.value.shown()), hint);
+        return BTreeMap::new();
+    };
+    let one = |entry: &Entry| {
+        let mut letters = entry.key.chars();
+        match (letters.next().filter(char::is_ascii_lowercase), letters.next(), &entry.node.value) {
+            (Some(letter), None, Value::Text(sentence)) => Some((letter, sentence.clone())),
+            (Some(_), None, other) => {
+                fields.problems().add(
+                    &entry.node.place,
+                    key,
+                    format!("a sentence is wanted, not {}", other.shown()),
+                    hint,
+                );
+                None
+            }
+            _ => {
+                fields.problems().add(&entry.place, key, format!("{:?} is no letter of a claim", entry.key), hint);
+                None
+            }
+        }
+    };
+    entries.iter().filter_map(one).collect()
 }
 
 /// A threshold as text, or a table with it; and for how long it may fail, if it ends the run.

@@ -8,18 +8,16 @@ use std::{
 
 use analysis::{
     figure,
+    judge::claims::{LetteredClaim, Tally, paper_of},
     summary::{GateFinding, Mode, RunSummary, ThresholdResult, Validity},
     text::{counted, nearest},
 };
-use experiment::{
-    Changes, Experiment, Library, Repeat,
-    letters::{LetteredClaim, lettered_claims},
-};
+use experiment::{Changes, Experiment, Library, Repeat, letters::lettered_claims};
 use serde::Serialize;
 
 use super::{
     print, print_as, read_experiment,
-    run::{aside, end_of, failed, worse},
+    run::{aside, failed, worse},
 };
 use crate::{
     args::{self, Output},
@@ -44,7 +42,14 @@ struct Artefact {
     /// Why the verdict is not VALID: of every block.
     reasons: Vec<GateFinding>,
     claims: Vec<ThresholdResult>,
+    /// The paper whose claims the letters are of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paper: Option<&'static str>,
+    /// The claims that the thresholds are parts of.
+    lettered_claims: Vec<LetteredClaim>,
     results: PathBuf,
+    #[serde(skip)]
+    source: Option<String>,
 }
 
 pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
@@ -74,17 +79,17 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
             return Ok(end);
         }
         let Finished { summary, folder } = finished?;
-        worst = worse(worst, end_of(&summary));
         let figure = figure::drawn(&folder, experiment.figure.as_ref()).map_err(Failure::because)?;
         if let Some(path) = &args.svg {
             let failed = |error| Failure::because(format!("{}: {error}", path.display()));
             std::fs::write(path, figure.to_svg()).map_err(failed)?;
         }
         let drawn = if args.output == Output::Text { printed(&figure) } else { String::new() };
+        let artefact = Artefact::of(&experiment, ids, &summary, folder);
+        worst = worse(worst, artefact.end());
         if let Some(page) = &mut page {
-            page.add(page::artefact(&experiment, &ids, &summary, figure, args))?;
+            page.add(page::shown(&experiment, &artefact, &summary, figure, args))?;
         }
-        let artefact = Artefact::of(experiment, ids, summary, folder);
         if args.output == Output::Text {
             print((artefact.as_text() + "\n" + &drawn + "\n").as_bytes())?;
         }
@@ -185,10 +190,33 @@ fn unknown(id: &str) -> Failure {
 }
 
 impl Artefact {
-    fn of(experiment: Experiment, ids: Vec<&'static str>, summary: RunSummary, results: PathBuf) -> Self {
-        let RunSummary { mode, verdict, reasons, thresholds: claims, .. } = summary;
-        let Experiment { name, about, .. } = experiment;
-        Self { ids, experiment: name, about, mode, verdict, reasons, claims, results }
+    fn of(experiment: &Experiment, ids: Vec<&'static str>, summary: &RunSummary, results: PathBuf) -> Self {
+        let Experiment { name, about, source, tried, .. } = experiment;
+        let claims = summary.thresholds.clone();
+        let entry = Library::find(name);
+        Self {
+            ids,
+            experiment: name.clone(),
+            about: about.clone(),
+            mode: summary.mode,
+            verdict: summary.verdict,
+            reasons: summary.reasons.clone(),
+            paper: source.as_deref().and_then(paper_of),
+            lettered_claims: entry.map_or_else(Vec::new, |entry| lettered_claims(entry.text, tried, &claims)),
+            claims,
+            results,
+            source: source.clone(),
+        }
+    }
+
+    /// What does not hold by the rule of the atlas has failed; an INVALID run says nothing.
+    fn end(&self) -> End {
+        let failed = |claim: &ThresholdResult| !claim.holds_over_seeds();
+        match self.verdict {
+            Validity::Invalid => End::Invalid,
+            _ if self.claims.iter().any(failed) => End::Failed,
+            _ => End::Done,
+        }
     }
 
     fn as_text(&self) -> String {
@@ -200,27 +228,27 @@ impl Artefact {
         for claim in &self.claims {
             let wanted: Vec<&str> = claim.text.split_whitespace().collect();
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {:6}  {}\n          {}", claim.word(), wanted.join(" "), claim.why);
+            let _ = writeln!(text, "  {:6}  {}\n          {}", claim.word_over_seeds(), wanted.join(" "), claim.why);
         }
-        for claim in self.letters() {
-            let word = if claim.holds() { "held" } else { "FAILED" };
+        for claim in &self.lettered_claims {
+            let word = if claim.held { "held" } else { "FAILED" };
             let (held_by, seeds) = (claim.held_by, counted(claim.seeds, "seed"));
             let _ = writeln!(text, "  claim {}  {word}, with {held_by} of {seeds}: {}", claim.letter, claim.label);
+            if let Some(remedy) = claim.remedy() {
+                let _ = writeln!(text, "           {remedy}");
+            }
         }
         let _ = writeln!(text, "  results: {}", self.results.display());
         text
     }
-
-    /// The paper's claims that the thresholds are parts of.
-    fn letters(&self) -> Vec<LetteredClaim> {
-        Library::find(&self.experiment).map(|entry| lettered_claims(entry.text, &self.claims)).unwrap_or_default()
-    }
 }
 
+/// How many claims hold, by paper.
 fn in_all(found: &[Artefact]) -> String {
-    let claims = || found.iter().flat_map(|artefact| &artefact.claims);
-    let held = claims().filter(|claim| claim.held).count();
-    let letters: Vec<LetteredClaim> = found.iter().flat_map(Artefact::letters).collect();
-    let held_letters = letters.iter().filter(|claim| claim.holds()).count();
-    format!("{held} of {} thresholds held; {held_letters} of {} claims held\n", claims().count(), letters.len())
+    let mut tally = Tally::default();
+    for artefact in found {
+        let Artefact { experiment, source, lettered_claims, claims, .. } = artefact;
+        tally.add(experiment, source.as_deref(), lettered_claims, claims);
+    }
+    tally.to_text()
 }

@@ -158,7 +158,7 @@ fn where_it_is(folder: &Path) -> String {
     format!("details: lab report {0} (--format text --details)\nresults: {0}\n", folder.display())
 }
 
-pub(super) fn end_of(summary: &RunSummary) -> End {
+fn end_of(summary: &RunSummary) -> End {
     if summary.verdict == Validity::Invalid {
         return End::Invalid;
     }

@@ -96,6 +96,7 @@ pub fn context(objective: LatencyObjective, flat_out: bool) -> gates::Context {
         closed: false,
         flat_out,
         kernel_backlog_declared: true,
+        tasks_crash: false,
         own_target: false,
         without_live_view: false,
         foreign_service: false,

@@ -17,7 +17,7 @@ use crate::{
 
 /// Points of a line over time: gauges of more seconds are averaged.
 const POINTS: usize = 600;
-/// Shortest window over time in which requests are counted, in seconds: the report window of the SEDA papers.
+/// The report window of the SEDA papers, in seconds: the shortest in which requests are counted over time.
 const WINDOW: f64 = 5.0;
 /// Windows of a phase, in twentieths of its length.
 const TWENTIETHS: [u32; 6] = [1, 2, 4, 5, 10, 20];
@@ -224,14 +224,15 @@ impl<'a> Evaluation<'a> {
         ask(&Evidence { arms, left_out: &BTreeSet::new(), timeline, parts: &parts })
     }
 
-    /// A gauge in every second.
+    /// A gauge, second by second; one that is shown less often is joined over the seconds between.
     fn seconds(&self, arm: &'a Arm, measure: &PhaseMeasure) -> Points {
-        let mut points = Vec::new();
+        let mut points = Points::new();
         for (begins, phase) in self.begins(arm) {
             let of = OfPhase { arm: arm.shown_name(), phase: &phase.name, part: None, block: self.block };
             let values = self.with_evidence(|evidence| measure.seconds(&of, evidence));
             points.extend((0_u32..).zip(values).map(|(n, value)| (begins + f64::from(n) + 0.5, value)));
         }
+        let points = joined(&points);
         let step = points.len() / POINTS + 1;
         points.chunks(step).map(mean).collect()
     }
@@ -311,6 +312,18 @@ impl<'a> Evaluation<'a> {
 fn load(phase: &PhaseSummary) -> f64 {
     let users = (phase.users > 0).then(|| f64::from(phase.users));
     phase.measures.load.map(PlannedLoad::amount).or(users).unwrap_or(phase.measured.offered_per_s)
+}
+
+/// Points without those that have no value, but for a gap wherever the next value is more than a report window away.
+fn joined(points: &[(f64, Option<Value>)]) -> Points {
+    let mut joined = Points::new();
+    for (x, value) in points.iter().filter(|(_, value)| value.is_some()) {
+        if let Some((last, _)) = joined.last().filter(|(last, _)| x - last > WINDOW) {
+            joined.push((f64::midpoint(*last, *x), None));
+        }
+        joined.push((*x, *value));
+    }
+    joined
 }
 
 /// The middle of some points; a gap if one is.

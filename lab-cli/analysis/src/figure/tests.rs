@@ -155,6 +155,27 @@ fn over_time_a_gauge_is_drawn_second_by_second_and_phases_have_walls() {
 }
 
 #[test]
+fn a_gauge_of_every_fifth_second_is_joined_and_a_longer_gap_is_one() {
+    let mut timeline = timeline();
+    // Shown in the seconds 4, 9, 14 and 29: the windows in between had too few requests.
+    for second in timeline.iter_mut().filter(|second| ![4, 9, 14, 29].contains(&second.second)) {
+        second.target = None;
+    }
+    let plan = FigurePlan {
+        over: Over::Time,
+        arms: vec!["seda".to_owned()],
+        panels: vec![panel("quality", &[("", "gauge.work.quality")])],
+        ..FigurePlan::default()
+    };
+    let arms = [arm("seda", 100.0)];
+    let run = MeasuredRun { arms: &arms, turns: &[], timeline: &timeline };
+    let evaluation = Evaluation { plan: &plan, run, block: 1, order: vec!["seda".to_owned()] };
+    let line = evaluation.figure(String::new()).panels[0].lines[0].points.clone();
+    let known = |at: f64| Some(Value::known(at));
+    assert_eq!(line, [(4.5, known(26.0)), (9.5, known(21.0)), (14.5, known(16.0)), (22.0, None), (29.5, known(1.0))]);
+}
+
+#[test]
 fn names_are_escaped_and_nothing_is_loaded() {
     let svg = drawn(&over_the_load()).to_svg();
     assert!(svg.contains("made-up: &lt;two&gt; arms") && svg.starts_with("<svg xmlns"));

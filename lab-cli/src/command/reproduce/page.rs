@@ -10,9 +10,10 @@ use analysis::{
     report::html::atlas::{AtlasArtefact, AtlasPage, MARK},
     summary::RunSummary,
 };
-use experiment::{Experiment, Library, plan::ArmPlan};
+use experiment::{Experiment, Library, letters::claim_rows, plan::ArmPlan};
 use installed::catalogue;
 
+use super::Artefact;
 use crate::{args::ReproduceArgs, exit::Failure};
 
 /// A page in its folder.
@@ -55,26 +56,29 @@ impl PageFile {
 }
 
 /// What the page says of an artefact.
-pub fn artefact(
+pub fn shown(
     experiment: &Experiment,
-    ids: &[&'static str],
+    artefact: &Artefact,
     summary: &RunSummary,
     figure: DrawnFigure,
     args: &ReproduceArgs,
 ) -> AtlasArtefact {
+    let entry = Library::find(&experiment.name);
     AtlasArtefact {
         name: experiment.name.clone(),
-        ids: ids.iter().map(|&id| id.to_owned()).collect(),
+        ids: artefact.ids.iter().map(|&id| id.to_owned()).collect(),
         about: experiment.about.clone(),
         source: experiment.source.clone(),
         mode: summary.mode,
         verdict: summary.verdict,
         codes: summary.codes().into_iter().map(str::to_owned).collect(),
-        claims: summary.thresholds.clone(),
+        rows: entry.map_or_else(Vec::new, |entry| claim_rows(entry.text, &experiment.thresholds)),
+        thresholds: artefact.claims.clone(),
+        claims: artefact.lettered_claims.clone(),
         figure,
-        setup: Library::find(&experiment.name).map_or_else(Vec::new, Library::setup),
+        setup: entry.map_or_else(Vec::new, Library::setup),
         deviations: deviations(experiment),
-        commands: commands(&experiment.name, ids, args),
+        commands: commands(&experiment.name, &artefact.ids, args),
     }
 }
 

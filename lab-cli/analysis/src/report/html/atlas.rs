@@ -3,9 +3,10 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{head, page, shown};
+use super::{head, page, shown, whole};
 use crate::{
     figure::DrawnFigure,
+    judge::claims::{ClaimRow, LetteredClaim, Tally},
     summary::{Mode, ThresholdResult, Validity},
     text::{counted, table::Table},
 };
@@ -41,8 +42,12 @@ pub struct AtlasArtefact {
     pub verdict: Validity,
     /// Codes of the gates that say so.
     pub codes: Vec<String>,
-    /// Judged.
-    pub claims: Vec<ThresholdResult>,
+    /// Its thresholds, judged.
+    pub thresholds: Vec<ThresholdResult>,
+    /// What each of them is about.
+    pub rows: Vec<ClaimRow>,
+    /// The claims that they are parts of.
+    pub claims: Vec<LetteredClaim>,
     /// Its picture.
     pub figure: DrawnFigure,
     /// What the file says of its setup: what is as in the paper, and what is not; by paragraph.
@@ -56,38 +61,66 @@ pub struct AtlasArtefact {
 impl AtlasPage {
     /// The document.
     pub fn document(&self) -> String {
-        let claims = || self.artefacts.iter().flat_map(|artefact| &artefact.claims);
-        let held = claims().filter(|claim| claim.held).count();
-        let headline = format!(
-            "{held} of {} held, in {}",
-            counted(claims().count(), "threshold"),
-            counted(self.artefacts.len(), "artefact")
-        );
+        let mut tally = Tally::default();
+        for AtlasArtefact { name, source, claims, thresholds, .. } in &self.artefacts {
+            tally.add(name, source.as_deref(), claims, thresholds);
+        }
         let missing = self.planned.saturating_sub(self.artefacts.len());
         let body = html! {
             header {
                 h1 { "The atlas" }
-                p { strong { (headline) "." } @if missing > 0 { " " (missing) " more were not run, or not to their end." } }
+                p {
+                    strong { (tally.claims()) ", in " (counted(self.artefacts.len(), "artefact")) "." }
+                    @if missing > 0 { " " (missing) " more were not run, or not to their end." }
+                    " " (self.rule())
+                }
+                (whole("Claims by paper", &tally.table()))
                 p.small {
                     "Results of papers on overload control as experiments, made by " code { "lab reproduce" } ", lab " (shown(&self.lab))
-                    ". Whole lines and bars are measured here; dashed ones are the paper's own."
+                    ". A claim is held with a seed if all thresholds that are its parts hold; " (tally.thresholds())
+                    " hold, of claims and of what was varied or added. Claims of artefacts with setups of our own count for no paper. "
+                    "In figures, whole lines and bars are measured here; dashed ones are the paper's own."
                 }
             }
             main {
                 nav aria-label="Contents" { ol.contents { @for artefact in &self.artefacts { li {
                     a href={ "#" (shown(&artefact.name)) } { (shown(&artefact.name)) } ": " (shown(&artefact.about))
-                    " (" (held_of(&artefact.claims)) ")"
+                    " (" (letters(&artefact.claims)) ")"
                 } } } }
                 @for artefact in &self.artefacts { (section(artefact)) }
             }
         };
         page("The atlas", &body).replacen("<head>", &format!("<head>{MARK}"), 1)
     }
+
+    /// What "held" means on this page.
+    fn rule(&self) -> String {
+        let most = self.artefacts.iter().map(AtlasArtefact::seeds).max().unwrap_or(0);
+        if most <= 1 {
+            return "This is one seed: a claim that holds with it may fail with another. The atlas counts over ten (--repeat 10).".to_owned();
+        }
+        format!("Up to {most} seeds were run; a claim is held if it holds with at least nine of ten.")
+    }
 }
 
-fn held_of(claims: &[ThresholdResult]) -> String {
-    let held = claims.iter().filter(|claim| claim.held).count();
-    format!("{held} of {} held", claims.len())
+impl AtlasArtefact {
+    /// Seeds that were run.
+    fn seeds(&self) -> usize {
+        self.thresholds.iter().map(|threshold| threshold.blocks.len()).max().unwrap_or(0)
+    }
+}
+
+/// `a, c held; b not`.
+fn letters(claims: &[LetteredClaim]) -> String {
+    let named = |held: bool| -> Vec<String> {
+        claims.iter().filter(|claim| claim.held == held).map(|claim| claim.letter.to_string()).collect()
+    };
+    match (&named(true)[..], &named(false)[..]) {
+        ([], []) => "no claim".to_owned(),
+        (held, []) => format!("{} held", held.join(", ")),
+        ([], failed) => format!("{} not held", failed.join(", ")),
+        (held, failed) => format!("{} held; {} not", held.join(", "), failed.join(", ")),
+    }
 }
 
 fn section(artefact: &AtlasArtefact) -> Markup {
@@ -107,7 +140,7 @@ fn section(artefact: &AtlasArtefact) -> Markup {
                 @if !codes.is_empty() { " (" (codes) ")" } "."
             }
             figure.drawn { (PreEscaped(artefact.figure.to_inline_svg())) }
-            (claims(&artefact.claims))
+            (claims(artefact))
             @if !artefact.setup.is_empty() || !artefact.deviations.is_empty() {
                 details {
                     summary { "Setup, and what is not as in the source" }
@@ -127,29 +160,73 @@ fn shown_lines(lines: &[String]) -> String {
     lines.iter().map(|line| shown(line)).collect::<Vec<_>>().join("\n")
 }
 
-fn claims(claims: &[ThresholdResult]) -> Markup {
-    let several = claims.iter().any(|claim| claim.blocks.len() > 1);
-    let heads = if several { &["", "claim", "found", "seeds"][..] } else { &["", "claim", "found"] };
+/// Each claim with its parts, and beneath them all thresholds that are a part of none.
+fn claims(artefact: &AtlasArtefact) -> Markup {
+    let several = artefact.seeds() > 1;
+    let heads =
+        if several { &["", "claim", "found, first seed", "seeds", "all seeds"][..] } else { &["", "claim", "found"] };
+    let rows = || artefact.rows.iter().zip(&artefact.thresholds);
+    let beneath: Vec<_> = rows().filter(|(row, _)| row.parts_of().is_empty()).collect();
     html! {
-        div.wide { table {
-            caption { (held_of(claims)) }
+        div.wide { table.claims {
+            caption { (letters(&artefact.claims)) ", " (counted(artefact.seeds(), "seed")) }
             (head(&Table::new(heads, ..0)))
-            tbody { @for claim in claims { tr {
-                @match claim.word() {
-                    "held" => { th.held scope="row" { "held" } }
-                    "FAILED" => { th.failed scope="row" { "FAILED" } }
-                    word => { th scope="row" { (word) } }
+            @for claim in &artefact.claims {
+                tbody {
+                    (heading(claim, heads.len() - 1))
+                    @for (_, part) in rows().filter(|(row, _)| row.parts_of().contains(&claim.letter)) {
+                        (threshold(part, None, several))
+                    }
                 }
-                td { code { (shown(&claim.text.split_whitespace().collect::<Vec<_>>().join(" "))) } }
-                td { (shown(&claim.why)) }
-                @if several { td { (seeds(claim)) } }
-            } } }
+            }
+            @if !beneath.is_empty() { tbody {
+                tr { th scope="rowgroup" {} td colspan=(heads.len() - 1) { "Beneath: what was varied, and what is ours" } }
+                @for (row, beneath) in beneath { (threshold(beneath, Some(&row.label), several)) }
+            } }
         } }
     }
 }
 
-/// `9 of 10`.
-fn seeds(claim: &ThresholdResult) -> String {
-    let judged = || claim.blocks.iter().filter(|block| block.judged);
-    format!("{} of {}", judged().filter(|block| block.held).count(), judged().count())
+/// A claim in words, with the seeds that it holds with, and what makes it hold.
+fn heading(claim: &LetteredClaim, columns: usize) -> Markup {
+    let seeds = format!("with {} of {}", claim.held_by, counted(claim.seeds, "seed"));
+    html! {
+        tr.claim {
+            (verdict(if claim.held { "held" } else { "FAILED" }, "rowgroup"))
+            td colspan=(columns) {
+                strong { (shown(&claim.label)) } " (" (seeds) ")"
+                @if let Some(remedy) = claim.remedy() { br; (claim.letter) ": " (in_code(&remedy)) }
+            }
+        }
+    }
+}
+
+fn threshold(threshold: &ThresholdResult, label: Option<&str>, several: bool) -> Markup {
+    let text = threshold.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Where several share what they say, the threshold is a part of it.
+    let said = label.map(|label| label.split(": `").next().unwrap_or(label)).filter(|label| !label.contains(&text));
+    let (held_by, seeds) = threshold.over_seeds();
+    html! {
+        tr {
+            (verdict(threshold.word_over_seeds(), "row"))
+            td { @if let Some(said) = said { (shown(said)) ": " } code { (shown(&text)) } }
+            td { (shown(threshold.found_first())) }
+            @if several { td { (held_by) " of " (seeds) } td { (shown(&threshold.range())) } }
+        }
+    }
+}
+
+fn verdict(word: &str, scope: &str) -> Markup {
+    match word {
+        "held" => html! { th.held scope=(scope) { "held" } },
+        "FAILED" => html! { th.failed scope=(scope) { "FAILED" } },
+        word => html! { th scope=(scope) { (word) } },
+    }
+}
+
+/// What stands between backquotes as code.
+fn in_code(text: &str) -> Markup {
+    html! { @for (n, part) in text.split('`').enumerate() {
+        @if n % 2 == 1 { code { (shown(part)) } } @else { (shown(part)) }
+    } }
 }
