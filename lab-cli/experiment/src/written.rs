@@ -3,9 +3,10 @@
 use analysis::judge::threshold::Threshold;
 
 use super::{
+    combinations::written_out,
     problem::FileProblem,
     raw::{Entry, Node, Value, parse},
-    read::{Changes, read},
+    read::{Changes, Repeat, read},
     set::{add_policies, name, set},
 };
 
@@ -26,7 +27,7 @@ pub struct WrittenArm {
 
 /// The arms of a file's text, in its order.
 pub fn written_arms(text: &str) -> Vec<WrittenArm> {
-    let Ok(root) = parse(text) else { return Vec::new() };
+    let Ok(root) = parse(text).map(written_out) else { return Vec::new() };
     let Some(Value::List(arms)) = root.get("arms").map(|node| &node.value) else { return Vec::new() };
     arms.iter().map(written_arm).collect()
 }
@@ -62,12 +63,13 @@ pub fn written(text: &str, changes: &Changes) -> Result<String, Vec<FileProblem>
     keep_arms(&mut root, changes);
     let running: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
     keep_what_is_about(&mut root, &running);
-    let numbers = [("repeat", changes.repeat.map(u64::from)), ("seed", changes.seed)];
-    for (key, number) in numbers.into_iter().filter_map(|(key, number)| Some((key, number?))) {
-        let was =
-            if key == "repeat" { read(text, &Changes::default()).map(|file| u64::from(file.repeat)) } else { Ok(0) };
-        if was.ok() != Some(number) {
-            set(&mut root, &format!("{key}={number}")).map_err(|problem| vec![problem])?;
+    let repeat = changes.repeat.map(|repeat| match repeat {
+        Repeat::Times(times) => times.to_string(),
+        Repeat::UntilDecided => Repeat::UNTIL_DECIDED.to_owned(),
+    });
+    for (key, value) in [("repeat", repeat), ("seed", changes.seed.map(|seed| seed.to_string()))] {
+        if let Some(value) = value {
+            set(&mut root, &format!("{key}={value}")).map_err(|problem| vec![problem])?;
         }
     }
     if root == unchanged {
@@ -255,8 +257,8 @@ mod tests {
         let changes = Changes {
             set: vec!["arms.1.seda.samples=20".to_owned(), "arms.+={seda: {as: seda-2, rate_max: 500}}".to_owned()],
             policies: ["seda", "seda-2", "codel"].map(str::to_owned).to_vec(),
-            repeat: Some(3),
-            seed: None,
+            repeat: Some(Repeat::Times(3)),
+            ..Changes::default()
         };
         let wanted = read(text, &changes).expect("it is good");
         let found = read_again(text, &changes);

@@ -27,7 +27,7 @@ use workloads::{
 use self::{judged::LoadResult, silence::Silence};
 use super::{destination::destination, input, print, print_as, run::failed};
 use crate::{
-    args::{self, Color, LoadOutput, Output},
+    args::{self, Colours, LoadOutput, Output},
     exit::{CommandResult, End, Failure},
     run::{FinishedLoad, LoadFolder, LoadRequest, RunFailure, StopSignal, load_context, run_load},
     tui::restore,
@@ -47,7 +47,7 @@ pub(super) struct Told<'a> {
     pub flat_out: bool,
 }
 
-pub fn load(args: &args::LoadArgs, color: Color) -> CommandResult {
+pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     let (url, target) = destination(&args.url, &args.allow_host)?;
     let experiment = asked::experiment(args, &url, &target)?;
     let options = asked::options(args, &url)?;
@@ -62,7 +62,7 @@ pub fn load(args: &args::LoadArgs, color: Color) -> CommandResult {
     let flat_out = !asked::is_open(args);
     let request = LoadRequest { experiment: &experiment, options, flat_out, out };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
-    let (finished, silent) = send(args, &request, target, color, &stop)?;
+    let (finished, silent) = send(args, &request, target, colours, &stop)?;
     let planned = experiment.planned_time();
     let given_up = args.requests.filter(|_| silent);
     let total = figures::phase(&finished.report.total);
@@ -80,13 +80,13 @@ fn send(
     args: &args::LoadArgs,
     request: &LoadRequest<'_>,
     target: Target,
-    color: Color,
+    colours: Colours,
     stop: &StopSignal,
 ) -> Result<(FinishedLoad, bool), Failure> {
     let flag = stop.fresh_flag();
     let gives_up = request.flat_out && request.options.requests_limit.is_some();
     let (mut silence, mut gave_up) = (Silence::default(), false);
-    let mut watchers = watch::Watchers::begin(args, request.experiment, color, stop)?;
+    let mut watchers = watch::Watchers::begin(args, request.experiment, colours, stop)?;
     let ending = flag.clone();
     let mut on_second = |window: &Window| {
         if gives_up && silence.lasts(window) {

@@ -191,9 +191,10 @@ impl<'a> Bench<'a> {
             return Ok(Arc::clone(world));
         }
         let setup = VirtualSetup::of(experiment);
+        let stop = self.stop.fresh_flag();
         let capacity = match &experiment.target.app {
             AppPlan::Arashi(ArashiPlan { work: plan::Work::Capacity(wanted), .. }) => {
-                Some(setup.capacity(experiment, *wanted)?)
+                Some(setup.capacity(experiment, *wanted, &stop)?)
             }
             _ => None,
         };

@@ -7,7 +7,7 @@ use measure::Window;
 
 use super::{super::run::palette, asked::in_words, export::Exporter};
 use crate::{
-    args::{Color, LoadArgs, LoadOutput},
+    args::{Colours, LoadArgs, LoadOutput},
     exit::Failure,
     run::StopSignal,
     tui::{LoadScreen, LoadShape},
@@ -24,7 +24,7 @@ impl Watchers {
     pub(super) fn begin(
         args: &LoadArgs,
         experiment: &Experiment,
-        color: Color,
+        colours: Colours,
         stop: &StopSignal,
     ) -> Result<Self, Failure> {
         let (metrics, otlp) = (args.results.metrics, args.results.otlp.as_deref());
@@ -41,7 +41,7 @@ impl Watchers {
             deadline: args.deadline,
         };
         let asked = stop.clone();
-        let screen = LoadScreen::start(shape, palette(color), move || asked.ask_by_person());
+        let screen = LoadScreen::start(shape, palette(colours), move || asked.ask_by_person());
         Ok(Self { screen: Some(screen.map_err(Failure::because)?), exporter })
     }
 

@@ -15,8 +15,6 @@ use experiment::{
 };
 use workloads::StopFlag;
 
-use workloads::StopFlag;
-
 use super::{Finished, Run};
 use crate::run::{
     RunFailure,

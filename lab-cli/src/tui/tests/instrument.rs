@@ -85,10 +85,10 @@ fn any_arm_can_be_what_the_others_are_held_against() {
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Char('b'));
     let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("in time/s against seda") && drawn.contains("x0.36 (x0.36 to x0.38)"), "{drawn}");
+    assert!(drawn.contains("goodput/s against seda") && drawn.contains("x0.36 (x0.36 to x0.38)"), "{drawn}");
     assert!(drawn.contains("x0.95 (x0.95 to x1.06)"), "{drawn}");
     press(&mut app, KeyCode::Char('b'));
-    assert!(frame(&app, Palette::Plain, 120, 30).contains("in time/s against none"));
+    assert!(frame(&app, Palette::Plain, 120, 30).contains("goodput/s against none"));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn other_pictures_of_the_same_run() {
     press(&mut app, KeyCode::Char('v'));
     insta::assert_snapshot!("goodput_over_load", frame(&app, Palette::Plain, 100, 24));
     press(&mut app, KeyCode::Char('v'));
-    assert!(frame(&app, Palette::Plain, 100, 30).contains("in time/s .none"));
+    assert!(frame(&app, Palette::Plain, 100, 30).contains("goodput/s .none"));
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Column {
 
     pub fn name(self) -> &'static str {
         match self {
-            Self::Goodput => "in time/s",
+            Self::Goodput => "goodput/s",
             Self::Offered => "offered/s",
             Self::Rejected => "rejected",
             Self::P50 => "p50",

@@ -55,7 +55,7 @@ fn goodput(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot
     let latest = progress(preview, experiment);
     let series = limit.into_iter().chain(series).collect();
     Plot {
-        title: "in time/s",
+        title: "goodput/s",
         latest,
         span,
         unit: "s",
