@@ -50,4 +50,4 @@ pub use library::Library;
 pub use paths::from_file as read_requests;
 pub use plan::Experiment;
 pub use read::{Changes, Repeat, read};
-pub use written::{SCHEMA_LINE, WrittenArm, written, written_arms};
+pub use written::{WrittenArm, written, written_arms};

@@ -7,11 +7,9 @@ use super::{
     problem::FileProblem,
     raw::{Entry, Node, Value, parse},
     read::{Changes, Repeat, read},
+    schema::modeline,
     set::{add_policies, name, set},
 };
-
-/// The comment by which editors find the schema of a file: `lab check --schema` prints it.
-pub const SCHEMA_LINE: &str = "# yaml-language-server: $schema=experiment.schema.json";
 
 /// Longest line of a list or table that is written in one.
 const WIDTH: usize = 110;
@@ -93,7 +91,7 @@ pub fn written(text: &str, changes: &Changes) -> Result<String, Vec<FileProblem>
 }
 
 fn with_schema_line(text: &str) -> String {
-    if text.contains("yaml-language-server:") { text.to_owned() } else { format!("{SCHEMA_LINE}\n{text}") }
+    if text.contains("yaml-language-server:") { text.to_owned() } else { modeline() + text }
 }
 
 /// The arms that run, in the order of the choice; a policy that the file does not have is one by its name.
@@ -247,7 +245,7 @@ mod tests {
     fn without_a_change_the_text_is_as_it_was() {
         let text = Library::find("flash-crowd").expect("it is there").text;
         let out = written(text, &Changes::default()).expect("it is good");
-        assert_eq!(out, format!("{SCHEMA_LINE}\n{text}"));
+        assert_eq!(out, modeline() + text);
         assert_eq!(written(&out, &Changes::default()).expect("it is good"), out, "the line is there once");
     }
 

@@ -22,7 +22,7 @@ use crate::{
     args::Colours,
     exit::{CommandResult, End, Failure},
     run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct},
-    store::RUNS,
+    store::{RUNS, write_schema_beside},
     tui::{Ask, FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, Teller, Told, restore},
 };
 use previews::Previews;
@@ -34,8 +34,6 @@ mod previews;
 const SIGNALS: Duration = Duration::from_millis(100);
 /// A folder of experiments, such as the one of the lab's own source.
 const EXPERIMENTS: &str = "experiments";
-/// What [`experiment::SCHEMA_LINE`] names.
-const SCHEMA_FILE: &str = "experiment.schema.json";
 /// Most files and runs that are listed.
 const MOST: usize = 500;
 
@@ -100,25 +98,14 @@ pub fn open(colours: Colours) -> CommandResult {
 
 /// Writes an experiment file that is not there yet, with the schema that its first line names, for editors.
 fn written(path: &Path, text: &str) -> Result<(), Failure> {
-    let create = |path: &Path, text: &str| {
-        let file = fs::OpenOptions::new().write(true).create_new(true).open(path);
-        file.and_then(|mut file| file.write_all(text.as_bytes()))
-    };
-    create(path, text).map_err(|error| match error.kind() {
+    let created = fs::OpenOptions::new().write(true).create_new(true).open(path);
+    created.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => {
             Failure::usage(format!("{} is there already: choose another name", path.display()))
         }
         _ => Failure::because(format!("{}: {error}", path.display())),
     })?;
-    let schema = path.with_file_name(SCHEMA_FILE);
-    let text = serde_json::to_string_pretty(&experiment::schema::experiment()).map_err(Failure::because)?;
-    // One that is there may be newer.
-    match create(&schema, &text) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(Failure::because(format!("{}: {error}", schema.display())))
-        }
-        _ => Ok(()),
-    }
+    write_schema_beside(path).map(|_| ()).map_err(Failure::because)
 }
 
 /// The run's folder, and how long it took.

@@ -296,7 +296,7 @@ fn a_new_file_is_written_edited_and_set_up_anew() {
     press(&mut app, KeyCode::Enter);
     let Some(Effect::Job(ScreenJob::Write { path, text, and_edit, .. })) = app.wanted() else { panic!("a file") };
     assert!(path.as_os_str() == "mine.yaml" && and_edit, "{path:?}");
-    assert!(text.starts_with(experiment::SCHEMA_LINE) && text.contains("\nname: mine\n"), "{text}");
+    assert!(text.starts_with(&experiment::schema::modeline()) && text.contains("\nname: mine\n"), "{text}");
     app.told(Told::Written { path: path.clone(), and_edit, command: String::new() });
     assert!(matches!(app.wanted(), Some(Effect::Edit(edited)) if edited == path));
     app.edited(path.clone(), None);
