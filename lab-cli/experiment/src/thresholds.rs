@@ -100,7 +100,7 @@ pub fn tried(fields: &Fields<'_>, key: &str) -> BTreeMap<char, String> {
                 fields.problems().add(
                     &entry.node.place,
                     key,
-                    format!("a sentence is wanted, not {}", other.shown()),
+                    format!("expected a sentence, got {}", other.shown()),
                     hint,
                 );
                 None
