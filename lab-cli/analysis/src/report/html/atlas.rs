@@ -3,7 +3,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{head, page, shown, whole};
+use super::{head, page, shown, wide};
 use crate::{
     figure::DrawnFigure,
     judge::claims::{ClaimRow, LetteredClaim, Tally},
@@ -71,10 +71,10 @@ impl AtlasPage {
                 h1 { "The atlas" }
                 p {
                     strong { (tally.claims()) ", in " (counted(self.artefacts.len(), "artefact")) "." }
-                    @if missing > 0 { " " (missing) " more were not run, or not to their end." }
+                    @if missing > 0 { " Not run, or not to their end: " (missing) " more." }
                     " " (self.rule())
                 }
-                (whole("Claims by paper", &tally.table()))
+                (wide("Claims by paper", &tally.table()))
                 p.small {
                     "Results of papers on overload control as experiments, made by " code { "lab reproduce" } ", lab " (shown(&self.lab))
                     ". A claim is held with a seed if all thresholds that are its parts hold; " (tally.thresholds())
