@@ -73,7 +73,7 @@ fn draw_gauge(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: P
     frame.render_widget(gauge, area);
 }
 
-fn row(name: &str, value: String) -> Line<'static> {
+fn row(name: &str, value: &str) -> Line<'static> {
     Line::raw(format!("{name:<14}{value:>9}"))
 }
 
@@ -89,11 +89,11 @@ fn draw_now(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Pal
         (None, None) => "-".to_owned(),
     };
     let lines = vec![
-        row("sent", last.sent.to_string()),
-        row("served", (last.served + last.late).to_string()),
-        row("p50", shown(last.p50_ms, last.p50_at_least_ms)),
-        row("p99", shown(last.p99_ms, last.p99_at_least_ms)),
-        row("in flight", last.in_flight.to_string()),
+        row("sent", &last.sent.to_string()),
+        row("served", &(last.served + last.late).to_string()),
+        row("p50", &shown(last.p50_ms, last.p50_at_least_ms)),
+        row("p99", &shown(last.p99_ms, last.p99_at_least_ms)),
+        row("in flight", &last.in_flight.to_string()),
     ];
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
@@ -106,19 +106,19 @@ fn draw_all(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Pal
     let goodput = match progress.shape.deadline {
         Some(deadline) => row(
             &format!("in {}", time(deadline.as_secs_f64() * 1e3)),
-            format!("{}/s", rate(sums.served as f64 / seconds)),
+            &format!("{}/s", rate(sums.served as f64 / seconds)),
         ),
-        None => row("served", format!("{}/s", rate(served as f64 / seconds))),
+        None => row("served", &format!("{}/s", rate(served as f64 / seconds))),
     };
     let bad = |line: Line<'static>, count: u64| if count > 0 { line.style(palette.bad()) } else { line };
     let lines = vec![
         goodput,
-        row("served", served.to_string()),
-        bad(row("rejected", sums.rejected.to_string()), sums.rejected),
-        bad(row("failed, lost", lost.to_string()), lost),
+        row("served", &served.to_string()),
+        bad(row("rejected", &sums.rejected.to_string()), sums.rejected),
+        bad(row("failed, lost", &lost.to_string()), lost),
         row(
             "send lag p99",
-            progress.last.as_ref().and_then(|last| last.send_lag_p99_ms).map_or_else(|| "-".to_owned(), time),
+            &progress.last.as_ref().and_then(|last| last.send_lag_p99_ms).map_or_else(|| "-".to_owned(), time),
         ),
     ];
     let block = Block::bordered().title("Total").border_style(palette.faint());
