@@ -19,7 +19,7 @@ use std::{
 };
 
 use analysis::{
-    judge::claims::{LetteredClaim, Tally},
+    judge::claims::{ClaimCount, LetteredClaim},
     summary::{GateFinding, ThresholdResult, Validity},
     text::table::Table,
 };
@@ -71,8 +71,8 @@ fn write_tables() -> Result<String, Error> {
 }
 
 /// The claims of the document.
-fn tally(text: &str) -> Result<Tally, Error> {
-    let mut tally = Tally::default();
+fn tally(text: &str) -> Result<ClaimCount, Error> {
+    let mut tally = ClaimCount::default();
     for entry in Library::atlas() {
         let Some(section) = section(text, entry.id).map(|range| &text[range]) else { continue };
         let words = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());

@@ -123,7 +123,7 @@ fn what_was_recorded_asked_and_cut_off_is_told() {
         let report = done(at, &["report", "slow", "--format", form, "-o", "-"]);
         assert!(report.contains("cut off") && report.contains(&format!("{requests:.0}")), "{form}");
     }
-    let said = done(at, &[&["replay", "t.trace.zst", "--virtual", "--no-tui", "--out", "text"], &slow[..]].concat());
+    let said = done(at, &["report", "slow", "--format", "text", "--details", "-o", "-"]);
     let row = said.lines().skip_while(|line| !line.starts_with("recording ")).nth(1).expect("a table");
     assert!(row.contains(&format!("  {requests:.0}  {asked:.0} (")), "{said}");
 }

@@ -50,9 +50,9 @@ fn a_claim_that_fails_is_told_in_the_table_and_by_the_exit_code() {
     assert_eq!((&as_coded["arms"][0], &as_coded["held_by"]), (&Value::from("as-coded"), &Value::from(1)), "{fig13:#}");
 }
 
-/// All artefacts in virtual time, in minutes: `.ci/run` runs it with an optimised build.
+/// All artefacts in virtual time, in minutes, with an optimised build: docs/atlas.md has the command.
 #[test]
-#[ignore = "takes minutes, and an optimised build: .ci/run runs it"]
+#[ignore = "takes minutes, and an optimised build; docs/atlas.md: cargo test --workspace --config .ci/optimised.toml --test reproduce -- --ignored"]
 fn the_document_says_what_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = lab(folder.path(), &["reproduce", "--all", "--out", "found", "--output", "json"]);

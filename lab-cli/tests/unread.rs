@@ -31,7 +31,7 @@ fn what_was_written_and_not_read_is_what_was_left_unread() {
     fs::write(folder.path().join("unread.yaml"), EXPERIMENT).expect("written");
     let mut lab = program::lab();
     lab.current_dir(folder.path()).env("LAB_CACHE", folder.path().join("cache"));
-    let output = lab.args(["run", "unread.yaml", "--out", "run"]).output().expect("lab runs");
+    let output = lab.args(["run", "unread.yaml", "--details", "--out", "run"]).output().expect("lab runs");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
     let summary: Value =

@@ -11,7 +11,7 @@ use crate::{
     judge::gates,
     series::value::Value,
     summary::{
-        Answer, AnswerColumn, Arm, ArmAnswer, ColumnFigures, Measured, PhaseRole, PhaseSummary, RecoveryAnswer,
+        AnswerColumn, Arm, ArmAnswer, ColumnFigures, Measured, PhaseRole, PhaseSummary, RecoveryAnswer, RunAnswer,
         RunSummary, arm_names,
     },
 };
@@ -29,7 +29,7 @@ use middle::{known, of_values};
 const MOST_COLUMNS: usize = 4;
 
 /// The answer of a run. `order`: its arms in the order of the file; `hindsight`: those that know what no policy can know.
-pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String]) -> Answer {
+pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String]) -> RunAnswer {
     let turns = Turns::of(&summary.arms);
     let baseline = summary.comparisons.first().map(|comparison| comparison.baseline.clone());
     let baseline = baseline.or_else(|| order.first().cloned()).unwrap_or_default();
@@ -51,7 +51,7 @@ pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String]) -> A
             }
         })
         .collect();
-    let mut found = Answer { baseline, columns, arms };
+    let mut found = RunAnswer { baseline, columns, arms };
     if summary.valid {
         sentence::fill_in(&mut found, summary, &turns);
     }
@@ -59,7 +59,7 @@ pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String]) -> A
 }
 
 /// The answer that a summary has, or, for one of an earlier version, the one that it would have.
-pub fn of_summary(summary: &RunSummary) -> Answer {
+pub fn of_summary(summary: &RunSummary) -> RunAnswer {
     let order: Vec<String> = arm_names(&summary.arms).into_iter().map(str::to_owned).collect();
     summary.answer.clone().unwrap_or_else(|| answer(summary, &order, &[]))
 }
@@ -126,7 +126,8 @@ fn stressed(phases: &[PhaseSummary], compared: Option<&str>) -> Option<Vec<usize
 
 /// The one with the highest load, of equal ones the longest; by what was offered where loads change or have several units.
 fn highest(phases: &[PhaseSummary], of: &[usize]) -> Option<usize> {
-    let units: BTreeSet<Option<&str>> = of.iter().map(|at| phases[*at].measures.load.map(|load| load.unit())).collect();
+    let units: BTreeSet<Option<&str>> =
+        of.iter().map(|at| phases[*at].measures.load.map(crate::summary::PlannedLoad::unit)).collect();
     let planned = units.len() == 1 && !units.contains(&None);
     let load = |at: usize| match phases[at].measures.load {
         Some(load) if planned => load.amount(),

@@ -25,11 +25,12 @@ mod whole;
 pub use times::{ArmTimes, TimeCounts};
 pub use whole::RunFiles;
 
-/// The answer, cautions, thresholds and verdict; behind them, where details are asked for, every arm's run by phase, what can be said
+/// The answer, how a run until decided ended, cautions, thresholds and verdict; behind them, where details are asked for, every arm's run by phase, what can be said
 /// of them over time, both ledgers, comparisons and every finding of a gate.
 pub fn text(summary: &RunSummary, details: bool) -> String {
     let parts = [
         answer(summary),
+        comparison::decision(summary),
         lines("cautions", cautions::cautions(summary).iter().map(cautions::Caution::line)),
         lines("", identical(summary).into_iter()),
         thresholds(summary),

@@ -26,7 +26,7 @@ mod touched;
 mod verdict;
 
 pub use answer::{
-    Answer, AnswerColumn, ArmAnswer, ArmVerdict, ArmVerdictWord, BlockMedian, ColumnFigures, RecoveryAnswer,
+    AnswerColumn, ArmAnswer, ArmVerdict, ArmVerdictWord, BlockMedian, ColumnFigures, RecoveryAnswer, RunAnswer,
 };
 pub(crate) use arm::arm_names;
 pub use arm::{Arm, Client, WalkCell, WalkRow};
@@ -71,7 +71,7 @@ pub struct RunSummary {
     pub valid: bool,
     /// What it comes to: every report begins with it. Runs of versions before it have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<RunAnswer>,
     /// Why the verdict is not VALID.
     pub reasons: Vec<GateFinding>,
     /// What the service promises.

@@ -39,7 +39,7 @@ fn arms_of(arm: Node, problems: &Problems) -> Vec<Node> {
         problems.add(&empty.node.place, &path, "the list is empty", "name the values: [2, 5, 10]");
         return Vec::new();
     }
-    let all = lists.iter().map(|(_, values)| values.len()).try_fold(1_usize, |all, values| all.checked_mul(values));
+    let all = lists.iter().map(|(_, values)| values.len()).try_fold(1_usize, usize::checked_mul);
     if all.is_none_or(|all| all > MOST_ARMS) {
         let message = format!("its lists stand for {} arms", all.map_or("too many".to_owned(), |all| all.to_string()));
         let hint = format!("{MOST_ARMS} at most; lab sweep draws curves over more values");

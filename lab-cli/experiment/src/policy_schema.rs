@@ -154,9 +154,15 @@ fn parameter(entry: &Entry, param: &Param, generator: &mut SchemaGenerator) -> V
         ParamKind::Number | ParamKind::Count | ParamKind::Time | ParamKind::Flag | ParamKind::Choice
     );
     if is_single {
-        // A list makes arms of all combinations.
+        // A list makes arms of all combinations. Editors show the description and the default of the whole.
         let one = shape.clone();
-        shape = json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]});
+        let mut either = json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]});
+        for shown in ["description", "default"] {
+            if let Some(value) = shape.get(shown) {
+                either[shown] = value.clone();
+            }
+        }
+        shape = either;
     }
     shape
 }

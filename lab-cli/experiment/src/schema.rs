@@ -66,7 +66,7 @@ mod tests {
         let schema = experiment().to_value();
         let of_codel = &schema["$defs"]["parameters-codel"]["properties"];
         assert_eq!(of_codel["target"]["default"], "5ms", "{of_codel:#}");
-        let of_gradient = &schema["$defs"]["parameters-gradient2"]["properties"]["limit_min"];
+        let of_gradient = &schema["$defs"]["parameters-gradient2"]["properties"]["limit_min"]["anyOf"][0];
         let [min, max, default] = ["minimum", "maximum", "default"].map(|keyword| of_gradient[keyword].as_u64());
         assert_eq!((min, max, default), (Some(1), Some(1_000_000), Some(20)), "{of_gradient:#}");
         let timeout = &schema["$defs"]["Users"]["properties"]["timeout"];

@@ -146,7 +146,7 @@ fn keep_what_is_about(root: &mut Node, running: &[&str]) {
                 compare.retain(|entry| match (entry.key.as_str(), &entry.node.value) {
                     ("baseline", Value::Text(label)) => running.contains(&label.as_str()),
                     _ => true,
-                })
+                });
             }
             _ => {}
         }

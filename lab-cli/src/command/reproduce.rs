@@ -8,7 +8,7 @@ use std::{
 
 use analysis::{
     figure,
-    judge::claims::{LetteredClaim, Tally, paper_of},
+    judge::claims::{ClaimCount, LetteredClaim, paper_of},
     summary::{GateFinding, Mode, RunSummary, ThresholdResult, Validity},
     text::{counted, nearest},
 };
@@ -245,7 +245,7 @@ impl Artefact {
 
 /// How many claims hold, by paper.
 fn in_all(found: &[Artefact]) -> String {
-    let mut tally = Tally::default();
+    let mut tally = ClaimCount::default();
     for artefact in found {
         let Artefact { experiment, source, lettered_claims, claims, .. } = artefact;
         tally.add(experiment, source.as_deref(), lettered_claims, claims);

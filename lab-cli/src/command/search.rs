@@ -47,7 +47,7 @@ impl Search {
     }
 
     /// What must be the same for a search to go on: what is run, but not how it is judged.
-    pub fn plan(&self, what: &str, own: Value) -> Value {
+    pub fn plan(&self, what: &str, own: &Value) -> Value {
         let ranges: Vec<String> = self.ranges.iter().map(|(key, range)| format!("{key}={range:?}")).collect();
         let file = sha256::of(self.text.as_bytes());
         json!({"search": what, "lab": env!("CARGO_PKG_VERSION"), "file": file, "set": self.set, "ranges": ranges, "of": own})

@@ -85,7 +85,7 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
     let root = args.goal.seed.unwrap_or(file.seed);
     let seeds = seeds(root, "sweep", args.repeat);
     let plan =
-        search.plan("sweep", json!({"points": args.points, "seeds": args.repeat, "seed": root, "policies": policies}));
+        search.plan("sweep", &json!({"points": args.points, "seeds": args.repeat, "seed": root, "policies": policies}));
     let journal = journal(args.goal.out.as_deref(), &format!("{}-sweep", file.name), &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let mut bench = Bench::new(&search.text, journal, &stop, cases.len() * seeds.len() * file.arms.len());
@@ -162,7 +162,7 @@ fn whole_numbers(search: &mut Search, file: &Experiment) {
         let Some((label, name)) = of_arm else { continue };
         let arm = file.arms.iter().find(|arm| arm.label == label || arm.policy.name == label);
         let entry = arm.and_then(|arm| catalogue().find(&arm.policy.name));
-        let params = entry.map(|entry| entry.params()).unwrap_or_default();
+        let params = entry.map(controllers::Entry::params).unwrap_or_default();
         if params.iter().any(|param| param.name == name && param.kind == ParamKind::Number) {
             range.whole = false;
         }

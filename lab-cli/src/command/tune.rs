@@ -46,7 +46,7 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
     let root = args.goal.seed.unwrap_or(file.seed);
     let plan = search.plan(
         "tune",
-        json!({"policy": args.policy, "evaluations": args.evaluations, "training": args.training, "seed": root,
+        &json!({"policy": args.policy, "evaluations": args.evaluations, "training": args.training, "seed": root,
                "for": search.goal.in_words(), "phase": args.goal.phase}),
     );
     let journal = journal(args.goal.out.as_deref(), &format!("{}-tune-{}", file.name, arm.label), &plan)?;

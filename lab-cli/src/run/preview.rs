@@ -108,7 +108,7 @@ mod tests {
         let (stop, mut seconds) = (StopFlag::new(), 0);
         let tell = |_, _: &TimelineSecond| {
             seconds += 1;
-            stop.stop();
+            stop.stop_now();
         };
         preview(&experiment(), &stop, tell).expect("it can be simulated");
         assert!((1..5).contains(&seconds), "{seconds} of 10");

@@ -21,7 +21,7 @@ pub struct Knob {
 pub fn knobs(arm: &ArmPlan) -> Vec<Knob> {
     let Some(entry) = catalogue().find(&arm.policy.name) else { return Vec::new() };
     let preset = entry.preset(&arm.policy.settings).ok().flatten();
-    let of_preset = preset.map(|preset| preset.settings()).unwrap_or_default();
+    let of_preset = preset.map(controllers::catalogue::Preset::settings).unwrap_or_default();
     let settings = &arm.policy.settings;
     let knob = |param: Param| {
         let spread = spread_of(&param)?;

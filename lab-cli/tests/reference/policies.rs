@@ -7,7 +7,10 @@ use installed::catalogue;
 
 use super::{GENERATED, cell};
 
-const KINDS: [(&str, &str, fn(&Entry) -> bool); 3] = [
+/// Whether an entry is of a kind.
+type IsOfKind = fn(&Entry) -> bool;
+
+const KINDS: [(&str, &str, IsOfKind); 3] = [
     ("Policies", "Arms of an experiment: they decide which requests are admitted.", |entry| {
         entry.is_policy() && entry.bound().is_none()
     }),

@@ -2,7 +2,7 @@
 
 use super::{Turns, known, measured_percentile, of_phase};
 use crate::{
-    summary::{Answer, Arm, ArmAnswer, BlockMedian, Collapse, ColumnFigures, PhaseRole, RunSummary},
+    summary::{Arm, ArmAnswer, BlockMedian, Collapse, ColumnFigures, PhaseRole, RunAnswer, RunSummary},
     text::{percent, rate, scrubbed, time},
 };
 
@@ -14,7 +14,7 @@ const NOTHING: f64 = 0.01;
 const REJECTED: f64 = 0.005;
 
 /// Writes a sentence for every arm that has figures.
-pub(super) fn fill_in(answer: &mut Answer, summary: &RunSummary, turns: &Turns<'_>) {
+pub(super) fn fill_in(answer: &mut RunAnswer, summary: &RunSummary, turns: &Turns<'_>) {
     let writer = Writer { answer, summary, turns };
     let sentences: Vec<Option<String>> = answer.arms.iter().map(|arm| writer.sentence(arm)).collect();
     for (arm, sentence) in answer.arms.iter_mut().zip(sentences) {
@@ -23,7 +23,7 @@ pub(super) fn fill_in(answer: &mut Answer, summary: &RunSummary, turns: &Turns<'
 }
 
 struct Writer<'a> {
-    answer: &'a Answer,
+    answer: &'a RunAnswer,
     summary: &'a RunSummary,
     turns: &'a Turns<'a>,
 }

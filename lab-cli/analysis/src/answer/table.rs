@@ -1,12 +1,12 @@
 //! The answer as one table: a row for each arm and phase, and, where users have classes, for each class in the phase that decides.
 
 use crate::{
-    summary::{Answer, ArmAnswer, ArmVerdict, BlockMedian, ColumnFigures, PhaseRole, PlannedLoad, RecoveryAnswer},
+    summary::{ArmAnswer, ArmVerdict, BlockMedian, ColumnFigures, PhaseRole, PlannedLoad, RecoveryAnswer, RunAnswer},
     text::{percent, rate, scrubbed, table::Table, time},
 };
 
 /// The table.
-pub fn table(answer: &Answer) -> Table {
+pub fn table(answer: &RunAnswer) -> Table {
     let oracle = has_oracle(answer);
     let recovery = answer.arms.iter().any(|arm| arm.recovery.is_some());
     let verdicts = answer.arms.len() > 1;
@@ -45,19 +45,19 @@ pub fn table(answer: &Answer) -> Table {
 }
 
 /// The column that classes and shares of the oracle's are of: overload, else the phase that was compared, else the first.
-pub fn deciding(answer: &Answer) -> Option<usize> {
+pub fn deciding(answer: &RunAnswer) -> Option<usize> {
     let stress = answer.columns.iter().position(|column| column.role.is_some_and(PhaseRole::is_stress));
     stress.or_else(|| compared(answer)).or_else(|| (!answer.columns.is_empty()).then_some(0))
 }
 
 /// The column that was compared, if it is one.
-fn compared(answer: &Answer) -> Option<usize> {
+fn compared(answer: &RunAnswer) -> Option<usize> {
     let phase = answer.arms.iter().map(|arm| arm.verdict.phase.as_str()).find(|phase| !phase.is_empty())?;
     answer.columns.iter().position(|column| column.phase == phase)
 }
 
 /// Whether anything is a share of the oracle's.
-pub fn has_oracle(answer: &Answer) -> bool {
+pub fn has_oracle(answer: &RunAnswer) -> bool {
     answer.arms.iter().flat_map(|arm| &arm.columns).flatten().any(|figures| figures.of_oracle.is_some())
 }
 
@@ -73,7 +73,7 @@ pub fn shown_name(arm: &ArmAnswer) -> String {
 }
 
 /// `verdict on goodput in spike`; of arms that were not compared `verdict`.
-pub fn verdict_head(answer: &Answer) -> String {
+pub fn verdict_head(answer: &RunAnswer) -> String {
     let Some(ArmVerdict { metric, phase, .. }) =
         answer.arms.iter().map(|arm| &arm.verdict).find(|verdict| !verdict.metric.is_empty())
     else {
@@ -154,7 +154,7 @@ pub fn verdict(found: &ArmVerdict) -> String {
 }
 
 /// What the columns are, and what the figures: `calm: before (70 requests/s); …; medians of 8 blocks [95 % intervals]`.
-pub fn caption(answer: &Answer) -> String {
+pub fn caption(answer: &RunAnswer) -> String {
     let load = |column: &crate::summary::AnswerColumn| {
         column.load.map_or_else(String::new, |load| format!(", {}", load_in_words(load)))
     };

@@ -86,7 +86,7 @@ fn run(blocks: u32) -> RunSummary {
     }
 }
 
-fn answered(summary: &RunSummary) -> Answer {
+fn answered(summary: &RunSummary) -> RunAnswer {
     answer(summary, &["none", "gradient2"].map(str::to_owned), &[])
 }
 

@@ -242,7 +242,7 @@ fn bare(found: &str) -> &str {
 
 /// How many claims hold, by paper.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct ClaimCount {
     papers: BTreeMap<usize, PaperCount>,
     thresholds: usize,
     thresholds_held: usize,
@@ -257,7 +257,7 @@ struct PaperCount {
     failed: Vec<String>,
 }
 
-impl Tally {
+impl ClaimCount {
     /// Adds an artefact. One whose source is no paper's counts with its thresholds alone.
     pub fn add(
         &mut self,

@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn an_effect_as_large_as_the_margin_goes_on_to_the_end_and_says_so() {
         let order = names(&["none", "x"]);
-        let noisy = |block: u32| 1.05 * if block % 2 == 0 { 1.1 } else { 1.0 / 1.1 };
+        let noisy = |block: u32| 1.05 * if block.is_multiple_of(2) { 1.1 } else { 1.0 / 1.1 };
         let found = decision(&blocks(16, noisy), &rule(16), &order, &[]).expect("a rule");
         assert_eq!(found.ended, Some(DecisionEnd::MostBlocks));
         assert_eq!(found.looks.iter().map(|look| look.blocks).collect::<Vec<_>>(), [7, 14, 16]);

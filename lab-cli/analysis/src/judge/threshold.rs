@@ -77,7 +77,7 @@ pub struct ThresholdError {
 #[derive(Debug, Clone, PartialEq)]
 enum Claim {
     Compare { left: Expr, op: Comparator, right: Expr },
-    Between { value: Expr, low: Expr, high: Expr },
+    Between { value: Expr, low: Expr, high: Box<Expr> },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

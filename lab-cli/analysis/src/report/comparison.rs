@@ -11,7 +11,7 @@ use crate::{
 /// The table of a run with several blocks; nothing for one block, which decides nothing.
 pub(super) fn table(summary: &RunSummary) -> String {
     let several = |comparison: &&Comparison| comparison.blocks > 1;
-    let mut text = decision(summary);
+    let mut text = String::new();
     let mut said = None;
     for comparison in summary.comparisons.iter().filter(several) {
         let Comparison { metric, phase, baseline, primary, blocks, .. } = comparison;
@@ -33,7 +33,7 @@ pub(super) fn table(summary: &RunSummary) -> String {
 }
 
 /// How a comparison that ran until it was decided ended; nothing where the number of blocks was fixed.
-fn decision(summary: &RunSummary) -> String {
+pub(super) fn decision(summary: &RunSummary) -> String {
     let Some(decision) = &summary.decision else { return String::new() };
     let open: String = decision.open_points().map(|line| format!("  {}\n", scrubbed(&line))).collect();
     format!("{}\n{open}", decision.in_words())

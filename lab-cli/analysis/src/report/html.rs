@@ -150,7 +150,7 @@ fn validity(run: &RunFiles) -> Markup {
 fn findings(reasons: &[&GateFinding]) -> Table {
     let mut table = Table::new(&["arm", "found", "limit"], ..0);
     for GateFinding { arm, value, threshold, .. } in reasons {
-        table.row([arm, value, threshold].map(|text| text.to_owned()));
+        table.row([arm, value, threshold].map(ToOwned::to_owned));
     }
     table
 }

@@ -36,7 +36,7 @@ pub fn document(run: &RunFiles) -> String {
         let _ = writeln!(text, "{}\n", escaped(&line));
     }
     thresholds(run, &mut text);
-    let all: [(&str, fn(&RunFiles) -> Table); 4] = [
+    let all: [(&str, TableOf); 4] = [
         ("Comparisons with the baseline", verdicts),
         ("Every run of every arm, by phase", figures),
         ("Why requests were refused", reasons),
@@ -48,6 +48,9 @@ pub fn document(run: &RunFiles) -> String {
     let _ = writeln!(text, "Run `{}`, lab {}.", code(&run.name), escaped(&run.manifest.lab));
     text
 }
+
+/// A table of a run.
+type TableOf = fn(&RunFiles) -> Table;
 
 /// One sentence an arm, and one table.
 fn answer(run: &RunFiles, text: &mut String) {

@@ -9,7 +9,7 @@ use crate::{
     folder::shape,
     judge::gates::first_kept,
     live::{LiveEvent, Shape, TimelineSecond},
-    summary::{Answer, Arm, Comparison, RunSummary},
+    summary::{Arm, Comparison, RunAnswer, RunSummary},
 };
 
 /// A run's files.
@@ -94,7 +94,7 @@ impl RunFiles {
     }
 
     /// What the run comes to; of an earlier version's, what it would have come to.
-    pub fn answer(&self) -> Answer {
+    pub fn answer(&self) -> RunAnswer {
         let known = self.summary.answer.clone();
         known.unwrap_or_else(|| answer(&self.summary, &self.manifest.arms(), &self.manifest.with_hindsight()))
     }

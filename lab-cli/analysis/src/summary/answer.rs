@@ -10,7 +10,7 @@ use super::{PhaseRole, PlannedLoad};
 /// What a run comes to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Answer {
+pub struct RunAnswer {
     /// The arm that costs in calm, and verdicts, are compared with.
     pub baseline: String,
     /// Phases of the run that the answer is about, in order.
@@ -55,7 +55,7 @@ pub struct ArmAnswer {
     /// It knows what no policy can know: nobody can choose it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hindsight: bool,
-    /// Its figures in each of [`Answer::columns`]; `None`: there are none.
+    /// Its figures in each of [`RunAnswer::columns`]; `None`: there are none.
     pub columns: Vec<Option<ColumnFigures>>,
     /// How it recovered from overload or fault, where there was something to recover from.
     #[serde(skip_serializing_if = "Option::is_none")]

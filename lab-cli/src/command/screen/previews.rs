@@ -39,7 +39,7 @@ impl Previews {
 
     /// Another one in place of what is computed; `None`: nothing.
     pub fn want(&mut self, order: Option<Box<RunOrder>>) {
-        self.stop.stop();
+        self.stop.stop_now();
         let Some(order) = order else { return };
         if self.wanted.is_none() {
             let (wanted, orders) = mpsc::channel();
@@ -56,7 +56,7 @@ impl Previews {
 
     /// Nothing is computed any more, from here on.
     pub fn end(&mut self) {
-        self.stop.stop();
+        self.stop.stop_now();
         self.wanted = None;
         if let Some(thread) = self.thread.take() {
             // What panicked has told nobody anything.

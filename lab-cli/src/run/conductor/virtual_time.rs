@@ -70,7 +70,7 @@ impl Run<'_> {
         for until in self.stages() {
             let tasks = self.add_blocks(&mut blocks, until);
             if arms.is_empty() {
-                arms = self.with_limits(&setup, &blocks, capacity.as_ref())?;
+                arms = self.with_limits(&setup, &blocks, capacity.as_ref(), &flag)?;
             }
             self.manifest(&capacity, &blocks)?;
             told += self.planned_seconds() * tasks.len() as f64;
@@ -152,9 +152,9 @@ impl Run<'_> {
         setup: &VirtualSetup,
         blocks: &[Block],
         capacity: Option<&Capacity>,
+        flag: &StopFlag,
     ) -> Result<Vec<ArmPlan>, RunFailure> {
         let experiment = self.request.experiment;
-        let flag = self.stop.fresh_flag();
         let mut arms = experiment.arms.clone();
         for arm in &mut arms {
             let Some(most) = arm.hindsight.as_ref().and_then(Hindsight::searched).map(|range| range.most) else {
@@ -166,7 +166,7 @@ impl Run<'_> {
                     limits.iter().flat_map(|limit| blocks.iter().map(|block| (*limit, block.seed))).collect();
                 let mut tried: Vec<LimitTry> = limits.iter().map(|&limit| LimitTry { limit, in_time: 0 }).collect();
                 let run =
-                    |(limit, seed): (u32, u64)| setup.in_time(experiment, &limited(arm, limit), seed, capacity, &flag);
+                    |(limit, seed): (u32, u64)| setup.in_time(experiment, &limited(arm, limit), seed, capacity, flag);
                 side_by_side(&tasks, run, |ended| {
                     let Some(((limit, _), in_time)) = ended else { return Ok(()) };
                     let in_time = in_time?;

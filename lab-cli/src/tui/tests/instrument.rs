@@ -128,7 +128,6 @@ fn other_pictures_of_the_same_run() {
     let curve = |arm: &str, most: f64| Curve {
         arm: arm.to_owned(),
         points: vec![point(50.0, 50.0), point(100.0, 90.0), point(300.0, most)],
-        ..Curve::default()
     };
     run.summary.curves = vec![curve("none", 5.0), curve("seda", 95.0)];
     let mut app = App::default();
@@ -321,9 +320,12 @@ fn a_new_file_is_written_edited_and_set_up_anew() {
     assert_eq!(app.screen, Screen::Setup);
 }
 
+/// Makes a screen.
+type Made = fn() -> App;
+
 #[test]
 fn the_main_screens_have_a_light_and_a_dark_side() {
-    let screens: [(&str, fn() -> App); 4] =
+    let screens: [(&str, Made); 4] =
         [("home", App::default), ("setup", set_up), ("run", super::running), ("comparison", comparison)];
     for (name, make) in screens {
         for (width, height) in [(80, 24), (120, 40), (200, 60)] {

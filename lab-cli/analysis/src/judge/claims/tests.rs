@@ -96,7 +96,7 @@ fn a_seed_that_was_not_judged_counts_neither_way() {
 
 #[test]
 fn claims_count_by_paper_and_those_of_no_paper_with_their_thresholds_alone() {
-    let mut tally = Tally::default();
+    let mut tally = ClaimCount::default();
     tally.add_counted("webq-fig2", Some("WebQ, figure 2"), [('a', true)], [true, true]);
     tally.add_counted(
         "seda-fig7",
@@ -110,5 +110,5 @@ fn claims_count_by_paper_and_those_of_no_paper_with_their_thresholds_alone() {
     assert_eq!(tally.thresholds(), "5 of 7 thresholds");
     let rows = [["SEDA (USITS'03)", "2", "1", "seda-fig7 b"], ["WebQ", "1", "1", ""]].map(|row| row.map(str::to_owned));
     assert_eq!(tally.table().rows, rows);
-    assert_eq!(Tally::default().claims(), "0 of 0 claims of the papers held");
+    assert_eq!(ClaimCount::default().claims(), "0 of 0 claims of the papers held");
 }

@@ -26,7 +26,7 @@ pub(super) fn claim(text: &str) -> Result<Claim, ThresholdError> {
         let high = parser.sum()?;
         same_unit(&left, &low)?;
         same_unit(&left, &high)?;
-        Claim::Between { value: left, low, high }
+        Claim::Between { value: left, low, high: Box::new(high) }
     } else {
         let op = parser.comparator()?;
         let right = parser.sum()?;

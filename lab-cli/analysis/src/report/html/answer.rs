@@ -9,7 +9,7 @@ use crate::{
         shown_name, verdict_head,
     },
     report::{NO_CONCLUSION, RunFiles},
-    summary::{Answer, AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures},
+    summary::{AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures, RunAnswer},
     text::{percent, rate, time},
 };
 
@@ -29,7 +29,7 @@ pub fn section(run: &RunFiles) -> Markup {
     }
 }
 
-fn table(answer: &Answer) -> Markup {
+fn table(answer: &RunAnswer) -> Markup {
     let oracle = has_oracle(answer);
     let recovery = answer.arms.iter().any(|arm| arm.recovery.is_some());
     let verdicts = answer.arms.len() > 1;

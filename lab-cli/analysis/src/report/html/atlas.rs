@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use super::{head, page, shown, wide};
 use crate::{
     figure::DrawnFigure,
-    judge::claims::{ClaimRow, LetteredClaim, Tally},
+    judge::claims::{ClaimCount, ClaimRow, LetteredClaim},
     summary::{Mode, ThresholdResult, Validity},
     text::{counted, table::Table},
 };
@@ -61,7 +61,7 @@ pub struct AtlasArtefact {
 impl AtlasPage {
     /// The document.
     pub fn document(&self) -> String {
-        let mut tally = Tally::default();
+        let mut tally = ClaimCount::default();
         for AtlasArtefact { name, source, claims, thresholds, .. } in &self.artefacts {
             tally.add(name, source.as_deref(), claims, thresholds);
         }

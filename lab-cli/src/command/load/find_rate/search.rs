@@ -129,8 +129,7 @@ mod tests {
     fn searched(first: f64, capacity: f64) -> (Next, [Option<f64>; 2], usize) {
         let objective = RateObjective::parse("p99 < 1s").expect("good");
         let mut search = Search::from(first);
-        loop {
-            let Next::Try(rate) = search.next() else { break };
+        while let Next::Try(rate) = search.next() {
             let mut trial = Trial::of(rate, &objective, Duration::from_secs(5));
             trial.outcome = if rate <= capacity { Outcome::Met } else { Outcome::Missed };
             search.takes(&trial);

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Where labels stand: 50, 90, 99, 99.9 and 99.99 %, by log10 of 1 / (1 - p).
-const TICKS: [f64; 5] = [0.301_03, 1.0, 2.0, 3.0, 4.0];
+const TICKS: [f64; 5] = [std::f64::consts::LOG10_2, 1.0, 2.0, 3.0, 4.0];
 
 /// Of the phase of overload, or the one that is compared; nothing where the logs of times were not read.
 pub(super) fn picture(drawn: &Drawn<'_>) -> Markup {

@@ -53,8 +53,7 @@ fn a_crowded_sender_is_told_in_plain_words() {
         let reason = reasons.into_iter().next().expect("it is found");
         [reason.value, reason.threshold]
     };
-    let value = "the sender was ready and waited for its processor for 6.3 % of the time, 2.0 % if 25 µs are allowed for each \
-                 wake-up; this adds up to 5.02 ms to the median of 100.00 ms (5.0 %)";
+    let value = "generator starved of CPU: 6.3 % of the time in the run queue, 2.0 % if 25 µs are allowed for each wake-up; this adds up to 5.02 ms to the median of 100.00 ms (5.0 %)";
     assert_eq!(told(false)[0], value);
     assert_eq!(
         told(false)[1],
