@@ -54,7 +54,9 @@ impl Row {
     /// Type, allowed values, default and meaning, for editors.
     pub fn described_schema(&self, generator: &mut SchemaGenerator) -> Value {
         let of = if self.of.is_empty() { String::new() } else { format!("{}: ", self.of) };
-        let limits = Some(self.limits()).filter(|limits| !limits.is_empty()).map(|limits| format!(" [{limits}]"));
+        let limits = Some(self.limits())
+            .filter(|limits| !limits.is_empty())
+            .map(|limits| format!(" [{}]", without_links(&limits)));
         let mut schema = (self.schema)(generator);
         for (keyword, value) in &self.keywords {
             schema.insert(keyword.clone(), value.clone());

@@ -39,7 +39,7 @@ table! {
         objective = free::<ObjectiveKeys>().required(), "What a good answer is";
         users = free::<UsersKeys>().required().example("{model: url, phases: [{requests: 100/s, for: 30s}]}"), "Who sends";
         arms = free::<Vec<ArmShape>>().required(), "Policies to compare: `none`, or `seda: {scope: single}`. Some settings are [the lab's](#arms-and-comparisons) unless the policy has a parameter of that name (`target` is the lab's if it is a table); all others are the policy's";
-        repeat: Option<Repeat> = by::<RepeatKey, _>(repeat).otherwise("1; in virtual time `until-decided` where `compare.decide` is set"), "Blocks: how often every arm is run, 1 to 1000; or `until-decided`: until every arm's difference from the baseline is known, by a rule that is fixed before the first block ([validity.md](validity.md#until-it-is-decided))";
+        repeat: Option<Repeat> = by::<RepeatKey, _>(repeat).otherwise("1; in virtual time `until-decided` where `compare.decide` is set"), "Blocks: how often every arm is run, 1 to 1000; or `until-decided`: until every arm's difference from the baseline is known, by a rule that is fixed before the first block; see [validity](validity.md#until-it-is-decided)";
         seed: u64 = count(0..=1 << 53).or(1).example("7"), "Seed of all random draws";
         thresholds = free::<Vec<ThresholdKey>>().example("[seda.spike.response_time.p90 < 2s]"), "Claims about the result";
         tried: BTreeMap<char, String> = by::<BTreeMap<String, String>, _>(thresholds::tried).example("{a: 'a larger queue, and none at all'}"), "For a claim that does not hold, by its letter: a sentence on what was tried that is no arm of this file";

@@ -110,7 +110,10 @@ mod tests {
             seconds += 1;
             stop.stop_now();
         };
-        preview(&experiment(), &stop, tell).expect("it can be simulated");
+        // The host looks for a stop once in some thousands of events.
+        let busy = Changes { set: vec!["users.phases.x.requests=5000/s".to_owned()], ..Changes::default() };
+        let busy = read(FILE, &busy).unwrap_or_else(|problems| panic!("{}", problems[0]));
+        preview(&busy, &stop, tell).expect("it can be simulated");
         assert!((1..5).contains(&seconds), "{seconds} of 10");
     }
 }
