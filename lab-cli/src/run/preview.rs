@@ -111,9 +111,10 @@ mod tests {
             stop.stop_now();
         };
         // The host looks for a stop once in some thousands of events.
-        let busy = Changes { set: vec!["users.phases.x.requests=5000/s".to_owned()], ..Changes::default() };
-        let busy = read(FILE, &busy).unwrap_or_else(|problems| panic!("{}", problems[0]));
-        preview(&busy, &stop, tell).expect("it can be simulated");
-        assert!((1..5).contains(&seconds), "{seconds} of 10");
+        let long = ["users.phases.x.requests=90/s", "users.phases.x.for=100s"].map(str::to_owned).to_vec();
+        let long =
+            read(FILE, &Changes { set: long, ..Changes::default() }).unwrap_or_else(|found| panic!("{}", found[0]));
+        preview(&long, &stop, tell).expect("it can be simulated");
+        assert!((1..50).contains(&seconds), "{seconds} of 200");
     }
 }
