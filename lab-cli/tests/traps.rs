@@ -2,20 +2,10 @@
 
 mod program;
 
-use std::{fs, path::Path, process::Output};
+use std::fs;
 
+use program::{lab_with as lab, told};
 use serde_json::Value;
-
-fn lab(folder: &Path, text: &str, command: &[&str]) -> Output {
-    fs::write(folder.join("x.yaml"), text).expect("written");
-    let mut lab = program::lab();
-    lab.args(command).current_dir(folder).env("LAB_CACHE", folder.join("cache"));
-    lab.output().expect("lab runs")
-}
-
-fn told(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
-}
 
 const CLASSES: &str = "
 name: plans

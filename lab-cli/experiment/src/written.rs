@@ -51,7 +51,8 @@ fn written_arm(node: &Node) -> WrittenArm {
 /// What is wrong with the changes, or with the file.
 pub fn written(text: &str, changes: &Changes) -> Result<String, Vec<FileProblem>> {
     let experiment = read(text, changes)?;
-    let mut root = parse(text).map_err(|problem| vec![problem])?;
+    // Arms are counted as they run: a list of values stands for several.
+    let mut root = parse(text).map(written_out).map_err(|problem| vec![problem])?;
     let Value::Table(_) = &root.value else { return Ok(text.to_owned()) };
     let unchanged = root.clone();
     add_policies(&mut root, &changes.policies, &changes.set);
@@ -247,6 +248,17 @@ mod tests {
         let out = written(text, &Changes::default()).expect("it is good");
         assert_eq!(out, modeline() + text);
         assert_eq!(written(&out, &Changes::default()).expect("it is good"), out, "the line is there once");
+    }
+
+    #[test]
+    fn arms_behind_a_list_of_values_are_those_that_are_changed() {
+        let text = "name: x\ntarget: {app: emulated, service: 10ms}\nobjective: {response_time: 1s}\nusers: {model: url, phases: [{name: x, requests: 5/s, for: 5s}]}\narms: [{concurrency: {max: [2, 4]}}, {fixed-rate: {rate: 20/s}}]\n";
+        let set = vec!["arms.1.concurrency.max=5".to_owned(), "arms.2.fixed-rate.rate=30/s".to_owned()];
+        let changes = Changes { set, ..Changes::default() };
+        let wanted = read(text, &changes).expect("it is good");
+        let found = read_again(text, &changes);
+        assert_eq!(found.arms, wanted.arms);
+        assert_eq!(written_arms(text).len(), found.arms.len());
     }
 
     #[test]

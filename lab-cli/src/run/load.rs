@@ -132,7 +132,7 @@ pub fn run_load(
             if let Some(saved) = &mut saved
                 && let Err(problem) = saved.second(&window, &events)
             {
-                // A full disk must not cost what was measured so far.
+                // The disk is full, say: what was written stays readable.
                 failure.get_or_insert(problem);
                 flag.stop();
             }

@@ -1,7 +1,11 @@
 //! The program under test. `LAB_PROGRAM`, an absolute path, names another build of `lab`: so a test is seen to fail with the build before a
 //! change.
 
-use std::{env, process::Command};
+use std::{
+    env, fs,
+    path::Path,
+    process::{Command, Output},
+};
 
 /// Where the program is.
 #[allow(dead_code, reason = "some tests start it through a shell or a terminal, others directly")]
@@ -13,4 +17,19 @@ pub fn path() -> String {
 #[allow(dead_code, reason = "some tests start it through a shell or a terminal, others directly")]
 pub fn lab() -> Command {
     Command::new(path())
+}
+
+/// Runs the program in this folder, which has this experiment as `x.yaml`.
+#[allow(dead_code, reason = "some tests write their files themselves")]
+pub fn lab_with(folder: &Path, experiment: &str, command: &[&str]) -> Output {
+    fs::write(folder.join("x.yaml"), experiment).expect("written");
+    let mut lab = lab();
+    lab.args(command).current_dir(folder).env("LAB_CACHE", folder.join("cache"));
+    lab.output().expect("lab runs")
+}
+
+/// All that it printed.
+#[allow(dead_code, reason = "some tests read one stream alone")]
+pub fn told(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }

@@ -8,8 +8,8 @@
 //!
 //! A look tests at its share of the level, and nothing is regained from what looks have in common. That is Bonferroni's inequality: it holds for
 //! every test that is valid at one look, and needs no normal law, no equal blocks and no independent increments. The price is small: with looks at an
-//! eighth, a quarter, a half and all of the blocks, and a normal law, boundaries by the joint law would need 7 % fewer blocks at the last look, and 0 to 5 % before
-//! (simulated). The function is proportional to the level, so that `p / share`, the least over all looks so far, is a p value of the whole sequence
+//! eighth, a quarter, a half and all of the blocks, and a normal law, boundaries by the joint law would need 7 % fewer blocks at the last look, and 0 to 5 % fewer before, at a power of
+//! 90 % (simulated). The function is proportional to the level, so that `p / share`, the least over all looks so far, is a p value of the whole sequence
 //! (a sequential p value: Liu and Anderson, Statistics in Medicine 27, 2008),
 //! and Holm's correction of these holds over arms (Maurer and Bretz, Statistics in Biopharmaceutical Research 5, 2013).
 
