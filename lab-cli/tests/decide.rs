@@ -74,9 +74,8 @@ fn a_run_that_cannot_decide_says_why_and_ends_with_4() {
         .replace("timeout: 5s", "timeout: 300ms")
         .replace(
             "arms: [none, {concurrency: {max: 8}}, {concurrency: {max: 8, as: twin}}]",
-            "arms: [none, none: {as: again}]",
+            "arms: [none, {none: {as: again}}]",
         )
-        .replace("arms: [none, none: {as: again}]", "arms: [none, {none: {as: again}}]")
         .replace("decide: true", "metric: p99");
     let output =
         lab(folder.path(), &hidden, &["run", "x.yaml", "--virtual", "--repeat", "until-decided", "--out", "out"]);
@@ -84,6 +83,13 @@ fn a_run_that_cannot_decide_says_why_and_ends_with_4() {
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("no number of blocks decides the rest") && said.contains("again is not decided"), "{said}");
     assert_eq!(json(&folder.path().join("out/summary.json"))["decision"]["ended"], "never-decided");
+    for form in ["md", "html"] {
+        let report = lab(folder.path(), &hidden, &["report", "out", "--format", form, "--out", form]);
+        let page = fs::read_to_string(folder.path().join(form)).unwrap_or_else(|_| panic!("{}", told(&report)));
+        for part in ["Stopping rule: 0 of 1 comparison decided, and no number of blocks", "again is not decided: "] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+    }
 }
 
 #[test]

@@ -202,7 +202,7 @@ const FEW_PORTS: &str = "
 ip link set lo up && echo '40000 40003' > /proc/sys/net/ipv4/ip_local_port_range || exit 77
 \"$LAB\" serve short.yaml --port 8080 > serve.log 2>&1 &
 tries=0
-until \"$LAB\" load http://127.0.0.1:8080/ -c 1 -n 1 --no-save > first.txt 2>&1 || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.2; done
+until \"$LAB\" load http://127.0.0.1:8080/ -n 1 --no-save > first.txt 2>&1 || [ $tries -ge 50 ]; do tries=$((tries + 1)); sleep 0.2; done
 \"$LAB\" load http://127.0.0.1:8080/ $LOAD -d 1s --output json
 code=$?
 kill $! && wait $!

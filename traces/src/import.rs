@@ -238,7 +238,7 @@ fn why(tally: &Tally) -> String {
         let example = file.examples.first().or(file.cut.as_ref());
         let example = example.map_or_else(String::new, |example| format!(", first at {example}"));
         format!(
-            "; {} ({}): {} records, {} of them without user activity and {} not understood{example}",
+            "; {} ({}): records: {}, of them {} without user activity and {} not understood{example}",
             file.name, file.format, file.units, file.beside, file.not_understood
         )
     };

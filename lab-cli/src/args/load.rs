@@ -25,8 +25,8 @@ are in flight, and one that waits for a connection counts that wait in its respo
 pub struct LoadArgs {
     /// What to ask for: `http://127.0.0.1:8080/path`.
     pub url: String,
-    /// Connections. Without -R: users, each asking again as soon as it is answered [default: 64]. With -R: the largest number of
-    /// connections [default: as many as it takes].
+    /// Connections. Without -R: users, each asking again as soon as it is answered [default: 64, or -n if that is less]. With -R: the
+    /// largest number of connections [default: as many as it takes].
     #[arg(short = 'c', long, value_name = "N", value_parser = size)]
     pub connections: Option<u64>,
     /// Requests in all; 10k and 1m are understood.

@@ -200,7 +200,7 @@ fn what_cannot_be_imported_says_why() {
     assert!(said("rawlog", "1700000000.123456 A1 NOOP\n").contains("ends with .in or .out"));
     let broken = event("10.000", 3, "S1", "LIST", "").replace("\"session\":\"S1\",", "");
     let broken = said("a", &broken);
-    assert!(broken.contains("1 were not understood, first at line 1 (byte 0): the event names no session"), "{broken}");
+    assert!(broken.contains("records: 1, of them 0 without user activity and 1 not understood, first at line 1 (byte 0): the event names no session"), "{broken}");
     let wiki = "::1 - - [21/Nov/2026:01:39:32 +0000] \"GET /wiki HTTP/1.1\" 200 5\n";
     assert!(said("access.log", wiki).contains("1 requests match no rule"));
     let missing = Input { name: "gone".into(), open: Box::new(|| Err(io::Error::from(io::ErrorKind::NotFound))) };

@@ -25,6 +25,13 @@ pub fn document(run: &RunFiles) -> String {
     if let Some(partial) = summary.partial_in_words() {
         let _ = writeln!(text, "{partial}.\n");
     }
+    if let Some(decision) = &summary.decision {
+        let _ = writeln!(text, "- Stopping rule: {}", decision.in_words());
+        for open in decision.open_points() {
+            let _ = writeln!(text, "- {}", escaped(&open));
+        }
+        text.push('\n');
+    }
     let cautions = cautions(summary);
     for caution in &cautions {
         let _ = writeln!(text, "- {}", escaped(&caution.line()));

@@ -90,8 +90,9 @@ pub(super) fn in_words(args: &LoadArgs) -> String {
     }
 }
 
+/// As many as were asked for, or as many as have a request to send.
 fn closed(args: &LoadArgs) -> u64 {
-    args.connections.unwrap_or(DEFAULT_CONNECTIONS)
+    args.connections.unwrap_or_else(|| args.requests.map_or(DEFAULT_CONNECTIONS, |most| most.min(DEFAULT_CONNECTIONS)))
 }
 
 fn few(connections: u64) -> Result<u32, Failure> {

@@ -122,7 +122,7 @@ fn other_ports_are_beside_the_point_and_a_cut_capture_gives_what_it_has() {
     file.extend(&pcap(&SESSION, 4712)[24..]);
     let options = Options { port: 993, ..options() };
     let error = import_all(&[("a.pcap", file)], &options).expect_err("nothing on that port");
-    assert!(error.to_string().contains("32 of them without user activity"), "{error}");
+    assert!(error.to_string().contains("of them 32 without user activity"), "{error}");
 
     let whole = pcapng(&SESSION, 4711);
     let (shown, tally) = captured(whole[..whole.len() - 30].to_vec());

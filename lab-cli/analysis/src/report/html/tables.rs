@@ -28,6 +28,10 @@ pub fn comparison(run: &RunFiles) -> Markup {
     html! {
         section id="comparison" {
             h2 { "Comparison" }
+            @if let Some(decision) = &run.summary.decision {
+                p { "Stopping rule: " (decision.in_words()) "." }
+                @for open in decision.open_points() { p.small { (shown(&open)) } }
+            }
             @if verdicts.is_empty() { p { (none) } } @else {
                 p.small {
                     "Each arm gives one value a block. Paired within blocks, exact sign-flip test, adjusted over the arms (Holm) without those of hindsight, which nobody can choose; \
