@@ -80,7 +80,7 @@ impl ProgressLines {
         let p90 = known_or_at_least(second.p90_ms, second.p90_at_least_ms);
         Some(format!(
             "  {:>4} s  {:<8} {:>5} users  {:>5} offered/s  {:>5} goodput/s  {:>5} rejected/s  p90 {p90}",
-            second.second, second.phase, second.users, second.offered, second.served, second.rejected,
+            second.second, second.phase, second.users, second.offered, second.goodput, second.rejected,
         ))
     }
 }
@@ -102,6 +102,13 @@ mod tests {
         }
         // 0 begins a phase, 5 is five on, 8 begins the next; 13 would be next.
         assert_eq!(at, [0, 5, 8]);
+    }
+
+    #[test]
+    fn goodput_is_what_was_answered_in_time() {
+        let second = TimelineSecond { offered: 40, served: 30, goodput: 20, ..TimelineSecond::default() };
+        let line = ProgressLines::default().line(&LiveEvent::Second(Box::new(second))).expect("a first second");
+        assert!(line.contains("   40 offered/s     20 goodput/s"), "{line}");
     }
 
     #[test]

@@ -293,6 +293,8 @@ impl<C> UserPool<C> {
 
     fn happens(&mut self, at: Timestamp, now: Timestamp, what: ScheduleChange) {
         match what {
+            // The plan of a run that was stopped goes on without those who would have come.
+            ScheduleChange::Arrive(_) if self.over => {}
             // While the run is paused, single requests and sessions do not arrive; closed users do, and wait.
             ScheduleChange::Arrive(arrival) if arrival.stay != Stay::Forever && self.timers.is_paused() => {}
             ScheduleChange::Arrive(arrival) => self.arrive(at, now, &arrival),

@@ -50,7 +50,11 @@ impl Writer<'_> {
                 "Without control:".to_owned()
             }
             Some(of) if of.bound => format!("{} (a bound, not run):", scrubbed(&arm.arm)),
-            _ if arm.hindsight => format!("{} (hindsight):", scrubbed(&arm.arm)),
+            _ if arm.hindsight => {
+                let search = self.summary.searches.iter().find(|search| search.arm == arm.arm);
+                let limit = search.map_or_else(String::new, |search| format!(", limit {}", search.limit));
+                format!("{} (hindsight{limit}):", scrubbed(&arm.arm))
+            }
             _ => format!("{}:", scrubbed(&arm.arm)),
         }
     }
@@ -136,10 +140,14 @@ impl Writer<'_> {
             Some(ours / theirs)
         };
         let change = known(of(&arm.arm).into_iter().filter_map(ratio))?.median - 1.0;
+        // Who is refused and comes back costs no goodput, and has waited.
+        let at = self.answer.columns.iter().position(|other| other.phase == column.phase)?;
+        let refused = arm.columns[at].as_ref().map_or_else(String::new, rejected);
         Some(match change {
-            change if change.abs() <= NOTHING => "costs nothing in calm".to_owned(),
-            change if change < 0.0 => format!("{} less in calm", percent(-change)),
-            change => format!("{} more in calm", percent(change)),
+            change if change.abs() <= NOTHING && refused.is_empty() => "costs nothing in calm".to_owned(),
+            change if change.abs() <= NOTHING => format!("as much in calm{refused}"),
+            change if change < 0.0 => format!("{} less in calm{refused}", percent(-change)),
+            change => format!("{} more in calm{refused}", percent(change)),
         })
     }
 }

@@ -58,7 +58,7 @@ fn compared(answer: &RunAnswer) -> Option<usize> {
 
 /// Whether anything is a share of the oracle's.
 pub fn has_oracle(answer: &RunAnswer) -> bool {
-    answer.arms.iter().flat_map(|arm| &arm.columns).flatten().any(|figures| figures.of_oracle.is_some())
+    all_figures(answer).any(|figures| figures.of_oracle.is_some())
 }
 
 /// `class 1`; a class with a name has it.
@@ -163,11 +163,25 @@ pub fn caption(answer: &RunAnswer) -> String {
         None => format!("{}{}", scrubbed(&column.phase), load(column)),
     };
     let columns: Vec<String> = answer.columns.iter().map(column).collect();
-    let medians = answer.arms.iter().flat_map(|arm| &arm.columns).flatten().map(|figures| figures.goodput_per_s.blocks);
+    let medians = all_figures(answer).map(|figures| figures.goodput_per_s.blocks);
     let how = match medians.max().unwrap_or(0) {
         0 | 1 => "one block: what happened once".to_owned(),
         blocks if (blocks as usize) < super::middle::FEWEST => format!("medians of {blocks} blocks [lowest, highest]"),
         blocks => format!("medians of {blocks} blocks [95 % interval of the median]"),
     };
-    format!("{}; {how}", columns.join("; "))
+    let choosable = answer.arms.iter().filter(|arm| !arm.hindsight && !arm.verdict.metric.is_empty());
+    let against = (choosable.count() > 1).then(|| {
+        format!(
+            "verdicts are against {}: --set compare.baseline=ARM compares with another arm",
+            scrubbed(&answer.baseline)
+        )
+    });
+    let more = all_figures(answer).filter_map(|figures| figures.of_oracle).any(|share| share.median > 1.0);
+    let oracle = more.then(|| "the oracle is no bound here, and may be exceeded".to_owned());
+    let all: Vec<String> = columns.into_iter().chain([how]).chain(against).chain(oracle).collect();
+    all.join("; ")
+}
+
+fn all_figures(answer: &RunAnswer) -> impl Iterator<Item = &ColumnFigures> {
+    answer.arms.iter().flat_map(|arm| &arm.columns).flatten()
 }

@@ -103,6 +103,19 @@ fn each_arm_has_a_sentence_that_can_be_repeated() {
 }
 
 #[test]
+fn rejects_in_calm_are_a_cost_also_where_goodput_is_the_same() {
+    let calm = |goodput, rejected| {
+        let mut summary = run(1);
+        let before = &mut summary.arms[1].phases[0].measured;
+        (before.goodput_per_s, before.reject_fraction) = (goodput, rejected);
+        answered(&summary).arms.remove(1).sentence.expect("a sentence")
+    };
+    assert!(calm(70.0, 0.0).ends_with("; costs nothing in calm."), "{}", calm(70.0, 0.0));
+    assert!(calm(70.0, 0.13).ends_with("; as much in calm, 13 % rejected."), "{}", calm(70.0, 0.13));
+    assert!(calm(63.0, 0.13).ends_with("; 10 % less in calm, 13 % rejected."), "{}", calm(63.0, 0.13));
+}
+
+#[test]
 fn figures_are_medians_over_blocks_with_their_intervals() {
     let found = answered(&run(8));
     assert_eq!(found.baseline, "none");

@@ -3,7 +3,7 @@ use controllers::{Class, Timestamp};
 use super::*;
 use crate::{
     persona::{Answer, Purpose},
-    plan::{FailureRule, Load, LoadPlan, Users},
+    plan::{ArrivalLaw, FailureRule, Load, LoadPlan, Users},
     testing::url_plan,
 };
 
@@ -82,6 +82,21 @@ fn users_that_leave_by_themselves_are_forgotten() {
         assert_eq!(pool.population.counts(), (0, 0), "second {second}");
     }
     assert!(pool.schedule.next_due().is_some(), "the run is not over");
+}
+
+#[test]
+fn nobody_arrives_any_more_once_a_run_of_open_load_is_stopped() {
+    let mut plan = url_plan(&[("all", 10, 1)]);
+    plan.phases[0].loads =
+        vec![Load::Requests { from_per_s: 100.0, to_per_s: 100.0, law: ArrivalLaw::Constant, class: Class(0) }];
+    let mut pool: UserPool<()> = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
+    let arrived = |pool: &mut UserPool<()>, now| {
+        pool.advance(now);
+        std::iter::from_fn(|| pool.take(now)).count()
+    };
+    assert!(arrived(&mut pool, Timestamp::from_secs(1)) >= 99);
+    pool.stop(Timestamp::from_secs(1));
+    assert_eq!(arrived(&mut pool, Timestamp::from_secs(4)), 0);
 }
 
 #[test]

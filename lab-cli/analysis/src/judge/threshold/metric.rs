@@ -110,7 +110,7 @@ static COUNTS: [Number; 16] = counts![
     connect_failed: "Requests that got no connection.",
     connect_timed_out: "Of these, the ones whose attempt to connect timed out.",
     sent: "Requests that were written to a connection.",
-    served: "Requests answered within the objective's response time.",
+    served: "Requests answered within the objective's response time; a retry counts from its own start.",
     served_late: "Requests answered later than that.",
     rejected: "Requests that the service refused.",
     timed_out: "Requests without an answer within the users' time-out.",
@@ -127,7 +127,7 @@ static RATIOS: [Number; 6] = [
     Number { name: "offered", about: "Offered load: planned requests per second.", read: |m| Some(m.offered_per_s) },
     Number {
         name: "goodput",
-        about: "Requests answered within the objective's response time, per second.",
+        about: "What users wanted and had within the objective's response time, per second. A retry counts from the start of the first attempt.",
         read: |m| Some(m.goodput_per_s),
     },
     Number {

@@ -92,7 +92,16 @@ impl Chart<'_> {
     fn notes(&self) -> Vec<String> {
         let against = self.against.iter().map(|against| match against {
             Against::Level { name, at } => format!("dashed: {name}, {}", (self.value)(*at)),
-            Against::Area { name, .. } => format!("grey: {name}"),
+            Against::Area { name, points } => {
+                let most = highest(points);
+                let beyond = most > self.most_drawn();
+                let beyond = if beyond {
+                    format!(", {} at the most, beyond the frame", (self.value)(most))
+                } else {
+                    String::new()
+                };
+                format!("grey: {name}{beyond}")
+            }
         });
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let hidden = points().any(|(_, value)| value.is_some_and(|value| value.at_least));
@@ -111,27 +120,32 @@ impl Chart<'_> {
                 (self.behind(&space))
                 (space.frame(self.unit, &self.across))
                 @for line in &self.lines { (self.line(line, &space)) }
-                (self.levels(&space))
+                (self.dashed(&space))
                 @if !size.narrow { (self.columns(&space)) }
             }
         }
     }
 
-    fn space(&self, size: &'static Size) -> Space {
-        let levels = || {
-            self.against.iter().filter_map(|against| match against {
-                Against::Level { at, .. } => Some(*at),
-                Against::Area { .. } => None,
-            })
-        };
-        let least = self.values().chain(levels()).filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
-        let most = self.values().chain(levels()).fold(0.0, f64::max);
-        // What was offered may be so much that lines would lie flat below it: then it goes beyond the frame.
+    fn levels(&self) -> impl Iterator<Item = f64> {
+        self.against.iter().filter_map(|against| match against {
+            Against::Level { at, .. } => Some(*at),
+            Against::Area { .. } => None,
+        })
+    }
+
+    /// What the frame has room for. What was offered may be so much that lines would lie flat below it: then it goes beyond.
+    fn most_drawn(&self) -> f64 {
+        let most = self.values().chain(self.levels()).fold(0.0, f64::max);
         let offered = self.against.iter().filter_map(|against| match against {
-            Against::Area { points, .. } => Some(points.iter().map(|(_, at)| *at).fold(0.0, f64::max)),
+            Against::Area { points, .. } => Some(highest(points)),
             Against::Level { .. } => None,
         });
-        let most = f64::max(most, offered.fold(0.0, f64::max).min(1.6 * most));
+        f64::max(most, offered.fold(0.0, f64::max).min(1.6 * most))
+    }
+
+    fn space(&self, size: &'static Size) -> Space {
+        let least = self.values().chain(self.levels()).filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+        let most = self.most_drawn();
         let up = if self.log { with_headroom(Axis::decades(least, most)) } else { Axis::linear(least, most) };
         let points = self.lines.iter().flat_map(|line| &line.points);
         let (from, to) =
@@ -185,7 +199,7 @@ impl Chart<'_> {
     }
 
     /// Above them, with their names.
-    fn levels(&self, space: &Space) -> Markup {
+    fn dashed(&self, space: &Space) -> Markup {
         html! {
             @for against in &self.against {
                 @if let Against::Level { name, at } = against {
@@ -270,6 +284,10 @@ impl Chart<'_> {
         }
         text
     }
+}
+
+fn highest(points: &[(f64, f64)]) -> f64 {
+    points.iter().map(|(_, at)| *at).fold(0.0, f64::max)
 }
 
 /// Arrows at the highest value stay inside the frame.
