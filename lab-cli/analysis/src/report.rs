@@ -55,11 +55,7 @@ fn lines(head: &str, lines: impl Iterator<Item = String>) -> String {
 /// One sentence an arm, and one table.
 fn answer(summary: &RunSummary) -> String {
     let found = crate::answer::of_summary(summary);
-    let first = if summary.valid {
-        lines("", found.arms.iter().filter_map(|arm| arm.sentence.clone()))
-    } else {
-        format!("{NO_CONCLUSION}\n")
-    };
+    let first = lines("", crate::answer::opening(summary).into_iter().map(|line| line.text));
     let table = crate::answer::table::table(&found);
     if table.rows.is_empty() {
         return first;
@@ -67,9 +63,6 @@ fn answer(summary: &RunSummary) -> String {
     let caption = crate::answer::table::caption(&found);
     joined([first, format!("{}({caption})\n", table.to_text())])
 }
-
-/// What every report says of an INVALID run in place of sentences.
-const NO_CONCLUSION: &str = "INVALID: the measurement went wrong, and no conclusion may be drawn from its figures.";
 
 /// Everything that is known, run by run of each arm.
 fn details(summary: &RunSummary) -> String {

@@ -14,6 +14,7 @@ use super::{
     view,
 };
 
+mod answer;
 mod defects;
 mod doors;
 mod instrument;

@@ -160,13 +160,18 @@ fn twenty_one() -> OpenRun {
     run
 }
 
+/// The line above the plot.
+fn legend_of(drawn: &str) -> &str {
+    drawn.lines().find(|line| line.contains(" goodput/s ") && line.contains('─')).expect("a legend")
+}
+
 #[test]
 fn the_legend_ends_in_whole_names_with_the_cursors_arm_first_and_one_line_can_be_alone() {
     let mut app = App::default();
     app.told(Told::Opened(vec![twenty_one()]));
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 40);
-    let legend = drawn.lines().nth(1).expect("a legend");
+    let legend = legend_of(&drawn);
     let at = |name: &str| legend.find(name).unwrap_or_else(|| panic!("no {name} in {legend}"));
     assert!(at("policy-20 ") < at("policy-0 "), "{legend}");
     assert!(
@@ -175,7 +180,7 @@ fn the_legend_ends_in_whole_names_with_the_cursors_arm_first_and_one_line_can_be
     );
     press(&mut app, KeyCode::Char('x'));
     let drawn = frame(&app, Palette::Plain, 100, 40);
-    let legend = drawn.lines().nth(1).expect("a legend");
+    let legend = legend_of(&drawn);
     assert!(legend.contains("policy-20") && !legend.contains("policy-0"), "{legend}");
     press(&mut app, KeyCode::Char('x'));
     assert!(app.compare.hidden.is_empty());

@@ -237,9 +237,9 @@ fn a_mouse_points_at_rows_figures_panes_and_panels() {
     let setup = app.setup.as_ref().expect("a setup");
     assert_eq!((setup.pane, setup.keys()[setup.row(Pane::Keys)].name.as_str()), (Pane::Keys, "users.think"));
     let mut app = comparison();
-    click(&mut app, size, "84");
+    click(&mut app, size, "84★");
     assert_eq!((app.compare.at, app.compare.column), (1, 0));
-    click(&mut app, size, "p90 ");
+    click(&mut app, size, "p90   ");
     assert_eq!(app.compare.column, 4);
     let mut app = super::running();
     click(&mut app, size, "[2]");

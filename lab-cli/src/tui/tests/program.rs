@@ -187,6 +187,7 @@ pub(super) fn compared(name: &str) -> OpenRun {
     let summary = RunSummary {
         experiment: "flash-crowd".to_owned(),
         mode: Mode::Live,
+        valid: true,
         verdict: Validity::Warn,
         objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec![arm("none", 35.0, None), arm("seda", 84.0, Some(890.0))],

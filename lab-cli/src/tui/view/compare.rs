@@ -18,6 +18,7 @@ use crate::tui::{
     app::{Compare, Course, OpenRun, Rank, View},
 };
 
+mod answer;
 mod heat;
 mod over_load;
 mod over_time;
@@ -28,8 +29,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
         findings::draw(frame, area, compare, from, palette);
         return hints(&[("up down", "the rest"), ("Enter", "or Esc back"), ("?", "help")], area.width, palette);
     }
-    let Places { title, picture, table } = places(area, compare);
+    let Places { title, answer, picture, table } = places(area, compare);
     frame.render_widget(Paragraph::new(head(compare, palette)), title);
+    frame.render_widget(Paragraph::new(answer::lines(compare, answer.width, answer.height, palette)), answer);
     match compare.look.view {
         View::OverTime => over_time::figure(compare, palette).draw(frame, picture, palette),
         View::Percentiles => over_time::percentiles(compare, palette).draw(frame, picture, palette),
@@ -59,17 +61,26 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
 /// Where the parts of the screen are.
 pub(super) struct Places {
     title: Rect,
+    answer: Rect,
     pub picture: Rect,
     pub table: Rect,
 }
 
 pub(super) fn places(area: Rect, compare: &Compare) -> Places {
     let heads = u16::try_from(compare.runs.len()).unwrap_or(u16::MAX).clamp(1, MOST_HEADS);
-    let [title, body] = Layout::vertical([Constraint::Length(heads), Constraint::Fill(1)]).areas(area);
+    let said = if compare.look.enlarged { 0 } else { answer::height(compare, area) };
     let rows = u16::try_from(compare.courses.len()).unwrap_or(u16::MAX).saturating_add(2);
-    let height = if compare.look.enlarged { 0 } else { rows.min(body.height / 2).max(3) };
-    let [picture, table] = Layout::vertical([Constraint::Fill(1), Constraint::Length(height)]).areas(body);
-    Places { title, picture, table }
+    // The picture has at least half of what is below the heads: the answer takes its lines from the table.
+    let half = (area.height.saturating_sub(heads) / 2).saturating_sub(said);
+    let height = if compare.look.enlarged { 0 } else { rows.min(half).max(3) };
+    let [title, answer, picture, table] = Layout::vertical([
+        Constraint::Length(heads),
+        Constraint::Length(said),
+        Constraint::Fill(1),
+        Constraint::Length(height),
+    ])
+    .areas(area);
+    Places { title, answer, picture, table }
 }
 
 /// Lines for runs, one each.

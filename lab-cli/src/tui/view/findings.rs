@@ -1,4 +1,4 @@
-//! What lies behind a run's verdict: its reasons with what to do about them, what was asked of it and what was found, and with
+//! What lies behind a run's verdict: what every arm came to, its reasons with what to do about them, what was asked of it and what was found, and with
 //! which settings its arms ran. It lies over the comparison.
 
 use analysis::{
@@ -42,6 +42,11 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
         partial(summary, palette),
     ])];
     lines.extend(run.made.iter().map(|line| Line::styled(format!("   {}", scrubbed(line)), palette.faint())));
+    let opening = compare.opening(at);
+    if !opening.is_empty() {
+        lines.push(heading("what it comes to"));
+        lines.extend(opening.iter().map(|said| Line::raw(format!("   {}", scrubbed(&said.text)))));
+    }
     if !summary.reasons.is_empty() {
         lines.push(heading("why it is not VALID"));
         lines.extend(
