@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, fmt::Write};
 
 use crate::{
-    summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, Times},
+    summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, Times, verdict_and_codes},
     text::{known_or_at_least, percent, rate, scrubbed, table::Table},
 };
 
@@ -247,8 +247,7 @@ fn reasons(reasons: &[GateFinding]) -> String {
         }
     }
     for (reason, places) in said {
-        let word = reason.verdict.word();
-        let _ = writeln!(text, "  {word} {}: {}", reason.code, reason.message);
+        let _ = writeln!(text, "  {}: {}", verdict_and_codes(reason.verdict, [reason.code.as_str()]), reason.message);
         for place in places.iter().take(PLACES) {
             let _ = writeln!(text, "    {place}");
         }

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, Read, Write as _},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::mpsc::RecvTimeoutError,
     time::{Duration, Instant},
@@ -14,7 +14,6 @@ use analysis::{
     manifest::Manifest,
     summary::{Mode, RunSummary},
 };
-use experiment::{Library, raw::MAX_BYTES};
 use traces::trace::Header;
 
 use super::{close, own_service, read_text, run::palette, trace};
@@ -28,12 +27,11 @@ use crate::{
 use previews::Previews;
 
 mod export;
+mod files;
 mod previews;
 
 /// How long a signal waits at most while nothing runs.
 const SIGNALS: Duration = Duration::from_millis(100);
-/// A folder of experiments, such as the one of the lab's own source.
-const EXPERIMENTS: &str = "experiments";
 /// Most files and runs that are listed.
 const MOST: usize = 500;
 
@@ -146,23 +144,7 @@ fn run(
 
 /// Experiment files and runs of this folder.
 fn look() -> Told {
-    let mut files = Vec::new();
-    let here = listed(Path::new(".")).into_iter().chain(listed(Path::new(EXPERIMENTS)));
-    for path in here.filter(|path| path.extension().is_some_and(|e| e == "yaml" || e == "yml") && path.is_file()) {
-        let mut text = String::new();
-        let read = fs::File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
-        // Not every YAML file is an experiment: those are that have arms.
-        if read.is_ok() && text.lines().any(|line| line.starts_with("arms:")) {
-            let path = path.strip_prefix(".").unwrap_or(&path);
-            // Of the library's own files those are a person's that say something else.
-            let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-            let is_known = Library::find(&stem).is_some_and(|known| known.text == text);
-            if !is_known || !path.starts_with(EXPERIMENTS) {
-                files.push((path.display().to_string(), text));
-            }
-        }
-    }
-    files.sort();
+    let files = files::experiments(Path::new("."));
     let mut runs: Vec<(std::time::SystemTime, ListedRun)> = listed(Path::new(RUNS))
         .into_iter()
         .filter(|path| path.join("events.jsonl").is_file())

@@ -347,7 +347,8 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
     assert!(drawn.contains("FAILED seda.spike.response_time.p90 <= 800ms\u{fffd}[2J"), "{drawn}");
     assert!(drawn.contains("found 890 ms") && drawn.contains("none; seda (samples=20, target=2s)"), "{drawn}");
     assert!(
-        drawn.contains("WARN DRIFT in seda: 1.13 (limit: 1.10)") && drawn.contains("look at more blocks"),
+        drawn.contains("WARN DRIFT in seda (1 of 2 blocks): 1.13 (limit: 1.10)")
+            && drawn.contains("look at more blocks"),
         "{drawn}"
     );
     press(&mut app, KeyCode::Down);

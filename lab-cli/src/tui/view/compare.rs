@@ -2,6 +2,7 @@
 
 use analysis::{
     judge::compare::words::{effect, in_words},
+    summary::verdict_and_codes,
     text::{self, scrubbed},
 };
 use ratatui::{
@@ -92,14 +93,9 @@ fn head(compare: &Compare, palette: Palette) -> Vec<Line<'static>> {
         let mut spans = Vec::new();
         let summary = &run.summary;
         let style = palette.verdict(summary.verdict);
-        let word = summary.verdict.word();
-        let mut codes: Vec<&str> = summary.reasons.iter().map(|reason| reason.code.as_str()).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        // A verdict that is called like its reason says so once.
-        codes.retain(|code| *code != word);
+        let verdict = verdict_and_codes(summary.verdict, summary.reasons.iter().map(|reason| reason.code.as_str()));
         spans.push(Span::styled(format!(" {} ", compare.run_name(at)), palette.title()));
-        spans.push(Span::styled(format!(" {word} {} ", codes.join(" ")), style.patch(palette.strong())));
+        spans.push(Span::styled(format!(" {verdict}  "), style.patch(palette.strong())));
         if summary.partial {
             spans.push(findings::partial(summary, palette));
             spans.push(Span::raw("  "));
