@@ -22,7 +22,7 @@ mod tests;
 mod times;
 mod whole;
 
-pub use times::{ArmTimes, TimeCounts};
+pub use times::{ArmTimes, LogRead, TimeCounts};
 pub use whole::RunFiles;
 
 /// The answer, how a run until decided ended, cautions, thresholds and verdict; behind them, where details are asked for, every arm's run by phase, what can be said

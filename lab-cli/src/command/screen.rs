@@ -12,6 +12,7 @@ use analysis::{
     folder::Recorded,
     live::LiveEvent,
     manifest::Manifest,
+    report::ArmTimes,
     summary::{Mode, RunSummary},
 };
 use traces::trace::Header;
@@ -67,6 +68,12 @@ pub fn open(colours: Colours) -> CommandResult {
             },
             ScreenJob::Preview(order) => {
                 previews.want(order);
+                continue;
+            }
+            // Nothing of the folder has changed by it.
+            ScreenJob::Times(wanted) => {
+                let times = ArmTimes::read(&wanted.folder, &wanted.arm, wanted.block);
+                teller.tell(Told::Times(wanted, Box::new(times)));
                 continue;
             }
             ScreenJob::Write { path, text, and_edit, command } => match written(&path, &text) {

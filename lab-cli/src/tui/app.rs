@@ -6,6 +6,7 @@ use std::{path::PathBuf, time::Duration};
 
 use analysis::{
     live::{LiveEvent, Shape, TimelineSecond},
+    report::ArmTimes,
     summary::RunSummary,
 };
 use crossterm::event::KeyEvent;
@@ -32,6 +33,7 @@ mod replay;
 mod setup;
 mod trace;
 
+pub use compare::TimesWanted;
 pub(super) use compare::{Column, Compare, Course, Rank, View};
 use desk::Desk;
 pub use desk::Export;
@@ -71,6 +73,8 @@ pub enum ScreenJob {
         /// What runs it, to be told.
         command: String,
     },
+    /// Read the logs of an arm's response times.
+    Times(TimesWanted),
     /// Put something into a run's folder.
     Export {
         /// What.
@@ -106,6 +110,8 @@ pub enum Told {
     Trace(Box<OpenTrace>),
     /// Runs that were asked for, or the one that has just ended.
     Opened(Vec<OpenRun>),
+    /// What the logs of an arm's response times have.
+    Times(TimesWanted, Box<ArmTimes>),
     /// What comes of a preview.
     Preview(Box<PreviewNews>),
     /// An experiment file was written; whether it is to be edited, and what runs it.
@@ -263,6 +269,7 @@ impl App {
             Told::Event(event) => update::happened(&mut self.live, *event),
             Told::Found(folder) => self.found(folder),
             Told::Preview(news) => self.home.previews.told(*news),
+            Told::Times(of, times) => self.compare.told_times(&of, *times),
             // A user who has moved on to another screen is not called back.
             Told::Trace(trace) if self.screen == Screen::Home => {
                 self.said = None;
@@ -334,6 +341,9 @@ impl App {
     pub fn wanted(&mut self) -> Option<Effect> {
         if let Some(effect) = self.desk.queue.pop_front() {
             return Some(effect);
+        }
+        if let Some(wanted) = (self.screen == Screen::Compare).then(|| self.compare.times_wanted()).flatten() {
+            return Some(Effect::Job(ScreenJob::Times(wanted)));
         }
         let here = self.screen == Screen::Home && self.shows == Shows::All;
         self.home.preview_wanted(here).map(Effect::Job)

@@ -189,7 +189,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Enter], "Enter", "behind the verdict: its reasons, claims, settings", Action::Choose, &[Compare]),
     key(&[KeyCode::Tab], "Tab", "the next phase (Shift-Tab: the one before)", Action::NextPhase, &[Compare]),
     key(&[KeyCode::BackTab], "", "", Action::PreviousPhase, &[Compare]),
-    key(&[Char('v')], "v", "another picture: over time, percentiles, heat map, over load", Action::View, &[Compare]),
+    key(&[Char('v')], "v", "another picture: over time, percentiles, times, arms, over load", Action::View, &[Compare]),
     key(
         &[Char('.')],
         ", .",

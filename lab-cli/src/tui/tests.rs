@@ -18,6 +18,7 @@ mod answer;
 mod defects;
 mod doors;
 mod instrument;
+mod latencies;
 mod program;
 mod setup;
 mod touching;

@@ -6,6 +6,7 @@ use analysis::{
     answer::{Opening, opening},
     judge::gates::{excluded, first_kept},
     live::TimelineSecond,
+    report::ArmTimes,
     series::value::Value,
     summary::{Arm, Comparison, Touched, whole_blocks},
     text::scrubbed,
@@ -17,12 +18,14 @@ use crate::tui::keymap::Action;
 mod column;
 mod export;
 mod ranks;
+mod times;
 
 pub(in crate::tui) use column::{Better, Column};
 pub(in crate::tui) use ranks::Rank;
+pub use times::TimesWanted;
 
 /// An arm of a run: a row, and a line of the plot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::tui) struct Course {
     pub run: usize,
     pub arm: usize,
@@ -39,6 +42,8 @@ pub(in crate::tui) enum View {
     OverTime,
     /// Median, 90th and 99th percentile of the arm under the cursor.
     Percentiles,
+    /// Response times of the arm under the cursor over time, as shares of the requests.
+    Latencies,
     /// The figure over time, a row an arm.
     Heat,
     /// The figure over the load, a point a phase.
@@ -68,6 +73,8 @@ struct Known {
     arms: Vec<Vec<String>>,
     /// What reports begin with, run by run.
     openings: Vec<Vec<Opening>>,
+    /// Response times as their logs have them; `None`: they are being read.
+    times: BTreeMap<Course, Option<ArmTimes>>,
 }
 
 #[derive(Debug, Default)]
@@ -112,7 +119,7 @@ impl Compare {
             |column: &Column| runs.iter().flat_map(|run| &run.timeline).any(|second| column.at(second).is_some());
         let columns = Column::OF_USERS.into_iter().chain(Column::OF_POLICIES.into_iter().filter(shows)).collect();
         let openings = runs.iter().map(|run| opening(&run.summary)).collect();
-        let known = Known { arms, openings };
+        let known = Known { arms, openings, ..Known::default() };
         Self { runs, known, courses, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() }
     }
 
@@ -180,7 +187,8 @@ impl Compare {
     fn next_view(&self) -> View {
         match self.look.view {
             View::OverTime => View::Percentiles,
-            View::Percentiles => View::Heat,
+            View::Percentiles => View::Latencies,
+            View::Latencies => View::Heat,
             View::Heat if self.runs.iter().any(|run| run.summary.curves.iter().any(|curve| curve.points.len() > 1)) => {
                 View::OverLoad
             }

@@ -136,6 +136,8 @@ fn other_pictures_of_the_same_run() {
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains(".p50") && drawn.contains("op90") && drawn.contains("*p99"), "{drawn}");
     press(&mut app, KeyCode::Char('v'));
+    assert!(frame(&app, Palette::Plain, 100, 30).contains(" response times of none "));
+    press(&mut app, KeyCode::Char('v'));
     insta::assert_snapshot!("heat_map_of_arms", frame(&app, Palette::Plain, 100, 24));
     press(&mut app, KeyCode::Char('v'));
     insta::assert_snapshot!("goodput_over_load", frame(&app, Palette::Plain, 100, 24));

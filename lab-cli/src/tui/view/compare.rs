@@ -21,6 +21,7 @@ use crate::tui::{
 
 mod answer;
 mod heat;
+mod latencies;
 mod over_load;
 mod over_time;
 
@@ -36,6 +37,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
     match compare.look.view {
         View::OverTime => over_time::figure(compare, palette).draw(frame, picture, palette),
         View::Percentiles => over_time::percentiles(compare, palette).draw(frame, picture, palette),
+        View::Latencies => latencies::draw(frame, picture, compare, palette),
         View::Heat => heat::draw(frame, picture, compare, palette),
         View::OverLoad => over_load::plot(compare, palette).draw(frame, picture, palette),
     }
