@@ -17,7 +17,7 @@ use analysis::{
 };
 use traces::trace::Header;
 
-use super::{close, own_service, read_text, run::palette, trace};
+use super::{close, compare::of_two, own_service, read_text, run::palette, trace};
 use crate::{
     args::Colours,
     exit::{CommandResult, End, Failure},
@@ -61,7 +61,10 @@ pub fn open(colours: Colours) -> CommandResult {
         }
         let told = match job {
             ScreenJob::Look => look(),
-            ScreenJob::Open(folders) => opened(&folders, None),
+            ScreenJob::Open(folders) => match opened(&folders, None) {
+                Told::Opened(runs) => compared(runs, &teller),
+                told => told,
+            },
             ScreenJob::Inspect(path) => match trace::shown_trace(&path.display().to_string()) {
                 Ok(shown) => Told::Trace(Box::new(shown)),
                 Err(failure) => Told::Failed(failure.in_words()),
@@ -212,6 +215,14 @@ fn happens_in_an_arm(event: &LiveEvent) -> bool {
             | LiveEvent::Touched { .. }
             | LiveEvent::ArmFinished(_)
     )
+}
+
+/// Shows runs; of two it is told then what one against the other comes to.
+fn compared(runs: Vec<OpenRun>, teller: &Teller) -> Told {
+    let [old, new] = &runs[..] else { return Told::Opened(runs) };
+    let found = Box::new(of_two([old, new]));
+    teller.tell(Told::Opened(runs));
+    Told::Compared(found)
 }
 
 /// `took`: how long it took to run what has just been run.

@@ -33,8 +33,8 @@ mod replay;
 mod setup;
 mod trace;
 
-pub use compare::TimesWanted;
 pub(super) use compare::{Column, Compare, Course, Rank, View};
+pub use compare::{RunsCompared, TimesWanted};
 use desk::Desk;
 pub use desk::Export;
 pub(super) use desk::Prompt;
@@ -112,6 +112,8 @@ pub enum Told {
     Opened(Vec<OpenRun>),
     /// What the logs of an arm's response times have.
     Times(TimesWanted, Box<ArmTimes>),
+    /// One of two runs that were opened against the other.
+    Compared(Box<RunsCompared>),
     /// What comes of a preview.
     Preview(Box<PreviewNews>),
     /// An experiment file was written; whether it is to be edited, and what runs it.
@@ -268,6 +270,7 @@ impl App {
         match told {
             Told::Event(event) => update::happened(&mut self.live, *event),
             Told::Found(folder) => self.found(folder),
+            Told::Compared(found) => self.compare.told_between(*found),
             Told::Preview(news) => self.home.previews.told(*news),
             Told::Times(of, times) => self.compare.told_times(&of, *times),
             // A user who has moved on to another screen is not called back.
@@ -478,6 +481,11 @@ impl App {
                     }
                 }
                 Action::Export => self.desk.menu = Some(0),
+                Action::Across => {
+                    if let Err(why) = self.compare.toggle_across() {
+                        self.failed(why);
+                    }
+                }
                 _ => self.compare.pressed(action),
             },
             Screen::Replay => {

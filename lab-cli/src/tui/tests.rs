@@ -14,6 +14,7 @@ use super::{
     view,
 };
 
+mod across;
 mod answer;
 mod defects;
 mod doors;

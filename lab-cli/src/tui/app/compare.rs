@@ -15,11 +15,13 @@ use analysis::{
 use super::{OpenRun, cursor::moved};
 use crate::tui::keymap::Action;
 
+mod between;
 mod column;
 mod export;
 mod ranks;
 mod times;
 
+pub use between::RunsCompared;
 pub(in crate::tui) use column::{Better, Column};
 pub(in crate::tui) use ranks::Rank;
 pub use times::TimesWanted;
@@ -64,6 +66,8 @@ pub(in crate::tui) struct Look {
     pub sorted: bool,
     /// The arm that the others are held against, in place of the experiment's.
     pub baseline: Option<usize>,
+    /// Each arm of the second of two runs is held against its like in the first.
+    pub across: bool,
 }
 
 /// What is made of the runs once, and not for every frame.
@@ -75,6 +79,8 @@ struct Known {
     openings: Vec<Vec<Opening>>,
     /// Response times as their logs have them; `None`: they are being read.
     times: BTreeMap<Course, Option<ArmTimes>>,
+    /// The second of two runs against the first.
+    between: Option<RunsCompared>,
 }
 
 #[derive(Debug, Default)]
@@ -147,7 +153,10 @@ impl Compare {
             Action::View => self.look.view = self.next_view(),
             Action::Zoom => self.look.zoomed = !self.look.zoomed,
             Action::Sort => self.look.sorted = !self.look.sorted,
-            Action::Baseline => self.look.baseline = Some(self.at).filter(|_| self.look.baseline != Some(self.at)),
+            Action::Baseline => {
+                self.look.baseline = Some(self.at).filter(|_| self.look.baseline != Some(self.at));
+                self.look.across = false;
+            }
             Action::Moment(by) => self.move_moment(by),
             Action::Solo => {
                 let others: BTreeSet<usize> = (0..self.courses.len()).filter(|n| *n != self.at).collect();

@@ -1,8 +1,11 @@
 //! Arms and runs side by side: a picture of the figure under the cursor, and a table of them all.
 
 use analysis::{
-    judge::compare::words::{effect, in_words},
-    summary::verdict_and_codes,
+    judge::compare::{
+        Across,
+        words::{effect, in_words},
+    },
+    summary::{Comparison, verdict_and_codes},
     text::{self, scrubbed},
 };
 use ratatui::{
@@ -16,7 +19,7 @@ use ratatui::{
 use super::{findings, first_shown, hints, part_shown};
 use crate::tui::{
     Palette,
-    app::{Compare, Course, OpenRun, Rank, View},
+    app::{Column, Compare, Course, OpenRun, Rank, View},
 };
 
 mod answer;
@@ -42,7 +45,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
         View::OverLoad => over_load::plot(compare, palette).draw(frame, picture, palette),
     }
     draw_table(frame, table, compare, palette);
-    let keys = [
+    let mut keys = vec![
         ("Enter", "behind the verdict"),
         ("arrows", "arm, figure"),
         ("Tab", "phase"),
@@ -58,6 +61,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
         ("Esc", "back"),
         ("?", "help"),
     ];
+    if compare.runs.len() == 2 {
+        keys.insert(3, ("a", if compare.look.across { "each run for itself" } else { "B against A" }));
+    }
     hints(&keys, area.width, palette)
 }
 
@@ -133,7 +139,7 @@ pub(super) fn columns(width: u16, compare: &Compare) -> Columns {
     let names = u16::try_from(names.clamp(8, 30)).unwrap_or(30);
     // Whole columns: those that have room, with the one under the cursor, which gives way to nothing but what was found of it.
     let room_for = |more: u16| usize::from(width.saturating_sub(names + 3 + more) / (FIGURE + 1));
-    let found = against(compare).is_some() && room_for(FOUND) >= LEAST_FIGURES;
+    let found = found_head(compare).is_some() && room_for(FOUND) >= LEAST_FIGURES;
     let count = room_for(if found { FOUND } else { 0 }).clamp(1, compare.columns.len().max(1));
     let start = (compare.column + 1).saturating_sub(count);
     Columns { names, start, count, found }
@@ -152,12 +158,17 @@ pub(super) fn second_at(compare: &Compare, picture: Rect, x: u16) -> Option<f64>
     over_time::figure(compare, Palette::Plain).time_at(picture, x)
 }
 
-/// The arm that the last column holds the others against, if there is one.
-fn against(compare: &Compare) -> Option<String> {
-    match compare.look.baseline.and_then(|at| compare.courses.get(at)) {
-        Some(course) => Some(compare.name(*course)),
-        None => compare.baseline().map(str::to_owned),
+/// The head of the last column, which holds the others against an arm, or a run against another; `None`: there is nothing to be told.
+fn found_head(compare: &Compare) -> Option<String> {
+    let column = compare.column();
+    if compare.look.across {
+        return Some(format!("{} {}", column.name(), if column == Column::Rejected { "B - A" } else { "B / A" }));
     }
+    let against = match compare.look.baseline.and_then(|at| compare.courses.get(at)) {
+        Some(course) => compare.name(*course),
+        None => compare.baseline()?.to_owned(),
+    };
+    Some(format!("{} against {}", column.name(), scrubbed(&against)))
 }
 
 fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) {
@@ -198,11 +209,14 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Pal
     }));
     let mut widths = vec![Constraint::Length(1), Constraint::Length(names)];
     widths.extend(vec![Constraint::Length(FIGURE); count]);
-    if let Some(baseline) = against(compare).filter(|_| found) {
-        header.push(Cell::new(format!("{} against {}", compare.column().name(), scrubbed(&baseline))));
+    if let Some(head) = found_head(compare).filter(|_| found) {
+        header.push(Cell::new(head));
         widths.push(Constraint::Fill(1));
     }
-    let words = compare.compared_elsewhere().unwrap_or_else(|| against_the_first(compare));
+    let words = match compare.look.across {
+        true => across_in_words(compare),
+        false => compare.compared_elsewhere().unwrap_or_else(|| against_the_first(compare)),
+    };
     let words = Line::styled(words, palette.strong()).right_aligned();
     let part = part_shown(first, room, order.len(), palette);
     let block = Block::new().borders(Borders::TOP).border_style(palette.faint());
@@ -240,7 +254,17 @@ fn found_of(compare: &Compare, course: Course) -> String {
     if compare.look.baseline.is_some() {
         return compare.against_chosen(course).unwrap_or_default();
     }
-    let Some(comparison) = compare.verdict(course, compare.column()) else { return String::new() };
+    if compare.look.across {
+        let found = compare.across(course, compare.column()).filter(|_| course.run > 0);
+        let nothing = |found: &Across| if decides_nothing(&found.comparison) { ", decides nothing" } else { "" };
+        let words = |found: &Across| format!("{}{}", in_few_words(&found.comparison), nothing(found));
+        return found.map(words).unwrap_or_default();
+    }
+    compare.verdict(course, compare.column()).map(in_few_words).unwrap_or_default()
+}
+
+/// `differs x1.20 [1.10, 1.31]`.
+fn in_few_words(comparison: &Comparison) -> String {
     let word = match comparison.verdict.as_str() {
         "different" => "differs",
         "equivalent" => "equals",
@@ -250,6 +274,26 @@ fn found_of(compare: &Compare, course: Course) -> String {
         Some(effect) => format!("{word} {effect}"),
         None => "~".to_owned(),
     }
+}
+
+/// The arm under the cursor, or its like, of one run against the other.
+fn across_in_words(compare: &Compare) -> String {
+    let column = compare.column();
+    let Some(course) = compare.course() else { return String::new() };
+    let Some(found) = compare.across(course, column) else {
+        return match column.metric() {
+            "" => " runs are compared in goodput/s, rejected, p90, p99 ".to_owned(),
+            _ => String::new(),
+        };
+    };
+    let nothing = if decides_nothing(&found.comparison) { "; it decides nothing" } else { "" };
+    let name = scrubbed(compare.arm_name(course));
+    format!(" {name}, B / A: {} ({}{nothing}) ", in_words(&found.comparison), found.how())
+}
+
+/// Too few blocks for an interval.
+fn decides_nothing(comparison: &Comparison) -> bool {
+    comparison.interval.is_none() && comparison.verdict == "inconclusive"
 }
 
 /// What was found of the figure under the cursor.

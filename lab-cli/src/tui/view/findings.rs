@@ -28,6 +28,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, from: u
         let names: Vec<String> = compare.runs.iter().map(|run| scrubbed(&run.name)).collect();
         lines.push(Line::raw(format!(" one run against another, with intervals: lab compare {}", names.join(" "))));
     }
+    if let Some(found) = compare.between().filter(|found| !found.notes.is_empty()) {
+        lines.push(Line::styled(" one run against the other", palette.strong()));
+        lines.extend(found.notes.iter().map(|note| Line::raw(format!("   {}", scrubbed(note)))));
+    }
     let from = u16::try_from(from).unwrap_or(u16::MAX);
     let block = Block::bordered().title(" behind the verdict (up down: the rest, Esc: back) ");
     frame.render_widget(Clear, area);
