@@ -30,7 +30,7 @@ use app::{App, Effect};
 
 pub use app::{
     Export, FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, PreviewNews, PreviewPoint, PreviewStep,
-    RunOrder, ScreenJob, Told,
+    RunOrder, RunsCompared, ScreenJob, TimesWanted, Told,
 };
 pub use load::{LoadScreen, LoadShape};
 pub use palette::{Palette, Theme};

@@ -64,9 +64,25 @@ pub fn of_summary(summary: &RunSummary) -> RunAnswer {
     summary.answer.clone().unwrap_or_else(|| answer(summary, &order, &[]))
 }
 
-/// A line for each arm: the head of a comparison.
-pub fn sentences(summary: &RunSummary) -> Vec<String> {
-    of_summary(summary).arms.into_iter().filter_map(|arm| arm.sentence).collect()
+/// What every report says of an INVALID run in place of sentences.
+pub const NO_CONCLUSION: &str = "INVALID: the measurement went wrong, and no conclusion may be drawn from its figures.";
+
+/// A line at the head of what is said of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    /// The arm that it is about; `None`: all of them.
+    pub arm: Option<String>,
+    /// What it says.
+    pub text: String,
+}
+
+/// What every report begins with: a sentence an arm, or of an INVALID run why there is none.
+pub fn opening(summary: &RunSummary) -> Vec<Opening> {
+    if !summary.valid {
+        return vec![Opening { arm: None, text: NO_CONCLUSION.to_owned() }];
+    }
+    let said = |arm: ArmAnswer| Some(Opening { arm: Some(arm.arm), text: arm.sentence? });
+    of_summary(summary).arms.into_iter().filter_map(said).collect()
 }
 
 /// Turns that figures are made of: those that count in comparisons, or all of an arm that has none.

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, fmt::Write};
 
 use crate::{
-    summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, Times},
+    summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, Times, verdict_and_codes},
     text::{known_or_at_least, percent, rate, scrubbed, table::Table},
 };
 
@@ -22,7 +22,7 @@ mod tests;
 mod times;
 mod whole;
 
-pub use times::{ArmTimes, TimeCounts};
+pub use times::{ArmTimes, LogRead, TimeCounts};
 pub use whole::RunFiles;
 
 /// The answer, how a run until decided ended, cautions, thresholds and verdict; behind them, where details are asked for, every arm's run by phase, what can be said
@@ -55,11 +55,7 @@ fn lines(head: &str, lines: impl Iterator<Item = String>) -> String {
 /// One sentence an arm, and one table.
 fn answer(summary: &RunSummary) -> String {
     let found = crate::answer::of_summary(summary);
-    let first = if summary.valid {
-        lines("", found.arms.iter().filter_map(|arm| arm.sentence.clone()))
-    } else {
-        format!("{NO_CONCLUSION}\n")
-    };
+    let first = lines("", crate::answer::opening(summary).into_iter().map(|line| line.text));
     let table = crate::answer::table::table(&found);
     if table.rows.is_empty() {
         return first;
@@ -67,9 +63,6 @@ fn answer(summary: &RunSummary) -> String {
     let caption = crate::answer::table::caption(&found);
     joined([first, format!("{}({caption})\n", table.to_text())])
 }
-
-/// What every report says of an INVALID run in place of sentences.
-const NO_CONCLUSION: &str = "INVALID: the measurement went wrong, and no conclusion may be drawn from its figures.";
 
 /// Everything that is known, run by run of each arm.
 fn details(summary: &RunSummary) -> String {
@@ -254,8 +247,7 @@ fn reasons(reasons: &[GateFinding]) -> String {
         }
     }
     for (reason, places) in said {
-        let word = reason.verdict.word();
-        let _ = writeln!(text, "  {word} {}: {}", reason.code, reason.message);
+        let _ = writeln!(text, "  {}: {}", verdict_and_codes(reason.verdict, [reason.code.as_str()]), reason.message);
         for place in places.iter().take(PLACES) {
             let _ = writeln!(text, "    {place}");
         }

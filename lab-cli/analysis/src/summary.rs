@@ -42,7 +42,7 @@ pub use services::{Calls, ServiceTotals};
 pub use sides::{Generator, Kernel, Server, ServiceUse};
 pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
-pub use verdict::{GateFinding, Validity};
+pub use verdict::{GateFinding, Validity, verdict_and_codes};
 // What users measure is in the summary as it is.
 pub use measure::{BackgroundLedger, Dispersion, Fairness, Times};
 

@@ -91,6 +91,21 @@ pub fn percent(fraction: f64) -> String {
     if percent > 0.0 && percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
+/// Lines of words, none longer than this where a word is not.
+pub fn wrapped(text: &str, longest: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= longest => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Bytes: `412 MB`.
 pub fn bytes(bytes: u64) -> String {
     format!("{:.0} MB", bytes as f64 / 1e6)

@@ -20,6 +20,9 @@ use crate::{
 };
 
 mod sides;
+mod two;
+
+pub(super) use two::of_two;
 
 use sides::{Entry, NotCompared, contests, one_run};
 
@@ -47,10 +50,7 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
     if args.baseline.is_some() && args.runs.len() > 1 {
         return Err(Failure::usage("--baseline is for the arms of one run; of several the first is the baseline"));
     }
-    let mut notes = alike(first, others, args.anyway)?;
-    if !others.is_empty() && entries.iter().any(|entry| entry.manifest.experiment.compare.until_decided.is_some()) {
-        notes.push(GREW.to_owned());
-    }
+    let notes = alike(first, others, args.anyway)?;
     let plan = &first.manifest.experiment.compare;
     let metric = args.metric.map_or(plan.metric, metric_of);
     let margin = args.margin.or(plan.margin.filter(|_| metric == plan.metric));
@@ -115,6 +115,8 @@ fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, F
         notes.push(format!("{} is partial: it was interrupted", entry.name));
     }
     if refused.is_empty() {
+        let grew = |entry: &Entry| entry.manifest.experiment.compare.until_decided.is_some();
+        notes.extend((!others.is_empty() && (grew(first) || others.iter().any(grew))).then(|| GREW.to_owned()));
         return Ok(notes);
     }
     Err(Failure::usage(format!(
@@ -150,16 +152,20 @@ fn metric_of(name: MetricName) -> Metric {
     }
 }
 
+/// What stands before what was found: a line each.
+fn asides(left_out: &[NotCompared], notes: &[String]) -> Vec<String> {
+    let left_out = left_out.iter().map(|NotCompared { what, why, .. }| format!("left out: {what}: {why}"));
+    left_out.chain(notes.iter().map(|note| format!("note: {note}"))).collect()
+}
+
 fn text(verdicts: &Verdicts) -> String {
     let mut text = String::new();
-    for NotCompared { what, why, .. } in &verdicts.left_out {
-        let _ = writeln!(text, "left out: {}: {}", scrubbed(what), scrubbed(why));
-    }
-    for note in &verdicts.notes {
-        let _ = writeln!(text, "note: {}", scrubbed(note));
+    for aside in asides(&verdicts.left_out, &verdicts.notes) {
+        let _ = writeln!(text, "{}", scrubbed(&aside));
     }
     let mut said: Option<(&str, &str)> = None;
-    for Across { paired, turns: [ours, theirs], comparison } in &verdicts.comparisons {
+    for found in &verdicts.comparisons {
+        let comparison = &found.comparison;
         let about = (comparison.metric.as_str(), comparison.baseline.as_str());
         if said != Some(about) {
             said = Some(about);
@@ -167,12 +173,7 @@ fn text(verdicts: &Verdicts) -> String {
             let (metric, phase, baseline) = (about.0, &verdicts.phase, about.1);
             let _ = writeln!(text, "{metric} in {} against {}{rank}", scrubbed(phase), scrubbed(baseline));
         }
-        let how = match (paired, comparison.blocks) {
-            (_, 0) => "hidden by time-outs, or too few samples".to_owned(),
-            (true, 1) => "1 block: no verdict".to_owned(),
-            (true, blocks) => format!("{blocks} pairs of blocks"),
-            (false, _) => format!("{ours} and {theirs} blocks, unpaired: their plans differ"),
-        };
+        let how = found.how();
         let p = if comparison.blocks > 1 { format!(", {}", chance(comparison)) } else { String::new() };
         let _ = writeln!(text, "  {}  {}{p} ({how})", scrubbed(&comparison.policy), in_words(comparison));
     }

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{self, Read, Write as _},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::mpsc::RecvTimeoutError,
     time::{Duration, Instant},
@@ -12,12 +12,12 @@ use analysis::{
     folder::Recorded,
     live::LiveEvent,
     manifest::Manifest,
+    report::ArmTimes,
     summary::{Mode, RunSummary},
 };
-use experiment::{Library, raw::MAX_BYTES};
 use traces::trace::Header;
 
-use super::{close, own_service, read_text, run::palette, trace};
+use super::{close, compare::of_two, own_service, read_text, run::palette, trace};
 use crate::{
     args::Colours,
     exit::{CommandResult, End, Failure},
@@ -28,12 +28,11 @@ use crate::{
 use previews::Previews;
 
 mod export;
+mod files;
 mod previews;
 
 /// How long a signal waits at most while nothing runs.
 const SIGNALS: Duration = Duration::from_millis(100);
-/// A folder of experiments, such as the one of the lab's own source.
-const EXPERIMENTS: &str = "experiments";
 /// Most files and runs that are listed.
 const MOST: usize = 500;
 
@@ -62,13 +61,22 @@ pub fn open(colours: Colours) -> CommandResult {
         }
         let told = match job {
             ScreenJob::Look => look(),
-            ScreenJob::Open(folders) => opened(&folders, None),
+            ScreenJob::Open(folders) => match opened(&folders, None) {
+                Told::Opened(runs) => compared(runs, &teller),
+                told => told,
+            },
             ScreenJob::Inspect(path) => match trace::shown_trace(&path.display().to_string()) {
                 Ok(shown) => Told::Trace(Box::new(shown)),
                 Err(failure) => Told::Failed(failure.in_words()),
             },
             ScreenJob::Preview(order) => {
                 previews.want(order);
+                continue;
+            }
+            // Nothing of the folder has changed by it.
+            ScreenJob::Times(wanted) => {
+                let times = ArmTimes::read(&wanted.folder, &wanted.arm, wanted.block);
+                teller.tell(Told::Times(wanted, Box::new(times)));
                 continue;
             }
             ScreenJob::Write { path, text, and_edit, command } => match written(&path, &text) {
@@ -146,23 +154,7 @@ fn run(
 
 /// Experiment files and runs of this folder.
 fn look() -> Told {
-    let mut files = Vec::new();
-    let here = listed(Path::new(".")).into_iter().chain(listed(Path::new(EXPERIMENTS)));
-    for path in here.filter(|path| path.extension().is_some_and(|e| e == "yaml" || e == "yml") && path.is_file()) {
-        let mut text = String::new();
-        let read = fs::File::open(&path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
-        // Not every YAML file is an experiment: those are that have arms.
-        if read.is_ok() && text.lines().any(|line| line.starts_with("arms:")) {
-            let path = path.strip_prefix(".").unwrap_or(&path);
-            // Of the library's own files those are a person's that say something else.
-            let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-            let is_known = Library::find(&stem).is_some_and(|known| known.text == text);
-            if !is_known || !path.starts_with(EXPERIMENTS) {
-                files.push((path.display().to_string(), text));
-            }
-        }
-    }
-    files.sort();
+    let files = files::experiments(Path::new("."));
     let mut runs: Vec<(std::time::SystemTime, ListedRun)> = listed(Path::new(RUNS))
         .into_iter()
         .filter(|path| path.join("events.jsonl").is_file())
@@ -223,6 +215,14 @@ fn happens_in_an_arm(event: &LiveEvent) -> bool {
             | LiveEvent::Touched { .. }
             | LiveEvent::ArmFinished(_)
     )
+}
+
+/// Shows runs; of two it is told then what one against the other comes to.
+fn compared(runs: Vec<OpenRun>, teller: &Teller) -> Told {
+    let [old, new] = &runs[..] else { return Told::Opened(runs) };
+    let found = Box::new(of_two([old, new]));
+    teller.tell(Told::Opened(runs));
+    Told::Compared(found)
 }
 
 /// `took`: how long it took to run what has just been run.

@@ -4,16 +4,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use analysis::{
-    live::{LiveEvent, Shape, TimelineSecond},
-    summary::RunSummary,
-};
 use crossterm::event::KeyEvent;
-use experiment::Changes;
-use traces::trace::Header;
 
 use super::{
-    Ask,
     keymap::{self, Action},
     panel::Screen,
     state::State,
@@ -25,181 +18,33 @@ mod cursor;
 mod desk;
 mod home;
 mod line;
+mod messages;
 mod past;
 mod pointed;
+mod pressed;
 mod preview;
 mod replay;
 mod setup;
 mod trace;
 
 pub(super) use compare::{Column, Compare, Course, Rank, View};
+pub use compare::{RunsCompared, TimesWanted};
 use desk::Desk;
-pub use desk::Export;
 pub(super) use desk::Prompt;
 pub(super) use home::{Choice, Content, Group, Home};
 pub(super) use line::Line;
+pub(super) use messages::Effect;
+pub use messages::{
+    Export, FolderContents, ListedRun, OpenRun, PastSummary, PreviewNews, PreviewPoint, PreviewStep, RunOrder,
+    ScreenJob, Told,
+};
 pub(super) use past::Past;
 pub(super) use pointed::Pointed;
 pub(super) use preview::{Preview, Progress};
-pub use preview::{PreviewNews, PreviewPoint, PreviewStep};
 pub(super) use replay::Replay;
 pub(super) use setup::{Pane, Parameter, Setup, Writing, live_time};
 pub use trace::OpenTrace;
 pub(super) use trace::Trace;
-
-/// A job for the command.
-#[derive(Debug)]
-pub enum ScreenJob {
-    /// Find the experiments, the traces and the runs of this folder.
-    Look,
-    /// Look into this trace.
-    Inspect(PathBuf),
-    /// Run an experiment.
-    Run(Box<RunOrder>),
-    /// Read these runs.
-    Open(Vec<PathBuf>),
-    /// Compute what this experiment shows, in place of what is computed now; `None`: nothing.
-    Preview(Option<Box<RunOrder>>),
-    /// Write a new experiment file.
-    Write {
-        /// Where; it is not there yet.
-        path: PathBuf,
-        /// What.
-        text: String,
-        /// The person edits it then.
-        and_edit: bool,
-        /// What runs it, to be told.
-        command: String,
-    },
-    /// Put something into a run's folder.
-    Export {
-        /// What.
-        what: Export,
-        /// Which folder.
-        folder: PathBuf,
-        /// The table, where that is what is wanted.
-        table: String,
-    },
-}
-
-/// An experiment to run.
-#[derive(Debug)]
-pub struct RunOrder {
-    /// For its problems: what it is called.
-    pub name: String,
-    /// The file.
-    pub text: String,
-    /// What was changed here.
-    pub changes: Changes,
-    /// In virtual time.
-    pub virtual_time: bool,
-}
-
-/// What comes in.
-#[derive(Debug)]
-pub enum Told {
-    /// Something happened in a run.
-    Event(Box<LiveEvent>),
-    /// What is in this folder.
-    Found(FolderContents),
-    /// What a trace has.
-    Trace(Box<OpenTrace>),
-    /// Runs that were asked for, or the one that has just ended.
-    Opened(Vec<OpenRun>),
-    /// What comes of a preview.
-    Preview(Box<PreviewNews>),
-    /// An experiment file was written; whether it is to be edited, and what runs it.
-    Written {
-        /// Where.
-        path: PathBuf,
-        /// It is to be edited.
-        and_edit: bool,
-        /// What runs it.
-        command: String,
-    },
-    /// It was done: a line for the person.
-    Done(String),
-    /// It could not be done.
-    Failed(String),
-}
-
-/// What a folder has for the program.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct FolderContents {
-    /// Experiment files with their texts.
-    pub files: Vec<(String, String)>,
-    /// Descriptions of traces, or the reasons why they cannot be read.
-    pub traces: Vec<(PathBuf, Result<Header, String>)>,
-    /// Runs, newest first.
-    pub runs: Vec<ListedRun>,
-}
-
-/// A run in this folder.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedRun {
-    /// Where.
-    pub folder: PathBuf,
-    /// Its summary in a line; `None`: it was killed before it had one.
-    pub summary: Option<PastSummary>,
-}
-
-/// A run in a line.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PastSummary {
-    /// The experiment.
-    pub experiment: String,
-    /// In which world.
-    pub virtual_time: bool,
-    /// Its verdict, and whether it was broken off.
-    pub verdict: String,
-    /// Its arms.
-    pub arms: Vec<String>,
-    /// How it was made, in lines: seed, repetitions, settings.
-    pub made: Vec<String>,
-}
-
-/// A run to compare.
-#[derive(Debug, Clone)]
-pub struct OpenRun {
-    /// What to call it.
-    pub name: String,
-    /// Where it is.
-    pub folder: PathBuf,
-    /// The result.
-    pub summary: RunSummary,
-    /// Second by second.
-    pub timeline: Vec<TimelineSecond>,
-    /// What happened between the seconds.
-    pub events: Vec<LiveEvent>,
-    /// What was meant to happen.
-    pub shape: Option<Shape>,
-    /// How it was made, in lines: seed, repetitions, settings.
-    pub made: Vec<String>,
-    /// How long it took, if it was run just now.
-    pub took: Option<std::time::Duration>,
-}
-
-impl OpenRun {
-    /// How often every arm ran.
-    pub(super) fn blocks(&self) -> u32 {
-        self.summary.arms.iter().map(|arm| arm.block).max().unwrap_or(1)
-    }
-}
-
-/// What the person's keys lead to.
-#[derive(Debug)]
-pub(super) enum Effect {
-    /// Of the run that goes on.
-    Ask(Ask),
-    /// Something to do.
-    Job(ScreenJob),
-    /// The person's editor has the terminal, with this file.
-    Edit(PathBuf),
-    /// Into the terminal's clipboard.
-    Copy(String),
-    /// Leave.
-    Quit,
-}
 
 /// What the program was started for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -262,7 +107,9 @@ impl App {
         match told {
             Told::Event(event) => update::happened(&mut self.live, *event),
             Told::Found(folder) => self.found(folder),
+            Told::Compared(found) => self.compare.told_between(*found),
             Told::Preview(news) => self.home.previews.told(*news),
+            Told::Times(of, times) => self.compare.told_times(&of, *times),
             // A user who has moved on to another screen is not called back.
             Told::Trace(trace) if self.screen == Screen::Home => {
                 self.said = None;
@@ -334,6 +181,9 @@ impl App {
     pub fn wanted(&mut self) -> Option<Effect> {
         if let Some(effect) = self.desk.queue.pop_front() {
             return Some(effect);
+        }
+        if let Some(wanted) = (self.screen == Screen::Compare).then(|| self.compare.times_wanted()).flatten() {
+            return Some(Effect::Job(ScreenJob::Times(wanted)));
         }
         let here = self.screen == Screen::Home && self.shows == Shows::All;
         self.home.preview_wanted(here).map(Effect::Job)
@@ -444,132 +294,6 @@ impl App {
             (Screen::Setup, Some(setup)) => setup.written(written),
             _ => {}
         }
-    }
-
-    fn pressed(&mut self, action: Action) -> Option<Effect> {
-        match self.screen {
-            Screen::Home => return self.pressed_at_home(action),
-            Screen::Setup => return self.pressed_in_setup(action),
-            Screen::Past => match action {
-                Action::Choose => match self.past.chosen() {
-                    Ok(folders) if folders.is_empty() => {}
-                    Ok(folders) => return Some(Effect::Job(ScreenJob::Open(folders))),
-                    Err(why) => self.failed(why),
-                },
-                Action::ReadAgain => return Some(Effect::Job(ScreenJob::Look)),
-                _ => self.past.pressed(action),
-            },
-            Screen::Compare => match action {
-                Action::Replay => {
-                    self.replay = Replay::of(&self.compare);
-                    match self.replay {
-                        Some(_) => self.go(Screen::Replay),
-                        None => self.failed("nothing was recorded second by second of this arm"),
-                    }
-                }
-                Action::Export => self.desk.menu = Some(0),
-                _ => self.compare.pressed(action),
-            },
-            Screen::Replay => {
-                if let (Action::Arm(by), Some(replay)) = (action, &self.replay) {
-                    let (second, look) = (replay.second(), replay.look());
-                    self.compare.next_arm(by);
-                    if let Some(mut next) = Replay::of(&self.compare) {
-                        next.look_as(look, second);
-                        self.replay = Some(next);
-                    }
-                } else if let Some(replay) = &mut self.replay {
-                    replay.pressed(action);
-                }
-            }
-            Screen::Trace => self.trace.as_mut()?.pressed(action),
-            Screen::Live => {}
-        }
-        None
-    }
-
-    fn pressed_at_home(&mut self, action: Action) -> Option<Effect> {
-        match action {
-            Action::Choose => match &self.home.chosen()?.read {
-                Ok(Content::Experiment(found)) => {
-                    let fresh = found.setup();
-                    let left = &mut self.desk.left;
-                    left.extend(self.setup.take().map(|last| (last.name.clone(), last)));
-                    let before = left.remove(&fresh.name).filter(|before| before.is_of(&fresh));
-                    self.setup = Some(before.unwrap_or(fresh));
-                    self.go(Screen::Setup);
-                }
-                Ok(Content::Trace { path, .. }) => {
-                    let path = path.clone();
-                    self.done(format!("reading {} ...", path.display()));
-                    return Some(Effect::Job(ScreenJob::Inspect(path)));
-                }
-                Err(problem) => {
-                    let problem = problem.clone();
-                    self.failed(problem);
-                }
-            },
-            Action::Past => {
-                self.go(Screen::Past);
-                return Some(Effect::Job(ScreenJob::Look));
-            }
-            Action::ReadAgain => return Some(Effect::Job(ScreenJob::Look)),
-            Action::Edit if self.home.chosen()?.group == Group::Own => {
-                return Some(Effect::Edit(PathBuf::from(&self.home.chosen()?.id)));
-            }
-            // What comes with the program has no file here: a copy is edited.
-            Action::Edit | Action::New => match self.home.chosen()?.found() {
-                Some(found) => {
-                    let text = experiment::written(&found.text, &Changes::default()).unwrap_or(found.text.clone());
-                    let id = found.id.clone();
-                    self.desk.ask_for_new(&id, text);
-                }
-                None => self.failed("choose an experiment that can be read: the new one begins as a copy of it"),
-            },
-            _ => self.home.pressed(action),
-        }
-        None
-    }
-
-    fn pressed_in_setup(&mut self, action: Action) -> Option<Effect> {
-        let setup = self.setup.as_mut()?;
-        match action {
-            Action::Choose if setup.pane == Pane::Arms => match setup.order() {
-                Ok(order) => {
-                    self.live = State::default();
-                    self.go(Screen::Live);
-                    return Some(Effect::Job(ScreenJob::Run(Box::new(order))));
-                }
-                Err(problem) => self.failed(problem),
-            },
-            Action::Write | Action::Edit => {
-                let is_own = experiment::Library::find(&setup.name).is_none();
-                if action == Action::Edit && is_own && !setup.is_changed() {
-                    return Some(Effect::Edit(PathBuf::from(&setup.name)));
-                }
-                match setup.as_file() {
-                    Ok(text) if action == Action::Edit => self.desk.ask_for_new(&setup.name, text),
-                    Ok(text) => self.desk.ask_for_written(setup, text),
-                    Err(problem) => self.failed(problem),
-                }
-            }
-            _ => setup.pressed(action),
-        }
-        None
-    }
-
-    fn export(&mut self, what: Export) -> Option<Effect> {
-        let folder = self.compare.folder()?.to_owned();
-        let table = self.compare.as_markdown();
-        match what {
-            Export::Folder => {
-                self.done(format!("{}", folder.display()));
-                return Some(Effect::Copy(folder.display().to_string()));
-            }
-            Export::Table => self.desk.queue.push_back(Effect::Copy(table.clone())),
-            Export::Report | Export::Picture => {}
-        }
-        Some(Effect::Job(ScreenJob::Export { what, folder, table }))
     }
 
     fn go(&mut self, screen: Screen) {

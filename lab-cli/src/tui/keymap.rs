@@ -68,6 +68,8 @@ pub(super) enum Action {
     Sort,
     /// The arm that the others are held against.
     Baseline,
+    /// Each arm of one run against its like in another, or back.
+    Across,
     /// Another picture of the same run.
     View,
     /// The cursor on the time axis, so many seconds on or back.
@@ -189,7 +191,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Enter], "Enter", "behind the verdict: its reasons, claims, settings", Action::Choose, &[Compare]),
     key(&[KeyCode::Tab], "Tab", "the next phase (Shift-Tab: the one before)", Action::NextPhase, &[Compare]),
     key(&[KeyCode::BackTab], "", "", Action::PreviousPhase, &[Compare]),
-    key(&[Char('v')], "v", "another picture: over time, percentiles, heat map, over load", Action::View, &[Compare]),
+    key(&[Char('v')], "v", "another picture: over time, percentiles, times, arms, over load", Action::View, &[Compare]),
     key(
         &[Char('.')],
         ", .",
@@ -203,6 +205,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('p')], "p", "the phase has the axis for itself, and back", Action::Zoom, &[Compare]),
     key(&[Char('s')], "s", "sort by the figure, best first, and back", Action::Sort, &[Compare]),
     key(&[Char('b')], "b", "baseline: hold the others against this arm, and back", Action::Baseline, &[Compare]),
+    key(&[Char('a')], "a", "run B against run A, arm by arm, and back (two past runs)", Action::Across, &[Compare]),
     key(&[Char('o')], "o", "open the arm as it ran: all panels, second by second", Action::Replay, &[Compare]),
     key(&[Char(' ')], "space", "hide or show a line", Action::Tick, &[Compare]),
     key(&[Char('x')], "x", "this line alone, and all again", Action::Solo, &[Compare]),

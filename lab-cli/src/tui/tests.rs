@@ -14,9 +14,12 @@ use super::{
     view,
 };
 
+mod across;
+mod answer;
 mod defects;
 mod doors;
 mod instrument;
+mod latencies;
 mod program;
 mod setup;
 mod touching;

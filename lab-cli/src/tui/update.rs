@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use analysis::{
     live::{LiveEvent, NOT_DONE, Touch},
+    summary::verdict_and_codes,
     text::scrubbed,
 };
 use controllers::catalogue::PolicySpec;
@@ -140,8 +141,8 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
             }
         }
         LiveEvent::ArmFinished(arm) => {
-            let reasons: Vec<&str> = arm.reasons.iter().map(|reason| reason.code.as_str()).collect();
-            log(state, &format!("arm {} is over: {} {}", arm.shown_name(), arm.verdict.word(), reasons.join(" ")));
+            let verdict = verdict_and_codes(arm.verdict, arm.reasons.iter().map(|reason| reason.code.as_str()));
+            log(state, &format!("arm {} is over: {verdict}", arm.shown_name()));
             state.running = None;
             keep(&mut state.finished, *arm, MOST_ARMS);
         }

@@ -36,6 +36,7 @@ mod past;
 mod places;
 mod plot;
 mod setup;
+mod shades;
 mod stages;
 mod trace;
 

@@ -4,10 +4,13 @@
 use std::fmt::Write as _;
 
 use super::{DrawnFigure, DrawnLine, DrawnPanel, Scale};
-use crate::series::{
-    axis::{Axis, shown},
-    drawing::{Frame, LEFT, PANEL, RIGHT, arrow, colour, escaped, path},
-    value::{Value, arrows},
+use crate::{
+    series::{
+        axis::{Axis, shown},
+        drawing::{Frame, LEFT, PANEL, RIGHT, arrow, colour, escaped, path},
+        value::{Value, arrows},
+    },
+    text::wrapped,
 };
 
 const WIDTH: f64 = 480.0;
@@ -269,19 +272,4 @@ fn rounded(value: f64) -> String {
         at if at >= 10.0 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     }
-}
-
-/// Lines of words, none longer than this where a word is not.
-fn wrapped(text: &str, longest: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= longest => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    summary::{GateFinding, RunSummary, Validity},
+    summary::{GateFinding, RunSummary, Validity, verdict_and_codes},
     text::scrubbed,
 };
 
@@ -65,6 +65,7 @@ impl Caution<'_> {
         let count = self.count();
         let count = if count.is_empty() { count } else { format!(" ({count})") };
         let remedy = self.findings[0].remedy.trim_end_matches('.');
-        format!("{} {}{count}: {}. Way out: {remedy}.", self.verdict.word(), self.code, self.meaning())
+        let what = verdict_and_codes(self.verdict, [self.code]);
+        format!("{what}{count}: {}. Way out: {remedy}.", self.meaning())
     }
 }

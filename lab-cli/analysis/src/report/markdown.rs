@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{NO_CONCLUSION, REFUSALS, RunFiles, cautions::cautions, identical, percentiles, refusals, replayed};
+use super::{REFUSALS, RunFiles, cautions::cautions, identical, percentiles, refusals, replayed};
 use crate::{
-    answer::table,
+    answer::{NO_CONCLUSION, table},
     judge::compare::words::{chance, in_words},
     summary::Comparison,
     text::{percent, rate, scrubbed, table::Table},

@@ -1,6 +1,6 @@
 //! The response times of a block, from its logs of histograms: by phase, and of live runs by second.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, io, path::Path};
 
 use measure::least_samples;
 
@@ -23,6 +23,20 @@ pub struct TimeCounts {
     pub censored: Counts,
 }
 
+/// How much of a log there was to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum LogRead {
+    /// There is no such file.
+    #[default]
+    Missing,
+    /// All of it.
+    Whole,
+    /// Its whole lines: it ends in the middle of one.
+    Torn,
+    /// Nothing, for this reason.
+    Unreadable(String),
+}
+
 /// Response times of an arm in the block that is drawn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArmTimes {
@@ -32,19 +46,24 @@ pub struct ArmTimes {
     pub phases: Vec<(String, TimeCounts)>,
     /// By the second in which requests ended; empty of a run in virtual time.
     pub seconds: Vec<(u32, TimeCounts)>,
+    /// How much there was of the log of seconds.
+    pub seconds_log: LogRead,
 }
 
 impl ArmTimes {
     /// Of this arm and block. What cannot be read is left out: a report tells what there is.
-    pub(super) fn read(folder: &Path, arm: &str, block: u32) -> Self {
+    pub fn read(folder: &Path, arm: &str, block: u32) -> Self {
         let mut found = Self { arm: arm.to_owned(), ..Self::default() };
-        for (tag, _, counts) in lines(&folder.join(histograms::file_name(arm, block))) {
+        let (of_phases, _) = lines(&folder.join(histograms::file_name(arm, block)));
+        for (tag, _, counts) in of_phases {
             let (name, censored) = stem(&tag);
             if let Some(phase) = name.strip_suffix("/response") {
                 place(&mut found.phases, phase.to_owned(), censored, counts);
             }
         }
-        for (tag, begins, counts) in lines(&folder.join(seconds_log::file_name(arm, block))) {
+        let (of_seconds, read) = lines(&folder.join(seconds_log::file_name(arm, block)));
+        found.seconds_log = read;
+        for (tag, begins, counts) in of_seconds {
             let (name, censored) = stem(&tag);
             if let (true, Ok(second)) = (name == "response", u32::try_from(begins / 1000)) {
                 place(&mut found.seconds, second, censored, counts);
@@ -67,15 +86,38 @@ fn place<K: PartialEq>(all: &mut Vec<(K, TimeCounts)>, key: K, censored: bool, c
     if censored { of.censored = counts } else { of.known = counts }
 }
 
-/// Tag, beginning in milliseconds, and counts; of a log that is torn its whole lines.
-fn lines(path: &Path) -> Vec<(String, u128, Counts)> {
-    let log = fs::read(path).unwrap_or_default();
+/// A line of a log: tag, beginning in milliseconds, and counts.
+type LogLine = (String, u128, Counts);
+
+/// The lines of a log; of one that is torn its whole ones.
+fn lines(path: &Path) -> (Vec<LogLine>, LogRead) {
+    let log = match fs::read(path) {
+        Ok(log) => log,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return (Vec::new(), LogRead::Missing),
+        Err(error) => return (Vec::new(), LogRead::Unreadable(error.to_string())),
+    };
     let whole = log.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-    let entries = interval_log::entries(&log[..whole]).unwrap_or_default();
-    entries.into_iter().filter_map(|(tag, begins, _, counts)| Some((tag?, begins, counts))).collect()
+    match interval_log::entries(&log[..whole]) {
+        Ok(entries) => {
+            let read = if whole < log.len() || log.is_empty() { LogRead::Torn } else { LogRead::Whole };
+            (entries.into_iter().filter_map(|(tag, begins, _, counts)| Some((tag?, begins, counts))).collect(), read)
+        }
+        Err(why) => (Vec::new(), LogRead::Unreadable(why)),
+    }
 }
 
 impl TimeCounts {
+    /// How many requests were answered after a time in each row, and how many were given up. `row`: of a time in seconds.
+    pub fn by_row(&self, row: impl Fn(f64) -> i32) -> BTreeMap<i32, [u64; 2]> {
+        let mut rows: BTreeMap<i32, [u64; 2]> = BTreeMap::new();
+        for (at, counts) in [&self.known, &self.censored].into_iter().enumerate() {
+            for &(micros, count) in counts {
+                rows.entry(row(micros.max(1) as f64 / 1e6)).or_default()[at] += count;
+            }
+        }
+        rows
+    }
+
     /// The percentile spectrum: seconds over log10 of 1 / (1 - p), as far as there are enough samples; from where time-outs hide
     /// it on, bounds.
     pub(super) fn spectrum(&self) -> Vec<(f64, Option<Value>)> {
@@ -111,7 +153,50 @@ impl TimeCounts {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::testing::put;
+
+    /// A log of three seconds.
+    fn log() -> Vec<u8> {
+        let second = |begins: u64| interval_log::Interval {
+            tag: "response".to_owned(),
+            begins: Duration::from_secs(begins),
+            lasts: Duration::from_secs(1),
+            histogram: interval_log::of_buckets(&[[1000, 3], [20_000, 1]]).expect("a histogram"),
+        };
+        interval_log::whole((0..3).map(second)).expect("a log")
+    }
+
+    #[test]
+    fn a_log_that_is_missing_torn_or_senseless_says_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let read = || ArmTimes::read(folder.path(), "none", 1);
+        assert_eq!((read().seconds.len(), read().seconds_log), (0, LogRead::Missing));
+        let file = folder.path().join(seconds_log::file_name("none", 1));
+        put(&file, log());
+        assert_eq!((read().seconds.len(), read().seconds_log), (3, LogRead::Whole));
+        // Wherever it is cut, there is no panic, and its whole lines are read.
+        for length in 0..log().len() {
+            put(&file, &log()[..length]);
+            let found = read();
+            let is_line = length > 0 && log()[length - 1] == b'\n';
+            assert_eq!(found.seconds_log, if is_line { LogRead::Whole } else { LogRead::Torn }, "{length}");
+            assert!(found.seconds.len() < 3 || is_line);
+        }
+        put(&file, b"Tag=response,0.000,1.000,20.000,HISTFAAAA\n");
+        assert!(matches!(read().seconds_log, LogRead::Unreadable(_)), "{:?}", read());
+        put(&file, [0xff, 0xfe, b'\n']);
+        assert!(matches!(read().seconds_log, LogRead::Unreadable(_)), "{:?}", read());
+    }
+
+    #[test]
+    fn requests_that_were_given_up_are_counted_beside_those_that_were_answered() {
+        let counts = TimeCounts { known: vec![(900, 2), (1_000, 1), (0, 1)], censored: vec![(1_500, 4)] };
+        let found = counts.by_row(|seconds| (seconds * 1e3) as i32);
+        assert_eq!(found, [(0, [3, 0]), (1, [1, 4])].into());
+    }
 
     #[test]
     fn a_spectrum_goes_as_far_as_its_samples_and_is_a_bound_behind_the_first_time_out() {

@@ -1,5 +1,7 @@
 //! Whether figures can be believed, and why not.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,5 +51,23 @@ impl Validity {
             Self::Unstable => "UNSTABLE",
             Self::Invalid => "INVALID",
         }
+    }
+}
+
+/// `WARN DRIFT STEAL`: a verdict, and the checks that led to it, each once. What is called like the verdict is said already.
+pub fn verdict_and_codes<'a>(verdict: Validity, codes: impl IntoIterator<Item = &'a str>) -> String {
+    let word = verdict.word();
+    let codes: BTreeSet<&str> = codes.into_iter().filter(|code| *code != word).collect();
+    std::iter::once(word).chain(codes).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_called_the_same_is_said_once() {
+        assert_eq!(verdict_and_codes(Validity::Warn, ["STEAL", "DRIFT", "STEAL"]), "WARN DRIFT STEAL");
+        assert_eq!(verdict_and_codes(Validity::Unstable, ["UNSTABLE"]), "UNSTABLE");
     }
 }

@@ -42,7 +42,7 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<NotCompared>), Failure>
         let (folder, arm) = folder_and_arm(name)?;
         let shown = folder.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
         let manifest = Manifest::read(&folder).map_err(Failure::because)?;
-        let Some(mut summary) = Recorded::read(&folder).map_err(Failure::because)?.summary else {
+        let Some(summary) = Recorded::read(&folder).map_err(Failure::because)?.summary else {
             left_out.push(NotCompared {
                 what: shown,
                 why: "it was killed before its first arm ended".to_owned(),
@@ -57,25 +57,36 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<NotCompared>), Failure>
                 return Err(Failure::usage(format!("{shown} has no arm {arm:?}; {}", suggestion(arm, &known))));
             }
         }
-        if summary.verdict == Validity::Invalid {
-            let codes: Vec<&str> = summary.codes().into_iter().collect();
-            left_out.push(NotCompared { what: shown, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
-            continue;
-        }
-        let spoiled = analysis::judge::gates::excluded(&summary.arms);
-        summary.arms.retain(|turn| !spoiled.contains(&turn.block));
-        left_out.extend(spoiled.iter().map(|block| {
-            let why = "the machine spoiled it (EXCLUDED)".to_owned();
-            NotCompared { what: format!("{shown}, block {block}"), why, invalid: false }
-        }));
-        for turn in summary.arms.iter().filter(|turn| !turn.touches.is_empty()) {
-            let why = "a person changed it while it ran".to_owned();
-            let what = format!("{shown}:{}, block {}", turn.shown_name(), turn.block);
-            left_out.push(NotCompared { what, why, invalid: false });
-        }
-        entries.push(Entry { name: shown, arm, manifest, summary });
+        entries.extend(entry(shown, arm, manifest, summary, &mut left_out));
     }
     Ok((entries, left_out))
+}
+
+/// A run as it was read, or this arm of it; `None` if it is INVALID. Without what the machine spoiled.
+pub fn entry(
+    name: String,
+    arm: Option<String>,
+    manifest: Manifest,
+    mut summary: RunSummary,
+    left_out: &mut Vec<NotCompared>,
+) -> Option<Entry> {
+    if summary.verdict == Validity::Invalid {
+        let codes: Vec<&str> = summary.codes().into_iter().collect();
+        left_out.push(NotCompared { what: name, why: format!("INVALID ({})", codes.join(", ")), invalid: true });
+        return None;
+    }
+    let spoiled = analysis::judge::gates::excluded(&summary.arms);
+    summary.arms.retain(|turn| !spoiled.contains(&turn.block));
+    left_out.extend(spoiled.iter().map(|block| {
+        let why = "the machine spoiled it (EXCLUDED)".to_owned();
+        NotCompared { what: format!("{name}, block {block}"), why, invalid: false }
+    }));
+    for turn in summary.arms.iter().filter(|turn| !turn.touches.is_empty()) {
+        let why = "a person changed it while it ran".to_owned();
+        let what = format!("{name}:{}, block {}", turn.shown_name(), turn.block);
+        left_out.push(NotCompared { what, why, invalid: false });
+    }
+    Some(Entry { name, arm, manifest, summary })
 }
 
 /// A folder may have a colon in its name: it is tried first.

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{
+    answer::{Opening, opening},
     judge::gates::{excluded, first_kept},
     live::TimelineSecond,
+    report::ArmTimes,
     series::value::Value,
     summary::{Arm, Comparison, Touched, whole_blocks},
     text::scrubbed,
@@ -13,15 +15,19 @@ use analysis::{
 use super::{OpenRun, cursor::moved};
 use crate::tui::keymap::Action;
 
+mod between;
 mod column;
 mod export;
 mod ranks;
+mod times;
 
+pub use between::RunsCompared;
 pub(in crate::tui) use column::{Better, Column};
 pub(in crate::tui) use ranks::Rank;
+pub use times::TimesWanted;
 
 /// An arm of a run: a row, and a line of the plot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::tui) struct Course {
     pub run: usize,
     pub arm: usize,
@@ -38,6 +44,8 @@ pub(in crate::tui) enum View {
     OverTime,
     /// Median, 90th and 99th percentile of the arm under the cursor.
     Percentiles,
+    /// Response times of the arm under the cursor over time, as shares of the requests.
+    Latencies,
     /// The figure over time, a row an arm.
     Heat,
     /// The figure over the load, a point a phase.
@@ -58,13 +66,27 @@ pub(in crate::tui) struct Look {
     pub sorted: bool,
     /// The arm that the others are held against, in place of the experiment's.
     pub baseline: Option<usize>,
+    /// Each arm of the second of two runs is held against its like in the first.
+    pub across: bool,
+}
+
+/// What is made of the runs once, and not for every frame.
+#[derive(Debug, Default)]
+struct Known {
+    /// Names of arms, run by run.
+    arms: Vec<Vec<String>>,
+    /// What reports begin with, run by run.
+    openings: Vec<Vec<Opening>>,
+    /// Response times as their logs have them; `None`: they are being read.
+    times: BTreeMap<Course, Option<ArmTimes>>,
+    /// The second of two runs against the first.
+    between: Option<RunsCompared>,
 }
 
 #[derive(Debug, Default)]
 pub(in crate::tui) struct Compare {
     pub runs: Vec<OpenRun>,
-    /// Names of arms, run by run.
-    arms: Vec<Vec<String>>,
+    known: Known,
     pub courses: Vec<Course>,
     pub hidden: BTreeSet<usize>,
     pub at: usize,
@@ -102,7 +124,9 @@ impl Compare {
         let shows =
             |column: &Column| runs.iter().flat_map(|run| &run.timeline).any(|second| column.at(second).is_some());
         let columns = Column::OF_USERS.into_iter().chain(Column::OF_POLICIES.into_iter().filter(shows)).collect();
-        Self { runs, arms, courses, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() }
+        let openings = runs.iter().map(|run| opening(&run.summary)).collect();
+        let known = Known { arms, openings, ..Known::default() };
+        Self { runs, known, courses, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() }
     }
 
     pub fn pressed(&mut self, action: Action) {
@@ -129,7 +153,10 @@ impl Compare {
             Action::View => self.look.view = self.next_view(),
             Action::Zoom => self.look.zoomed = !self.look.zoomed,
             Action::Sort => self.look.sorted = !self.look.sorted,
-            Action::Baseline => self.look.baseline = Some(self.at).filter(|_| self.look.baseline != Some(self.at)),
+            Action::Baseline => {
+                self.look.baseline = Some(self.at).filter(|_| self.look.baseline != Some(self.at));
+                self.look.across = false;
+            }
             Action::Moment(by) => self.move_moment(by),
             Action::Solo => {
                 let others: BTreeSet<usize> = (0..self.courses.len()).filter(|n| *n != self.at).collect();
@@ -169,7 +196,8 @@ impl Compare {
     fn next_view(&self) -> View {
         match self.look.view {
             View::OverTime => View::Percentiles,
-            View::Percentiles => View::Heat,
+            View::Percentiles => View::Latencies,
+            View::Latencies => View::Heat,
             View::Heat if self.runs.iter().any(|run| run.summary.curves.iter().any(|curve| curve.points.len() > 1)) => {
                 View::OverLoad
             }
@@ -193,6 +221,11 @@ impl Compare {
         Some([end - shape.phases[at].seconds, end])
     }
 
+    /// What reports of a run begin with.
+    pub fn opening(&self, run: usize) -> &[Opening] {
+        self.known.openings.get(run).map_or(&[], Vec::as_slice)
+    }
+
     /// The folder of the run under the cursor.
     pub fn folder(&self) -> Option<&std::path::Path> {
         Some(&self.runs.get(self.course()?.run)?.folder)
@@ -200,8 +233,11 @@ impl Compare {
 
     /// At least so many lines lie behind the verdicts: some may take several on the screen.
     fn lines_behind(&self) -> usize {
-        let of = |run: &OpenRun| 2 + run.made.len() + 2 * run.summary.reasons.len() + 2 * run.summary.thresholds.len();
-        self.runs.iter().map(of).sum()
+        let of = |(at, run): (usize, &OpenRun)| {
+            let (reasons, thresholds) = (run.summary.reasons.len(), run.summary.thresholds.len());
+            3 + self.opening(at).len() + run.made.len() + 2 * reasons + 2 * thresholds
+        };
+        self.runs.iter().enumerate().map(of).sum()
     }
 
     /// Of which phase and in which figures arms were compared, where nothing was found of what is shown.
@@ -229,19 +265,28 @@ impl Compare {
     }
 
     pub fn arm_name(&self, course: Course) -> &str {
-        self.arms[course.run].get(course.arm).map_or("", String::as_str)
+        self.known.arms[course.run].get(course.arm).map_or("", String::as_str)
+    }
+
+    /// Several runs stand for their names, which are long and much alike.
+    pub fn letter(&self, run: usize) -> Option<String> {
+        let letter = match u8::try_from(run) {
+            Ok(n @ 0..26) => char::from(b'A' + n).to_string(),
+            _ => (run + 1).to_string(),
+        };
+        (self.runs.len() > 1).then_some(letter)
     }
 
     /// `seda`, or with several runs `seda · B`.
     pub fn name(&self, course: Course) -> String {
         let arm = self.arm_name(course);
-        if self.runs.len() > 1 { format!("{arm} · {}", letter(course.run)) } else { arm.to_owned() }
+        self.letter(course.run).map_or_else(|| arm.to_owned(), |letter| format!("{arm} · {letter}"))
     }
 
     /// `flash-crowd-2`, or with several runs `B: flash-crowd-2`.
     pub fn run_name(&self, run: usize) -> String {
         let name = scrubbed(&self.runs[run].name);
-        if self.runs.len() > 1 { format!("{}: {name}", letter(run)) } else { name }
+        self.letter(run).map_or_else(|| name.clone(), |letter| format!("{letter}: {name}"))
     }
 
     /// Against which arm what was found of the figure under the cursor is told; `None`: nothing was.
@@ -269,7 +314,7 @@ impl Compare {
         let arms = &self.runs[run].summary.arms;
         let left_out = excluded(arms);
         let kept = |blocks: BTreeSet<u32>| -> BTreeSet<u32> { blocks.difference(&left_out).copied().collect() };
-        let whole = kept(whole_blocks(arms, self.arms[run].len()));
+        let whole = kept(whole_blocks(arms, self.known.arms[run].len()));
         if whole.is_empty() { kept(arms.iter().map(|arm| arm.block).collect()) } else { whole }
     }
 
@@ -352,14 +397,6 @@ impl Compare {
 fn median(mut values: Vec<Value>) -> Option<Value> {
     values.sort_by(|a, b| a.at.total_cmp(&b.at));
     values.get(values.len().checked_sub(1)? / 2).copied()
-}
-
-/// Runs stand for their names, which are long and much alike.
-fn letter(run: usize) -> String {
-    match u8::try_from(run) {
-        Ok(n @ 0..26) => char::from(b'A' + n).to_string(),
-        _ => (run + 1).to_string(),
-    }
 }
 
 /// Arms in the order of the file.

@@ -5,30 +5,8 @@ use std::{
     path::PathBuf,
 };
 
-use super::{Effect, Line, ScreenJob, Setup, cursor::moved, line::Ended};
+use super::{Effect, Export, Line, ScreenJob, Setup, cursor::moved, line::Ended};
 use crate::tui::keymap::Action;
-
-/// What can be taken out of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Export {
-    /// `report.html`.
-    Report,
-    /// `over-time.svg`.
-    Picture,
-    /// The table that is shown, as Markdown: a file, and the clipboard.
-    Table,
-    /// The folder's path: the clipboard.
-    Folder,
-}
-
-impl Export {
-    pub(in crate::tui) const ALL: [(Self, &'static str); 4] = [
-        (Self::Report, "the report, report.html in the run's folder"),
-        (Self::Picture, "the run over time, over-time.svg in the run's folder"),
-        (Self::Table, "this table as Markdown, table.md in the run's folder; and to the clipboard"),
-        (Self::Folder, "the folder's path, to the clipboard"),
-    ];
-}
 
 /// A file's name that is asked for.
 #[derive(Debug)]

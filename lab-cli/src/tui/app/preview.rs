@@ -3,51 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use analysis::series::value::Value;
 use experiment::Changes;
 
-use super::{RunOrder, ScreenJob};
+use super::{PreviewNews, PreviewPoint, PreviewStep, RunOrder, ScreenJob};
 
 /// Previews that are kept.
 const MOST: usize = 200;
-
-/// A second of an arm.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PreviewPoint {
-    /// Since the arm began.
-    pub second: u32,
-    /// Requests that were answered in time.
-    pub goodput: f64,
-    /// 90th percentile of the response times, in milliseconds.
-    pub p90: Option<Value>,
-}
-
-/// What comes of a preview.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PreviewNews {
-    /// Of which experiment.
-    pub id: String,
-    /// What.
-    pub step: PreviewStep,
-}
-
-/// A step of a preview.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PreviewStep {
-    /// It begins, with these arms; the names of those that it leaves out.
-    Begins {
-        /// Arms that run.
-        arms: Vec<String>,
-        /// Arms that do not.
-        left_out: Vec<String>,
-    },
-    /// Seconds of an arm, by its number among those that run.
-    Points(usize, Vec<PreviewPoint>),
-    /// All arms have run.
-    Ended,
-    /// It cannot be run in virtual time.
-    Refused(String),
-}
 
 /// How far a preview is.
 #[derive(Debug, Clone, Default, PartialEq)]

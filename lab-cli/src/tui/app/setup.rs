@@ -44,7 +44,8 @@ pub(in crate::tui) struct How {
     pub virtual_time: bool,
     /// It cannot be run live.
     pub only_virtual: bool,
-    pub repeat: u32,
+    /// How often every arm is run, where that was chosen here; `None`: as the file has it.
+    pub repeat: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -75,10 +76,12 @@ const MOST_VALUES: usize = 20;
 
 impl Setup {
     pub fn new(name: &str, text: &str, experiment: &Experiment) -> Self {
+        // Seconds first: who wants the real thing presses one key.
+        let virtual_time = !has_no_plant(experiment);
         Self {
             name: name.to_owned(),
             text: text.to_owned(),
-            experiment: experiment.clone(),
+            experiment: in_world(text, &BTreeMap::new(), virtual_time).unwrap_or_else(|_| experiment.clone()),
             candidates: candidates(text, experiment),
             changed_keys: BTreeMap::new(),
             all_keys: keys_of(text, &BTreeMap::new()),
@@ -87,12 +90,7 @@ impl Setup {
             writing: None,
             filter: String::new(),
             refused: None,
-            how: How {
-                // Seconds first: who wants the real thing presses one key.
-                virtual_time: !has_no_plant(experiment),
-                only_virtual: experiment.simulation.only,
-                repeat: experiment.repeat,
-            },
+            how: How { virtual_time, only_virtual: experiment.simulation.only, repeat: None },
         }
     }
 
@@ -109,7 +107,7 @@ impl Setup {
 
     pub fn is_changed(&self) -> bool {
         !self.changed_keys.is_empty()
-            || self.how.repeat != self.experiment.repeat
+            || self.how.repeat.is_some()
             || self.candidates.iter().any(|arm| !arm.edits.is_empty() || arm.on != arm.is_in_file())
     }
 
@@ -117,9 +115,19 @@ impl Setup {
         self.candidates.iter().filter(|candidate| candidate.on).count()
     }
 
-    /// About how long it takes live.
+    /// How often every arm is run; where that goes on until the comparison is decided, at most.
+    pub fn repeat(&self) -> u32 {
+        self.how.repeat.unwrap_or(self.experiment.repeat)
+    }
+
+    /// It runs until its comparison is decided: the file says so, or, in virtual time, that it is there to decide.
+    pub fn until_decided(&self) -> bool {
+        self.how.repeat.is_none() && self.experiment.compare.until_decided.is_some()
+    }
+
+    /// About how long it takes live; at most, where it runs until it is decided.
     pub fn live_time(&self) -> Duration {
-        live_time(&self.experiment, self.ticked(), self.how.repeat)
+        live_time(&self.experiment, self.ticked(), self.repeat())
     }
 
     /// The arm under the cursor.
@@ -198,9 +206,9 @@ impl Setup {
             }
             Action::NextPane => self.next_pane(&[Pane::Arms, Pane::Parameters, Pane::Keys]),
             Action::PreviousPane => self.next_pane(&[Pane::Keys, Pane::Parameters, Pane::Arms]),
-            Action::World => self.how.virtual_time = self.how.only_virtual || !self.how.virtual_time,
-            Action::More => self.how.repeat = (self.how.repeat + 1).min(MOST_REPEATS),
-            Action::Fewer => self.how.repeat = (self.how.repeat - 1).max(1),
+            Action::World => self.change_world(),
+            Action::More => self.choose_repeat(|now| now + 1),
+            Action::Fewer => self.choose_repeat(|now| now - 1),
             Action::Duplicate => _ = self.duplicate("2"),
             Action::Reset => self.reset(),
             Action::Find if self.pane != Pane::Arms => {
@@ -214,6 +222,22 @@ impl Setup {
             }
             _ => {}
         }
+    }
+
+    /// To the other world, if it can be run there. How often arms run may be another there.
+    fn change_world(&mut self) {
+        let virtual_time = self.how.only_virtual || !self.how.virtual_time;
+        if let Ok(experiment) = in_world(&self.text, &self.changed_keys, virtual_time) {
+            (self.experiment, self.how.virtual_time) = (experiment, virtual_time);
+        }
+    }
+
+    /// Another number of repetitions. Of a run until it is decided the first step leads to a fixed one.
+    fn choose_repeat(&mut self, to: impl Fn(u32) -> u32) {
+        let now = if self.until_decided() { 1 } else { self.repeat() };
+        let to = to(now).clamp(1, MOST_REPEATS);
+        let as_in_file = self.experiment.compare.until_decided.is_none() && to == self.experiment.repeat;
+        self.how.repeat = (!as_in_file).then_some(to);
     }
 
     fn next_pane(&mut self, order: &[Pane; 3]) {
@@ -306,8 +330,7 @@ impl Setup {
         } else {
             self.changed_keys.insert(key.to_owned(), value.to_owned());
         }
-        let changes = Changes { set: self.key_flags(), ..Changes::default() };
-        match read(&self.text, &changes) {
+        match in_world(&self.text, &self.changed_keys, self.how.virtual_time) {
             Ok(experiment) => {
                 self.experiment = experiment;
                 self.all_keys = keys_of(&self.text, &self.changed_keys);
@@ -391,9 +414,19 @@ impl Setup {
         let set = self.key_flags().into_iter().chain(on().flat_map(Candidate::settings_flags)).collect();
         let policies = on().map(|candidate| candidate.edits.get("as").unwrap_or(&candidate.label).clone()).collect();
         // What the file says of it holds until it is changed here: it may be no number.
-        let repeat = (self.how.repeat != self.experiment.repeat).then_some(Repeat::Times(self.how.repeat));
-        Changes { set, policies, repeat, ..Changes::default() }
+        let repeat = self.how.repeat.map(Repeat::Times);
+        Changes { set, policies, repeat, virtual_time: self.how.virtual_time, ..Changes::default() }
     }
+}
+
+/// The file with these keys changed, as it is in one of both worlds: in virtual time a comparison that is there to decide runs until it is
+/// decided, where the file does not say how often.
+fn in_world(
+    text: &str,
+    changed: &BTreeMap<String, String>,
+    virtual_time: bool,
+) -> Result<Experiment, Vec<FileProblem>> {
+    read(text, &Changes { set: flags(changed), virtual_time, ..Changes::default() })
 }
 
 fn flags(changed: &BTreeMap<String, String>) -> Vec<String> {

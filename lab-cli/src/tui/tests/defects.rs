@@ -2,16 +2,16 @@
 
 use analysis::{
     live::{LiveEvent, Touch},
-    summary::{GateFinding, Touched, Validity},
+    summary::{Arm, BlockResult, GateFinding, Touched, Validity},
 };
 use crossterm::event::{KeyEvent, KeyModifiers};
 
 use super::{
-    App, KeyCode, Told, frame, happened, press,
+    App, Effect, KeyCode, Told, frame, happened, press,
     program::{compared, set_up, type_in},
     running,
 };
-use crate::tui::{OpenRun, Palette};
+use crate::tui::{FolderContents, OpenRun, Palette, ScreenJob, panel::Screen};
 
 #[test]
 fn a_filter_ends_with_esc_alone() {
@@ -82,7 +82,7 @@ fn a_setup_can_be_put_back_to_the_files() {
     assert!(app.setup.as_ref().expect("a setup").is_changed());
     press(&mut app, KeyCode::Char('u'));
     let setup = app.setup.as_ref().expect("a setup");
-    assert!(!setup.is_changed() && setup.ticked() == 4 && setup.how.repeat == 1);
+    assert!(!setup.is_changed() && setup.ticked() == 4 && setup.repeat() == 1);
     press(&mut app, KeyCode::Char('a'));
     assert_eq!(app.setup.as_ref().expect("a setup").ticked(), 0, "none");
     press(&mut app, KeyCode::Char('a'));
@@ -105,7 +105,17 @@ fn unstable(arm: &str) -> GateFinding {
 fn reasons_are_told_once_a_gate_with_their_arms() {
     let mut run = compared("run-1");
     run.summary.verdict = Validity::Unstable;
-    run.summary.reasons = (0..10).flat_map(|_| [unstable("none"), unstable("seda")]).collect();
+    run.summary.reasons = (1..=10)
+        .flat_map(|block| {
+            // As gates name them: a turn with its block, from the second one on.
+            let turn = |arm: &str| if block == 1 { arm.to_owned() } else { format!("{arm} (block {block})") };
+            // In two phases of each.
+            ["none", "seda", "none", "seda"].map(|arm| unstable(&turn(arm)))
+        })
+        .collect();
+    let arms = run.summary.arms.clone();
+    let block = |block: u32| arms.iter().cloned().map(move |arm| Arm { block, ..arm });
+    run.summary.arms = (1..=10).flat_map(block).collect();
     let mut app = App::default();
     app.told(Told::Opened(vec![run]));
     let drawn = frame(&app, Palette::Plain, 120, 30);
@@ -113,7 +123,65 @@ fn reasons_are_told_once_a_gate_with_their_arms() {
     press(&mut app, KeyCode::Enter);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert_eq!(drawn.matches("it did not settle").count(), 1, "{drawn}");
-    assert!(drawn.contains("in none (10 blocks), seda (10 blocks), first: 0.31 (limit: 0.10)"), "{drawn}");
+    let places = "   UNSTABLE in none (10 of 10 blocks), seda (10 of 10 blocks), first: 0.31 (limit: 0.10)";
+    assert!(drawn.contains(places) && !drawn.contains("UNSTABLE UNSTABLE"), "{drawn}");
+}
+
+#[test]
+fn what_was_found_in_few_blocks_is_said_once() {
+    let mut run = compared("run-1");
+    let mut again = run.summary.arms.clone();
+    again.iter_mut().for_each(|arm| arm.block = 2);
+    run.summary.arms.extend(again);
+    let block = |block, found: &str| BlockResult { block, held: true, judged: true, found: found.to_owned() };
+    let claim = &mut run.summary.thresholds[0];
+    claim.why = "block 1: found 16.94 s; block 2: found 17.12 s".to_owned();
+    claim.blocks = vec![block(1, "found 16.94 s"), block(2, "found 17.12 s")];
+    let mut app = App::default();
+    app.told(Told::Opened(vec![run]));
+    press(&mut app, KeyCode::Enter);
+    let drawn = frame(&app, Palette::Plain, 120, 30);
+    assert!(drawn.contains("block 1: found 16.94 s; block 2: found 17.12 s   "), "{drawn}");
+    assert!(drawn.matches("found 17.12 s").count() == 1 && !drawn.contains(" | "), "{drawn}");
+}
+
+fn folder_with(name: &str, text: &str) -> Told {
+    let files = vec![(name.to_owned(), text.to_owned())];
+    Told::Found(FolderContents { files, ..FolderContents::default() })
+}
+
+const GOOD: &str = "name: mine\nabout: my own\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
+
+#[test]
+fn a_file_that_was_mended_in_another_window_is_read_again() {
+    let mut app = App::default();
+    let looks = |effect: Option<Effect>| matches!(effect, Some(Effect::Job(ScreenJob::Look)));
+    app.told(folder_with("mine.yaml", "arms: [nonne]\n"));
+    app.home.point_at("mine.yaml");
+    assert!(frame(&app, Palette::Plain, 100, 40).contains("! mine.yaml"));
+    // By a key.
+    assert!(looks(press(&mut app, KeyCode::Char('R'))) && looks(press(&mut app, KeyCode::F(5))));
+    app.told(folder_with("mine.yaml", GOOD));
+    assert!(!frame(&app, Palette::Plain, 100, 40).contains("! mine.yaml"));
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(app.screen, Screen::Setup);
+    // And on the way back from a setup, without one.
+    press(&mut app, KeyCode::Esc);
+    assert!(app.screen == Screen::Home && looks(app.wanted()));
+    app.told(folder_with("mine.yaml", &GOOD.replace("requests: 5/s", "requests: 7/s")));
+    press(&mut app, KeyCode::Enter);
+    assert!(frame(&app, Palette::Plain, 120, 40).contains("7/s"), "the file as it is now");
+}
+
+#[test]
+fn a_file_of_the_folder_experiments_that_was_edited_stands_beside_what_comes_with_the_program() {
+    let mut app = App::default();
+    let known = experiment::Library::find("flash-crowd").expect("it is there").text;
+    app.told(folder_with("experiments/flash-crowd.yaml", &known.replace("users: 1000", "users: 300")));
+    assert!(app.home.point_at("experiments/flash-crowd.yaml"));
+    let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(drawn.contains("yours") && drawn.contains("spike 30 s: 300 users"), "{drawn}");
+    assert!(app.home.point_at("flash-crowd"), "the one that comes with the program is there too");
 }
 
 #[test]
@@ -155,9 +223,14 @@ fn twenty_one() -> OpenRun {
             second.arm.clone_from(&policy);
             second
         }));
-        run.summary.arms.push(analysis::summary::Arm { policy, ..arm.clone() });
+        run.summary.arms.push(Arm { policy, ..arm.clone() });
     }
     run
+}
+
+/// The line above the plot.
+fn legend_of(drawn: &str) -> &str {
+    drawn.lines().find(|line| line.contains(" goodput/s ") && line.contains('─')).expect("a legend")
 }
 
 #[test]
@@ -166,7 +239,7 @@ fn the_legend_ends_in_whole_names_with_the_cursors_arm_first_and_one_line_can_be
     app.told(Told::Opened(vec![twenty_one()]));
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 40);
-    let legend = drawn.lines().nth(1).expect("a legend");
+    let legend = legend_of(&drawn);
     let at = |name: &str| legend.find(name).unwrap_or_else(|| panic!("no {name} in {legend}"));
     assert!(at("policy-20 ") < at("policy-0 "), "{legend}");
     assert!(
@@ -175,7 +248,7 @@ fn the_legend_ends_in_whole_names_with_the_cursors_arm_first_and_one_line_can_be
     );
     press(&mut app, KeyCode::Char('x'));
     let drawn = frame(&app, Palette::Plain, 100, 40);
-    let legend = drawn.lines().nth(1).expect("a legend");
+    let legend = legend_of(&drawn);
     assert!(legend.contains("policy-20") && !legend.contains("policy-0"), "{legend}");
     press(&mut app, KeyCode::Char('x'));
     assert!(app.compare.hidden.is_empty());

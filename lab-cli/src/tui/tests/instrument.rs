@@ -136,6 +136,8 @@ fn other_pictures_of_the_same_run() {
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains(".p50") && drawn.contains("op90") && drawn.contains("*p99"), "{drawn}");
     press(&mut app, KeyCode::Char('v'));
+    assert!(frame(&app, Palette::Plain, 100, 30).contains(" response times of none "));
+    press(&mut app, KeyCode::Char('v'));
     insta::assert_snapshot!("heat_map_of_arms", frame(&app, Palette::Plain, 100, 24));
     press(&mut app, KeyCode::Char('v'));
     insta::assert_snapshot!("goodput_over_load", frame(&app, Palette::Plain, 100, 24));
@@ -237,9 +239,9 @@ fn a_mouse_points_at_rows_figures_panes_and_panels() {
     let setup = app.setup.as_ref().expect("a setup");
     assert_eq!((setup.pane, setup.keys()[setup.row(Pane::Keys)].name.as_str()), (Pane::Keys, "users.think"));
     let mut app = comparison();
-    click(&mut app, size, "84");
+    click(&mut app, size, "84★");
     assert_eq!((app.compare.at, app.compare.column), (1, 0));
-    click(&mut app, size, "p90 ");
+    click(&mut app, size, "p90   ");
     assert_eq!(app.compare.column, 4);
     let mut app = super::running();
     click(&mut app, size, "[2]");

@@ -187,6 +187,7 @@ pub(super) fn compared(name: &str) -> OpenRun {
     let summary = RunSummary {
         experiment: "flash-crowd".to_owned(),
         mode: Mode::Live,
+        valid: true,
         verdict: Validity::Warn,
         objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
         arms: vec![arm("none", 35.0, None), arm("seda", 84.0, Some(890.0))],
@@ -346,7 +347,8 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
     assert!(drawn.contains("FAILED seda.spike.response_time.p90 <= 800ms\u{fffd}[2J"), "{drawn}");
     assert!(drawn.contains("found 890 ms") && drawn.contains("none; seda (samples=20, target=2s)"), "{drawn}");
     assert!(
-        drawn.contains("WARN DRIFT in seda: 1.13 (limit: 1.10)") && drawn.contains("look at more blocks"),
+        drawn.contains("WARN DRIFT in seda (1 of 2 blocks): 1.13 (limit: 1.10)")
+            && drawn.contains("look at more blocks"),
         "{drawn}"
     );
     press(&mut app, KeyCode::Down);

@@ -6,7 +6,7 @@ use super::{
     App, Effect, KeyCode, frame, press,
     program::{order_of, set_up, type_in},
 };
-use crate::tui::{Palette, ScreenJob, app::Pane, panel::Screen};
+use crate::tui::{FolderContents, Palette, ScreenJob, Told, app::Pane, panel::Screen};
 
 fn erase(app: &mut App, characters: usize) {
     for _ in 0..characters {
@@ -146,17 +146,17 @@ fn a_setup_that_was_left_is_as_it_was() {
     press(&mut app, KeyCode::Esc);
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Enter);
-    assert_eq!(app.setup.as_ref().expect("another one").how.repeat, 1);
+    assert_eq!(app.setup.as_ref().expect("another one").repeat(), 1);
     press(&mut app, KeyCode::Esc);
     press(&mut app, KeyCode::Home);
     press(&mut app, KeyCode::Enter);
     let setup = app.setup.as_ref().expect("the first one");
-    assert_eq!((setup.name.as_str(), setup.how.repeat, setup.candidates[0].on), ("flash-crowd", 2, false));
+    assert_eq!((setup.name.as_str(), setup.repeat(), setup.candidates[0].on), ("flash-crowd", 2, false));
     // Also when nothing else was set up meanwhile, as often as one likes.
     for _ in 0..2 {
         press(&mut app, KeyCode::Esc);
         press(&mut app, KeyCode::Enter);
-        assert_eq!(app.setup.as_ref().expect("the first one").how.repeat, 2);
+        assert_eq!(app.setup.as_ref().expect("the first one").repeat(), 2);
     }
 }
 
@@ -312,4 +312,38 @@ fn a_setup_is_written_as_a_file_that_runs_the_same() {
         frame(&app, Palette::Plain, 120, 36)
             .contains("wrote my-flash-crowd.yaml: lab run my-flash-crowd.yaml --virtual")
     );
+}
+
+/// An experiment that is there to decide, and does not say how often.
+const DECIDES: &str = "name: mine\nabout: mine\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none, codel]\ncompare: {decide: true}\n";
+
+#[test]
+fn what_is_there_to_decide_runs_in_virtual_time_until_it_is_decided_as_its_command_does() {
+    let mut app = App::default();
+    let files = vec![("mine.yaml".to_owned(), DECIDES.to_owned())];
+    app.told(Told::Found(FolderContents { files, ..FolderContents::default() }));
+    app.home.point_at("mine.yaml");
+    press(&mut app, KeyCode::Enter);
+    let drawn = frame(&app, Palette::Plain, 120, 36);
+    assert!(
+        drawn.contains("2 arms x until it is decided (") && drawn.contains(" $ lab run mine.yaml --virtual  "),
+        "{drawn}"
+    );
+    let planned = |app: &mut App| {
+        let order = app.setup.as_ref().expect("a setup").order().expect("it can run");
+        let read = experiment::read(&order.text, &order.changes).expect("it is good");
+        (order.changes.virtual_time, read.compare.until_decided.is_some(), read.repeat)
+    };
+    let (virtual_time, until_decided, most) = planned(&mut app);
+    assert!(virtual_time && until_decided && most > 5, "{most}");
+    // A number that is chosen is a number, also the one.
+    press(&mut app, KeyCode::Char('-'));
+    assert_eq!(planned(&mut app), (true, false, 1));
+    assert!(frame(&app, Palette::Plain, 120, 36).contains("lab run mine.yaml --virtual --repeat 1"));
+    press(&mut app, KeyCode::Char('u'));
+    assert_eq!(planned(&mut app), (true, true, most));
+    // Live nobody has asked for that.
+    press(&mut app, KeyCode::Char('v'));
+    assert_eq!(planned(&mut app), (false, false, 1));
+    assert!(frame(&app, Palette::Plain, 120, 36).contains("2 arms x 1 = about"));
 }

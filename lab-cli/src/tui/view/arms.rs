@@ -1,7 +1,7 @@
 //! Arms that are over, side by side. No winner is named: a run is not a result before it is judged.
 
 use analysis::{
-    summary::{Arm, PhaseSummary},
+    summary::{Arm, PhaseSummary, verdict_and_codes},
     text::{self, scrubbed},
 };
 use ratatui::{
@@ -43,10 +43,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 
 fn row<'a>(arm: &'a Arm, phase: Option<&PhaseSummary>, objective: Option<f64>, palette: Palette) -> Row<'a> {
     let name = Cell::new(scrubbed(arm.shown_name()));
-    let reasons: Vec<&str> = arm.reasons.iter().map(|reason| reason.code.as_str()).collect();
+    let verdict = verdict_and_codes(arm.verdict, arm.reasons.iter().map(|reason| reason.code.as_str()));
     let style = palette.verdict(arm.verdict);
     let cut_off = if arm.is_whole() { "" } else { ", cut off" };
-    let verdict = Cell::new(Span::styled(format!("{}{cut_off} {}", arm.verdict.word(), reasons.join(" ")), style));
+    let verdict = Cell::new(Span::styled(format!("{verdict}{cut_off}"), style));
     let Some(phase) = phase else { return Row::new(vec![name, Cell::new("-")]) };
     let measured = &phase.measured;
     let times = &measured.response_time_ms;

@@ -1,7 +1,11 @@
 //! Arms and runs side by side: a picture of the figure under the cursor, and a table of them all.
 
 use analysis::{
-    judge::compare::words::{effect, in_words},
+    judge::compare::{
+        Across,
+        words::{effect, in_words},
+    },
+    summary::{Comparison, verdict_and_codes},
     text::{self, scrubbed},
 };
 use ratatui::{
@@ -15,10 +19,12 @@ use ratatui::{
 use super::{findings, first_shown, hints, part_shown};
 use crate::tui::{
     Palette,
-    app::{Compare, Course, OpenRun, Rank, View},
+    app::{Column, Compare, Course, OpenRun, Rank, View},
 };
 
+mod answer;
 mod heat;
+mod latencies;
 mod over_load;
 mod over_time;
 
@@ -28,16 +34,18 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
         findings::draw(frame, area, compare, from, palette);
         return hints(&[("up down", "the rest"), ("Enter", "or Esc back"), ("?", "help")], area.width, palette);
     }
-    let Places { title, picture, table } = places(area, compare);
+    let Places { title, answer, picture, table } = places(area, compare);
     frame.render_widget(Paragraph::new(head(compare, palette)), title);
+    frame.render_widget(Paragraph::new(answer::lines(compare, answer.width, answer.height, palette)), answer);
     match compare.look.view {
         View::OverTime => over_time::figure(compare, palette).draw(frame, picture, palette),
         View::Percentiles => over_time::percentiles(compare, palette).draw(frame, picture, palette),
+        View::Latencies => latencies::draw(frame, picture, compare, palette),
         View::Heat => heat::draw(frame, picture, compare, palette),
         View::OverLoad => over_load::plot(compare, palette).draw(frame, picture, palette),
     }
     draw_table(frame, table, compare, palette);
-    let keys = [
+    let mut keys = vec![
         ("Enter", "behind the verdict"),
         ("arrows", "arm, figure"),
         ("Tab", "phase"),
@@ -53,23 +61,35 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
         ("Esc", "back"),
         ("?", "help"),
     ];
+    if compare.runs.len() == 2 {
+        keys.insert(3, ("a", if compare.look.across { "each run for itself" } else { "B against A" }));
+    }
     hints(&keys, area.width, palette)
 }
 
 /// Where the parts of the screen are.
 pub(super) struct Places {
     title: Rect,
+    answer: Rect,
     pub picture: Rect,
     pub table: Rect,
 }
 
 pub(super) fn places(area: Rect, compare: &Compare) -> Places {
     let heads = u16::try_from(compare.runs.len()).unwrap_or(u16::MAX).clamp(1, MOST_HEADS);
-    let [title, body] = Layout::vertical([Constraint::Length(heads), Constraint::Fill(1)]).areas(area);
+    let said = if compare.look.enlarged { 0 } else { answer::height(compare, area) };
     let rows = u16::try_from(compare.courses.len()).unwrap_or(u16::MAX).saturating_add(2);
-    let height = if compare.look.enlarged { 0 } else { rows.min(body.height / 2).max(3) };
-    let [picture, table] = Layout::vertical([Constraint::Fill(1), Constraint::Length(height)]).areas(body);
-    Places { title, picture, table }
+    // The picture has at least half of what is below the heads: the answer takes its lines from the table.
+    let half = (area.height.saturating_sub(heads) / 2).saturating_sub(said);
+    let height = if compare.look.enlarged { 0 } else { rows.min(half).max(3) };
+    let [title, answer, picture, table] = Layout::vertical([
+        Constraint::Length(heads),
+        Constraint::Length(said),
+        Constraint::Fill(1),
+        Constraint::Length(height),
+    ])
+    .areas(area);
+    Places { title, answer, picture, table }
 }
 
 /// Lines for runs, one each.
@@ -81,14 +101,9 @@ fn head(compare: &Compare, palette: Palette) -> Vec<Line<'static>> {
         let mut spans = Vec::new();
         let summary = &run.summary;
         let style = palette.verdict(summary.verdict);
-        let word = summary.verdict.word();
-        let mut codes: Vec<&str> = summary.reasons.iter().map(|reason| reason.code.as_str()).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        // A verdict that is called like its reason says so once.
-        codes.retain(|code| *code != word);
+        let verdict = verdict_and_codes(summary.verdict, summary.reasons.iter().map(|reason| reason.code.as_str()));
         spans.push(Span::styled(format!(" {} ", compare.run_name(at)), palette.title()));
-        spans.push(Span::styled(format!(" {word} {} ", codes.join(" ")), style.patch(palette.strong())));
+        spans.push(Span::styled(format!(" {verdict}  "), style.patch(palette.strong())));
         if summary.partial {
             spans.push(findings::partial(summary, palette));
             spans.push(Span::raw("  "));
@@ -124,7 +139,7 @@ pub(super) fn columns(width: u16, compare: &Compare) -> Columns {
     let names = u16::try_from(names.clamp(8, 30)).unwrap_or(30);
     // Whole columns: those that have room, with the one under the cursor, which gives way to nothing but what was found of it.
     let room_for = |more: u16| usize::from(width.saturating_sub(names + 3 + more) / (FIGURE + 1));
-    let found = against(compare).is_some() && room_for(FOUND) >= LEAST_FIGURES;
+    let found = found_head(compare).is_some() && room_for(FOUND) >= LEAST_FIGURES;
     let count = room_for(if found { FOUND } else { 0 }).clamp(1, compare.columns.len().max(1));
     let start = (compare.column + 1).saturating_sub(count);
     Columns { names, start, count, found }
@@ -143,12 +158,17 @@ pub(super) fn second_at(compare: &Compare, picture: Rect, x: u16) -> Option<f64>
     over_time::figure(compare, Palette::Plain).time_at(picture, x)
 }
 
-/// The arm that the last column holds the others against, if there is one.
-fn against(compare: &Compare) -> Option<String> {
-    match compare.look.baseline.and_then(|at| compare.courses.get(at)) {
-        Some(course) => Some(compare.name(*course)),
-        None => compare.baseline().map(str::to_owned),
+/// The head of the last column, which holds the others against an arm, or a run against another; `None`: there is nothing to be told.
+fn found_head(compare: &Compare) -> Option<String> {
+    let column = compare.column();
+    if compare.look.across {
+        return Some(format!("{} {}", column.name(), if column == Column::Rejected { "B - A" } else { "B / A" }));
     }
+    let against = match compare.look.baseline.and_then(|at| compare.courses.get(at)) {
+        Some(course) => compare.name(*course),
+        None => compare.baseline()?.to_owned(),
+    };
+    Some(format!("{} against {}", column.name(), scrubbed(&against)))
 }
 
 fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) {
@@ -189,11 +209,14 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Pal
     }));
     let mut widths = vec![Constraint::Length(1), Constraint::Length(names)];
     widths.extend(vec![Constraint::Length(FIGURE); count]);
-    if let Some(baseline) = against(compare).filter(|_| found) {
-        header.push(Cell::new(format!("{} against {}", compare.column().name(), scrubbed(&baseline))));
+    if let Some(head) = found_head(compare).filter(|_| found) {
+        header.push(Cell::new(head));
         widths.push(Constraint::Fill(1));
     }
-    let words = compare.compared_elsewhere().unwrap_or_else(|| against_the_first(compare));
+    let words = match compare.look.across {
+        true => across_in_words(compare),
+        false => compare.compared_elsewhere().unwrap_or_else(|| against_the_first(compare)),
+    };
     let words = Line::styled(words, palette.strong()).right_aligned();
     let part = part_shown(first, room, order.len(), palette);
     let block = Block::new().borders(Borders::TOP).border_style(palette.faint());
@@ -231,7 +254,17 @@ fn found_of(compare: &Compare, course: Course) -> String {
     if compare.look.baseline.is_some() {
         return compare.against_chosen(course).unwrap_or_default();
     }
-    let Some(comparison) = compare.verdict(course, compare.column()) else { return String::new() };
+    if compare.look.across {
+        let found = compare.across(course, compare.column()).filter(|_| course.run > 0);
+        let nothing = |found: &Across| if decides_nothing(&found.comparison) { ", decides nothing" } else { "" };
+        let words = |found: &Across| format!("{}{}", in_few_words(&found.comparison), nothing(found));
+        return found.map(words).unwrap_or_default();
+    }
+    compare.verdict(course, compare.column()).map(in_few_words).unwrap_or_default()
+}
+
+/// `differs x1.20 [1.10, 1.31]`.
+fn in_few_words(comparison: &Comparison) -> String {
     let word = match comparison.verdict.as_str() {
         "different" => "differs",
         "equivalent" => "equals",
@@ -241,6 +274,26 @@ fn found_of(compare: &Compare, course: Course) -> String {
         Some(effect) => format!("{word} {effect}"),
         None => "~".to_owned(),
     }
+}
+
+/// The arm under the cursor, or its like, of one run against the other.
+fn across_in_words(compare: &Compare) -> String {
+    let column = compare.column();
+    let Some(course) = compare.course() else { return String::new() };
+    let Some(found) = compare.across(course, column) else {
+        return match column.metric() {
+            "" => " runs are compared in goodput/s, rejected, p90, p99 ".to_owned(),
+            _ => String::new(),
+        };
+    };
+    let nothing = if decides_nothing(&found.comparison) { "; it decides nothing" } else { "" };
+    let name = scrubbed(compare.arm_name(course));
+    format!(" {name}, B / A: {} ({}{nothing}) ", in_words(&found.comparison), found.how())
+}
+
+/// Too few blocks for an interval.
+fn decides_nothing(comparison: &Comparison) -> bool {
+    comparison.interval.is_none() && comparison.verdict == "inconclusive"
 }
 
 /// What was found of the figure under the cursor.

@@ -1,9 +1,11 @@
-//! What lies behind a run's verdict: its reasons with what to do about them, what was asked of it and what was found, and with
-//! which settings its arms ran. It lies over the comparison.
+//! What lies behind a run's verdict: what every arm came to, its reasons with what to do about them, what was asked of it and what
+//! was found, and with which settings its arms ran. It lies over the comparison.
+
+use std::collections::BTreeSet;
 
 use analysis::{
     report::identical,
-    summary::{GateFinding, RunSummary, ThresholdResult},
+    summary::{GateFinding, RunSummary, ThresholdResult, verdict_and_codes},
     text::{counted, scrubbed},
 };
 use ratatui::{
@@ -26,6 +28,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, from: u
         let names: Vec<String> = compare.runs.iter().map(|run| scrubbed(&run.name)).collect();
         lines.push(Line::raw(format!(" one run against another, with intervals: lab compare {}", names.join(" "))));
     }
+    if let Some(found) = compare.between().filter(|found| !found.notes.is_empty()) {
+        lines.push(Line::styled(" one run against the other", palette.strong()));
+        lines.extend(found.notes.iter().map(|note| Line::raw(format!("   {}", scrubbed(note)))));
+    }
     let from = u16::try_from(from).unwrap_or(u16::MAX);
     let block = Block::bordered().title(" behind the verdict (up down: the rest, Esc: back) ");
     frame.render_widget(Clear, area);
@@ -42,10 +48,17 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
         partial(summary, palette),
     ])];
     lines.extend(run.made.iter().map(|line| Line::styled(format!("   {}", scrubbed(line)), palette.faint())));
+    let opening = compare.opening(at);
+    if !opening.is_empty() {
+        lines.push(heading("what it comes to"));
+        lines.extend(opening.iter().map(|said| Line::raw(format!("   {}", scrubbed(&said.text)))));
+    }
     if !summary.reasons.is_empty() {
         lines.push(heading("why it is not VALID"));
         lines.extend(
-            grouped(&summary.reasons).into_iter().flat_map(|(reason, places)| because(reason, &places, palette)),
+            grouped(&summary.reasons)
+                .into_iter()
+                .flat_map(|(reason, places)| because(reason, &places, run.blocks(), palette)),
         );
     }
     lines.extend(identical(summary).into_iter().map(|line| Line::raw(format!("   {line}"))));
@@ -79,36 +92,46 @@ pub(super) fn partial<'a>(summary: &RunSummary, palette: Palette) -> Span<'a> {
     Span::styled(words, palette.warn())
 }
 
-/// One entry for each gate: its first finding, and the arms in which it was found, with how often.
-fn grouped(reasons: &[GateFinding]) -> Vec<(&GateFinding, Vec<(&str, usize)>)> {
-    let mut groups: Vec<(&GateFinding, Vec<(&str, usize)>)> = Vec::new();
+/// An arm, and its turns in which a gate found something.
+type Place<'a> = (&'a str, BTreeSet<&'a str>);
+
+/// One entry for each gate: its first finding, and the arms in which it was found, with their turns.
+fn grouped(reasons: &[GateFinding]) -> Vec<(&GateFinding, Vec<Place<'_>>)> {
+    let mut groups: Vec<(&GateFinding, Vec<Place<'_>>)> = Vec::new();
     for reason in reasons {
-        let of_it = |(first, _): &&mut (&GateFinding, Vec<(&str, usize)>)| {
+        let of_it = |(first, _): &&mut (&GateFinding, Vec<Place<'_>>)| {
             (&first.code, first.verdict, &first.remedy) == (&reason.code, reason.verdict, &reason.remedy)
         };
+        // From the second block on a turn is named `seda (block 2)`.
+        let arm = reason.arm.split_once(" (block ").map_or(reason.arm.as_str(), |(arm, _)| arm);
+        let turn = [reason.arm.as_str()];
         match groups.iter_mut().find(of_it) {
-            None => groups.push((reason, vec![(&reason.arm, 1)])),
-            Some((_, places)) => match places.iter_mut().find(|(arm, _)| *arm == reason.arm) {
-                Some((_, count)) => *count += 1,
-                None => places.push((&reason.arm, 1)),
+            None => groups.push((reason, vec![(arm, turn.into())])),
+            Some((_, places)) => match places.iter_mut().find(|(known, _)| *known == arm) {
+                Some((_, turns)) => turns.extend(turn),
+                None => places.push((arm, turn.into())),
             },
         }
     }
     groups
 }
 
-fn because<'a>(reason: &GateFinding, places: &[(&str, usize)], palette: Palette) -> Vec<Line<'a>> {
+/// `blocks`: how often every arm ran.
+fn because<'a>(reason: &GateFinding, places: &[Place<'_>], blocks: u32, palette: Palette) -> Vec<Line<'a>> {
     let GateFinding { code, verdict, value, threshold, message, remedy, .. } = reason;
-    let place = |(arm, count): &(&str, usize)| match count {
+    let place = |(arm, turns): &Place<'_>| match blocks {
         1 => scrubbed(arm),
-        count => format!("{} ({})", scrubbed(arm), counted(*count, "block")),
+        _ => format!("{} ({} of {})", scrubbed(arm), turns.len(), counted(blocks as usize, "block")),
     };
     let named: Vec<String> = places.iter().filter(|(arm, _)| !arm.is_empty()).map(place).collect();
-    let first = if places.len() > 1 || places.iter().any(|(_, count)| *count > 1) { ", first" } else { "" };
+    let first = if places.len() > 1 || places.iter().any(|(_, turns)| turns.len() > 1) { ", first" } else { "" };
     let place = if named.is_empty() { String::new() } else { format!(" in {}{first}", named.join(", ")) };
     vec![
         Line::from(vec![
-            Span::styled(format!("   {} {}", verdict.word(), scrubbed(code)), palette.verdict(*verdict)),
+            Span::styled(
+                format!("   {}", scrubbed(&verdict_and_codes(*verdict, [code.as_str()]))),
+                palette.verdict(*verdict),
+            ),
             Span::raw(format!("{place}: {} (limit: {})", scrubbed(value), scrubbed(threshold))),
         ]),
         Line::raw(format!("     {}: {}", scrubbed(message), scrubbed(remedy))),

@@ -46,6 +46,7 @@ const OF_COMPARISONS: &[(&str, &str)] = &[
     ("~", "nothing can be said yet: too few blocks, or too much noise"),
     ("medians", "a figure is the median of its blocks; the plot shows one of them"),
     ("-", "too few samples"),
+    ("░ ▒ ▓ █", "share of a moment's requests: under 5 %, 20 %, 50 %, and above"),
     (". + x o", "without colour: lines are drawn with the mark of their arm"),
 ];
 

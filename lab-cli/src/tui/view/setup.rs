@@ -151,13 +151,18 @@ fn line(setup: &Setup, width: u16, palette: Palette) -> Line<'static> {
 fn how(setup: &Setup, palette: Palette) -> Line<'static> {
     let virtual_time = setup.how.virtual_time;
     let [live, simulated] = if virtual_time { ["  live  ", "[virtual]"] } else { [" [live] ", " virtual "] };
-    let time = if virtual_time { "seconds".to_owned() } else { format!("about {}", rounded(setup.live_time())) };
+    let (repeat, at_most) = match setup.until_decided() {
+        true => (format!("until it is decided ({} at most)", counted(setup.repeat() as usize, "block")), " at most"),
+        false => (setup.repeat().to_string(), ""),
+    };
+    let time =
+        if virtual_time { "seconds".to_owned() } else { format!("about {}{at_most}", rounded(setup.live_time())) };
     let live = if setup.how.only_virtual { Span::raw("") } else { Span::raw(live) };
     let changed = if setup.is_changed() { "   changed (u: as in the file)" } else { "" };
     Line::from(vec![
         Span::styled(simulated, palette.accent()),
         live,
-        Span::raw(format!("   {} x {} = {time}", counted(setup.ticked(), "arm"), setup.how.repeat)),
+        Span::raw(format!("   {} x {repeat} = {time}", counted(setup.ticked(), "arm"))),
         Span::styled(changed, palette.warn()),
     ])
 }

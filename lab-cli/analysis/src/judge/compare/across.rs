@@ -46,6 +46,19 @@ pub struct Across {
     pub comparison: Comparison,
 }
 
+impl Across {
+    /// Of how many blocks, and whether in pairs: `7 pairs of blocks`.
+    pub fn how(&self) -> String {
+        let [ours, theirs] = self.turns;
+        match (self.paired, self.comparison.blocks) {
+            (_, 0) => "hidden by time-outs, or too few samples".to_owned(),
+            (true, 1) => "1 block: no verdict".to_owned(),
+            (true, blocks) => format!("{blocks} pairs of blocks"),
+            (false, _) => format!("{ours} and {theirs} blocks, unpaired: their plans differ"),
+        }
+    }
+}
+
 /// Every contest in every metric, in this phase. `margin` is the primary metric's; `None`: its own. `looks`: as in
 /// [`ComparisonFamily`](super::ComparisonFamily), where all arms are of one run.
 pub fn across(

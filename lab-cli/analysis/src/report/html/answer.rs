@@ -4,11 +4,14 @@ use maud::{Markup, html};
 
 use super::{ink::swatch, shown};
 use crate::{
-    answer::table::{
-        caption, class_name, deciding, has_oracle, interval, load_in_words, recovery_in_words, shown as median,
-        shown_name, verdict_head,
+    answer::{
+        NO_CONCLUSION,
+        table::{
+            caption, class_name, deciding, has_oracle, interval, load_in_words, recovery_in_words, shown as median,
+            shown_name, verdict_head,
+        },
     },
-    report::{NO_CONCLUSION, RunFiles},
+    report::RunFiles,
     summary::{AnswerColumn, ArmAnswer, ArmVerdictWord, BlockMedian, ColumnFigures, RunAnswer},
     text::{percent, rate, time},
 };

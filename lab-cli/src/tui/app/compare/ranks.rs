@@ -26,6 +26,8 @@ impl Compare {
                 value.map_or(f64::INFINITY, |value| sign * value)
             };
             order.sort_by(|a, b| key(a).total_cmp(&key(b)));
+        } else if self.look.across {
+            order.sort_by_key(|at| self.beside_its_like(self.courses[*at]));
         }
         order
     }

@@ -13,9 +13,7 @@ impl Setup {
         if !as_in_file || in_file().count() == 0 {
             words.extend(changes.policies.iter().flat_map(|label| ["--policy".to_owned(), label.clone()]));
         }
-        if self.how.repeat != self.experiment.repeat {
-            words.extend(["--repeat".to_owned(), self.how.repeat.to_string()]);
-        }
+        words.extend(self.how.repeat.into_iter().flat_map(|times| ["--repeat".to_owned(), times.to_string()]));
         words.extend(changes.set.iter().flat_map(|assignment| ["--set".to_owned(), assignment.clone()]));
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         words.join(" ")

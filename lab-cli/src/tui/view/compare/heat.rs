@@ -1,5 +1,7 @@
 //! The figure under the cursor as a heat map: a row an arm, time from left to right. Shades and colours say the same.
 
+use std::ops::Range;
+
 use analysis::{series::value::Value, text::scrubbed};
 use ratatui::{
     Frame,
@@ -9,7 +11,7 @@ use ratatui::{
     widgets::{Block, Borders, Paragraph},
 };
 
-use super::super::first_shown;
+use super::{super::first_shown, over_time};
 use crate::tui::{
     Palette,
     app::{Column, Compare, Course},
@@ -24,8 +26,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
     let names: Vec<String> = compare.courses.iter().map(|course| scrubbed(&compare.name(*course))).collect();
     let wide = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(MOST_NAME);
     let room = usize::from(area.width).saturating_sub(wide + 3);
-    let span = compare.course().and_then(|course| compare.phase_span(course.run)).filter(|_| compare.look.zoomed);
-    let [start, end] = span.unwrap_or_else(|| [0.0, whole(compare)]);
+    let [start, end] = over_time::span(compare);
     let rows: Vec<Vec<Option<Value>>> =
         compare.courses.iter().map(|course| cells(compare, *course, column, [start, end], room)).collect();
     let scale = Scale::of(rows.iter().flatten().flatten().map(|value| value.at), column);
@@ -58,26 +59,31 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
             lines.push(Line::from(spans));
         }
     }
-    let ends = format!("{start:.0}{:>1$}", format!("{end:.0} s"), room.saturating_sub(format!("{start:.0}").len()));
+    let ends = ends([start, end], room);
     lines.push(Line::styled(format!(" {:<wide$}  {ends}", ""), palette.faint()));
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
-fn whole(compare: &Compare) -> f64 {
-    let seconds = compare.courses.iter().flat_map(|course| compare.seconds(*course));
-    seconds.map(|second| f64::from(second.second) + 1.0).fold(1.0, f64::max)
+/// The two ends of the time axis below `room` columns, in seconds.
+pub(super) fn ends([start, end]: [f64; 2], room: usize) -> String {
+    let (start, end) = (format!("{start:.0}"), format!("{end:.0} s"));
+    format!("{start}{end:>0$}", room.saturating_sub(start.len()))
+}
+
+/// The columns of `room` that a time covers, of an axis that shows this span; a time may be wider than a column.
+pub(super) fn columns([begin, end]: [f64; 2], [from, to]: [f64; 2], room: usize) -> Range<usize> {
+    let column = |at: f64| ((at.clamp(from, to) - from) / (to - from) * room as f64) as usize;
+    let first = column(begin);
+    if begin >= to || end <= from { 0..0 } else { first..column(end).max(first + 1).min(room) }
 }
 
 /// For each column of the screen the worst of its seconds: the longest time, the lowest goodput.
-fn cells(compare: &Compare, course: Course, column: Column, [start, end]: [f64; 2], room: usize) -> Vec<Option<Value>> {
+fn cells(compare: &Compare, course: Course, column: Column, span: [f64; 2], room: usize) -> Vec<Option<Value>> {
     let mut cells: Vec<Option<Value>> = vec![None; room];
-    let to_cell = |at: f64| ((at - start) / (end - start) * room as f64) as usize;
     for second in compare.seconds(course) {
         let at = f64::from(second.second);
-        let Some(value) = column.at(second).filter(|_| (start..end).contains(&at)) else { continue };
-        // A second may be wider than a column.
-        let last = to_cell(at + 1.0).max(to_cell(at) + 1);
-        for cell in cells.iter_mut().take(last).skip(to_cell(at)) {
+        let Some(value) = column.at(second) else { continue };
+        for cell in &mut cells[columns([at, at + 1.0], span, room)] {
             let worse =
                 |known: &Value| if column == Column::Goodput { value.at < known.at } else { value.at > known.at };
             if cell.as_ref().is_none_or(worse) {

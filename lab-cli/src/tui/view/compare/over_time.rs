@@ -79,7 +79,7 @@ fn around(compare: &Compare, span: [f64; 2]) -> Plot<'static> {
 }
 
 /// The whole run, or the phase that is shown.
-fn span(compare: &Compare) -> [f64; 2] {
+pub(super) fn span(compare: &Compare) -> [f64; 2] {
     let seconds = compare.courses.iter().flat_map(|course| compare.seconds(*course));
     let end = seconds.map(|second| f64::from(second.second) + 1.0).fold(1.0, f64::max);
     let phase = compare.course().and_then(|course| compare.phase_span(course.run));
@@ -99,7 +99,7 @@ fn target_line(target: f64, span: [f64; 2], palette: Palette) -> Series {
 }
 
 /// Which block of the run under the cursor is drawn, where there are several.
-fn block(compare: &Compare) -> String {
+pub(super) fn block(compare: &Compare) -> String {
     let Some(course) = compare.course() else { return String::new() };
     if compare.runs[course.run].blocks() > 1 {
         format!(" block {} ", compare.drawn_block(course.run))

@@ -9,6 +9,7 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
+use super::super::shades;
 use crate::tui::{Palette, app::Trace};
 
 /// Title, header, a row for each page, and the way in words.
@@ -17,8 +18,10 @@ pub(super) fn height(trace: &Trace) -> u16 {
 }
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
-    let block =
-        Block::new().borders(Borders::TOP).title(" [3] from the row's page to the column's ").title(legend(palette));
+    let block = Block::new()
+        .borders(Borders::TOP)
+        .title(" [3] from the row's page to the column's ")
+        .title(shades::legend(palette));
     let inside = block.inner(area);
     frame.render_widget(block, area);
     if trace.states.is_empty() {
@@ -41,33 +44,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Pa
 const NAME: usize = 13;
 const CELL: u16 = 7;
 
-/// Shades from nothing to much.
-const SHADES: [&str; 5] = ["  ", "░░", "▒▒", "▓▓", "██"];
-
-/// Where one shade ends and the next begins.
-const LIMITS: [f64; 3] = [0.05, 0.2, 0.5];
-
-/// 0: nothing; 1 to 4.
-fn level(share: f64) -> usize {
-    if share > 0.0 { 1 + LIMITS.iter().filter(|limit| share >= **limit).count() } else { 0 }
-}
-
-fn legend(palette: Palette) -> Line<'static> {
-    let mut spans: Vec<Span<'_>> = Vec::new();
-    for (at, limit) in LIMITS.iter().enumerate() {
-        spans.push(Span::styled(SHADES[at + 1], palette.heat(at + 1)));
-        spans.push(Span::raw(format!(" < {:.0} % ", limit * 100.0)));
-    }
-    spans.push(Span::styled(SHADES[4], palette.heat(4)));
-    Line::from(spans).right_aligned()
-}
-
 fn row(n: usize, from: &'static str, trace: &Trace, palette: Palette) -> Row<'static> {
     let left = trace.left(from);
     let name = Span::styled(from, if n == trace.row { palette.strong() } else { Style::new() });
     let cells = trace.states.iter().enumerate().map(|(column, to)| {
         let share = trace.count(from, to) as f64 / left.max(1) as f64;
-        let level = level(share);
+        let level = shades::level(share);
         let here = (n, column) == (trace.row, trace.column);
         let style = match (here, level) {
             (true, _) => palette.title(),
@@ -75,7 +57,7 @@ fn row(n: usize, from: &'static str, trace: &Trace, palette: Palette) -> Row<'st
             (false, level) => palette.heat(level),
         };
         let number = if level == 0 { "-".to_owned() } else { number(share) };
-        Cell::new(Span::styled(format!("{}{number:>5}", SHADES[level]), style))
+        Cell::new(Span::styled(format!("{0}{0}{number:>5}", shades::SHADES[level]), style))
     });
     Row::new([Cell::new(name)].into_iter().chain(cells))
 }
@@ -115,11 +97,6 @@ fn way(trace: &Trace, palette: Palette) -> Line<'static> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shades_begin_where_the_legend_says() {
-        assert_eq!([0.0, 1e-9, 0.049, 0.05, 0.2, 0.49, 0.5, 1.0].map(level), [0, 1, 1, 2, 3, 3, 4, 4]);
-    }
 
     #[test]
     fn numbers_and_short_names_fit_their_cells() {

@@ -59,9 +59,9 @@ impl HeatMap {
         let step = last / COLUMNS + 1;
         let mut cells: std::collections::BTreeMap<(u32, i32), u64> = std::collections::BTreeMap::new();
         for (second, counts) in &times.seconds {
-            for &(micros, count) in counts.known.iter().chain(&counts.censored) {
-                let row = libm::floor(libm::log10(micros.max(1) as f64 / 1e6) * PER_DECADE) as i32;
-                *cells.entry((second / step, row)).or_default() += count;
+            let rows = counts.by_row(|seconds| libm::floor(libm::log10(seconds) * PER_DECADE) as i32);
+            for (row, [answered, given_up]) in rows {
+                *cells.entry((second / step, row)).or_default() += answered + given_up;
             }
         }
         let cells: Vec<_> = cells.into_iter().map(|((column, row), count)| (column, row, count)).collect();

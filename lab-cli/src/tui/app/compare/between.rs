@@ -1,0 +1,77 @@
+//! One run against another, arm by arm, as `lab compare OLD NEW` finds it.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use analysis::judge::compare::Across;
+
+use super::{Column, Compare, Course};
+
+/// What was found of two runs.
+#[derive(Debug, Clone, Default)]
+pub struct RunsCompared {
+    /// Their folders. The first is what the second is held against.
+    pub folders: [PathBuf; 2],
+    /// Every arm of the second against its like in the first, by phase, in all metrics; empty where they cannot be compared.
+    pub phases: BTreeMap<String, Vec<Across>>,
+    /// What was left out, and what a reader should know: why they cannot be compared.
+    pub notes: Vec<String>,
+}
+
+impl Compare {
+    /// Both runs are held against each other from here on, if they can be.
+    pub fn told_between(&mut self, found: RunsCompared) {
+        if self.runs.iter().map(|run| &run.folder).eq(&found.folders) {
+            self.look.across = found.phases.values().any(|found| !found.is_empty());
+            self.known.between = Some(found);
+        }
+    }
+
+    /// Run against run, or back.
+    ///
+    /// # Errors
+    /// Why they cannot be held against each other.
+    pub fn toggle_across(&mut self) -> Result<(), String> {
+        let Some(found) = self.known.between.as_ref().filter(|_| self.runs.len() == 2) else {
+            return Err("two runs are held against each other: tick two of the past runs".to_owned());
+        };
+        if found.phases.values().all(Vec::is_empty) {
+            return Err(found.notes.join("; "));
+        }
+        (self.look.across, self.look.baseline) = (!self.look.across, None);
+        Ok(())
+    }
+
+    /// What was found of both runs, where there are two.
+    pub fn between(&self) -> Option<&RunsCompared> {
+        self.known.between.as_ref()
+    }
+
+    /// What was found of an arm and its like in the other run, in the phase that is shown.
+    pub fn across(&self, course: Course, column: Column) -> Option<&Across> {
+        let own = self.side(course);
+        let is_it = |found: &&Across| {
+            let of = &found.comparison;
+            of.metric == column.metric() && (of.policy == own || of.baseline == own)
+        };
+        self.known.between.as_ref()?.phases.get(self.phase_name())?.iter().find(is_it)
+    }
+
+    /// Where a row stands while runs are held against each other: each arm of the second run below its like, the others last.
+    pub(super) fn beside_its_like(&self, course: Course) -> (usize, usize) {
+        if course.run == 0 {
+            return (course.arm, 0);
+        }
+        let own = self.side(course);
+        let all = self.known.between.iter().flat_map(|found| found.phases.values().flatten());
+        let like = all
+            .map(|found| &found.comparison)
+            .find(|found| found.policy == own)
+            .and_then(|found| self.courses.iter().find(|first| first.run == 0 && self.side(**first) == found.baseline));
+        (like.map_or(usize::MAX, |like| like.arm), course.run)
+    }
+
+    /// As `lab compare` names an arm of a run.
+    fn side(&self, course: Course) -> String {
+        format!("{}:{}", self.runs[course.run].name, self.arm_name(course))
+    }
+}

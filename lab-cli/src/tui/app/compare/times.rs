@@ -1,0 +1,45 @@
+//! Response times of arms as their logs have them: asked for when their picture is looked at, and kept.
+
+use std::path::PathBuf;
+
+use analysis::report::ArmTimes;
+
+use super::{Compare, View};
+
+/// Whose response times a picture needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimesWanted {
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// The arm.
+    pub arm: String,
+    /// The block that is drawn.
+    pub block: u32,
+}
+
+impl Compare {
+    /// Those of an arm; `None`: they are not there yet.
+    pub fn times(&self, course: super::Course) -> Option<&ArmTimes> {
+        self.known.times.get(&course)?.as_ref()
+    }
+
+    /// What has to be read now, for the picture that is shown: once for each arm.
+    pub fn times_wanted(&mut self) -> Option<TimesWanted> {
+        let course = self.course().filter(|_| self.look.view == View::Latencies)?;
+        if self.known.times.contains_key(&course) {
+            return None;
+        }
+        self.known.times.insert(course, None);
+        let folder = self.runs[course.run].folder.clone();
+        Some(TimesWanted { folder, arm: self.arm_name(course).to_owned(), block: self.drawn_block(course.run) })
+    }
+
+    /// What was read. Of runs that are not shown any more it is of no use.
+    pub fn told_times(&mut self, of: &TimesWanted, times: ArmTimes) {
+        let is_it =
+            |course: &&super::Course| self.runs[course.run].folder == of.folder && self.arm_name(**course) == of.arm;
+        if let Some(course) = self.courses.iter().find(is_it).copied() {
+            self.known.times.insert(course, Some(times));
+        }
+    }
+}
