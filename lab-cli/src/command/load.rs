@@ -69,6 +69,7 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     let (arm, report) = (finished.arm(), &finished.report);
     let mut loaded = LoadResult::of(&args.url, arm, (report, total), planned, given_up, stop.is_asked());
     loaded.thresholds.clone_from(&finished.summary.thresholds);
+    loaded.conditions.clone_from(&args.fail_if);
     loaded.deadline_ms = args.deadline.map(|deadline| deadline.as_secs_f64() * 1e3);
     loaded.folder = finished.folder.as_ref().map(|folder| folder.display().to_string());
     print_result(args, &loaded, &finished)?;

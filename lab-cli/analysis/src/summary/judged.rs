@@ -52,15 +52,6 @@ impl ThresholdResult {
             (true, false) => "FAILED",
         }
     }
-
-    /// The same of a claim of a paper: it holds or not.
-    pub fn word(&self) -> &'static str {
-        match (self.judged, self.held) {
-            (false, _) => "not judged",
-            (true, true) => "held",
-            (true, false) => "FAILED",
-        }
-    }
 }
 
 /// One metric of one arm against the baseline's.

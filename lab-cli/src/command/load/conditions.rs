@@ -8,7 +8,7 @@ use controllers::catalogue::parse_time;
 use crate::exit::Failure;
 
 /// The one arm of a load.
-const ARM: &str = "load";
+pub(super) const ARM: &str = "load";
 
 /// What fails a load, each with the comparison that must hold instead.
 const OPERATORS: [(&str, &str); 4] = [(">=", "<"), ("<=", ">"), (">", "<="), ("<", ">=")];

@@ -33,6 +33,9 @@ pub struct LoadResult {
     /// What `--fail-if` asked for, each as what was to hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) thresholds: Vec<ThresholdResult>,
+    /// `--fail-if` as typed; each has a threshold a phase.
+    #[serde(skip)]
+    pub(super) conditions: Vec<String>,
     /// The steps of a ramp.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) steps: Vec<PhaseSummary>,
@@ -104,6 +107,7 @@ impl LoadResult {
             // What is still open may yet be served.
             nothing_served: measured.sent > measured.in_flight && measured.served + measured.served_late == 0,
             thresholds: Vec::new(),
+            conditions: Vec::new(),
             steps: if arm.phases.len() > 1 { arm.phases.clone() } else { Vec::new() },
             folder: None,
             deadline_ms: None,

@@ -10,6 +10,7 @@ use measure::{Replayed, Replies, least_samples};
 
 use super::{
     Told,
+    conditions::ARM,
     judged::{GaveUp, LoadResult},
 };
 
@@ -111,8 +112,15 @@ fn findings(text: &mut String, loaded: &LoadResult) {
              made, and all figures are of these"
         );
     }
-    for threshold in &loaded.thresholds {
-        let _ = writeln!(text, "{} {}: {}", threshold.word(), threshold.text, threshold.why);
+    let phases = loaded.thresholds.len().checked_div(loaded.conditions.len()).unwrap_or(1).max(1);
+    for (condition, judged) in loaded.conditions.iter().zip(loaded.thresholds.chunks(phases)) {
+        for threshold in judged {
+            let phase = threshold.text.split('.').nth(1).unwrap_or_default();
+            let step = if judged.len() > 1 { format!(" in {phase}") } else { String::new() };
+            let why = threshold.why.replace(&format!(" of {ARM}.{phase}"), "");
+            let more = if why.starts_with("too few samples") { "; a longer load (-d, -n) has more" } else { "" };
+            let _ = writeln!(text, "{} --fail-if '{condition}'{step}: {why}{more}", threshold.outcome());
+        }
     }
     if let Some(folder) = &loaded.folder {
         let _ = writeln!(text, "saved in {folder}: lab report {folder}");

@@ -144,7 +144,7 @@ fn asked<'a>(claim: &ThresholdResult, run: &OpenRun, palette: Palette) -> Vec<Li
         (true, true) => palette.good(),
         (true, false) => palette.bad(),
     };
-    let word = format!("   {:6} ", claim.word());
+    let word = format!("   {:6} ", claim.outcome());
     let mut lines = vec![Line::from(vec![Span::styled(word, style), Span::raw(scrubbed(&claim.text))])];
     let told = |found: &str| claim.why.contains(found);
     let found = if run.blocks() > 1 && !claim.blocks.iter().all(|block| told(&block.found)) {

@@ -196,7 +196,7 @@ fn no_samples_fails() {
 fn what_was_cut_off_is_not_judged() {
     let word = |arms: &[Arm], text: &str| {
         let result = judged(arms, text);
-        (result.word(), result.held, result.why)
+        (result.outcome(), result.held, result.why)
     };
     let mut stopped = arms();
     stopped[1].phases[0].cut_off = true;
@@ -211,7 +211,7 @@ fn what_was_cut_off_is_not_judged() {
     ] {
         assert_eq!(word(&stopped, text), ("not judged", false, why()), "{text}");
     }
-    assert_eq!(word(&stopped, "none.spike.goodput > 1").0, "held", "another arm, to its end");
+    assert_eq!(word(&stopped, "none.spike.goodput > 1").0, "passed", "another arm, to its end");
     stopped[1].phases[0].seconds = 0.0;
     let not_begun = word(&stopped, "seda.spike.goodput > 1");
     assert_eq!(not_begun, ("not judged", false, "seda.spike did not begin".to_owned()));
@@ -219,8 +219,8 @@ fn what_was_cut_off_is_not_judged() {
     let mut blocks = [arms(), stopped].concat();
     blocks[3..].iter_mut().for_each(|arm| arm.block = 2);
     let both = judged(&blocks, "seda.spike.goodput > 1");
-    assert_eq!((both.word(), both.blocks[0].judged, both.blocks[1].judged), ("held", true, false));
-    assert_eq!(judged(&blocks, "seda.spike.goodput > 1000").word(), "FAILED");
+    assert_eq!((both.outcome(), both.blocks[0].judged, both.blocks[1].judged), ("passed", true, false));
+    assert_eq!(judged(&blocks, "seda.spike.goodput > 1000").outcome(), "FAILED");
 }
 
 #[test]
