@@ -2,16 +2,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Entry, Place};
 use experiment::{
     Changes, Experiment, Repeat,
     plan::AppPlan,
     problem::FileProblem,
     read,
     settable::{SettableKey, of_file},
-    written, written_arms,
+    written,
 };
-use installed::catalogue;
 
 use super::{Line, RunOrder, cursor::moved, line::Ended};
 use crate::tui::keymap::Action;
@@ -82,7 +80,7 @@ impl Setup {
             name: name.to_owned(),
             text: text.to_owned(),
             experiment: in_world(text, &BTreeMap::new(), virtual_time).unwrap_or_else(|_| experiment.clone()),
-            candidates: candidates(text, experiment),
+            candidates: candidate::candidates(text, experiment),
             changed_keys: BTreeMap::new(),
             all_keys: keys_of(text, &BTreeMap::new()),
             pane: Pane::Arms,
@@ -465,37 +463,9 @@ fn listed_values(text: &str) -> Vec<&str> {
     inside.split(',').map(str::trim).filter(|value| !value.is_empty()).collect()
 }
 
-/// Arms of the file, then the policies that could sit in its service, then bounds.
-fn candidates(text: &str, experiment: &Experiment) -> Vec<Candidate> {
-    let mut written = written_arms(text);
-    written.resize_with(experiment.arms.len(), Default::default);
-    let arms = experiment.arms.iter().zip(written).enumerate();
-    let mut candidates: Vec<Candidate> = arms.map(|(n, (arm, written))| Candidate::in_file(n, arm, written)).collect();
-    let known = |name: &str| experiment.arms.iter().any(|arm| arm.label == name);
-    let others = catalogue().entries().filter(|entry| !known(entry.name) && fits(entry, experiment));
-    candidates.extend(others.map(Candidate::beside_the_file));
-    if !matches!(experiment.target.app, AppPlan::Tree(_)) {
-        let bounds = catalogue().bounds().map(|(entry, _)| entry).filter(|entry| !known(entry.name));
-        candidates.extend(bounds.map(Candidate::beside_the_file));
-    }
-    candidates
-}
-
 /// Nothing is known of what requests cost a service of one's own: there is nothing to simulate.
 fn has_no_plant(experiment: &Experiment) -> bool {
     matches!(experiment.target.app, AppPlan::Own(_)) && experiment.simulation.costs.service.is_none()
-}
-
-/// A policy that can sit in this target.
-fn fits(entry: &Entry, experiment: &Experiment) -> bool {
-    let before = matches!(experiment.target.app, AppPlan::Own(_));
-    let in_target = entry.places.iter().any(|place| match place {
-        Place::Single => true,
-        Place::Accept | Place::Stage => !before,
-        Place::Proxy => before,
-        Place::Client => false,
-    });
-    entry.is_policy() && in_target && !matches!(experiment.target.app, AppPlan::Tree(_))
 }
 
 /// How long a live run takes, about: each arm with its start and its end.

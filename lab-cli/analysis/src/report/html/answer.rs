@@ -38,7 +38,7 @@ fn table(answer: &RunAnswer) -> Markup {
     let verdicts = answer.arms.len() > 1;
     html! {
         div.wide { table.answer {
-            caption { (caption(answer)) "." }
+            caption { span { (caption(answer)) "." } }
             thead {
                 tr {
                     th scope="col" rowspan="2" { "arm" }

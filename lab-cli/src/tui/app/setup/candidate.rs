@@ -3,8 +3,13 @@
 use std::collections::BTreeMap;
 
 use analysis::live::value_in_words;
-use controllers::{Entry, Settings, catalogue::ParamRow};
-use experiment::{WrittenArm, plan::ArmPlan, settable::of_arm};
+use controllers::{Entry, Place, Settings, catalogue::ParamRow};
+use experiment::{
+    WrittenArm,
+    plan::{AppPlan, ArmPlan, Experiment},
+    settable::of_arm,
+    written_arms,
+};
 use installed::catalogue;
 
 /// One that can be ticked.
@@ -18,6 +23,8 @@ pub(in crate::tui) struct Candidate {
     settings: Settings,
     /// As the file has them; of a copy, as the arm has them that it is a copy of.
     written: WrittenArm,
+    /// Where its policy can sit, the default first.
+    scopes: Vec<&'static str>,
     /// As changed here.
     pub edits: BTreeMap<String, String>,
     pub on: bool,
@@ -41,13 +48,54 @@ pub(in crate::tui) struct Parameter {
     pub source: String,
 }
 
+/// Arms of the file, then the policies that could sit in its service, then bounds.
+pub(super) fn candidates(text: &str, experiment: &Experiment) -> Vec<Candidate> {
+    let mut written = written_arms(text);
+    written.resize_with(experiment.arms.len(), Default::default);
+    let arms = experiment.arms.iter().zip(written).enumerate();
+    let mut candidates: Vec<Candidate> =
+        arms.map(|(n, (arm, written))| Candidate::in_file(n, arm, written, experiment)).collect();
+    let beside = |entry| Candidate::beside_the_file(entry, experiment);
+    let known = |name: &str| experiment.arms.iter().any(|arm| arm.label == name);
+    let others = catalogue().entries().filter(|entry| !known(entry.name) && fits(entry, experiment));
+    candidates.extend(others.map(beside));
+    if !matches!(experiment.target.app, AppPlan::Tree(_)) {
+        let bounds = catalogue().bounds().map(|(entry, _)| entry).filter(|entry| !known(entry.name));
+        candidates.extend(bounds.map(beside));
+    }
+    candidates
+}
+
+/// A policy that can sit in this target.
+fn fits(entry: &Entry, experiment: &Experiment) -> bool {
+    let before = matches!(experiment.target.app, AppPlan::Own(_));
+    let in_target = entry.places.iter().any(|place| match place {
+        Place::Single => true,
+        Place::Accept | Place::Stage => !before,
+        Place::Proxy => before,
+        Place::Client => false,
+    });
+    entry.is_policy() && in_target && !matches!(experiment.target.app, AppPlan::Tree(_))
+}
+
+/// The words for where a policy of this target can sit. That of a service of one's own sits in the proxy before it, or at its clients.
+fn scopes(entry: &Entry, experiment: &Experiment) -> Vec<&'static str> {
+    if !matches!(experiment.target.app, AppPlan::Own(_)) {
+        return entry.places.iter().map(|place| place.scope()).collect();
+    }
+    let at_clients = entry.places.contains(&Place::Client).then(|| Place::Client.scope());
+    std::iter::once(Place::Proxy.scope()).chain(at_clients).collect()
+}
+
 impl Candidate {
     /// An arm of the file.
-    pub fn in_file(index: usize, arm: &ArmPlan, written: WrittenArm) -> Self {
+    fn in_file(index: usize, arm: &ArmPlan, written: WrittenArm, experiment: &Experiment) -> Self {
+        let entry = catalogue().find(&arm.policy.name).filter(|_| arm.hindsight.is_none());
         Self {
             label: arm.label.clone(),
             in_file: Some(index),
-            entry: catalogue().find(&arm.policy.name).filter(|_| arm.hindsight.is_none()),
+            entry,
+            scopes: entry.map_or_else(Vec::new, |entry| scopes(entry, experiment)),
             settings: arm.policy.settings.clone(),
             written,
             edits: BTreeMap::new(),
@@ -56,10 +104,11 @@ impl Candidate {
     }
 
     /// One that the file does not have.
-    pub fn beside_the_file(entry: &'static Entry) -> Self {
+    fn beside_the_file(entry: &'static Entry, experiment: &Experiment) -> Self {
+        let scopes = scopes(entry, experiment);
         let (label, settings, edits) = (entry.name.to_owned(), Settings::new(), BTreeMap::new());
         let written = WrittenArm { key: label.clone(), settings: Vec::new() };
-        Self { label, in_file: None, entry: Some(entry), settings, written, edits, on: false }
+        Self { label, in_file: None, entry: Some(entry), settings, written, scopes, edits, on: false }
     }
 
     /// The same arm by another name.
@@ -79,10 +128,9 @@ impl Candidate {
         let preset = entry.preset(&self.settings).ok().flatten();
         let mut found: Vec<Parameter> = entry.rows(preset).into_iter().map(|row| self.of_row(row)).collect();
         let known = |found: &[Parameter], name: &str| found.iter().any(|known| known.name == name);
-        if entry.places.len() > 1 {
-            let scopes: Vec<&str> = entry.places.iter().map(|place| place.scope()).collect();
-            let about = "Where the policy sits: one for the whole service, or one for each stage";
-            found.push(self.of_key("scope", scopes.join(", "), scopes[0].to_owned(), about));
+        if self.scopes.len() > 1 {
+            let about = "Where the policy sits";
+            found.push(self.of_key("scope", self.scopes.join(", "), self.scopes[0].to_owned(), about));
         }
         if !entry.presets.is_empty() {
             let presets: Vec<&str> = entry.presets.iter().map(|preset| preset.name).collect();
@@ -146,5 +194,29 @@ impl Candidate {
         settings.extend(unchanged.map(|(name, value)| format!("{name}: {value}")));
         settings.extend(self.edits.iter().map(|(name, value)| format!("{name}: {value}")));
         vec![format!("arms.+={{{key}: {{{}}}}}", settings.join(", "))]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_before_a_service_of_ones_own_sits_in_the_proxy_or_at_the_clients() {
+        let text = "
+name: own
+target: {url: 'http://127.0.0.1:1/'}
+objective: {percentile: 90, response_time: 1s}
+users: {model: url, phases: [{name: calm, requests: 5/s, for: 10s}]}
+arms: [none, vegas, codel]
+";
+        let read = experiment::read(text, &experiment::Changes::default()).expect("it is good");
+        let all = candidates(text, &read);
+        let scope = |label: &str| {
+            let candidate = all.iter().find(|candidate| candidate.label == label).expect("there");
+            candidate.parameters().into_iter().find(|parameter| parameter.name == "scope").map(|scope| scope.range)
+        };
+        assert_eq!(scope("vegas").as_deref(), Some("proxy, client"));
+        assert_eq!(scope("codel"), None, "there is nothing to choose");
     }
 }
