@@ -101,14 +101,23 @@ impl Problem {
     }
 }
 
-/// The known word with the smallest edit distance to `word`, if the distance is small enough for a typing error.
+/// As few letters are no beginning of a name: everything begins with them.
+const BEGINNING: usize = 3;
+
+/// The shortest known word that begins with `word`, or else that with the smallest edit distance, if it is small enough for a typing
+/// error: most letters are right.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    known.iter().map(|k| (edits(word, k), *k)).filter(|(d, k)| *d <= 1 + k.len() / 4).min().map(|(_, k)| k)
+    let begins = |known: &&&str| word.len() >= BEGINNING && known.starts_with(word);
+    let begun = known.iter().filter(begins).min_by_key(|known| known.len()).copied();
+    let near = known.iter().map(|known| (edits(word, known), *known));
+    let slip =
+        |(edits, known): &(usize, &str)| *edits <= 1 + known.len() / 4 && edits * 2 < known.len().max(word.len());
+    begun.or_else(|| near.filter(slip).min().map(|(_, known)| known))
 }
 
 /// Names that are shown where none is near enough for a slip.
 const NEAREST: usize = 3;
-/// A name that differs in more than this is not near: thousandths.
+/// A name that differs in this or more is not near: thousandths.
 const HALF: usize = 500;
 
 /// The way out where no policy or machine has the name `word`: the known name that was meant, or else the nearest ones, and where all
@@ -124,7 +133,7 @@ pub fn name_hint(word: &str, known: &[&str]) -> String {
         if part { 0 } else { edits(word, name) * 1000 / word.len().max(name.len()).max(1) }
     };
     let mut near: Vec<(usize, &str)> = known.iter().map(|name| (differs(name), *name)).collect();
-    near.retain(|(differs, _)| *differs <= HALF);
+    near.retain(|(differs, _)| *differs < HALF);
     near.sort_unstable();
     let near: Vec<&str> = near.into_iter().take(NEAREST).map(|(_, name)| name).collect();
     let all = format!("lab policies lists all {}", known.len());
@@ -144,4 +153,24 @@ fn edits(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_hint;
+
+    #[test]
+    fn the_beginning_of_a_name_means_it_and_half_of_another_does_not() {
+        let known = ["none", "concurrency", "codel", "gradient2"];
+        for (word, wanted) in [
+            ("conc", "did you mean concurrency?"),
+            ("gradeint2", "did you mean gradient2?"),
+            ("cone", "did you mean none?"),
+            ("co", "near it are codel, concurrency; lab policies lists all 4"),
+            ("zzzz", "lab policies lists all 4"),
+        ] {
+            assert_eq!(name_hint(word, &known), wanted, "{word}");
+        }
+        assert_eq!(name_hint("conc", &["none", "codel"]), "lab policies lists all 2");
+    }
 }
