@@ -131,7 +131,14 @@ fn a_service_that_fails_is_told_with_its_last_words() {
     let reset = "command: \"sleep 60 {port}\", reset: \"sh -c 'echo no backup; exit 4'\"";
     failing(reset, &[], &["target.reset ended with exit status: 4", "no backup"]);
     let alive = format!("command: \"{}\", ready: /health", service::command("mark-b"));
-    failing(&alive, &["--set", "users.paths=[{path: /die}]"], &["during the run", "it was told to die"]);
+    let dies = ["--set", "users.paths=[{path: /die}]", "--out", "died"];
+    let when = "it ended during the run (exit status: 7), in arm none, block 1, second ";
+    let log = "all that it said is in died/service.log; no arm had ended; what was seen of this one is in died/timeline.jsonl";
+    failing(&alive, &dies, &[when, " of 4", "it was told to die", log]);
+    let (output, _, err) = ran(lab(folder.path()).args(["report", "died"]));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("died failed before its first arm ended: ") && err.contains(when), "{err}");
+    assert!(err.contains("timeline.jsonl and service.log") && !err.contains("killed"), "{err}");
 }
 
 #[test]
@@ -149,6 +156,8 @@ fn each_arm_begins_with_a_reset_and_arms_before_a_failure_are_kept() {
     assert_eq!(output.status.code(), Some(1), "{err}");
     let resets = fs::read_to_string(folder.path().join("resets")).expect("it was run");
     assert_eq!(resets.lines().count(), 2, "the third arm was not begun");
+    assert!(err.contains("signal: 9") && err.contains(", block 1, second ") && err.contains(" of 7"), "{err}");
+    assert!(err.contains("the arms before it are kept: lab report run"), "{err}");
     let kept = fs::read_to_string(folder.path().join("run/summary.json")).expect("kept");
     let kept: Value = serde_json::from_str(&kept).expect("JSON");
     let arms = kept["arms"].as_array().expect("arms");
