@@ -3,6 +3,7 @@
 pub mod guard;
 mod guarded_command;
 mod http;
+mod kept;
 pub mod process_tree;
 pub mod use_meter;
 
@@ -28,6 +29,7 @@ use crate::run::{
 };
 
 pub use http::{HttpAnswer, get};
+pub use kept::{SlowerKept, kept_connections};
 
 /// Longest wait for a service to take requests.
 const START: Duration = Duration::from_secs(30);
