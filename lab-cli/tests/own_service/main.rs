@@ -1,5 +1,6 @@
 //! Experiments on a service that is not the lab's, as a person runs them: shape, never speed.
 
+mod pages;
 #[path = "../program/mod.rs"]
 mod program;
 mod service;
@@ -246,7 +247,7 @@ fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     assert!(schema["$id"].as_str().is_some_and(|id| id.starts_with("urn:")), "{}", schema["$id"]);
     assert_eq!(schema["properties"]["users"]["$ref"], "#/$defs/Users");
     let (output, out, err) = ran(lab(folder.path()).args(["check", "new.yaml"]));
-    assert!(output.status.success() && out.contains("none, codel, gradient2, vegas"), "{out}{err}");
+    assert!(output.status.success() && out.contains("none, concurrency, codel, gradient2, vegas"), "{out}{err}");
     let (output, out, err) =
         ran(lab(folder.path()).args(["calibrate", "new.yaml", "--repeat", "1", "--for", "2s", "-o", "plant.yaml"]));
     assert!(output.status.success(), "{err}");
@@ -256,7 +257,7 @@ fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     assert!(output.status.success(), "{err}");
     let summary: Value = serde_json::from_str(&out).expect("JSON");
     let in_time = |at: usize| summary["arms"][at]["phases"][1]["goodput_per_s"].as_f64().expect("a rate");
-    assert!(in_time(2) > 50.0 && in_time(2) > 2.0 * in_time(0), "{out}");
+    assert!(in_time(3) > 50.0 && in_time(3) > 2.0 * in_time(0), "{out}");
     let (output, out, err) = ran(lab(folder.path()).args(["recheck", "v"]));
     assert!(output.status.success(), "{out}{err}");
     // The best settings again, live, and before the service for good.
