@@ -274,7 +274,7 @@ impl Run<'_> {
         }
         let experiment = self.request.experiment;
         let cautions = experiment.cautions().into_iter().chain(experiment.live_cautions());
-        for caution in cautions.chain(experiment.time_to_decide()) {
+        for caution in cautions.chain(experiment.too_few_blocks()).chain(experiment.time_to_decide()) {
             self.note(&caution)?;
         }
         if cfg!(debug_assertions) {
