@@ -110,8 +110,11 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let begins = |known: &&&str| word.len() >= BEGINNING && known.starts_with(word);
     let begun = known.iter().filter(begins).min_by_key(|known| known.len()).copied();
     let near = known.iter().map(|known| (edits(word, known), *known));
-    let slip =
-        |(edits, known): &(usize, &str)| *edits <= 1 + known.len() / 4 && edits * 2 < known.len().max(word.len());
+    let slip = |(edits, known): &(usize, &str)| {
+        let longest = known.len().max(word.len());
+        let most_are_right = *edits * 2 < longest || (*edits == 1 && longest > 1);
+        *edits <= 1 + known.len() / 4 && most_are_right
+    };
     begun.or_else(|| near.filter(slip).min().map(|(_, known)| known))
 }
 
@@ -140,24 +143,28 @@ pub fn name_hint(word: &str, known: &[&str]) -> String {
     if near.is_empty() { all } else { format!("near it are {}; {all}", near.join(", ")) }
 }
 
-/// The Levenshtein distance, in bytes.
+/// The Levenshtein distance, in bytes; two neighbours that have changed places are one edit.
 fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut corner = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let best = (corner + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            corner = row[j + 1];
-            row[j + 1] = best;
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let first: Vec<usize> = (0..=b.len()).collect();
+    let mut rows = vec![first];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let one_more_or_less = row[j - 1].min(rows[i - 1][j]) + 1;
+            let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            let swapped = if swapped { rows[i - 2][j - 2] + 1 } else { usize::MAX };
+            row.push(replaced.min(one_more_or_less).min(swapped));
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::name_hint;
+    use super::{edits, name_hint};
 
     #[test]
     fn the_beginning_of_a_name_means_it_and_half_of_another_does_not() {
@@ -166,11 +173,14 @@ mod tests {
             ("conc", "did you mean concurrency?"),
             ("gradeint2", "did you mean gradient2?"),
             ("cone", "did you mean none?"),
+            ("noen", "did you mean none?"),
             ("co", "near it are codel, concurrency; lab policies lists all 4"),
             ("zzzz", "lab policies lists all 4"),
         ] {
             assert_eq!(name_hint(word, &known), wanted, "{word}");
         }
         assert_eq!(name_hint("conc", &["none", "codel"]), "lab policies lists all 2");
+        let cases = [("", "ab"), ("kitten", "sitting"), ("noen", "none"), ("ab", "ba"), ("seda", "seda")];
+        assert_eq!(cases.map(|(a, b)| edits(a, b)), [2, 3, 1, 1, 0]);
     }
 }

@@ -106,8 +106,11 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let begins = |known: &&&str| word.len() >= BEGINNING && known.starts_with(word);
     let begun = known.iter().filter(begins).min_by_key(|known| known.len()).copied();
     let edits = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known));
-    let slip =
-        |(edits, known): &(usize, &str)| *edits <= 1 + known.len() / 4 && edits * 2 < known.len().max(word.len());
+    let slip = |(edits, known): &(usize, &str)| {
+        let longest = known.len().max(word.len());
+        let most_are_right = *edits * 2 < longest || (*edits == 1 && longest > 1);
+        *edits <= 1 + known.len() / 4 && most_are_right
+    };
     begun.or_else(|| edits.filter(slip).min().map(|(_, known)| known))
 }
 
@@ -174,5 +177,6 @@ mod tests {
         assert_eq!((nearest("co", known), nearest("cone", known)), (None, Some("none")));
         assert_eq!(nearest("conc", ["none", "codel"]), None, "two of four letters are another word");
         assert_eq!((nearest("fro", ["for"]), nearest("p89", ["p99"])), (Some("for"), Some("p99")));
+        assert_eq!((nearest("kk", ["k"]), nearest("x", ["k"]), nearest("ta", ["at"])), (Some("k"), None, Some("at")));
     }
 }

@@ -140,6 +140,9 @@ fn a_service_that_fails_is_told_with_its_last_words() {
     assert_eq!(output.status.code(), Some(1), "{err}");
     assert!(err.contains("died failed before its first arm ended: ") && err.contains(when), "{err}");
     assert!(err.contains("timeline.jsonl and service.log") && !err.contains("killed"), "{err}");
+    let (output, _, err) = ran(lab(folder.path()).args(["recheck", "died"]));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("it failed or was killed in its first arm"), "{err}");
 }
 
 #[test]
