@@ -138,8 +138,8 @@ fn is_address(service: &str) -> bool {
 
 /// The pages that were named: by the URL's path, if it has one, and by `--path`. None: they are looked for.
 fn wanted(path: &str, paths: &[String]) -> Result<Vec<String>, Failure> {
-    for wrong in paths.iter().filter(|path| !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic()))
-    {
+    let is_path = |path: &&String| path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
+    if let Some(wrong) = paths.iter().find(|path| !is_path(path)) {
         return Err(Failure::usage(format!("--path {wrong}: write the path of a page, as in its URL: --path /items")));
     }
     let of_url = (path != "/" && !paths.is_empty()).then(|| path.to_owned());
