@@ -439,6 +439,9 @@ pub struct CheckArgs {
     /// Change a value first.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Check it as `lab run --repeat` would run it.
+    #[arg(long, value_name = "N|until-decided")]
+    pub repeat: Option<Repeat>,
 }
 
 /// `lab policies`.

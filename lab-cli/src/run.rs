@@ -32,7 +32,9 @@ pub use calibrate::{
 pub use conductor::{Finished, RunRequest, conduct};
 pub use environment::cpus::Cpus;
 pub use error::RunFailure;
-pub use live::service::{HttpAnswer, RunningService, get as get_page, guard::guard, log_in as service_log};
+pub use live::service::{
+    HttpAnswer, RunningService, get as get_page, guard::guard, kept_connections, log_in as service_log,
+};
 pub use live::{
     interventions::Interventions,
     snapshot::{Corpus, Scratch, cache_folder},

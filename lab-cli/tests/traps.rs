@@ -91,7 +91,14 @@ fn too_few_blocks_to_decide_are_said_before_the_run() {
     assert!(good(&BLOCKS.replace("repeat: 2", "repeat: 6")).contains("the smallest p value is 0.094"));
     // One block is a description, unless it is there to decide.
     assert!(!good(&BLOCKS.replace("repeat: 2", "repeat: 1")).contains("cannot decide"));
-    assert!(good(&BLOCKS.replace("repeat: 2", "compare: {decide: true}")).contains("1 block and 3 comparisons"));
+    let decides = BLOCKS.replace("repeat: 2", "compare: {decide: true}");
+    assert!(good(&decides).contains("1 block and 3 comparisons"));
+    // The same of a number that is typed, by the check and by the run.
+    for words in [&["check", "x.yaml"][..], &["run", "x.yaml", "--virtual", "--out", "out"]] {
+        let said = told(&lab(folder.path(), &decides, &[words, &["--repeat", "3"]].concat()));
+        assert!(said.contains("3 blocks and 3 comparisons cannot decide anything"), "{said}");
+        assert!(said.contains("repeat: 7 at least (--repeat 7)"), "{said}");
+    }
 }
 
 #[test]

@@ -101,14 +101,26 @@ impl Problem {
     }
 }
 
-/// The known word with the smallest edit distance to `word`, if the distance is small enough for a typing error.
+/// As few letters are no beginning of a name: everything begins with them.
+const BEGINNING: usize = 3;
+
+/// The shortest known word that begins with `word`, or else that with the smallest edit distance, if it is small enough for a typing
+/// error: most letters are right.
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    known.iter().map(|k| (edits(word, k), *k)).filter(|(d, k)| *d <= 1 + k.len() / 4).min().map(|(_, k)| k)
+    let begins = |known: &&&str| word.len() >= BEGINNING && known.starts_with(word);
+    let begun = known.iter().filter(begins).min_by_key(|known| known.len()).copied();
+    let near = known.iter().map(|known| (edits(word, known), *known));
+    let slip = |(edits, known): &(usize, &str)| {
+        let longest = known.len().max(word.len());
+        let most_are_right = *edits * 2 < longest || (*edits == 1 && longest > 1);
+        *edits <= 1 + known.len() / 4 && most_are_right
+    };
+    begun.or_else(|| near.filter(slip).min().map(|(_, known)| known))
 }
 
 /// Names that are shown where none is near enough for a slip.
 const NEAREST: usize = 3;
-/// A name that differs in more than this is not near: thousandths.
+/// A name that differs in this or more is not near: thousandths.
 const HALF: usize = 500;
 
 /// The way out where no policy or machine has the name `word`: the known name that was meant, or else the nearest ones, and where all
@@ -124,24 +136,51 @@ pub fn name_hint(word: &str, known: &[&str]) -> String {
         if part { 0 } else { edits(word, name) * 1000 / word.len().max(name.len()).max(1) }
     };
     let mut near: Vec<(usize, &str)> = known.iter().map(|name| (differs(name), *name)).collect();
-    near.retain(|(differs, _)| *differs <= HALF);
+    near.retain(|(differs, _)| *differs < HALF);
     near.sort_unstable();
     let near: Vec<&str> = near.into_iter().take(NEAREST).map(|(_, name)| name).collect();
     let all = format!("lab policies lists all {}", known.len());
     if near.is_empty() { all } else { format!("near it are {}; {all}", near.join(", ")) }
 }
 
-/// The Levenshtein distance, in bytes.
+/// The Levenshtein distance, in bytes; two neighbours that have changed places are one edit.
 fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut corner = i;
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let best = (corner + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            corner = row[j + 1];
-            row[j + 1] = best;
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let first: Vec<usize> = (0..=b.len()).collect();
+    let mut rows = vec![first];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let one_more_or_less = row[j - 1].min(rows[i - 1][j]) + 1;
+            let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            let swapped = if swapped { rows[i - 2][j - 2] + 1 } else { usize::MAX };
+            row.push(replaced.min(one_more_or_less).min(swapped));
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{edits, name_hint};
+
+    #[test]
+    fn the_beginning_of_a_name_means_it_and_half_of_another_does_not() {
+        let known = ["none", "concurrency", "codel", "gradient2"];
+        for (word, wanted) in [
+            ("conc", "did you mean concurrency?"),
+            ("gradeint2", "did you mean gradient2?"),
+            ("cone", "did you mean none?"),
+            ("noen", "did you mean none?"),
+            ("co", "near it are codel, concurrency; lab policies lists all 4"),
+            ("zzzz", "lab policies lists all 4"),
+        ] {
+            assert_eq!(name_hint(word, &known), wanted, "{word}");
+        }
+        assert_eq!(name_hint("conc", &["none", "codel"]), "lab policies lists all 2");
+        let cases = [("", "ab"), ("kitten", "sitting"), ("noen", "none"), ("ab", "ba"), ("seda", "seda")];
+        assert_eq!(cases.map(|(a, b)| edits(a, b)), [2, 3, 1, 1, 0]);
+    }
 }

@@ -31,7 +31,7 @@ pub enum FolderError {
     },
     /// Nothing can be computed again.
     #[error(
-        "{0} has no records of its arms: it was run by an older lab, or killed in its first arm; what there is is its timeline"
+        "{0} has no records of its arms: it was run by an older lab, or it failed or was killed in its first arm; what there is is its timeline"
     )]
     NoRecords(PathBuf),
     /// A value could not be read from JSON, or written as JSON.

@@ -39,6 +39,18 @@ impl Recorded {
         Ok(Self { summary, timeline, events, torn: torn_timeline || torn_events })
     }
 
+    /// Why there is no summary yet, in words after the name of the run.
+    pub fn why_no_summary(&self) -> String {
+        let failed = self.events.iter().rev().find_map(|event| match event {
+            LiveEvent::RunFailed { why } => Some(why),
+            _ => None,
+        });
+        failed.map_or_else(
+            || "was killed before its first arm ended, or still runs".to_owned(),
+            |why| format!("failed before its first arm ended: {why}"),
+        )
+    }
+
     /// The shape of the run: the first of its events.
     pub fn shape(&self) -> Option<&Shape> {
         shape(&self.events)
@@ -94,5 +106,10 @@ mod tests {
         put(&timeline, &whole);
         let found = Recorded::read(folder.path()).expect("readable");
         assert_eq!((found.timeline.len(), found.torn), (3, false));
+        assert!(found.why_no_summary().contains("was killed"));
+        let failed = LiveEvent::RunFailed { why: "shop: it ended".to_owned() };
+        put(folder.path().join("events.jsonl"), line(&|| serde_json::to_value(&failed).expect("JSON")));
+        let found = Recorded::read(folder.path()).expect("readable");
+        assert_eq!(found.why_no_summary(), "failed before its first arm ended: shop: it ended");
     }
 }

@@ -72,6 +72,11 @@ pub enum LiveEvent {
     ArmFinished(Box<Arm>),
     /// The person (or a signal) asked to stop: arrivals end, what is open is awaited, what was measured is saved.
     Stopping,
+    /// The run could not be carried out to its end. Comes last, for those who read its folder.
+    RunFailed {
+        /// Why, in a line.
+        why: String,
+    },
     /// The run is over. Comes last.
     RunFinished(Box<RunSummary>),
 }

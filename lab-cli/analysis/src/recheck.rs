@@ -97,20 +97,20 @@ pub fn recheck(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError
     }
 }
 
-const NO_DIGESTS: &str = "there is no digests.json, which a run writes last: it was killed, or run by an older lab. Its figures were \
+const NO_DIGESTS: &str = "there is no digests.json, which a run writes last: it failed, was killed, or was run by an older lab. Its figures were \
                           computed again; a change of bytes that no figure comes from would not be noticed";
 
 /// Figures and verdicts.
 fn compute(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
     let manifest = Manifest::read(path)?;
     let recorded = Recorded::read(path)?;
-    let written: Value = from_file(&path.join("summary.json"))?;
     let mut notes = Vec::new();
     let mut differences = Vec::new();
     let mut turns = turns(path, &manifest, &recorded, &mut notes)?;
     if turns.is_empty() {
         return Err(FolderError::NoRecords(path.to_owned()));
     }
+    let written: Value = from_file(&path.join("summary.json"))?;
     let told = written.get("arms").and_then(Value::as_array).map_or(0, Vec::len);
     if written.get("partial") == Some(&Value::Bool(true)) && turns.len() == told + 1 {
         let last = turns.pop().map_or_else(String::new, |turn| turn.arm.shown_name().to_owned());

@@ -178,7 +178,8 @@ impl Experiment {
         }
         let TooFewBlocks { least_p, least } = too_few_blocks(self.repeat, comparisons)?;
         Some(format!(
-            "{} and {} cannot decide anything (the smallest p value is {least_p:.3}): repeat: {least} at least",
+            "{} and {} cannot decide anything (the smallest p value is {least_p:.3}): repeat: {least} at least \
+             (--repeat {least})",
             counted(self.repeat as usize, "block"),
             counted(comparisons, "comparison"),
         ))

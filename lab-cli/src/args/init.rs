@@ -8,7 +8,7 @@ use clap::{ArgAction, Args};
 const AFTER_INIT: &str = "\
 The service is asked a few hundred requests at the most, over a few seconds: for its pages, how long they take, and how many a \
 second it serves. The file has a calm phase at half of that rate and one of overload at twice.\n\n\
-Example: lab init './my-service --port {port}', then lab check, lab run.";
+Example: lab init './my-service --port {port}' --path /items --path /search, then lab check, lab run.";
 
 /// `lab init`.
 #[derive(Debug, Args)]
@@ -24,6 +24,10 @@ pub struct InitArgs {
     /// Where the command listens, if its port is fixed: http://127.0.0.1:8080.
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
+    /// A page that it serves; again for each further one. Users ask for all of them equally often [default: the first page, and
+    /// up to four that it links to].
+    #[arg(long = "path", value_name = "PATH", action = ArgAction::Append)]
+    pub paths: Vec<String>,
     /// A header line that every request needs; it is written into the file.
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", action = ArgAction::Append)]
     pub headers: Vec<String>,

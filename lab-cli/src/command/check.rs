@@ -14,7 +14,7 @@ use crate::{
 };
 
 pub fn check(args: &args::CheckArgs) -> CommandResult {
-    let changes = Changes { set: args.set.clone(), ..Changes::default() };
+    let changes = Changes { set: args.set.clone(), repeat: args.repeat, ..Changes::default() };
     let mut good = String::new();
     let mut bad = Vec::new();
     for file in &args.files {

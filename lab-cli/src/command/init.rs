@@ -3,7 +3,7 @@
 mod file;
 mod probe;
 
-use std::{fs::OpenOptions, io::Write as _, path::Path, time::Duration};
+use std::{fs::OpenOptions, io::Write as _, net::SocketAddr, path::Path, time::Duration};
 
 use experiment::{
     Changes,
@@ -12,11 +12,11 @@ use experiment::{
 };
 
 use self::{file::FoundService, probe::ServiceProbe};
-use super::{destination::destination, load::header, print, read_text};
+use super::{destination::destination, load::header, print, read_text, run::aside};
 use crate::{
     args,
     exit::{CommandResult, Failure},
-    run::{Cpus, RunningService, Scratch, StopSignal, cache_folder, service_log},
+    run::{Cpus, HttpAnswer, RunningService, Scratch, StopSignal, cache_folder, kept_connections, service_log},
     store::write_schema_beside,
     tui::restore,
 };
@@ -30,6 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 pub fn init(args: &args::InitArgs) -> CommandResult {
     let (own, path) = service(args)?;
+    let wanted = wanted(&path, &args.paths)?;
     let headers = args.headers.iter().map(|line| header(line)).collect::<Result<Vec<_>, _>>()?;
     let name = name_of(&own);
     let out = args.out.clone().unwrap_or_else(|| format!("{name}.yaml").into());
@@ -44,8 +45,11 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
     let scratch = Scratch::new(&cache_folder().join("init")).map_err(Failure::because)?;
     let running = RunningService::start(&own, cpus.target, &service_log(scratch.path())).map_err(Failure::because)?;
     let probe = ServiceProbe { address: running.address, url: &running.url, headers: &headers, patience: PATIENCE };
-    let found = look(&probe, &own, &path, name)?;
+    let found = look(&probe, &path, &wanted, name)?;
     drop(running);
+    if let Some(caution) = &found.caution {
+        aside(caution);
+    }
     let text = file::text(&found, &own);
     // A file that does not run as it stands is not written.
     read_text(&text, "the new file", &Changes::default())?;
@@ -90,13 +94,26 @@ fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
         let (url, path) = at(&args.service)?;
         return Ok((of(Some(url), None), path));
     }
-    if args.service.parse::<std::net::SocketAddr>().is_ok() || args.service.starts_with("localhost:") {
-        return Err(Failure::usage(format!("write http://{0}, if {0} is where your service listens", args.service)));
+    if is_address(&args.service) {
+        return Err(Failure::usage(format!(
+            "write http://{0}, if {0} is where your service listens; beside a command that starts it, that is --url http://{0}",
+            args.service
+        )));
     }
     let words = shlex::split(&args.service).filter(|words| !words.is_empty());
     let words = words.ok_or_else(|| Failure::usage(format!("{:?} is neither a URL nor a command", args.service)))?;
     let command = CommandWords(words);
     let (url, path) = match &args.url {
+        // The lab chooses the port: what is left of the URL is the path.
+        Some(url) if url.contains(PORT) => {
+            let (with_a_port, path) = at(&url.replace(PORT, "1"))?;
+            if !["http://127.0.0.1:1", "http://localhost:1"].contains(&with_a_port.as_str()) {
+                return Err(Failure::usage(format!(
+                    "--url {url}: the lab asks on 127.0.0.1 for what it gives a port: write http://127.0.0.1:{PORT}{path}"
+                )));
+            }
+            (None, path)
+        }
         Some(url) => at(url).map(|(url, path)| (Some(url), path))?,
         None => (None, "/".to_owned()),
     };
@@ -108,6 +125,31 @@ fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
         return Err(Failure::usage(why));
     }
     Ok((of(url, Some(command)), path))
+}
+
+/// Whether this is host and port, and perhaps a path, and no command: `127.0.0.1:8080/items`.
+fn is_address(service: &str) -> bool {
+    let (host, rest) = service.split_once(':').unwrap_or_default();
+    let port = rest.split(['/', '?']).next().unwrap_or_default();
+    let is_host = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    let plain = is_host && port.parse::<u16>().is_ok() && !service.contains(char::is_whitespace);
+    plain || service.parse::<SocketAddr>().is_ok()
+}
+
+/// The pages that were named: by the URL's path, if it has one, and by `--path`. None: they are looked for.
+fn wanted(path: &str, paths: &[String]) -> Result<Vec<String>, Failure> {
+    let is_path = |path: &&String| path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
+    if let Some(wrong) = paths.iter().find(|path| !is_path(path)) {
+        return Err(Failure::usage(format!("--path {wrong}: write the path of a page, as in its URL: --path /items")));
+    }
+    let of_url = (path != "/" && !paths.is_empty()).then(|| path.to_owned());
+    let mut wanted: Vec<String> = Vec::new();
+    for path in of_url.into_iter().chain(paths.iter().cloned()) {
+        if !wanted.contains(&path) {
+            wanted.push(path);
+        }
+    }
+    Ok(wanted)
 }
 
 /// A name of letters, digits and hyphens, from the service's program or host.
@@ -122,46 +164,73 @@ fn name_of(own: &OwnService) -> String {
     if name.is_empty() { "my-service".to_owned() } else { name.chars().take(40).collect() }
 }
 
-/// Requests pages, and measures how fast they are.
-fn look(probe: &ServiceProbe<'_>, own: &OwnService, path: &str, name: String) -> Result<FoundService, Failure> {
-    let first = probe.get(path).map_err(|error| Failure::because(format!("{}{path}: {error}", probe.url)))?;
+/// Requests pages, and measures how fast they are: those that are `wanted`, or else the first one (`path`) and what it links to.
+fn look(probe: &ServiceProbe<'_>, path: &str, wanted: &[String], name: String) -> Result<FoundService, Failure> {
+    let good = |path: &str| probe.get(path).is_ok_and(|got| is_good(got.status));
+    let ready = || READY.into_iter().find(|path| good(path));
+    let (paths, ready) = if wanted.is_empty() {
+        linked(probe, path, ready)?
+    } else {
+        for path in wanted {
+            let got = answer(probe, path)?;
+            if !is_good(got.status) {
+                return Err(no_page(probe, path, &got));
+            }
+        }
+        (wanted.to_vec(), ready())
+    };
+    let speed = probe.speed(&paths).map_err(Failure::because)?;
+    let headers = probe.headers.to_vec();
+    let caution = kept_connections(probe.address, probe.url, &paths[0], probe.headers).map(|slower| slower.in_words());
+    Ok(FoundService { name, ready: ready.unwrap_or(&paths[0]).to_owned(), paths, headers, speed, caution })
+}
+
+fn is_good(status: u16) -> bool {
+    (200..300).contains(&status)
+}
+
+fn answer(probe: &ServiceProbe<'_>, path: &str) -> Result<HttpAnswer, Failure> {
+    probe.get(path).map_err(|error| Failure::because(format!("{}{path}: {error}", probe.url)))
+}
+
+/// The first page and what it links to, as far as there are any, and the path of a health check.
+fn linked(
+    probe: &ServiceProbe<'_>,
+    path: &str,
+    ready: impl Fn() -> Option<&'static str>,
+) -> Result<(Vec<String>, Option<&'static str>), Failure> {
+    let first = answer(probe, path)?;
     let mut paths = Vec::new();
-    if (200..300).contains(&first.status) {
+    if is_good(first.status) {
         paths.push(path.to_owned());
     }
-    let good = |path: &str| probe.get(path).is_ok_and(|got| (200..300).contains(&got.status));
     for link in probe::links(&first.text).into_iter().filter(|link| link != path) {
         if paths.len() > MOST_LINKS {
             break;
         }
-        if good(&link) {
+        if probe.get(&link).is_ok_and(|got| is_good(got.status)) {
             paths.push(link);
         }
     }
-    let ready = READY.into_iter().find(|path| good(path));
+    let ready = ready();
     if paths.is_empty() {
         // The health check stands in for a missing first page.
         paths.extend(ready.map(str::to_owned));
     }
-    if paths.is_empty() {
-        let example = own.command.as_ref().map_or_else(
-            || format!("lab init {}/a/page", probe.url),
-            |_| "--url http://127.0.0.1:8080/a/page, or start it and lab init http://127.0.0.1:8080/a/page".to_owned(),
-        );
-        let missing = match first.status {
-            401 | 403 => "; if it wants a header, give that: -H 'Authorization: Bearer …'",
-            _ if first.text.contains("HTTPS") => "; if it speaks HTTPS there, name its plain HTTP port",
-            _ => "",
-        };
-        let why = format!(
-            "{}{path} answers {}, and no page was found: name one that it serves ({example}){missing}",
-            probe.url, first.status
-        );
-        return Err(Failure::because(why));
-    }
-    let speed = probe.speed(&paths).map_err(Failure::because)?;
-    let headers = probe.headers.to_vec();
-    Ok(FoundService { name, ready: ready.unwrap_or(&paths[0]).to_owned(), paths, headers, speed })
+    if paths.is_empty() { Err(no_page(probe, path, &first)) } else { Ok((paths, ready)) }
+}
+
+/// There is nothing to ask for.
+fn no_page(probe: &ServiceProbe<'_>, path: &str, got: &HttpAnswer) -> Failure {
+    let missing = match got.status {
+        401 | 403 => "; if it wants a header, give that: -H 'Authorization: Bearer …'",
+        _ if got.text.contains("HTTPS") => "; if it speaks HTTPS there, name its plain HTTP port",
+        _ => "",
+    };
+    Failure::because(format!(
+        "{}{path} answers {}: name pages that it serves (--path /items --path /search){missing}",
+        probe.url, got.status
+    ))
 }
 
 #[cfg(test)]
@@ -179,5 +248,29 @@ mod tests {
         assert_eq!(of(None, &["python3", "-u", "apps/shop.py", "--port", "{port}"]), "shop-py");
         assert_eq!(of(None, &["./my-service", "{port}"]), "my-service");
         assert_eq!(of(Some("http://127.0.0.1:8080"), &[]), "127-0-0-1-8080");
+    }
+    #[test]
+    fn an_address_is_no_command() {
+        for address in ["127.0.0.1:9/items", "localhost:8080", "127.0.0.1:80", "[::1]:80", "shop.local:8080/a?b=1"] {
+            assert!(is_address(address), "{address}");
+        }
+        for command in ["./serve --at 127.0.0.1:80", "./serve", "serve:80x", "./a:80"] {
+            assert!(!is_address(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn pages_are_those_that_were_named_once_each() {
+        let named = |path, paths: &[&str]| wanted(path, &paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>());
+        assert_eq!(named("/", &[]).ok(), Some(vec![]));
+        assert_eq!(named("/a", &[]).ok(), Some(vec![]), "it is looked at for links");
+        let both = ["/a", "/b"].map(str::to_owned).to_vec();
+        assert_eq!((named("/a", &["/b", "/a"]).ok(), named("/", &["/a", "/b"]).ok()), (Some(both.clone()), Some(both)));
+        for wrong in ["items", "/a b", ""] {
+            assert!(
+                matches!(named("/", &[wrong]), Err(Failure::Usage(why)) if why.contains("--path /items")),
+                "{wrong}"
+            );
+        }
     }
 }

@@ -27,7 +27,8 @@ pub fn proxy(args: &ProxyArgs) -> CommandResult {
     let spec = spec(args)?;
     let (json, dry_run) = (args.json, spec.dry_run);
     let room = spec.waiting_room.as_ref().map_or_else(String::new, in_room);
-    let about = format!("{room}{} → {}", spec.policy.name, spec.to.join(", "));
+    let settings: Vec<String> = spec.policy.settings.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+    let about = format!("{room}{}{} → {}", spec.policy.name, settings.concat(), spec.to.join(", "));
     let told = |ready: Ready| {
         // A closed pipe is no reason to stop serving.
         let _ = if json { tell(&ready) } else { print(for_people(&ready, &about, dry_run).as_bytes()).map(drop) };

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::report::{RunFiles, csv, html, junit, markdown};
+use analysis::{
+    Recorded,
+    report::{RunFiles, csv, html, junit, markdown},
+};
 
 use super::print;
 use crate::{
@@ -17,10 +20,10 @@ pub fn report(args: &args::ReportArgs) -> CommandResult {
     }
     let folder = find_run(&args.run).map_err(Failure::usage)?;
     let Some(run) = RunFiles::read(&folder).map_err(Failure::because)? else {
-        return Err(Failure::because(format!(
-            "{} was killed before its first arm ended: what there is is its timeline.jsonl",
-            folder.display()
-        )));
+        let why = Recorded::read(&folder).map_err(Failure::because)?.why_no_summary();
+        let what =
+            if folder.join("service.log").exists() { "timeline.jsonl and service.log" } else { "timeline.jsonl" };
+        return Err(Failure::because(format!("{} {why}; what there is is its {what}", folder.display())));
     };
     let bytes = match args.format {
         ReportFormat::Html => html::document(&run.with_times(&folder)).into_bytes(),

@@ -100,7 +100,12 @@ pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) ->
     let collected = Collected::default();
     let mut run =
         Run { request, folder, sinks, stop, thresholds, watches, abort, searches, headroom, recorded, collected };
-    if request.virtual_time { run.all_in_virtual_time() } else { run.all() }
+    let outcome = if request.virtual_time { run.all_in_virtual_time() } else { run.all() };
+    if let Err(failure) = &outcome {
+        // Told already if the folder itself is what failed.
+        let _ = run.folder.event(&LiveEvent::RunFailed { why: failure.in_a_line() });
+    }
+    outcome
 }
 
 /// Bounds that need the future exist in virtual time only.
@@ -269,7 +274,7 @@ impl Run<'_> {
         }
         let experiment = self.request.experiment;
         let cautions = experiment.cautions().into_iter().chain(experiment.live_cautions());
-        for caution in cautions.chain(experiment.time_to_decide()) {
+        for caution in cautions.chain(experiment.too_few_blocks()).chain(experiment.time_to_decide()) {
             self.note(&caution)?;
         }
         if cfg!(debug_assertions) {

@@ -1,6 +1,9 @@
 //! What can go wrong in a run, with the way out.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use analysis::FolderError;
 use target_app::{control::client::ControlError, mail::corpus::CorpusError};
@@ -100,9 +103,25 @@ pub enum RunFailure {
     Folder(#[from] FolderError),
 }
 
-/// The last lines of a service's output, and what to do.
+/// The last lines of the output of a service that does not start, and what to do.
 pub(super) fn of_its_output(last_words: &str) -> String {
     let way_out = "start it by hand with the command of the experiment, and see that target.ready answers";
+    quoting(last_words, way_out)
+}
+
+/// The last lines of the output of a service that ended in mid-run, and where everything is: its `log`, and the `folder` of the run.
+pub(super) fn of_its_end(last_words: &str, log: &Path, folder: &Path) -> String {
+    let (log, run) = (log.display(), folder.display());
+    // Each arm that ends leaves a summary of all until then.
+    let kept = if folder.join("summary.json").exists() {
+        format!("the arms before it are kept: lab report {run}")
+    } else {
+        format!("no arm had ended; what was seen of this one is in {run}/timeline.jsonl")
+    };
+    quoting(last_words, &format!("all that it said is in {log}; {kept}"))
+}
+
+fn quoting(last_words: &str, way_out: &str) -> String {
     match last_words.trim() {
         "" => format!("\n  it has said nothing; {way_out}"),
         said => format!("\n  the last lines of its output:\n{said}\n  {way_out}"),
@@ -116,6 +135,15 @@ impl From<serde_json::Error> for RunFailure {
 }
 
 impl RunFailure {
+    /// What went wrong, without what it quotes and without the way out.
+    pub fn in_a_line(&self) -> String {
+        match self {
+            Self::Service { name, cause, .. } => format!("{name}: {cause}"),
+            Self::Interrupted => "it was interrupted".to_owned(),
+            other => other.to_string().lines().next().unwrap_or_default().to_owned(),
+        }
+    }
+
     /// Why a folder for the results was not made.
     pub fn of_new_folder(error: FolderError) -> Self {
         match error {

@@ -153,6 +153,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
                 log(state, "stopping: what is open is awaited and saved");
             }
         }
+        LiveEvent::RunFailed { why } => log(state, &format!("the run failed: {why}")),
         LiveEvent::RunFinished(_) => state.over = true,
     }
 }

@@ -1,5 +1,6 @@
 //! Experiments on a service that is not the lab's, as a person runs them: shape, never speed.
 
+mod pages;
 #[path = "../program/mod.rs"]
 mod program;
 mod service;
@@ -131,7 +132,17 @@ fn a_service_that_fails_is_told_with_its_last_words() {
     let reset = "command: \"sleep 60 {port}\", reset: \"sh -c 'echo no backup; exit 4'\"";
     failing(reset, &[], &["target.reset ended with exit status: 4", "no backup"]);
     let alive = format!("command: \"{}\", ready: /health", service::command("mark-b"));
-    failing(&alive, &["--set", "users.paths=[{path: /die}]"], &["during the run", "it was told to die"]);
+    let dies = ["--set", "users.paths=[{path: /die}]", "--out", "died"];
+    let when = "it ended during the run (exit status: 7), in arm none, block 1, second ";
+    let log = "all that it said is in died/service.log; no arm had ended; what was seen of this one is in died/timeline.jsonl";
+    failing(&alive, &dies, &[when, " of 4", "it was told to die", log]);
+    let (output, _, err) = ran(lab(folder.path()).args(["report", "died"]));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("died failed before its first arm ended: ") && err.contains(when), "{err}");
+    assert!(err.contains("timeline.jsonl and service.log") && !err.contains("killed"), "{err}");
+    let (output, _, err) = ran(lab(folder.path()).args(["recheck", "died"]));
+    assert_eq!(output.status.code(), Some(1), "{err}");
+    assert!(err.contains("it failed or was killed in its first arm"), "{err}");
 }
 
 #[test]
@@ -149,6 +160,8 @@ fn each_arm_begins_with_a_reset_and_arms_before_a_failure_are_kept() {
     assert_eq!(output.status.code(), Some(1), "{err}");
     let resets = fs::read_to_string(folder.path().join("resets")).expect("it was run");
     assert_eq!(resets.lines().count(), 2, "the third arm was not begun");
+    assert!(err.contains("signal: 9") && err.contains(", block 1, second ") && err.contains(" of 7"), "{err}");
+    assert!(err.contains("the arms before it are kept: lab report run"), "{err}");
     let kept = fs::read_to_string(folder.path().join("run/summary.json")).expect("kept");
     let kept: Value = serde_json::from_str(&kept).expect("JSON");
     let arms = kept["arms"].as_array().expect("arms");
@@ -237,7 +250,7 @@ fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     assert!(schema["$id"].as_str().is_some_and(|id| id.starts_with("urn:")), "{}", schema["$id"]);
     assert_eq!(schema["properties"]["users"]["$ref"], "#/$defs/Users");
     let (output, out, err) = ran(lab(folder.path()).args(["check", "new.yaml"]));
-    assert!(output.status.success() && out.contains("none, codel, gradient2, vegas"), "{out}{err}");
+    assert!(output.status.success() && out.contains("none, concurrency, codel, gradient2, vegas"), "{out}{err}");
     let (output, out, err) =
         ran(lab(folder.path()).args(["calibrate", "new.yaml", "--repeat", "1", "--for", "2s", "-o", "plant.yaml"]));
     assert!(output.status.success(), "{err}");
@@ -247,7 +260,7 @@ fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     assert!(output.status.success(), "{err}");
     let summary: Value = serde_json::from_str(&out).expect("JSON");
     let in_time = |at: usize| summary["arms"][at]["phases"][1]["goodput_per_s"].as_f64().expect("a rate");
-    assert!(in_time(2) > 50.0 && in_time(2) > 2.0 * in_time(0), "{out}");
+    assert!(in_time(3) > 50.0 && in_time(3) > 2.0 * in_time(0), "{out}");
     let (output, out, err) = ran(lab(folder.path()).args(["recheck", "v"]));
     assert!(output.status.success(), "{out}{err}");
     // The best settings again, live, and before the service for good.

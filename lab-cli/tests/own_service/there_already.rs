@@ -148,6 +148,7 @@ fn what_is_wrong_with_it_is_said_with_the_way_out() {
     told(&[&answers("HTTP/1.1 503 Ill\r\nContent-Length: 0\r\n\r\n")], 1, &["it answers 503"]);
     told(&["https://127.0.0.1:8443/"], 2, &["plain HTTP port"]);
     told(&["127.0.0.1:8080"], 2, &["write http://127.0.0.1:8080"]);
+    told(&["127.0.0.1:9/items"], 2, &["write http://127.0.0.1:9/items, if", "--url http://127.0.0.1:9/items"]);
     // One that moves on from its first page, and one that wants a header.
     let page = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
     let (output, out, err) = ran(lab(folder.path()).args(["init", &answers(page), "-H", "X-Key: a \"b\"", "-o", "-"]));

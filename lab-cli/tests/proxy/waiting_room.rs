@@ -256,6 +256,11 @@ fn a_room_of_one_command_says_what_it_does_and_what_is_wrong() {
     };
     let given = first_line(&["--set", "capacity=100/s"]);
     assert!(given.contains("(waiting room for 100/s, none → http://127.0.0.1:9)"), "{given}");
+    let with_a_policy = first_line(&["--set", "capacity=100/s", "--policy", "concurrency", "--set", "max=3"]);
+    assert!(
+        with_a_policy.contains("(waiting room for 100/s, concurrency max=3 → http://127.0.0.1:9)"),
+        "{with_a_policy}"
+    );
     let estimated = first_line(&[]);
     assert!(estimated.contains("its capacity to be estimated: nobody waits for the first 14 min"), "{estimated}");
     for (set, wrong) in [

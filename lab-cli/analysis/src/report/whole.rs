@@ -30,7 +30,7 @@ pub struct RunFiles {
 }
 
 impl RunFiles {
-    /// Reads a run. `None`: it was killed before its first arm ended.
+    /// Reads a run. `None`: it was killed, or failed, before its first arm ended.
     ///
     /// # Errors
     /// If its files cannot be read.

@@ -111,6 +111,9 @@ pub fn calibrate(measured: &ServiceToMeasure, args: &args::CalibrateArgs) -> Com
     let text = found.as_yaml(requests, &how(args, cores));
     write_whole(&args.out, &text).map_err(|error| Failure::because(format!("{}: {error}", args.out.display())))?;
     print(found.as_table(requests).as_bytes())?;
+    if let Some(slower) = &found.slower_kept {
+        sinks.note(slower.in_words());
+    }
     let out = args.out.display();
     print(format!("plant: {out}; try settings with lab run FILE --virtual --set virtual.plant={out}\n").as_bytes())
 }

@@ -42,12 +42,10 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<NotCompared>), Failure>
         let (folder, arm) = folder_and_arm(name)?;
         let shown = folder.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
         let manifest = Manifest::read(&folder).map_err(Failure::because)?;
-        let Some(summary) = Recorded::read(&folder).map_err(Failure::because)?.summary else {
-            left_out.push(NotCompared {
-                what: shown,
-                why: "it was killed before its first arm ended".to_owned(),
-                invalid: false,
-            });
+        let mut recorded = Recorded::read(&folder).map_err(Failure::because)?;
+        let Some(summary) = recorded.summary.take() else {
+            let why = format!("it {}", recorded.why_no_summary());
+            left_out.push(NotCompared { what: shown, why, invalid: false });
             continue;
         };
         if let Some(arm) = &arm {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use analysis::judge::compare::TooFewBlocks;
 use experiment::plan::OwnService;
 
 use super::probe::SeenSpeed;
@@ -15,6 +16,8 @@ pub struct FoundService {
     /// Header lines of each request.
     pub headers: Vec<(String, String)>,
     pub speed: SeenSpeed,
+    /// What the person should know of it before measuring.
+    pub caution: Option<String>,
 }
 
 impl FoundService {
@@ -58,6 +61,8 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
     let paths: Vec<String> = found.paths.iter().map(|path| format!("{{path: {}{headers}}}", quoted(path))).collect();
     let (objective, rate) = (found.objective_ms(), found.speed.per_second);
     let timeout = (objective * 4.0).max(2000.0);
+    let limit = format!("{{concurrency: {{max: {}}}}}", found.speed.at_once());
+    let arms = ["none", &limit, "codel", "gradient2", "vegas"];
     let [calm, overload] = [0.5, 2.0].map(|times| rounded((rate * times).max(1.0)));
     let mut text = String::new();
     let _ = write!(
@@ -78,12 +83,15 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
          \x20 # It served about {rate:.0} requests/s: half of that, then twice.\n\
          \x20 phases: [{{name: calm, requests: {calm:.0}/s, for: 10s}}, {{name: overload, requests: {overload:.0}/s, for: 30s}}]\n\
          # Each has the same proxy before the service; add {{none: {{as: direct, direct: true}}}} for an arm without it.\n\
-         arms: [none, codel, gradient2, vegas]\n\
-         # What decides. lab run --repeat 8 is enough for a verdict, with one block to spare.\n\
+         # concurrency is the simplest policy: as many requests as it seems to work on, and none beyond.\n\
+         arms: [{}]\n\
+         # What decides. lab run --repeat {} is enough for a verdict, with one block to spare.\n\
          compare: {{phase: overload}}\n",
         found.name,
         target.join(", "),
         paths.join(", "),
+        arms.join(", "),
+        TooFewBlocks::least_for(arms.len() - 1) + 1,
     );
     text
 }
@@ -93,7 +101,7 @@ mod tests {
     use std::time::Duration;
 
     use experiment::{
-        Changes,
+        Changes, Repeat,
         plan::{AppPlan, CommandWords},
         read,
     };
@@ -114,12 +122,28 @@ mod tests {
         let speed = SeenSpeed { alone: Duration::from_millis(30), per_second: 131.7 };
         let paths = vec!["/".to_owned(), "/a?x=\"1\"".to_owned()];
         let headers = vec![("X-Key".to_owned(), "a: \"b\"".to_owned())];
-        let found = FoundService { name: "my-service".to_owned(), ready: "/health".to_owned(), paths, headers, speed };
+        let found = FoundService {
+            name: "my-service".to_owned(),
+            ready: "/health".to_owned(),
+            paths,
+            headers,
+            speed,
+            caution: None,
+        };
         let experiment = read(&text(&found, &own), &Changes::default()).expect("it is good");
         let AppPlan::Own(read) = &experiment.target.app else { panic!("it is one's own") };
         assert_eq!(read.command, Some(CommandWords(words)));
         assert_eq!((read.ready.as_str(), read.concurrency), ("/health", Some(4)));
-        assert_eq!(experiment.arms.len(), 4);
+        let arms: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
+        assert_eq!(arms, ["none", "concurrency", "codel", "gradient2", "vegas"]);
+        let limit = experiment.arms[1].policy.settings.get("max").map(ToString::to_string);
+        assert_eq!((experiment.arms[1].policy_name(), limit.as_deref()), ("concurrency", Some("4")));
+        // Four comparisons: eight blocks, and one to spare.
+        let of_blocks =
+            |repeat| experiment::read(&text(&found, &own), &Changes { repeat: Some(repeat), ..Changes::default() });
+        assert!(text(&found, &own).contains("--repeat 9 "), "{}", text(&found, &own));
+        let few = [7, 8].map(|blocks| of_blocks(Repeat::Times(blocks)).expect("good").too_few_blocks().is_some());
+        assert_eq!(few, [true, false]);
         let workloads = format!("{:?}", experiment.users.model);
         assert_eq!(workloads.matches(r#"headers: [("X-Key", "a: \"b\"")]"#).count(), 2, "{workloads}");
         assert!((experiment.objective.response_time_ms - 300.0).abs() < 1e-9);

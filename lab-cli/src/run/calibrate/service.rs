@@ -20,7 +20,7 @@ use super::{
 };
 use crate::run::{
     Cpus, RunFailure, Sinks, StopSignal,
-    live::service::{RunningService, log_in},
+    live::service::{RunningService, SlowerKept, kept_connections, log_in},
 };
 
 /// How many users ask at once, each again as soon as it is answered.
@@ -56,6 +56,8 @@ pub struct ServiceMeasurements {
     types: BTreeMap<String, [Series; 2]>,
     /// By the number of users: requests a second.
     levels: BTreeMap<u32, Series>,
+    /// It answers later on kept connections.
+    pub slower_kept: Option<SlowerKept>,
 }
 
 /// Measures a service.
@@ -70,7 +72,8 @@ pub fn measure_service(
     let mut service = RunningService::start(request.own, request.cpus.target, &log_in(request.folder))?;
     let host = service.url.trim_start_matches("http://").to_owned();
     let target = Target { host, ..Target::at(service.address) };
-    let mut found = ServiceMeasurements::default();
+    let slower_kept = slower_kept(request, &service);
+    let mut found = ServiceMeasurements { slower_kept, ..ServiceMeasurements::default() };
     for round in 1..=request.repeat {
         // Rare types would be measured too seldom by their weights.
         let even = request.requests.iter().map(|one| UrlRequest { weight: 1.0, ..one.clone() }).collect();
@@ -88,6 +91,13 @@ pub fn measure_service(
         }
     }
     Ok(found)
+}
+
+/// Asks for one of the pages alone: the first that changes nothing, and has one path.
+fn slower_kept(request: &ServiceRequest<'_>, service: &RunningService) -> Option<SlowerKept> {
+    let plain = |one: &&UrlRequest| one.method == "GET" && one.body.is_none() && !one.path.contains('{');
+    let page = request.requests.iter().find(plain)?;
+    kept_connections(service.address, &service.url, &page.path, &page.headers)
 }
 
 /// What a load saw.
@@ -253,7 +263,7 @@ mod tests {
         let list = 800.0 / rates[0];
         let types = [("list", list), ("report", 2.0 * list)];
         let types = types.map(|(name, ms)| (name.to_owned(), [series(ms), series(0.1)]));
-        ServiceMeasurements { types: types.into(), levels }
+        ServiceMeasurements { types: types.into(), levels, slower_kept: None }
     }
 
     #[test]

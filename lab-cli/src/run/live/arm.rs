@@ -158,8 +158,8 @@ struct EarlyEnd<'a> {
     is_announced: bool,
     /// The first thing that could not be recorded.
     failure: Option<RunFailure>,
-    /// A target that ended by itself.
-    died: Option<String>,
+    /// A target that ended by itself, and the second in which that was seen.
+    died: Option<(String, u32)>,
 }
 
 impl EarlyEnd<'_> {
@@ -174,12 +174,12 @@ impl EarlyEnd<'_> {
     }
 
     /// Ends the load if a task could not be started, and at once if the target has ended by itself.
-    fn watch(&mut self, site: &mut LiveSite) {
+    fn watch(&mut self, site: &mut LiveSite, second: u32) {
         if let Some(failure) = site.failed() {
             self.fail(failure);
         }
         if self.died.is_none() {
-            self.died = site.has_died();
+            self.died = site.has_died().map(|how| (how, second));
             if self.died.is_some() {
                 self.load.stop_now();
             }
@@ -189,7 +189,7 @@ impl EarlyEnd<'_> {
 
 impl Recording<'_> {
     fn second(&mut self, window: &Window) {
-        let happened = self.happened();
+        let happened = self.happened(u32::try_from(window.second).unwrap_or(u32::MAX));
         self.touches.extend(happened.iter().filter_map(LiveEvent::touched));
         if let Err(failure) = self.observers.times.add(window) {
             self.cut.fail(failure.into());
@@ -211,12 +211,12 @@ impl Recording<'_> {
     }
 
     /// What happened since the last second, beside its requests.
-    fn happened(&mut self) -> Vec<LiveEvent> {
+    fn happened(&mut self, second: u32) -> Vec<LiveEvent> {
         let mut events = Vec::new();
         if self.cut.announces() {
             events.push(LiveEvent::Stopping);
         }
-        self.cut.watch(&mut self.site);
+        self.cut.watch(&mut self.site, second);
         events.extend(self.site.happened());
         events.extend(self.observers.policy_events.take());
         events.extend(self.observers.hands.take());
@@ -233,8 +233,16 @@ impl Recording<'_> {
             return Err(failure);
         }
         // Several services without one of them are another experiment: what is left of it is ended as it is dropped.
-        if let Some(died) = cut.died.or_else(|| site.has_died()) {
-            return Err(site.failure_of(&died));
+        let lasts: Duration = turn.phases.iter().map(|phase| phase.duration).sum();
+        let lasts = lasts.as_secs_f64().ceil() as u32;
+        if let Some((how, second)) = cut.died.or_else(|| Some((site.has_died()?, lasts.saturating_sub(1)))) {
+            let when = format!(
+                "in arm {}, block {}, second {} of {lasts}",
+                turn.arm.label,
+                turn.block,
+                (second + 1).min(lasts)
+            );
+            return Err(site.failure_of(&how, &when, folder.path()));
         }
         for event in site.happened().into_iter().chain(hands.end()) {
             touches.extend(event.touched());

@@ -3,6 +3,7 @@
 pub mod guard;
 mod guarded_command;
 mod http;
+mod kept;
 pub mod process_tree;
 pub mod use_meter;
 
@@ -22,9 +23,13 @@ use experiment::plan::OwnService;
 use target_app::control::wire::Gauges;
 
 use self::{guarded_command::GuardedCommand, process_tree::TreeSample};
-use crate::run::{RunFailure, error::of_its_output};
+use crate::run::{
+    RunFailure,
+    error::{of_its_end, of_its_output},
+};
 
 pub use http::{HttpAnswer, get};
+pub use kept::{SlowerKept, kept_connections};
 
 /// Longest wait for a service to take requests.
 const START: Duration = Duration::from_secs(30);
@@ -126,11 +131,20 @@ impl RunningService {
 
     /// The failure of this service. Making it ends the service.
     pub fn failed(&mut self, cause: String) -> RunFailure {
+        self.failed_with(cause, |last_words, _| of_its_output(last_words))
+    }
+
+    /// The failure that its end in mid-run is, whose results are in `folder`. Making it ends the service.
+    pub fn failed_in(&mut self, cause: String, folder: &Path) -> RunFailure {
+        self.failed_with(cause, |last_words, log| of_its_end(last_words, log, folder))
+    }
+
+    fn failed_with(&mut self, cause: String, way_out: impl FnOnce(&str, &Path) -> String) -> RunFailure {
         // Its last words are written when its guard ends.
         let way_out = match self.guarded.take() {
             Some(guarded) => {
                 drop(guarded);
-                of_its_output(&last_lines(&self.log))
+                way_out(&last_lines(&self.log), &self.log)
             }
             None => {
                 "\n  start it before the lab (or name a command that does), and see with curl that this URL answers"

@@ -134,11 +134,12 @@ impl LiveSite {
         }
     }
 
-    /// The failure that the end of a service is, with the last words of one that is not the lab's.
-    pub fn failure_of(&mut self, died: &str) -> RunFailure {
+    /// The failure that the end of a service is, with the last words of one that is not the lab's. `when`: the arm, and how far it was;
+    /// `folder`: the run's.
+    pub fn failure_of(&mut self, died: &str, when: &str, folder: &Path) -> RunFailure {
         match &mut self.service {
-            Some(service) => service.failed(format!("it ended during the run ({died})")),
-            None => RunFailure::Target(format!("{died} during the run")),
+            Some(service) => service.failed_in(format!("it ended during the run ({died}), {when}"), folder),
+            None => RunFailure::Target(format!("{died} during the run, {when}")),
         }
     }
 

@@ -72,7 +72,7 @@ impl Past {
             None => Ok(Vec::new()),
             Some(run) if run.summary.is_some() => Ok(vec![run.folder.clone()]),
             Some(run) => Err(format!(
-                "{} has no summary: it was killed, or still runs. What there is of it is its timeline.jsonl",
+                "{} has no summary: it was killed, it failed, or it still runs. What there is of it is its timeline.jsonl",
                 run.folder.display()
             )),
         }

@@ -1,0 +1,207 @@
+//! Whether a service answers later on a connection that is kept than on a new one, as one does that writes an answer in several parts:
+//! Nagle's algorithm holds the second part back until the other side's delayed acknowledgement, 40 ms on Linux.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    ops::RangeInclusive,
+    time::{Duration, Instant},
+};
+
+use super::http::get;
+
+/// Requests on a kept connection before those that count: the first ones are acknowledged at once.
+const FIRST: usize = 6;
+/// Requests that count, on new connections and on a kept one.
+const COUNTED: usize = 7;
+/// The difference that a delayed acknowledgement makes, milliseconds.
+const DELAY: RangeInclusive<f64> = 30.0..=50.0;
+/// A slower answer hides the difference.
+const LONGEST: Duration = Duration::from_millis(500);
+/// The longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The longest answer that is read.
+const MOST: u64 = 1 << 20;
+
+/// A service that answers some 40 ms later on kept connections.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlowerKept {
+    /// The page.
+    path: String,
+    /// Median times on new connections and on a kept one, milliseconds.
+    anew_ms: f64,
+    kept_ms: f64,
+}
+
+impl SlowerKept {
+    /// For people.
+    pub fn in_words(&self) -> String {
+        let Self { path, anew_ms, kept_ms } = self;
+        format!(
+            "caution: {path} takes {kept_ms:.0} ms on a kept connection and {anew_ms:.0} ms on new ones, about 40 ms more on kept \
+             connections: the service answers in several writes without TCP_NODELAY; see docs/troubleshooting.md"
+        )
+    }
+}
+
+/// Asks for a page alone, on new connections and on a kept one. `None`: there is no such difference, or it cannot be told: the service
+/// keeps no connections, is too slow, or does not answer.
+pub fn kept_connections(
+    address: SocketAddr,
+    url: &str,
+    path: &str,
+    headers: &[(String, String)],
+) -> Option<SlowerKept> {
+    let mut anew = Vec::new();
+    for _ in 0..COUNTED {
+        let took = get(address, url, path, headers, PATIENCE).ok()?.took;
+        if took > LONGEST {
+            return None;
+        }
+        anew.push(took.as_secs_f64() * 1e3);
+    }
+    let mut kept = on_one_connection(address, url, path, headers).ok()?;
+    anew.sort_by(f64::total_cmp);
+    kept.sort_by(f64::total_cmp);
+    // The delay is in each of them: shortest and middle times both have it.
+    let differs = |at: usize| Some(DELAY.contains(&(kept.get(at)? - anew.get(at)?)));
+    let slower = differs(0)? && differs(COUNTED / 2)?;
+    let [anew_ms, kept_ms] = [anew[COUNTED / 2], kept[COUNTED / 2]];
+    slower.then(|| SlowerKept { path: path.to_owned(), anew_ms, kept_ms })
+}
+
+/// The times of requests on one connection, milliseconds, without the first ones.
+fn on_one_connection(address: SocketAddr, url: &str, path: &str, headers: &[(String, String)]) -> io::Result<Vec<f64>> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let host = url.trim_start_matches("http://");
+    let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: lab\r\nAccept: */*\r\n{more}\r\n");
+    let mut answers = BufReader::new(stream.try_clone()?);
+    let mut times = Vec::new();
+    for _ in 0..FIRST + COUNTED {
+        let began = Instant::now();
+        stream.write_all(request.as_bytes())?;
+        read_answer(&mut answers)?;
+        times.push(began.elapsed().as_secs_f64() * 1e3);
+    }
+    Ok(times.split_off(FIRST))
+}
+
+/// Reads one answer to its end. An answer that ends with its connection is an error.
+fn read_answer(from: &mut impl BufRead) -> io::Result<()> {
+    let (mut length, mut chunked) = (None, false);
+    loop {
+        let line = line(from)?.to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        let (name, value) = line.split_once(':').unwrap_or_default();
+        match name {
+            "content-length" => length = value.trim().parse::<u64>().ok(),
+            "transfer-encoding" => chunked = value.contains("chunked"),
+            _ => {}
+        }
+    }
+    if !chunked {
+        return skip(from, length.ok_or(io::ErrorKind::InvalidData)?);
+    }
+    loop {
+        let size = line(from)?;
+        let size = size.split(';').next().and_then(|size| u64::from_str_radix(size.trim(), 16).ok());
+        match size.ok_or(io::ErrorKind::InvalidData)? {
+            0 => break,
+            size => skip(from, size)?,
+        }
+        line(from)?;
+    }
+    // Trailers, and the empty line.
+    while !line(from)?.is_empty() {}
+    Ok(())
+}
+
+fn line(from: &mut impl BufRead) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    from.take(MOST).read_until(b'\n', &mut bytes)?;
+    if bytes.pop() != Some(b'\n') {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+}
+
+fn skip(from: &mut impl BufRead, bytes: u64) -> io::Result<()> {
+    let read = io::copy(&mut from.take(bytes.min(MOST)), &mut io::sink())?;
+    if read == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpListener, thread};
+
+    use super::*;
+
+    /// A service that answers in two writes, head and body, on connections that it keeps.
+    fn service(nodelay: bool, answer: [&'static str; 2]) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                thread::spawn(move || answers(stream, nodelay, answer));
+            }
+        });
+        address
+    }
+
+    fn answers(mut stream: TcpStream, nodelay: bool, answer: [&str; 2]) -> io::Result<()> {
+        stream.set_nodelay(nodelay)?;
+        let mut requests = BufReader::new(stream.try_clone()?);
+        loop {
+            let mut last = false;
+            loop {
+                let line = line(&mut requests)?.to_ascii_lowercase();
+                last |= line == "connection: close";
+                if line.is_empty() {
+                    break;
+                }
+            }
+            for part in answer {
+                stream.write_all(part.as_bytes())?;
+            }
+            if last {
+                return Ok(());
+            }
+        }
+    }
+
+    const WITH_LENGTH: [&str; 2] = ["HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "ok"];
+    const CHUNKED: [&str; 2] =
+        ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "2;x=1\r\nok\r\n3\r\nyes\r\n0\r\nA: b\r\n\r\n"];
+
+    fn looked_at(address: SocketAddr) -> Option<SlowerKept> {
+        kept_connections(address, &format!("http://{address}"), "/items", &[])
+    }
+
+    #[test]
+    fn two_writes_without_tcp_nodelay_are_told() {
+        for answer in [WITH_LENGTH, CHUNKED] {
+            let address = service(false, answer);
+            // Other programs on this processor may hold single answers up.
+            let seen = (0..5).find_map(|_| looked_at(address)).expect("Linux acknowledges with delay");
+            assert!(DELAY.contains(&(seen.kept_ms - seen.anew_ms)), "{seen:?}");
+            let said = seen.in_words();
+            assert!(said.contains("/items takes") && said.contains("about 40 ms more on kept connections"), "{said}");
+        }
+    }
+
+    #[test]
+    fn one_write_or_tcp_nodelay_or_a_connection_that_is_not_kept_is_no_news() {
+        let whole = ["", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"];
+        let ends = ["HTTP/1.0 200 OK\r\nConnection: close\r\n\r\n", "ok"];
+        for address in [service(true, WITH_LENGTH), service(true, CHUNKED), service(false, whole), service(true, ends)]
+        {
+            assert_eq!(looked_at(address), None);
+        }
+    }
+}
