@@ -9,7 +9,7 @@ mod tests;
 pub use crate::entry::{
     Bound, CompositionRole, CostBound, Entry, EntryKind, EntryLookup, Factory, Given, Make, Param, ParamDeclaration,
     ParamKind, ParamReader, ParamRow, Parameters, Preset, Problem, SampleKind, Sampling, Setting, Settings, Source,
-    ValueSearch, name_hint, parse_time, shown_time,
+    ValueSearch, name_hint, nearest, parse_time, shown_time,
 };
 pub use policy_spec::PolicySpec;
 

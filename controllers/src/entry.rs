@@ -22,7 +22,7 @@ pub use param_row::ParamRow;
 pub use param_types::ParamKind;
 pub use preset::{Given, Preset};
 pub use role::CompositionRole;
-pub use setting::{Problem, Setting, Settings, name_hint};
+pub use setting::{Problem, Setting, Settings, name_hint, nearest};
 pub use time::{parse_time, shown_time};
 
 pub(crate) use param::params;

@@ -5,8 +5,9 @@ use std::{
     path::Path,
 };
 
-use analysis::text::{counted, nearest};
+use analysis::text::counted;
 use clap::CommandFactory;
+use controllers::catalogue::nearest;
 use experiment::{Changes, Experiment, Library};
 use serde::Serialize;
 use target_app::control::wire::Ready;

@@ -189,7 +189,7 @@ impl<'a> ParamReader<'a> {
         if known.contains(&key) {
             return None;
         }
-        let message = match nearest(key, &known) {
+        let message = match nearest(key, known.iter().copied()) {
             Some(near) => format!("there is no such parameter; did you mean {near}?"),
             None if known.is_empty() => "this policy has no parameters".to_owned(),
             None => format!("there is no such parameter; there are: {}", known.join(", ")),

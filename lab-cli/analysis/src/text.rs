@@ -1,5 +1,6 @@
 //! Texts and numbers as people read them, in tables, lines, hints and the live view.
 
+use controllers::catalogue::nearest;
 use serde::Serialize;
 
 pub mod table;
@@ -111,24 +112,6 @@ pub fn bytes(bytes: u64) -> String {
     format!("{:.0} MB", bytes as f64 / 1e6)
 }
 
-/// As few letters are no beginning of a word: everything begins with them.
-const BEGINNING: usize = 3;
-
-/// "did you mean": the shortest known word that begins with `word`, or else the nearest one, if it is near enough to be a slip: most of
-/// its letters are right.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let known: Vec<&str> = known.into_iter().collect();
-    let begins = |known: &&&str| word.len() >= BEGINNING && known.starts_with(word);
-    let begun = known.iter().filter(begins).min_by_key(|known| known.len()).copied();
-    let edits = known.iter().map(|known| (strsim::damerau_levenshtein(word, known), *known));
-    let slip = |(edits, known): &(usize, &str)| {
-        let longest = known.len().max(word.len());
-        let most_are_right = *edits * 2 < longest || (*edits == 1 && longest > 1);
-        *edits <= 1 + known.len() / 4 && most_are_right
-    };
-    begun.or_else(|| edits.filter(slip).min().map(|(_, known)| known))
-}
-
 /// The hint for an unknown word: the nearest known one, else all of them.
 pub fn suggestion(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
@@ -183,15 +166,5 @@ mod tests {
         assert_eq!(suggestion("sreved", &known), "did you mean served?");
         assert_eq!(suggestion("nonsense", &known), "there are: rejected, served, timed_out");
         assert_eq!(nearest("", known), None);
-    }
-
-    #[test]
-    fn the_beginning_of_a_word_means_it_and_half_of_another_does_not() {
-        let known = ["none", "concurrency", "concurrency-by-class", "codel"];
-        assert_eq!(nearest("conc", known), Some("concurrency"));
-        assert_eq!((nearest("co", known), nearest("cone", known)), (None, Some("none")));
-        assert_eq!(nearest("conc", ["none", "codel"]), None, "two of four letters are another word");
-        assert_eq!((nearest("fro", ["for"]), nearest("p89", ["p99"])), (Some("for"), Some("p99")));
-        assert_eq!((nearest("kk", ["k"]), nearest("x", ["k"]), nearest("ta", ["at"])), (Some("k"), None, Some("at")));
     }
 }

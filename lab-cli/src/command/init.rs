@@ -249,6 +249,7 @@ mod tests {
         assert_eq!(of(None, &["./my-service", "{port}"]), "my-service");
         assert_eq!(of(Some("http://127.0.0.1:8080"), &[]), "127-0-0-1-8080");
     }
+
     #[test]
     fn an_address_is_no_command() {
         for address in ["127.0.0.1:9/items", "localhost:8080", "127.0.0.1:80", "[::1]:80", "shop.local:8080/a?b=1"] {

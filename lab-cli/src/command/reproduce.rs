@@ -10,8 +10,9 @@ use analysis::{
     figure,
     judge::claims::{ClaimCount, LetteredClaim, paper_of},
     summary::{GateFinding, Mode, RunSummary, ThresholdResult, Validity},
-    text::{counted, nearest},
+    text::counted,
 };
+use controllers::catalogue::nearest;
 use experiment::{Changes, Experiment, Library, Repeat, letters::lettered_claims};
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::text::nearest;
+use controllers::catalogue::nearest;
 
 /// Where runs are kept unless `--out` says otherwise.
 pub const RUNS: &str = "runs";

@@ -265,7 +265,7 @@ fn entry_of(policy: &PolicySpec) -> Option<&'static Entry> {
 fn checked(name: &str, settings: Settings) -> Result<Touch, String> {
     let unknown = || {
         let names: Vec<&str> = policies().map(|entry| entry.name).collect();
-        let near = analysis::text::nearest(name, names).map(|near| format!("; did you mean {near}?"));
+        let near = controllers::catalogue::nearest(name, names).map(|near| format!("; did you mean {near}?"));
         format!("there is no policy {name:?}{}", near.unwrap_or_default())
     };
     let known = catalogue().resolve(name, &Settings::new()).is_ok();

@@ -2,11 +2,16 @@
 //! Nagle's algorithm holds the second part back until the other side's delayed acknowledgement, 40 ms on Linux.
 
 use std::{
-    io::{self, BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::SocketAddr,
     ops::RangeInclusive,
     time::{Duration, Instant},
 };
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Empty};
+use hyper::{Request, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, time::timeout};
 
 use super::http::get;
 
@@ -20,8 +25,6 @@ const DELAY: RangeInclusive<f64> = 30.0..=50.0;
 const LONGEST: Duration = Duration::from_millis(500);
 /// The longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest answer that is read.
-const MOST: u64 = 1 << 20;
 
 /// A service that answers some 40 ms later on kept connections.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +63,7 @@ pub fn kept_connections(
         }
         anew.push(took.as_secs_f64() * 1e3);
     }
-    let mut kept = on_one_connection(address, url, path, headers).ok()?;
+    let mut kept = on_one_connection(address, url, path, headers)?;
     anew.sort_by(f64::total_cmp);
     kept.sort_by(f64::total_cmp);
     // The delay is in each of them: shortest and middle times both have it.
@@ -70,77 +73,43 @@ pub fn kept_connections(
     slower.then(|| SlowerKept { path: path.to_owned(), anew_ms, kept_ms })
 }
 
-/// The times of requests on one connection, milliseconds, without the first ones.
-fn on_one_connection(address: SocketAddr, url: &str, path: &str, headers: &[(String, String)]) -> io::Result<Vec<f64>> {
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+/// The times of requests on one connection, milliseconds, without the first ones. `None`: not all were answered on it in time.
+fn on_one_connection(address: SocketAddr, url: &str, path: &str, headers: &[(String, String)]) -> Option<Vec<f64>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let host = url.trim_start_matches("http://");
-    let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: lab\r\nAccept: */*\r\n{more}\r\n");
-    let mut answers = BufReader::new(stream.try_clone()?);
-    let mut times = Vec::new();
-    for _ in 0..FIRST + COUNTED {
-        let began = Instant::now();
-        stream.write_all(request.as_bytes())?;
-        read_answer(&mut answers)?;
-        times.push(began.elapsed().as_secs_f64() * 1e3);
-    }
-    Ok(times.split_off(FIRST))
-}
-
-/// Reads one answer to its end. An answer that ends with its connection is an error.
-fn read_answer(from: &mut impl BufRead) -> io::Result<()> {
-    let (mut length, mut chunked) = (None, false);
-    loop {
-        let line = line(from)?.to_ascii_lowercase();
-        if line.is_empty() {
-            break;
+    let own = [("host", host), ("user-agent", "lab"), ("accept", "*/*")];
+    let all = own.into_iter().chain(headers.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let request = || {
+        let request = all.clone().fold(Request::get(path), |request, (name, value)| request.header(name, value));
+        request.body(Empty::<Bytes>::new())
+    };
+    runtime.block_on(async {
+        let stream = timeout(PATIENCE, TcpStream::connect(address)).await.ok()?.ok()?;
+        stream.set_nodelay(true).ok()?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
+        tokio::spawn(connection);
+        let mut times = Vec::new();
+        for _ in 0..FIRST + COUNTED {
+            sender.ready().await.ok()?;
+            let request = request().ok()?;
+            let began = Instant::now();
+            let answer = async { sender.send_request(request).await?.into_body().collect().await };
+            timeout(PATIENCE, answer).await.ok()?.ok()?;
+            times.push(began.elapsed().as_secs_f64() * 1e3);
         }
-        let (name, value) = line.split_once(':').unwrap_or_default();
-        match name {
-            "content-length" => length = value.trim().parse::<u64>().ok(),
-            "transfer-encoding" => chunked = value.contains("chunked"),
-            _ => {}
-        }
-    }
-    if !chunked {
-        return skip(from, length.ok_or(io::ErrorKind::InvalidData)?);
-    }
-    loop {
-        let size = line(from)?;
-        let size = size.split(';').next().and_then(|size| u64::from_str_radix(size.trim(), 16).ok());
-        match size.ok_or(io::ErrorKind::InvalidData)? {
-            0 => break,
-            size => skip(from, size)?,
-        }
-        line(from)?;
-    }
-    // Trailers, and the empty line.
-    while !line(from)?.is_empty() {}
-    Ok(())
-}
-
-fn line(from: &mut impl BufRead) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    from.take(MOST).read_until(b'\n', &mut bytes)?;
-    if bytes.pop() != Some(b'\n') {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
-}
-
-fn skip(from: &mut impl BufRead, bytes: u64) -> io::Result<()> {
-    let read = io::copy(&mut from.take(bytes.min(MOST)), &mut io::sink())?;
-    if read == bytes { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+        Some(times.split_off(FIRST))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{net::TcpListener, thread};
+    use std::{
+        io::{self, BufRead, BufReader, Write},
+        net::{TcpListener, TcpStream},
+        thread,
+    };
 
-    use super::*;
+    use super::{DELAY, SlowerKept, SocketAddr, kept_connections};
 
     /// A service that answers in two writes, head and body, on connections that it keeps.
     fn service(nodelay: bool, answer: [&'static str; 2]) -> SocketAddr {
@@ -156,11 +125,11 @@ mod tests {
 
     fn answers(mut stream: TcpStream, nodelay: bool, answer: [&str; 2]) -> io::Result<()> {
         stream.set_nodelay(nodelay)?;
-        let mut requests = BufReader::new(stream.try_clone()?);
+        let mut lines = BufReader::new(stream.try_clone()?).lines();
         loop {
             let mut last = false;
             loop {
-                let line = line(&mut requests)?.to_ascii_lowercase();
+                let line = lines.next().ok_or(io::ErrorKind::UnexpectedEof)??.to_ascii_lowercase();
                 last |= line == "connection: close";
                 if line.is_empty() {
                     break;
