@@ -13,6 +13,8 @@ mod entities;
 mod fill;
 mod pieces;
 mod read;
+mod rows;
+pub(crate) mod schema;
 mod search;
 mod statement;
 mod work;
@@ -200,7 +202,7 @@ impl Store {
             })
             .connect_with(connect.clone().create_if_missing(true))
             .await?;
-        sqlx::migrate!().run(&write).await?;
+        schema::migrator().run(&write).await?;
         let read = pool(options.readers.max(1), options.patience);
         #[cfg(test)]
         let read = read.before_acquire(|_, _| {

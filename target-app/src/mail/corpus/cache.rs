@@ -9,15 +9,9 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-use crate::private;
+use crate::{mail::store::schema, private};
 
 use super::{CorpusError, CorpusSpec, VERSION, build};
-
-/// The schema is part of the key.
-const SCHEMA: &str = concat!(
-    include_str!("../../../migrations/0001_mail.sql"),
-    include_str!("../../../migrations/0002_html_problem.sql")
-);
 
 /// The corpus of this specification: from the cache if it is there, else generated and put there. Blocks. Two processes
 /// that request the same corpus generate it once. The file must not be opened for writing: take a [`snapshot`].
@@ -74,7 +68,9 @@ fn remove_database(path: &Path) -> io::Result<()> {
 
 fn file_name(spec: &CorpusSpec) -> String {
     let written = serde_json::to_string(spec).expect("numbers only");
-    let digest = Sha256::digest(format!("{VERSION}\n{written}\n{SCHEMA}"));
+    // The layout is part of the key.
+    let layout = schema::VERSIONS.map(|(_, sql)| sql).concat();
+    let digest = Sha256::digest(format!("{VERSION}\n{written}\n{layout}"));
     let hex: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
     format!("mail-{}-users-{hex}", spec.users)
 }

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// An account.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredAccount {
     /// Its id.
     pub id: UserId,

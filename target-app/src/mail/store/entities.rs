@@ -8,8 +8,7 @@ pub const PAGE_ROWS: u32 = 10;
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, sqlx::Type)]
-        #[sqlx(transparent)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(pub i64);
 
@@ -44,7 +43,7 @@ pub enum Scope {
 }
 
 /// A folder of one user.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder {
     /// Its id.
     pub id: FolderId,
@@ -57,7 +56,7 @@ pub struct Folder {
 }
 
 /// A row of a list.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The message's entry.
     pub entry: EntryId,
@@ -76,7 +75,7 @@ pub struct Listed {
 }
 
 /// A complete message.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// Seconds since 1970.
     pub date: i64,
@@ -99,12 +98,11 @@ pub struct Message {
     /// The size of the message as received, bytes.
     pub size: i64,
     /// Its attachments.
-    #[sqlx(skip)]
     pub attachments: Vec<AttachmentName>,
 }
 
 /// An attachment without its content.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttachmentName {
     /// Its number within the message.
     pub part: i64,

@@ -1,6 +1,6 @@
 //! Folders, lists, messages. Every query names the user: another user's object reads as a missing one.
 
-use sqlx::query_as;
+use sqlx::{FromRow as _, Row as _, query, query_as};
 
 use super::{
     AttachmentName, Direction, EntryId, Folder, FolderId, ListOrder, Listed, Message, PAGE_ROWS, Sort, Store,
@@ -38,14 +38,7 @@ impl Store {
     /// # Errors
     /// Any error of the database.
     pub async fn message(&self, user: UserId, folder: FolderId, entry: EntryId) -> Result<Option<Message>, StoreError> {
-        #[derive(sqlx::FromRow)]
-        struct Row {
-            message_id: i64,
-            attached: i64,
-            #[sqlx(flatten)]
-            message: Message,
-        }
-        let row: Option<Row> = query_as(
+        let row = query(
             "SELECT m.id AS message_id, m.attachments AS attached, m.date, m.subject, m.size,
                     b.sender, b.recipients, b.headers, b.text, b.html, b.html_version, b.html_problem
              FROM entries e CROSS JOIN folders f ON f.id = e.folder_id CROSS JOIN messages m ON m.id = e.message_id
@@ -56,12 +49,13 @@ impl Store {
         .bind(user)
         .fetch_optional(&self.read)
         .await?;
-        let Some(Row { message_id, attached, mut message }) = row else { return Ok(None) };
-        if attached > 0 {
+        let Some(row) = row else { return Ok(None) };
+        let mut message = Message::from_row(&row)?;
+        if row.try_get::<i64, _>("attached")? > 0 {
             message.attachments = query_as::<_, AttachmentName>(
                 "SELECT part, name, kind, size FROM attachments WHERE message_id = ? ORDER BY part",
             )
-            .bind(message_id)
+            .bind(row.try_get::<i64, _>("message_id")?)
             .fetch_all(&self.read)
             .await?;
         }
