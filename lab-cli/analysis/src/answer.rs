@@ -11,12 +11,13 @@ use crate::{
     judge::gates,
     series::value::Value,
     summary::{
-        AnswerColumn, Arm, ArmAnswer, ColumnFigures, Measured, PhaseRole, PhaseSummary, RecoveryAnswer, RunAnswer,
-        RunSummary, arm_names,
+        AnswerColumn, Arm, ArmAnswer, ColumnFigures, LowerPercentile, Measured, PhaseRole, PhaseSummary,
+        RecoveryAnswer, RunAnswer, RunSummary, arm_names,
     },
 };
 
 mod middle;
+mod order;
 mod sentence;
 pub mod table;
 #[cfg(test)]
@@ -51,8 +52,9 @@ pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String]) -> R
             }
         })
         .collect();
-    let mut found = RunAnswer { baseline, columns, arms };
+    let mut found = RunAnswer { baseline, order: None, columns, arms };
     if summary.valid {
+        found.order = order::order(&found, summary, &turns);
         sentence::fill_in(&mut found, summary, &turns);
     }
     found
@@ -72,17 +74,21 @@ pub const NO_CONCLUSION: &str = "INVALID: the measurement went wrong, and no con
 pub struct Opening {
     /// The arm that it is about; `None`: all of them.
     pub arm: Option<String>,
+    /// No conclusion may be drawn.
+    pub is_warning: bool,
     /// What it says.
     pub text: String,
 }
 
-/// What every report begins with: a sentence an arm, or of an INVALID run why there is none.
+/// What every report begins with: the order of the arms and a sentence an arm, or of an INVALID run why there is none.
 pub fn opening(summary: &RunSummary) -> Vec<Opening> {
     if !summary.valid {
-        return vec![Opening { arm: None, text: NO_CONCLUSION.to_owned() }];
+        return vec![Opening { arm: None, is_warning: true, text: NO_CONCLUSION.to_owned() }];
     }
-    let said = |arm: ArmAnswer| Some(Opening { arm: Some(arm.arm), text: arm.sentence? });
-    of_summary(summary).arms.into_iter().filter_map(said).collect()
+    let RunAnswer { order, arms, .. } = of_summary(summary);
+    let order = order.map(|text| Opening { arm: None, is_warning: false, text });
+    let said = |arm: ArmAnswer| Some(Opening { arm: Some(arm.arm), is_warning: false, text: arm.sentence? });
+    order.into_iter().chain(arms.into_iter().filter_map(said)).collect()
 }
 
 /// Turns that figures are made of: those that count in comparisons, or all of an arm that has none.
@@ -180,12 +186,17 @@ fn of_measured(blocks: &[&Measured], percentile: f64, bound: bool) -> Option<Col
         let all: Option<Vec<Value>> = blocks.iter().map(|one| time_at(one, percentile)).collect();
         of_values(&all?)
     };
+    let p99_ms = time(99.0).filter(|_| !bound);
+    let lower = |percentile: f64| {
+        Some(LowerPercentile { percentile: measured_percentile(percentile).to_owned(), ms: time(percentile)? })
+    };
     Some(ColumnFigures {
         cut_off: false,
         offered_per_s: each(|one| one.offered_per_s)?,
         goodput_per_s: each(|one| one.goodput_per_s)?,
         objective_ms: time(percentile).filter(|_| !bound),
-        p99_ms: time(99.0).filter(|_| !bound),
+        below_p99: if p99_ms.is_none() && !bound { [95.0, 90.0, 50.0].into_iter().find_map(lower) } else { None },
+        p99_ms,
         reject_fraction: each(|one| one.reject_fraction).filter(|_| !bound),
         of_oracle: None,
     })

@@ -52,7 +52,7 @@ fn lines(head: &str, lines: impl Iterator<Item = String>) -> String {
     if lines.is_empty() || head.is_empty() { lines } else { format!("{head}\n{lines}") }
 }
 
-/// One sentence an arm, and one table.
+/// The order of the arms, one sentence an arm, and one table.
 fn answer(summary: &RunSummary) -> String {
     let found = crate::answer::of_summary(summary);
     let first = lines("", crate::answer::opening(summary).into_iter().map(|line| line.text));

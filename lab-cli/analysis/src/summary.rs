@@ -26,7 +26,8 @@ mod touched;
 mod verdict;
 
 pub use answer::{
-    AnswerColumn, ArmAnswer, ArmVerdict, ArmVerdictWord, BlockMedian, ColumnFigures, RecoveryAnswer, RunAnswer,
+    AnswerColumn, ArmAnswer, ArmVerdict, ArmVerdictWord, BlockMedian, ColumnFigures, LowerPercentile, RecoveryAnswer,
+    RunAnswer,
 };
 pub(crate) use arm::arm_names;
 pub use arm::{Arm, Client, WalkCell, WalkRow};

@@ -150,6 +150,10 @@ pub struct ResultArgs {
     /// No live view.
     #[arg(long)]
     pub no_tui: bool,
+    /// Percentiles of the live view and of the text: 50,95,99.9 [default: 50,75,90,95,99,99.9 in the view, 50,90,99,99.9 in the
+    /// text].
+    #[arg(long, value_name = "P,P", value_delimiter = ',', value_parser = percentile, conflicts_with = "find_rate")]
+    pub percentiles: Vec<f64>,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = LoadOutput::Text)]
     pub output: LoadOutput,
@@ -219,6 +223,13 @@ fn rate(text: &str) -> Result<f64, String> {
     sound.ok_or_else(|| "write a rate over 0: 200, 0.5, 20/s, 90/m, 2k".to_owned())
 }
 
+/// Of a hundred.
+fn percentile(text: &str) -> Result<f64, String> {
+    let digits = text.trim().trim_start_matches('p');
+    let percentile = digits.parse().ok().filter(|percentile| *percentile > 0.0 && *percentile <= 99.999);
+    percentile.ok_or_else(|| "write percentiles over 0 and up to 99.999: 50,95,99.9".to_owned())
+}
+
 fn ramp(text: &str) -> Result<[f64; 2], String> {
     let (from, to) = text.split_once("..").ok_or("write two rates: 100/s..2k/s")?;
     Ok([rate(from)?, rate(to)?])
@@ -245,6 +256,8 @@ mod tests {
         for text in ["", "0", "-1", "x", "1/h", "1e3", "nan", "inf", "20/", "99999999", "1.2.3"] {
             assert!(rate(text).is_err(), "{text}");
         }
+        assert_eq!(["50", "p99.9", " 95"].map(percentile), [50.0, 99.9, 95.0].map(Ok));
+        assert!(["0", "100", "x", "", "-5", "nan"].into_iter().all(|text| percentile(text).is_err()));
         assert_eq!(ramp("100/s..2k/s"), Ok([100.0, 2000.0]));
         assert!(ramp("100").is_err() && ramp("100..x").is_err());
         assert!(times("1s..5s").is_err() && times("9s..5s").is_err() && times("2s..2s").is_ok());

@@ -45,6 +45,8 @@ pub(super) struct Told<'a> {
     pub how: &'a str,
     /// As fast as it goes: a busy generator is what was asked for.
     pub flat_out: bool,
+    /// Percentiles to show; none: those that are usual.
+    pub percentiles: &'a [f64],
 }
 
 pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
@@ -109,9 +111,10 @@ fn send(
 
 fn print_result(args: &args::LoadArgs, loaded: &LoadResult, finished: &FinishedLoad) -> CommandResult {
     let how = asked::in_words(args);
-    let told = Told { url: &args.url, how: &how, flat_out: !asked::is_open(args) };
+    let told =
+        Told { url: &args.url, how: &how, flat_out: !asked::is_open(args), percentiles: &args.results.percentiles };
     match args.results.output {
-        LoadOutput::Text => print(text::of(&told, loaded).as_bytes()),
+        LoadOutput::Text => print(text::of(&told, loaded, &finished.report).as_bytes()),
         LoadOutput::Json => print_as(Output::Json, loaded, String::new),
         LoadOutput::Csv => {
             let name = finished.folder.as_ref().and_then(|folder| folder.file_name());
@@ -173,7 +176,7 @@ pub(super) fn report_on(
     let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
     let total = figures::phase(&report.total);
     let loaded = LoadResult::of(told.url, &arm, (report, total), planned, None, stop.is_asked());
-    print_as(output, &loaded, || text::of(told, &loaded))?;
+    print_as(output, &loaded, || text::of(told, &loaded, report))?;
     Ok(stop.end().unwrap_or_else(|| end_of(&loaded)))
 }
 

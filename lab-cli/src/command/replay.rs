@@ -93,7 +93,7 @@ fn on_service(args: &args::ReplayArgs, url: &str) -> CommandResult {
         "{} sessions, {} requests, at {} times their speed",
         recording.sessions, recording.requests, args.speed
     );
-    report_on(&Told { url, how: &how, flat_out: false }, &plan, &report, args.output, &stop)
+    report_on(&Told { url, how: &how, flat_out: false, percentiles: &[] }, &plan, &report, args.output, &stop)
 }
 
 /// A place that is not known would be sent as it is, and every request would be wrong.

@@ -27,7 +27,7 @@ mod replay;
 mod setup;
 mod trace;
 
-pub(super) use compare::{Column, Compare, Course, Rank, View};
+pub(super) use compare::{Column, Compare, Course, Rank, View, decides_nothing};
 pub use compare::{RunsCompared, TimesWanted};
 use desk::Desk;
 pub(super) use desk::Prompt;

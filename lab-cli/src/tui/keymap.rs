@@ -18,6 +18,8 @@ pub(super) enum Action {
     Scroll(i8),
     /// One panel alone, or all.
     Panel(Panel),
+    /// Another percentile of response times.
+    Percentile,
     /// One panel of a trace alone, or all.
     Part(Part),
     /// Something of the run that goes on.
@@ -136,6 +138,7 @@ pub(super) const KEYS: &[Key] = &[
     key(&[Char('7')], "", "", Action::Panel(Panel::Arms), RUNS),
     key(&[Char('8')], "", "", Action::Panel(Panel::Log), RUNS),
     key(&[Char('9')], "", "", Action::Panel(Panel::Doors), RUNS),
+    key(&[Char('t')], "t", "response times as p50, p90 or p99 (first: the objective's)", Action::Percentile, RUNS),
     key(
         &[KeyCode::Up, Char('k')],
         "up down",

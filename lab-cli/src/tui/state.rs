@@ -9,7 +9,7 @@ use analysis::{
 };
 use controllers::catalogue::PolicySpec;
 
-use super::{doors::TokenTotals, form::Form, panel::Panel};
+use super::{app::Column, doors::TokenTotals, form::Form, panel::Panel};
 
 /// Seconds of an arm that are kept to be drawn: an hour.
 pub(super) const MOST_SECONDS: usize = 3600;
@@ -39,6 +39,8 @@ pub(super) struct State {
     pub enlarged: Option<Panel>,
     /// The stage whose figures over time are shown, by its number.
     pub stage: usize,
+    /// The percentile of response times that a person chose to see.
+    pub percentile: Option<Column>,
     /// What the person is about to change.
     pub form: Option<Form>,
     /// A line for the person, until the next key.
@@ -163,6 +165,16 @@ impl State {
     /// Requests a second that the service can serve, where that is known.
     pub fn capacity_per_s(&self) -> Option<f64> {
         self.shape.as_ref()?.capacity_per_s
+    }
+
+    /// The percentile of response times that is shown: the objective's, unless a person chose another.
+    pub fn percentile(&self) -> Column {
+        let of_objective = || self.shape.as_ref().map_or(Column::P90, |shape| Column::bounded_by(&shape.objective));
+        self.percentile.unwrap_or_else(of_objective)
+    }
+
+    pub fn next_percentile(&mut self) {
+        self.percentile = Some(self.percentile().next_percentile());
     }
 
     pub fn objective_ms(&self) -> Option<f64> {

@@ -250,6 +250,25 @@ fn what_is_in_time_is_seen_beside_a_peak_of_retries() {
 }
 
 #[test]
+fn response_times_are_those_of_the_objectives_percentile_or_of_another_one() {
+    let mut app = running();
+    assert!(frame(&app, Palette::Plain, 120, 40).contains("p90 900 ms <= 1.00 s"), "the objective is about it");
+    press(&mut app, KeyCode::Char('t'));
+    let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(drawn.contains("p99: too few answers"), "{drawn}");
+    let mut last = second(26);
+    (last.second, last.p50_ms, last.p99_ms) = (27, Some(60.0), Some(1800.0));
+    happened(&mut app, LiveEvent::Second(Box::new(last)));
+    let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(drawn.contains("p99 1.80 s > 1.00 s"), "{drawn}");
+    press(&mut app, KeyCode::Char('t'));
+    let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(drawn.contains("p50 60 ms <= 1.00 s"), "{drawn}");
+    press(&mut app, KeyCode::Char('t'));
+    assert!(frame(&app, Palette::Plain, 120, 40).contains("p90 900 ms <= 1.00 s"));
+}
+
+#[test]
 fn before_the_first_arm() {
     insta::assert_snapshot!(frame(&started(), Palette::COLOURS, 80, 24));
 }

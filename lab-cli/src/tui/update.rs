@@ -23,6 +23,7 @@ pub(super) fn pressed(state: &mut State, action: Action) -> Option<Ask> {
         Action::Freeze => state.running.iter_mut().for_each(Running::freeze),
         Action::Scroll(by) => state.running.iter_mut().for_each(|running| running.scroll(by.into())),
         Action::Panel(panel) => state.enlarged = Some(panel).filter(|_| state.enlarged != Some(panel)),
+        Action::Percentile => state.next_percentile(),
         Action::Up => state.stage = state.stage.saturating_sub(1),
         Action::Down => state.stage = (state.stage + 1).min(state.stages().saturating_sub(1)),
         Action::Back => {

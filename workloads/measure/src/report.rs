@@ -215,6 +215,13 @@ impl Report {
             self.raw.gather(phase..phase + 1, 0.0..1.0, |of, _| kind.is_none_or(|kind| self.raw.kinds[of] == kind));
         gathered.of(family).cloned()
     }
+
+    /// The times of one kind in all phases, of all request types.
+    #[must_use]
+    pub fn total_distribution(&self, family: TimeFamily) -> Distribution {
+        let gathered = self.raw.gather(0..self.raw.phases.len(), 0.0..1.0, |_, _| true);
+        gathered.of(family).cloned().unwrap_or_else(|| Distribution::new(self.raw.most))
+    }
 }
 
 impl Raw {

@@ -1,6 +1,6 @@
 //! What an arm did, in a sentence that can be repeated: what it kept under overload, whether it recovered, what it cost in calm.
 
-use super::{Turns, known, measured_percentile, of_phase};
+use super::{Turns, known, measured_percentile, of_phase, table};
 use crate::{
     summary::{Arm, ArmAnswer, BlockMedian, Collapse, ColumnFigures, PhaseRole, RunAnswer, RunSummary},
     text::{percent, rate, scrubbed, time},
@@ -95,12 +95,7 @@ impl Writer<'_> {
 
     /// In a run without overload: in the phase that it is compared in, or the busiest of those shown.
     fn in_the_phase(&self, arm: &ArmAnswer) -> Option<String> {
-        let compared = self.summary.comparisons.first().map(|comparison| comparison.phase.as_str());
-        let named = self.answer.columns.iter().position(|column| Some(column.phase.as_str()) == compared);
-        let offered = |at: &usize| arm.columns[*at].as_ref().map_or(0.0, |own| own.offered_per_s.median);
-        let at = named.or_else(|| {
-            (0..self.answer.columns.len()).max_by(|a, b| offered(a).total_cmp(&offered(b)).then(b.cmp(a)))
-        })?;
+        let at = table::deciding(self.answer)?;
         let own = arm.columns[at].as_ref()?;
         let phase = match self.answer.columns.len() {
             1 => String::new(),

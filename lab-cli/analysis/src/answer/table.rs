@@ -1,7 +1,10 @@
 //! The answer as one table: a row for each arm and phase, and, where users have classes, for each class in the phase that decides.
 
 use crate::{
-    summary::{ArmAnswer, ArmVerdict, BlockMedian, ColumnFigures, PhaseRole, PlannedLoad, RecoveryAnswer, RunAnswer},
+    summary::{
+        ArmAnswer, ArmVerdict, BlockMedian, ColumnFigures, LowerPercentile, PhaseRole, PlannedLoad, RecoveryAnswer,
+        RunAnswer,
+    },
     text::{percent, rate, scrubbed, table::Table, time},
 };
 
@@ -44,10 +47,20 @@ pub fn table(answer: &RunAnswer) -> Table {
     table
 }
 
-/// The column that classes and shares of the oracle's are of: overload, else the phase that was compared, else the first.
+/// The column that the order of the arms, classes and shares of the oracle's are of: overload, else the phase that was compared, else
+/// the busiest.
 pub fn deciding(answer: &RunAnswer) -> Option<usize> {
     let stress = answer.columns.iter().position(|column| column.role.is_some_and(PhaseRole::is_stress));
-    stress.or_else(|| compared(answer)).or_else(|| (!answer.columns.is_empty()).then_some(0))
+    stress.or_else(|| compared(answer)).or_else(|| busiest(answer))
+}
+
+/// The column in which most was offered, of equal ones the first.
+fn busiest(answer: &RunAnswer) -> Option<usize> {
+    let offered = |at: usize| {
+        let of_arm = |arm: &ArmAnswer| arm.columns[at].as_ref().map(|figures| figures.offered_per_s.median);
+        answer.arms.iter().filter_map(of_arm).fold(0.0, f64::max)
+    };
+    (0..answer.columns.len()).max_by(|a, b| offered(*a).total_cmp(&offered(*b)).then(b.cmp(a)))
 }
 
 /// The column that was compared, if it is one.
@@ -93,13 +106,22 @@ fn figures(found: Option<&ColumnFigures>, oracle: bool) -> Vec<String> {
     let cut_off = if found.cut_off { " (cut off)" } else { "" };
     let mut cells = vec![
         with_interval(&found.goodput_per_s, rate) + cut_off,
-        found.p99_ms.map_or_else(dash, |p99| with_interval(&p99, time)),
+        p99(found),
         found.reject_fraction.map_or_else(dash, |share| shown(&share, percent)),
     ];
     if oracle {
         cells.push(found.of_oracle.map_or_else(dash, |share| shown(&share, percent)));
     }
     cells
+}
+
+/// `1.20 s [1.10 s, 1.31 s]`; of too few samples a lower percentile with its name: `p90 54 ms`.
+fn p99(found: &ColumnFigures) -> String {
+    match (&found.p99_ms, &found.below_p99) {
+        (Some(p99), _) => with_interval(p99, time),
+        (None, Some(LowerPercentile { percentile, ms })) => format!("{percentile} {}", with_interval(ms, time)),
+        (None, None) => "-".to_owned(),
+    }
 }
 
 /// `3 users`, `7.5 requests/s`.

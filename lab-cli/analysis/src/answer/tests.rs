@@ -201,3 +201,55 @@ fn classes_have_rows_of_their_own() {
     assert_eq!(of[..2], [["  class 0", "overload", "7.0"], ["  class 1", "overload", "3.0"]]);
     assert_eq!(rows.len(), 2 * (3 + 2));
 }
+
+#[test]
+fn the_order_of_arms_says_where_blocks_do_not_tell_them_apart() {
+    let named = |mut summary: RunSummary| {
+        // A third arm: less than the best in the middle, and more in one block.
+        let mut third: Vec<Arm> = summary.arms.iter().filter(|arm| arm.policy == "gradient2").cloned().collect();
+        for arm in &mut third {
+            arm.policy = "codel".to_owned();
+            arm.phases[1].measured.goodput_per_s += if arm.block == 2 { 5.0 } else { -30.0 };
+        }
+        summary.arms.extend(third);
+        answer(&summary, &["none", "codel", "gradient2"].map(str::to_owned), &[]).order
+    };
+    let (one, eight) = (named(run(1)), named(run(8)));
+    assert_eq!(
+        one.as_deref(),
+        Some(
+            "Goodput under overload, most first: gradient2 95/s, codel 65/s, none 2.1/s; one block: chance may have ordered them."
+        )
+    );
+    assert_eq!(
+        eight.as_deref(),
+        Some(
+            "Goodput under overload, most first: gradient2 96/s, codel 66/s (~), none 2.5/s; ~: as much as gradient2, or more, in \
+             some blocks."
+        )
+    );
+    let two = answer(&run(8), &["none", "gradient2"].map(str::to_owned), &[]);
+    assert_eq!(
+        two.order.as_deref(),
+        Some("Goodput under overload, most first: gradient2 96/s, none 2.5/s; in every block.")
+    );
+    let hindsight = answer(&run(8), &["none", "gradient2"].map(str::to_owned), &["gradient2".to_owned()]);
+    assert_eq!(hindsight.order, None, "nothing to choose from");
+    let mut invalid = run(8);
+    invalid.valid = false;
+    assert_eq!(answer(&invalid, &["none", "gradient2"].map(str::to_owned), &[]).order, None);
+}
+
+#[test]
+fn too_few_samples_for_p99_leave_the_highest_percentile_that_has_enough() {
+    let mut summary = run(8);
+    for arm in &mut summary.arms {
+        for phase in &mut arm.phases {
+            let times = &mut phase.measured.response_time_ms;
+            (times.p99, times.p99_at_least) = (None, None);
+        }
+    }
+    let found = answer(&summary, &["none", "gradient2"].map(str::to_owned), &[]);
+    let text = table::table(&found).to_text();
+    assert!(text.contains("p90 20 ms [20 ms, 20 ms]") && text.contains("p90 >= 500 ms"), "{text}");
+}

@@ -59,11 +59,14 @@ pub fn document(run: &RunFiles) -> String {
 /// A table of a run.
 type TableOf = fn(&RunFiles) -> Table;
 
-/// One sentence an arm, and one table.
+/// The order of the arms, one sentence an arm, and one table.
 fn answer(run: &RunFiles, text: &mut String) {
     let found = run.answer();
     if !run.summary.valid {
         let _ = writeln!(text, "{NO_CONCLUSION}\n");
+    }
+    if let Some(order) = &found.order {
+        let _ = writeln!(text, "{}\n", escaped(order));
     }
     let said: Vec<&String> = found.arms.iter().filter_map(|arm| arm.sentence.as_ref()).collect();
     for sentence in &said {

@@ -13,6 +13,9 @@ use super::{PhaseRole, PlannedLoad};
 pub struct RunAnswer {
     /// The arm that costs in calm, and verdicts, are compared with.
     pub baseline: String,
+    /// Arms by goodput in the phase that decides, in words; `None` where no conclusion may be drawn, or nothing can be chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// Phases of the run that the answer is about, in order.
     pub columns: Vec<AnswerColumn>,
     /// In the order of the file.
@@ -84,12 +87,25 @@ pub struct ColumnFigures {
     /// 99th percentile of response time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ms: Option<BlockMedian>,
+    /// Where a block has too few samples for the 99th percentile: the highest percentile below it for which all have enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below_p99: Option<LowerPercentile>,
     /// Rejected of those sent; `None` of a bound, which sends nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reject_fraction: Option<BlockMedian>,
     /// Goodput as a share of the oracle's, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_oracle: Option<BlockMedian>,
+}
+
+/// A percentile of response time in place of a higher one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LowerPercentile {
+    /// Which: `p95`, `p90` or `p50`.
+    pub percentile: String,
+    /// Its value, milliseconds.
+    pub ms: BlockMedian,
 }
 
 /// The median over blocks: of an even number the higher one of the two in the middle, which was measured.

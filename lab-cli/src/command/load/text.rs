@@ -6,7 +6,7 @@ use analysis::{
     summary::{PhaseSummary, Times},
     text::{counted, percent, scrubbed, time},
 };
-use measure::{Replayed, Replies, least_samples};
+use measure::{Distribution, Percentile, Replayed, Replies, Report, TimeFamily, least_samples};
 
 use super::{
     Told,
@@ -14,10 +14,13 @@ use super::{
     judged::{GaveUp, LoadResult},
 };
 
+/// Percentiles that are shown where no others were asked for.
+const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
 /// Most statuses, and most errors, that are printed one by one; all of them are in the JSON.
 const MOST_ROWS: usize = 10;
 
-pub(super) fn of(told: &Told<'_>, loaded: &LoadResult) -> String {
+pub(super) fn of(told: &Told<'_>, loaded: &LoadResult, report: &Report) -> String {
     let mut text = String::new();
     let found = &loaded.measured;
     let _ = writeln!(text, "{}: {}, {:.1} s", told.url, told.how, loaded.seconds);
@@ -37,15 +40,17 @@ pub(super) fn of(told: &Told<'_>, loaded: &LoadResult) -> String {
     }
     counts(&mut text, loaded);
     replies(&mut text, &loaded.replies);
-    percentiles(&mut text, "response time", &found.response_time_ms);
+    let shown = if told.percentiles.is_empty() { &PERCENTILES[..] } else { told.percentiles };
+    let table = |text: &mut String, title, family| percentiles(text, title, &report.total_distribution(family), shown);
+    table(&mut text, "response time", TimeFamily::Response);
     if !told.flat_out {
         from_the_send(&mut text, &found.service_time_ms);
     }
     if found.rejected > 0 {
-        percentiles(&mut text, "rejects", &found.reject_time_ms);
+        table(&mut text, "rejects", TimeFamily::Reject);
     }
-    if let Some(behind) = &found.behind_ms {
-        percentiles(&mut text, "behind the recorded times", behind);
+    if found.behind_ms.is_some() {
+        table(&mut text, "behind the recorded times", TimeFamily::Behind);
     }
     steps(&mut text, &loaded.steps);
     let _ = writeln!(
@@ -197,27 +202,25 @@ fn rows(text: &mut String, title: &str, mut rows: Vec<(u64, String)>) {
     }
 }
 
-fn percentiles(text: &mut String, title: &str, times: &Times) {
-    let waited = if times.censored > 0 { format!(", {} without an answer", times.censored) } else { String::new() };
-    let _ = writeln!(text, "  {title}, ms ({} samples{waited})", times.count);
-    let rows = [
-        ("p50", 50.0, times.p50, times.p50_at_least),
-        ("p90", 90.0, times.p90, times.p90_at_least),
-        ("p99", 99.0, times.p99, times.p99_at_least),
-        ("p99.9", 99.9, times.p999, times.p999_at_least),
-    ];
-    for (name, percentile, value, bound) in rows {
-        let shown = match (value, bound) {
-            (Some(value), _) => format!("{value:.3}"),
-            (None, Some(bound)) => format!(">= {bound:.0}"),
-            (None, None) => format!("needs {} samples", least_samples(percentile)),
+fn percentiles(text: &mut String, title: &str, times: &Distribution, shown: &[f64]) {
+    let censored = times.censored();
+    let waited = if censored > 0 { format!(", {censored} without an answer") } else { String::new() };
+    let _ = writeln!(text, "  {title}, ms ({} samples{waited})", times.count());
+    let mut highest = times.max_ms().unwrap_or_default();
+    for percentile in shown {
+        let value = match times.percentile(*percentile) {
+            Percentile::At(value) => format!("{value:.3}"),
+            Percentile::AtLeast(bound) => {
+                highest = highest.max(bound);
+                format!(">= {bound:.0}")
+            }
+            Percentile::Unknown => format!("needs {} samples", least_samples(*percentile)),
         };
-        let _ = writeln!(text, "    {name:<13} {shown:>12}");
+        let _ = writeln!(text, "    {:<13} {value:>12}", format!("p{percentile}"));
     }
-    if let Some(max) = times.max {
+    if let Some(max) = times.max_ms() {
         // A request without an answer waited longer than its bound.
-        let bound = rows.iter().filter_map(|(_, _, value, bound)| value.or(*bound)).fold(max, f64::max);
-        let shown = if times.censored > 0 { format!(">= {bound:.0}") } else { format!("{max:.3}") };
-        let _ = writeln!(text, "    {:<13} {shown:>12}", "max");
+        let max = if censored > 0 { format!(">= {highest:.0}") } else { format!("{max:.3}") };
+        let _ = writeln!(text, "    {:<13} {max:>12}", "max");
     }
 }

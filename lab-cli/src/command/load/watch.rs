@@ -39,6 +39,7 @@ impl Watchers {
             lasts: Some(experiment.planned_time()).filter(|_| args.requests.is_none()),
             requests: args.requests,
             deadline: args.deadline,
+            percentiles: args.results.percentiles.clone(),
         };
         let asked = stop.clone();
         let screen = LoadScreen::start(shape, palette(colours), move || asked.ask_by_person());

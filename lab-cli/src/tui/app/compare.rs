@@ -18,11 +18,13 @@ use crate::tui::keymap::Action;
 mod between;
 mod column;
 mod export;
+mod found;
 mod ranks;
 mod times;
 
 pub use between::RunsCompared;
 pub(in crate::tui) use column::{Better, Column};
+pub(in crate::tui) use found::decides_nothing;
 pub(in crate::tui) use ranks::Rank;
 pub use times::TimesWanted;
 
@@ -336,8 +338,8 @@ impl Compare {
         first_kept(&self.runs[run].summary.arms)
     }
 
-    /// The median over blocks of a figure in the phase that is shown, and whether time-outs leave only a bound. The lower
-    /// one of two in the middle. Of what is known of seconds alone: the median of the phase's seconds in the block that is drawn. While
+    /// The median over blocks of a figure in the phase that is shown, and whether time-outs leave only a bound. The higher
+    /// one of two in the middle, as in the answer. Of what is known of seconds alone: the median of the phase's seconds in the block that is drawn. While
     /// a second is looked at: its value.
     pub fn figure(&self, course: Course, column: Column) -> Option<Value> {
         if let Some(moment) = self.look.moment {
@@ -353,9 +355,9 @@ impl Compare {
         if column.is_of_policies() {
             let phase = self.phase_name();
             let seconds = self.seconds(course).filter(|second| second.phase == phase);
-            return median(seconds.filter_map(|second| column.at(second)).collect());
+            return Value::median(&seconds.filter_map(|second| column.at(second)).collect::<Vec<_>>());
         }
-        median(self.by_block(course, column).into_values().collect())
+        Value::median(&self.by_block(course, column).into_values().collect::<Vec<_>>())
     }
 
     /// A figure of the phase that is shown in each block that counts.
@@ -391,12 +393,6 @@ impl Compare {
     pub fn objective_ms(&self) -> Option<f64> {
         self.runs.first().map(|run| run.summary.objective.response_time_ms)
     }
-}
-
-/// The lower one of two in the middle.
-fn median(mut values: Vec<Value>) -> Option<Value> {
-    values.sort_by(|a, b| a.at.total_cmp(&b.at));
-    values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
 /// Arms in the order of the file.

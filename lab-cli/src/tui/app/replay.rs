@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use analysis::live::LiveEvent;
 
-use super::{Compare, cursor::moved};
+use super::{Column, Compare, cursor::moved};
 use crate::tui::{
     doors::TokenTotals,
     keymap::Action,
@@ -28,6 +28,16 @@ pub(in crate::tui) struct Replay {
     at: f64,
     /// What happened, and when.
     lines: Vec<(f64, String)>,
+}
+
+/// How an arm is looked at, whichever it is.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::tui) struct Look {
+    /// The panel that is alone.
+    enlarged: Option<Panel>,
+    percentile: Option<Column>,
+    playing: bool,
+    speed: f64,
 }
 
 impl Replay {
@@ -74,14 +84,16 @@ impl Replay {
         self.at as u32
     }
 
-    /// How it is looked at: the panel that is alone, whether it plays, how fast.
-    pub fn look(&self) -> (Option<Panel>, bool, f64) {
-        (self.state.enlarged, self.playing, self.speed)
+    /// How it is looked at.
+    pub fn look(&self) -> Look {
+        let State { enlarged, percentile, .. } = self.state;
+        Look { enlarged, percentile, playing: self.playing, speed: self.speed }
     }
 
     /// The same for another arm, at the same second.
-    pub fn look_as(&mut self, (enlarged, playing, speed): (Option<Panel>, bool, f64), second: u32) {
-        (self.state.enlarged, self.playing, self.speed) = (enlarged, playing, speed);
+    pub fn look_as(&mut self, look: Look, second: u32) {
+        (self.state.enlarged, self.state.percentile) = (look.enlarged, look.percentile);
+        (self.playing, self.speed) = (look.playing, look.speed);
         self.go(f64::from(second));
     }
 
@@ -103,6 +115,7 @@ impl Replay {
             Action::Panel(panel) => {
                 self.state.enlarged = Some(panel).filter(|_| self.state.enlarged != Some(panel));
             }
+            Action::Percentile => self.state.next_percentile(),
             Action::Up | Action::Down => {
                 self.state.stage = moved(self.state.stage, self.state.stages(), action).unwrap_or(0);
             }

@@ -23,6 +23,8 @@ pub struct LoadShape {
     pub requests: Option<u64>,
     /// Answers that take longer are no goodput; `None`: no deadline was given.
     pub deadline: Option<Duration>,
+    /// Percentiles to show, of a hundred; none: those that are usual.
+    pub percentiles: Vec<f64>,
 }
 
 /// All of it so far.

@@ -13,6 +13,7 @@ fn shape() -> LoadShape {
         lasts: Some(Duration::from_secs(10)),
         requests: None,
         deadline: Some(Duration::from_millis(200)),
+        percentiles: Vec::new(),
     }
 }
 
@@ -72,6 +73,14 @@ fn percentiles_hidden_by_what_was_given_up_are_bounds() {
     assert_eq!(progress.percentile(50.0), Some((1.0, false)));
     assert_eq!(progress.percentile(99.0), Some((2000.0, true)));
     assert_eq!(Progress::of(shape()).percentile(50.0), None);
+}
+
+#[test]
+fn percentiles_are_those_that_were_asked_for() {
+    let mut progress = progress();
+    progress.shape.percentiles = vec![25.0, 99.99];
+    let shown = drawn(&progress, 80, 24);
+    assert!(shown.contains("p25") && shown.contains("p99.99") && !shown.contains("p75"), "{shown}");
 }
 
 #[test]

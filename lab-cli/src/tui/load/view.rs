@@ -13,9 +13,8 @@ use crate::tui::Palette;
 
 /// Below this nothing useful fits.
 const LEAST: (u16, u16) = (60, 16);
-/// Percentiles that are shown.
-const PERCENTILES: [(&str, f64); 6] =
-    [("p50", 50.0), ("p75", 75.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9)];
+/// Percentiles that are shown where no others were asked for.
+const PERCENTILES: [f64; 6] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9];
 
 pub(super) fn draw(frame: &mut Frame<'_>, progress: &Progress, palette: Palette) {
     let area = frame.area();
@@ -176,14 +175,17 @@ fn draw_histogram(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palett
 }
 
 fn draw_percentiles(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Palette) {
-    let line = |(name, percentile): (&str, f64)| {
-        let value = match progress.percentile(percentile) {
+    let asked = &progress.shape.percentiles;
+    let shown = if asked.is_empty() { &PERCENTILES[..] } else { asked };
+    let line = |percentile: &f64| {
+        let value = match progress.percentile(*percentile) {
             Some((ms, false)) => time(ms),
             Some((ms, true)) => format!(">= {}", time(ms)),
             None => "-".to_owned(),
         };
-        Line::raw(format!("{name:<6}{value:>15}"))
+        let name = format!("p{percentile}");
+        Line::raw(format!("{name:<8}{value:>13}"))
     };
     let block = Block::bordered().title("Percentiles").border_style(palette.faint());
-    frame.render_widget(Paragraph::new(PERCENTILES.map(line).to_vec()).block(block), area);
+    frame.render_widget(Paragraph::new(shown.iter().map(line).collect::<Vec<_>>()).block(block), area);
 }

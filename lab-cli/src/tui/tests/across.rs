@@ -47,6 +47,8 @@ fn each_arm_of_the_second_run_stands_below_its_like_with_the_ratio_and_its_inter
     assert!(drawn.contains("goodput/s B / A") && rows[3].1.contains("differs x1.30 [1.20, 1.40]"), "{drawn}");
     assert!(!rows[2].1.contains("x1.30"), "the first run is what it is held against: {drawn}");
     assert!(drawn.contains(" none, B / A: x1.30 [1.20, 1.40] different (7 pairs of blocks)"), "{drawn}");
+    let table = app.compare.as_markdown();
+    assert!(table.contains("| goodput/s B / A |") && table.contains("differs x1.30 [1.20, 1.40] |"), "{table}");
     // A key leads back to each run with its own baseline, and here again.
     press(&mut app, KeyCode::Char('a'));
     let drawn = frame(&app, Palette::Plain, 120, 40);

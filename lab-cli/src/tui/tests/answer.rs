@@ -19,16 +19,17 @@ fn a_comparison_begins_with_what_every_arm_came_to() {
     let mut app = opened(vec![compared("run-1")]);
     let drawn = frame(&app, Palette::Plain, 120, 40);
     let lines: Vec<&str> = drawn.lines().collect();
-    assert!(lines[1].contains(NONE) && lines[2].contains(&format!(" + {SEDA}")), "{drawn}");
+    assert!(lines[1].contains("Goodput in spike, most first: seda 84/s, none 35/s; one block"), "{drawn}");
+    assert!(lines[2].contains(NONE) && lines[3].contains(&format!(" + {SEDA}")), "{drawn}");
     // One line on a small screen: the arm under the cursor.
     let small = |app: &App| frame(app, Palette::Plain, 80, 24);
     let head = |app: &App| small(app).lines().skip(1).take(2).map(str::to_owned).collect::<Vec<_>>();
     let [said, picture] = &head(&app)[..] else { panic!("two lines") };
-    assert!(said.contains(". Without control: 35/s") && said.contains("(Enter: 1 more)"), "{said}");
+    assert!(said.contains(". Without control: 35/s") && said.contains("(Enter: 2 more)"), "{said}");
     assert!(picture.contains("goodput/s .none"), "{picture}");
     press(&mut app, KeyCode::Down);
     assert!(
-        head(&app)[0].contains("+ seda: 84/s of 300/s offered in spike") && head(&app)[0].contains("(Enter: 1 more)")
+        head(&app)[0].contains("+ seda: 84/s of 300/s offered in spike") && head(&app)[0].contains("(Enter: 2 more)")
     );
     // All of them are behind the verdict, and the picture alone has the screen to itself.
     press(&mut app, KeyCode::Enter);

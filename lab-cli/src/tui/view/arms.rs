@@ -11,7 +11,7 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use crate::tui::{Palette, state::State};
+use crate::tui::{Palette, app::Column, state::State};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(last) = state.finished.back() else {
@@ -22,8 +22,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     // The phase with the most requests is what the experiment is about.
     let busiest = last.phases.iter().max_by_key(|phase| phase.measured.planned).map_or("", |phase| &phase.name);
     let block = Block::new().borders(Borders::TOP).title(format!(" [7] finished arms: {} ", scrubbed(busiest)));
-    let header =
-        Row::new(["arm", "p90", "goodput/s", "rejected", "timed out", "conn. err.", "verdict"]).style(palette.faint());
+    let percentile = state.percentile();
+    let header = ["arm", percentile.name(), "goodput/s", "rejected", "timed out", "conn. err.", "verdict"];
+    let header = Row::new(header).style(palette.faint());
     let widths = [
         Constraint::Fill(2),
         Constraint::Length(9),
@@ -36,12 +37,18 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     let room = usize::from(area.height.saturating_sub(2));
     let rows = state.finished.iter().skip(state.finished.len().saturating_sub(room)).map(|arm| {
         let phase = arm.phases.iter().find(|phase| phase.name == busiest);
-        row(arm, phase, state.objective_ms(), palette)
+        row(arm, phase, percentile, state.objective_ms(), palette)
     });
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
 }
 
-fn row<'a>(arm: &'a Arm, phase: Option<&PhaseSummary>, objective: Option<f64>, palette: Palette) -> Row<'a> {
+fn row<'a>(
+    arm: &'a Arm,
+    phase: Option<&PhaseSummary>,
+    percentile: Column,
+    objective: Option<f64>,
+    palette: Palette,
+) -> Row<'a> {
     let name = Cell::new(scrubbed(arm.shown_name()));
     let verdict = verdict_and_codes(arm.verdict, arm.reasons.iter().map(|reason| reason.code.as_str()));
     let style = palette.verdict(arm.verdict);
@@ -49,12 +56,11 @@ fn row<'a>(arm: &'a Arm, phase: Option<&PhaseSummary>, objective: Option<f64>, p
     let verdict = Cell::new(Span::styled(format!("{verdict}{cut_off}"), style));
     let Some(phase) = phase else { return Row::new(vec![name, Cell::new("-")]) };
     let measured = &phase.measured;
-    let times = &measured.response_time_ms;
-    let late = times.p90.or(times.p90_at_least).is_some_and(|p90| objective.is_some_and(|limit| p90 > limit));
-    let p90 = text::known_or_at_least(times.p90, times.p90_at_least);
+    let time = percentile.of(measured);
+    let late = time.is_some_and(|time| objective.is_some_and(|limit| time.at > limit));
     Row::new(vec![
         name,
-        Cell::new(Span::styled(p90, if late { palette.bad() } else { palette.good() })),
+        Cell::new(Span::styled(percentile.shown(time), if late { palette.bad() } else { palette.good() })),
         Cell::new(text::rate(measured.goodput_per_s)),
         Cell::new(text::percent(measured.reject_fraction)),
         Cell::new(measured.timed_out.to_string()),

@@ -1,4 +1,4 @@
-//! Rates on one axis, the 90th percentile against the target, and users by what they do, each over the time of the arm.
+//! Rates on one axis, a percentile of response times against the target, and users by what they do, each over the time of the arm.
 
 use std::collections::BTreeSet;
 
@@ -74,11 +74,13 @@ fn rate_decades(highest: f64) -> ([f64; 2], Vec<String>) {
 pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [2] response time ") };
     let target = state.objective_ms().unwrap_or(1000.0);
-    let measured = |second: &TimelineSecond| Value::of(second.p90_ms, second.p90_at_least_ms);
+    let percentile = state.percentile();
+    let name = percentile.name();
+    let measured = |second: &TimelineSecond| percentile.at(second);
     let axis = decades(running.shown().filter_map(measured).map(|value| value.at), target);
     let end = x_end(state, running);
     let newest = running.latest().and_then(measured);
-    let late = newest.is_some_and(|p90| p90.at > target);
+    let late = newest.is_some_and(|value| value.at > target);
     let series = vec![
         Series {
             name: "target".to_owned(),
@@ -88,7 +90,7 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
             ..Series::default()
         },
         Series {
-            name: "p90".to_owned(),
+            name: name.to_owned(),
             style: if late { palette.bad() } else { palette.good() },
             mark: 'o',
             points: points(running, |second| measured(second).map(|value| value.map(log))),
@@ -97,11 +99,11 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
     ];
     let latest = match newest {
         // A bound below the target: the value may be on either side.
-        Some(p90) if p90.at_least && !late => format!(" p90 {} ", p90.shown(text::time)),
-        Some(p90) => {
-            format!(" p90 {} {} {} ", p90.shown(text::time), if late { ">" } else { "<=" }, text::time(target))
+        Some(value) if value.at_least && !late => format!(" {name} {} ", value.shown(text::time)),
+        Some(value) => {
+            format!(" {name} {} {} {} ", value.shown(text::time), if late { ">" } else { "<=" }, text::time(target))
         }
-        None => " p90: too few answers ".to_owned(),
+        None => format!(" {name}: too few answers "),
     };
     plot(["[2]", "response time"], latest, state, running, axis, series).draw(frame, area, palette);
 }

@@ -1,11 +1,8 @@
 //! Arms and runs side by side: a picture of the figure under the cursor, and a table of them all.
 
 use analysis::{
-    judge::compare::{
-        Across,
-        words::{effect, in_words},
-    },
-    summary::{Comparison, verdict_and_codes},
+    judge::compare::words::in_words,
+    summary::verdict_and_codes,
     text::{self, scrubbed},
 };
 use ratatui::{
@@ -19,7 +16,7 @@ use ratatui::{
 use super::{findings, first_shown, hints, part_shown};
 use crate::tui::{
     Palette,
-    app::{Column, Compare, Course, OpenRun, Rank, View},
+    app::{Compare, Course, OpenRun, Rank, View, decides_nothing},
 };
 
 mod answer;
@@ -139,7 +136,7 @@ pub(super) fn columns(width: u16, compare: &Compare) -> Columns {
     let names = u16::try_from(names.clamp(8, 30)).unwrap_or(30);
     // Whole columns: those that have room, with the one under the cursor, which gives way to nothing but what was found of it.
     let room_for = |more: u16| usize::from(width.saturating_sub(names + 3 + more) / (FIGURE + 1));
-    let found = found_head(compare).is_some() && room_for(FOUND) >= LEAST_FIGURES;
+    let found = compare.found_head().is_some() && room_for(FOUND) >= LEAST_FIGURES;
     let count = room_for(if found { FOUND } else { 0 }).clamp(1, compare.columns.len().max(1));
     let start = (compare.column + 1).saturating_sub(count);
     Columns { names, start, count, found }
@@ -156,19 +153,6 @@ pub(super) fn column_at(compare: &Compare, table: Rect, x: u16) -> Option<usize>
 /// The second of the time axis at this column of the screen.
 pub(super) fn second_at(compare: &Compare, picture: Rect, x: u16) -> Option<f64> {
     over_time::figure(compare, Palette::Plain).time_at(picture, x)
-}
-
-/// The head of the last column, which holds the others against an arm, or a run against another; `None`: there is nothing to be told.
-fn found_head(compare: &Compare) -> Option<String> {
-    let column = compare.column();
-    if compare.look.across {
-        return Some(format!("{} {}", column.name(), if column == Column::Rejected { "B - A" } else { "B / A" }));
-    }
-    let against = match compare.look.baseline.and_then(|at| compare.courses.get(at)) {
-        Some(course) => compare.name(*course),
-        None => compare.baseline()?.to_owned(),
-    };
-    Some(format!("{} against {}", column.name(), scrubbed(&against)))
 }
 
 fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) {
@@ -198,7 +182,7 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Pal
             cells.push(Cell::new(Span::styled(value, style)));
         }
         if found {
-            cells.push(Cell::new(found_of(compare, course)));
+            cells.push(Cell::new(compare.found_of(course)));
         }
         Row::new(cells)
     });
@@ -209,7 +193,7 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Pal
     }));
     let mut widths = vec![Constraint::Length(1), Constraint::Length(names)];
     widths.extend(vec![Constraint::Length(FIGURE); count]);
-    if let Some(head) = found_head(compare).filter(|_| found) {
+    if let Some(head) = compare.found_head().filter(|_| found) {
         header.push(Cell::new(head));
         widths.push(Constraint::Fill(1));
     }
@@ -249,33 +233,6 @@ fn name(compare: &Compare, course: Course) -> String {
     format!("{}{touched}{cut_off}", scrubbed(&compare.name(course)))
 }
 
-/// In a few words; all of them stand above the table.
-fn found_of(compare: &Compare, course: Course) -> String {
-    if compare.look.baseline.is_some() {
-        return compare.against_chosen(course).unwrap_or_default();
-    }
-    if compare.look.across {
-        let found = compare.across(course, compare.column()).filter(|_| course.run > 0);
-        let nothing = |found: &Across| if decides_nothing(&found.comparison) { ", decides nothing" } else { "" };
-        let words = |found: &Across| format!("{}{}", in_few_words(&found.comparison), nothing(found));
-        return found.map(words).unwrap_or_default();
-    }
-    compare.verdict(course, compare.column()).map(in_few_words).unwrap_or_default()
-}
-
-/// `differs x1.20 [1.10, 1.31]`.
-fn in_few_words(comparison: &Comparison) -> String {
-    let word = match comparison.verdict.as_str() {
-        "different" => "differs",
-        "equivalent" => "equals",
-        _ => "~",
-    };
-    match effect(comparison) {
-        Some(effect) => format!("{word} {effect}"),
-        None => "~".to_owned(),
-    }
-}
-
 /// The arm under the cursor, or its like, of one run against the other.
 fn across_in_words(compare: &Compare) -> String {
     let column = compare.column();
@@ -289,11 +246,6 @@ fn across_in_words(compare: &Compare) -> String {
     let nothing = if decides_nothing(&found.comparison) { "; it decides nothing" } else { "" };
     let name = scrubbed(compare.arm_name(course));
     format!(" {name}, B / A: {} ({}{nothing}) ", in_words(&found.comparison), found.how())
-}
-
-/// Too few blocks for an interval.
-fn decides_nothing(comparison: &Comparison) -> bool {
-    comparison.interval.is_none() && comparison.verdict == "inconclusive"
 }
 
 /// What was found of the figure under the cursor.

@@ -25,6 +25,7 @@ pub fn section(run: &RunFiles) -> Markup {
     html! {
         section id="answer" {
             @if !run.summary.valid { p.headline.invalid { (NO_CONCLUSION) } }
+            @if let Some(order) = &answer.order { p.headline { (shown(order)) } }
             @let said = answer.arms.iter().enumerate().filter_map(|(number, arm)| Some((number, arm.sentence.as_ref()?)));
             ul.headline { @for (number, sentence) in said { li { (swatch(number)) span { (shown(sentence)) } } } }
             @if !answer.columns.is_empty() { (table(&answer)) }
@@ -89,7 +90,11 @@ fn figures(columns: &[Option<ColumnFigures>]) -> Markup {
     html! { @for column in columns {
         @if let Some(found) = column {
             td.n.first { (cell(&found.goodput_per_s, rate)) @if found.cut_off { small { "cut off" } } }
-            td.n { @if let Some(p99) = &found.p99_ms { (cell(p99, time)) } @else { "-" } }
+            td.n {
+                @if let Some(p99) = &found.p99_ms { (cell(p99, time)) }
+                @else if let Some(lower) = &found.below_p99 { (lower.percentile) " " (cell(&lower.ms, time)) }
+                @else { "-" }
+            }
             td.n { @if let Some(share) = &found.reject_fraction { (median(share, percent)) } @else { "-" } }
         } @else { td.n.first { "-" } td.n { "-" } td.n { "-" } }
     } }

@@ -1,6 +1,11 @@
 //! Figures: columns of the table of a comparison, and curves over time.
 
-use analysis::{live::TimelineSecond, series::value::Value, summary::Measured, text};
+use analysis::{
+    live::TimelineSecond,
+    series::value::Value,
+    summary::{LatencyObjective, Measured},
+    text,
+};
 
 /// A figure: a column of the table, and a curve over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +33,24 @@ impl Column {
         [Self::Goodput, Self::Offered, Self::Rejected, Self::P50, Self::P90, Self::P99, Self::TimedOut];
     /// What stages and policies showed of themselves, where they did.
     pub const OF_POLICIES: [Self; 4] = [Self::Queue, Self::Limit, Self::Rate, Self::BelievedP90];
+
+    /// The percentile of response times that an objective bounds, or the next higher one that is shown.
+    pub fn bounded_by(objective: &LatencyObjective) -> Self {
+        match objective.percentile {
+            of if of <= 50.0 => Self::P50,
+            of if of <= 90.0 => Self::P90,
+            _ => Self::P99,
+        }
+    }
+
+    /// After a percentile of response times, the next one; the lowest after the highest.
+    pub fn next_percentile(self) -> Self {
+        match self {
+            Self::P50 => Self::P90,
+            Self::P90 => Self::P99,
+            _ => Self::P50,
+        }
+    }
 
     pub fn name(self) -> &'static str {
         match self {

@@ -24,15 +24,22 @@ impl Compare {
         };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{}: {when}{blocks}\n", runs.join("; "));
-        let header: Vec<&str> = self.columns.iter().map(|column| column.name()).collect();
+        let mut header: Vec<String> = self.columns.iter().map(|column| column.name().to_owned()).collect();
+        let found = self.found_head().filter(|_| self.look.moment.is_none());
+        header.extend(found.as_ref().map(|head| cell(head)));
         let _ = writeln!(out, "| arm | {} |", header.join(" | "));
         let _ = writeln!(out, "|---|{}", "---:|".repeat(header.len()));
         for at in self.order() {
             let course = self.courses[at];
-            let values: Vec<String> =
+            let mut values: Vec<String> =
                 self.columns.iter().map(|column| column.shown(self.figure(course, *column))).collect();
-            let _ = writeln!(out, "| {} | {} |", scrubbed(&self.name(course)).replace('|', "\\|"), values.join(" | "));
+            values.extend(found.as_ref().map(|_| cell(&self.found_of(course))));
+            let _ = writeln!(out, "| {} | {} |", cell(&scrubbed(&self.name(course))), values.join(" | "));
         }
         out
     }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
 }

@@ -81,7 +81,7 @@ impl Compare {
         let is_bound = pairs.iter().any(|(base, own)| base.at_least || own.at_least);
         let mut effects: Vec<f64> = pairs.iter().filter_map(effect).collect();
         effects.sort_by(f64::total_cmp);
-        let median = effects.get(effects.len().checked_sub(1)? / 2)?;
+        let median = effects.get(effects.len() / 2)?;
         let one = |value: f64| if points { format!("{value:+.1}") } else { format!("x{}", two(value)) };
         let spread = match &effects[..] {
             [first, .., last] => format!(" ({} to {})", one(*first), one(*last)),

@@ -38,8 +38,8 @@ pub(super) fn lines(compare: &Compare, width: u16, most: u16, palette: Palette) 
         let (mark, style) = mark(compare, said, palette);
         let line = move |(n, text): (usize, String)| {
             let before = if n == 0 { format!(" {mark} ") } else { " ".repeat(INDENT) };
-            // What holds for all arms is a warning.
-            let of_text = if mark == '!' { style } else { Style::new() };
+            // What holds for all arms.
+            let of_text = if said.arm.is_none() { style } else { Style::new() };
             Line::from(vec![Span::styled(before, style), Span::styled(text, of_text)])
         };
         lines.into_iter().enumerate().map(line).collect::<Vec<_>>()
@@ -53,7 +53,9 @@ pub(super) fn lines(compare: &Compare, width: u16, most: u16, palette: Palette) 
 
 /// The mark and the style of the line of the arm that a sentence is about.
 fn mark(compare: &Compare, said: &Opening, palette: Palette) -> (char, Style) {
-    let Some(arm) = &said.arm else { return ('!', palette.bad()) };
+    let Some(arm) = &said.arm else {
+        return if said.is_warning { ('!', palette.bad()) } else { (' ', palette.strong()) };
+    };
     let run = compare.course().map(|course| course.run);
     let is_it = |course: &Course| Some(course.run) == run && compare.arm_name(*course) == arm;
     let (style, mark) = palette.line(compare.courses.iter().position(is_it).unwrap_or(0));
@@ -81,9 +83,13 @@ impl<'a> Shown<'a> {
         if count(&all) <= most {
             return Self { sentences: all, more: String::new() };
         }
-        let here = compare.arm_name(course);
-        all.sort_by_key(|(said, _)| said.arm.as_deref() != Some(here));
         let total = all.len();
+        // Stars in the table tell the order too.
+        all.retain(|(said, _)| said.arm.is_some() || said.is_warning);
+        if count(&all) > most {
+            let here = compare.arm_name(course);
+            all.sort_by_key(|(said, _)| said.arm.as_deref() != Some(here));
+        }
         let mut left = most;
         let mut sentences: Vec<(&Opening, Vec<String>)> = Vec::new();
         for (said, mut lines) in all {
@@ -107,13 +113,15 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// A line that ends in whole words within its room, with `…` where something is missing.
+/// A line that ends with a clause, else with a whole word, within its room, with `…` where something is missing.
 fn cut(line: &str, room: usize, whole: bool) -> String {
     if whole && line.chars().count() <= room {
         return line.to_owned();
     }
     let kept = wrapped(line, room.saturating_sub(2)).into_iter().next().unwrap_or_default();
-    format!("{kept} …")
+    // Rather between two clauses than within a figure, if not much is lost by that.
+    let clause = kept.rfind([';', ',']).filter(|at| 2 * at >= kept.len()).map(|at| kept[..at].to_owned());
+    format!("{} …", clause.unwrap_or(kept))
 }
 
 #[cfg(test)]
@@ -124,6 +132,7 @@ mod tests {
     fn a_line_ends_in_whole_words() {
         assert_eq!(cut("seda: keeps 85/s of 100/s", 25, true), "seda: keeps 85/s of 100/s");
         assert_eq!(cut("seda: keeps 85/s of 100/s", 24, true), "seda: keeps 85/s of …");
+        assert_eq!(cut("seda: keeps 85/s, 12 % rejected; recovers", 38, true), "seda: keeps 85/s, 12 % rejected …");
         assert_eq!(cut("seda: keeps", 24, false), "seda: keeps …");
     }
 }

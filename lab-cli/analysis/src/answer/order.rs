@@ -1,0 +1,65 @@
+//! Which arm kept most, in one line: arms that can be chosen, by goodput in the phase that decides. It tells what was measured; verdicts
+//! say which differences are more than chance.
+
+use super::{Turns, table};
+use crate::{
+    summary::{Arm, ArmAnswer, PhaseRole, RunAnswer, RunSummary},
+    text::{rate, scrubbed},
+};
+
+/// Arms that are named; of more the others are counted.
+const MOST: usize = 9;
+
+/// The line; `None`: there is no choice, or it is not one by goodput.
+pub(super) fn order(answer: &RunAnswer, summary: &RunSummary, turns: &Turns<'_>) -> Option<String> {
+    let by_goodput = summary.comparisons.iter().find(|comparison| comparison.primary);
+    if by_goodput.is_some_and(|comparison| comparison.metric != "goodput_per_s") {
+        return None;
+    }
+    let at = table::deciding(answer)?;
+    let column = &answer.columns[at];
+    let goodput = |arm: &ArmAnswer| Some(arm.columns[at].as_ref()?.goodput_per_s);
+    let mut arms: Vec<_> = answer.arms.iter().filter(|arm| !arm.hindsight).collect();
+    arms.retain(|arm| goodput(arm).is_some() && turns.of_arm(&arm.arm).any(|turn| !turn.bound));
+    let median = |arm: &ArmAnswer| goodput(arm).map_or(0.0, |found| found.median);
+    arms.sort_by(|a, b| median(b).total_cmp(&median(a)));
+    let (first, others) = arms.split_first().filter(|(_, others)| !others.is_empty())?;
+    let blocks = goodput(first)?.blocks;
+    let mut near = false;
+    let mut told = |arm: &ArmAnswer| {
+        let is_near = arm.arm != first.arm && is_ahead_at_times(turns, &arm.arm, &first.arm, &column.phase);
+        near |= is_near;
+        let mark = if is_near { " (~)" } else { "" };
+        format!("{} {}/s{mark}", scrubbed(&arm.arm), rate(median(arm)))
+    };
+    let mut named: Vec<String> = arms.iter().take(MOST).map(|arm| told(arm)).collect();
+    if arms.len() > MOST {
+        named.push(format!("{} more", arms.len() - MOST));
+    }
+    let when = match column.role {
+        Some(PhaseRole::Fault) => "during the fault".to_owned(),
+        Some(role) if role.is_stress() => "under overload".to_owned(),
+        _ => format!("in {}", scrubbed(&column.phase)),
+    };
+    let how = match (blocks, near) {
+        (0 | 1, _) => "; one block: chance may have ordered them".to_owned(),
+        (_, true) => format!("; ~: as much as {}, or more, in some blocks", scrubbed(&first.arm)),
+        (_, false) if others.len() == 1 => "; in every block".to_owned(),
+        (_, false) => format!("; {} has the most in every block", scrubbed(&first.arm)),
+    };
+    Some(format!("Goodput {when}, most first: {}{how}.", named.join(", ")))
+}
+
+/// In some block this arm had as much as the other, or more.
+fn is_ahead_at_times(turns: &Turns<'_>, arm: &str, other: &str, phase: &str) -> bool {
+    let of = |name: &str| -> Vec<(u32, f64)> {
+        let goodput = |turn: &Arm| Some((turn.block, turn.whole_phase(phase)?.measured.goodput_per_s));
+        turns.of_arm(name).filter_map(goodput).collect()
+    };
+    let theirs = of(other);
+    let pairs: Vec<(f64, f64)> = of(arm)
+        .into_iter()
+        .filter_map(|(block, own)| Some((own, theirs.iter().find(|(of, _)| *of == block)?.1)))
+        .collect();
+    pairs.len() > 1 && pairs.iter().any(|(own, other)| own >= other)
+}

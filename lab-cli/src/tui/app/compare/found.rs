@@ -1,0 +1,57 @@
+//! What was found of an arm against another, in a few words: the last column of the table.
+
+use analysis::{
+    judge::compare::{Across, words::effect},
+    summary::Comparison,
+    text::scrubbed,
+};
+
+use super::{Column, Compare, Course};
+
+impl Compare {
+    /// The head of the last column, which holds the others against an arm, or a run against another; `None`: there is nothing to be
+    /// told.
+    pub fn found_head(&self) -> Option<String> {
+        let column = self.column();
+        if self.look.across {
+            return Some(format!("{} {}", column.name(), if column == Column::Rejected { "B - A" } else { "B / A" }));
+        }
+        let against = match self.look.baseline.and_then(|at| self.courses.get(at)) {
+            Some(course) => self.name(*course),
+            None => self.baseline()?.to_owned(),
+        };
+        Some(format!("{} against {}", column.name(), scrubbed(&against)))
+    }
+
+    /// What was found of the figure under the cursor; all of the words stand above the table.
+    pub fn found_of(&self, course: Course) -> String {
+        if self.look.baseline.is_some() {
+            return self.against_chosen(course).unwrap_or_default();
+        }
+        if self.look.across {
+            let found = self.across(course, self.column()).filter(|_| course.run > 0);
+            let nothing = |found: &Across| if decides_nothing(&found.comparison) { ", decides nothing" } else { "" };
+            let words = |found: &Across| format!("{}{}", in_few_words(&found.comparison), nothing(found));
+            return found.map(words).unwrap_or_default();
+        }
+        self.verdict(course, self.column()).map(in_few_words).unwrap_or_default()
+    }
+}
+
+/// `differs x1.20 [1.10, 1.31]`.
+fn in_few_words(comparison: &Comparison) -> String {
+    let word = match comparison.verdict.as_str() {
+        "different" => "differs",
+        "equivalent" => "equals",
+        _ => "~",
+    };
+    match effect(comparison) {
+        Some(effect) => format!("{word} {effect}"),
+        None => "~".to_owned(),
+    }
+}
+
+/// Too few blocks for an interval.
+pub(in crate::tui) fn decides_nothing(comparison: &Comparison) -> bool {
+    comparison.interval.is_none() && comparison.verdict == "inconclusive"
+}
