@@ -73,7 +73,7 @@ mod with {
             let names = ["lab-proxy", "lab_proxy_requests", "lab_proxy_policy_gauge", "lab_proxy_backend_up"];
             names.iter().all(|name| has(body, name))
         };
-        let mut next = || exports.recv_timeout(PATIENCE).expect("an export");
+        let next = || exports.recv_timeout(PATIENCE).expect("an export");
         let mut export = next();
         // Times are exported once there are some.
         while !(whole(&export) && has(&export.1, "lab_proxy_request_seconds") && has(&export.1, "2xx")) {
