@@ -14,6 +14,7 @@ use crate::{
         AnswerColumn, Arm, ArmAnswer, ColumnFigures, LowerPercentile, Measured, PhaseRole, PhaseSummary,
         RecoveryAnswer, RunAnswer, RunSummary, arm_names,
     },
+    text::scrubbed,
 };
 
 mod middle;
@@ -107,6 +108,24 @@ impl<'a> Turns<'a> {
 
     fn of_arm<'t>(&'t self, name: &'t str) -> impl Iterator<Item = &'a Arm> + 't {
         self.arms.iter().copied().filter(move |arm| arm.shown_name() == name)
+    }
+
+    /// Goodput of two arms in this phase, in each block that has it of both.
+    fn goodput_in_blocks(&self, arms: [&str; 2], phase: &str) -> Vec<[f64; 2]> {
+        let [ours, theirs] = arms.map(|name| {
+            let goodput = |turn: &Arm| Some((turn.block, turn.whole_phase(phase)?.measured.goodput_per_s));
+            self.of_arm(name).filter_map(goodput).collect::<BTreeMap<_, _>>()
+        });
+        ours.into_iter().filter_map(|(block, ours)| Some([ours, *theirs.get(&block)?])).collect()
+    }
+}
+
+/// `under overload`, `during the fault`, `in PHASE`.
+fn when(column: &AnswerColumn) -> String {
+    match column.role {
+        Some(PhaseRole::Fault) => "during the fault".to_owned(),
+        Some(role) if role.is_stress() => "under overload".to_owned(),
+        _ => format!("in {}", scrubbed(&column.phase)),
     }
 }
 

@@ -40,20 +40,22 @@ fn every_form_begins_with_the_answer() {
         text(&output)
     };
     let said = report(&["text"]);
-    let first: Vec<&str> = said.lines().take(2).collect();
-    assert!(first[0].starts_with("Without control: ") && first[1].starts_with("concurrency: "), "{said}");
+    let [order, none, concurrency] = said.lines().take(3).collect::<Vec<_>>()[..] else { panic!("{said}") };
+    assert!(order.starts_with("Goodput under overload, most first: concurrency "), "{said}");
+    assert!(none.starts_with("Without control: ") && concurrency.starts_with("concurrency: "), "{said}");
     for wanted in ["goodput/s", "overload", "  class 1", "medians of 2 blocks [lowest, highest]"] {
         assert!(said.contains(wanted), "no {wanted:?} in:\n{said}");
     }
     assert!(!said.contains("ledger") && report(&["text", "--details"]).contains("ledger"), "{said}");
     let comment = report(&["md"]);
     let at = |part: &str| comment.find(part).unwrap_or_else(|| panic!("{part} in {comment}"));
+    assert!(at("Goodput under overload, most first: ") < at("- Without control: "));
     assert!(at("- Without control: ") < at("| arm | phase | goodput/s |") && at("goodput/s") < at("<details>"));
     let summary: Value = serde_json::from_str(&report(&["json"])).expect("JSON");
     let columns = summary["answer"]["columns"].as_array().expect("columns");
     let roles: Vec<_> = columns.iter().map(|column| column["role"].as_str()).collect();
     assert_eq!(roles, [Some("calm"), Some("overload")]);
-    assert_eq!(summary["answer"]["arms"][0]["sentence"], first[0]);
+    assert_eq!((&summary["answer"]["order"], &summary["answer"]["arms"][0]["sentence"]), (&order.into(), &none.into()));
     let output = scratch.lab(&["report", "one", "--format", "md", "--details"]);
     assert!(output.status.code() == Some(2) && told(&output).contains("--format text"), "{}", told(&output));
 }

@@ -1,9 +1,9 @@
 //! Which arm kept most, in one line: arms that can be chosen, by goodput in the phase that decides. It tells what was measured; verdicts
 //! say which differences are more than chance.
 
-use super::{Turns, table};
+use super::{Turns, table, when};
 use crate::{
-    summary::{Arm, ArmAnswer, PhaseRole, RunAnswer, RunSummary},
+    summary::{ArmAnswer, RunAnswer, RunSummary},
     text::{rate, scrubbed},
 };
 
@@ -36,11 +36,7 @@ pub(super) fn order(answer: &RunAnswer, summary: &RunSummary, turns: &Turns<'_>)
     if arms.len() > MOST {
         named.push(format!("{} more", arms.len() - MOST));
     }
-    let when = match column.role {
-        Some(PhaseRole::Fault) => "during the fault".to_owned(),
-        Some(role) if role.is_stress() => "under overload".to_owned(),
-        _ => format!("in {}", scrubbed(&column.phase)),
-    };
+    let when = when(column);
     let how = match (blocks, near) {
         (0 | 1, _) => "; one block: chance may have ordered them".to_owned(),
         (_, true) => format!("; ~: as much as {}, or more, in some blocks", scrubbed(&first.arm)),
@@ -52,14 +48,6 @@ pub(super) fn order(answer: &RunAnswer, summary: &RunSummary, turns: &Turns<'_>)
 
 /// In some block this arm had as much as the other, or more.
 fn is_ahead_at_times(turns: &Turns<'_>, arm: &str, other: &str, phase: &str) -> bool {
-    let of = |name: &str| -> Vec<(u32, f64)> {
-        let goodput = |turn: &Arm| Some((turn.block, turn.whole_phase(phase)?.measured.goodput_per_s));
-        turns.of_arm(name).filter_map(goodput).collect()
-    };
-    let theirs = of(other);
-    let pairs: Vec<(f64, f64)> = of(arm)
-        .into_iter()
-        .filter_map(|(block, own)| Some((own, theirs.iter().find(|(of, _)| *of == block)?.1)))
-        .collect();
-    pairs.len() > 1 && pairs.iter().any(|(own, other)| own >= other)
+    let pairs = turns.goodput_in_blocks([arm, other], phase);
+    pairs.len() > 1 && pairs.iter().any(|[own, other]| own >= other)
 }

@@ -1,6 +1,6 @@
 //! What an arm did, in a sentence that can be repeated: what it kept under overload, whether it recovered, what it cost in calm.
 
-use super::{Turns, known, measured_percentile, of_phase, table};
+use super::{Turns, known, measured_percentile, of_phase, table, when};
 use crate::{
     summary::{Arm, ArmAnswer, BlockMedian, Collapse, ColumnFigures, PhaseRole, RunAnswer, RunSummary},
     text::{percent, rate, scrubbed, time},
@@ -61,7 +61,7 @@ impl Writer<'_> {
 
     fn under_stress(&self, arm: &ArmAnswer, at: usize) -> Option<String> {
         let column = &self.answer.columns[at];
-        let during = if column.role == Some(PhaseRole::Fault) { "during the fault" } else { "under overload" };
+        let during = when(column);
         if let Some(collapse) = self.collapse(arm, &column.phase) {
             let when = match collapse.after_s {
                 at if at < 1.0 => "at once".to_owned(),
@@ -125,16 +125,9 @@ impl Writer<'_> {
         if arm.arm == self.answer.baseline || arm.hindsight {
             return None;
         }
-        let of = |name: &str| -> Vec<(u32, f64)> {
-            let phase = |turn: &Arm| Some((turn.block, turn.whole_phase(&column.phase)?.measured.goodput_per_s));
-            self.turns.of_arm(name).filter_map(phase).collect()
-        };
-        let theirs = of(&self.answer.baseline);
-        let ratio = |(block, ours): (u32, f64)| {
-            let (_, theirs) = theirs.iter().find(|(other, theirs)| *other == block && *theirs > 0.0)?;
-            Some(ours / theirs)
-        };
-        let change = known(of(&arm.arm).into_iter().filter_map(ratio))?.median - 1.0;
+        let pairs = self.turns.goodput_in_blocks([&arm.arm, &self.answer.baseline], &column.phase);
+        let ratio = |[ours, theirs]: [f64; 2]| (theirs > 0.0).then_some(ours / theirs);
+        let change = known(pairs.into_iter().filter_map(ratio))?.median - 1.0;
         // Who is refused and comes back costs no goodput, and has waited.
         let at = self.answer.columns.iter().position(|other| other.phase == column.phase)?;
         let refused = arm.columns[at].as_ref().map_or_else(String::new, rejected);

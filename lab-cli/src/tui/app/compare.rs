@@ -338,9 +338,9 @@ impl Compare {
         first_kept(&self.runs[run].summary.arms)
     }
 
-    /// The median over blocks of a figure in the phase that is shown, and whether time-outs leave only a bound. The higher
-    /// one of two in the middle, as in the answer. Of what is known of seconds alone: the median of the phase's seconds in the block that is drawn. While
-    /// a second is looked at: its value.
+    /// The median over blocks of a figure in the phase that is shown, and whether time-outs leave only a bound: the higher
+    /// one of two in the middle, as in the answer. Of what is known of seconds alone: the median of the phase's seconds in the
+    /// block that is drawn. While a second is looked at: its value.
     pub fn figure(&self, course: Course, column: Column) -> Option<Value> {
         if let Some(moment) = self.look.moment {
             return self
