@@ -26,9 +26,12 @@ UNITS = {"us": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4}
 def used(*command):
     """What it printed, and its CPU time in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    said = subprocess.run(["taskset", "-c", "0", *command], capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(["taskset", "-c", "0", *command], capture_output=True, text=True)
+    # 3: INVALID, which is printed with its figures.
+    if done.returncode not in (0, 3):
+        raise SystemExit(f"{command}: {done.returncode}: {done.stderr}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return said, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def lab(*flags):
