@@ -33,7 +33,7 @@ fn every_form_is_written_where_it_is_wanted() {
 #[test]
 fn every_form_begins_with_the_answer() {
     let scratch = Scratch::new();
-    scratch.run("one", &["--repeat", "2"]);
+    let run = scratch.run("one", &["--repeat", "2"]);
     let report = |args: &[&str]| {
         let output = scratch.lab(&[&["report", "one", "--format"][..], args].concat());
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", told(&output));
@@ -56,6 +56,9 @@ fn every_form_begins_with_the_answer() {
     let roles: Vec<_> = columns.iter().map(|column| column["role"].as_str()).collect();
     assert_eq!(roles, [Some("calm"), Some("overload")]);
     assert_eq!((&summary["answer"]["order"], &summary["answer"]["arms"][0]["sentence"]), (&order.into(), &none.into()));
+    assert!(scratch.lab(&["report", "one"]).status.success());
+    let page = fs::read_to_string(run.join("report.html")).expect("written");
+    assert!(page.contains("Goodput under overload, most first: concurrency "), "the page has the order");
     let output = scratch.lab(&["report", "one", "--format", "md", "--details"]);
     assert!(output.status.code() == Some(2) && told(&output).contains("--format text"), "{}", told(&output));
 }

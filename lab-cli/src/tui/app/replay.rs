@@ -32,7 +32,7 @@ pub(in crate::tui) struct Replay {
 
 /// How an arm is looked at, whichever it is.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::tui) struct Look {
+pub(in crate::tui) struct ReplayLook {
     /// The panel that is alone.
     enlarged: Option<Panel>,
     percentile: Option<Column>,
@@ -85,13 +85,13 @@ impl Replay {
     }
 
     /// How it is looked at.
-    pub fn look(&self) -> Look {
+    pub fn look(&self) -> ReplayLook {
         let State { enlarged, percentile, .. } = self.state;
-        Look { enlarged, percentile, playing: self.playing, speed: self.speed }
+        ReplayLook { enlarged, percentile, playing: self.playing, speed: self.speed }
     }
 
     /// The same for another arm, at the same second.
-    pub fn look_as(&mut self, look: Look, second: u32) {
+    pub fn look_as(&mut self, look: ReplayLook, second: u32) {
         (self.state.enlarged, self.state.percentile) = (look.enlarged, look.percentile);
         (self.playing, self.speed) = (look.playing, look.speed);
         self.go(f64::from(second));
