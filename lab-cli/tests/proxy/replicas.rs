@@ -1,6 +1,13 @@
 //! Several waiting rooms before one service, which share its capacity and their keys.
 
-use std::{fs, net::UdpSocket, os::unix::fs::PermissionsExt as _, path::PathBuf, thread, time::Duration};
+use std::{
+    fs,
+    net::UdpSocket,
+    os::unix::fs::PermissionsExt as _,
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 
@@ -63,13 +70,13 @@ fn ask(proxy: &Proxied, query: &str) -> Answer {
     Answer::to(proxy.address, &head)
 }
 
-/// Wait and query of a page that waits for some seconds.
-fn promised(proxy: &Proxied) -> (u64, String) {
+/// When the turn comes, and the query, of a page that waits for some seconds.
+fn promised(proxy: &Proxied) -> (Instant, String) {
     until("wait", || {
         let page = ask(proxy, "");
         let (seconds, url) = page.header("refresh")?.split_once("; url=")?;
         let seconds: u64 = seconds.parse().expect("seconds");
-        (seconds >= 7).then(|| (seconds, url.to_owned()))
+        (seconds >= 7).then(|| (Instant::now() + Duration::from_secs(seconds), url.to_owned()))
     })
 }
 
@@ -82,17 +89,17 @@ fn a_replica_that_is_killed_takes_no_promise_with_it_and_joins_when_it_is_back()
         let shares = [share(&first), share(&second), share(&third)];
         (shares.iter().all(|share| (share - 1.0).abs() < 0.01)).then_some(())
     });
-    let turns: Vec<(u64, String)> = (0..3).map(|_| promised(&third)).collect();
+    let turns: Vec<(Instant, String)> = (0..3).map(|_| promised(&third)).collect();
     third.signal("KILL");
     drop(third);
     // What it had promised is checked by the others, with the same keys; early first.
     let early = ask(&first, &turns[0].1);
     assert_eq!(early.header("x-token-refused"), Some("early"), "{early:?}");
-    thread::sleep(Duration::from_secs(turns.iter().map(|(wait, _)| *wait).max().expect("three")));
-    for (number, (wait, query)) in turns.iter().enumerate() {
+    for (number, (turn, query)) in turns.iter().enumerate() {
         let proxy = if number % 2 == 0 { &first } else { &second };
+        thread::sleep(turn.saturating_duration_since(Instant::now()));
         let answer = ask(proxy, query);
-        assert_eq!((answer.status, answer.body.as_str()), (200, "hello"), "after {wait} s: {answer:?}");
+        assert_eq!((answer.status, answer.body.as_str()), (200, "hello"), "turn {number}: {answer:?}");
     }
     // It keeps its reserved minimum, 0.3 of a third: the others have the rest, 1.35 each while nobody asks.
     let rest = until("the rest", || {

@@ -231,7 +231,8 @@ fn keys_rotate_and_refuse_nobody_who_was_promised_a_turn() {
     let settings = room(&json!({"keys": keys}));
     let proxy = Proxied::before(&[backend.url()], settings.clone());
     let mut browser = Browser::default();
-    let told = browser.waits(&proxy);
+    let turn = Duration::from_secs(browser.waits(&proxy));
+    let told = Instant::now();
     assert_eq!(proxy.logged("capacity")["per_s"], 1.0);
     write_keys(&keys, &[(2, 'b')]);
     assert_eq!(proxy.logged("keys")["added"], 1);
@@ -242,7 +243,8 @@ fn keys_rotate_and_refuse_nobody_who_was_promised_a_turn() {
     assert_eq!(later.get(&other, "/").header("x-token-refused"), Some("early"), "it knows the key");
     browser.clone().get(&other, "/");
     assert_eq!(row(&other)["counts"]["token_unknown_key"], 1, "it has never seen the old one");
-    sleep(told);
+    // What came between took its time: two seconds after the turn would be too late.
+    thread::sleep(turn.saturating_sub(told.elapsed()));
     let answer = browser.get(&proxy, "/");
     assert_eq!((answer.status, answer.body.as_str()), (200, "hello"), "{answer:?}");
 }
