@@ -29,15 +29,17 @@ users:
 arms: [none, {my-limit: {limit_max: 50}}, {my-rate: {scope: single}}]
 ";
 
-/// What the app needs, and the features that tests of the workspace select: where both builds agree, this one finds crates that are
-/// built.
+/// What the app needs, and what tests of the workspace depend on beside it. With the same features selected, this build finds the crates of
+/// others built, and builds the lab's as people get them, without what is for tests; `cargo test --unit-graph` of both shows where they part.
 const TEST_DEPENDENCIES: &str = r#"
 axum = { version = "0.8", default-features = false, features = ["http1", "tokio"] }
-tokio = { version = "1.54", features = ["macros", "net", "rt-multi-thread", "sync", "test-util", "time"] }
+criterion = { version = "0.8", default-features = false, features = ["cargo_bench_support"] }
 either = { version = "1", features = ["use_std"] }
 fastrand = "2"
 getrandom = { version = "0.2", features = ["std"] }
 serde_json = { version = "1.0", features = ["float_roundtrip"] }
+tokio = { version = "1.54", features = ["macros", "net", "rt-multi-thread", "sync", "test-util", "time"] }
+tonic = { version = "0.14", default-features = false, features = ["transport"] }
 tower = { version = "0.5", features = ["limit", "load-shed"] }
 "#;
 
