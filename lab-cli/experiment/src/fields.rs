@@ -126,18 +126,23 @@ impl<'a> Fields<'a> {
 
     /// One of a few words.
     pub fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Option<T> {
-        let node = self.node(key)?;
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        self.which(key, &known).map(|index| words[index].1)
+    }
+
+    /// Which of these words is written.
+    fn which(&self, key: &str, known: &[&str]) -> Option<usize> {
+        let node = self.node(key)?;
         let Value::Text(text) = &node.value else {
             let message = format!("expected a word, got {}", node.value.shown());
             self.problem(key, message, format!("one of: {}", known.join(", ")));
             return None;
         };
-        let found = words.iter().find(|(word, _)| word == text);
+        let found = known.iter().position(|word| word == text);
         if found.is_none() {
-            self.problem(key, format!("{text:?} is not known here"), suggestion(text, &known));
+            self.problem(key, format!("{text:?} is not known here"), suggestion(text, known));
         }
-        found.map(|(_, meaning)| *meaning)
+        found
     }
 
     /// A list; one value counts as a list of one.

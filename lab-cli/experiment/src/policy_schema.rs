@@ -23,7 +23,7 @@ pub struct LabKeys {
 impl LabKeys {
     /// Those of a table.
     pub fn of<T: Table + JsonSchema>(generator: &mut SchemaGenerator) -> Self {
-        let mut defined = schema::<T>("Keys of the lab among a policy's settings", generator);
+        let mut defined = schema(&T::rows(), "Keys of the lab among a policy's settings", generator);
         defined.insert("additionalProperties".to_owned(), true.into());
         let definition = T::schema_name().into_owned();
         generator.definitions_mut().insert(definition.clone(), defined.to_value());

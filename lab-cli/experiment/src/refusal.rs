@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{
     fields::Fields,
-    keys::{by, schema, shapes, table},
+    keys::{Table, by, schema, shapes, table},
     raw::Value,
 };
 
@@ -22,7 +22,7 @@ table! {
 
 shapes! {
     OnRefuseKey as "OnRefuse" = |generator| json_schema!({"oneOf": [
-        {"type": "string", "enum": WORDS}, schema::<RedirectKeys>(HINT, generator),
+        {"type": "string", "enum": WORDS}, schema(&RedirectKeys::rows(), HINT, generator),
     ]});
 }
 

@@ -14,6 +14,11 @@ impl Readings<'_> {
 
     /// The arm with the most of something.
     pub fn most(&self, read: impl Fn(&Arm) -> Option<f64>, words: impl Fn(f64, &Arm) -> String) -> Option<String> {
+        self.found(&read, &words)
+    }
+
+    /// `most`, compiled once and not for each of dozens of gates.
+    fn found(&self, read: &dyn Fn(&Arm) -> Option<f64>, words: &dyn Fn(f64, &Arm) -> String) -> Option<String> {
         let arms = self.0.arms.iter().filter(|arm| !arm.bound);
         let all = arms.filter_map(|arm| Some((read(arm)?, arm)));
         let (value, arm) = all.max_by(|a, b| a.0.total_cmp(&b.0))?;
