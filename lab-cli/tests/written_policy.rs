@@ -29,7 +29,7 @@ users:
 arms: [none, {my-limit: {limit_max: 50}}, {my-rate: {scope: single}}]
 ";
 
-/// What the app needs, and what tests of the workspace depend on beside it. With the same features selected, this build finds the crates of
+/// What the app needs, and what tests of the workspace depend on beside it. With the same features selected, this build finds most crates of
 /// others built, and builds the lab's as people get them, without what is for tests; `cargo test --unit-graph` of both shows where they part.
 const TEST_DEPENDENCIES: &str = r#"
 axum = { version = "0.8", default-features = false, features = ["http1", "tokio"] }
