@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Map;
 
-use super::row::Shape;
+use super::row::MakeSchema;
 use crate::fields::Fields;
 
 /// One of the keys of which a table has exactly one, `{uniform: …}`: its name, the reader of its value, the value's shape.
@@ -11,7 +11,7 @@ pub struct Case<T> {
     name: &'static str,
     about: &'static str,
     read: fn(&Fields<'_>, &str) -> Option<T>,
-    schema: Shape,
+    schema: MakeSchema,
 }
 
 impl<T> Case<T> {

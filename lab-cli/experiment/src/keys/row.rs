@@ -25,15 +25,15 @@ pub struct Row {
     pub(super) keywords: Map<String, Value>,
     /// No arm changes it: with another value it is another service, or it is done once for all arms.
     pub shared: bool,
-    pub(super) schema: Shape,
+    pub(super) schema: MakeSchema,
 }
 
-/// Makes the schema of a value.
-pub(super) type Shape = fn(&mut SchemaGenerator) -> Schema;
+/// Makes the schema of a value, with its definitions in the generator.
+pub(super) type MakeSchema = fn(&mut SchemaGenerator) -> Schema;
 
 impl Row {
     /// What is said of a value before its key is known. `optional`: its shape, or nothing.
-    pub(super) fn draft(values: String, optional: Shape) -> Self {
+    pub(super) fn draft(values: String, optional: MakeSchema) -> Self {
         Self {
             key: "",
             of: "",
@@ -50,7 +50,7 @@ impl Row {
     }
 
     /// The row of `key`. `required`: the shape of a value that cannot be left out.
-    pub(super) fn of_key(self, key: &'static str, about: &'static str, required: Shape) -> Self {
+    pub(super) fn of_key(self, key: &'static str, about: &'static str, required: MakeSchema) -> Self {
         let schema = if self.required { required } else { self.schema };
         // `for` is a word of Rust: its row is written `r#for`.
         Self { key: key.trim_start_matches("r#"), about, schema, ..self }
