@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use hdrhistogram::{Histogram, serialization::Deserializer};
-use measure::{Report, TimeFamily};
+use measure::Report;
 
 use crate::interval_log::{self, Interval, entries};
 
@@ -37,8 +37,7 @@ fn histograms<'a>(
 ) -> Result<Vec<(String, Histogram<u64>)>, String> {
     let mut found = Vec::new();
     for kind in std::iter::once(None).chain(kinds.map(|kind| Some(kind.as_str()))) {
-        for family in TimeFamily::ALL {
-            let Some(times) = report.distribution(phase, family, kind) else { continue };
+        for (family, times) in report.distributions(phase, kind) {
             let name = match kind {
                 None => format!("{phase}/{}", family.name()),
                 Some(kind) => format!("{phase}/{}/{}", family.name(), kind.replace(' ', "-")),

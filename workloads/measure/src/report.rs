@@ -207,13 +207,23 @@ impl Report {
         Some(self.raw.phase_report(phase, share))
     }
 
-    /// The times of one kind in a phase, of one request type or all, for `*.hlog` files.
+    /// The times of one family in a phase, of one request type or all.
     #[must_use]
     pub fn distribution(&self, phase: &str, family: TimeFamily, kind: Option<&str>) -> Option<Distribution> {
+        self.gathered(phase, kind)?.of(family).cloned()
+    }
+
+    /// The times of every family that has some in a phase, of one request type or all, for `*.hlog` files.
+    #[must_use]
+    pub fn distributions(&self, phase: &str, kind: Option<&str>) -> Vec<(TimeFamily, Distribution)> {
+        let Some(cell) = self.gathered(phase, kind) else { return Vec::new() };
+        TimeFamily::ALL.into_iter().filter_map(|family| Some((family, cell.of(family)?.clone()))).collect()
+    }
+
+    fn gathered(&self, phase: &str, kind: Option<&str>) -> Option<Cell> {
         let phase = self.raw.phases.iter().position(|p| p.name == phase)?;
-        let gathered =
-            self.raw.gather(phase..phase + 1, 0.0..1.0, |of, _| kind.is_none_or(|kind| self.raw.kinds[of] == kind));
-        gathered.of(family).cloned()
+        let wanted = |of: usize, _| kind.is_none_or(|kind| self.raw.kinds[of] == kind);
+        Some(self.raw.gather(phase..phase + 1, 0.0..1.0, wanted))
     }
 
     /// The times of one kind in all phases, of all request types.

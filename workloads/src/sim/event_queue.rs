@@ -1,4 +1,4 @@
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 
 use controllers::Timestamp;
 use dary_heap::QuaternaryHeap;
@@ -8,11 +8,46 @@ use dary_heap::QuaternaryHeap;
 /// The heap holds indices of entries and not the entries: moving a few words costs less than moving answers.
 #[derive(Debug)]
 pub struct EventQueue<E> {
-    heap: QuaternaryHeap<Reverse<(Timestamp, u64, u32)>>,
+    heap: QuaternaryHeap<Planned>,
     entries: Vec<Option<E>>,
     free: Vec<u32>,
     planned: u64,
 }
+
+/// An event in the heap. The greatest is the next one.
+#[derive(Debug)]
+struct Planned {
+    at: Timestamp,
+    number: u64,
+    place: u32,
+}
+
+impl Planned {
+    /// By time, then by the order in which they were scheduled: as one number, since the heap compares more often than anything else.
+    fn turn(&self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.number)
+    }
+}
+
+impl Ord for Planned {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.turn().cmp(&self.turn())
+    }
+}
+
+impl PartialOrd for Planned {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Planned {
+    fn eq(&self, other: &Self) -> bool {
+        self.turn() == other.turn()
+    }
+}
+
+impl Eq for Planned {}
 
 impl<E> Default for EventQueue<E> {
     fn default() -> Self {
@@ -33,19 +68,19 @@ impl<E> EventQueue<E> {
                 u32::try_from(self.entries.len() - 1).expect("four thousand million events do not fit into memory")
             }
         };
-        self.heap.push(Reverse((at, self.planned, place)));
+        self.heap.push(Planned { at, number: self.planned, place });
         self.planned += 1;
     }
 
     /// The time of the next event.
     #[must_use]
     pub fn next_at(&self) -> Option<Timestamp> {
-        self.heap.peek().map(|Reverse((at, ..))| *at)
+        self.heap.peek().map(|next| next.at)
     }
 
     /// Removes the next event.
     pub fn take(&mut self) -> Option<(Timestamp, E)> {
-        let Reverse((at, _, place)) = self.heap.pop()?;
+        let Planned { at, place, .. } = self.heap.pop()?;
         self.free.push(place);
         self.entries[place as usize].take().map(|event| (at, event))
     }
