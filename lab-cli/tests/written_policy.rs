@@ -5,7 +5,9 @@
 //! `cargo test --workspace --test written_policy -- --ignored`.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
@@ -29,8 +31,8 @@ users:
 arms: [none, {my-limit: {limit_max: 50}}, {my-rate: {scope: single}}]
 ";
 
-/// What the app needs, and what tests of the workspace depend on beside it. With the same features selected, this build finds most crates of
-/// others built, and builds the lab's as people get them, without what is for tests; `cargo test --unit-graph` of both shows where they part.
+/// What the app needs, and what tests of the workspace depend on beside it. With the same features selected, this build finds all crates of
+/// others built, and builds the lab's alone; `cargo test --unit-graph` of both shows where they part.
 const TEST_DEPENDENCIES: &str = r#"
 axum = { version = "0.8", default-features = false, features = ["http1", "tokio"] }
 criterion = { version = "0.8", default-features = false, features = ["cargo_bench_support"] }
@@ -41,6 +43,14 @@ serde_json = { version = "1.0", features = ["float_roundtrip"] }
 tokio = { version = "1.54", features = ["macros", "net", "rt-multi-thread", "sync", "test-util", "time"] }
 tonic = { version = "0.14", default-features = false, features = ["transport"] }
 tower = { version = "0.5", features = ["limit", "load-shed"] }
+"#;
+
+/// What build scripts and macros of the workspace have in addition.
+const BUILD_DEPENDENCIES: &str = r#"[build-dependencies]
+fastrand = "2"
+serde = { version = "1", features = ["alloc"] }
+
+[profile.dev]
 "#;
 
 /// The layer's example with this policy: 4 requests at a time, 50 ms each.
@@ -117,6 +127,10 @@ impl Written {
     fn cargo(&self, arguments: &[&str]) {
         let mut command = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
         command.args(arguments).arg("--offline").current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
+        // What cargo tells this test of its package would have crates built again whose build scripts look at it: TLS, and all that uses it.
+        for (name, _) in env::vars_os().filter(|(name, _)| is_of_a_package(name)) {
+            command.env_remove(name);
+        }
         done(&mut command);
     }
 
@@ -125,6 +139,10 @@ impl Written {
         command.args(arguments).current_dir(&self.folder).env("LAB_CACHE", self.folder.join("cache"));
         command
     }
+}
+
+fn is_of_a_package(variable: &OsStr) -> bool {
+    variable.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"))
 }
 
 #[track_caller]
@@ -207,6 +225,7 @@ fn a_written_policy_decides_in_all_hosts() {
     timed.cargo(&["test", "--no-default-features"]);
     let other = "[dependencies]\nmy-rate = { path = \"../my-rate\", default-features = false }\n";
     written.replace("Cargo.toml", "[dependencies]\n", other);
+    written.replace("Cargo.toml", "[profile.dev]\n", BUILD_DEPENDENCIES);
     written.replace("src/main.rs", "&[my_limit::ENTRY]", "&[my_limit::ENTRY, my_rate::ENTRY]");
     fs::create_dir(written.folder.join("examples")).expect("made");
     fs::write(written.folder.join("examples/app.rs"), APP).expect("written");
