@@ -74,13 +74,13 @@ const TAKE_SECONDS: [&str; 19] = [
 ];
 
 #[test]
-#[ignore = "takes three minutes: cargo test --workspace --test reproduce -- --ignored seconds"]
+#[ignore = "takes three minutes; docs/atlas.md: cargo test --workspace --test reproduce -- --ignored seconds"]
 fn the_document_says_what_artefacts_find_that_take_seconds() {
     assert_eq!(says_what_is_found(&TAKE_SECONDS), TAKE_SECONDS);
 }
 
 #[test]
-#[ignore = "takes six minutes with a release build: LAB_PROGRAM=$PWD/target/release/lab cargo test --workspace --test reproduce -- --ignored every"]
+#[ignore = "takes six minutes with a release build; docs/atlas.md: LAB_PROGRAM=$PWD/target/release/lab cargo test --workspace --test reproduce -- --ignored every"]
 fn the_document_says_what_every_artefact_finds() {
     let wanted: Vec<&str> = Library::atlas().filter(|entry| !entry.is_live_only()).map(|entry| entry.id).collect();
     assert_eq!(says_what_is_found(&["--all"]), wanted);

@@ -24,14 +24,14 @@ struct Planned {
 
 impl Planned {
     /// By time, then by the order in which they were scheduled: as one number, since the heap compares more often than anything else.
-    fn turn(&self) -> u128 {
+    fn rank(&self) -> u128 {
         u128::from(self.at.as_nanos()) << 64 | u128::from(self.number)
     }
 }
 
 impl Ord for Planned {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.turn().cmp(&self.turn())
+        other.rank().cmp(&self.rank())
     }
 }
 
@@ -43,7 +43,7 @@ impl PartialOrd for Planned {
 
 impl PartialEq for Planned {
     fn eq(&self, other: &Self) -> bool {
-        self.turn() == other.turn()
+        self.rank() == other.rank()
     }
 }
 
