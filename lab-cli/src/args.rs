@@ -239,8 +239,19 @@ pub struct CompareArgs {
     #[arg(long)]
     pub anyway: bool,
     /// Form of the result on standard output.
-    #[arg(long, value_enum, default_value_t = Output::Text)]
-    pub output: Output,
+    #[arg(long, value_enum, default_value_t = CompareOutput::Text)]
+    pub output: CompareOutput,
+}
+
+/// Forms of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareOutput {
+    /// For people.
+    Text,
+    /// For scripts.
+    Json,
+    /// For a pull request.
+    Md,
 }
 
 /// Metrics that can decide.

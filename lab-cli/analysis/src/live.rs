@@ -34,6 +34,11 @@ pub enum LiveEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<PolicySpec>,
     },
+    /// The load of the current arm begins, with second 0 of its timeline. Live alone.
+    LoadStarted {
+        /// When, in UTC to the millisecond (RFC 3339): to lay its seconds beside what other programs recorded.
+        at: String,
+    },
     /// A phase of the current arm begins; the time after the last phase, while open requests end, is named `drain`.
     PhaseStarted {
         /// Its name.

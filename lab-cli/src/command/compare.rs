@@ -13,12 +13,13 @@ use analysis::{
 };
 use serde::Serialize;
 
-use super::print_as;
+use super::{print, print_json};
 use crate::{
-    args::{self, MetricName},
+    args::{self, CompareOutput, MetricName},
     exit::{CommandResult, End, Failure},
 };
 
+mod markdown;
 mod sides;
 mod two;
 
@@ -67,7 +68,11 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
         .iter()
         .any(|comparison| comparison.verdict == "inconclusive");
     let verdicts = Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons };
-    print_as(args.output, &verdicts, || text(&verdicts))?;
+    match args.output {
+        CompareOutput::Text => print(text(&verdicts).as_bytes())?,
+        CompareOutput::Json => print_json(&verdicts)?,
+        CompareOutput::Md => print(markdown::of(&verdicts).as_bytes())?,
+    };
     Ok(if undecided { End::Failed } else { End::Done })
 }
 

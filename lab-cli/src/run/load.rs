@@ -1,6 +1,9 @@
 //! A load on a service that is not the lab's, without an arm's target: one turn, recorded as that of an arm.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 use analysis::{
     digests::{self, Digests},
@@ -29,7 +32,7 @@ use workloads::{
 };
 
 use super::{Cpus, RunFailure, arm_recorder::ArmRecorder, manifest::manifest, seconds::Seconds};
-use crate::store::{folder::ResultsFolder, histograms::write as write_histograms, seconds_log::SecondsLog};
+use crate::store::{folder::ResultsFolder, histograms::write as write_histograms, rfc3339, seconds_log::SecondsLog};
 
 /// There is one repetition.
 const BLOCK: u32 = 1;
@@ -240,6 +243,7 @@ impl Saved {
             phases: experiment.users.phases.iter().map(phase).collect(),
         }))?;
         folder.event(&ArmRecorder::started(arm, BLOCK))?;
+        folder.event(&LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) })?;
         let times = SecondsLog::create(folder.path(), &arm.label, BLOCK)?;
         let saved = Self { folder, times };
         saved.manifest(request, None)?;

@@ -46,7 +46,10 @@ impl ProgressLines {
                 self.last = None;
                 Some(format!("arm {} of {}: {arm} (block {block})", self.started, self.arms))
             }
-            LiveEvent::PhaseStarted { .. } | LiveEvent::RunFailed { .. } | LiveEvent::RunFinished(_) => None,
+            LiveEvent::LoadStarted { .. }
+            | LiveEvent::PhaseStarted { .. }
+            | LiveEvent::RunFailed { .. }
+            | LiveEvent::RunFinished(_) => None,
             LiveEvent::Computing { done_s, of_s } => self.computing(*done_s, *of_s),
             LiveEvent::Second(second) => self.second(second),
             LiveEvent::Policy { second, stage, text } => Some(format!("  {second:.0} s  {stage}: {text}")),

@@ -119,10 +119,28 @@ pub fn new_search(name: &str) -> PathBuf {
 
 /// `20261121T025303Z`.
 pub fn utc(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil(days);
-    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
+    let UtcTime { date: (year, month, day), time: (hour, minute, second), .. } = UtcTime::of(time);
+    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
+}
+
+/// `2026-11-21T02:53:03.250Z`.
+pub fn rfc3339(time: SystemTime) -> String {
+    let UtcTime { date: (year, month, day), time: (hour, minute, second), millis } = UtcTime::of(time);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+struct UtcTime {
+    date: (u64, u64, u64),
+    time: (u64, u64, u64),
+    millis: u32,
+}
+
+impl UtcTime {
+    fn of(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (days, rest) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+        Self { date: civil(days), time: (rest / 3600, rest / 60 % 60, rest % 60), millis: since.subsec_millis() }
+    }
 }
 
 /// Year, month and day of a day since 1970 (Hinnant, "chrono-compatible low-level date algorithms": years begin in March, so
@@ -148,6 +166,7 @@ mod tests {
     fn times_are_written_in_utc() {
         // By hand: 2024-02-29 is day 19 782 since 1970 (54 years with 13 leap days make 19 723, and 59 more).
         assert_eq!(utc(UNIX_EPOCH + Duration::from_secs(19_782 * 86_400 + 3661)), "20240229T010101Z");
+        assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_millis(86_400_250)), "1970-01-02T00:00:00.250Z");
         assert_eq!(utc(UNIX_EPOCH), "19700101T000000Z");
     }
 

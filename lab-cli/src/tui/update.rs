@@ -111,6 +111,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
             log(state, &format!("arm {arm} begins"));
             state.running = Some(Running { name: arm, block, policy, ..Running::default() });
         }
+        LiveEvent::LoadStarted { at } => log(state, &format!("its load begins at {at}")),
         LiveEvent::PhaseStarted { phase, second } => {
             if let Some(running) = &mut state.running {
                 running.phase = phase;

@@ -24,6 +24,14 @@ fn arms_of_one_run_decide_with_enough_blocks_and_not_with_one() {
     let summary = json(&scratch.path().join("runs/seven/summary.json"));
     let own = &summary["comparisons"][0];
     assert_eq!((&own["ratio"], &own["p"]), (&goodput["ratio"], &goodput["p"]));
+    let marked = scratch.lab(&["compare", "seven", "--output", "md"]);
+    let said = text(&marked);
+    assert!(marked.status.success() && said.starts_with("**goodput_per_s in busy**: decided (1 of 1)"), "{said}");
+    assert!(said.contains("| effect | p | how |\n|---|---|---|---|\n"), "{said}");
+    assert!(
+        said.lines().any(|line| line.starts_with("| concurrency | x") && line.contains(" different | 0.0")),
+        "{said}"
+    );
     // The other way round.
     let (_, turned) = compared(&scratch, &["seven", "--baseline", "concurrency"]);
     assert!(primary(&turned)["ratio"].as_f64() < Some(0.95));
@@ -34,6 +42,8 @@ fn arms_of_one_run_decide_with_enough_blocks_and_not_with_one() {
     let said = text(&output);
     assert!(said.contains("concurrency  ~ x") && said.contains("1 block: no verdict"), "{said}");
     assert!(!said.contains("different"), "{said}");
+    let marked = text(&scratch.lab(&["compare", "one", "--output", "md"]));
+    assert!(marked.contains("not decided (1 of 1 inconclusive"), "{marked}");
 }
 
 #[test]

@@ -42,6 +42,10 @@ fn with_a_limit_on_connections_requests_wait_for_one_and_say_so() {
     assert!(response.as_f64() > Some(200.0) && sent.as_f64() < Some(200.0), "{response} {sent}");
     let text = Running::start(lab(&["load", &service.url(), "-R", "100", "-c", "2", "-d", "1s"])).ends_within(SOON);
     let text = String::from_utf8(text.output.stdout).expect("text");
+    // So many of them that the rate may be that of two connections.
+    let reasons = found["reasons"].as_array().expect("reasons").iter();
+    let cap = reasons.filter(|reason| reason["code"] == "CAP").count();
+    assert_eq!(cap, 1, "{found:#}");
     assert!(text.contains("for one of -c connections") && text.contains("from the actual send, ms: p50"), "{text}");
 }
 

@@ -25,6 +25,10 @@ fn loads_are_reported_rechecked_compared_and_found_in_the_history() {
         let (code, said) = run(at, &args);
         assert!(matches!(code, 0 | 3) && said.contains(&format!("saved in {out}")), "{said}");
     }
+    let events = fs::read_to_string(at.join("runs/one/events.jsonl")).expect("events");
+    let begins = events.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let begins: Vec<Value> = begins.filter(|event| event["event"] == "load-started").collect();
+    assert!(matches!(&begins[..], [one] if one["at"].as_str().is_some_and(|at| at.len() == 24)), "{events}");
     let (code, said) = run(at, &["recheck", "runs/one"]);
     assert!(code == 0 && said.contains("all the same"), "{said}");
     for (format, wanted) in [("html", ""), ("md", "load"), ("csv", "load,none,1"), ("junit", "testsuite")] {

@@ -169,7 +169,7 @@ fn put(table: &Table, text: &mut String) {
 }
 
 /// Text that Markdown shows as it is: no table, link, HTML, emphasis or mention comes of it.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in scrubbed(text).chars() {
         match c {

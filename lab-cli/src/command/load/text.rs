@@ -66,6 +66,9 @@ pub(super) fn of(told: &Told<'_>, loaded: &LoadResult, report: &Report) -> Strin
 /// How requests ended.
 fn counts(text: &mut String, loaded: &LoadResult) {
     let found = &loaded.measured;
+    if found.sent < found.planned {
+        let _ = writeln!(text, "  sent            {:>12}  of {}", found.sent, found.planned);
+    }
     for (name, count) in [
         ("served", found.served + found.served_late),
         ("rejected", found.rejected),

@@ -1,6 +1,9 @@
 //! One arm: a fresh target on a fresh copy of the mail, the load, both ledgers.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
 use analysis::{
     judge::threshold,
@@ -36,7 +39,7 @@ use crate::{
         seconds::Seconds,
         unread_requests::join,
     },
-    store::{folder::ResultsFolder, seconds_log::SecondsLog},
+    store::{folder::ResultsFolder, rfc3339, seconds_log::SecondsLog},
 };
 
 /// What to run.
@@ -88,6 +91,8 @@ pub fn run(
     };
     let options = RunOptions { numbered: true, second_times: true, commands, ..RunOptions::default() };
     recording.site.load_begins();
+    let begins = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
+    tell(&begins, recording.folder, recording.sinks)?;
     let report = workloads::run(&plan, &options, |window| recording.second(&window), &flag)?;
     recording.end(report, plan.client.as_ref().map(assemble::client), &before)
 }

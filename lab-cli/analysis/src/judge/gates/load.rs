@@ -63,8 +63,8 @@ pub(super) const CAP: ValidityGate = ValidityGate {
     code: "CAP",
     verdicts: &[Validity::Warn],
     finds: "the generator had no room for more users: an open load has become a closed one",
-    limit: "not once",
-    remedy: "raise the limit on open files, shorten the time-out, lower the load",
+    limit: "not once; of `lab load -c`, 1 % of the requests",
+    remedy: "raise the limit on open files or `-c`, shorten the time-out, lower the load",
     checks: &[Check::Arm(|arm, _, reasons| {
         let conditions = &arm.conditions;
         let full = conditions.busy_users_limit > 0 && conditions.busy_users_max >= conditions.busy_users_limit;
@@ -77,6 +77,16 @@ pub(super) const CAP: ValidityGate = ValidityGate {
                 "fewer than there can be",
                 "the generator had no room for more users: an open load has become a closed one",
                 "raise the limit on open files (ulimit -n), shorten the time-out, or lower the load",
+            );
+        }
+        let planned = arm.sum(|measured| measured.planned);
+        let waited = conditions.waited_for_connection;
+        if fraction(waited, planned) > limits::WAITED {
+            reasons.warn(
+                format!("{waited} of {planned} requests waited for a connection"),
+                percent(limits::WAITED),
+                "all connections were in use: an open load has become a closed one, and what was found may be what so many connections can do",
+                "raise -c or leave it out, or lower the load",
             );
         }
     })],

@@ -74,7 +74,7 @@ impl AtlasPage {
                     @if missing > 0 { " Not run, or not to their end: " (missing) " more." }
                     " " (self.rule())
                 }
-                (wide("Claims by paper", &tally.table()))
+                div.tally { (wide("Claims by paper", &tally.table())) }
                 p.small {
                     "Results of papers on overload control as experiments, made by " code { "lab reproduce" } ", lab " (shown(&self.lab))
                     ". A claim is held with a seed if all thresholds that are its parts hold; " (tally.thresholds())

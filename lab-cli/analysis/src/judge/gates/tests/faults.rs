@@ -17,7 +17,7 @@ mod runs;
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
 type Limit = (&'static str, Validity, fn(&mut Arm, &mut Context, f64), f64, f64);
 
-const LIMITS: [Limit; 45] = [
+const LIMITS: [Limit; 46] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
     ("LITTLE", Invalid, |arm, _, apart| arm.generator.little = apart, 0.051, 0.05),
     ("HDR", Invalid, |arm, _, times| arm.generator.saturated = times as u64, 1.0, 0.0),
@@ -27,6 +27,7 @@ const LIMITS: [Limit; 45] = [
     ("JOBS", Invalid, |arm, _, jobs| server(arm).contradictions = jobs as u64, 1.0, 0.0),
     ("CAP", Warn, |arm, _, most| busy(arm, most as u32, 1000, 0), 1000.0, 999.0),
     ("CAP", Warn, |arm, _, waited| busy(arm, 10, 1000, waited as u64), 1.0, 0.0),
+    ("CAP", Warn, |arm, _, waited| arm.conditions.waited_for_connection = waited as u64, 101.0, 100.0),
     ("ARRIVALS", Warn, |arm, _, dispersion| arrivals(arm, 100, 10.0, dispersion), 1.55, 1.53),
     ("ARRIVALS", Warn, |arm, _, dispersion| arrivals(arm, 100, 10.0, dispersion), 0.59, 0.61),
     ("SAMPLES", Warn, |arm, _, count| arm.phases[0].measured.response_time_ms.count = count as u64, 28.0, 29.0),

@@ -1,0 +1,50 @@
+//! A comparison for a pull request.
+
+use std::fmt::Write as _;
+
+use analysis::{
+    judge::compare::words::{chance, in_words},
+    report::markdown::escaped,
+    summary::deciding,
+};
+
+use super::{Verdicts, asides};
+
+/// A sentence that says whether it is decided, a table for each metric, and what a reader should know.
+pub(super) fn of(verdicts: &Verdicts) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{}", headline(verdicts));
+    let mut said: Option<(&str, &str)> = None;
+    for found in &verdicts.comparisons {
+        let comparison = &found.comparison;
+        let about = (comparison.metric.as_str(), comparison.baseline.as_str());
+        if said != Some(about) {
+            said = Some(about);
+            let rank = if comparison.primary { "" } else { " (secondary)" };
+            let (metric, phase, baseline) = (about.0, escaped(&verdicts.phase), escaped(about.1));
+            let _ = writeln!(text, "\n| {metric} in {phase} against {baseline}{rank} | effect | p | how |");
+            let _ = writeln!(text, "|---|---|---|---|");
+        }
+        let p = if comparison.blocks > 1 { chance(comparison) } else { String::new() };
+        let p = p.strip_prefix("p ").unwrap_or(&p);
+        let (policy, effect, how) = (&comparison.policy, in_words(comparison), found.how());
+        let _ = writeln!(text, "| {} | {} | {p} | {} |", escaped(policy), escaped(&effect), escaped(&how));
+    }
+    let asides = asides(&verdicts.left_out, &verdicts.notes);
+    if !asides.is_empty() {
+        text.push('\n');
+        asides.iter().for_each(|aside| text.push_str(&format!("- {}\n", escaped(aside))));
+    }
+    text
+}
+
+fn headline(verdicts: &Verdicts) -> String {
+    let deciding = deciding(verdicts.comparisons.iter().map(|found| &found.comparison));
+    let open = deciding.iter().filter(|comparison| comparison.verdict == "inconclusive").count();
+    let what = format!("**{} in {}**", verdicts.metric, escaped(&verdicts.phase));
+    match (deciding.len(), open) {
+        (all, 0) => format!("{what}: decided ({all} of {all})"),
+        (all, open) => format!("{what}: not decided ({open} of {all} inconclusive, marked ~)"),
+    }
+}
