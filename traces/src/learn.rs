@@ -33,12 +33,21 @@ use walks::{COUNT, walkable};
 /// The probability that all intervals contain their cells.
 const CONFIDENCE: f64 = 0.99;
 
+/// Actions that an error names at most.
+const NAMED_ACTIONS: usize = 5;
+
 /// The error of a fit.
 #[derive(Debug, thiserror::Error)]
 pub enum LearnError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// No action is one of web mail.
+    #[error(
+        "no action of the trace is one of web mail (it has {0}), and a model is of users of web mail: lab replay sends the \
+         trace as it was recorded; a plan of steps (lab init) has users of another service"
+    )]
+    OtherActions(String),
     /// The trace has totals of sessions without their actions.
     #[error(
         "the trace has {0} sessions, but not what was done in them: login and logout lines alone have no order of actions; \
@@ -67,6 +76,10 @@ pub fn learn<R: Read>(trace: &mut Reader<R>, name: &str) -> Result<UserModel, Le
     }
     walks.finish();
     let beyond_login: u64 = walks.pairs.iter().skip(1).flatten().sum();
+    if walks.sessions.all == 0 && !walks.left_out.is_empty() {
+        let actions: Vec<&str> = walks.left_out.keys().take(NAMED_ACTIONS).map(String::as_str).collect();
+        return Err(LearnError::OtherActions(actions.join(", ")));
+    }
     if beyond_login == 0 {
         return Err(LearnError::TotalsAlone(walks.sessions.all));
     }

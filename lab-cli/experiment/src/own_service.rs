@@ -126,6 +126,15 @@ mod tests {
     }
 
     #[test]
+    fn a_service_that_runs_on_from_arm_to_arm_is_told_of() {
+        let cautions = |target: &str, arms: &str| experiment(target, arms).expect("it is good").live_cautions().len();
+        let url = "{url: \"http://127.0.0.1:8080\"}";
+        assert_eq!((cautions(url, "[none]"), cautions(url, "[none, seda]")), (0, 1));
+        assert_eq!(cautions("{url: \"http://127.0.0.1:8080\", reset: ./empty}", "[none, seda]"), 0);
+        assert_eq!(cautions("{command: \"./serve {port}\"}", "[none, seda]"), 0);
+    }
+
+    #[test]
     fn problems_have_places_and_ways_out() {
         for (target, place, wanted) in [
             ("{command: ./serve}", "2:19", "write {port}"),

@@ -210,6 +210,9 @@ impl Experiment {
     pub fn live_cautions(&self) -> Vec<String> {
         let mut left_out = if let AppPlan::Tree(tree) = &self.target.app { tree.live_cautions() } else { Vec::new() };
         // Where a live run is refused, none leaves anything out.
+        if let AppPlan::Own(own) = &self.target.app {
+            left_out.extend(own.live_caution(self.arms.len() * self.repeat as usize));
+        }
         left_out.extend(self.simulation.live_caution(self.is_tree()).filter(|_| !self.virtual_only()));
         left_out
     }

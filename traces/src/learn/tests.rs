@@ -265,5 +265,6 @@ fn what_users_cannot_walk_is_left_out_and_counted() {
 fn what_gives_no_model_says_why() {
     let said = |of: &[&str]| fit(&sessions(of)).expect_err("no model").to_string();
     assert!(said(&["login", "login"]).contains("no order of actions"));
+    assert!(said(&["page, pay", "page"]).contains("no action of the trace is one of web mail (it has page, pay)"));
     assert!(said(&["login, list folders, search!"]).contains("none was seen to its end"));
 }

@@ -79,4 +79,14 @@ impl OwnService {
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or_default()));
         self.url.clone().unwrap_or_else(|| format!("http://{at}"))
     }
+
+    /// What a live run of so many turns of arms should know: a service that runs already keeps what an arm leaves in it.
+    pub fn live_caution(&self, turns: usize) -> Option<String> {
+        let keeps = self.command.is_none() && self.reset.is_none() && turns > 1;
+        keeps.then(|| {
+            "the service runs on from arm to arm, and what one leaves in it (queues, caches, connections) the next one finds: \
+             `command` starts it anew for each, `reset` runs a command before each"
+                .to_owned()
+        })
+    }
 }
