@@ -269,3 +269,34 @@ fn what_only_virtual_time_can_do_is_refused_live() {
     let message = String::from_utf8(output.stderr).expect("text") + &String::from_utf8_lossy(&output.stdout);
     assert!(message.contains("no service below this one is called \"bakc\"") && message.contains("back"), "{message}");
 }
+
+#[test]
+fn retry_after_of_the_service_spaces_retries_live_as_in_virtual_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // A tenth of the requests is let in. Who is refused asks again at once, up to five times, or after the seconds that the service says.
+    let file = "
+name: advice
+target: {app: emulated, service: 1ms, servers: 4}
+objective: {percentile: 90, response_time: 1s}
+users:
+  model: url
+  timeout: 5s
+  retry_after: 30s
+  on_reject: {then: retry, attempts: 5}
+  phases: [{name: all, requests: 50/s, for: 3s}]
+arms:
+  - fixed-rate: {as: plain, rate: 5/s}
+  - fixed-rate: {as: advised, rate: 5/s, target: {retry_after: 2s}}
+";
+    fs::write(folder.path().join("advice.yaml"), file).expect("written");
+    for mode in [&["--virtual"][..], &[]] {
+        let args = [&["run", "advice.yaml", "--no-tui", "--output", "json"], mode].concat();
+        let output = lab(folder.path(), &args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{mode:?}: {said}");
+        let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let retries = |arm: usize| summary["arms"][arm]["phases"][0]["retries"].as_u64().expect("a count");
+        // Within three seconds one retry after two is left of five.
+        assert!(retries(0) > 3 * retries(1) && retries(1) > 10, "{mode:?}: {} and {}", retries(0), retries(1));
+    }
+}

@@ -21,7 +21,7 @@ use workloads::background::HEALTH;
 use crate::{
     app::{AppAnswer, LiveApp},
     ledger::RequestEnding,
-    request::{DEGRADED, OwnHeaders},
+    request::{self, DEGRADED, OwnHeaders},
     spec::EdgeSpec,
     stage::GatePermit,
 };
@@ -309,6 +309,11 @@ fn finish(
 ) -> Response<Answered> {
     let refused = app.edge.refusal_closes && matches!(answer.ending, RequestEnding::Refused(_));
     let last = refused || app.draining.load(Ordering::Relaxed) || conn.is_used_up(&app.edge);
+    let mut answer = answer;
+    let has = |name: &str| answer.response.headers().contains_key(name);
+    if let Some(seconds) = request::retry_after(app.edge.retry_after, has) {
+        answer.response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
     let AppAnswer { response, ending } = if last { close(answer) } else { answer };
     if response.headers().contains_key(DEGRADED) {
         conn.ledger(app).degraded();

@@ -390,6 +390,9 @@ pub struct EdgeSpec {
     /// Close a connection after a refusal.
     #[serde(default)]
     pub refusal_closes: bool,
+    /// `Retry-After` of a refusal where the policy advises nothing, whole seconds, rounded up; `None`: none.
+    #[serde(default, with = "controllers::millis::option", skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<Duration>,
     /// Names of the service in addition to `localhost` and addresses. Requests for other names are refused: a name that
     /// a stranger directs here would let the stranger's pages access the service from a browser.
     pub hosts: Vec<String>,
@@ -417,6 +420,7 @@ impl Default for EdgeSpec {
             body_bytes: 64 * 1024,
             keep_alive: true,
             refusal_closes: false,
+            retry_after: None,
             hosts: Vec::new(),
             drain: Duration::from_secs(10),
         }

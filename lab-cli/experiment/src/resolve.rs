@@ -76,6 +76,7 @@ pub fn target_spec(
             backlog: backlog(experiment, arm),
             keep_alive: target.keep_alive,
             refusal_closes: target.refusal_closes,
+            retry_after: target.retry_after,
             idle_timeout: target.idle_timeout,
             connection_requests: target.connection_requests,
             hosts: target.hosts.clone(),
@@ -115,7 +116,11 @@ fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec
         class: experiment.target.class.clone(),
         criticality: experiment.target.criticality.clone(),
         waiting_room: arm.target(experiment).waiting_room.clone(),
-        edge: EdgeSpec { backlog: LONG_BACKLOG, ..EdgeSpec::default() },
+        edge: EdgeSpec {
+            backlog: LONG_BACKLOG,
+            retry_after: arm.target(experiment).retry_after,
+            ..EdgeSpec::default()
+        },
         seed: seed_for(seed, "target"),
         ..TargetSpec::new(app, policy, objective(experiment))
     }
@@ -136,8 +141,8 @@ pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, 
         // Nothing but the policy is to decide: neither limits nor the health of the one service.
         limits: LimitSpec { backlog: LONG_BACKLOG, backend_connections: 65_535, held: 65_535, ..LimitSpec::default() },
         health: HealthSpec { failures: 0, ..HealthSpec::default() },
-        // Users are told what the policy says, and no more: users with `retry_after`, and those of a test plan, wait as told.
-        refusal: RefusalSpec { retry_after: None, ..RefusalSpec::default() },
+        // Users are told what the policy says, or the experiment: users with `retry_after`, and those of a test plan, wait as told.
+        refusal: RefusalSpec { retry_after: arm.target(experiment).retry_after, ..RefusalSpec::default() },
         timeouts: TimeoutSpec {
             response: experiment.users.timeout.max(Duration::from_secs(60)),
             ..TimeoutSpec::default()

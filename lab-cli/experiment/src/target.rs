@@ -15,7 +15,7 @@ use super::{
     client::{criticality_by_class, criticality_of_all},
     fields::{Fields, count_in, join},
     keys::{Table, by, choice, count, first_of, flag, free, keys_of, names, number, table, table_or_default, time},
-    load::rate,
+    load::{TIMES, rate},
     own_service::{OwnKeys, is_own, own_service},
     plan::{AppPlan, ArashiPlan, Mail, TargetPlan, Work},
     policy::{Policy, machine},
@@ -71,6 +71,7 @@ table! {
         backlog: Option<u32> = count(1..=65_535).example("128"), "Length of the kernel's listen queue";
         keep_alive: bool = flag().or(true), "Keep connections open between requests";
         refusal_closes: bool = flag().or(false), "Close a connection after a refusal, as the SEDA papers' server does";
+        retry_after: Option<Duration> = time(TIMES).example("2s"), "`Retry-After` of a refusal where the policy advises nothing, whole seconds, rounded up. Users obey it who have `users.retry_after`";
         idle_timeout: Duration = time(IDLE).or(EdgeSpec::default().idle_timeout), "Longest time that a kept connection may be idle";
         connection_requests: u32 = count(0..=1_000_000_000).or(EdgeSpec::default().connection_requests), "Most requests per connection, 0 for no limit. The last answer announces the end of the connection, and users open a new one";
         waiting_room: Option<RoomsSpec> = by::<WaitingRoomKeys, _>(waiting_room).otherwise("none"), "Waiting rooms before the service ([WebQ](front-doors.md)): a request that does not fit into the current second is told when to come back, by `Refresh`, with a token. In a tree, before the service that users ask, in virtual time alone. Elsewhere, live, there is one, a proxy before the service, whose counts are used";
@@ -180,6 +181,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
         backlog: keys.backlog,
         keep_alive: keys.keep_alive,
         refusal_closes: keys.refusal_closes,
+        retry_after: keys.retry_after,
         idle_timeout: keys.idle_timeout,
         connection_requests: keys.connection_requests,
         hosts: keys.hosts,

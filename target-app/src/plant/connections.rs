@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     ledger::ServiceLedger,
-    request::{DEGRADED, REFUSED},
+    request::{DEGRADED, REFUSED, RETRY_AFTER, retry_after},
 };
 
 impl Plant {
@@ -166,6 +166,9 @@ impl Plant {
         open.idle_since = cx.now();
         let has = |header: &str| response.headers.iter().any(|(name, _)| *name == header);
         let (degraded, refused) = (has(DEGRADED), has(REFUSED));
+        if let Some(seconds) = retry_after(self.listener.edge.retry_after, has) {
+            response.headers.push((RETRY_AFTER, seconds.to_string()));
+        }
         response.close |= !self.listener.edge.keep_alive
             || (most > 0 && open.requests >= most)
             || (refused && self.listener.edge.refusal_closes);

@@ -1,6 +1,6 @@
 //! The header lines of a reply that overload control sets.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use controllers::{Note, RetryHint};
 use workloads::client::NOTE;
@@ -11,6 +11,8 @@ use super::End;
 pub(crate) const REFUSED: &str = "x-refused";
 /// `never` on a refusal that advises against a retry: "overloaded; don't retry" (Google SRE, chapter 21).
 const RETRY: &str = "x-retry";
+/// When to retry, in seconds.
+pub(crate) const RETRY_AFTER: &str = "retry-after";
 /// The answer is less than was requested (`reduced`, `newest 25%`), or older (`stale`).
 pub(crate) const DEGRADED: &str = "x-degraded";
 
@@ -23,9 +25,7 @@ pub(crate) fn headers(end: &End, note: Option<Note>) -> impl Iterator<Item = (&'
     };
     let advice = match retry {
         RetryHint::Unsaid => None,
-        RetryHint::After(wait) => {
-            Some(("retry-after", Cow::Owned((wait.as_secs_f64().ceil().max(1.0) as u64).to_string())))
-        }
+        RetryHint::After(wait) => Some((RETRY_AFTER, Cow::Owned(whole_seconds(wait).to_string()))),
         RetryHint::Never => Some((RETRY, Cow::Borrowed("never"))),
     };
     let location = location.map(|location| ("location", Cow::Owned(location)));
@@ -34,10 +34,20 @@ pub(crate) fn headers(end: &End, note: Option<Note>) -> impl Iterator<Item = (&'
     [location, reason, advice, note].into_iter().flatten()
 }
 
+/// The seconds of `Retry-After` for an answer of a service that says `unsaid` where the policy advises nothing. `has`: whether the answer
+/// has this header line. `None`: the answer is no refusal, or it has advice, or nothing is to be said.
+pub(crate) fn retry_after(unsaid: Option<Duration>, has: impl Fn(&str) -> bool) -> Option<u64> {
+    let advised = [RETRY_AFTER, RETRY, "location"].into_iter().any(&has);
+    unsaid.filter(|_| has(REFUSED) && !advised).map(whole_seconds)
+}
+
+/// At least one.
+fn whole_seconds(wait: Duration) -> u64 {
+    wait.as_secs_f64().ceil().max(1.0) as u64
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use controllers::{Reason, Refusal};
 
     use super::*;
@@ -53,6 +63,20 @@ mod tests {
         let wait = RetryHint::After(Duration::from_millis(1200));
         assert_eq!(refused(wait), ["x-refused: rate", "retry-after: 2"]);
         assert_eq!(refused(RetryHint::Never), ["x-refused: rate", "x-retry: never"]);
+    }
+
+    #[test]
+    fn a_refusal_without_advice_gets_that_of_the_service() {
+        let of = |unsaid: Option<u64>, lines: &[&str]| {
+            retry_after(unsaid.map(Duration::from_millis), |name| lines.contains(&name))
+        };
+        assert_eq!(of(Some(1200), &["x-refused"]), Some(2));
+        assert_eq!(of(Some(1), &["x-refused", "x-note"]), Some(1));
+        assert_eq!(of(None, &["x-refused"]), None);
+        for advised in ["retry-after", "x-retry", "location"] {
+            assert_eq!(of(Some(1200), &["x-refused", advised]), None, "{advised}");
+        }
+        assert_eq!(of(Some(1200), &[]), None, "no refusal");
     }
 
     #[test]

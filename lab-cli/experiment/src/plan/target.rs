@@ -38,6 +38,14 @@ pub struct TargetPlan {
     /// Close a connection after a refusal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refusal_closes: bool,
+    /// `Retry-After` of a refusal where the policy advises nothing; `None`: none.
+    #[serde(
+        rename = "retry_after_ms",
+        default,
+        with = "controllers::millis::option",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub retry_after: Option<Duration>,
     /// Longest time that such a connection may be idle.
     #[serde(rename = "idle_timeout_ms", with = "controllers::millis")]
     pub idle_timeout: Duration,
