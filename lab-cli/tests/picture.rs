@@ -1,4 +1,4 @@
-//! The picture of a live run in the README and in docs/tui.md: made here, and pasted there.
+//! The picture of a live run in the README: made here, and pasted there.
 
 mod program;
 mod terminal;
