@@ -6,6 +6,7 @@
 
 mod collapse;
 mod curves;
+mod hysteresis;
 mod recovery;
 mod roles;
 mod speed;
@@ -68,6 +69,7 @@ pub fn fill_in(arm: &mut Arm, seconds: &[TimelineSecond], plan: &MeasuresPlan) {
             role: roles[number],
             collapse: roles[number].filter(|role| role.is_stress()).and_then(|_| collapse::of(seconds, &phase.name)),
             wasted: wasted(&own),
+            hysteresis: if phase.cut_off { None } else { plan.hysteresis(number, seconds) },
             class_fairness: class_fairness(phase),
             // Its last seconds may be those without arrivals.
             steadiness: planned.load.filter(|_| !phase.cut_off).and_then(|_| super::steady::judge(&own)).map(

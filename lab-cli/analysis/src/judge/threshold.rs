@@ -19,7 +19,7 @@
 //! seda.spike.goodput > none.spike.goodput              arms against each other
 //! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3
 //! seda.after.recovery < 5s                             until it was well again after the phase before: goodput, and the objective
-//! seda.after.metastable == 0                           it did get well; wasted, user_fairness, worst_tenth, class_fairness,
+//! seda.after.metastable == 0                           it did get well; hysteresis, wasted, user_fairness, worst_tenth, class_fairness,
 //! seda.spike.wasted < 5%                               growth, warm_up; and amplification, of groups too
 //! max(a.x.sent, b.x.sent) - min(a.x.sent, b.x.sent) <= 10   also + * and abs(); a minus needs spaces around it
 //! ```

@@ -13,8 +13,16 @@ const WASTED: f64 = 0.01;
 const UNFAIR: f64 = 0.9;
 
 /// What is said of a phase.
-pub(super) const HEADS: [&str; 7] =
-    ["retry amplification", "wasted", "user fairness", "worst decile", "class fairness", "backlog", "recovery time"];
+pub(super) const HEADS: [&str; 8] = [
+    "retry amplification",
+    "wasted",
+    "user fairness",
+    "worst decile",
+    "class fairness",
+    "backlog",
+    "hysteresis",
+    "recovery time",
+];
 
 /// Its percentiles depend on how long it was.
 pub(super) fn is_unstable(phase: &PhaseSummary) -> bool {
@@ -57,6 +65,7 @@ fn is_worth_a_line(phase: &PhaseSummary) -> bool {
         || measures.wasted.is_some_and(|share| share >= WASTED)
         || unfair(user_fairness(phase).map(|found| found.jain))
         || unfair(measures.class_fairness)
+        || measures.hysteresis.is_some()
         || is_unstable(phase)
 }
 
@@ -73,6 +82,7 @@ pub(super) fn cells(phase: &PhaseSummary) -> [String; HEADS.len()] {
         or_dash(user_fairness(phase).map(|found| percent(found.worst_tenth))),
         index(measures.class_fairness),
         or_dash(growth.map(|per_s| if per_s > 0.0 { format!("+{}/s", rate(per_s)) } else { "steady".to_owned() })),
+        or_dash(measures.hysteresis.map(percent)),
         or_dash(measures.recovery.as_ref().map(in_words)),
     ]
 }
@@ -134,10 +144,11 @@ mod tests {
             user_fairness: Some(Fairness { users: 10, jain: 0.5, worst_tenth: 0.01 }),
             class_fairness: Some(0.75),
             steadiness: Some(Steadiness { growth_per_s: 42.0, ..Steadiness::default() }),
+            hysteresis: Some(0.2),
             recovery: Some(recovery),
             ..Measures::default()
         };
-        let wanted = ["none", "after", "2.50", "50 %", "0.50", "1.0 %", "0.75", "+42/s", "after 12.0 s"];
+        let wanted = ["none", "after", "2.50", "50 %", "0.50", "1.0 %", "0.75", "+42/s", "20 %", "after 12.0 s"];
         assert_eq!(cells(measures.clone()), wanted);
         assert!(footnote(&summary(measures)).starts_with("(in parentheses"));
     }

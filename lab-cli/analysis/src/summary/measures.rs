@@ -37,6 +37,10 @@ pub struct Measures {
     /// How independently users came, where they were to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Dispersion>,
+    /// Goodput that is missing, as a share of that under the same load before more was asked for, or before a fault: of the second half of
+    /// either phase. `None`: no such phase was before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hysteresis: Option<f64>,
     /// How the service recovered from what was before this phase, or from the last fault in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<Recovery>,

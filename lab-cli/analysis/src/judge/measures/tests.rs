@@ -10,7 +10,7 @@ use crate::{
 
 const OBJECTIVE: LatencyObjective = LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 };
 
-fn planned(name: &str, seconds: u32, per_s: f64) -> PlannedPhase {
+pub(super) fn planned(name: &str, seconds: u32, per_s: f64) -> PlannedPhase {
     PlannedPhase {
         name: name.to_owned(),
         seconds: f64::from(seconds),
@@ -21,13 +21,13 @@ fn planned(name: &str, seconds: u32, per_s: f64) -> PlannedPhase {
 }
 
 /// 20 s of 50 requests a second, 10 s of 200, and so many of 50.
-fn plan(after: u32) -> MeasuresPlan {
+pub(super) fn plan(after: u32) -> MeasuresPlan {
     let phases = vec![planned("before", 20, 50.0), planned("spike", 10, 200.0), planned("after", after, 50.0)];
     MeasuresPlan { objective: OBJECTIVE, phases, faults: Vec::new(), capacity_per_s: None }
 }
 
 /// An arm of that plan: in each second so many are in time, and the others of those that come are late.
-fn run(plan: &MeasuresPlan, in_time: impl Fn(u32) -> u64) -> (Arm, Vec<TimelineSecond>) {
+pub(super) fn run(plan: &MeasuresPlan, in_time: impl Fn(u32) -> u64) -> (Arm, Vec<TimelineSecond>) {
     let (mut seconds, mut phases) = (Vec::new(), Vec::new());
     for planned in &plan.phases {
         for _ in 0..planned.seconds as u32 {

@@ -25,7 +25,7 @@ const fn plain(
     MeasureOf { name, about, unit: Unit::Plain, unknown, value, bound: |_| None }
 }
 
-static MEASURES: [MeasureOf; 8] = [
+static MEASURES: [MeasureOf; 9] = [
     MeasureOf {
         name: "recovery",
         about: "Recovery time: seconds after a phase of more load, or after a fault, until goodput is back at 95 % of what it was \
@@ -46,6 +46,13 @@ static MEASURES: [MeasureOf; 8] = [
             _ => None,
         },
         "undecided: it was not watched for long enough, or there was nothing to recover from",
+    ),
+    plain(
+        "hysteresis",
+        "Share of the goodput that is missing under a load on the way down, of that under the same load on the way up: of the second \
+         half of either phase. 0: nothing is missing.",
+        |m| m.hysteresis,
+        "it takes a phase with the same load before, and more load or a fault in between; both of 4 s at least",
     ),
     plain(
         "wasted",
@@ -120,6 +127,7 @@ mod tests {
         let measures = Measures {
             recovery,
             wasted: Some(0.25),
+            hysteresis: Some(0.2),
             user_fairness: Some(Fairness { users: 10, jain: 0.9, worst_tenth: 0.0 }),
             steadiness: Some(Steadiness { warm_up_s: 5.0, growth_per_s: 12.0, ..Steadiness::default() }),
             ..Measures::default()
@@ -154,6 +162,7 @@ mod tests {
             "well.after.metastable == 0",
             "bad.after.metastable == 1",
             "well.after.wasted == 25%",
+            "well.after.hysteresis == 20%",
             "well.after.user_fairness >= 0.9",
             "well.after.worst_tenth == 0",
             "well.after.growth > 10/s",

@@ -36,12 +36,13 @@ pub fn section(run: &RunFiles) -> Markup {
 /// Where the share stands that is known of a whole arm too.
 const WASTED: usize = 1;
 
-const MEANINGS: [&str; 5] = [
+const MEANINGS: [&str; 6] = [
     "Retry amplification: attempts for each request that users wanted.",
     "Wasted: the share of what the service finished that came late, or to nobody.",
     "Fairness: Jain's index over what users, or classes, got of what they wanted: 1 if it was the same for all. Worst decile: what the \
      tenth of the users with the least got.",
     "Backlog: steady, or by how much the requests in flight kept growing.",
+    "Hysteresis: the share of goodput that is missing on the way down, of that under the same load on the way up.",
     "Recovery time: after more load or a fault, until goodput was 95 % of what it was and the objective was kept for 10 s. \
      Metastable: goodput was still under 80 % at the end, though it was watched for a minute and six times the trigger.",
 ];
