@@ -126,6 +126,16 @@ mod tests {
     }
 
     #[test]
+    fn the_proxy_before_it_advises_when_to_retry_if_it_is_told_to() {
+        let advised = experiment("{command: \"./serve {port}\", retry_after: 3s}", "[seda]").expect("it is good");
+        let spec = crate::resolve::proxy_spec(&advised, &advised.arms[0], "http://127.0.0.1:8080", 1, None);
+        assert_eq!(spec.refusal.retry_after, Some(std::time::Duration::from_secs(3)));
+        let silent = experiment("{command: \"./serve {port}\"}", "[seda]").expect("it is good");
+        let spec = crate::resolve::proxy_spec(&silent, &silent.arms[0], "http://127.0.0.1:8080", 1, None);
+        assert_eq!(spec.refusal.retry_after, None);
+    }
+
+    #[test]
     fn a_service_that_runs_on_from_arm_to_arm_is_told_of() {
         let cautions = |target: &str, arms: &str| experiment(target, arms).expect("it is good").live_cautions().len();
         let url = "{url: \"http://127.0.0.1:8080\"}";

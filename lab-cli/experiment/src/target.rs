@@ -50,7 +50,7 @@ const APPS: &[(&str, AppName)] = &[
 /// What a service of one's own is called where keys say whose they are.
 const OWN: &str = "own";
 /// Keys that the proxy before such a service goes by.
-const OF_PROXY: [&str; 3] = ["class", "criticality", "waiting_room"];
+const OF_PROXY: [&str; 4] = ["class", "criticality", "waiting_room", "retry_after"];
 
 table! {
     /// What is measured.
