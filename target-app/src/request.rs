@@ -22,7 +22,7 @@ use controllers::{
 
 pub use intake::Intake;
 pub(crate) use own_headers::OwnHeaders;
-pub(crate) use reply::{DEGRADED, REFUSED, RETRY_AFTER, headers, retry_after};
+pub(crate) use reply::{DEGRADED, REFUSED, RETRY_AFTER, headers, retry_after, whole_seconds};
 use tags::tags;
 
 use crate::{calls::CallsEnded, ledger::RequestEnding};

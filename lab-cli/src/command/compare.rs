@@ -43,6 +43,19 @@ struct Verdicts {
     comparisons: Vec<Across>,
 }
 
+impl Verdicts {
+    /// What was found by metric and baseline, each with its title.
+    fn tables(&self) -> impl Iterator<Item = (String, &[Across])> {
+        let about = |found: &Across| (found.comparison.metric.clone(), found.comparison.baseline.clone());
+        let tables = self.comparisons.chunk_by(move |one, next| about(one) == about(next));
+        tables.map(|found| {
+            let first = &found[0].comparison;
+            let rank = if first.primary { "" } else { " (secondary)" };
+            (format!("{} in {} against {}{rank}", first.metric, self.phase, first.baseline), found)
+        })
+    }
+}
+
 pub fn compare(args: &args::CompareArgs) -> CommandResult {
     let (entries, mut left_out) = sides::read(&args.runs)?;
     let [first, others @ ..] = &entries[..] else {
@@ -168,19 +181,16 @@ fn text(verdicts: &Verdicts) -> String {
     for aside in asides(&verdicts.left_out, &verdicts.notes) {
         let _ = writeln!(text, "{}", scrubbed(&aside));
     }
-    let mut said: Option<(&str, &str)> = None;
-    for found in &verdicts.comparisons {
-        let comparison = &found.comparison;
-        let about = (comparison.metric.as_str(), comparison.baseline.as_str());
-        if said != Some(about) {
-            said = Some(about);
-            let rank = if comparison.primary { "" } else { " (secondary)" };
-            let (metric, phase, baseline) = (about.0, &verdicts.phase, about.1);
-            let _ = writeln!(text, "{metric} in {} against {}{rank}", scrubbed(phase), scrubbed(baseline));
-        }
-        let how = found.how();
-        let p = if comparison.blocks > 1 { format!(", {}", chance(comparison)) } else { String::new() };
-        let _ = writeln!(text, "  {}  {}{p} ({how})", scrubbed(&comparison.policy), in_words(comparison));
+    for (title, found) in verdicts.tables() {
+        let _ = writeln!(text, "{}", scrubbed(&title));
+        found.iter().for_each(|found| row(found, &mut text));
     }
     text
+}
+
+fn row(found: &Across, text: &mut String) {
+    let comparison = &found.comparison;
+    let how = found.how();
+    let p = if comparison.blocks > 1 { format!(", {}", chance(comparison)) } else { String::new() };
+    let _ = writeln!(text, "  {}  {}{p} ({how})", scrubbed(&comparison.policy), in_words(comparison));
 }

@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, reques
 use hyper::body::Bytes;
 
 use super::{error::ProxyError, spec::RefusalSpec};
-use crate::request::{End, headers};
+use crate::request::{End, headers, whole_seconds};
 
 /// What refused requests are answered.
 #[derive(Debug)]
@@ -86,8 +86,7 @@ impl Pages {
             value.into_iter().for_each(|value| drop(response.headers_mut().insert(name.clone(), value)));
         }
         if let (RetryHint::After(wait), End::Redirected { .. }) = (wait, end) {
-            let seconds = wait.as_secs_f64().ceil().max(1.0) as u64;
-            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+            response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
         }
         response
     }

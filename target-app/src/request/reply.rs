@@ -41,8 +41,8 @@ pub(crate) fn retry_after(unsaid: Option<Duration>, has: impl Fn(&str) -> bool) 
     unsaid.filter(|_| has(REFUSED) && !advised).map(whole_seconds)
 }
 
-/// At least one.
-fn whole_seconds(wait: Duration) -> u64 {
+/// A wait as `Retry-After` says it: rounded up, and at least one.
+pub(crate) fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs_f64().ceil().max(1.0) as u64
 }
 

@@ -15,21 +15,15 @@ pub(super) fn of(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{}", headline(verdicts));
-    let mut said: Option<(&str, &str)> = None;
-    for found in &verdicts.comparisons {
-        let comparison = &found.comparison;
-        let about = (comparison.metric.as_str(), comparison.baseline.as_str());
-        if said != Some(about) {
-            said = Some(about);
-            let rank = if comparison.primary { "" } else { " (secondary)" };
-            let (metric, phase, baseline) = (about.0, escaped(&verdicts.phase), escaped(about.1));
-            let _ = writeln!(text, "\n| {metric} in {phase} against {baseline}{rank} | effect | p | how |");
-            let _ = writeln!(text, "|---|---|---|---|");
+    for (title, found) in verdicts.tables() {
+        let _ = writeln!(text, "\n| {} | effect | p | how |\n|---|---|---|---|", escaped(&title));
+        for found in found {
+            let comparison = &found.comparison;
+            let p = if comparison.blocks > 1 { chance(comparison) } else { String::new() };
+            let p = p.strip_prefix("p ").unwrap_or(&p);
+            let (policy, effect, how) = (&comparison.policy, in_words(comparison), found.how());
+            let _ = writeln!(text, "| {} | {} | {p} | {} |", escaped(policy), escaped(&effect), escaped(&how));
         }
-        let p = if comparison.blocks > 1 { chance(comparison) } else { String::new() };
-        let p = p.strip_prefix("p ").unwrap_or(&p);
-        let (policy, effect, how) = (&comparison.policy, in_words(comparison), found.how());
-        let _ = writeln!(text, "| {} | {} | {p} | {} |", escaped(policy), escaped(&effect), escaped(&how));
     }
     let asides = asides(&verdicts.left_out, &verdicts.notes);
     if !asides.is_empty() {
