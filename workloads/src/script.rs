@@ -1,15 +1,17 @@
 //! Users that walk a test plan: they take values out of answers, build the next request from them, and follow waits.
 //!
-//! The users of WebQ's load generator (section V-B). Deviations: steps are a list with choices and no loops, because a
-//! session then ends for certain; and a user keeps cookies, which the paper does not mention. What users do who do not
+//! The users of WebQ's load generator (section V-B). Deviations: a step may lead back to one before it, with a probability, as in
+//! a Markov chain; from every step there is a way to the end. And a user keeps cookies, which the paper does not mention. What users do who do not
 //! wait as told is not in the paper's figures: [`Conduct`](crate::plan::Conduct) has shares for it, 0 by default.
 
 mod compile;
 mod extract;
 mod problem;
+mod program;
 mod text;
 mod token;
 mod user;
+mod ways;
 
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ use crate::{
     crowd::CrowdError,
     plan::{Marks, ScriptUsers},
 };
-use compile::Program;
+use program::Program;
 use token::TokenBoard;
 
 /// The state that all users of a test plan share.
@@ -47,7 +49,7 @@ struct Shared {
 /// All problems of these users' test plan and conduct; none: they can walk it.
 #[must_use]
 pub fn check(users: &ScriptUsers) -> Vec<ScriptProblem> {
-    Program::of(users).err().unwrap_or_default()
+    compile::program(users).err().unwrap_or_default()
 }
 
 impl ScriptCrowd {
@@ -56,7 +58,7 @@ impl ScriptCrowd {
     /// # Errors
     /// The first problem of the plan or of the conduct: see [`check`].
     pub fn new(users: &ScriptUsers, marks: &Marks, home: Home) -> Result<Self, CrowdError> {
-        let program = Program::of(users).map_err(|problems| {
+        let program = compile::program(users).map_err(|problems| {
             let first = problems.into_iter().next();
             CrowdError::TestPlan { problem: first.map_or_else(String::new, |problem| problem.to_string()) }
         })?;

@@ -50,6 +50,7 @@ table! {
         extract: Vec<Extraction> = by::<BTreeMap<String, Either<String, ExtractKeys>>, _>(extractions), "Values to take out of the answer, by name: a regular expression for the body, or a table";
         check: AnswerCheck = by::<CheckKeys, _>(answer_check).otherwise("any 2xx or 3xx"), "What counts as served";
         think: Option<Think> = by::<Either<ZeroOrTime, PauseLaw>, _>(law).otherwise("the plan's").example("5s"), "Pause after the answer";
+        then: BTreeMap<String, f64> = by::<BTreeMap<String, f64>, _>(then).otherwise("the next step").example("{cart: 0.3, list: 0.6, end: 0.1}"), "Where the user goes next: names of steps with the relative frequency of each, one drawn every time; `end` ends the session. Steps that lead to each other are a Markov chain";
         choose = free::<Vec<BranchKeys>>().example("[{weight: 3, steps: [{name: a, url: /a}]}, {steps: [{name: b, url: /b}]}]"), "In place of all other keys: several lists of steps, of which one is drawn";
     }
 
@@ -222,11 +223,38 @@ fn items<'a>(
             found.push(PlanItem::Choice(branches.collect()));
             continue;
         }
-        let StepKeys { name, method, url, headers, body, extract, check, think } = StepKeys::read(&fields);
+        let StepKeys { name, method, url, headers, body, extract, check, think, then } = StepKeys::read(&fields);
         let (Some(name), Some(url)) = (name, url) else { continue };
         let method = method.unwrap_or_else(|| "GET".to_owned()).to_ascii_uppercase();
         places.push((node, at));
-        found.push(PlanItem::Step(Box::new(PlanStep { name, method, url, headers, body, extract, check, think })));
+        found.push(PlanItem::Step(Box::new(PlanStep {
+            name,
+            method,
+            url,
+            headers,
+            body,
+            extract,
+            check,
+            think,
+            then,
+        })));
+    }
+    found
+}
+
+fn then(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
+    const HINT: &str = "write {cart: 0.3, list: 0.6, end: 0.1}: names of steps, each with its relative frequency";
+    let Some(node) = fields.node(key) else { return BTreeMap::new() };
+    let Value::Table(entries) = &node.value else {
+        fields.problem(key, format!("unexpected {}", node.value.shown()), HINT);
+        return BTreeMap::new();
+    };
+    let mut found = BTreeMap::new();
+    for entry in entries {
+        match entry.node.value {
+            Value::Number(weight) => _ = found.insert(entry.key.clone(), weight),
+            ref other => fields.problem(&join(key, &entry.key), format!("unexpected {}", other.shown()), HINT),
+        }
     }
     found
 }

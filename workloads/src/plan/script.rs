@@ -3,7 +3,7 @@
 //! After the load generator of WebQ (section V-B): regular expressions take patterns out of answers, URLs are built from
 //! them, waits are followed, and pauses lie between requests.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -142,6 +142,10 @@ pub struct PlanStep {
     /// The pause after the answer; `None`: that of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<traces::Think>,
+    /// Where the user goes after the answer: names of steps with the relative frequency of each, one drawn every time; `end` ends the
+    /// session. Empty: to the next step of the list. Steps that lead to each other are a Markov chain.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub then: BTreeMap<String, f64>,
 }
 
 impl PlanStep {
@@ -157,6 +161,7 @@ impl PlanStep {
             extract: Vec::new(),
             check: AnswerCheck::default(),
             think: None,
+            then: BTreeMap::new(),
         }
     }
 }

@@ -9,7 +9,9 @@ use traces::Think;
 use super::{
     extract::{Extractor, LONGEST_VALUE, compiled},
     problem::ScriptProblem,
+    program::{Instruction, Prepared, Program},
     text::{Part, Piece, Text, ValueName, pieces},
+    ways,
 };
 use crate::{
     http1::header_lines,
@@ -23,61 +25,28 @@ pub const MOST_STEPS: usize = 256;
 pub const MOST_VALUES: usize = 64;
 /// The longest name of a step or value, in bytes.
 const LONGEST_NAME: usize = 64;
+/// In `then`, the end of the session in place of a step.
+const END: &str = "end";
 
-/// A test plan, ready to be walked. Places in the code only grow, so that every session ends.
-#[derive(Debug)]
-pub(super) struct Program {
-    pub(super) code: Vec<Instruction>,
-    pub(super) steps: Vec<Prepared>,
-    /// The names of the steps, in the order of their kinds.
-    pub(super) names: Vec<String>,
-    /// The number of values.
-    pub(super) values: usize,
-}
-
-#[derive(Debug)]
-pub(super) enum Instruction {
-    /// The step of this number.
-    Ask(usize),
-    /// Goes on at one of these places; each with the sum of the weights up to it.
-    Choose(Vec<(f64, usize)>),
-    Jump(usize),
-}
-
-/// A step, ready to be sent.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    pub(super) kind: Kind,
-    pub(super) method: Method,
-    pub(super) url: Text,
-    /// Its own header lines, each whole.
-    pub(super) lines: Text,
-    pub(super) body: Option<Text>,
-    pub(super) extract: Vec<Extractor>,
-    pub(super) statuses: Vec<u16>,
-    pub(super) body_check: Option<Regex>,
-    pub(super) think: Think,
-}
-
-impl Program {
-    /// Of these users' plan.
-    ///
-    /// # Errors
-    /// All problems, in the order of the steps.
-    pub(super) fn of(users: &ScriptUsers) -> Result<Self, Vec<ScriptProblem>> {
-        let mut compiler = Compiler::new(users);
-        compiler.conduct(&users.conduct);
-        let count = users.plan.steps().count();
-        if count == 0 {
-            compiler.problem(None, "steps", "there is no step", "for example - {name: start, url: /}");
-        } else if count > MOST_STEPS {
-            compiler.problem(None, "steps", format!("there are {count} steps"), format!("at most {MOST_STEPS}"));
-        } else {
-            compiler.list(&users.plan.items, BTreeSet::new());
-        }
-        let Compiler { code, steps, names, values, problems, .. } = compiler;
-        if problems.is_empty() { Ok(Self { code, steps, names, values: values.len() }) } else { Err(problems) }
+/// Compiles the plan of these users.
+///
+/// # Errors
+/// All problems, in the order of the steps.
+pub(super) fn program(users: &ScriptUsers) -> Result<Program, Vec<ScriptProblem>> {
+    let mut compiler = Compiler::new(users);
+    compiler.conduct(&users.conduct);
+    let count = users.plan.steps().count();
+    if count == 0 {
+        compiler.problem(None, "steps", "there is no step", "for example - {name: start, url: /}");
+    } else if count > MOST_STEPS {
+        compiler.problem(None, "steps", format!("there are {count} steps"), format!("at most {MOST_STEPS}"));
+    } else {
+        compiler.list(&users.plan.items);
+        compiler.link();
+        compiler.prepare();
     }
+    let Compiler { code, steps, names, values, problems, .. } = compiler;
+    if problems.is_empty() { Ok(Program { code, steps, names, values: values.len() }) } else { Err(problems) }
 }
 
 struct Compiler<'a> {
@@ -87,6 +56,8 @@ struct Compiler<'a> {
     /// Values that URLs begin with.
     links: BTreeSet<&'a str>,
     code: Vec<Instruction>,
+    /// The steps as they are written, each with its place in the code.
+    written: Vec<(&'a PlanStep, usize)>,
     steps: Vec<Prepared>,
     names: Vec<String>,
     problems: Vec<ScriptProblem>,
@@ -113,8 +84,8 @@ impl<'a> Compiler<'a> {
                 links.insert(*name);
             }
         }
-        let (code, steps, names, problems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { users, values, links, code, steps, names, problems }
+        let (code, written, steps, names, problems) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { users, values, links, code, written, steps, names, problems }
     }
 
     fn problem(
@@ -155,28 +126,28 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Compiles a list after which these values are known; returns those that are known after it.
-    fn list(&mut self, items: &'a [PlanItem], mut known: BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+    /// Lays out a list of steps and choices.
+    fn list(&mut self, items: &'a [PlanItem]) {
         for item in items {
             match item {
                 PlanItem::Step(step) => {
-                    let number = self.steps.len();
-                    let prepared = self.step(&Here { number, step, known: &known });
-                    self.steps.push(prepared);
-                    self.names.push(step.name.clone());
+                    let number = self.written.len();
+                    self.written.push((step, self.code.len()));
                     self.code.push(Instruction::Ask(number));
-                    known.extend(step.extract.iter().map(|extraction| extraction.name.as_str()));
+                    if !step.then.is_empty() {
+                        // Where to is known once all steps have their places.
+                        self.code.push(Instruction::Choose(Vec::new()));
+                    }
                 }
-                PlanItem::Choice(branches) => known = self.choice(branches, &known),
+                PlanItem::Choice(branches) => self.choice(branches),
             }
         }
-        known
     }
 
-    fn choice(&mut self, branches: &'a [PlanBranch], known: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+    fn choice(&mut self, branches: &'a [PlanBranch]) {
         let at = self.code.len();
         self.code.push(Instruction::Choose(Vec::new()));
-        let (mut places, mut ends, mut after, mut upto) = (Vec::new(), Vec::new(), None, 0.0);
+        let (mut places, mut ends, mut upto) = (Vec::new(), Vec::new(), 0.0);
         for branch in branches {
             if !(branch.weight.is_finite() && branch.weight > 0.0) {
                 self.problem(None, "choose", format!("a weight is {}", branch.weight), "weights are over 0");
@@ -186,8 +157,7 @@ impl<'a> Compiler<'a> {
             }
             upto += branch.weight;
             places.push((upto, self.code.len()));
-            let found = self.list(&branch.items, known.clone());
-            after = Some(after.map_or_else(|| found.clone(), |before: BTreeSet<_>| &before & &found));
+            self.list(&branch.items);
             ends.push(self.code.len());
             self.code.push(Instruction::Jump(0));
         }
@@ -197,11 +167,71 @@ impl<'a> Compiler<'a> {
         let end = self.code.len();
         self.code[at] = Instruction::Choose(places);
         ends.into_iter().for_each(|jump| self.code[jump] = Instruction::Jump(end));
-        after.unwrap_or_else(|| known.clone())
+    }
+
+    /// Fills in where users go after the steps that say so.
+    fn link(&mut self) {
+        let place_of: BTreeMap<&str, usize> =
+            self.written.iter().map(|(step, place)| (step.name.as_str(), *place)).collect();
+        for number in 0..self.written.len() {
+            let (step, place) = self.written[number];
+            if step.then.is_empty() {
+                continue;
+            }
+            let (mut places, mut upto) = (Vec::new(), 0.0);
+            for (name, weight) in &step.then {
+                let here = Here { number, step, known: &BTreeSet::new() };
+                if !(weight.is_finite() && *weight > 0.0) {
+                    self.problem(
+                        Some(&here),
+                        "then",
+                        format!("the weight of {name} is {weight}"),
+                        "weights are over 0",
+                    );
+                }
+                upto += weight;
+                match place_of.get(name.as_str()) {
+                    Some(_) if name == END => {
+                        let problem = format!("{END} ends the session, and a step is called {END} too");
+                        self.problem(Some(&here), "then", problem, "give the step another name");
+                    }
+                    None if name == END => places.push((upto, self.code.len())),
+                    Some(&place) => places.push((upto, place)),
+                    None => {
+                        let steps: Vec<&str> = place_of.keys().copied().collect();
+                        let remedy = format!("the steps are {}; {END} ends the session", steps.join(", "));
+                        self.problem(Some(&here), "then", format!("there is no step {name:?}"), remedy);
+                    }
+                }
+            }
+            self.code[place + 1] = Instruction::Choose(places);
+        }
+    }
+
+    /// Prepares the steps, each with the values that every way to it has extracted.
+    fn prepare(&mut self) {
+        let written = std::mem::take(&mut self.written);
+        let known = ways::known(&self.code, &written);
+        let ends = ways::that_end(&self.code);
+        let nothing = BTreeSet::new();
+        for (number, (step, place)) in written.into_iter().enumerate() {
+            let reached = known[place].as_ref();
+            let here = Here { number, step, known: reached.unwrap_or(&nothing) };
+            let prepared = self.step(&here);
+            self.steps.push(prepared);
+            self.names.push(step.name.clone());
+            if reached.is_none() {
+                let remedy = "name it in the `then` of another step, or leave it out";
+                self.problem(Some(&here), "name", "no way leads to this step", remedy);
+            } else if !ends[place] {
+                let remedy = format!("give a step after it `then: {{…, {END}: 0.1}}`");
+                self.problem(Some(&here), "then", "who comes here never leaves", remedy);
+            }
+        }
     }
 
     fn step(&mut self, here: &Here<'_>) -> Prepared {
-        let PlanStep { name, method, url, headers, body, extract: _, check, think } = here.step;
+        let PlanStep { name, method, url, headers, body, extract: _, check, think, then: _ } = here.step;
         if name.is_empty() || name.len() > LONGEST_NAME {
             self.problem(Some(here), "name", "it is empty or too long", format!("1 to {LONGEST_NAME} bytes"));
         } else if self.names.contains(name) {

@@ -6,8 +6,8 @@ use controllers::{Class, Random as _, Timestamp};
 
 use super::{
     ScriptCrowd,
-    compile::{Instruction, Prepared},
     extract::{Found, Searched},
+    program::{Instruction, Prepared},
     text::Values,
     token::{TokenHabit, forged, query_value, with_query_value},
 };
@@ -101,12 +101,13 @@ impl ScriptUser {
                     self.next = chosen.map_or(self.next + 1, |(_, place)| *place);
                 }
                 Some(Instruction::Jump(place)) => self.next = *place,
+                None if self.profile.stay == Stay::Forever => return self.begin(now, draws),
                 None => return Move::Leave,
             }
         }
     }
 
-    /// True if a step follows in this session, whatever is drawn.
+    /// True if a step may follow in this session; whether one does is drawn after the pause.
     fn has_more(&self) -> bool {
         let code = &self.shared.shared.program.code;
         let mut at = self.next;

@@ -57,7 +57,7 @@ fn list(items: &[PlanItem], indent: &str, lines: &mut Vec<String>) {
 }
 
 fn line(step: &PlanStep) -> String {
-    let PlanStep { name, method, url, extract, check: AnswerCheck { status, body }, .. } = step;
+    let PlanStep { name, method, url, extract, check: AnswerCheck { status, body }, then, .. } = step;
     let mut line = format!("{name}: {method} {url}");
     let names: Vec<&str> = extract.iter().map(|extraction| extraction.name.as_str()).collect();
     if !names.is_empty() {
@@ -67,5 +67,10 @@ fn line(step: &PlanStep) -> String {
         line.push_str(&format!("; wants {}", status.iter().map(u16::to_string).collect::<Vec<_>>().join(" or ")));
     }
     line.push_str(if body.is_some() { "; checks the page" } else { "" });
+    let sum: f64 = then.values().sum();
+    let ways: Vec<String> = then.iter().map(|(name, weight)| format!("{name} {:.0} %", weight / sum * 100.0)).collect();
+    if !ways.is_empty() {
+        line.push_str(&format!("; then {}", ways.join(", ")));
+    }
     line
 }

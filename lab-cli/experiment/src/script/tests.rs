@@ -68,6 +68,30 @@ fn a_plan_in_place_and_one_in_a_file_are_the_same() {
 }
 
 #[test]
+fn steps_that_lead_to_each_other_are_a_chain() {
+    let of = |then: &str| {
+        let steps = format!("[{{name: list, url: /, then: {then}}}, {{name: cart, url: /cart, then: {{list: 1}}}}]");
+        experiment(EMULATED, &format!("  plan: {steps}\n"))
+    };
+    let plan = plan_of(&of("{list: 0.6, cart: 0.3, end: 0.1}").expect("it is good"));
+    let first = plan.steps().next().expect("two steps");
+    assert_eq!(first.then, [("list".to_owned(), 0.6), ("cart".to_owned(), 0.3), ("end".to_owned(), 0.1)].into());
+    for (then, wanted) in [
+        (
+            "{card: 1, end: 1}",
+            "users.plan.0.then: there is no step \"card\"\n    the steps are cart, list; end ends the session",
+        ),
+        ("{cart: 1}", "users.plan.0.then: who comes here never leaves"),
+        ("{cart: x}", "users.plan.0.then.cart: unexpected \"x\""),
+        ("[cart]", "users.plan.0.then: unexpected a list"),
+        ("{cart: 0, end: 1}", "the weight of cart is 0"),
+    ] {
+        let told = of(then).expect_err(then);
+        assert!(told.contains(wanted), "{then}: {told}");
+    }
+}
+
+#[test]
 fn conduct_stands_beside_the_plan() {
     let users =
         "  plan: [{name: a, url: /}]\n  no_show: 0.1\n  early: 0.05\n  shares_token: 0.02\n  token: {query: t}\n";
