@@ -12,7 +12,7 @@ use crate::{
     series::value::Value,
     summary::{
         AnswerColumn, Arm, ArmAnswer, ColumnFigures, LowerPercentile, Measured, PhaseRole, PhaseSummary,
-        RecoveryAnswer, RunAnswer, RunSummary, arm_names,
+        RecoveryAnswer, RunAnswer, RunSummary, arm_names, busiest,
     },
     text::scrubbed,
 };
@@ -139,9 +139,9 @@ fn columns(summary: &RunSummary, turns: &Turns<'_>) -> Vec<AnswerColumn> {
         Some(chosen) => chosen,
         None if phases.len() <= MOST_COLUMNS => (0..phases.len()).collect(),
         None => {
-            let busiest = || phases.iter().enumerate().max_by_key(|(_, phase)| phase.measured.planned);
-            let compared = phases.iter().position(|phase| Some(phase.name.as_str()) == compared);
-            compared.or_else(|| busiest().map(|(at, _)| at)).into_iter().collect()
+            let busiest = || busiest(phases).map(|phase| phase.name.as_str());
+            let about = compared.filter(|name| phases.iter().any(|phase| phase.name == *name)).or_else(busiest);
+            phases.iter().position(|phase| Some(phase.name.as_str()) == about).into_iter().collect()
         }
     };
     let column = |at: usize| AnswerColumn {

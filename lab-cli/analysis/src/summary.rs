@@ -37,7 +37,7 @@ pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ThresholdResult, deciding};
 pub use measured::Measured;
 pub use measures::{Collapse, Curve, CurvePoint, Measures, PhaseRole, PlannedLoad, Recovery, Steadiness};
-pub use phase::PhaseSummary;
+pub use phase::{PhaseSummary, busiest};
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
 pub use services::{Calls, ServiceTotals};
 pub use sides::{Generator, Kernel, Server, ServiceUse};

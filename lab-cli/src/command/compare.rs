@@ -8,7 +8,7 @@ use analysis::{
         sequential::Look,
         words::{chance, in_words},
     },
-    summary::deciding,
+    summary::{busiest, deciding},
     text::scrubbed,
 };
 use serde::Serialize;
@@ -143,7 +143,7 @@ fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, F
     )))
 }
 
-/// The phase asked for, else the experiment's, else the baseline's with the most requests.
+/// The phase asked for, else the experiment's, else the baseline's busiest.
 fn phase(args: &args::CompareArgs, first: &Entry, contests: &[Contest<'_>]) -> Result<String, Failure> {
     let phases = || contests.iter().flat_map(|contest| &contest.theirs.turns).flat_map(|turn| &turn.arm.phases);
     if let Some(name) = args.phase.as_ref().or(first.manifest.experiment.compare.phase.as_ref()) {
@@ -157,8 +157,7 @@ fn phase(args: &args::CompareArgs, first: &Entry, contests: &[Contest<'_>]) -> R
             analysis::text::suggestion(name, &known)
         )));
     }
-    let busiest = phases().max_by_key(|phase| phase.measured.planned);
-    busiest.map(|phase| phase.name.clone()).ok_or_else(|| Failure::usage("the baseline has no phases"))
+    busiest(phases()).map(|phase| phase.name.clone()).ok_or_else(|| Failure::usage("the baseline has no phases"))
 }
 
 fn metric_of(name: MetricName) -> Metric {

@@ -2,7 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::{goal::Goal, sha256, summary::Arm, text::scrubbed};
+use analysis::{
+    goal::Goal,
+    sha256,
+    summary::{Arm, busiest},
+    text::scrubbed,
+};
 use experiment::Experiment;
 use serde_json::{Value, json};
 
@@ -53,7 +58,7 @@ impl Search {
         json!({"search": what, "lab": env!("CARGO_PKG_VERSION"), "file": file, "set": self.set, "ranges": ranges, "of": own})
     }
 
-    /// The phase that decides: asked for, or the experiment's, or the one with the most requests of these arms.
+    /// The phase that decides: asked for, or the experiment's, or the busiest of these arms.
     pub fn phase(&self, asked: Option<&str>, experiment: &Experiment, arms: &[Arm]) -> Result<String, Failure> {
         if let Some(name) = asked.or(experiment.compare.phase.as_deref()) {
             let known: Vec<&str> = experiment.users.phases.iter().map(|phase| phase.name.as_str()).collect();
@@ -66,8 +71,7 @@ impl Search {
             };
         }
         let phases = arms.iter().flat_map(|arm| &arm.phases);
-        let busiest = phases.max_by_key(|phase| phase.measured.planned);
-        busiest.map(|phase| phase.name.clone()).ok_or_else(|| Failure::usage("nothing was run"))
+        busiest(phases).map(|phase| phase.name.clone()).ok_or_else(|| Failure::usage("nothing was run"))
     }
 }
 

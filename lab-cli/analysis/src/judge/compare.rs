@@ -15,7 +15,7 @@ mod value;
 mod verdict;
 pub mod words;
 
-use crate::summary::{Arm, Comparison};
+use crate::summary::{self, Arm, Comparison};
 use paired::{Paired, holm};
 use sample::{Sample, least_blocks};
 use sequential::{Look, sequential_p};
@@ -270,10 +270,10 @@ fn pairs(arms: &[Arm], policy: &str, baseline: &str, phase: &str, metric: Metric
     Some(found)
 }
 
-/// What the experiment is about: the baseline's phase with the most requests.
+/// The baseline's busiest phase, which the experiment is about if it names none.
 fn busiest(arms: &[Arm], baseline: &str) -> Option<String> {
     let arm = arms.iter().find(|arm| arm.shown_name() == baseline)?;
-    arm.phases.iter().max_by_key(|phase| phase.measured.planned).map(|phase| phase.name.clone())
+    summary::busiest(&arm.phases).map(|phase| phase.name.clone())
 }
 
 #[cfg(test)]

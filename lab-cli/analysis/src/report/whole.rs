@@ -9,7 +9,7 @@ use crate::{
     folder::shape,
     judge::gates::first_kept,
     live::{LiveEvent, Shape, TimelineSecond},
-    summary::{Arm, Comparison, RunAnswer, RunSummary},
+    summary::{Arm, Comparison, RunAnswer, RunSummary, busiest},
 };
 
 /// A run's files.
@@ -105,11 +105,11 @@ impl RunFiles {
         self.summary.comparisons.iter().filter(decides).collect()
     }
 
-    /// The phase that the comparisons are about, else the one with the most requests.
+    /// The phase that the comparisons are about, else the busiest.
     pub fn busiest(&self) -> Option<&str> {
         let compared = self.summary.comparisons.first().map(|comparison| comparison.phase.as_str());
-        let most = || self.summary.arms.first()?.phases.iter().max_by_key(|phase| phase.measured.planned);
-        compared.or_else(|| most().map(|phase| phase.name.as_str()))
+        let of_first = || busiest(&self.summary.arms.first()?.phases).map(|phase| phase.name.as_str());
+        compared.or_else(of_first)
     }
 }
 

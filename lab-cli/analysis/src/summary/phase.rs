@@ -44,7 +44,18 @@ pub struct PhaseSummary {
     pub by_class: BTreeMap<String, Measured>,
 }
 
+/// The busiest of these phases: the one with the most requests per second, which an experiment that names no phase is about. A long
+/// calm phase has more requests in all than a short overload.
+pub fn busiest<'a>(phases: impl IntoIterator<Item = &'a PhaseSummary>) -> Option<&'a PhaseSummary> {
+    phases.into_iter().max_by(|a, b| a.planned_per_s().total_cmp(&b.planned_per_s()))
+}
+
 impl PhaseSummary {
+    /// Requests per second that were to be sent, retries included; 0 in a phase that had not begun.
+    fn planned_per_s(&self) -> f64 {
+        if self.seconds > 0.0 { self.measured.planned as f64 / self.seconds } else { 0.0 }
+    }
+
     /// Its name in tables: one that was cut off says so.
     pub fn shown_name(&self) -> String {
         match (self.cut_off, self.seconds > 0.0) {
@@ -52,5 +63,23 @@ impl PhaseSummary {
             (true, true) => format!("{} (cut off)", self.name),
             (true, false) => format!("{} (not begun)", self.name),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_overload_is_busier_than_a_long_calm_phase() {
+        let phase = |name: &str, seconds: f64, planned: u64| PhaseSummary {
+            name: name.to_owned(),
+            seconds,
+            measured: Measured { planned, ..Measured::default() },
+            ..PhaseSummary::default()
+        };
+        let phases = [phase("calm", 60.0, 6_000), phase("spike", 10.0, 4_000), phase("not begun", 0.0, 0)];
+        assert_eq!(busiest(&phases).map(|phase| phase.name.as_str()), Some("spike"));
+        assert!(busiest([]).is_none());
     }
 }

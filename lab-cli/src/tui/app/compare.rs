@@ -8,7 +8,7 @@ use analysis::{
     live::TimelineSecond,
     report::ArmTimes,
     series::value::Value,
-    summary::{Arm, Comparison, Touched, whole_blocks},
+    summary::{Arm, Comparison, Touched, busiest, whole_blocks},
     text::scrubbed,
 };
 
@@ -118,9 +118,9 @@ impl Compare {
                 phases.push(phase.name.clone());
             }
         }
-        // The phase with the most requests is what the experiment is about.
+        // The busiest phase is what the experiment is about.
         let busiest = runs.first().and_then(|run| run.summary.arms.first()).and_then(|arm| {
-            let phase = arm.phases.iter().max_by_key(|phase| phase.measured.planned)?;
+            let phase = busiest(&arm.phases)?;
             phases.iter().position(|name| *name == phase.name)
         });
         let shows =

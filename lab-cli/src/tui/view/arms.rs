@@ -1,7 +1,7 @@
 //! Arms that are over, side by side. No winner is named: a run is not a result before it is judged.
 
 use analysis::{
-    summary::{Arm, PhaseSummary, verdict_and_codes},
+    summary::{Arm, PhaseSummary, busiest, verdict_and_codes},
     text::{self, scrubbed},
 };
 use ratatui::{
@@ -19,8 +19,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         frame.render_widget(Paragraph::new(" none yet").style(palette.faint()).block(block), area);
         return;
     };
-    // The phase with the most requests is what the experiment is about.
-    let busiest = last.phases.iter().max_by_key(|phase| phase.measured.planned).map_or("", |phase| &phase.name);
+    // The busiest phase is what the experiment is about.
+    let busiest = busiest(&last.phases).map_or("", |phase| &phase.name);
     let block = Block::new().borders(Borders::TOP).title(format!(" [7] finished arms: {} ", scrubbed(busiest)));
     let percentile = state.percentile();
     let header = ["arm", percentile.name(), "goodput/s", "rejected", "timed out", "conn. err.", "verdict"];

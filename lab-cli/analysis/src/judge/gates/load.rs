@@ -8,7 +8,7 @@ use super::{
     reading::greatest,
 };
 use crate::{
-    summary::{Arm, Measured, PhaseSummary, Validity},
+    summary::{Arm, Measured, PhaseSummary, Validity, busiest},
     text::{percent, time},
 };
 
@@ -112,12 +112,12 @@ pub(super) const SAMPLES: ValidityGate = ValidityGate {
     limit: "6, 29, 59, 299 and 2995 for the 50th, 90th, 95th, 99th and 99.9th",
     remedy: "a longer phase",
     checks: &[Check::Arm(samples)],
-    reading: |run| run.least(|arm| Some(busiest(arm)?.1), |n, _| format!("{n:.0} response times")),
+    reading: |run| run.least(|arm| Some(counted(arm)?.1), |n, _| format!("{n:.0} response times")),
 };
 
 /// The objective is about a percentile: with too few samples it is not known whether it was kept. `lab load` has none.
 fn samples(arm: &Arm, context: &Context, reasons: &mut Reasons) {
-    let Some((busiest, count)) = busiest(arm) else { return };
+    let Some((busiest, count)) = counted(arm) else { return };
     let least = least_samples(context.objective.percentile);
     if context.own_target && busiest.measured.sent > 0 && count < least {
         reasons.warn(
@@ -130,8 +130,8 @@ fn samples(arm: &Arm, context: &Context, reasons: &mut Reasons) {
 }
 
 /// The busiest phase, and the count of its response times.
-fn busiest(arm: &Arm) -> Option<(&PhaseSummary, u64)> {
-    let busiest = arm.phases.iter().max_by_key(|phase| phase.measured.planned)?;
+fn counted(arm: &Arm) -> Option<(&PhaseSummary, u64)> {
+    let busiest = busiest(&arm.phases)?;
     let times = &busiest.measured.response_time_ms;
     Some((busiest, times.count + times.censored))
 }
