@@ -355,6 +355,9 @@ impl TargetSecond {
     }
 }
 
+/// The row of stages that holds the metrics which a service of one's own exports.
+pub const EXPORTED_ROW: &str = "service";
+
 /// One stage at the end of a second.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]

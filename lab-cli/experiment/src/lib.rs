@@ -7,6 +7,7 @@ pub mod arms;
 mod classes;
 mod client;
 mod combinations;
+mod exported_metrics;
 pub mod fields;
 mod figure;
 pub mod hindsight;

@@ -3,9 +3,10 @@
 use url::Url;
 
 use super::{
+    exported_metrics::{MetricsKeys, exported_metrics},
     fields::Fields,
-    keys::{Table, count, table, text},
-    plan::{CommandWords, OwnService, PORT},
+    keys::{Table, by, count, table, text},
+    plan::{CommandWords, ExportedMetrics, OwnService, PORT},
 };
 
 table! {
@@ -16,6 +17,7 @@ table! {
         ready: Option<String> = text().otherwise("/").shared().example("/health"), "The path that answers, with anything but a 5xx, once the service takes requests";
         reset: Option<String> = text().shared().example("./restore-database.sh"), "A command to run before each arm, before the service starts";
         concurrency: Option<u32> = count(1..=65_535).otherwise("the plant's, else 64").shared().example("4"), "How many requests the service works on in parallel, for policies that keep a queue (`codel`): they hold further ones";
+        metrics: Option<ExportedMetrics> = by::<MetricsKeys, _>(exported_metrics).shared().example("{read: {queue: app_queue_depth}}"), "Metrics that the service exports for Prometheus, shown beside what its clients see: in the live view, in reports, and for thresholds as `gauge.service.queue`";
         pid: Option<u32> = count(1..=4_194_304).shared().example("4711"), "The process of a service that runs already, for its CPU time and memory; without it, the process that listens at the `url`, if it can be seen";
     }
 }
@@ -27,7 +29,7 @@ pub fn is_own(fields: &Fields<'_>) -> bool {
 
 /// Reads the keys of the table.
 pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
-    let OwnKeys { url, command, ready, reset, concurrency, pid } = OwnKeys::read(fields);
+    let OwnKeys { url, command, ready, reset, concurrency, metrics, pid } = OwnKeys::read(fields);
     let url = url.and_then(|url| base(fields, &url));
     let command = command.and_then(|command| words(fields, "command", &command));
     let reset = reset.and_then(|reset| words(fields, "reset", &reset));
@@ -44,7 +46,7 @@ pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
     if !ready.starts_with('/') || ready.contains(|c: char| c.is_whitespace() || c.is_control()) {
         fields.problem("ready", format!("{ready:?} is not a path"), "write /health");
     }
-    let service = OwnService { url, command, ready, reset, concurrency, pid };
+    let service = OwnService { url, command, ready, reset, concurrency, metrics, pid };
     (service.url.is_some() || service.command.is_some()).then_some(service)
 }
 

@@ -3,6 +3,7 @@
 mod arm;
 mod classes;
 mod client;
+mod exported_metrics;
 mod hindsight;
 mod measures;
 mod own_service;
@@ -35,6 +36,7 @@ use arm::steers_by;
 pub use arm::{ArmPlan, OwnTarget};
 pub(crate) use classes::classes;
 pub use client::ClientPolicy;
+pub use exported_metrics::{ExportedMetrics, MetricSeries};
 pub use hindsight::{Foreknowledge, Hindsight, SearchRange};
 pub use own_service::{CommandWords, OwnService, PORT};
 pub use recording::{Cut, Played, Recording};

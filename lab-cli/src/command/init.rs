@@ -75,9 +75,7 @@ fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
         url,
         command,
         ready: "/".to_owned(),
-        reset: None,
-        concurrency: None,
-        pid: None,
+        ..OwnService::default()
     };
     let at = |url: &str| -> Result<(String, String), Failure> {
         let (parsed, target) = destination(url, &args.allow_host)?;
@@ -243,7 +241,7 @@ mod tests {
             let command =
                 (!words.is_empty()).then(|| CommandWords(words.iter().map(|&word| word.to_owned()).collect()));
             let url = url.map(str::to_owned);
-            name_of(&OwnService { url, command, ready: String::new(), reset: None, concurrency: None, pid: None })
+            name_of(&OwnService { url, command, ..OwnService::default() })
         };
         assert_eq!(of(None, &["python3", "-u", "apps/shop.py", "--port", "{port}"]), "shop-py");
         assert_eq!(of(None, &["./my-service", "{port}"]), "my-service");

@@ -64,8 +64,11 @@ fn within(seconds: u64, what: &str, holds: impl Fn() -> bool) {
 fn arms_are_compared_on_a_service_that_is_started_for_each_and_gone_after_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let mark = format!("mark-a-{}", std::process::id());
-    let target =
-        format!("command: \"{}\", ready: /health, reset: \"touch reset\", concurrency: 4", service::command(&mark));
+    let metrics = "metrics: {read: {queue: 'pool_waiting{pool=\"pages\"}', pages_per_s: pages_total, idle: pool_idle}}";
+    let target = format!(
+        "command: \"{}\", ready: /health, reset: \"touch reset\", concurrency: 4, {metrics}",
+        service::command(&mark)
+    );
     experiment(folder.path(), &target, "[none, gradient2, codel, {none: {as: direct, direct: true}}]");
     let (output, out, err) =
         ran(lab(folder.path()).args(["run", "mine.yaml", "--no-tui", "--out", "run", "--output", "json"]));
@@ -84,6 +87,22 @@ fn arms_are_compared_on_a_service_that_is_started_for_each_and_gone_after_it() {
         let reasons = arm["reasons"].to_string();
         assert!(reasons.contains("CROWDED") || !reasons.contains("LEDGER"), "{arm}");
     }
+    // What the service exports stands beside what clients see, with and without a proxy.
+    let timeline = fs::read_to_string(folder.path().join("run/timeline.jsonl")).expect("written");
+    let rows = |arm: &str| -> Vec<Value> {
+        let seconds = timeline.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let stages = seconds.filter(|second| second["arm"] == arm).map(|second| second["target"]["stages"].clone());
+        let all = stages.flat_map(|stages| stages.as_array().cloned().unwrap_or_default());
+        all.filter(|stage| stage["name"] == "service").collect()
+    };
+    for arm in ["none", "gradient2", "direct"] {
+        let most =
+            |of: &dyn Fn(&Value) -> &Value| rows(arm).iter().filter_map(|row| of(row).as_f64()).fold(0.0, f64::max);
+        assert!(most(&|row| &row["gauges"]["pages_per_s"]) > 10.0, "{arm}: {timeline}");
+        assert!(arm == "gradient2" || most(&|row| &row["queue"]) > 4.0, "{arm}: {timeline}");
+    }
+    assert!(err.contains("idle: no series pool_idle so far (there are: pages_total, pool_waiting)"), "{err}");
+    assert!(err.contains("never exported: pool_idle"), "{err}");
     let in_time = |at: usize| arms[at]["phases"][1]["goodput_per_s"].as_f64().expect("a rate");
     assert!(in_time(1) > 2.0 * in_time(0), "the limit keeps what nobody's does not: {out}");
     assert_eq!(arms[0]["phases"][1]["rejected"], 0);

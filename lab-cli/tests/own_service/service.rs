@@ -4,7 +4,10 @@
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
-    sync::{Arc, Condvar, Mutex, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -13,17 +16,34 @@ use std::{
 const CONNECTIONS: u32 = 4;
 const TAKES: Duration = Duration::from_millis(25);
 
-struct Pool(Mutex<u32>, Condvar);
+struct Pool {
+    free: Mutex<u32>,
+    freed: Condvar,
+    waiting: AtomicU64,
+    made: AtomicU64,
+}
 
 impl Pool {
     fn held(&self, work: impl FnOnce()) {
-        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = self.1.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
         *free -= 1;
         drop(free);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
         work();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.1.notify_one();
+        *self.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.freed.notify_one();
+        self.made.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// In Prometheus's text format.
+    fn metrics(&self) -> String {
+        let (waiting, made) = (self.waiting.load(Ordering::Relaxed), self.made.load(Ordering::Relaxed));
+        format!(
+            "# TYPE pool_waiting gauge\npool_waiting{{pool=\"pages\"}} {waiting}\n\
+             # TYPE pages_total counter\npages_total {made}\n"
+        )
     }
 }
 
@@ -43,7 +63,12 @@ fn the_service() {
 
 pub fn serve() {
     let port: u16 = std::env::var("PORT").expect("the lab gives a port").parse().expect("a port");
-    let pool = Arc::new(Pool(Mutex::new(CONNECTIONS), Condvar::new()));
+    let pool = Arc::new(Pool {
+        free: Mutex::new(CONNECTIONS),
+        freed: Condvar::new(),
+        waiting: AtomicU64::new(0),
+        made: AtomicU64::new(0),
+    });
     let listener = TcpListener::bind(("127.0.0.1", port)).expect("the port is free");
     eprintln!("listening on {port}");
     for stream in listener.incoming().flatten() {
@@ -74,6 +99,14 @@ fn answer(mut stream: TcpStream, pool: &Pool) -> Option<()> {
         io::copy(&mut (&mut reader).take(length), &mut io::sink()).ok()?;
         match first.split(' ').nth(1)? {
             "/health" => {}
+            // In pieces, as many services do.
+            "/metrics" => {
+                let text = pool.metrics();
+                let (one, two) = text.split_at(text.len() / 2);
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
+                write!(stream, "{head}{:x}\r\n{one}\r\n{:x}\r\n{two}\r\n0\r\n\r\n", one.len(), two.len()).ok()?;
+                continue;
+            }
             "/die" => {
                 eprintln!("it was told to die");
                 std::process::exit(7);

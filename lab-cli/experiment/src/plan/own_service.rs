@@ -2,13 +2,14 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use super::ExportedMetrics;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The placeholder of the free port in a command.
 pub const PORT: &str = "{port}";
 
 /// A service that is not the lab's, behind the lab's proxy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OwnService {
     /// The URL at which it listens: `http://127.0.0.1:8080`; `None`: on the port that its command is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,6 +25,9 @@ pub struct OwnService {
     /// The number of requests that it works on at once, as policies with a queue are told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
+    /// Metrics that it exports, shown beside what clients see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<ExportedMetrics>,
     /// The id of its first process, if it runs already.
     #[serde(default, skip)]
     pub pid: Option<u32>,

@@ -52,14 +52,7 @@ fn of_url(name: &str, allowed: &[String]) -> Result<ServiceToMeasure, Failure> {
         return Err(Failure::usage(format!("{name}: the lab's proxy speaks plain HTTP to a service: write http://")));
     }
     let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
-    let own = OwnService {
-        url: Some(target.url),
-        command: None,
-        ready: path.clone(),
-        reset: None,
-        concurrency: None,
-        pid: None,
-    };
+    let own = OwnService { url: Some(target.url), ready: path.clone(), ..OwnService::default() };
     Ok(ServiceToMeasure { own, requests: vec![get(&path)] })
 }
 

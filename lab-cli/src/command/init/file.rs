@@ -111,14 +111,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let words = ["./my service", "--say", "a \"b\" 'c'", "--port", "{port}"].map(str::to_owned).to_vec();
-        let own = OwnService {
-            url: None,
-            command: Some(CommandWords(words.clone())),
-            ready: "/".to_owned(),
-            reset: None,
-            concurrency: None,
-            pid: None,
-        };
+        let own =
+            OwnService { command: Some(CommandWords(words.clone())), ready: "/".to_owned(), ..OwnService::default() };
         let speed = SeenSpeed { alone: Duration::from_millis(30), per_second: 131.7 };
         let paths = vec!["/".to_owned(), "/a?x=\"1\"".to_owned()];
         let headers = vec![("X-Key".to_owned(), "a: \"b\"".to_owned())];

@@ -24,7 +24,7 @@ use super::{
     gauge_watch::GaugeWatch,
     interventions::{InterventionTargets, InterventionThread, Interventions},
     policy_reset::PolicyResets,
-    service::use_meter::Used,
+    service::{MetricsReader, use_meter::Used},
     site::{LiveSite, SiteSpec},
     target::log_in,
 };
@@ -72,6 +72,9 @@ pub fn run(
     tell(&ArmRecorder::started(turn.arm, turn.block), folder, sinks)?;
     let site = LiveSite::start(&turn.site, &log_in(folder.path()))?;
     let plan = plan(site.users_go_to.clone());
+    if let Some(missing) = site.metrics().filter(|_| turn.block == 1).and_then(|read| read.missing_at_first.clone()) {
+        tell(&LiveEvent::Note { text: missing }, folder, sinks)?;
+    }
     let before = Before { gauges: site.controls().gauges()?, kernel: Counters::read(), used: Used::now(&site) };
     let flag = stop.fresh_flag();
     let commands = UserCommands::default();
@@ -252,6 +255,9 @@ impl Recording<'_> {
         for event in site.happened().into_iter().chain(hands.end()) {
             touches.extend(event.touched());
             tell(&event, folder, sinks)?;
+        }
+        if let Some(text) = site.metrics().and_then(MetricsReader::never_seen) {
+            tell(&LiveEvent::Note { text }, folder, sinks)?;
         }
         let renewal_failed = resets.end();
         if let Some(failure) = &renewal_failed {

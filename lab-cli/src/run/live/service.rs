@@ -1,5 +1,7 @@
 //! A service that is not the lab's: started for an arm or running already, and watched from outside.
 
+mod exported;
+mod exposition;
 pub mod guard;
 mod guarded_command;
 mod http;
@@ -12,7 +14,7 @@ use std::{
     net::{SocketAddr, TcpListener, ToSocketAddrs},
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     thread,
@@ -28,6 +30,7 @@ use crate::run::{
     error::{of_its_end, of_its_output},
 };
 
+pub use exported::MetricsReader;
 pub use http::{HttpAnswer, get};
 pub use kept::{SlowerKept, kept_connections};
 
@@ -100,9 +103,14 @@ impl RunningService {
             (None, None) if address.ip().is_loopback() => process_tree::listener(address),
             (None, None) => Err("it runs on another machine".to_owned()),
         };
-        let meter = Arc::new(ServiceMeter { root, began: Instant::now(), resident_peak: AtomicU64::new(0) });
-        let mut service = Self { name, guarded, log: log.to_owned(), url, address, meter };
+        let meter =
+            ServiceMeter { root, began: Instant::now(), resident_peak: AtomicU64::new(0), exported: OnceLock::new() };
+        let mut service = Self { name, guarded, log: log.to_owned(), url, address, meter: Arc::new(meter) };
         service.wait_until_ready(&own.ready)?;
+        if let Some(metrics) = &own.metrics {
+            let reader = MetricsReader::begin(metrics, &service.url).map_err(|cause| service.failed(cause))?;
+            let _ = service.meter.exported.set(reader); // it was not set before
+        }
         Ok(service)
     }
 
@@ -184,6 +192,7 @@ pub struct ServiceMeter {
     began: Instant,
     /// The largest resident memory so far, bytes.
     resident_peak: AtomicU64,
+    exported: OnceLock<MetricsReader>,
 }
 
 impl ServiceMeter {
@@ -203,8 +212,14 @@ impl ServiceMeter {
         self.resident_peak.load(Ordering::Relaxed)
     }
 
-    /// Replaces the proxy's figures by those of the service.
-    pub fn over(&self, gauges: Gauges) -> Gauges {
+    /// The metrics that the service exports.
+    pub fn exported(&self) -> Option<&MetricsReader> {
+        self.exported.get()
+    }
+
+    /// Replaces the proxy's figures by those of the service, and adds the row of the metrics that it exports.
+    pub fn over(&self, mut gauges: Gauges) -> Gauges {
+        gauges.stages.extend(self.exported().map(MetricsReader::row));
         match self.sample() {
             Ok(sample) => Gauges { cpu_s: sample.cpu.as_secs_f64(), rss_bytes: sample.resident_bytes, ..gauges },
             Err(_) => Gauges { cpu_s: 0.0, rss_bytes: 0, ..gauges },

@@ -18,7 +18,7 @@ use super::{
     crashes::Crashes,
     live_tree::{LiveTree, of_service},
     processes::{ALONE, Processes},
-    service::{self, RunningService, ServiceMeter},
+    service::{self, MetricsReader, RunningService, ServiceMeter},
     starter::Starter,
     target::{TargetProcess, destination},
 };
@@ -157,6 +157,11 @@ impl LiveSite {
     /// What sees the processes of such a service.
     pub fn meter(&self) -> Option<&ServiceMeter> {
         self.controls.meter.as_deref()
+    }
+
+    /// The metrics that such a service exports.
+    pub fn metrics(&self) -> Option<&MetricsReader> {
+        self.meter()?.exported()
     }
 
     /// Drains all and reaps them, callers first. The first failure is told; whatever does not end is killed.

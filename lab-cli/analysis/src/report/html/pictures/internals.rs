@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::{Drawn, Joined};
 use crate::{
-    live::{StageSecond, TimelineSecond},
+    live::{EXPORTED_ROW, StageSecond, TimelineSecond},
     report::html::{
         chart::{Chart, Line},
         space::Across,
@@ -33,7 +33,12 @@ pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {
         chart(drawn, title, unit, stages(drawn, &read))
     });
     let queue = chart(drawn, "Jobs that wait in the service", "jobs", queues(drawn));
-    let pictures: Vec<Markup> = pictures.chain([queue]).filter(|picture| !picture.0.is_empty()).collect();
+    let exported = exported(drawn);
+    let exported = exported
+        .iter()
+        .map(|(name, lines)| chart(drawn, &format!("The service's own metric: {name}"), name, lines.clone()));
+    let pictures: Vec<Markup> =
+        pictures.chain([queue]).chain(exported).filter(|picture| !picture.0.is_empty()).collect();
     html! {
         @if !pictures.is_empty() {
             h3 id="internals" { "Inside the service" }
@@ -76,6 +81,18 @@ fn stages(drawn: &Drawn<'_>, read: &dyn Fn(&StageSecond) -> Option<f64>) -> Vec<
         }
     }
     lines
+}
+
+/// The metrics that a service of one's own exports, each with a line for each arm.
+fn exported(drawn: &Drawn<'_>) -> Vec<(String, Vec<Line>)> {
+    fn row(second: &TimelineSecond) -> Option<&StageSecond> {
+        stages_of(second).iter().find(|stage| stage.name == EXPORTED_ROW)
+    }
+    let rows = || drawn.seconds.iter().filter_map(|second| row(second));
+    let names: BTreeSet<&String> = rows().flat_map(|row| row.gauges.keys()).collect();
+    let of =
+        |name: &String| drawn.lines(|second| row(second)?.gauges.get(name).copied().map(Value::known), Joined::Mean);
+    names.into_iter().map(|name| (name.clone(), of(name))).collect()
 }
 
 /// Of all stages of an arm together.

@@ -1,0 +1,254 @@
+//! Reads the metrics that a service exports, once a second, beside what its clients see.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use analysis::{
+    live::EXPORTED_ROW,
+    text::{scrubbed, suggestion},
+};
+use bytes::Bytes;
+use controllers::site::StageGauges;
+use experiment::plan::{ExportedMetrics, MetricSeries};
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::{Request, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    net::TcpStream,
+    runtime::{Builder, Runtime},
+    time::timeout,
+};
+
+use super::{
+    address_of,
+    exposition::{Reading, metrics, readings},
+};
+use crate::run::sampler::Sampler;
+
+/// The pause between two questions.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The longest wait for an answer. One that takes longer shows as a second without these gauges.
+const LONGEST_ANSWER: Duration = Duration::from_secs(2);
+/// An answer of that age is no longer shown.
+const STALE: Duration = Duration::from_secs(3);
+/// The number of bytes of an answer that are read at most.
+const MOST: usize = 8 << 20;
+
+/// The thread that reads them, and what it read last.
+#[derive(Debug)]
+pub struct MetricsReader {
+    asked: ExportedMetrics,
+    sampler: Sampler<BTreeMap<String, f64>>,
+    newest: Mutex<Option<(Instant, BTreeMap<String, f64>)>>,
+    /// Those that were there at least once, and whether the answer was.
+    seen: Arc<Mutex<BTreeSet<String>>>,
+    /// What was not there when the reader began, in words.
+    pub missing_at_first: Option<String>,
+}
+
+impl MetricsReader {
+    /// Begins, after a first look. `service`: the URL that a path is one of.
+    ///
+    /// # Errors
+    /// There is no answer, or it is not in Prometheus's text format: the reason, in words.
+    pub fn begin(asked: &ExportedMetrics, service: &str) -> Result<Self, String> {
+        let url = if asked.url.starts_with('/') { format!("{service}{}", asked.url) } else { asked.url.clone() };
+        let because = |cause: String| format!("target.metrics: {url}: {cause}");
+        let source = Source::new(&url).map_err(because)?;
+        let first = source.text().map_err(because)?;
+        let known = metrics(&first);
+        if known.is_empty() {
+            return Err(because("its answer has no metric in Prometheus's text format".to_owned()));
+        }
+        let mut rates = Rates::default();
+        let values = rates.of(readings(&first, &asked.read), Instant::now());
+        let seen: Arc<Mutex<BTreeSet<String>>> = Arc::new(Mutex::new(rates.seen()));
+        let missing_at_first = missing(&asked.read, &rates.seen(), &known);
+        let (read, noted) = (asked.read.clone(), Arc::clone(&seen));
+        let sampler = Sampler::begin("metrics", PAUSE, move || {
+            let text = source.text().ok()?;
+            let values = rates.of(readings(&text, &read), Instant::now());
+            *noted.lock().unwrap_or_else(PoisonError::into_inner) = rates.seen();
+            Some(values)
+        });
+        let sampler = sampler.map_err(|error| because(error.to_string()))?;
+        let newest = Mutex::new(Some((Instant::now(), values)));
+        Ok(Self { asked: asked.clone(), sampler, newest, seen, missing_at_first })
+    }
+
+    /// The newest values, as a row of gauges. Empty if the service has not answered for some seconds.
+    pub fn row(&self) -> StageGauges {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(values) = self.sampler.take() {
+            *newest = Some((Instant::now(), values));
+        }
+        let values = newest.as_ref().filter(|(at, _)| at.elapsed() < STALE);
+        row(values.map(|(_, values)| values.clone()).unwrap_or_default())
+    }
+
+    /// The series that never were there, in words.
+    pub fn never_seen(&self) -> Option<String> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let never: Vec<String> = self
+            .asked
+            .read
+            .iter()
+            .filter(|(name, _)| !seen.contains(*name))
+            .map(|(_, series)| series.to_string())
+            .collect();
+        (!never.is_empty()).then(|| format!("target.metrics: never exported: {}", never.join(", ")))
+    }
+}
+
+/// Where metrics are read, on a connection of its own each time: a service may close one that is idle for a second.
+struct Source {
+    address: SocketAddr,
+    host: String,
+    path: String,
+    runtime: Runtime,
+}
+
+impl Source {
+    fn new(url: &str) -> Result<Self, String> {
+        let rest = url.trim_start_matches("http://");
+        let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+        Ok(Self { address: address_of(host)?, host: host.to_owned(), path: path.to_owned(), runtime })
+    }
+
+    /// The answer, or why there is none.
+    fn text(&self) -> Result<String, String> {
+        let answer = async { timeout(LONGEST_ANSWER, self.answer()).await };
+        self.runtime
+            .block_on(answer)
+            .unwrap_or_else(|_| Err(format!("no answer within {} s", LONGEST_ANSWER.as_secs())))
+    }
+
+    async fn answer(&self) -> Result<String, String> {
+        let stream = TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
+        let broken = |error: hyper::Error| format!("it does not answer in HTTP/1: {error}");
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        let connection = tokio::spawn(connection);
+        let own = [("host", &*self.host), ("user-agent", "lab"), ("accept", "text/plain"), ("connection", "close")];
+        let request =
+            own.into_iter().fold(Request::get(&*self.path), |request, (name, value)| request.header(name, value));
+        let request = request.body(Empty::<Bytes>::new()).map_err(|error| error.to_string())?;
+        let answer = sender.send_request(request).await.map_err(broken)?;
+        if !answer.status().is_success() {
+            return Err(format!("it answers {}", answer.status().as_u16()));
+        }
+        let body = Limited::new(answer.into_body(), MOST).collect().await.map_err(|error| error.to_string())?;
+        connection.abort();
+        Ok(String::from_utf8_lossy(&body.to_bytes()).into_owned())
+    }
+}
+
+/// Makes values of readings: a counter becomes its growth per second.
+#[derive(Debug, Default)]
+struct Rates {
+    before: BTreeMap<String, (Instant, f64)>,
+    seen: BTreeSet<String>,
+}
+
+impl Rates {
+    fn of(&mut self, readings: BTreeMap<String, Reading>, now: Instant) -> BTreeMap<String, f64> {
+        self.seen.extend(readings.keys().cloned());
+        readings
+            .into_iter()
+            .filter_map(|(name, reading)| Some((name.clone(), self.value(name, reading, now)?)))
+            .collect()
+    }
+
+    fn value(&mut self, name: String, reading: Reading, now: Instant) -> Option<f64> {
+        if !reading.is_counter {
+            return Some(reading.value);
+        }
+        let (at, before) = self.before.insert(name, (now, reading.value))?;
+        let seconds = now.duration_since(at).as_secs_f64();
+        // A counter that has fallen is that of a process that began anew.
+        (seconds > 0.0 && reading.value >= before).then(|| (reading.value - before) / seconds)
+    }
+
+    fn seen(&self) -> BTreeSet<String> {
+        self.seen.clone()
+    }
+}
+
+/// MetricSeries that are not there yet, with the names that are.
+fn missing(
+    asked: &BTreeMap<String, MetricSeries>,
+    seen: &BTreeSet<String>,
+    known: &BTreeSet<String>,
+) -> Option<String> {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let missing: Vec<String> = asked
+        .iter()
+        .filter(|(name, _)| !seen.contains(*name))
+        .map(|(name, series)| {
+            let hint = match known.contains(&series.metric.as_str()) {
+                true => "the metric is there, with other labels".to_owned(),
+                false => scrubbed(&suggestion(&series.metric, &known)),
+            };
+            format!("{name}: no series {series} so far ({hint})")
+        })
+        .collect();
+    (!missing.is_empty()).then(|| format!("target.metrics: {}", missing.join("; ")))
+}
+
+/// `queue`, `busy` and `workers` have columns of their own.
+fn row(mut values: BTreeMap<String, f64>) -> StageGauges {
+    let mut whole =
+        |name: &str| values.remove(name).map_or(0, |value| value.round().clamp(0.0, f64::from(u32::MAX)) as u32);
+    let (queue, busy, workers) = (whole("queue"), whole("busy"), whole("workers"));
+    let idle = workers.saturating_sub(busy);
+    StageGauges {
+        name: EXPORTED_ROW.to_owned(),
+        queue,
+        workers: workers.max(busy),
+        idle,
+        policy: values,
+        ..StageGauges::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_is_shown_as_its_growth_and_one_that_begins_anew_is_not() {
+        let mut rates = Rates::default();
+        let began = Instant::now();
+        let mut at = |second: u64, value: f64, is_counter: bool| {
+            let readings = [("it".to_owned(), Reading { value, is_counter })].into();
+            rates.of(readings, began + Duration::from_secs(second)).get("it").copied()
+        };
+        assert_eq!(at(0, 100.0, true), None);
+        assert_eq!(at(2, 150.0, true), Some(25.0));
+        assert_eq!(at(3, 4.0, true), None, "it began anew");
+        assert_eq!(at(4, 14.0, true), Some(10.0));
+        assert_eq!(at(5, 3.0, false), Some(3.0), "a gauge is what it is");
+    }
+
+    #[test]
+    fn queue_and_workers_stand_in_their_columns() {
+        let values = [("queue", 7.4), ("busy", 3.0), ("workers", 4.0), ("hits_per_s", 2.5)];
+        let row = row(values.map(|(name, value)| (name.to_owned(), value)).into());
+        assert_eq!((row.queue, row.workers, row.idle), (7, 4, 1));
+        assert_eq!(row.policy, [("hits_per_s".to_owned(), 2.5)].into());
+    }
+
+    #[test]
+    fn a_series_that_is_not_there_is_told_with_the_nearest_name() {
+        let asked = [("q", "app_que"), ("p", "pool{a=\"b\"}")]
+            .map(|(name, series)| (name.to_owned(), series.parse().expect(series)));
+        let known = ["app_queue", "pool"].map(str::to_owned).into();
+        let told = missing(&asked.into(), &BTreeSet::new(), &known).expect("two are missing");
+        assert!(told.contains("p: no series pool{a=\"b\"} so far (the metric is there, with other labels)"), "{told}");
+        assert!(told.contains("q: no series app_que so far (did you mean app_queue?)"), "{told}");
+    }
+}
