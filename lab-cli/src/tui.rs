@@ -11,6 +11,7 @@ use std::{
 };
 
 mod app;
+mod curve;
 mod doors;
 mod form;
 mod keymap;

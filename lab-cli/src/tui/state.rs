@@ -9,7 +9,7 @@ use analysis::{
 };
 use controllers::catalogue::PolicySpec;
 
-use super::{app::Column, doors::TokenTotals, form::Form, panel::Panel};
+use super::{app::Column, curve::ArmCurve, doors::TokenTotals, form::Form, panel::Panel};
 
 /// Seconds of an arm that are kept to be drawn: an hour.
 pub(super) const MOST_SECONDS: usize = 3600;
@@ -33,6 +33,10 @@ pub(super) struct State {
     pub computing_for: Option<Duration>,
     /// Those that are over.
     pub finished: VecDeque<Arm>,
+    /// The newest turn of each arm, over time: of those that are over; in a saved run of all.
+    pub curves: Vec<ArmCurve>,
+    /// All arms are drawn beside each other, in place of what the one that runs offers, admits and rejects.
+    pub side_by_side: bool,
     /// Newest last; scrubbed.
     pub log: VecDeque<String>,
     /// This panel has the screen for itself.
@@ -115,6 +119,17 @@ impl Running {
 }
 
 impl State {
+    /// Keeps what the arm that ran has shown over time, in place of its turn before.
+    pub fn keep_curve(&mut self) {
+        let Some(running) = &self.running else { return };
+        let curve = ArmCurve::of(&running.name, &running.seconds);
+        self.curves.retain(|before| before.name != curve.name);
+        if self.curves.len() == MOST_ARMS {
+            self.curves.remove(0);
+        }
+        self.curves.push(curve);
+    }
+
     /// A run in virtual time, whose arms come when they are computed.
     pub fn is_virtual(&self) -> bool {
         self.shape.as_ref().is_some_and(|shape| shape.mode == Mode::Virtual)

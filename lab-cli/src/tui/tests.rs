@@ -22,6 +22,7 @@ mod instrument;
 mod latencies;
 mod program;
 mod setup;
+mod side_by_side;
 mod touching;
 mod trace;
 

@@ -24,6 +24,7 @@ pub(super) fn pressed(state: &mut State, action: Action) -> Option<Ask> {
         Action::Scroll(by) => state.running.iter_mut().for_each(|running| running.scroll(by.into())),
         Action::Panel(panel) => state.enlarged = Some(panel).filter(|_| state.enlarged != Some(panel)),
         Action::Percentile => state.next_percentile(),
+        Action::View => state.side_by_side = !state.side_by_side,
         Action::Up => state.stage = state.stage.saturating_sub(1),
         Action::Down => state.stage = (state.stage + 1).min(state.stages().saturating_sub(1)),
         Action::Back => {
@@ -145,6 +146,7 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
         LiveEvent::ArmFinished(arm) => {
             let verdict = verdict_and_codes(arm.verdict, arm.reasons.iter().map(|reason| reason.code.as_str()));
             log(state, &format!("arm {} is over: {verdict}", arm.shown_name()));
+            state.keep_curve();
             state.running = None;
             keep(&mut state.finished, *arm, MOST_ARMS);
         }

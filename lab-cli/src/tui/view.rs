@@ -16,6 +16,7 @@ use super::{
 };
 
 mod arms;
+mod beside;
 mod charts;
 mod compare;
 mod computing;

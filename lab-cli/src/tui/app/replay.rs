@@ -7,6 +7,7 @@ use analysis::live::LiveEvent;
 
 use super::{Column, Compare, cursor::moved};
 use crate::tui::{
+    curve::ArmCurve,
     doors::TokenTotals,
     keymap::Action,
     panel::Panel,
@@ -36,6 +37,7 @@ pub(in crate::tui) struct ReplayLook {
     /// The panel that is alone.
     enlarged: Option<Panel>,
     percentile: Option<Column>,
+    side_by_side: bool,
     playing: bool,
     speed: f64,
 }
@@ -65,11 +67,14 @@ impl Replay {
         });
         let marks = compare.touches(course).map(|touched| touched.second).collect();
         let running = Running { name: name.clone(), block, seconds, tokens, policy, marks, ..Running::default() };
+        let beside = compare.courses.iter().filter(|other| other.run == course.run);
+        let curves = beside.map(|other| ArmCurve::of(compare.arm_name(*other), compare.seconds(*other)));
         let position = arms.iter().position(|arm| arm.shown_name() == name && arm.block == block);
         let state = State {
             shape: run.shape.clone(),
             running: Some(running),
             begun: position.map_or(1, |position| position + 1),
+            curves: curves.collect(),
             finished: arms.iter().filter(|arm| arm.block == block).cloned().collect(),
             ..State::default()
         };
@@ -86,13 +91,14 @@ impl Replay {
 
     /// How it is looked at.
     pub fn look(&self) -> ReplayLook {
-        let State { enlarged, percentile, .. } = self.state;
-        ReplayLook { enlarged, percentile, playing: self.playing, speed: self.speed }
+        let State { enlarged, percentile, side_by_side, .. } = self.state;
+        ReplayLook { enlarged, percentile, side_by_side, playing: self.playing, speed: self.speed }
     }
 
     /// The same for another arm, at the same second.
     pub fn look_as(&mut self, look: ReplayLook, second: u32) {
         (self.state.enlarged, self.state.percentile) = (look.enlarged, look.percentile);
+        self.state.side_by_side = look.side_by_side;
         (self.playing, self.speed) = (look.playing, look.speed);
         self.go(f64::from(second));
     }
@@ -116,6 +122,7 @@ impl Replay {
                 self.state.enlarged = Some(panel).filter(|_| self.state.enlarged != Some(panel));
             }
             Action::Percentile => self.state.next_percentile(),
+            Action::View => self.state.side_by_side = !self.state.side_by_side,
             Action::Up | Action::Down => {
                 self.state.stage = moved(self.state.stage, self.state.stages(), action).unwrap_or(0);
             }

@@ -180,6 +180,12 @@ fn a_saved_run_opens_on_the_live_screen_and_plays() {
     assert!(app.passed(std::time::Duration::from_millis(2500)), "five seconds of the run");
     let drawn = frame(&app, Palette::Plain, 120, 40);
     assert!(drawn.contains("PLAYING at 25 s, 2 s a second"), "{drawn}");
+    // All arms beside each other, up to that second.
+    press(&mut app, KeyCode::Char('v'));
+    let both = frame(&app, Palette::Plain, 120, 40);
+    let legend = both.lines().find(|line| line.contains("[1] goodput")).expect("a title");
+    assert!(legend.contains("none") && legend.contains("seda"), "{both}");
+    press(&mut app, KeyCode::Char('v'));
     // Another arm, at the same second and with the same percentile, and it goes on.
     assert!(frame(&app, Palette::Plain, 120, 40).contains(" p90"));
     press(&mut app, KeyCode::Char('t'));

@@ -142,7 +142,7 @@ fn highest<'a>(points: impl Iterator<Item = &'a (f64, Option<Value>)>) -> f64 {
     points.filter_map(|(_, value)| Some((*value)?.at)).fold(0.0, f64::max)
 }
 
-fn up_to_all(series: &[Series], unit: &str) -> ([f64; 2], Vec<String>) {
+pub(super) fn up_to_all(series: &[Series], unit: &str) -> ([f64; 2], Vec<String>) {
     from_zero(highest(series.iter().flat_map(|s| &s.points)).max(1.0) * 1.05, unit)
 }
 

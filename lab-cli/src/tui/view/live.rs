@@ -6,7 +6,7 @@ use ratatui::{
     text::Line,
 };
 
-use super::{arms, charts, computing, doors, form, groups, head, health, hints, log, outcomes, stages};
+use super::{arms, beside, charts, computing, doors, form, groups, head, health, hints, log, outcomes, stages};
 use crate::tui::{Palette, app::Replay, panel::Panel, state::State};
 
 /// From this height on there is room for outcomes and types beside the rest.
@@ -47,6 +47,7 @@ pub(super) fn draw_saved(frame: &mut Frame<'_>, area: Rect, replay: &Replay, pal
         ("left right", "a second"),
         ("+ -", "speed"),
         ("Tab", "next arm"),
+        ("v", side_by_side(&replay.state)),
         ("1-9", "panel"),
         ("Esc", "back"),
         ("?", "help"),
@@ -122,8 +123,8 @@ fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
         None if state.is_virtual() => computing::draw(frame, charts, state, palette),
         _ => {
             let [left, right] = halves(charts);
-            charts::rates(frame, left, state, palette);
-            charts::response_time(frame, right, state, palette);
+            rates(frame, left, state, palette);
+            response_time(frame, right, state, palette);
         }
     }
     if more.height > 0 {
@@ -140,14 +141,24 @@ fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     log::draw(frame, log, state, palette);
 }
 
+fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+    let draw = if state.side_by_side { beside::goodput } else { charts::rates };
+    draw(frame, area, state, palette);
+}
+
+fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
+    let draw = if state.side_by_side { beside::response_time } else { charts::response_time };
+    draw(frame, area, state, palette);
+}
+
 fn halves(area: Rect) -> [Rect; 2] {
     Layout::horizontal([Constraint::Fill(1), Constraint::Fill(1)]).areas(area)
 }
 
 fn alone(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, palette: Palette) {
     match panel {
-        Panel::Rates => charts::rates(frame, area, state, palette),
-        Panel::Times => charts::response_time(frame, area, state, palette),
+        Panel::Rates => rates(frame, area, state, palette),
+        Panel::Times => response_time(frame, area, state, palette),
         Panel::Outcomes => outcomes::draw(frame, area, state, palette),
         Panel::Groups => groups::draw(frame, area, state, palette),
         Panel::Stages => stages::alone(frame, area, state, palette),
@@ -156,6 +167,11 @@ fn alone(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, palette
         Panel::Log => log::alone(frame, area, state, palette),
         Panel::Doors => doors::draw(frame, area, state, palette),
     }
+}
+
+/// What `v` leads to.
+fn side_by_side(state: &State) -> &'static str {
+    if state.side_by_side { "this arm" } else { "all arms" }
 }
 
 fn hint(state: &State, (width, height): (u16, u16), palette: Palette) -> Line<'static> {
@@ -177,6 +193,7 @@ fn hint(state: &State, (width, height): (u16, u16), palette: Palette) -> Line<'s
                 ("p", "freeze"),
                 (panels, short),
                 ("s c l i a o e", "change it"),
+                ("v", side_by_side(state)),
                 ("?", "help"),
             ];
             hints(&keys, width, palette)

@@ -1,0 +1,56 @@
+//! Arms beside each other while they run, and in a saved run.
+
+use super::*;
+
+/// `none` collapses in the spike, and is over; `seda` runs, and keeps most.
+fn two_arms() -> App {
+    let mut app = started();
+    turn(&mut app, "none", 52, |at| if at < 10 { (60, 40.0) } else { (10, 8000.0) });
+    happened(&mut app, LiveEvent::ArmFinished(Box::new(Arm { policy: "none".to_owned(), ..Arm::default() })));
+    turn(&mut app, "seda", 27, |at| if at < 10 { (60, 45.0) } else { (80, 700.0) });
+    app
+}
+
+fn turn(app: &mut App, arm: &str, seconds: u32, of: impl Fn(u32) -> (u64, f64)) {
+    happened(app, LiveEvent::ArmStarted { arm: arm.to_owned(), block: 1, policy: None });
+    for at in 0..seconds {
+        let (goodput, p90) = of(at);
+        let second = TimelineSecond { goodput, p90_ms: Some(p90), ..second(at) };
+        happened(app, LiveEvent::Second(Box::new(second)));
+    }
+}
+
+#[test]
+fn an_arm_that_runs_is_drawn_over_those_that_are_over() {
+    let mut app = two_arms();
+    let alone = frame(&app, Palette::Plain, 120, 40);
+    assert!(alone.contains("offered") && alone.contains("v all arms"), "{alone}");
+    press(&mut app, KeyCode::Char('v'));
+    let drawn = frame(&app, Palette::Plain, 120, 40);
+    assert!(drawn.contains("[1] goodput") && drawn.contains("v this arm"), "{drawn}");
+    insta::assert_snapshot!(drawn);
+    press(&mut app, KeyCode::Char('v'));
+    assert_eq!(frame(&app, Palette::Plain, 120, 40), alone);
+}
+
+#[test]
+fn between_two_arms_those_that_are_over_stay() {
+    let mut app = two_arms();
+    press(&mut app, KeyCode::Char('v'));
+    happened(&mut app, LiveEvent::ArmFinished(Box::new(Arm { policy: "seda".to_owned(), ..Arm::default() })));
+    press(&mut app, KeyCode::Char('1'));
+    let drawn = frame(&app, Palette::Plain, 80, 24);
+    assert!(drawn.contains("none") && drawn.contains("seda") && drawn.contains('+'), "{drawn}");
+}
+
+#[test]
+fn another_block_takes_the_place_of_the_one_before() {
+    let mut app = two_arms();
+    happened(&mut app, LiveEvent::ArmFinished(Box::new(Arm { policy: "seda".to_owned(), ..Arm::default() })));
+    turn(&mut app, "none", 5, |_| (60, 40.0));
+    press(&mut app, KeyCode::Char('v'));
+    press(&mut app, KeyCode::Char('1'));
+    let drawn = frame(&app, Palette::Plain, 80, 24);
+    let legend = drawn.lines().find(|line| line.contains("[1]")).expect("a title");
+    assert_eq!((legend.matches("none").count(), legend.matches("seda").count()), (1, 1), "{drawn}");
+}
