@@ -5,6 +5,7 @@ mod conditions;
 mod export;
 mod find_rate;
 mod judged;
+mod pace;
 mod requests;
 mod silence;
 mod text;
@@ -24,7 +25,7 @@ use workloads::{
     plan::{LoadPlan, Target},
 };
 
-use self::{judged::LoadResult, silence::Silence};
+use self::{judged::LoadResult, pace::Pace, silence::Silence};
 use super::{destination::destination, input, print, print_as, run::failed};
 use crate::{
     args::{self, Colours, LoadOutput, Output},
@@ -64,7 +65,7 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     let flat_out = !asked::is_open(args);
     let request = LoadRequest { experiment: &experiment, options, flat_out, out };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
-    let (finished, silent) = send(args, &request, target, colours, &stop)?;
+    let Sent { finished, silent, pace } = send(args, &request, target, colours, &stop)?;
     let planned = experiment.planned_time();
     let given_up = args.requests.filter(|_| silent);
     let total = figures::phase(&finished.report.total);
@@ -73,29 +74,40 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     loaded.thresholds.clone_from(&finished.summary.thresholds);
     loaded.conditions.clone_from(&args.fail_if);
     loaded.deadline_ms = args.deadline.map(|deadline| deadline.as_secs_f64() * 1e3);
+    loaded.missed_rate = pace.missed(loaded.measured.planned, args.connections.filter(|_| !flat_out));
     loaded.folder = finished.folder.as_ref().map(|folder| folder.display().to_string());
     print_result(args, &loaded, &finished)?;
     Ok(stop.end().unwrap_or_else(|| end_of(&loaded)))
 }
 
-/// Sends it, before whoever watches. True beside the result: the service was gone, and the rest of a count was not sent.
+/// What was sent.
+struct Sent {
+    finished: FinishedLoad,
+    /// The service was gone, and the rest of a count was not sent.
+    silent: bool,
+    pace: Pace,
+}
+
+/// Sends it, before whoever watches.
 fn send(
     args: &args::LoadArgs,
     request: &LoadRequest<'_>,
     target: Target,
     colours: Colours,
     stop: &StopSignal,
-) -> Result<(FinishedLoad, bool), Failure> {
+) -> Result<Sent, Failure> {
     let flag = stop.fresh_flag();
     let gives_up = request.flat_out && request.options.requests_limit.is_some();
-    let (mut silence, mut gave_up) = (Silence::default(), false);
+    let (mut silence, mut silent, mut pace) = (Silence::default(), false, Pace::default());
+    let phases = request.experiment.users.phases.len();
     let mut watchers = watch::Watchers::begin(args, request.experiment, colours, stop)?;
     let ending = flag.clone();
     let mut on_second = |window: &Window| {
         if gives_up && silence.lasts(window) {
-            gave_up = true;
+            silent = true;
             ending.stop_now();
         }
+        pace.second(window, phases);
         watchers.second(window);
     };
     let finished = run_load(request, target, |window, _| on_second(window), &flag, || stop.is_asked());
@@ -106,7 +118,7 @@ fn send(
         RunFailure::Load(problem @ (RunError::Crowd(_) | RunError::Certificate { .. })) => Failure::usage(problem),
         other => failed(&other),
     })?;
-    Ok((finished, gave_up))
+    Ok(Sent { finished, silent, pace })
 }
 
 fn print_result(args: &args::LoadArgs, loaded: &LoadResult, finished: &FinishedLoad) -> CommandResult {
@@ -127,7 +139,7 @@ fn print_result(args: &args::LoadArgs, loaded: &LoadResult, finished: &FinishedL
 
 /// An INVALID load says nothing, not even that a condition failed.
 fn end_of(loaded: &LoadResult) -> End {
-    match (loaded.valid, loaded.nothing_served || loaded.fails()) {
+    match (loaded.valid, loaded.nothing_served || loaded.missed_rate.is_some() || loaded.fails()) {
         (false, _) => End::Invalid,
         (true, true) => End::Failed,
         (true, false) => End::Done,

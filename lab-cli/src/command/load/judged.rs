@@ -6,7 +6,7 @@ use analysis::summary::{Arm, GateFinding, Generator, Measured, PhaseSummary, SCH
 use measure::{Replayed, Replies, Report};
 use serde::Serialize;
 
-use super::silence;
+use super::{pace::MissedRate, silence};
 
 /// The result of a load.
 #[derive(Debug, Serialize)]
@@ -28,6 +28,9 @@ pub struct LoadResult {
     /// Requests that waited because all of `-c` connections were in use; the wait is part of their response times.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) waited_for_connection: u64,
+    /// The rate that was asked for was not kept, since all of `-c` connections were in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) missed_rate: Option<MissedRate>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) replayed: Option<Replayed>,
     /// What `--fail-if` asked for, each as what was to hold.
@@ -102,6 +105,7 @@ impl LoadResult {
             reasons: arm.reasons.clone(),
             generator: arm.generator.clone(),
             waited_for_connection: arm.conditions.waited_for_connection,
+            missed_rate: None,
             replayed: report.replayed,
             requests_per_s: if seconds > 0.0 { answered as f64 / seconds } else { 0.0 },
             // What is still open may yet be served.

@@ -12,6 +12,7 @@ use super::{
     Told,
     conditions::ARM,
     judged::{GaveUp, LoadResult},
+    pace::MissedRate,
 };
 
 /// Percentiles that are shown where no others were asked for.
@@ -134,6 +135,13 @@ fn findings(text: &mut String, loaded: &LoadResult) {
         let _ = writeln!(text, "saved in {folder}: lab report {folder}");
     }
     let _ = writeln!(text, "{}", loaded.verdict.word());
+    if let Some(MissedRate { planned, sent, connections }) = loaded.missed_rate {
+        let _ = writeln!(
+            text,
+            "FAILED: the rate was not kept: {sent} of {planned} requests were sent while the load lasted, since all of -c \
+             {connections} were in use; raise -c or leave it out, lower -R, or leave -R out to see what {connections} connections can do"
+        );
+    }
     if loaded.nothing_served {
         let _ = writeln!(text, "FAILED: none of {} requests was served", loaded.measured.planned);
     }
