@@ -229,7 +229,7 @@ pub struct CompareArgs {
     /// What decides [default: the experiment's].
     #[arg(long, value_enum)]
     pub metric: Option<MetricName>,
-    /// In which phase [default: the experiment's, else the baseline's busiest: most requests per second].
+    /// In which phase [default: the experiment's, else the baseline's busiest].
     #[arg(long, value_name = "NAME")]
     pub phase: Option<String>,
     /// What matters in practice, as a share [default: the experiment's, else the metric's].

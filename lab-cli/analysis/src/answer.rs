@@ -139,9 +139,8 @@ fn columns(summary: &RunSummary, turns: &Turns<'_>) -> Vec<AnswerColumn> {
         Some(chosen) => chosen,
         None if phases.len() <= MOST_COLUMNS => (0..phases.len()).collect(),
         None => {
-            let busiest = || busiest(phases).map(|phase| phase.name.as_str());
-            let about = compared.filter(|name| phases.iter().any(|phase| phase.name == *name)).or_else(busiest);
-            phases.iter().position(|phase| Some(phase.name.as_str()) == about).into_iter().collect()
+            let compared = compared.and_then(|name| place(phases, name));
+            compared.or_else(|| place(phases, &busiest(phases)?.name)).into_iter().collect()
         }
     };
     let column = |at: usize| AnswerColumn {
@@ -159,25 +158,15 @@ fn stressed(phases: &[PhaseSummary], compared: Option<&str>) -> Option<Vec<usize
     let stress: Vec<usize> = (0..phases.len()).filter(|at| role(*at).is_some_and(PhaseRole::is_stress)).collect();
     let first = *stress.first()?;
     let named = stress.iter().copied().find(|at| Some(phases[*at].name.as_str()) == compared);
-    let over = named.or_else(|| highest(phases, &stress))?;
+    let busiest = || place(phases, &busiest(phases)?.name).filter(|at| stress.contains(at));
+    let over = named.or_else(busiest).unwrap_or(first);
     let calm = (0..first).rev().find(|at| is(at, PhaseRole::Calm));
     let after = (over + 1..phases.len()).find(|at| is(at, PhaseRole::After));
     Some(calm.into_iter().chain([over]).chain(after).collect())
 }
 
-/// The one with the highest load, of equal ones the longest; by what was offered where loads change or have several units.
-fn highest(phases: &[PhaseSummary], of: &[usize]) -> Option<usize> {
-    let units: BTreeSet<Option<&str>> =
-        of.iter().map(|at| phases[*at].measures.load.map(crate::summary::PlannedLoad::unit)).collect();
-    let planned = units.len() == 1 && !units.contains(&None);
-    let load = |at: usize| match phases[at].measures.load {
-        Some(load) if planned => load.amount(),
-        _ => phases[at].measured.offered_per_s,
-    };
-    let order = |a: &usize, b: &usize| {
-        load(*a).total_cmp(&load(*b)).then(phases[*a].seconds.total_cmp(&phases[*b].seconds)).then(b.cmp(a))
-    };
-    of.iter().copied().max_by(order)
+fn place(phases: &[PhaseSummary], name: &str) -> Option<usize> {
+    phases.iter().position(|phase| phase.name == name)
 }
 
 /// This phase of these turns: the whole ones, or, where there is none, those that were cut off.

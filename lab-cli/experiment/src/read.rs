@@ -59,7 +59,7 @@ table! {
     pub(super) struct CompareKeys as "Compare" {
         baseline = free::<String>().otherwise("the first"), "The arm that the others are compared with";
         metric: Option<Metric> = choice::<_, Metric>(METRICS).otherwise("goodput"), "The metric that decides";
-        phase = free::<String>().otherwise("the baseline's with the most requests per second"), "The phase to compare";
+        phase = free::<String>().otherwise("the baseline's busiest"), "The phase to compare";
         margin: Option<f64> = number(0.001..=1.0).otherwise("0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction"), "The smallest effect that matters in practice, as a share";
         decide: bool = flag().or(false), "End with exit code 4 if the comparison is inconclusive";
         most_blocks: u32 = count(2..=512).or(MOST_BLOCKS), "The most blocks of a run with `repeat: until-decided`";

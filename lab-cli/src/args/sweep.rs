@@ -15,7 +15,7 @@ pub struct GoalArgs {
     /// What must hold with every seed: 'p99 < 1s'.
     #[arg(long, value_name = "CONDITION")]
     pub under: Option<String>,
-    /// In which phase [default: the experiment's, else the busiest: most requests per second].
+    /// In which phase [default: the experiment's, else the busiest].
     #[arg(long, value_name = "NAME")]
     pub phase: Option<String>,
     /// Root of all seeds [default: the experiment's].

@@ -181,8 +181,8 @@ fn finish(app: &mut App, name: &str, times: Option<Times>) {
         verdict: Validity::Warn,
         reasons: vec![model],
         phases: vec![
-            PhaseSummary { name: "before".to_owned(), ..PhaseSummary::default() },
-            PhaseSummary { name: "spike".to_owned(), measured, ..PhaseSummary::default() },
+            PhaseSummary { name: "before".to_owned(), seconds: 10.0, ..PhaseSummary::default() },
+            PhaseSummary { name: "spike".to_owned(), seconds: 30.0, measured, ..PhaseSummary::default() },
         ],
         ..Arm::default()
     };

@@ -285,6 +285,7 @@ mod tests {
         let spike = Measured {
             planned: 100,
             sent: 100,
+            offered_per_s: 100.0 / 30.0,
             goodput_per_s: goodput,
             response_time_ms: Times { p90, p90_at_least: p90.is_none().then_some(60_000.0), ..Times::default() },
             ..Measured::default()

@@ -1,12 +1,12 @@
 //! A phase of an arm, by request type and class.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use measure::{BackgroundLedger, Replies};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Measured, Measures};
+use super::{Measured, Measures, PhaseRole, PlannedLoad};
 
 /// One phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,18 +44,25 @@ pub struct PhaseSummary {
     pub by_class: BTreeMap<String, Measured>,
 }
 
-/// The busiest of these phases: the one with the most requests per second, which an experiment that names no phase is about. A long
-/// calm phase has more requests in all than a short overload.
+/// The busiest of these phases, which an experiment that names none is about: of those with overload or a fault, else of all, the one
+/// with the highest load, and of equal ones the longest. Loads are those of the plan; where one has none there, or they have several
+/// units, they are what was offered per second. A phase that had not begun is none.
 pub fn busiest<'a>(phases: impl IntoIterator<Item = &'a PhaseSummary>) -> Option<&'a PhaseSummary> {
-    phases.into_iter().max_by(|a, b| a.planned_per_s().total_cmp(&b.planned_per_s()))
+    let begun: Vec<&PhaseSummary> = phases.into_iter().filter(|phase| phase.seconds > 0.0).collect();
+    let is_stress = |phase: &&PhaseSummary| phase.measures.role.is_some_and(PhaseRole::is_stress);
+    let stress: Vec<&PhaseSummary> = begun.iter().copied().filter(is_stress).collect();
+    let of = if stress.is_empty() { begun } else { stress };
+    let units: BTreeSet<Option<&str>> = of.iter().map(|phase| phase.measures.load.map(PlannedLoad::unit)).collect();
+    let planned = units.len() == 1 && !units.contains(&None);
+    let load = |phase: &PhaseSummary| match phase.measures.load {
+        Some(load) if planned => load.amount(),
+        _ => phase.measured.offered_per_s,
+    };
+    // Of equal ones the first.
+    of.into_iter().rev().max_by(|a, b| load(a).total_cmp(&load(b)).then(a.seconds.total_cmp(&b.seconds)))
 }
 
 impl PhaseSummary {
-    /// Requests per second that were to be sent, retries included; 0 in a phase that had not begun.
-    fn planned_per_s(&self) -> f64 {
-        if self.seconds > 0.0 { self.measured.planned as f64 / self.seconds } else { 0.0 }
-    }
-
     /// Its name in tables: one that was cut off says so.
     pub fn shown_name(&self) -> String {
         match (self.cut_off, self.seconds > 0.0) {
@@ -70,16 +77,46 @@ impl PhaseSummary {
 mod tests {
     use super::*;
 
+    fn phase(name: &str, seconds: f64, role: Option<PhaseRole>, load: Option<PlannedLoad>) -> PhaseSummary {
+        let measures = Measures { role, load, ..Measures::default() };
+        PhaseSummary { name: name.to_owned(), seconds, measures, ..PhaseSummary::default() }
+    }
+
+    fn name(phases: &[PhaseSummary]) -> Option<&str> {
+        busiest(phases).map(|phase| phase.name.as_str())
+    }
+
     #[test]
-    fn a_short_overload_is_busier_than_a_long_calm_phase() {
-        let phase = |name: &str, seconds: f64, planned: u64| PhaseSummary {
-            name: name.to_owned(),
-            seconds,
-            measured: Measured { planned, ..Measured::default() },
-            ..PhaseSummary::default()
+    fn a_short_overload_is_what_it_is_about_and_not_a_long_calm_phase() {
+        let users = |users: u32| Some(PlannedLoad::Users(users));
+        let phases = [
+            phase("calm", 600.0, Some(PhaseRole::Calm), users(3)),
+            // It climbs to as many.
+            phase("spike begins", 15.0, Some(PhaseRole::Overload), users(1000)),
+            phase("spike", 105.0, Some(PhaseRole::Overload), users(1000)),
+            phase("after", 60.0, Some(PhaseRole::After), users(3)),
+        ];
+        assert_eq!(name(&phases), Some("spike"));
+    }
+
+    #[test]
+    fn a_fault_under_a_calm_load_counts_as_busy() {
+        let rate = |rate: f64| Some(PlannedLoad::RequestsPerS(rate));
+        let phases = [
+            phase("before", 20.0, Some(PhaseRole::Calm), rate(80.0)),
+            phase("fault", 10.0, Some(PhaseRole::Fault), rate(70.0)),
+        ];
+        assert_eq!(name(&phases), Some("fault"));
+    }
+
+    #[test]
+    fn without_a_planned_load_it_is_what_was_offered() {
+        let offered = |name: &str, offered_per_s: f64| PhaseSummary {
+            measured: Measured { offered_per_s, ..Measured::default() },
+            ..phase(name, 10.0, None, None)
         };
-        let phases = [phase("calm", 60.0, 6_000), phase("spike", 10.0, 4_000), phase("not begun", 0.0, 0)];
-        assert_eq!(busiest(&phases).map(|phase| phase.name.as_str()), Some("spike"));
-        assert!(busiest([]).is_none());
+        let late = PhaseSummary { seconds: 0.0, ..offered("not begun", 900.0) };
+        assert_eq!(name(&[offered("a", 5.0), offered("b", 7.0), offered("c", 7.0), late]), Some("b"));
+        assert_eq!(name(&[]), None);
     }
 }
