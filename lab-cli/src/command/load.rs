@@ -25,7 +25,11 @@ use workloads::{
     plan::{LoadPlan, Target},
 };
 
-use self::{judged::LoadResult, pace::Pace, silence::Silence};
+use self::{
+    judged::LoadResult,
+    pace::{Counted, Pace},
+    silence::Silence,
+};
 use super::{destination::destination, input, print, print_as, run::failed};
 use crate::{
     args::{self, Colours, LoadOutput, Output},
@@ -74,7 +78,9 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     loaded.thresholds.clone_from(&finished.summary.thresholds);
     loaded.conditions.clone_from(&args.fail_if);
     loaded.deadline_ms = args.deadline.map(|deadline| deadline.as_secs_f64() * 1e3);
-    loaded.missed_rate = pace.missed(loaded.measured.planned, args.connections.filter(|_| !flat_out));
+    if !flat_out && !stop.is_asked() {
+        loaded.missed_rate = pace.missed(Counted::of(report, loaded.waited_for_connection), args.connections);
+    }
     loaded.folder = finished.folder.as_ref().map(|folder| folder.display().to_string());
     print_result(args, &loaded, &finished)?;
     Ok(stop.end().unwrap_or_else(|| end_of(&loaded)))
@@ -98,8 +104,7 @@ fn send(
 ) -> Result<Sent, Failure> {
     let flag = stop.fresh_flag();
     let gives_up = request.flat_out && request.options.requests_limit.is_some();
-    let (mut silence, mut silent, mut pace) = (Silence::default(), false, Pace::default());
-    let phases = request.experiment.users.phases.len();
+    let (mut silence, mut silent, mut pace) = (Silence::default(), false, Pace::of(asked::due_within(args)));
     let mut watchers = watch::Watchers::begin(args, request.experiment, colours, stop)?;
     let ending = flag.clone();
     let mut on_second = |window: &Window| {
@@ -107,7 +112,7 @@ fn send(
             silent = true;
             ending.stop_now();
         }
-        pace.second(window, phases);
+        pace.second(window.second, window.sent);
         watchers.second(window);
     };
     let finished = run_load(request, target, |window, _| on_second(window), &flag, || stop.is_asked());

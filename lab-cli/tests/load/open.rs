@@ -64,8 +64,22 @@ fn with_a_limit_on_connections_requests_wait_for_one_and_say_so() {
 #[test]
 fn with_enough_connections_the_rate_is_kept() {
     let service = Service::start(Behaves::Does(slowly));
-    let found = found(&[&service.url(), "-R", "100", "-c", "40", "-d", "1s"]);
-    assert!(found["missed_rate"].is_null() && count(&found, "served") == 100, "{found:#}");
+    // Whole seconds and parts of them, and a number of requests.
+    for (args, requests) in [(["-d", "1s"], 100), (["-d", "1500ms"], 150), (["-n", "50"], 50)] {
+        let found = found(&[&[service.url().as_str(), "-R", "100", "-c", "40"], &args[..]].concat());
+        assert!(found["missed_rate"].is_null() && count(&found, "served") == requests, "{args:?}: {found:#}");
+    }
+}
+
+#[test]
+fn a_number_of_requests_has_a_rate_too_and_a_service_that_is_down_is_another_matter() {
+    let service = Service::start(Behaves::Does(slowly));
+    let ended = Running::load(&[&service.url(), "-R", "100", "-c", "2", "-n", "100"]).ends_within(SOON);
+    let found = ended.json();
+    assert!(matches!(ended.code(), 3 | 4) && count(&found["missed_rate"], "sent") < 60, "{found:#}");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").and_then(|port| port.local_addr()).expect("a port");
+    let ended = Running::load(&[&format!("http://{closed}"), "-R", "100", "-c", "20", "-d", "1s"]).ends_within(SOON);
+    assert!(ended.json()["missed_rate"].is_null(), "{:#}", ended.json());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use experiment::{
 use reqwest::Url;
 use workloads::{
     HttpVersion, RunOptions, TlsOptions,
-    plan::{Behaviour, ConnectionHabit, FailureRule, Target},
+    plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, Target},
 };
 
 use super::{conditions::thresholds, contents, requests::requests};
@@ -148,6 +148,15 @@ fn phases(args: &LoadArgs) -> Result<Vec<PhasePlan>, Failure> {
             vec![phase("load", args.duration.unwrap_or(longest), load)]
         }
     })
+}
+
+/// When the last request is due, seconds. A number of requests at exponential gaps is given the time that it takes at the most.
+pub(super) fn due_within(args: &LoadArgs) -> f64 {
+    match (args.rates.rate, args.requests) {
+        (Some(rate), Some(requests)) if args.rates.arrivals.law() == ArrivalLaw::Constant => requests as f64 / rate,
+        (Some(rate), Some(requests)) => long_enough(requests, rate).as_secs_f64(),
+        _ => args.duration.unwrap_or(DEFAULT_TIME).as_secs_f64(),
+    }
 }
 
 /// Until so many requests have come: with exponential gaps that takes a few standard deviations longer than on the average.

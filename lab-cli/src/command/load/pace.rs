@@ -1,43 +1,74 @@
-//! Whether the rate that `-R` asked for was kept.
+//! Whether the rate that was asked for was kept.
 
-use measure::Window;
+use measure::Report;
 use serde::Serialize;
 
-/// The share of the requests that may be sent later than the load lasts.
+/// The share of the requests that may be sent after the last one was due, or not at all.
 const ALLOWED: f64 = 0.01;
 
-/// Requests that were sent while the load lasted, without its drain.
-#[derive(Debug, Clone, Copy, Default)]
+/// Counts requests that were sent after the last one was due.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    sent: u64,
+    /// The first whole second in which none is due.
+    over: u64,
+    /// The second after the last one that was counted.
+    next: u64,
+    late: u64,
 }
 
 /// A rate that was not kept because all of `-c` connections were in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct MissedRate {
-    /// Requests that were due while the load lasted.
+    /// Requests that were due.
     pub planned: u64,
-    /// Of these: sent while it lasted.
+    /// Of these: sent until the last one was due, to the second.
     pub sent: u64,
     /// Connections at most.
     pub connections: u64,
 }
 
+/// How the requests of a load ended, as far as it tells whether its rate was kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    pub planned: u64,
+    pub sent: u64,
+    /// For which no connection became free in time.
+    pub never_free: u64,
+    /// That waited for one.
+    pub waited: u64,
+    /// Sent in the last second, as far as it was not handed over.
+    pub sent_last: u64,
+}
+
+impl Counted {
+    /// In this load.
+    pub fn of(report: &Report, waited: u64) -> Self {
+        let total = &report.total.ledger;
+        let sent_last = report.last_second().map_or(0, |last| last.sent);
+        Self { planned: total.planned, sent: total.sent, never_free: total.refused_locally, waited, sent_last }
+    }
+}
+
 impl Pace {
-    /// The next second. `phases`: how many the load has; what comes after them is its drain.
-    pub fn second(&mut self, window: &Window, phases: usize) {
-        if window.phase < phases {
-            self.sent += window.sent;
-        }
+    /// Of a load whose last request is due after `seconds`.
+    pub fn of(seconds: f64) -> Self {
+        Self { over: seconds.ceil() as u64, next: 0, late: 0 }
     }
 
-    /// The rate that was missed, of `planned` requests. A moment's queue before the connections is none: more must be behind than
-    /// there are connections.
-    pub fn missed(&self, planned: u64, connections: Option<u64>) -> Option<MissedRate> {
-        let (sent, connections) = (self.sent, connections?);
-        let behind = planned.saturating_sub(sent);
+    /// So many were sent in this second.
+    pub fn second(&mut self, second: u64, sent: u64) {
+        self.next = second + 1;
+        self.late += if second >= self.over { sent } else { 0 };
+    }
+
+    /// The rate that was missed. A moment's queue before the connections is none: more must be behind than there are connections.
+    pub fn missed(&self, counted: Counted, connections: Option<u64>) -> Option<MissedRate> {
+        let Counted { planned, sent, never_free, waited, sent_last } = counted;
+        let connections = connections.filter(|_| waited > 0)?;
+        let late = self.late + if self.next >= self.over { sent_last } else { 0 };
+        let behind = late + never_free;
         let missed = behind > connections && behind as f64 > ALLOWED * planned as f64;
-        missed.then_some(MissedRate { planned, sent, connections })
+        missed.then_some(MissedRate { planned, sent: sent.saturating_sub(late), connections })
     }
 }
 
@@ -45,22 +76,41 @@ impl Pace {
 mod tests {
     use super::*;
 
-    #[test]
-    fn more_than_a_hundredth_and_than_there_are_connections_must_be_behind() {
-        let missed = |sent: u64, connections: Option<u64>| Pace { sent }.missed(1000, connections);
-        assert_eq!(missed(991, Some(2)), None);
-        assert_eq!(missed(970, Some(30)), None, "a moment's queue");
-        assert_eq!(missed(969, Some(30)), Some(MissedRate { planned: 1000, sent: 969, connections: 30 }));
-        assert_eq!(missed(500, None), None, "without -c nothing waits for a connection");
-        assert_eq!(Pace::default().missed(0, Some(1)), None);
+    /// 1000 requests in ten seconds, of which so many are sent in the two after them.
+    fn missed(late: u64, never_free: u64, connections: Option<u64>) -> Option<MissedRate> {
+        let mut pace = Pace::of(10.0);
+        let in_time = 1000 - late - never_free;
+        (0..10).for_each(|second| pace.second(second, in_time / 10));
+        pace.second(10, late / 2);
+        let sent = 1000 - never_free;
+        let counted = Counted { planned: 1000, sent, never_free, waited: 1, sent_last: late - late / 2 };
+        pace.missed(counted, connections)
     }
 
     #[test]
-    fn what_is_sent_in_the_drain_came_too_late() {
-        let mut pace = Pace::default();
-        for phase in [0, 1, 2] {
-            pace.second(&Window { phase, sent: 40, ..Window::default() }, 2);
-        }
-        assert_eq!(pace.sent, 80);
+    fn more_than_a_hundredth_and_than_there_are_connections_must_be_behind() {
+        assert_eq!(missed(10, 0, Some(2)), None);
+        assert_eq!(missed(20, 10, Some(30)), None, "a moment's queue");
+        assert_eq!(missed(21, 10, Some(30)), Some(MissedRate { planned: 1000, sent: 969, connections: 30 }));
+        assert_eq!(missed(0, 500, Some(2)), Some(MissedRate { planned: 1000, sent: 500, connections: 2 }));
+        assert_eq!(missed(500, 0, None), None, "without -c nothing waits for a connection");
+    }
+
+    #[test]
+    fn a_part_of_a_second_at_the_end_belongs_to_the_load() {
+        let counted = Counted { planned: 150, sent: 150, never_free: 0, waited: 5, sent_last: 50 };
+        let mut pace = Pace::of(1.5);
+        pace.second(0, 100);
+        assert_eq!(pace.missed(counted, Some(2)), None);
+        // Half a second, of which no second was whole.
+        assert_eq!(Pace::of(0.5).missed(Counted { sent_last: 150, ..counted }, Some(2)), None);
+    }
+
+    #[test]
+    fn what_did_not_wait_for_a_connection_is_another_matter() {
+        let mut pace = Pace::of(1.0);
+        pace.second(0, 100);
+        let counted = Counted { planned: 1000, sent: 100, never_free: 0, waited: 0, sent_last: 0 };
+        assert_eq!(pace.missed(counted, Some(2)), None, "the service refused the others");
     }
 }

@@ -138,8 +138,9 @@ fn findings(text: &mut String, loaded: &LoadResult) {
     if let Some(MissedRate { planned, sent, connections }) = loaded.missed_rate {
         let _ = writeln!(
             text,
-            "FAILED: the rate was not kept: {sent} of {planned} requests were sent while the load lasted, since all of -c \
-             {connections} were in use; raise -c or leave it out, lower -R, or leave -R out to see what {connections} connections can do"
+            "FAILED: the rate was not kept: {sent} of {planned} requests were sent by the time when the last one was due, since all of \
+             -c {connections} were in use; raise -c or leave it out, lower the rate, or give none to see what {connections} connections \
+             can do"
         );
     }
     if loaded.nothing_served {
