@@ -386,10 +386,17 @@ pub struct StageSecond {
 }
 
 impl StageSecond {
+    /// True for the metrics that a service of one's own exports, which has nothing but gauges.
+    pub fn is_exported(&self) -> bool {
+        self.name == EXPORTED_ROW
+    }
+
     /// A gauge of its policy, or one of its own counts by name.
     pub fn shows(&self, name: &str) -> Option<f64> {
         let count = |n: u64| Some(n as f64);
         self.gauges.get(name).copied().or_else(|| match name {
+            // Nobody counts them there: what is not read is not known.
+            _ if self.is_exported() => None,
             "queue" => Some(self.queue.into()),
             "workers" => Some(self.workers.into()),
             "busy" => Some(self.busy.into()),
@@ -400,5 +407,19 @@ impl StageSecond {
             "completed" => count(self.completed),
             _ => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_exported_row_does_not_have_is_not_known() {
+        let gauges: BTreeMap<String, f64> = [("queue".to_owned(), 7.0)].into();
+        let stage =
+            |name: &str| StageSecond { name: name.to_owned(), gauges: gauges.clone(), ..StageSecond::default() };
+        assert_eq!(stage(EXPORTED_ROW).shows("queue"), Some(7.0));
+        assert_eq!((stage(EXPORTED_ROW).shows("busy"), stage("work").shows("busy")), (None, Some(0.0)));
     }
 }

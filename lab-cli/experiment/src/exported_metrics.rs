@@ -13,15 +13,29 @@ use super::{
 
 /// Metrics that are read at most: each is a gauge in every second of the timeline.
 const MOST: usize = 32;
-/// What the lab counts itself, under these names.
-const COUNTED: [&str; 4] = ["offered", "admitted", "refused", "completed"];
+/// Names under which the lab shows what it counts itself, and what policies decide.
+const TAKEN: [&str; 13] = [
+    "offered",
+    "admitted",
+    "refused",
+    "completed",
+    "limit",
+    "admission_rate_per_s",
+    "admission_level",
+    "admission_fraction",
+    "reject_probability",
+    "reject_probability_critical",
+    "dropping",
+    "quality",
+    "p90_ms",
+];
 const SERIES: &str = "write queue: app_queue_depth, or db: 'pool_in_use{pool=\"db\"}'";
 
 table! {
     /// Metrics that a service exports.
     pub(super) struct MetricsKeys as "Metrics" {
         url: Option<String> = text().otherwise("/metrics").example("http://127.0.0.1:9100/metrics"), "Where the service exports them in Prometheus's text format: a path of the service, or a URL. It is asked once a second";
-        read: BTreeMap<String, MetricSeries> = by::<BTreeMap<String, String>, _>(series).example("{queue: app_queue_depth, hits_per_s: cache_hits_total, db: 'pool_in_use{pool=\"db\"}'}"), "The series to read, by the names that they have in the lab. Several series of a metric are added up; a counter is shown as its growth per second. `queue`, `busy` and `workers` stand in the columns of those names";
+        read: BTreeMap<String, MetricSeries> = by::<BTreeMap<String, String>, _>(series).example("{queue: app_queue_depth, hits_per_s: cache_hits_total, db: 'pool_in_use{pool=\"db\"}'}"), "The series to read, by the names that they have in the lab. Several series of a metric are added up; a counter is shown as its growth per second";
     }
 }
 
@@ -69,8 +83,12 @@ fn series(fields: &Fields<'_>, key: &str) -> BTreeMap<String, MetricSeries> {
                 format!("{name:?} is no name of a gauge"),
                 "small letters, digits and _: queue, hits_per_s",
             );
-        } else if COUNTED.contains(&name.as_str()) {
-            fields.problem(&at, format!("{name} is what the lab counts itself"), format!("call it app_{name}"));
+        } else if TAKEN.contains(&name.as_str()) {
+            fields.problem(
+                &at,
+                format!("{name} is the name of what the lab counts, or a policy decides"),
+                format!("call it app_{name}"),
+            );
         }
         match &entry.node.value {
             Value::Text(text) => match text.parse() {
@@ -118,6 +136,7 @@ mod tests {
             ("{read: {q: 7}}", "target.metrics.read.q", "unexpected 7"),
             ("{read: {Queue: q}}", "target.metrics.read.Queue", "small letters"),
             ("{read: {refused: q}}", "target.metrics.read.refused", "call it app_refused"),
+            ("{read: {limit: q}}", "target.metrics.read.limit", "a policy decides"),
             ("{url: metrics, read: {q: q}}", "target.metrics.url", "neither a path nor a URL"),
             ("{url: 'https://h/m', read: {q: q}}", "target.metrics.url", "plain HTTP"),
             ("{url: 'http://a:b@h/m', read: {q: q}}", "target.metrics.url", "password"),

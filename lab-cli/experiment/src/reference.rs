@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     arms::ArmKeys,
     client::{ClientKeys, GroupKeys},
+    exported_metrics::MetricsKeys,
     figure::{FigureKeys, PanelKeys, PaperCurveKeys},
     hindsight::BestStaticKeys,
     keys::{Row, Table},
@@ -95,6 +96,10 @@ fn of_trees() -> Vec<Section> {
         ),
         section::<SlowKeys>("target.services.NAME.slow", "The first tasks of a service, slower than the others."),
         section::<CallKeys>("target.services.NAME.calls[]", "A call is the name of a service, or a table."),
+        section::<MetricsKeys>(
+            "target.metrics",
+            "What a service of your own exports. [Your service](../your-service.md#3-run-it).",
+        ),
         section::<PlatformKeys>(
             "target.platform",
             "[Tasks that come and go](../experiments.md#tasks-that-come-and-go).",

@@ -28,10 +28,8 @@ pub fn may_run(experiment: &Experiment, virtual_time: bool, allowed: &[String]) 
             ))),
         };
     }
-    match &own.url {
-        Some(url) => destination(url, allowed).map(drop),
-        None => Ok(()),
-    }
+    let metrics = own.metrics.as_ref().map(|metrics| &metrics.url).filter(|url| !url.starts_with('/'));
+    own.url.iter().chain(metrics).try_for_each(|url| destination(url, allowed).map(drop))
 }
 
 /// The length of a live run in all, if users get answers soon after the last phase; `None`: the service is the lab's, whose

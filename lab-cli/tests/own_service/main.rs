@@ -99,7 +99,7 @@ fn arms_are_compared_on_a_service_that_is_started_for_each_and_gone_after_it() {
         let most =
             |of: &dyn Fn(&Value) -> &Value| rows(arm).iter().filter_map(|row| of(row).as_f64()).fold(0.0, f64::max);
         assert!(most(&|row| &row["gauges"]["pages_per_s"]) > 10.0, "{arm}: {timeline}");
-        assert!(arm == "gradient2" || most(&|row| &row["queue"]) > 4.0, "{arm}: {timeline}");
+        assert!(arm == "gradient2" || most(&|row| &row["gauges"]["queue"]) > 4.0, "{arm}: {timeline}");
     }
     assert!(err.contains("idle: no series pool_idle so far (there are: pages_total, pool_waiting)"), "{err}");
     assert!(err.contains("never exported: pool_idle"), "{err}");

@@ -13,7 +13,7 @@ pub struct ExportedMetrics {
     pub read: BTreeMap<String, MetricSeries>,
 }
 
-/// MetricSeries of one metric: those that have all these labels. Written as in Prometheus's text format: `pool_in_use{pool="db"}`.
+/// Series of one metric: those that have all these labels. Written as in Prometheus's text format: `pool_in_use{pool="db"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct MetricSeries {

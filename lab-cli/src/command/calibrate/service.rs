@@ -77,7 +77,8 @@ fn of_experiment(experiment: &Experiment, allowed: &[String]) -> Result<Option<S
             )));
         }
     };
-    Ok(Some(ServiceToMeasure { own: own.clone(), requests }))
+    // What it exports is of no use here.
+    Ok(Some(ServiceToMeasure { own: OwnService { metrics: None, ..own.clone() }, requests }))
 }
 
 /// Measures it, and writes the plant file.

@@ -256,7 +256,7 @@ impl Recording<'_> {
             touches.extend(event.touched());
             tell(&event, folder, sinks)?;
         }
-        if let Some(text) = site.metrics().and_then(MetricsReader::never_seen) {
+        if let Some(text) = site.metrics().filter(|_| turn.block == 1).and_then(MetricsReader::never_seen) {
             tell(&LiveEvent::Note { text }, folder, sinks)?;
         }
         let renewal_failed = resets.end();

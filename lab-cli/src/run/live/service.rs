@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use experiment::plan::OwnService;
+use experiment::plan::{ExportedMetrics, OwnService};
 use target_app::control::wire::Gauges;
 
 use self::{guarded_command::GuardedCommand, process_tree::TreeSample};
@@ -40,6 +40,9 @@ const START: Duration = Duration::from_secs(30);
 const RESET: Duration = Duration::from_secs(120);
 /// Longest wait for the answer to one question whether it is ready.
 const LONGEST_ANSWER: Duration = Duration::from_secs(10);
+/// Longest wait for its metrics, once it is ready, and the pause between two looks.
+const METRICS: Duration = Duration::from_secs(5);
+const AGAIN: Duration = Duration::from_millis(200);
 /// The pause between two questions whether it is ready.
 const PAUSE: Duration = Duration::from_millis(20);
 /// The number of lines of the service's output that a failure quotes.
@@ -107,11 +110,23 @@ impl RunningService {
             ServiceMeter { root, began: Instant::now(), resident_peak: AtomicU64::new(0), exported: OnceLock::new() };
         let mut service = Self { name, guarded, log: log.to_owned(), url, address, meter: Arc::new(meter) };
         service.wait_until_ready(&own.ready)?;
-        if let Some(metrics) = &own.metrics {
-            let reader = MetricsReader::begin(metrics, &service.url).map_err(|cause| service.failed(cause))?;
-            let _ = service.meter.exported.set(reader); // it was not set before
-        }
+        own.metrics.iter().try_for_each(|metrics| service.read_metrics(metrics))?;
         Ok(service)
+    }
+
+    /// Begins to read its metrics, which may be there a moment later than its pages.
+    fn read_metrics(&mut self, metrics: &ExportedMetrics) -> Result<(), RunFailure> {
+        let began = Instant::now();
+        loop {
+            match MetricsReader::begin(metrics, &self.url) {
+                Ok(reader) => {
+                    let _ = self.meter.exported.set(reader); // it was not set before
+                    return Ok(());
+                }
+                Err(cause) if began.elapsed() > METRICS || self.has_ended().is_some() => return Err(self.failed(cause)),
+                Err(_) => thread::sleep(AGAIN),
+            }
+        }
     }
 
     fn wait_until_ready(&mut self, path: &str) -> Result<(), RunFailure> {

@@ -96,6 +96,9 @@ fn shown<'a>(stages: &[&'a StageSecond], room: usize) -> Vec<&'a StageSecond> {
     by_work.into_iter().map(|i| stages[i]).collect()
 }
 
+/// Columns of a stage before its gauges.
+const BEFORE_GAUGES: usize = 8;
+
 fn row(stage: &StageSecond, objective: Option<f64>, palette: Palette) -> Vec<Cell<'static>> {
     let refused = if stage.offered == 0 { 0.0 } else { stage.refused as f64 / stage.offered as f64 };
     let p90 = gauge(stage, P90);
@@ -106,6 +109,12 @@ fn row(stage: &StageSecond, objective: Option<f64>, palette: Palette) -> Vec<Cel
         .filter(|(name, _)| !of(name, ADMISSION_RATE) && !of(name, P90))
         .map(|(name, value)| format!("{} {}", scrubbed(name), short(*value)))
         .collect();
+    if stage.is_exported() {
+        let mut cells = vec![Cell::new("-"); BEFORE_GAUGES];
+        cells[0] = Cell::new(scrubbed(&stage.name));
+        cells.push(Cell::new(others.join("  ")));
+        return cells;
+    }
     vec![
         Cell::new(scrubbed(&stage.name)),
         Cell::new(stage.queue.to_string()),

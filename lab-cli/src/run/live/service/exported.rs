@@ -31,9 +31,9 @@ use crate::run::sampler::Sampler;
 
 /// The pause between two questions.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The longest wait for an answer. One that takes longer shows as a second without these gauges.
+/// The longest wait for an answer.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);
-/// An answer of that age is no longer shown.
+/// An answer of that age is no longer shown: the seconds of a service that does not answer have no gauges.
 const STALE: Duration = Duration::from_secs(3);
 /// The number of bytes of an answer that are read at most.
 const MOST: usize = 8 << 20;
@@ -44,7 +44,7 @@ pub struct MetricsReader {
     asked: ExportedMetrics,
     sampler: Sampler<BTreeMap<String, f64>>,
     newest: Mutex<Option<(Instant, BTreeMap<String, f64>)>>,
-    /// Those that were there at least once, and whether the answer was.
+    /// Those that were there at least once.
     seen: Arc<Mutex<BTreeSet<String>>>,
     /// What was not there when the reader began, in words.
     pub missing_at_first: Option<String>,
@@ -61,8 +61,9 @@ impl MetricsReader {
         let source = Source::new(&url).map_err(because)?;
         let first = source.text().map_err(because)?;
         let known = metrics(&first);
-        if known.is_empty() {
-            return Err(because("its answer has no metric in Prometheus's text format".to_owned()));
+        // Before its first sample a registry has comments at the most.
+        if known.is_empty() && !first.lines().all(|line| line.trim().is_empty() || line.starts_with('#')) {
+            return Err(because("its answer is not in Prometheus's text format".to_owned()));
         }
         let mut rates = Rates::default();
         let values = rates.of(readings(&first, &asked.read), Instant::now());
@@ -87,7 +88,8 @@ impl MetricsReader {
             *newest = Some((Instant::now(), values));
         }
         let values = newest.as_ref().filter(|(at, _)| at.elapsed() < STALE);
-        row(values.map(|(_, values)| values.clone()).unwrap_or_default())
+        let values = values.map(|(_, values)| values.clone()).unwrap_or_default();
+        StageGauges { name: EXPORTED_ROW.to_owned(), policy: values, ..StageGauges::default() }
     }
 
     /// The series that never were there, in words.
@@ -178,7 +180,7 @@ impl Rates {
     }
 }
 
-/// MetricSeries that are not there yet, with the names that are.
+/// Series that are not there yet, with the names that are.
 fn missing(
     asked: &BTreeMap<String, MetricSeries>,
     seen: &BTreeSet<String>,
@@ -191,6 +193,7 @@ fn missing(
         .map(|(name, series)| {
             let hint = match known.contains(&series.metric.as_str()) {
                 true => "the metric is there, with other labels".to_owned(),
+                false if known.is_empty() => "nothing is exported yet".to_owned(),
                 false => scrubbed(&suggestion(&series.metric, &known)),
             };
             format!("{name}: no series {series} so far ({hint})")
@@ -199,24 +202,14 @@ fn missing(
     (!missing.is_empty()).then(|| format!("target.metrics: {}", missing.join("; ")))
 }
 
-/// `queue`, `busy` and `workers` have columns of their own.
-fn row(mut values: BTreeMap<String, f64>) -> StageGauges {
-    let mut whole =
-        |name: &str| values.remove(name).map_or(0, |value| value.round().clamp(0.0, f64::from(u32::MAX)) as u32);
-    let (queue, busy, workers) = (whole("queue"), whole("busy"), whole("workers"));
-    let idle = workers.saturating_sub(busy);
-    StageGauges {
-        name: EXPORTED_ROW.to_owned(),
-        queue,
-        workers: workers.max(busy),
-        idle,
-        policy: values,
-        ..StageGauges::default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::TcpListener,
+        thread,
+    };
+
     use super::*;
 
     #[test]
@@ -234,12 +227,42 @@ mod tests {
         assert_eq!(at(5, 3.0, false), Some(3.0), "a gauge is what it is");
     }
 
+    /// A service that gives this answer to whoever asks; `None`: none, and the connection stays.
+    fn service(answer: Option<&'static str>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        thread::spawn(move || {
+            let mut open = Vec::new();
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.read(&mut [0; 1024]);
+                if let Some(answer) = answer {
+                    let _ = stream.write_all(answer.as_bytes());
+                } else {
+                    open.push(stream);
+                }
+            }
+        });
+        format!("http://{address}")
+    }
+
     #[test]
-    fn queue_and_workers_stand_in_their_columns() {
-        let values = [("queue", 7.4), ("busy", 3.0), ("workers", 4.0), ("hits_per_s", 2.5)];
-        let row = row(values.map(|(name, value)| (name.to_owned(), value)).into());
-        assert_eq!((row.queue, row.workers, row.idle), (7, 4, 1));
-        assert_eq!(row.policy, [("hits_per_s".to_owned(), 2.5)].into());
+    fn what_is_no_answer_is_told_with_its_place() {
+        let read = [("q".to_owned(), "app_queue".parse().expect("a series"))].into();
+        let asked = ExportedMetrics { url: "/metrics".to_owned(), read };
+        let told = |answer| MetricsReader::begin(&asked, &service(answer)).map(|reader| reader.missing_at_first);
+        assert_eq!(told(Some("HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\napp_queue 3\n")), Ok(None));
+        // Nothing is exported yet.
+        let early = told(Some("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")).expect("it is early");
+        assert!(early.as_deref().is_some_and(|early| early.contains("no series app_queue so far")), "{early:?}");
+        for (answer, wanted) in [
+            (Some("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), "/metrics: it answers 404"),
+            (Some("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n<html>\n"), "not in Prometheus's text format"),
+            (Some("hello\n"), "it does not answer in HTTP/1"),
+            (None, "no answer within 2 s"),
+        ] {
+            let told = told(answer).expect_err(wanted);
+            assert!(told.starts_with("target.metrics: http://127.0.0.1:") && told.contains(wanted), "{told}");
+        }
     }
 
     #[test]

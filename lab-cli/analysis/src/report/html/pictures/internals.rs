@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::{Drawn, Joined};
 use crate::{
-    live::{EXPORTED_ROW, StageSecond, TimelineSecond},
+    live::{StageSecond, TimelineSecond},
     report::html::{
         chart::{Chart, Line},
         space::Across,
@@ -86,7 +86,7 @@ fn stages(drawn: &Drawn<'_>, read: &dyn Fn(&StageSecond) -> Option<f64>) -> Vec<
 /// The metrics that a service of one's own exports, each with a line for each arm.
 fn exported(drawn: &Drawn<'_>) -> Vec<(String, Vec<Line>)> {
     fn row(second: &TimelineSecond) -> Option<&StageSecond> {
-        stages_of(second).iter().find(|stage| stage.name == EXPORTED_ROW)
+        stages_of(second).iter().find(|stage| stage.is_exported())
     }
     let rows = || drawn.seconds.iter().filter_map(|second| row(second));
     let names: BTreeSet<&String> = rows().flat_map(|row| row.gauges.keys()).collect();
