@@ -249,6 +249,9 @@ fn then(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
         fields.problem(key, format!("unexpected {}", node.value.shown()), HINT);
         return BTreeMap::new();
     };
+    if entries.is_empty() {
+        fields.problem(key, "it names no step", HINT);
+    }
     let mut found = BTreeMap::new();
     for entry in entries {
         match entry.node.value {

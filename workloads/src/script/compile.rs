@@ -42,8 +42,11 @@ pub(super) fn program(users: &ScriptUsers) -> Result<Program, Vec<ScriptProblem>
         compiler.problem(None, "steps", format!("there are {count} steps"), format!("at most {MOST_STEPS}"));
     } else {
         compiler.list(&users.plan.items);
+        let before = compiler.problems.len();
         compiler.link();
-        compiler.prepare();
+        // Of a plan with ways that lead nowhere it is not known where one gets to.
+        let linked = compiler.problems.len() == before;
+        compiler.prepare(linked);
     }
     let Compiler { code, steps, names, values, problems, .. } = compiler;
     if problems.is_empty() { Ok(Program { code, steps, names, values: values.len() }) } else { Err(problems) }
@@ -209,17 +212,20 @@ impl<'a> Compiler<'a> {
     }
 
     /// Prepares the steps, each with the values that every way to it has extracted.
-    fn prepare(&mut self) {
+    fn prepare(&mut self, linked: bool) {
         let written = std::mem::take(&mut self.written);
         let known = ways::known(&self.code, &written);
         let ends = ways::that_end(&self.code);
-        let nothing = BTreeSet::new();
+        let (nothing, all) = (BTreeSet::new(), self.values.keys().copied().collect());
         for (number, (step, place)) in written.into_iter().enumerate() {
             let reached = known[place].as_ref();
-            let here = Here { number, step, known: reached.unwrap_or(&nothing) };
+            let here = Here { number, step, known: if linked { reached.unwrap_or(&nothing) } else { &all } };
             let prepared = self.step(&here);
             self.steps.push(prepared);
             self.names.push(step.name.clone());
+            if !linked {
+                continue;
+            }
             if reached.is_none() {
                 let remedy = "name it in the `then` of another step, or leave it out";
                 self.problem(Some(&here), "name", "no way leads to this step", remedy);

@@ -318,6 +318,9 @@ fn a_value_counts_as_known_only_if_every_way_has_it() {
     assert!(told.len() == 1 && told[0].contains("step 2 (second): name: no way leads to this step"), "{told:?}");
     let told = of(vec![leads("first", &[("second", 1.0)]), leads("second", &[("first", 1.0)])]);
     assert!(told.len() == 2 && told[0].contains("step 1 (first): then: who comes here never leaves"), "{told:?}");
+    // What leads nowhere is told alone.
+    let told = of(vec![leads("first", &[("secnd", 1.0)]), leads("second", &[])]);
+    assert!(told.len() == 1 && told[0].contains("then: there is no step \"secnd\""), "{told:?}");
     let told = of(vec![leads("first", &[("end", 1.0)]), leads("end", &[])]);
     assert!(told.iter().any(|told| told.contains("then: end ends the session, and a step is called end")), "{told:?}");
 }

@@ -59,7 +59,7 @@ pub struct ComparisonFamily<'a> {
     pub hindsight: &'a [String],
     /// Compared with; `None`: the first.
     pub baseline: Option<&'a str>,
-    /// In this phase; `None`: the one with the most requests.
+    /// In this phase; `None`: the baseline's busiest.
     pub phase: Option<&'a str>,
     /// The metric that decides.
     pub primary: Metric,

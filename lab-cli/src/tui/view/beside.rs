@@ -41,11 +41,11 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
         points: across(state).map(|x| (x, Some(Value::known(log(target))))).to_vec(),
         ..Series::default()
     };
-    series.insert(0, target);
+    series.push(target);
     plot(["[2]", percentile.name()], state, axis, series).draw(frame, area, palette);
 }
 
-/// Arms in their order, so that each keeps its colour; the one that runs is the last.
+/// The arm that runs, whose name has room for certain, then those that are over. Each keeps its colour.
 fn series(state: &State, column: Column, palette: Palette) -> Vec<Series> {
     let until = state.running.as_ref().and_then(|running| running.until).unwrap_or(u32::MAX);
     let now = state.running.as_ref().map(|running| ArmCurve::of(&running.name, running.shown()));
@@ -54,8 +54,8 @@ fn series(state: &State, column: Column, palette: Palette) -> Vec<Series> {
         let arms = state.shape.iter().flat_map(|shape| &shape.arms);
         arms.into_iter().position(|arm| *arm == name).unwrap_or(state.curves.len())
     };
-    curves
-        .chain(&now)
+    now.iter()
+        .chain(curves)
         .map(|curve| {
             let (style, mark) = palette.line(order(&curve.name));
             let name = scrubbed(&curve.name);
@@ -76,7 +76,7 @@ fn plot(
     series: Vec<Series>,
 ) -> Plot<'static> {
     // The arm that runs is drawn over the others.
-    let front = state.running.as_ref().and(series.len().checked_sub(1));
+    let front = state.running.as_ref().map(|_| 0);
     Plot {
         key,
         title,

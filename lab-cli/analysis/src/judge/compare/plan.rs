@@ -13,7 +13,7 @@ pub struct Compare {
     pub baseline: Option<String>,
     /// What decides.
     pub metric: Metric,
-    /// In which phase; `None`: the baseline's with the most requests.
+    /// In which phase; `None`: the baseline's busiest.
     pub phase: Option<String>,
     /// What matters in practice, as a share; `None`: the metric's own.
     pub margin: Option<f64>,
