@@ -40,7 +40,8 @@ fn worked_ms(drop_expired: bool) -> f64 {
 #[test]
 fn a_called_service_does_no_work_that_no_caller_waits_for_if_it_is_told_not_to() {
     let (all, in_time) = (worked_ms(false), worked_ms(true));
-    assert!(all >= 1800.0, "{all}");
+    // Six times 300 ms, whose clock is read a moment after the work began.
+    assert!(all > 1790.0, "{all}");
     // Whoever has his turn after 700 ms comes too late: the third begins at 600 ms or later.
     assert!((300.0..1500.0).contains(&in_time), "{in_time}");
 }
