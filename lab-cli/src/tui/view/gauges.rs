@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::{
-    live::{StageSecond, TimelineSecond},
+    live::{EXPORTED_ROW, StageSecond, TimelineSecond},
     series::value::Value,
     text::scrubbed,
 };
@@ -77,9 +77,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 /// Gauges that this stage has shown, and its queue; what never was anything is left out.
 fn names(running: &Running, stage: &str) -> Vec<String> {
     let mut names: BTreeSet<String> = BTreeSet::new();
-    let mut has_columns = true;
     for stage in running.shown().filter_map(|second| of(second, stage)) {
-        has_columns = !stage.is_exported();
         names.extend(stage.gauges.iter().filter(|(_, value)| **value != 0.0).map(|(name, _)| name.clone()));
     }
     let mut names: Vec<String> = names.into_iter().collect();
@@ -87,7 +85,9 @@ fn names(running: &Running, stage: &str) -> Vec<String> {
     names.sort_by_key(|name| {
         !(name.starts_with("limit") || name.starts_with("admission_rate") || name.starts_with("p90"))
     });
-    names.extend(["queue", "busy"].into_iter().filter(|_| has_columns).map(str::to_owned));
+    if stage != EXPORTED_ROW {
+        names.extend(["queue", "busy"].map(str::to_owned));
+    }
     names
 }
 
