@@ -4,7 +4,7 @@
 //! A header or cookie from a client is the client's own claim. Where that matters, the host must set the header or
 //! cookie itself, or classify by address.
 
-use std::net::IpAddr;
+use std::{collections::BTreeMap, net::IpAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,12 +29,45 @@ pub enum ClassRule {
     None,
     /// A whole number in this header; missing or malformed: 0.
     Header(String),
+    /// By the value of a header; missing or another value: 0.
+    Named(NamedClasses),
     /// A whole number in this cookie; missing or malformed: 0.
     Cookie(String),
     /// By source address: the first prefix (`127.1.0.0/16`) that matches; none: 0.
     Address(Vec<(String, u8)>),
     /// By the start of path and query: the first that matches; none: 0.
     Path(Vec<(String, u8)>),
+}
+
+/// Classes with names: `X-Plan: gold`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedClasses {
+    /// The header.
+    pub header: String,
+    /// Class by value. Values differ in case.
+    pub values: BTreeMap<String, u8>,
+}
+
+impl NamedClasses {
+    /// The value that says this class: of several the first in alphabetical order.
+    #[must_use]
+    pub fn value(&self, class: Class) -> Option<&str> {
+        self.values.iter().find(|(_, of)| **of == class.0).map(|(value, _)| value.as_str())
+    }
+
+    /// Checks that each value can stand in a header.
+    fn check(&self) -> Result<(), Vec<Problem>> {
+        let plain =
+            |value: &str| !value.is_empty() && value.trim() == value && value.chars().all(|c| (' '..='~').contains(&c));
+        match self.values.keys().find(|value| !plain(value)) {
+            Some(wrong) => Err(vec![Problem {
+                key: "values".to_owned(),
+                message: format!("{wrong:?} cannot be a header's value"),
+            }]),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A [`ClassRule`] in the form that classifies requests.
@@ -46,6 +79,7 @@ enum Rule {
     #[default]
     None,
     Header(String),
+    Named(NamedClasses),
     Cookie(String),
     Address(Vec<(Prefix, Class)>),
     Path(Vec<(String, Class)>),
@@ -60,6 +94,10 @@ impl ClassRule {
         let rule = match self {
             Self::None => Rule::None,
             Self::Header(name) => Rule::Header(token("header", name)?),
+            Self::Named(named) => {
+                named.check()?;
+                Rule::Named(NamedClasses { header: token("header", &named.header)?, ..named.clone() })
+            }
             Self::Cookie(name) => Rule::Cookie(token("cookie", name).map(|_| name.clone())?),
             Self::Path(rules) => {
                 Rule::Path(rules.iter().map(|(start, class)| (start.clone(), Class(*class))).collect())
@@ -100,6 +138,10 @@ impl Classifier {
         match &self.0 {
             Rule::None => Class(0),
             Rule::Header(name) => number(facts.header(name)),
+            Rule::Named(NamedClasses { header, values }) => {
+                let value = facts.header(header).map(str::trim).unwrap_or_default();
+                Class(values.get(value).copied().unwrap_or(0))
+            }
             Rule::Cookie(name) => number(facts.header("cookie").and_then(|cookies| cookie(cookies, name))),
             Rule::Address(rules) => {
                 let Some(address) = facts.address() else { return Class(0) };
@@ -223,6 +265,16 @@ mod tests {
 
     #[test]
     fn a_cookie_says_the_class() {
+        let values = [("gold", 2), ("paid", 1)].map(|(value, class)| (value.to_owned(), class)).into();
+        let named = NamedClasses { header: "X-Plan".to_owned(), values };
+        assert_eq!((named.value(Class(2)), named.value(Class(3))), (Some("gold"), None));
+        let by_name = ClassRule::Named(named).read().unwrap();
+        let of = |headers| by_name.class(&Request { path: "/", headers, address: "127.0.0.1" });
+        assert_eq!(
+            [&[("x-plan", "gold")][..], &[("x-plan", " paid ")], &[("x-plan", "Gold")], &[("x-plan", "2")], &[]]
+                .map(of),
+            [2, 1, 0, 0, 0].map(Class)
+        );
         let by_cookie = ClassRule::Cookie("class".to_owned()).read().unwrap();
         let said = |headers| by_cookie.class(&Request { headers, ..PLAIN }).0;
         assert_eq!(said(&[("cookie", "subclass=9; class=3; x")]), 3);

@@ -43,7 +43,7 @@ pub mod time;
 pub mod webq;
 
 pub use catalogue::Catalogue;
-pub use classify::{ClassRule, Classifier, KindRules};
+pub use classify::{ClassRule, Classifier, KindRules, NamedClasses};
 pub use entry::{Entry, Settings};
 pub use job::{Class, Criticality, Grant, JobId, Kind, Note, Offer, Outcome, Tags, Timing};
 pub use observe::{Gauge, Observer, PolicyEvent, SiteId};

@@ -116,6 +116,10 @@ pub(crate) fn carried(tags: &Tags, left: Duration, class: &ClassRule, note: Opti
     // Writing to a string cannot fail.
     let _ = match class {
         ClassRule::Header(name) => write!(lines, "{name}: {}\r\n", of.0),
+        ClassRule::Named(named) => match named.value(*of) {
+            Some(value) => write!(lines, "{}: {value}\r\n", named.header),
+            None => Ok(()),
+        },
         ClassRule::Cookie(name) => write!(lines, "Cookie: {name}={}\r\n", of.0),
         ClassRule::None | ClassRule::Address(_) | ClassRule::Path(_) => Ok(()),
     };

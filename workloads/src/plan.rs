@@ -93,6 +93,9 @@ pub struct Marks {
     /// The header that carries the class; `None`: [`CLASS_HEADER`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_header: Option<String>,
+    /// What it says for a class instead of its number.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub class_values: BTreeMap<Class, String>,
 }
 
 /// The header that carries a user's class, unless the service reads another.
@@ -106,7 +109,8 @@ impl Marks {
         let of = |class: Class| {
             let mut lines = String::new();
             if class != Class::default() {
-                lines.extend([class_header, ": ", &class.0.to_string(), "\r\n"]);
+                let number = class.0.to_string();
+                lines.extend([class_header, ": ", self.class_values.get(&class).unwrap_or(&number), "\r\n"]);
             }
             if let Some(criticality) = self.criticality.get(&class) {
                 lines.extend([CRITICALITY, ": ", criticality.name(), "\r\n"]);

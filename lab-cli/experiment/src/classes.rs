@@ -1,7 +1,7 @@
 //! Users say their class where the target looks for it, or the plan has a problem: else every request would be of class 0, and
 //! no figure would tell.
 
-use controllers::ClassRule;
+use controllers::{Class, ClassRule};
 use workloads::{http1::names::is_reserved, plan::CLASS_HEADER};
 
 use super::{
@@ -22,6 +22,22 @@ pub fn agree(target: &TargetPlan, users: &mut UsersPlan, node: &Node, problems: 
             problems.add(place, "target.class.header", message, format!("write {{header: {CLASS_HEADER}}}"));
         }
         ClassRule::Header(name) => users.marks.class_header = Some(name.clone()),
+        ClassRule::Named(named) if is_reserved(&named.header) => {
+            let message = format!("requests carry {} for another purpose: no class can be said in it", named.header);
+            problems.add(place, "target.class.header", message, "name the header in which your clients say it");
+        }
+        ClassRule::Named(named) => {
+            for class in told.iter().filter(|class| **class > 0) {
+                match named.value(Class(*class)) {
+                    Some(value) => drop(users.marks.class_values.insert(Class(*class), value.to_owned())),
+                    None => {
+                        let message = format!("users are of class {class}, and no value says so");
+                        problems.add(place, "target.class.values", message, format!("write {{gold: {class}}}"));
+                    }
+                }
+            }
+            users.marks.class_header = Some(named.header.clone());
+        }
         ClassRule::Cookie(name) => {
             if !told.is_empty() {
                 let message =

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::text::suggestion;
-use controllers::{Class, Criticality};
+use controllers::{Class, Criticality, NamedClasses};
 use schemars::JsonSchema;
 use target_app::{
     mail::KINDS,
@@ -121,7 +121,8 @@ table! {
 
     /// How a request's class is found: one of these.
     pub(super) struct ClassKeys as "Class" {
-        header = free::<String>(), "A number in this header";
+        header = free::<String>(), "A number in this header, or one of `values`";
+        values = free::<BTreeMap<String, u8>>().example("{gold: 2, paid: 1}"), "Class by the header's value; all others are 0. The lab's users send these values";
         cookie = free::<String>().example("plan"), "A number in this cookie";
         address = free::<BTreeMap<String, u8>>().example("{127.1.0.0/16: 1}"), "By source address: the first prefix that fits, else 0";
         path = free::<BTreeMap<String, u8>>().example("{/search: 1}"), "By the start of path and query: the first that fits, else 0";
@@ -296,12 +297,20 @@ fn work_weights(fields: &Fields<'_>, key: &str) -> BTreeMap<String, f64> {
 fn class(fields: &Fields<'_>, _: &str) -> ClassRule {
     let keys = names::<ClassKeys>();
     let Some(inner) = fields.fields("class", &keys) else { return ClassRule::None };
-    let given: Vec<&str> = keys.into_iter().filter(|key| inner.node(key).is_some()).collect();
+    let named = inner.node("values").is_some();
+    let given: Vec<&str> = keys.into_iter().filter(|key| *key != "values" && inner.node(key).is_some()).collect();
     let [key] = given[..] else {
         fields.problem("class", "expected one of header, cookie, address and path", "write {header: User-Class}");
         return ClassRule::None;
     };
+    if named && key != "header" {
+        inner.problem("values", "values are those of a header", "write {header: X-Plan, values: {gold: 2, paid: 1}}");
+    }
     let rule = match key {
+        "header" if named => inner
+            .text(key)
+            .zip(classes_by(&inner, "values"))
+            .map(|(header, values)| ClassRule::Named(NamedClasses { header, values: values.into_iter().collect() })),
         "header" => inner.text(key).map(ClassRule::Header),
         "cookie" => inner.text(key).map(ClassRule::Cookie),
         "address" => classes_by(&inner, key).map(ClassRule::Address),
@@ -316,7 +325,11 @@ fn class(fields: &Fields<'_>, _: &str) -> ClassRule {
 
 /// `{127.1.0.0/16: 1, 127.0.0.0/8: 0}`: the first that fits counts.
 fn classes_by(fields: &Fields<'_>, key: &str) -> Option<Vec<(String, u8)>> {
-    let example = if key == "path" { "{/search: 1, /: 0}" } else { "{127.1.0.0/16: 1, 127.0.0.0/8: 0}" };
+    let example = match key {
+        "path" => "{/search: 1, /: 0}",
+        "values" => "{gold: 2, paid: 1}",
+        _ => "{127.1.0.0/16: 1, 127.0.0.0/8: 0}",
+    };
     let Value::Table(entries) = &fields.node(key)?.value else {
         fields.problem(key, "expected a table of classes", format!("write {example}"));
         return None;

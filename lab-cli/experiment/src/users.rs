@@ -114,7 +114,7 @@ pub fn users(node: &Node, accounts: bool, problems: &Problems) -> Option<UsersPl
         connect_timeout: keys.connect_timeout,
         drain: keys.drain,
         sources: keys.sources,
-        marks: Marks { criticality: keys.criticality, customer: keys.customer, class_header: None },
+        marks: Marks { criticality: keys.criticality, customer: keys.customer, ..Marks::default() },
         client: keys.client,
         phases: phases(&fields, trace.as_ref()),
         trace,

@@ -35,6 +35,7 @@ fn users_of_a_class_say_how_important_they_are_and_who_pays() {
         criticality: [(Class(0), Criticality::SheddablePlus), (Class(2), Criticality::CriticalPlus)].into(),
         customer: [(Class(2), 7)].into(),
         class_header: None,
+        class_values: std::collections::BTreeMap::new(),
     };
     let headers_with = |marks: &Marks, class| {
         let crowd = UrlCrowd::new(&users("/x"), marks, testing::home()).expect("it can be sent");

@@ -11,7 +11,7 @@ pub(super) fn caution(target: &TargetPlan, users: &UsersPlan) -> Option<String> 
     let goes_by = match &target.class {
         ClassRule::Address(_) => "source address",
         ClassRule::Path(_) => "path",
-        ClassRule::None | ClassRule::Header(_) | ClassRule::Cookie(_) => return None,
+        ClassRule::None | ClassRule::Header(_) | ClassRule::Named(_) | ClassRule::Cookie(_) => return None,
     };
     let told: Vec<String> = classes(users).iter().map(ToString::to_string).collect();
     (!told.is_empty()).then(|| {

@@ -81,7 +81,7 @@ fn a_policy_is_told_who_asks_and_how_it_ended() {
     plan.marks = Marks {
         criticality: [(Class(0), Criticality::Sheddable)].into(),
         customer: [(Class(0), 9)].into(),
-        class_header: None,
+        ..Marks::default()
     };
     let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
