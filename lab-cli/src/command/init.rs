@@ -198,6 +198,10 @@ fn linked(
     ready: impl Fn() -> Option<&'static str>,
 ) -> Result<(Vec<String>, Option<&'static str>), Failure> {
     let first = answer(probe, path)?;
+    // Only a first page that nobody named may be missing.
+    if path != "/" && !is_good(first.status) {
+        return Err(no_page(probe, path, &first));
+    }
     let mut paths = Vec::new();
     if is_good(first.status) {
         paths.push(path.to_owned());

@@ -23,9 +23,15 @@ pub struct FoundService {
 impl FoundService {
     /// For people.
     pub fn in_words(&self) -> String {
-        let SeenSpeed { alone, per_second } = self.speed;
+        let SeenSpeed { alone, per_second, range: (slow, fast) } = self.speed;
+        let doubt = if self.speed.is_doubtful() {
+            "THE ROUNDS DIFFER BY OVER A QUARTER: the rates in the file are a guess; look at what the service does by itself \
+             (pauses, caches, other programs), and measure it with lab calibrate\n"
+        } else {
+            ""
+        };
         format!(
-            "asked for {}: {:.1} ms alone, about {per_second:.0} requests/s, {} at once\n",
+            "asked for {}: {:.1} ms alone, about {per_second:.0} requests/s ({slow:.0} to {fast:.0} in three rounds), {} at once\n{doubt}",
             self.paths.join(", "),
             alone.as_secs_f64() * 1e3,
             self.speed.at_once()
@@ -59,7 +65,8 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
         found.headers.iter().map(|(name, value)| format!("{}: {}", quoted(name), quoted(value))).collect();
     let headers = if lines.is_empty() { String::new() } else { format!(", headers: {{{}}}", lines.join(", ")) };
     let paths: Vec<String> = found.paths.iter().map(|path| format!("{{path: {}{headers}}}", quoted(path))).collect();
-    let (objective, rate) = (found.objective_ms(), found.speed.per_second);
+    let SeenSpeed { per_second: rate, range: (slow, fast), .. } = found.speed;
+    let objective = found.objective_ms();
     let timeout = (objective * 4.0).max(2000.0);
     let limit = format!("{{concurrency: {{max: {}}}}}", found.speed.at_once());
     let arms = ["none", &limit, "codel", "gradient2", "vegas"];
@@ -80,7 +87,7 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
          \x20 # Users try again: that is what turns a moment of overload into a lasting one.\n\
          \x20 on_reject: {{then: backoff, attempts: 3}}\n\
          \x20 on_failure: {{then: backoff, attempts: 3}}\n\
-         \x20 # It served about {rate:.0} requests/s: half of that, then twice.\n\
+         \x20 # It served about {rate:.0} requests/s ({slow:.0} to {fast:.0} in three rounds): half of that, then twice.\n\
          \x20 phases: [{{name: calm, requests: {calm:.0}/s, for: 10s}}, {{name: overload, requests: {overload:.0}/s, for: 30s}}]\n\
          # Each has the same proxy before the service; add {{none: {{as: direct, direct: true}}}} for an arm without it.\n\
          # concurrency is the simplest policy: as many requests as it seems to work on, and none beyond.\n\
@@ -113,7 +120,7 @@ mod tests {
         let words = ["./my service", "--say", "a \"b\" 'c'", "--port", "{port}"].map(str::to_owned).to_vec();
         let own =
             OwnService { command: Some(CommandWords(words.clone())), ready: "/".to_owned(), ..OwnService::default() };
-        let speed = SeenSpeed { alone: Duration::from_millis(30), per_second: 131.7 };
+        let speed = SeenSpeed { alone: Duration::from_millis(30), per_second: 131.7, range: (120.0, 140.0) };
         let paths = vec!["/".to_owned(), "/a?x=\"1\"".to_owned()];
         let headers = vec![("X-Key".to_owned(), "a: \"b\"".to_owned())];
         let found = FoundService {

@@ -13,10 +13,14 @@ use crate::run::{HttpAnswer, get_page};
 
 /// The number of requests that are sent one after the other.
 const ALONE: u32 = 20;
-/// The most requests that several clients send at once, and the longest time that they may take.
+/// Rounds, each of requests alone and of several clients at once: one of them may meet a pause of the service.
+const ROUNDS: u32 = 3;
+/// The most requests that several clients send at once in a round, and the longest time that they may take.
 const CROWDED: u64 = 300;
 const CROWD: u64 = 16;
 const LASTS: Duration = Duration::from_secs(2);
+/// Rounds that differ by more than this share of their median are said to.
+const DIFFER: f64 = 0.25;
 
 /// A service that can be probed.
 #[derive(Debug, Clone, Copy)]
@@ -32,14 +36,28 @@ pub struct ServiceProbe<'a> {
 pub struct SeenSpeed {
     /// Mean time of a request alone.
     pub alone: Duration,
-    /// Requests a second, by one client or by several at once, whichever is more.
+    /// Requests a second, by one client or by several at once, whichever is more: the median of the rounds.
     pub per_second: f64,
+    /// The slowest and the fastest round.
+    pub range: (f64, f64),
 }
 
 impl SeenSpeed {
     /// The estimated number of requests that the service works on at once.
     pub fn at_once(&self) -> u32 {
         (self.per_second * self.alone.as_secs_f64()).round().clamp(1.0, 1024.0) as u32
+    }
+
+    /// Whether the rounds differ by so much that none of them is the service's speed.
+    pub fn is_doubtful(&self) -> bool {
+        self.range.1 - self.range.0 > DIFFER * self.per_second
+    }
+
+    fn of_rounds(mut alone: Vec<Duration>, mut rates: Vec<f64>) -> Self {
+        alone.sort_unstable();
+        rates.sort_by(f64::total_cmp);
+        let middle = rates.len() / 2;
+        Self { alone: alone[middle], per_second: rates[middle], range: (rates[0], rates[rates.len() - 1]) }
     }
 }
 
@@ -50,6 +68,13 @@ impl ServiceProbe<'_> {
 
     /// Requests these pages in turn.
     pub fn speed(&self, paths: &[String]) -> io::Result<SeenSpeed> {
+        let rounds = (0..ROUNDS).map(|_| self.round(paths)).collect::<io::Result<Vec<_>>>()?;
+        let (alone, rates) = rounds.into_iter().unzip();
+        Ok(SeenSpeed::of_rounds(alone, rates))
+    }
+
+    /// The mean time alone, and requests a second.
+    fn round(&self, paths: &[String]) -> io::Result<(Duration, f64)> {
         let began = Instant::now();
         let mut made = 0;
         while made < ALONE && (made == 0 || began.elapsed() < LASTS) {
@@ -75,7 +100,7 @@ impl ServiceProbe<'_> {
             }
         });
         let crowded = answered.into_inner() as f64 / began.elapsed().as_secs_f64().max(1e-9);
-        Ok(SeenSpeed { alone, per_second: crowded.max(1.0 / alone.as_secs_f64().max(1e-6)) })
+        Ok((alone, crowded.max(1.0 / alone.as_secs_f64().max(1e-6))))
     }
 }
 
@@ -112,7 +137,10 @@ mod tests {
 
     #[test]
     fn what_is_worked_on_at_once_is_rate_times_time() {
-        let seen = SeenSpeed { alone: Duration::from_millis(30), per_second: 133.0 };
-        assert_eq!(seen.at_once(), 4);
+        let alone = [30, 20, 90].map(Duration::from_millis).to_vec();
+        let seen = SeenSpeed::of_rounds(alone, vec![133.0, 120.0, 140.0]);
+        assert_eq!((seen.at_once(), seen.range, seen.is_doubtful()), (4, (120.0, 140.0), false));
+        let torn = SeenSpeed::of_rounds(vec![Duration::ZERO; 3], vec![62.0, 224.0, 177.0]);
+        assert_eq!((torn.per_second, torn.is_doubtful()), (177.0, true));
     }
 }
