@@ -26,7 +26,7 @@ mod unread_requests;
 use analysis::live::LiveEvent;
 
 pub use calibrate::{
-    PlantMeasurements, PlantRequest, ServiceMeasurements, ServiceRequest, as_table, as_yaml, caution,
+    PlantMeasurements, PlantRequest, PlantVerdict, ServiceMeasurements, ServiceRequest, as_table, as_yaml, caution,
     measure as measure_plant, measure_service, search as search_capacity,
 };
 pub use conductor::{Finished, RunRequest, conduct};

@@ -42,7 +42,7 @@ mod world;
 
 pub use build::PlantPlan;
 pub use cluster::{Cluster, ClusterEvent};
-pub use costs::{DEBUG_BUILD, PlantError, PlantSpec, TypeCost};
+pub use costs::{DEBUG_BUILD, PlantError, PlantOrigin, PlantSpec, TypeCost};
 pub use event::Event;
 pub use fault::{Fault, FaultKind};
 pub use foreseen::{Foreseen, Servers};

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use analysis::summary::Validity;
 use experiment::{
     Changes, Experiment,
     plan::{AppPlan, ArmPlan},
@@ -19,10 +20,10 @@ use target_app::plant::DEBUG_BUILD;
 use super::{print, read_experiment};
 use crate::{
     args,
-    exit::{CommandResult, Failure},
+    exit::{CommandResult, End, Failure},
     run::{
-        Cpus, PlantRequest, RunFailure, Scratch, Sinks, StopSignal, as_table, as_yaml, cache_folder, caution,
-        measure_plant, progress::ProgressLines,
+        Cpus, PlantRequest, PlantVerdict, RunFailure, Scratch, Sinks, StopSignal, as_table, as_yaml, cache_folder,
+        caution, measure_plant, progress::ProgressLines,
     },
     store::utc,
     tui::restore,
@@ -81,11 +82,21 @@ pub fn calibrate(args: &args::CalibrateArgs) -> CommandResult {
         return Ok(end);
     }
     let measured = measured.map_err(Failure::because)?;
-    let text = as_yaml(&measured, &how(args, cores));
-    write_whole(&args.out, &text).map_err(|error| Failure::because(format!("{}: {error}", args.out.display())))?;
     print(as_table(&measured).as_bytes())?;
     caution(&measured).into_iter().for_each(|caution| sinks.note(caution));
-    print(format!("plant: {}\n", args.out.display()).as_bytes())
+    keep(args, &measured.verdict, &as_yaml(&measured, &how(args, cores)), "")
+}
+
+/// Writes the plant file, unless its rounds contradict each other. INVALID is in the file, and the exit code.
+fn keep(args: &args::CalibrateArgs, verdict: &PlantVerdict, text: &str, use_it: &str) -> CommandResult {
+    let out = args.out.display();
+    if verdict.is_no_plant() {
+        print(format!("no plant: {out} is not written, since the rounds contradict each other\n").as_bytes())?;
+        return Ok(End::Invalid);
+    }
+    write_whole(&args.out, text).map_err(|error| Failure::because(format!("{out}: {error}")))?;
+    print(format!("plant: {out}{use_it}\n").as_bytes())?;
+    Ok(if verdict.verdict() == Validity::Invalid { End::Invalid } else { End::Done })
 }
 
 /// What is measured: one target for each service, its first arm without control, its second one that refuses.

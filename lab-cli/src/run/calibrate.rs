@@ -6,10 +6,12 @@
 
 mod figures;
 mod file;
+mod law;
 mod load;
 mod plant;
 mod service;
 mod threads;
+mod verdict;
 
 use std::{path::Path, time::Duration};
 
@@ -38,6 +40,7 @@ pub use self::{
     file::{as_table, as_yaml, caution},
     plant::{PlantMeasurements, PlantRequest, measure},
     service::{ServiceMeasurements, ServiceRequest, measure_service},
+    verdict::{PlantVerdict, doubts},
 };
 
 /// Users that keep the service busy.
@@ -203,10 +206,8 @@ pub fn solve(
             )));
         }
         points.push((operations, measured));
-        if points.len() == 1 && measured < wanted {
-            if measured >= wanted * (1.0 - tolerance) {
-                return Ok(found(wanted, &points));
-            }
+        // Without extra work there is nothing to turn: another moment, or another machine, would have another capacity.
+        if points.len() == 1 && measured <= wanted * (1.0 + tolerance) {
             return Err(RunFailure::TooSlow { wanted, measured, suggested: (measured * 0.8).floor().max(1.0) });
         }
         if (measured / wanted - 1.0).abs() <= tolerance {
@@ -214,6 +215,7 @@ pub fn solve(
         }
         operations = next(&points, wanted);
     }
+    points.retain(|(operations, _)| *operations > 0.0);
     let best = points.iter().map(|(_, measured)| (measured / wanted - 1.0).abs()).fold(f64::INFINITY, f64::min);
     if best > LAST_RESORT {
         return Err(RunFailure::Capacity(format!(

@@ -465,6 +465,11 @@ impl Run<'_> {
             foreign_service: matches!(experiment.target.app, AppPlan::Own(_)),
             without_live_view: !self.request.live_view && !self.request.virtual_time,
             debug_build_plant: self.request.virtual_time && experiment.simulation.costs.from_debug_build(),
+            plant: if self.request.virtual_time {
+                calibrate::doubts(&experiment.simulation)
+            } else {
+                Default::default()
+            },
             headroom: self.headroom,
         }
     }

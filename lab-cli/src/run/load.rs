@@ -104,6 +104,7 @@ pub fn context(objective: LatencyObjective, flat_out: bool) -> gates::Context {
         without_live_view: false,
         foreign_service: false,
         debug_build_plant: false,
+        plant: gates::PlantDoubts::default(),
         headroom: None,
     }
 }

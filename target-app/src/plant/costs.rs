@@ -10,12 +10,33 @@ use super::measured_service::MeasuredService;
 /// What [`PlantSpec::measured`] says of a debug build.
 pub const DEBUG_BUILD: &str = "debug build, of no use";
 
+/// The program and the machine that measured a plant, and the verdict on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlantOrigin {
+    /// Version of the lab.
+    pub lab: String,
+    /// Processors of the machine.
+    pub cores: u64,
+    /// Their model; empty where the kernel does not name it.
+    #[serde(default)]
+    pub cpu: String,
+    /// `VALID`, `WARN` or `INVALID`.
+    pub verdict: String,
+    /// Codes of the gates that found something.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+}
+
 /// The costs of a plant: times in milliseconds of a whole core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PlantSpec {
     /// The source of the numbers: machine, date, command.
     pub measured: String,
+    /// What measured it, and how well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_by: Option<PlantOrigin>,
     /// The number of cores that all work shares.
     pub cores: u32,
     /// The one-way delay between users and service, milliseconds.
@@ -117,6 +138,7 @@ impl Default for PlantSpec {
     fn default() -> Self {
         Self {
             measured: String::new(),
+            measured_by: None,
             cores: 1,
             link_ms: 0.03,
             accept_ms: 0.0,

@@ -1,5 +1,7 @@
 //! A service that is not the lab's, as it was measured from outside: a part of a plant file.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::spec::Discipline;
@@ -54,6 +56,9 @@ fn once() -> f64 {
 }
 
 impl MeasuredService {
+    /// The factors that [`slowdown`](Self::slowdown) may have.
+    pub const FACTORS: RangeInclusive<f64> = 0.01..=1000.0;
+
     /// Mean time of a request of the mix that was measured, milliseconds.
     #[must_use]
     pub fn mean_ms(&self) -> f64 {
@@ -61,13 +66,20 @@ impl MeasuredService {
         self.requests.iter().map(|request| request.weight * request.ms).sum::<f64>() / weights.max(f64::MIN_POSITIVE)
     }
 
-    /// Requests a second of that mix with all servers busy; `None`: any number.
+    /// Requests a second of that mix with so many at once; infinite where they take no time.
+    #[must_use]
+    pub fn rate(&self, at_once: u32) -> f64 {
+        let at = usize::try_from(at_once).unwrap_or(usize::MAX).saturating_sub(1);
+        let factor = self.slowdown.get(at).or(self.slowdown.last()).copied().unwrap_or(1.0);
+        f64::from(at_once.min(self.servers)) * 1e3 / (self.mean_ms() * factor)
+    }
+
+    /// The most requests a second of that mix, with the best number of them at once; `None`: any number.
     #[must_use]
     pub fn capacity(&self) -> Option<f64> {
-        let mean = self.mean_ms();
-        let at = usize::try_from(self.servers).unwrap_or(usize::MAX).saturating_sub(1);
-        let factor = self.slowdown.get(at).or(self.slowdown.last()).copied().unwrap_or(1.0);
-        (mean > 0.0).then(|| f64::from(self.servers) * 1e3 / (mean * factor))
+        let known = u32::try_from(self.slowdown.len()).unwrap_or(u32::MAX);
+        let most = (1..=self.servers.max(known)).map(|at_once| self.rate(at_once)).fold(0.0, f64::max);
+        most.is_finite().then_some(most)
     }
 
     /// Checks the numbers; the error is a key and its valid range.
@@ -76,7 +88,7 @@ impl MeasuredService {
         if !(1..=1024).contains(&self.servers) {
             return wrong("servers", "a number from 1 to 1024");
         }
-        if self.slowdown.iter().any(|factor| !(0.01..=1000.0).contains(factor)) {
+        if self.slowdown.iter().any(|factor| !Self::FACTORS.contains(factor)) {
             return wrong("slowdown", "a list of factors from 0.01 to 1000");
         }
         if self.requests.is_empty() {
@@ -118,8 +130,11 @@ pub(super) mod tests {
         let measured = service();
         assert!((measured.mean_ms() - 20.0).abs() < 1e-9);
         assert_eq!(measured.capacity(), Some(200.0));
+        // The fourth at once makes all slower: three are the most.
         let slower = MeasuredService { slowdown: vec![1.0, 1.0, 1.0, 2.0], ..measured };
-        assert_eq!(slower.capacity(), Some(100.0));
+        assert_eq!((slower.capacity(), slower.rate(4), slower.rate(9)), (Some(150.0), 100.0, 100.0));
+        let soon = MeasuredService { servers: 5, slowdown: vec![1.0, 1.0, 1.0, 1.0, 1.25, 1.0], ..slower };
+        assert_eq!(soon.capacity(), Some(250.0), "at six");
     }
 
     #[test]

@@ -55,6 +55,7 @@ mod walk;
 
 pub use excluded::{excluded, first_kept, is_external};
 pub use gate::ValidityGate;
+pub use plant::PlantDoubts;
 
 /// All of them, in the order of `docs/reference/gates.md`: the books, the load, the generator, the machine, the service, comparisons.
 pub static GATES: [ValidityGate; 36] = [
@@ -90,6 +91,9 @@ pub struct Context {
     /// In virtual time: the plant was measured with a debug build.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub debug_build_plant: bool,
+    /// In virtual time: what else speaks against the plant.
+    #[serde(default, skip_serializing_if = "PlantDoubts::is_none")]
+    pub plant: PlantDoubts,
     /// What the generator can do here; `None` where it was not measured: in virtual time, and for `lab load`.
     pub headroom: Option<Headroom>,
 }

@@ -17,6 +17,9 @@ const ARASHI: &str = include_str!("../../library/plants/arashi.yaml");
 pub struct Simulation {
     /// What things cost.
     pub costs: PlantSpec,
+    /// The costs are those of a plant file that the experiment names.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_file: bool,
     /// The experiment's own changes of the costs.
     #[serde(skip)]
     pub(crate) said: CostChanges,
@@ -32,7 +35,7 @@ pub struct Simulation {
 impl Default for Simulation {
     fn default() -> Self {
         let costs = read_plant(ARASHI).expect("the plant file that comes with the program can be read: a test does");
-        Self { costs, said: CostChanges::default(), link: None, faults: Vec::new(), only: false }
+        Self { costs, from_file: false, said: CostChanges::default(), link: None, faults: Vec::new(), only: false }
     }
 }
 

@@ -6,7 +6,7 @@ use experiment::{
 };
 use workloads::plan::UrlRequest;
 
-use super::{how, write_whole};
+use super::{how, keep};
 use crate::{
     args,
     command::{destination::destination, print, read_experiment},
@@ -102,12 +102,11 @@ pub fn calibrate(measured: &ServiceToMeasure, args: &args::CalibrateArgs) -> Com
         return Ok(end);
     }
     let found = found.map_err(Failure::because)?;
-    let text = found.as_yaml(requests, &how(args, cores));
-    write_whole(&args.out, &text).map_err(|error| Failure::because(format!("{}: {error}", args.out.display())))?;
     print(found.as_table(requests).as_bytes())?;
     if let Some(slower) = &found.slower_kept {
         sinks.note(slower.in_words());
     }
     let out = args.out.display();
-    print(format!("plant: {out}; try settings with lab run FILE --virtual --set virtual.plant={out}\n").as_bytes())
+    let use_it = format!("; try settings with lab run FILE --virtual --set virtual.plant={out}");
+    keep(args, &found.verdict, &found.as_yaml(requests, &how(args, cores)), &use_it)
 }

@@ -25,7 +25,7 @@ pub fn as_yaml(found: &PlantMeasurements, how: &str) -> String {
         "# What requests cost, in milliseconds of one core, each the median of several measurements (lab calibrate).\n\
          # With all of the database's connections in use: `slowdown` says how much longer everything takes with fewer.\n",
     );
-    let _ = writeln!(text, "measured: {:?}\ncores: {}", plant.measured, plant.cores);
+    let _ = write!(text, "measured: {:?}\n{}cores: {}\n", plant.measured, found.verdict.origin_as_yaml(), plant.cores);
     for (figure, name, about) in FIGURES {
         if let Some(series) = found.figures.get(&figure) {
             let _ = writeln!(text, "{name}: {} # {about}", short(series.median()));
@@ -77,6 +77,8 @@ pub fn as_table(found: &PlantMeasurements) -> String {
     for (name, series) in &found.checks {
         line(name, series);
     }
+    text.push('\n');
+    text.push_str(&found.verdict.in_words());
     text
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use measure::TimeFamily;
+use measure::{Report, TimeFamily};
 use workloads::{
     RunOptions, StopFlag,
     plan::{Behaviour, ConnectionHabit, FailureRule, Load, LoadPlan, Phase, Target, UrlUsers, Users},
@@ -99,7 +99,12 @@ impl Loaded {
 }
 
 /// Puts a load on a target. `most`: the request limit.
-pub fn run(target: &TargetProcess, plan: &LoadPlan, most: Option<u64>, stop: &StopFlag) -> Result<Loaded, RunFailure> {
+pub fn run(
+    target: &TargetProcess,
+    plan: &LoadPlan,
+    most: Option<u64>,
+    stop: &StopFlag,
+) -> Result<(Loaded, Report), RunFailure> {
     let (gauges, threads) = (target.control.gauges()?, ByThread::read(target.ready.pid));
     let report = workloads::run(plan, &RunOptions { requests_limit: most, ..RunOptions::default() }, |_| {}, stop)?;
     let (after, threads_after) = (target.control.gauges()?, ByThread::read(target.ready.pid));
@@ -124,7 +129,7 @@ pub fn run(target: &TargetProcess, plan: &LoadPlan, most: Option<u64>, stop: &St
     let seconds = (after.at_ms - gauges.at_ms) / 1e3;
     let busy =
         |gauges: &target_app::control::wire::Gauges| gauges.stages.iter().map(|stage| stage.busy_ms).sum::<f64>();
-    Ok(Loaded {
+    let loaded = Loaded {
         answered: (ledger.served + ledger.served_late + ledger.rejected) as f64,
         refused: ledger.rejected as f64,
         seconds,
@@ -133,5 +138,6 @@ pub fn run(target: &TargetProcess, plan: &LoadPlan, most: Option<u64>, stop: &St
         refused_ms: total.reject_time_ms.mean,
         busy_workers: (busy(&after) - busy(&gauges)) / 1e3 / seconds.max(1e-9),
         by_type: by_type.collect(),
-    })
+    };
+    Ok((loaded, report))
 }

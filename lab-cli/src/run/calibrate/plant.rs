@@ -1,7 +1,7 @@
 //! Measures what a live target's requests cost, for a plant in virtual time. The figures come from what clients see and from the
 //! target's CPU seconds; nothing inside of the target is switched on for it.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{cell::RefCell, collections::BTreeMap, path::Path, time::Duration};
 
 use controllers::random::seed_for;
 use experiment::{
@@ -27,6 +27,7 @@ use super::{
     USERS,
     figures::{self, Series},
     load::{self, Busy, Loaded, url_users},
+    verdict::PlantVerdict,
 };
 
 /// Users at once: one, that nothing waits; so many that the database is never idle.
@@ -72,6 +73,8 @@ pub struct PlantMeasurements {
     pub types: BTreeMap<String, [Series; 4]>,
     /// Shares that tell how good the figures are, for people.
     pub checks: BTreeMap<String, Series>,
+    /// What the gates say of the loads.
+    pub verdict: PlantVerdict,
 }
 
 /// Which figure.
@@ -153,7 +156,8 @@ pub fn measure(
     if request.cpus.shared() {
         sinks.note("generator and target share one processor: what the target costs then cannot be told");
     }
-    let mut measured = PlantMeasurements::default();
+    let mut measured =
+        PlantMeasurements { verdict: PlantVerdict::of_rounds(request.repeat), ..PlantMeasurements::default() };
     for experiment in request.experiments {
         let corpus = match &experiment.target.app {
             AppPlan::Arashi(arashi) => {
@@ -166,12 +170,21 @@ pub fn measure(
             let loads = if corpus.is_some() { MAIL_LOADS } else { CHECKSUM_LOADS };
             let (name, repeat, lasts) = (&experiment.name, request.repeat, request.lasts.as_secs_f64());
             sinks.note(format!("{name}: measuring, {turn} of {repeat}: {loads} loads of {lasts} s"));
-            let bench = Bench { request, experiment, corpus: corpus.as_ref(), turn, stop: stop.fresh_flag() };
+            let verdict = RefCell::new(std::mem::take(&mut measured.verdict));
+            let bench = Bench {
+                request,
+                experiment,
+                corpus: corpus.as_ref(),
+                turn,
+                verdict: &verdict,
+                stop: stop.fresh_flag(),
+            };
             bench.refusals(&mut measured)?;
             match &corpus {
                 Some(corpus) => bench.mail(corpus, &mut measured, sinks)?,
                 None => bench.checksum(&mut measured)?,
             }
+            measured.verdict = verdict.into_inner();
         }
     }
     Ok(measured)
@@ -183,6 +196,7 @@ struct Bench<'a> {
     experiment: &'a Experiment,
     corpus: Option<&'a Corpus>,
     turn: u32,
+    verdict: &'a RefCell<PlantVerdict>,
     stop: StopFlag,
 }
 
@@ -202,22 +216,27 @@ impl Bench<'_> {
 
     fn load(
         &self,
+        name: &str,
         target: &TargetProcess,
-        users: &Users,
-        at_once: u32,
+        (users, at_once): (&Users, u32),
         most: Option<u64>,
     ) -> Result<Loaded, RunFailure> {
         let busy = Busy { users: users.clone(), at_once, lasts: self.request.lasts, seed: self.seed() };
-        load::run(target, &busy.plan(destination(&target.ready)?), most, &self.stop)
+        let plan = busy.plan(destination(&target.ready)?);
+        let (loaded, report) = load::run(target, &plan, most, &self.stop)?;
+        let name = format!("{}, {name} with {at_once} at once", self.experiment.name);
+        self.verdict.borrow_mut().judge(&name, &plan, &report, (loaded.per_second(), loaded.seconds));
+        Ok(loaded)
     }
 
     /// Requests that are refused before dispatch cost their reading and the refusal; on a connection of their own, that too.
     fn refusals(&self, measured: &mut PlantMeasurements) -> Result<(), RunFailure> {
         let target = self.target(1)?;
         let kept = url_users("/", ConnectionHabit::PerUser);
-        let alone = self.load(&target, &kept, 1, None)?;
-        let many = self.load(&target, &kept, USERS, None)?;
-        let anew = self.load(&target, &url_users("/", ConnectionHabit::PerRequest), USERS, Some(NEW_CONNECTIONS))?;
+        let alone = self.load("refusals", &target, (&kept, 1), None)?;
+        let many = self.load("refusals", &target, (&kept, USERS), None)?;
+        let fresh = url_users("/", ConnectionHabit::PerRequest);
+        let anew = self.load("refusals on new connections", &target, (&fresh, USERS), Some(NEW_CONNECTIONS))?;
         target.stop()?;
         // From outside the reading and the refusal cannot be told apart: half each.
         measured.add(Figure::Read, many.cpu_ms() / 2.0);
@@ -234,7 +253,7 @@ impl Bench<'_> {
         let read_ms = measured.median(Figure::Read);
         let mut by_level = Vec::new();
         for at_once in LEVELS {
-            let seen = self.load(&target, &users, at_once, None)?;
+            let seen = self.load("mail", &target, (&users, at_once), None)?;
             measured.check(&format!("CPU a request without extra work, {at_once} at once, ms"), seen.cpu_ms());
             by_level.push(seen);
         }
@@ -266,12 +285,13 @@ impl Bench<'_> {
         let mut by_level = Vec::new();
         for operations in OPERATIONS {
             target.control.set_work(&WorkSpec { operations, weights: weights.clone(), spread: 0.0 })?;
-            let seen = self.load(target, users, USERS, None)?;
+            let seen = self.load(&format!("{operations} operations"), target, (users, USERS), None)?;
             by_operations.push((operations, 1e3 / seen.per_second(), seen.cpu_ms()));
             by_level = vec![(USERS, seen)];
         }
         for &at_once in LEVELS.iter().filter(|&&level| level != USERS) {
-            by_level.push((at_once, self.load(target, users, at_once, None)?));
+            let seen = self.load("most operations", target, (users, at_once), None)?;
+            by_level.push((at_once, seen));
         }
         let line = |of: &dyn Fn(&(f64, f64, f64)) -> f64| {
             figures::slope(&by_operations.iter().map(|point| (point.0, of(point))).collect::<Vec<_>>()).unwrap_or(0.0)
@@ -309,7 +329,7 @@ impl Bench<'_> {
         let spec = target_spec(self.experiment, &ArmPlan::none(), None, 0.0, self.seed(), self.request.cpus.target);
         let spec::App::Checksum(ChecksumSpec { rounds, fixed_rounds, reads, .. }) = spec.app else { return Ok(()) };
         let target = self.target(0)?;
-        let seen = self.load(&target, &url_users("/", ConnectionHabit::PerUser), 4, None)?;
+        let seen = self.load("checksums", &target, (&url_users("/", ConnectionHabit::PerUser), 4), None)?;
         target.stop()?;
         let all = f64::from(rounds + fixed_rounds) * f64::from(reads);
         measured.add(Figure::ChecksumRead, (seen.cpu_ms() - measured.median(Figure::Read)) / all.max(1.0));

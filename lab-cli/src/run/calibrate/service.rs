@@ -16,7 +16,9 @@ use workloads::{
 
 use super::{
     figures::Series,
+    law::unimodal,
     load::{Busy, TypeTimes},
+    verdict::PlantVerdict,
 };
 use crate::run::{
     Cpus, RunFailure, Sinks, StopSignal,
@@ -58,6 +60,10 @@ pub struct ServiceMeasurements {
     levels: BTreeMap<u32, Series>,
     /// It answers later on kept connections.
     pub slower_kept: Option<SlowerKept>,
+    /// Answers that refused, and all.
+    refused: [u64; 2],
+    /// What the gates say of the loads.
+    pub verdict: PlantVerdict,
 }
 
 /// Measures a service.
@@ -73,18 +79,19 @@ pub fn measure_service(
     let host = service.url.trim_start_matches("http://").to_owned();
     let target = Target { host, ..Target::at(service.address) };
     let slower_kept = slower_kept(request, &service);
-    let mut found = ServiceMeasurements { slower_kept, ..ServiceMeasurements::default() };
+    let verdict = PlantVerdict::of_rounds(request.repeat);
+    let mut found = ServiceMeasurements { slower_kept, verdict, ..ServiceMeasurements::default() };
     for round in 1..=request.repeat {
         // Rare types would be measured too seldom by their weights.
         let even = request.requests.iter().map(|one| UrlRequest { weight: 1.0, ..one.clone() }).collect();
-        let alone = load(request, &mut service, &target, even, 1, stop)?;
+        let alone = load(request, &mut service, &target, (even, 1), &mut found, stop)?;
         for (name, times) in &alone.by_type {
             let series = found.types.entry(name.clone()).or_default();
             series[0].add(times.mean_ms);
             series[1].add(times.spread);
         }
         for level in LEVELS {
-            let seen = load(request, &mut service, &target, request.requests.to_vec(), level, stop)?;
+            let seen = load(request, &mut service, &target, (request.requests.to_vec(), level), &mut found, stop)?;
             sinks
                 .note(format!("{round} of {}: with {level} at once {:.1} requests/s", request.repeat, seen.per_second));
             found.levels.entry(level).or_default().add(seen.per_second);
@@ -110,11 +117,13 @@ fn load(
     request: &ServiceRequest<'_>,
     service: &mut RunningService,
     target: &Target,
-    requests: Vec<UrlRequest>,
-    at_once: u32,
+    (requests, at_once): (Vec<UrlRequest>, u32),
+    found: &mut ServiceMeasurements,
     stop: &StopSignal,
 ) -> Result<Seen, RunFailure> {
     let behaviour = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
+    let what = if requests == request.requests { "the mix" } else { "each in turn" };
+    let name = format!("{what} with {at_once} at once");
     let users = Users::Url(UrlUsers { requests, behaviour, ..UrlUsers::new("/") });
     let plan = Busy { users, at_once, lasts: request.lasts, seed: u64::from(at_once) }.plan(target.clone());
     // The first second has fresh connections and threads; requests under way at the end are left out too.
@@ -135,27 +144,62 @@ fn load(
         return Err(service.failed(format!("it ended with {how} while it was measured")));
     }
     let ledger = &report.total.ledger;
-    let lost = ledger.rejected + ledger.timed_out + ledger.failed + ledger.connect_failed;
+    let lost = ledger.timed_out + ledger.failed + ledger.connect_failed;
     if lost as f64 > ledger.planned as f64 * MOST_LOST {
-        let cause = format!(
-            "{lost} of {} requests got no proper answer with {at_once} at once: an answer is a status from 200 to 299, or 304",
-            ledger.planned
-        );
-        return Err(service.failed(cause));
+        let planned = ledger.planned;
+        return Err(RunFailure::Target(format!(
+            "{lost} of {planned} requests failed with {at_once} at once: an answer is a status from 200 to 299, 304, or a \
+             refusal (429, 503)\n  see what it answers: lab load {} -c {at_once} -d 5s",
+            service.url
+        )));
     }
+    if served == 0 {
+        return Err(RunFailure::Target(format!(
+            "it served nothing with {at_once} at once, and refused {}: there is nothing to measure\n  see what it answers: \
+             lab load {} -c {at_once} -d 5s",
+            ledger.rejected, service.url
+        )));
+    }
+    let per_second = served as f64 / (last - first) as f64;
+    found.verdict.judge(&name, &plan, &report, (per_second, (last - first) as f64));
+    found.refused = [found.refused[0] + ledger.rejected, found.refused[1] + ledger.sent];
     let by_type = report.total.by_type.keys().filter_map(|kind| {
         let times = report.distribution(PHASE, TimeFamily::Service, Some(kind))?;
         let (mean_ms, spread) = (times.mean_ms()?, times.log_spread().unwrap_or(0.0));
         Some((kind.clone(), TypeTimes { count: times.count() as f64, mean_ms, spread }))
     });
-    Ok(Seen { per_second: served as f64 / (last - first) as f64, by_type: by_type.collect() })
+    Ok(Seen { per_second, by_type: by_type.collect() })
+}
+
+/// Requests a second, as the law through the medians has them: more at once never serve fewer up to a peak, and never more
+/// after it.
+struct Law(Vec<(u32, f64)>);
+
+impl Law {
+    fn through(levels: &BTreeMap<u32, Series>) -> Self {
+        let medians: Vec<f64> = levels.values().map(Series::median).collect();
+        Self(levels.keys().copied().zip(unimodal(&medians)).collect())
+    }
+
+    fn peak(&self) -> f64 {
+        self.0.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
+    }
+
+    /// With so many at once: on a straight line between those that were measured.
+    fn at(&self, at_once: u32) -> f64 {
+        let above = self.0.iter().position(|(level, _)| *level >= at_once);
+        match above {
+            None => self.0.last().map_or(0.0, |(_, rate)| *rate),
+            Some(0) => self.0[0].1,
+            Some(above) => {
+                let ((low, before), (high, after)) = (self.0[above - 1], self.0[above]);
+                before + (after - before) * f64::from(at_once - low) / f64::from(high - low)
+            }
+        }
+    }
 }
 
 impl ServiceMeasurements {
-    fn at(&self, users: u32) -> f64 {
-        self.levels.get(&users).map_or(0.0, Series::median).max(1e-9)
-    }
-
     /// As a plant has it. Alone a request takes its time; how many times the rate of one after the other many users get is how
     /// many the service works on at once, and what they get less than that is how it slows down.
     pub fn service(&self, requests: &[UrlRequest]) -> MeasuredService {
@@ -168,27 +212,17 @@ impl ServiceMeasurements {
         let requests: Vec<RequestCost> = requests.iter().map(cost).collect();
         let discipline = Discipline::ProcessorSharing;
         let one = MeasuredService { servers: 1, discipline, slowdown: Vec::new(), requests };
+        let law = Law::through(&self.levels);
         // Times alone are known better than a rate that a second more or less of a phase changes.
-        let alone = one.capacity().unwrap_or_else(|| self.at(1));
-        let most = LEVELS.iter().map(|&level| self.at(level)).fold(alone, f64::max);
-        let servers = (most / alone).round().clamp(1.0, 1024.0);
-        let factor = |there: u32| f64::from(there).min(servers) * alone / self.between(there);
+        let alone = one.capacity().unwrap_or_else(|| law.at(1));
+        let servers = (law.peak() / alone).round().clamp(1.0, 1024.0);
+        let (least, most) = (*MeasuredService::FACTORS.start(), *MeasuredService::FACTORS.end());
+        let factor = |at_once: u32| (f64::from(at_once).min(servers) * alone / law.at(at_once)).clamp(least, most);
         let mut slowdown: Vec<f64> = (1..=LEVELS[LEVELS.len() - 1]).map(factor).collect();
         if slowdown.iter().all(|factor| (factor - 1.0).abs() <= SAME) {
             slowdown.clear();
         }
         MeasuredService { servers: servers as u32, slowdown, ..one }
-    }
-
-    /// Requests a second with so many users: on a straight line between those that were measured.
-    fn between(&self, users: u32) -> f64 {
-        let above = LEVELS.iter().position(|&level| level >= users).unwrap_or(LEVELS.len() - 1);
-        let (high, low) = (LEVELS[above], LEVELS[above.saturating_sub(1)]);
-        if high <= low || users >= high {
-            return self.at(high);
-        }
-        let share = f64::from(users - low) / f64::from(high - low);
-        self.at(low) + (self.at(high) - self.at(low)) * share
     }
 
     /// The plant file. `how` says where and how it was measured.
@@ -200,7 +234,12 @@ impl ServiceMeasurements {
              # servers: requests that it works on at once; slowdown: factors with one request there, two, ...;\n\
              # ms: what a request takes alone; spread: standard deviation of the logarithm of that.\n",
         );
-        let _ = writeln!(text, "measured: {}\nservice:\n  servers: {servers}", quoted(how));
+        let _ = writeln!(
+            text,
+            "measured: {}\n{}service:\n  servers: {servers}",
+            quoted(how),
+            self.verdict.origin_as_yaml()
+        );
         if !slowdown.is_empty() {
             let factors: Vec<String> = slowdown.iter().map(|factor| format!("{factor:.3}")).collect();
             let _ = writeln!(text, "  slowdown: [{}]", factors.join(", "));
@@ -222,14 +261,29 @@ impl ServiceMeasurements {
         for (name, [ms, spread]) in &self.types {
             let _ = writeln!(text, "{name:<34} {:>10.2} {:>10.2}", ms.median(), spread.median());
         }
-        let _ = writeln!(text, "\n{:<34} {:>10} {:>10}", "users at once", "requests/s", "mean ms");
-        for (level, rate) in &self.levels {
-            let rate = rate.median();
-            let _ = writeln!(text, "{level:<34} {rate:>10.1} {:>10.1}", f64::from(*level) * 1e3 / rate.max(1e-9));
-        }
         let found = self.service(requests);
+        let _ = writeln!(
+            text,
+            "\n{:<18} {:>10}   {:<18} {:>10} {:>12}",
+            "users at once", "requests/s", "lowest .. highest", "mean ms", "plant's/s"
+        );
+        for (level, rates) in &self.levels {
+            let (rate, (low, high)) = (rates.median(), rates.range());
+            let (range, mean_ms) = (format!("{low:.1} .. {high:.1}"), f64::from(*level) * 1e3 / rate);
+            let _ =
+                writeln!(text, "{level:<18} {rate:>10.1}   {range:<18} {mean_ms:>10.1} {:>12.1}", found.rate(*level));
+        }
+        let [refused, all] = self.refused;
+        if refused > 0 {
+            let _ = writeln!(
+                text,
+                "\nit refused {refused} of {all} requests (429, 503); rates are of those that it served"
+            );
+        }
         let capacity = found.capacity().unwrap_or(0.0);
-        let _ = writeln!(text, "\nit works on {} at once: {capacity:.0} requests/s of this mix", found.servers);
+        let _ =
+            writeln!(text, "\nit serves {capacity:.0} requests/s of this mix at the most, {} at once", found.servers);
+        text.push_str(&self.verdict.in_words());
         text
     }
 }
@@ -263,7 +317,7 @@ mod tests {
         let list = 800.0 / rates[0];
         let types = [("list", list), ("report", 2.0 * list)];
         let types = types.map(|(name, ms)| (name.to_owned(), [series(ms), series(0.1)]));
-        ServiceMeasurements { types: types.into(), levels, slower_kept: None }
+        ServiceMeasurements { types: types.into(), levels, ..ServiceMeasurements::default() }
     }
 
     #[test]
@@ -289,6 +343,27 @@ mod tests {
         let service = read.service.expect("it has one");
         assert_eq!(service.requests, found.service(&requests()).requests);
         assert_eq!((service.servers, service.slowdown.len(), read.measured.as_str()), (1, 64, "a \"day\""));
-        assert!(found.as_table(&requests()).contains("works on 1 at once"));
+        assert_eq!(read.measured_by.map(|origin| origin.verdict).as_deref(), Some("VALID"));
+        assert!(found.as_table(&requests()).contains("it serves 101 requests/s of this mix at the most, 1 at once"));
+    }
+
+    #[test]
+    fn the_headline_is_the_peak_of_the_table() {
+        // As seen: the highest rate is over four times that of one alone, so that five are at work; at five the line is still
+        // on its way from 192 to 248.
+        let found = found([50.0, 97.0, 192.0, 248.0, 244.0, 250.0, 246.0]);
+        let service = found.service(&requests());
+        let peak = Law::through(&found.levels).peak();
+        assert_eq!((service.servers, peak), (5, (248.0 + 244.0 + 250.0) / 3.0));
+        assert!((service.capacity().expect("a rate") - peak).abs() < 1e-6, "{service:?}");
+        for (level, rate) in [(1, 50.0), (2, 97.0), (4, 192.0), (32, peak), (64, 246.0)] {
+            assert!((service.rate(level) - rate).abs() < 1e-6, "{level}: {}", service.rate(level));
+        }
+    }
+
+    #[test]
+    fn the_file_of_a_service_that_collapses_can_be_read() {
+        let found = found([1000.0, 4000.0, 1000.0, 10.0, 1.0, 0.1, 0.01]);
+        read_plant(&found.as_yaml(&requests(), "here")).expect("a plant file");
     }
 }

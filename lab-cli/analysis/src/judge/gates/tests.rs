@@ -19,6 +19,7 @@ fn context() -> Context {
         without_live_view: false,
         foreign_service: false,
         debug_build_plant: false,
+        plant: PlantDoubts::default(),
         headroom: None,
     }
 }
