@@ -186,8 +186,14 @@ fn read_experiment(name: &str, changes: &Changes) -> Result<Experiment, Failure>
     read_text(&text, &shown, changes)
 }
 
+/// The folder from which the paths of an experiment go that was named so: a file's own. Library and standard input have none.
+fn folder_of(name: &str) -> &Path {
+    Path::new(name).parent().unwrap_or(Path::new(""))
+}
+
 fn read_text(text: &str, shown: &str, changes: &Changes) -> Result<Experiment, Failure> {
-    experiment::read(text, changes).map_err(|problems| {
+    let changes = Changes { folder: folder_of(shown).to_owned(), ..changes.clone() };
+    experiment::read(text, &changes).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(|problem| format!("{shown}:{problem}")).collect();
         Failure::usage(format!("{} in {shown}\n{}", counted(problems.len(), "problem"), lines.join("\n")))
     })

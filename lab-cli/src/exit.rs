@@ -86,5 +86,27 @@ pub fn code(outcome: CommandResult) -> ExitCode {
 fn complain(message: &str) {
     use io::Write;
     // If nobody reads standard error either, there is nothing left to do.
-    let _ = writeln!(io::stderr(), "lab: {}", scrubbed_lines(message));
+    let _ = writeln!(io::stderr(), "lab: {}", scrubbed_lines(&without_numbers(message)));
+}
+
+/// Without the numbers that the operating system has for its errors: the words beside them say the same.
+fn without_numbers(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(')'));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_words_and_no_number() {
+        let message = "a.yaml: No such file or directory (os error 2); b: Permission denied (os error 13)";
+        assert_eq!(without_numbers(message), "a.yaml: No such file or directory; b: Permission denied");
+        assert_eq!(without_numbers("nothing (so far)"), "nothing (so far)");
+    }
 }

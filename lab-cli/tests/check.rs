@@ -99,6 +99,7 @@ fn classes_laws_and_durability_are_read() {
     for (id, set) in [
         ("flash-crowd", "target.class={address: {127.1.0.0/16: 1, 127.0.0.0/8: 0}}"),
         ("flash-crowd", "target.class={path: {/search: 1}}"),
+        ("flash-crowd", "target.class={header: X-Plan, values: {gold: 2, paid: 1}}"),
         ("flash-crowd", "target.durability=full"),
         ("flash-crowd", "target.hosts=[mail.example]"),
         ("overload-sweep", "target.service={empirical: [5ms, 7ms, 90ms]}"),
@@ -117,6 +118,9 @@ fn classes_laws_and_durability_are_read() {
         ("flash-crowd", "target.class={address: {127.1.0.0/16: high}}"),
         ("flash-crowd", "target.class={header: User-Class, path: {/: 1}}"),
         ("flash-crowd", "target.class={header: User Class}"),
+        ("flash-crowd", "target.class={cookie: plan, values: {gold: 2}}"),
+        ("flash-crowd", "target.class={header: X-Plan, values: {gold: high}}"),
+        ("flash-crowd", "target.class={header: X-Plan, values: {'': 1}}"),
         ("flash-crowd", "target.durability=some"),
         ("flash-crowd", "target.hosts=[a/b]"),
         ("flash-crowd", "target.on_refuse=redirect"),
@@ -135,6 +139,53 @@ fn classes_laws_and_durability_are_read() {
     ] {
         assert_eq!(lab(&["check", id, "--set", set]).status.code(), Some(2), "{set}");
     }
+}
+
+#[test]
+fn what_a_file_names_lies_beside_it_and_what_a_flag_names_where_the_lab_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let beside = folder.path().join("beside");
+    fs::create_dir(&beside).expect("made");
+    fs::write(beside.join("pages.txt"), "/a\n/b\n").expect("written");
+    fs::write(folder.path().join("plant.yaml"), "measured: by hand\ncores: 1\n").expect("written");
+    let file = "name: named\ntarget: {app: emulated, service: 5ms}\nobjective: {response_time: 1s}\n\
+                users: {model: url, paths: pages.txt, phases: [{requests: 20/s, for: 1s}]}\narms: [none]\n";
+    fs::write(beside.join("named.yaml"), file).expect("written");
+    let check = |args: &[&str]| {
+        let output = program::lab().arg("check").args(args).current_dir(folder.path()).output().expect("lab runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let found = check(&["beside/named.yaml", "--set", "virtual.plant=plant.yaml"]);
+    assert_eq!(found.0, Some(0), "{}", found.1);
+    let (code, said) = check(&["beside/named.yaml", "--set", "virtual.plant=beside/plant.yaml"]);
+    assert!(code == Some(2) && said.contains("there is no"), "{said}");
+    fs::rename(beside.join("pages.txt"), folder.path().join("pages.txt")).expect("moved");
+    let (code, said) = check(&["beside/named.yaml"]);
+    assert!(code == Some(2) && said.contains("beside/pages.txt"), "{said}");
+}
+
+#[test]
+fn thresholds_are_read_in_the_first_round() {
+    let file = "name: first\ntarget: {app: emulated, service: 5ms, wrkers: 4}\nusers: {model: url, phases: [{requests: 20/s, for: 1s}]}\n\
+                arms: [none]\nthresholds: [none.all.goodput_per_s >> 3]\n";
+    let problems = read(file, &Changes::default()).expect_err("two problems and one");
+    let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
+    assert_eq!(keys, ["objective", "target.wrkers", "thresholds"], "{problems:?}");
+}
+
+#[test]
+fn a_class_with_a_name_is_said_by_it() {
+    let of = |values: &str| {
+        let set = format!("target.class={{header: X-Plan, values: {values}}}");
+        let file = "name: named\ntarget: {app: emulated, service: 5ms}\nobjective: {response_time: 1s}\n\
+                    users: {model: url, phases: [{requests: 20/s, for: 1s, class: 2}]}\narms: [none]\n";
+        read(file, &Changes { set: vec![set], ..Changes::default() })
+    };
+    let marks = of("{gold: 2, paid: 1}").expect("it is good").users.marks;
+    assert_eq!(marks.class_header.as_deref(), Some("X-Plan"));
+    assert_eq!(marks.class_values.into_values().collect::<Vec<_>>(), ["gold"]);
+    let problems = of("{paid: 1}").expect_err("nothing says class 2");
+    assert!(problems[0].to_string().contains("users are of class 2, and no value says so"), "{problems:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Takes typed values out of a table, and notes what is wrong with them.
 
-use std::{ops::RangeInclusive, time::Duration};
+use std::{ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use analysis::text::suggestion;
 use controllers::catalogue::parse_time;
@@ -16,6 +16,12 @@ pub(crate) struct Fields<'a> {
     node: &'a Node,
     path: String,
     problems: &'a Problems,
+}
+
+/// The path of the file that a value names: in a file from its folder, in a flag from the working directory. `None`: it is no text.
+pub(crate) fn file_named(node: &Node, problems: &Problems) -> Option<PathBuf> {
+    let Value::Text(path) = &node.value else { return None };
+    Some(problems.from(&node.place).join(path))
 }
 
 impl<'a> Fields<'a> {
@@ -48,6 +54,11 @@ impl<'a> Fields<'a> {
     /// The value of a key.
     pub fn node(&self, key: &str) -> Option<&'a Node> {
         self.node.get(key).filter(|node| node.value != Value::Null)
+    }
+
+    /// The path of the file that a key names. `None`: it is no text.
+    pub fn file(&self, key: &str) -> Option<PathBuf> {
+        file_named(self.node(key)?, self.problems)
     }
 
     /// The dotted path of a key.

@@ -57,7 +57,7 @@ pub(super) fn model(fields: &Fields<'_>, previous_page: Option<PreviousPage>, ac
     let (mut model, file) = if name == "arashi" {
         (workloads::mail::arashi(), None)
     } else {
-        let path = PathBuf::from(&name);
+        let path = fields.file("model").unwrap_or_else(|| PathBuf::from(&name));
         match read_model(&path) {
             Ok(model) => {
                 if let Err(problem) = workloads::mail::check_model(&model) {

@@ -41,7 +41,7 @@ pub(super) fn paths(fields: &Fields<'_>, key: &str) -> Vec<UrlRequest> {
     let Some(node) = fields.node(key) else { return Vec::new() };
     let found = match &node.value {
         Value::List(nodes) => written(nodes, &fields.path(key), fields.problems()),
-        Value::Text(file) => match from_file(Path::new(file)) {
+        Value::Text(file) => match from_file(&fields.file(key).unwrap_or_else(|| file.into())) {
             Ok(found) => found,
             Err(message) => {
                 let hint = "a list of requests (.yaml), a HAR file, or an access log (common or combined format)";

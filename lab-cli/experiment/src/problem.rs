@@ -1,6 +1,10 @@
 //! What is wrong in a file, where, and the way out: every problem at once.
 
-use std::{cell::RefCell, fmt};
+use std::{
+    cell::RefCell,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// Where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,19 +58,35 @@ impl fmt::Display for FileProblem {
 
 /// Collects problems while a file is read, so that a person sees all of them at once.
 #[derive(Debug, Default)]
-pub(crate) struct Problems(RefCell<Vec<FileProblem>>);
+pub(crate) struct Problems {
+    found: RefCell<Vec<FileProblem>>,
+    folder: PathBuf,
+}
 
 impl Problems {
+    /// Of a file in this folder; empty: the working directory.
+    pub fn in_folder(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), ..Self::default() }
+    }
+
+    /// From where a path goes that was written here: the file's folder, or for a flag the working directory.
+    pub fn from(&self, place: &Place) -> &Path {
+        match place {
+            Place::File { .. } => &self.folder,
+            Place::Flag(_) => Path::new(""),
+        }
+    }
+
     /// Adds one with a way out.
     pub fn add(&self, place: &Place, key: &str, message: impl Into<String>, hint: impl Into<String>) {
         let hint = Some(hint.into()).filter(|hint| !hint.is_empty());
         let problem = FileProblem { place: place.clone(), key: key.to_owned(), message: message.into(), hint };
-        self.0.borrow_mut().push(problem);
+        self.found.borrow_mut().push(problem);
     }
 
     /// All of them, in the order of the file.
     pub fn into_sorted(self) -> Vec<FileProblem> {
-        let mut all = self.0.into_inner();
+        let mut all = self.found.into_inner();
         all.sort();
         all.dedup();
         all

@@ -1,6 +1,6 @@
 //! From what was written to what is meant.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use analysis::{
     judge::compare::{Compare, Metric, SequentialRule, sequential::MOST_BLOCKS},
@@ -91,6 +91,8 @@ pub struct Changes {
     pub repeat: Option<Repeat>,
     /// `--virtual`: a comparison that is there to decide runs until it is decided.
     pub virtual_time: bool,
+    /// The folder from which the paths go that the file names; empty: the working directory. Paths of `set` always go from that.
+    pub folder: PathBuf,
 }
 
 /// How often every arm is run.
@@ -129,7 +131,7 @@ const MOST_REPEATS: u32 = 1000;
 pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<FileProblem>> {
     let mut root = raw::parse(text).map_err(|problem| vec![problem])?;
     let mut bad = Vec::new();
-    let problems = Problems::default();
+    let problems = Problems::in_folder(&changes.folder);
     combinations::write_out(&mut root, &problems);
     add_policies(&mut root, &changes.policies, &changes.set);
     for assignment in &changes.set {
@@ -175,7 +177,11 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     }
     let simulation =
         simulation::simulation(fields.node("virtual"), target.as_ref().map(|target| &target.app), problems);
-    let (target, mut users) = (target?, users?);
+    let parts = name.zip(objective).zip(target).zip(users);
+    let Some((((name, objective), target), mut users)) = parts else {
+        thresholds::check_alone(&fields);
+        return None;
+    };
     if let Some(node) = fields.node("target") {
         classes::agree(&target, &mut users, node, problems);
     }
@@ -184,11 +190,11 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         arm.client = arm.client.take().or_else(|| users.client.clone());
     }
     let mut experiment = Experiment {
-        name: name?,
+        name,
         about: about.unwrap_or_default(),
         source,
         target,
-        objective: objective?,
+        objective,
         users,
         arms,
         repeat: 1,

@@ -7,7 +7,7 @@ use schemars::json_schema;
 use workloads::{mail::users_make, replay::Pace};
 
 use super::{
-    fields::Fields,
+    fields::{Fields, file_named},
     keys::{Table, count, first_of, number, shapes, table, text, time},
     named_file,
     plan::{Cut, Played, Recording},
@@ -36,17 +36,17 @@ shapes! {
 
 /// Reads the key: a path, or a table.
 pub(super) fn recording(node: &Node, problems: &Problems) -> Option<Recording> {
-    if let Value::Text(path) = &node.value {
-        return read(Path::new(path), Pace::Clock, Cut::whole(), None)
+    if let Some(path) = file_named(node, problems) {
+        return read(&path, Pace::Clock, Cut::whole(), None)
             .map_err(|problem| {
                 problems.add(&node.place, "users.trace", problem, HINT);
             })
             .ok();
     }
     let fields = Fields::of_table::<TraceKeys>(node, "users.trace", problems)?;
-    let TraceKeys { file, pace, speed, from, r#for: lasts, copies, sample } = TraceKeys::read(&fields);
+    let TraceKeys { pace, speed, from, r#for: lasts, copies, sample, .. } = TraceKeys::read(&fields);
     let cut = Cut { from, lasts: Duration::ZERO, speed, copies, sample };
-    read(Path::new(&file?), pace, cut, lasts).map_err(|problem| fields.problem("file", problem, HINT)).ok()
+    read(&fields.file("file")?, pace, cut, lasts).map_err(|problem| fields.problem("file", problem, HINT)).ok()
 }
 
 const HINT: &str = "a trace that lab trace import or lab trace generate has written";

@@ -119,7 +119,7 @@ pub(super) fn script(fields: &Fields<'_>, accounts: bool) -> Option<Model> {
         let plan = reading.plan(node, &fields.path("plan"), fields)?;
         return Some(Model::Script { plan, file: None, conduct: reading.conduct });
     };
-    let path = PathBuf::from(file);
+    let path = fields.file("plan").unwrap_or_else(|| PathBuf::from(file));
     let text = match named_file::text(&path) {
         Ok(text) => text,
         Err(message) => {

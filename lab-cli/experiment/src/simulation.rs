@@ -71,11 +71,12 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&AppPlan>, problems: &
     let fields = node.and_then(|node| Fields::of_table::<SimulationKeys>(node, "virtual", problems));
     let Some(fields) = fields else { return simulation };
     let keys = SimulationKeys::read(&fields);
-    if let Some(path) = keys.plant {
-        match read_plant_file(Path::new(&path)) {
-            Ok(costs) => simulation.costs = costs,
+    if let Some(path) = fields.file("plant") {
+        match read_plant_file(&path) {
+            Ok(costs) => (simulation.costs, simulation.from_file) = (costs, true),
             Err(message) => {
-                let hint = "a file that lab calibrate has written (.yaml); its path is taken from the folder in which lab runs";
+                let hint =
+                    "a file that lab calibrate has written (.yaml); its path is taken from the folder of this file";
                 fields.problem("plant", message, hint);
             }
         }

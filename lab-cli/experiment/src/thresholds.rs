@@ -41,10 +41,7 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
     let (mut kept, mut aborts) = (Vec::new(), Vec::new());
     for node in fields.list("thresholds") {
         let Some((text, grace)) = written(node, fields.problems()) else { continue };
-        let told = |problem: &ThresholdError| {
-            let message = format!("{} (at character {} of {:?})", problem.message, problem.at + 1, clipped(&text));
-            fields.problems().add(&node.place, "thresholds", message, problem.hint.clone());
-        };
+        let told = |problem: &ThresholdError| tell(problem, &text, node, fields);
         let checked = Threshold::parse(&text)
             .map_err(|problem| vec![problem])
             .and_then(|threshold| threshold.check(&names).map(|()| threshold));
@@ -65,6 +62,21 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
         }
     }
     (kept, aborts)
+}
+
+/// Tells of thresholds that are none, where what they may name is not known since the rest of the file cannot be read.
+pub fn check_alone(fields: &Fields<'_>) {
+    for node in fields.list("thresholds") {
+        let Some((text, _)) = written(node, fields.problems()) else { continue };
+        if let Err(problem) = Threshold::parse(&text) {
+            tell(&problem, &text, node, fields);
+        }
+    }
+}
+
+fn tell(problem: &ThresholdError, text: &str, node: &Node, fields: &Fields<'_>) {
+    let message = format!("{} (at character {} of {:?})", problem.message, problem.at + 1, clipped(text));
+    fields.problems().add(&node.place, "thresholds", message, problem.hint.clone());
 }
 
 /// What may be named: arms of the file and those that are run, phases and request types.

@@ -35,6 +35,7 @@ pub fn run(args: &args::RunArgs, colours: Colours) -> CommandResult {
         seed: args.seed,
         repeat: args.repeat,
         virtual_time: args.virtual_time,
+        ..Changes::default()
     };
     // All of them are read before any runs: a slip in the third must not cost the time of the first two.
     let experiments: Vec<Experiment> =

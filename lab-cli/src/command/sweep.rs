@@ -88,7 +88,12 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
         search.plan("sweep", &json!({"points": args.points, "seeds": args.repeat, "seed": root, "policies": policies}));
     let journal = journal(args.goal.out.as_deref(), &format!("{}-sweep", file.name), &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
-    let mut bench = Bench::new(&search.text, journal, &stop, cases.len() * seeds.len() * file.arms.len());
+    let mut bench = Bench::new(
+        (&search.text, super::folder_of(&search.shown)),
+        journal,
+        &stop,
+        cases.len() * seeds.len() * file.arms.len(),
+    );
     let found = match bench.run(&cases, &seeds) {
         Ok(found) => found,
         Err(error) => return not_done(error, &bench, &stop),

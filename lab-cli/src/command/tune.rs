@@ -54,7 +54,7 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
     let tried = args.evaluations as usize + knobs.len() * SLICE;
     let runs = tried * args.training as usize + 4 * args.held_out as usize;
     let mut tuning = Tuning {
-        bench: Bench::new(&search.text, journal, &stop, runs),
+        bench: Bench::new((&search.text, super::folder_of(&search.shown)), journal, &stop, runs),
         search: &search,
         args,
         file: &file,

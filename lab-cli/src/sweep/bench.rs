@@ -1,6 +1,6 @@
 //! Runs cases on seeds, on all cores, each run once.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use analysis::summary::{Arm, Capacity};
 use controllers::seed_for;
@@ -74,6 +74,7 @@ impl From<RunFailure> for BenchError {
 #[derive(Debug)]
 pub struct Bench<'a> {
     text: &'a str,
+    folder: &'a Path,
     journal: Journal,
     stop: &'a StopSignal,
     progress: SearchProgress,
@@ -101,9 +102,9 @@ struct Work {
 }
 
 impl<'a> Bench<'a> {
-    /// For an experiment file's text. `runs`: about how many there will be, for the time that is left.
-    pub fn new(text: &'a str, journal: Journal, stop: &'a StopSignal, runs: usize) -> Self {
-        Self { text, journal, stop, progress: SearchProgress::new(runs), world: None }
+    /// For an experiment file's text, and its folder. `runs`: about how many there will be, for the time that is left.
+    pub fn new((text, folder): (&'a str, &'a Path), journal: Journal, stop: &'a StopSignal, runs: usize) -> Self {
+        Self { text, folder, journal, stop, progress: SearchProgress::new(runs), world: None }
     }
 
     /// Its folder.
@@ -116,7 +117,8 @@ impl<'a> Bench<'a> {
     /// # Errors
     /// Its problems, in lines.
     pub fn read(&self, case: &SweepCase) -> Result<Experiment, String> {
-        let changes = Changes { set: case.set.clone(), policies: case.arms.clone(), ..Changes::default() };
+        let (set, policies, folder) = (case.set.clone(), case.arms.clone(), self.folder.to_owned());
+        let changes = Changes { set, policies, folder, ..Changes::default() };
         experiment::read(self.text, &changes).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             lines.join("\n")
