@@ -159,7 +159,7 @@ fn row(name: &str, noise: f64, blocks: usize, margin: f64) -> String {
 /// Runs through the whole rule of a comparison that runs until it is decided.
 fn of_the_rule(arms: usize, blocks: Option<usize>, assumed: &[f64], margin: f64) -> Result<String, String> {
     let most = blocks.map_or(sequential::MOST_BLOCKS, |blocks| blocks as u32);
-    let rule = SequentialRule::new(arms, most).ok_or("--blocks: so few cannot decide anything")?;
+    let rule = SequentialRule::new(most).ok_or("--blocks: so few cannot decide anything")?;
     let looks: Vec<String> =
         rule.looks.iter().map(|look| format!("{} ({:.4})", look.blocks, look.share * rule.level)).collect();
     let mut text = format!(

@@ -27,7 +27,7 @@ pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, T
 #[command(
     after_help = "Start with: lab run flash-crowd\nExit codes: 0 done, 1 could not be done, 2 bad usage or input, \
                         3 INVALID, 4 a threshold or claim failed, a load was not served or a comparison is \
-                        inconclusive, 130/143 interrupted"
+                        undecided, 130/143 interrupted"
 )]
 pub struct Cli {
     /// What the terminal shows them with.
@@ -238,9 +238,31 @@ pub struct CompareArgs {
     /// Also runs that should not be compared: of other experiments, modes or machines.
     #[arg(long)]
     pub anyway: bool,
+    /// End with exit code 4 if a comparison that decides comes to this.
+    #[arg(long, value_enum)]
+    pub fail_if: Option<FailIf>,
+    /// What a comparison that decides and is undecided comes to: `fail` ends with exit code 4.
+    #[arg(long, value_enum, default_value_t = UndecidedIs::Pass)]
+    pub undecided: UndecidedIs,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = CompareOutput::Text)]
     pub output: CompareOutput,
+}
+
+/// What a comparison must not come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailIf {
+    /// A difference larger than the margin, for the worse.
+    Worse,
+}
+
+/// What an undecided comparison means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UndecidedIs {
+    /// Exit code 0.
+    Pass,
+    /// Exit code 4.
+    Fail,
 }
 
 /// Forms of a comparison.

@@ -94,7 +94,7 @@ fn compared(with: &[Arm], without: &[Arm]) -> Vec<Across> {
 }
 
 /// The verdicts of made pairs: goodput with the screen is so many times as much, give or take so much.
-fn verdicts(times: f64, noise: f64) -> Vec<String> {
+fn verdicts(times: f64, noise: f64) -> Vec<ComparisonVerdict> {
     use analysis::summary::{Measured, PhaseSummary, Times};
     let arm = |pair: u32, times: f64| {
         let measured = Measured {
@@ -117,9 +117,13 @@ fn verdicts(times: f64, noise: f64) -> Vec<String> {
 
 #[test]
 fn only_what_lies_within_the_margin_for_sure_agrees() {
-    assert_eq!(verdicts(1.01, 0.02), ["equivalent"; 3]);
-    assert_eq!(verdicts(0.8, 0.02)[0], "different");
-    assert_eq!(verdicts(1.0, 0.3)[0], "inconclusive", "no difference is seen, and none this large can be");
+    assert_eq!(verdicts(1.01, 0.02), [ComparisonVerdict::Equivalent; 3]);
+    assert_eq!(verdicts(0.8, 0.02)[0], ComparisonVerdict::Worse);
+    assert_eq!(
+        verdicts(1.0, 0.3)[0],
+        ComparisonVerdict::Undecided,
+        "no difference is seen, and none this large can be"
+    );
 }
 
 #[test]

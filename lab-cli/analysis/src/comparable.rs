@@ -34,19 +34,38 @@ pub fn unlike(one: &Manifest, other: &Manifest) -> Vec<String> {
     reasons
 }
 
+/// What an arm is set to, and an arm of another run is not, which may be what is compared: `arms.a.target.workers: nothing and 2.0`.
+pub fn other_settings(one: &Manifest, other: &Manifest, labels: [&str; 2]) -> Vec<String> {
+    let [one, other] = [(one, labels[0]), (other, labels[1])].map(|(manifest, label)| settings(manifest, label));
+    between(one.as_ref(), other.as_ref(), &format!("arms.{}", labels[1]))
+}
+
+/// An arm without its name. Of a target of its own what it changes, and not the whole.
+fn settings(manifest: &Manifest, label: &str) -> Option<Value> {
+    let arms = manifest.whole.get("experiment")?.get("arms")?.as_array()?;
+    let mut arm = arms.iter().find(|arm| arm.get("label").is_some_and(|own| own == label))?.as_object()?.clone();
+    arm.remove("label");
+    let changes = arm.remove("own_target").and_then(|mut own| Some(own.get_mut("changes")?.take()));
+    arm.insert("target".to_owned(), changes.unwrap_or_else(|| Value::Object(serde_json::Map::new())));
+    Some(Value::Object(arm))
+}
+
 fn differences(one: &Manifest, other: &Manifest, whole: &str, part: &str) -> Vec<String> {
     let at = |manifest: &Manifest| manifest.whole.get(whole).and_then(|whole| whole.get(part)).cloned();
-    let (one, other) = (at(one), at(other));
+    between(at(one).as_ref(), at(other).as_ref(), &format!("{whole}.{part}"))
+}
+
+fn between(one: Option<&Value>, other: Option<&Value>, what: &str) -> Vec<String> {
     let mut found = Vec::new();
-    differ("", one.as_ref(), other.as_ref(), &mut |place, a, b| {
+    differ("", one, other, &mut |place, a, b| {
         if a != b {
-            found.push(format!("{whole}.{part}{}: {} and {}", place.replace('/', "."), shown(a), shown(b)));
+            found.push(format!("{what}{}: {} and {}", place.replace('/', "."), shown(a), shown(b)));
         }
     });
     if found.len() > TOLD {
         let more = found.len() - TOLD;
         found.truncate(TOLD);
-        found.push(format!("{whole}.{part}: {more} more differences"));
+        found.push(format!("{what}: {more} more differences"));
     }
     found
 }
@@ -105,6 +124,19 @@ mod tests {
         for (change, reason) in changes {
             assert_eq!(unlike(&one, &manifest(change)), [reason]);
         }
+    }
+
+    #[test]
+    fn settings_of_arms_may_differ_and_are_named() {
+        let plain = manifest(|_| {});
+        let changed = manifest(|whole| {
+            whole["experiment"]["arms"][0]["own_target"] = json!({"changes": {"workers": 2.0}, "target": {"app": "x"}});
+        });
+        assert_eq!(unlike(&plain, &changed), [""; 0]);
+        assert_eq!(other_settings(&plain, &changed, ["none"; 2]), ["arms.none.target.workers: nothing and 2.0"]);
+        assert_eq!(other_settings(&changed, &changed, ["none"; 2]), [""; 0]);
+        let renamed = manifest(|whole| whole["experiment"]["arms"][0]["label"] = json!("same"));
+        assert_eq!(other_settings(&plain, &renamed, ["none", "same"]), [""; 0], "a name is no setting");
     }
 
     #[test]

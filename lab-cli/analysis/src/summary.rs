@@ -34,7 +34,7 @@ pub use arm::{Arm, Client, WalkCell, WalkRow};
 pub use conditions::{ClockConditions, Conditions, Headroom, Speed};
 pub use decision::{DecisionEnd, LookFound, SequentialOutcome, Undecided};
 pub use joined::Joined;
-pub use judged::{BlockResult, Comparison, ThresholdResult, deciding};
+pub use judged::{BlockResult, Comparison, ComparisonVerdict, ThresholdResult, deciding};
 pub use measured::Measured;
 pub use measures::{Collapse, Curve, CurvePoint, Measures, PhaseRole, PlannedLoad, Recovery, Steadiness};
 pub use phase::{PhaseSummary, busiest};
@@ -92,12 +92,13 @@ pub struct RunSummary {
     #[serde(default)]
     pub thresholds: Vec<ThresholdResult>,
     /// Arms against the first one.
+    #[serde(deserialize_with = "judged::read")]
     pub comparisons: Vec<Comparison>,
     /// Where blocks were added until the comparison was decided: what each look found, and why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<SequentialOutcome>,
     /// Arms that are the same but for their names, against each other: what differs there is the noise of the lab.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "judged::read", skip_serializing_if = "Vec::is_empty")]
     pub noise_floor: Vec<Comparison>,
     /// Arms that did the same to the last request, though they were set to different things: one, and another that did what it did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

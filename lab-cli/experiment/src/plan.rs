@@ -178,12 +178,11 @@ impl Experiment {
         if self.compare.until_decided.is_some() || comparisons == 0 || (self.repeat == 1 && !self.compare.decide) {
             return None;
         }
-        let TooFewBlocks { least_p, least } = too_few_blocks(self.repeat, comparisons)?;
+        let TooFewBlocks { least_p, least } = too_few_blocks(self.repeat)?;
         Some(format!(
-            "{} and {} cannot decide anything (the smallest p value is {least_p:.3}): repeat: {least} at least \
+            "{} cannot decide anything (the smallest p value is {least_p:.3}): repeat: {least} at least \
              (--repeat {least})",
             counted(self.repeat as usize, "block"),
-            counted(comparisons, "comparison"),
         ))
     }
 
@@ -202,7 +201,7 @@ impl Experiment {
                 format!("a decision takes {first} to {most} {of}: {} to {}", takes(first), takes(most))
             }
             None => {
-                let least = TooFewBlocks::least_for(comparisons);
+                let least = TooFewBlocks::least_blocks();
                 format!("a decision takes at least {least} {of}: {}", takes(least))
             }
         })

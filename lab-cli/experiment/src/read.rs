@@ -61,7 +61,7 @@ table! {
         metric: Option<Metric> = choice::<_, Metric>(METRICS).otherwise("goodput"), "The metric that decides";
         phase = free::<String>().otherwise("the baseline's busiest"), "The phase to compare";
         margin: Option<f64> = number(0.001..=1.0).otherwise("0.05 of goodput, 0.1 of a percentile, 0.02 in a fraction"), "The smallest effect that matters in practice, as a share";
-        decide: bool = flag().or(false), "End with exit code 4 if the comparison is inconclusive";
+        decide: bool = flag().or(false), "End with exit code 4 if the comparison is undecided";
         most_blocks: u32 = count(2..=512).or(MOST_BLOCKS), "The most blocks of a run with `repeat: until-decided`";
     }
 }
@@ -305,7 +305,7 @@ fn repeat(fields: &Fields<'_>, key: &str) -> Option<Repeat> {
 /// Fixes the rule by which the run ends. `asked`: in so many words, so that an experiment that it does not fit is a problem.
 fn until_decided(experiment: &mut Experiment, most_blocks: u32, asked: bool, fields: &Fields<'_>) {
     let comparisons = experiment.comparisons();
-    let rule = SequentialRule::new(comparisons, most_blocks).filter(|_| comparisons > 0);
+    let rule = SequentialRule::new(most_blocks).filter(|_| comparisons > 0);
     let Some(rule) = rule else {
         if !asked {
             return;
@@ -315,7 +315,7 @@ fn until_decided(experiment: &mut Experiment, most_blocks: u32, asked: bool, fie
                 "there is nothing to decide between",
                 "name a second arm (bounds such as oracle are no choice)".to_owned(),
             ),
-            _ => ("so few blocks cannot decide so many comparisons", format!("compare.most_blocks: {MOST_BLOCKS}")),
+            _ => ("so few blocks cannot decide anything", format!("compare.most_blocks: {MOST_BLOCKS}")),
         };
         fields.problem("repeat", message, hint);
         return;

@@ -4,18 +4,18 @@ use std::fmt::Write as _;
 
 use analysis::{
     judge::compare::{
-        Across, Contest, Metric, across,
+        Across, Contest, Metric, across, sentence,
         sequential::Look,
         words::{chance, in_words},
     },
-    summary::{busiest, deciding},
+    summary::{Comparison, ComparisonVerdict, busiest, deciding},
     text::scrubbed,
 };
 use serde::Serialize;
 
 use super::{print, print_json};
 use crate::{
-    args::{self, CompareOutput, MetricName},
+    args::{self, CompareOutput, FailIf, MetricName, UndecidedIs},
     exit::{CommandResult, End, Failure},
 };
 
@@ -44,6 +44,11 @@ struct Verdicts {
 }
 
 impl Verdicts {
+    /// Those that decide.
+    fn deciding(&self) -> Vec<&Comparison> {
+        deciding(self.comparisons.iter().map(|found| &found.comparison))
+    }
+
     /// What was found by metric and baseline, each with its title.
     fn tables(&self) -> impl Iterator<Item = (String, &[Across])> {
         let about = |found: &Across| (found.comparison.metric.clone(), found.comparison.baseline.clone());
@@ -58,13 +63,19 @@ impl Verdicts {
 
 pub fn compare(args: &args::CompareArgs) -> CommandResult {
     let (entries, mut left_out) = sides::read(&args.runs)?;
-    let [first, others @ ..] = &entries[..] else {
+    let mut entries = entries.into_iter();
+    // What all others are compared with has no substitute.
+    let Some(first) = entries.next().flatten() else { return nothing_left(&left_out) };
+    let first = &first;
+    let others: Vec<Entry> = entries.flatten().collect();
+    let others = &others[..];
+    if others.is_empty() && args.runs.len() > 1 {
         return nothing_left(&left_out);
-    };
+    }
     if args.baseline.is_some() && args.runs.len() > 1 {
         return Err(Failure::usage("--baseline is for the arms of one run; of several the first is the baseline"));
     }
-    let notes = alike(first, others, args.anyway)?;
+    let mut notes = alike(first, others, args.anyway)?;
     let plan = &first.manifest.experiment.compare;
     let metric = args.metric.map_or(plan.metric, metric_of);
     let margin = args.margin.or(plan.margin.filter(|_| metric == plan.metric));
@@ -75,18 +86,21 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
     if found.is_empty() {
         return nothing_left(&left_out);
     }
+    notes.extend(others.iter().flat_map(|other| sides::other_settings(first, other)));
     let phase = phase(args, first, &found)?;
     let comparisons = across(&found, &phase, metric, margin, looks(first, others));
-    let undecided = deciding(comparisons.iter().map(|found| &found.comparison))
-        .iter()
-        .any(|comparison| comparison.verdict == "inconclusive");
     let verdicts = Verdicts { schema: SCHEMA, metric: metric.name(), phase, left_out, notes, comparisons };
     match args.output {
         CompareOutput::Text => print(text(&verdicts).as_bytes())?,
         CompareOutput::Json => print_json(&verdicts)?,
         CompareOutput::Md => print(markdown::of(&verdicts).as_bytes())?,
     };
-    Ok(if undecided { End::Failed } else { End::Done })
+    let fails = |verdict: ComparisonVerdict| match verdict {
+        ComparisonVerdict::Worse => args.fail_if == Some(FailIf::Worse),
+        ComparisonVerdict::Undecided => args.undecided == UndecidedIs::Fail,
+        ComparisonVerdict::Better | ComparisonVerdict::Equivalent => false,
+    };
+    Ok(if verdicts.deciding().iter().any(|found| fails(found.verdict)) { End::Failed } else { End::Done })
 }
 
 const GREW: &str =
@@ -177,6 +191,9 @@ fn asides(left_out: &[NotCompared], notes: &[String]) -> Vec<String> {
 
 fn text(verdicts: &Verdicts) -> String {
     let mut text = String::new();
+    for found in verdicts.deciding() {
+        let _ = writeln!(text, "{}", sentence(found));
+    }
     for aside in asides(&verdicts.left_out, &verdicts.notes) {
         let _ = writeln!(text, "{}", scrubbed(&aside));
     }

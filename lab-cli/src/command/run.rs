@@ -10,7 +10,7 @@ use analysis::{
     judge::gates::first_kept,
     live::LiveEvent,
     series,
-    summary::{DecisionEnd, RunSummary, SequentialOutcome, Validity, deciding},
+    summary::{ComparisonVerdict, DecisionEnd, RunSummary, SequentialOutcome, Validity, deciding},
 };
 use experiment::{Changes, Experiment};
 
@@ -175,7 +175,7 @@ fn is_undecided(summary: &RunSummary) -> bool {
     let is_open = |decision: &SequentialOutcome| decision.ended != Some(DecisionEnd::Decided);
     summary.decision.as_ref().is_some_and(is_open)
         || deciding.is_empty()
-        || deciding.iter().any(|comparison| comparison.verdict == "inconclusive")
+        || deciding.iter().any(|comparison| comparison.verdict == ComparisonVerdict::Undecided)
 }
 
 /// An INVALID run says nothing, not even that a threshold failed.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::summary::{
-    ArmVerdictWord, Collapse, Comparison, LatencyObjective, Measures, PlannedLoad, Recovery, Times, Validity,
+    ComparisonVerdict,     ArmVerdictWord, Collapse, Comparison, LatencyObjective, Measures, PlannedLoad, Recovery, Times, Validity,
 };
 
 fn phase(name: &str, role: PhaseRole, load: f64, goodput: f64, p90: Option<f64>) -> PhaseSummary {
@@ -70,7 +70,7 @@ fn run(blocks: u32) -> RunSummary {
         phase: "spike".to_owned(),
         baseline: "none".to_owned(),
         policy: "gradient2".to_owned(),
-        verdict: "different".to_owned(),
+        verdict: ComparisonVerdict::Better,
         primary: true,
         ratio: Some(40.0),
         interval: Some([35.0, 45.0]),

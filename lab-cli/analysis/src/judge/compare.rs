@@ -1,52 +1,56 @@
 //! Arms against a baseline: how many times as much, how sure that is, and what can be said.
 //!
 //! The run is the unit: requests within one are correlated, so what decides is one number an arm and block, paired within
-//! blocks, which share their users and their mail. Exact tests, adjusted over the arms (Holm); an effect with its interval
+//! blocks, which share their users and their mail. Exact tests, adjusted over the arms (by the largest of all; Holm where there are no pairs); an effect with its interval
 //! (Hodges and Lehmann); a margin that says what matters. Metrics other than the primary one are shown only.
 
 mod across;
+mod joint;
 mod paired;
 mod plan;
 pub mod power;
 mod sample;
+mod sentence;
 pub mod sequential;
+mod survivors;
 mod unpaired;
 mod value;
 mod verdict;
 pub mod words;
 
-use crate::summary::{self, Arm, Comparison};
+use crate::summary::{self, Arm, Comparison, ComparisonVerdict};
+use joint::OfBlock;
 use paired::{Paired, holm};
 use sample::{Sample, least_blocks};
 use sequential::{Look, sequential_p};
 use value::{Difference, Middle, Value, difference};
-use verdict::{confidence, decide, more_blocks};
+use verdict::{Decision, confidence, decide, more_blocks};
 
 pub use across::{Across, Contest, ContestSide, ContestTurn, across};
 pub use plan::Compare;
+pub use sentence::sentence;
 pub use sequential::SequentialRule;
-pub use verdict::ComparisonVerdict;
 
 /// A number of blocks that cannot decide anything, whatever they find.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TooFewBlocks {
-    /// The smallest p value that they can have, after Holm over all comparisons.
+    /// The smallest p value that they can have.
     pub least_p: f64,
     /// How many can decide.
     pub least: u32,
 }
 
 impl TooFewBlocks {
-    /// The fewest blocks that can decide so many comparisons in pairs.
-    pub fn least_for(comparisons: usize) -> u32 {
-        least_blocks::<Paired>(comparisons)
+    /// The fewest blocks that can decide comparisons in pairs, however many.
+    pub fn least_blocks() -> u32 {
+        least_blocks::<Paired>(1)
     }
 }
 
-/// Whether so many blocks are too few for so many comparisons in pairs.
-pub fn too_few_blocks(blocks: u32, comparisons: usize) -> Option<TooFewBlocks> {
-    let least = TooFewBlocks::least_for(comparisons);
-    let least_p = (comparisons.max(1) as f64 * Paired::least_p(blocks)).min(1.0);
+/// Whether so many blocks are too few for comparisons in pairs.
+pub fn too_few_blocks(blocks: u32) -> Option<TooFewBlocks> {
+    let least = TooFewBlocks::least_blocks();
+    let least_p = Paired::least_p(blocks).min(1.0);
     (blocks < least).then_some(TooFewBlocks { least_p, least })
 }
 
@@ -117,6 +121,16 @@ impl Metric {
         self != Self::RejectFraction
     }
 
+    /// A percentile of times.
+    fn is_time(self) -> bool {
+        !matches!(self, Self::Goodput | Self::RejectFraction)
+    }
+
+    /// A margin on the scale of the differences.
+    fn scaled_margin(self, margin: f64) -> f64 {
+        if self.is_ratio() { libm::log1p(margin) } else { margin }
+    }
+
     /// On the scale of the differences.
     fn scaled(self, number: f64) -> f64 {
         if self.is_ratio() { libm::log(number) } else { number }
@@ -139,15 +153,21 @@ pub fn in_metric(arms: &[Arm], family: ComparisonFamily<'_>, metric: Metric) -> 
         Some(PairedFigures { hindsight: family.hindsight.contains(policy), ..met })
     };
     let met: Vec<Option<PairedFigures>> = others.iter().map(|policy| meet(policy)).collect();
-    let numbers = others.iter().zip(in_family(&met, metric, margin));
+    let answered = |name: &str| {
+        let turns = arms.iter().filter(|arm| arm.shown_name() == name && arm.is_comparable());
+        survivors::answered(turns.filter_map(|arm| arm.whole_phase(&phase)))
+    };
+    let numbers = others.iter().zip(in_family(&met, metric, margin, family.looks));
     let compared = numbers.filter_map(|(policy, numbers)| {
-        Some(Comparison {
+        let mut found = Comparison {
             phase: phase.clone(),
             baseline: baseline.to_owned(),
             policy: (*policy).clone(),
             primary: metric == family.primary,
             ..numbers?
-        })
+        };
+        survivors::hold_back(&mut found, metric, [baseline, policy.as_str()].map(answered));
+        Some(found)
     });
     compared.collect()
 }
@@ -155,6 +175,8 @@ pub fn in_metric(arms: &[Arm], family: ComparisonFamily<'_>, metric: Metric) -> 
 /// Figures of two arms that met.
 struct PairedFigures {
     sample: Box<dyn Sample>,
+    /// Its differences by block; `None` where there are no pairs.
+    by_block: Option<Vec<OfBlock>>,
     /// Of the sample, or of all looks so far.
     p: f64,
     /// The share of the level that the last look has; 1 where the number of blocks was fixed, 0 before the first look.
@@ -177,20 +199,23 @@ impl PairedFigures {
         let differences: Option<Vec<Difference>> =
             pairs.iter().map(|pair| difference(pair.ours, pair.theirs, metric)).collect();
         let differences = differences?;
-        let by_block: Vec<(u32, f64)> =
+        let by_block: Vec<OfBlock> =
             pairs.iter().zip(&differences).map(|(pair, difference)| (pair.block, difference.by)).collect();
         let sample = Paired::new(differences.iter().map(|difference| difference.by).collect())?;
         let bound = differences.iter().any(|difference| difference.bound);
         let (ours, theirs): (Vec<Value>, Vec<Value>) = pairs.iter().map(|pair| (pair.ours, pair.theirs)).unzip();
-        let of_blocks = Self::new(Box::new(sample), bound, [&ours, &theirs])?;
-        let Some(looks) = looks else { return Some(of_blocks) };
-        let share = last.map_or(0.0, |look| look.share);
-        Some(Self { p: sequential_p(&by_block, looks), share, ..of_blocks })
+        let mut met = Self::new(Box::new(sample), bound, [&ours, &theirs])?;
+        if let Some(looks) = looks {
+            met.share = last.map_or(0.0, |look| look.share);
+            met.p = sequential_p(&by_block, looks);
+        }
+        Some(Self { by_block: Some(by_block), ..met })
     }
 
     fn new(sample: Box<dyn Sample>, bound: bool, [ours, theirs]: [&[Value]; 2]) -> Option<Self> {
         let p = sample.p();
-        Some(Self { sample, p, share: 1.0, bound, middles: [Middle::of(ours)?, Middle::of(theirs)?], hindsight: false })
+        let middles = [Middle::of(ours)?, Middle::of(theirs)?];
+        Some(Self { sample, by_block: None, p, share: 1.0, bound, middles, hindsight: false })
     }
 }
 
@@ -204,40 +229,54 @@ struct Pair {
 
 /// One metric of a family of comparisons: what can be said of each that met, with chances adjusted over all of them that
 /// somebody could choose.
-fn in_family(met: &[Option<PairedFigures>], metric: Metric, margin: f64) -> Vec<Option<Comparison>> {
-    let members = met.iter().flatten().filter(|met| !met.hindsight);
-    let chances: Vec<f64> = members.map(|met| met.p).collect();
-    let mut adjusted = holm(&chances).into_iter();
+fn in_family(
+    met: &[Option<PairedFigures>],
+    metric: Metric,
+    margin: f64,
+    looks: Option<&[Look]>,
+) -> Vec<Option<Comparison>> {
+    let members: Vec<&PairedFigures> = met.iter().flatten().filter(|met| !met.hindsight).collect();
+    let mut adjusted = adjusted(&members, metric.scaled_margin(margin), looks).into_iter();
     let in_numbers = |met: &Option<PairedFigures>| {
         let met = met.as_ref()?;
         let adjusted = if met.hindsight { None } else { Some(adjusted.next()?) };
-        Some(in_numbers(met, metric, margin, adjusted, chances.len()))
+        Some(in_numbers(met, metric, margin, adjusted, members.len()))
     };
     met.iter().map(in_numbers).collect()
 }
 
+/// p values over all members: by the joint test, or by Holm's correction where one has no pairs, so that nothing is known of what
+/// they have in common.
+fn adjusted(members: &[&PairedFigures], margin: f64, looks: Option<&[Look]>) -> Vec<f64> {
+    let by_block: Option<Vec<&[OfBlock]>> = members.iter().map(|met| met.by_block.as_deref()).collect();
+    match by_block {
+        Some(by_block) => joint::adjusted(&by_block, margin, looks),
+        None => holm(&members.iter().map(|met| met.p).collect::<Vec<_>>()),
+    }
+}
+
 /// `adjusted`: `None` of one that is no member of the family, and stands for itself.
 fn in_numbers(met: &PairedFigures, metric: Metric, margin: f64, adjusted: Option<f64>, family: usize) -> Comparison {
-    let PairedFigures { sample, p, share, bound, middles, hindsight } = met;
+    let PairedFigures { sample, p, share, bound, middles, hindsight, .. } = met;
     let p = *p;
     let ratio = metric.is_ratio();
-    // On the scale of the differences.
-    let scaled = if ratio { libm::log1p(margin) } else { margin };
+    let scaled = metric.scaled_margin(margin);
     let shown = |by: f64| if ratio { libm::exp(by) } else { by };
-    let decision = match decide(&**sample, adjusted.unwrap_or(p), scaled, *share) {
+    let verdict = match decide(&**sample, adjusted.unwrap_or(p), scaled, *share) {
+        Decision::Different => ComparisonVerdict::of_difference(metric.name(), sample.effect() > 0.0),
         // A bound says that there is a difference, never that there is none.
-        ComparisonVerdict::Equivalent if *bound => ComparisonVerdict::Inconclusive,
-        decision => decision,
+        Decision::Equivalent if !*bound => ComparisonVerdict::Equivalent,
+        Decision::Equivalent | Decision::Undecided => ComparisonVerdict::Undecided,
     };
     let effect = shown(sample.effect());
-    let undecided = decision == ComparisonVerdict::Inconclusive;
+    let undecided = verdict == ComparisonVerdict::Undecided;
     // How many times as much as nearly nothing is no number.
     let scant = ratio && middles.iter().any(|middle| middle.scant);
     let [ours, theirs] = middles.map(|middle| Some(middle.value));
     let family = if *hindsight { 1 } else { family };
     Comparison {
         metric: metric.name().to_owned(),
-        verdict: decision.word().to_owned(),
+        verdict,
         ratio: (ratio && !scant).then_some(effect),
         difference: (!ratio).then_some(effect),
         interval: sample.confidence_interval(confidence(0.95, *share)).map(|ends| ends.map(shown)).filter(|_| !scant),
@@ -278,7 +317,10 @@ fn busiest(arms: &[Arm], baseline: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        ComparisonVerdict::{Better, Equivalent, Undecided, Worse},
+        *,
+    };
     use crate::summary::{Measured, PhaseSummary, Times, Touched, Validity};
 
     fn arm(policy: &str, block: u32, goodput: f64, p90: Option<f64>) -> Arm {
@@ -341,7 +383,7 @@ mod tests {
         let found = compared(&seven(), &["none", "seda"]);
         let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
         assert_eq!((goodput.phase.as_str(), goodput.baseline.as_str(), goodput.blocks), ("spike", "none", 7));
-        assert_eq!((goodput.verdict.as_str(), goodput.primary), ("different", true));
+        assert_eq!((goodput.verdict, goodput.primary), (Better, true));
         // Of seven of one sign: 2 of 128. The middle of 3.01 to 3.07.
         assert_eq!((goodput.p, goodput.p_adjusted, goodput.more_blocks), (Some(2.0 / 128.0), Some(2.0 / 128.0), None));
         assert!(goodput.ratio.is_some_and(|ratio| (ratio - 3.04).abs() < 0.001), "{goodput:?}");
@@ -352,7 +394,7 @@ mod tests {
     fn a_bound_on_the_far_side_shows_a_difference_and_is_marked() {
         let found = compared(&seven(), &["none", "seda"]);
         let p90 = of(&found, "seda", Metric::P90).expect("compared");
-        assert_eq!((p90.verdict.as_str(), p90.bound, p90.primary), ("different", true, false));
+        assert_eq!((p90.verdict, p90.bound, p90.primary), (Better, true, false));
         assert!(p90.ratio.is_some_and(|ratio| (ratio - 0.015).abs() < 1e-9));
         // Both hidden: nothing can be said.
         let hidden: Vec<Arm> = (1..=7).flat_map(|b| [arm("none", b, 1.0, None), arm("x", b, 1.0, None)]).collect();
@@ -364,25 +406,46 @@ mod tests {
     }
 
     #[test]
+    fn a_percentile_of_those_that_an_arm_lets_through_does_not_make_it_better() {
+        let of_p90 = |served: u64| {
+            let mut arms: Vec<Arm> = (1..=8)
+                .flat_map(|b| [arm("none", b, 1.0, Some(900.0 + f64::from(b))), arm("limit", b, 1.0, Some(100.0))])
+                .collect();
+            for arm in &mut arms {
+                arm.phases[1].measured.served = if arm.policy == "limit" { served } else { 100 };
+            }
+            of(&compared(&arms, &["none", "limit"]), "limit", Metric::P90).expect("compared").clone()
+        };
+        let refuses = of_p90(53);
+        assert_eq!((refuses.verdict, refuses.answered, refuses.more_blocks), (Undecided, Some([1.0, 0.53]), None));
+        let words = words::in_words(&refuses);
+        assert!(words.ends_with("; answers 53 %, none 100 %: percentiles of different requests"), "{words}");
+        // Within the margin of 10 %.
+        assert_eq!((of_p90(91).verdict, of_p90(91).answered), (Better, None));
+    }
+
+    #[test]
     fn one_block_says_how_many_times_and_no_more() {
         let found = compared(&seven()[..2], &["none", "seda"]);
         let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
-        assert_eq!((goodput.verdict.as_str(), goodput.interval, goodput.more_blocks), ("inconclusive", None, None));
+        assert_eq!((goodput.verdict, goodput.interval, goodput.more_blocks), (Undecided, None, Some(5)));
         assert!(goodput.ratio.is_some());
     }
 
     #[test]
-    fn more_arms_make_chance_findings_more_likely_and_p_larger() {
+    fn more_arms_that_are_noisy_make_chance_findings_more_likely_and_p_larger() {
         let mut arms = seven();
         for block in 1..=7 {
             arms.push(arm("same", block, 20.0 + f64::from(block), None));
-            arms.push(arm("other", block, 19.0 + f64::from(block), None));
+            // Twice as much in one block, half in the next: with other signs it is as far apart as anything can be.
+            let times = if block % 2 == 0 { 2.0 } else { 0.5 };
+            arms.push(arm("other", block, times * (20.0 + f64::from(block)), None));
         }
         let found = compared(&arms, &["none", "seda", "same", "other"]);
         let seda = of(&found, "seda", Metric::Goodput).expect("compared");
-        assert_eq!(seda.p_adjusted, Some(3.0 * 2.0 / 128.0));
+        assert_eq!(seda.p_adjusted, Some(2.0 * 2.0 / 128.0));
         let same = of(&found, "same", Metric::Goodput).expect("compared");
-        assert_eq!((same.verdict.as_str(), same.ratio), ("equivalent", Some(1.0)));
+        assert_eq!((same.verdict, same.ratio), (Equivalent, Some(1.0)));
     }
 
     #[test]
@@ -395,7 +458,7 @@ mod tests {
         for nearly_nothing in [0.0, 4.0 / 30.0] {
             let found = compared(&blocks(nearly_nothing), &["none", "seda"]);
             let goodput = of(&found, "seda", Metric::Goodput).expect("compared");
-            assert_eq!((goodput.ratio, goodput.interval, goodput.verdict.as_str()), (None, None, "different"));
+            assert_eq!((goodput.ratio, goodput.interval, goodput.verdict), (None, None, Better));
             assert_eq!((goodput.baseline_value, goodput.policy_value), (Some(nearly_nothing), Some(290.0)));
         }
         let found = compared(&blocks(6.0 / 30.0), &["none", "seda"]);
@@ -419,8 +482,8 @@ mod tests {
         assert_eq!((seda.p_adjusted, seda.hindsight), (Some(2.0 / 128.0), false), "alone in its family");
         let oracle = of(&found, "oracle", Metric::Goodput).expect("compared");
         assert_eq!((oracle.p, oracle.p_adjusted, oracle.hindsight), (Some(2.0 / 128.0), None, true));
-        assert_eq!(oracle.verdict, "different");
-        assert_eq!(of(&compared(&arms, &order), "seda", Metric::Goodput).and_then(|c| c.p_adjusted), Some(6.0 / 128.0));
+        assert_eq!(oracle.verdict, Better);
+        assert_eq!(of(&compared(&arms, &order), "seda", Metric::Goodput).and_then(|c| c.p_adjusted), Some(2.0 / 128.0));
     }
 
     #[test]
@@ -432,7 +495,7 @@ mod tests {
         }
         let found = compared(&arms, &["none", "seda"]);
         let rejects = of(&found, "seda", Metric::RejectFraction).expect("compared");
-        assert_eq!((rejects.ratio, rejects.verdict.as_str()), (None, "different"));
+        assert_eq!((rejects.ratio, rejects.verdict), (None, Worse));
         assert!(rejects.difference.is_some_and(|points| (points - 0.604).abs() < 1e-9));
     }
 

@@ -2,10 +2,10 @@
 //! and its recheck asks again.
 
 use super::{
-    compare::{Compare, SequentialRule, in_metric},
+    compare::{Compare, SequentialRule, in_metric, words::different_requests},
     gates,
 };
-use crate::summary::{Arm, Comparison, DecisionEnd, LookFound, SequentialOutcome, Undecided};
+use crate::summary::{Arm, Comparison, ComparisonVerdict, DecisionEnd, LookFound, SequentialOutcome, Undecided};
 
 /// What the looks found that these arms have come to; `None` if the number of blocks was fixed. `order`, `hindsight`: as in
 /// [`Compare::family`].
@@ -67,19 +67,22 @@ fn at_look(
         .map(|name| Open { told: Undecided { policy: (**name).clone(), why: NO_FIGURES.to_owned() }, never: true });
     let open = known.iter().filter(|comparison| !is_decided(comparison)).map(|comparison| Open {
         told: Undecided { policy: comparison.policy.clone(), why: why(comparison) },
-        never: false,
+        never: comparison.answered.is_some(),
     });
     (decided, no_figures.chain(open).collect())
 }
 
 fn is_decided(comparison: &Comparison) -> bool {
-    comparison.verdict != "inconclusive"
+    comparison.verdict != ComparisonVerdict::Undecided
 }
 
 const NO_FIGURES: &str = "in some block neither arm has a figure of what decides (hidden by time-outs, or too few samples), or all of \
                           its turns are INVALID";
 
 fn why(comparison: &Comparison) -> String {
+    if let Some(why) = different_requests(comparison) {
+        return format!("it {why}");
+    }
     let percent = comparison.margin * 100.0;
     match comparison.more_blocks {
         Some(more) => format!(
@@ -113,7 +116,7 @@ mod tests {
     }
 
     fn rule(most: u32) -> Compare {
-        Compare { until_decided: SequentialRule::new(1, most), ..Compare::default() }
+        Compare { until_decided: SequentialRule::new(most), ..Compare::default() }
     }
 
     /// Blocks of none and of another arm with so many times its goodput.

@@ -174,7 +174,8 @@ pub enum ArmVerdictWord {
     /// No difference that matters.
     Equivalent,
     /// Not decided.
-    Inconclusive,
+    #[serde(alias = "inconclusive")]
+    Undecided,
     /// One block: nothing can be decided.
     OneBlock,
     /// Nothing was compared: the run is INVALID, or the arm has no block in common with the baseline.
@@ -190,7 +191,7 @@ impl ArmVerdictWord {
             Self::Better => "better",
             Self::Worse => "worse",
             Self::Equivalent => "equivalent",
-            Self::Inconclusive => "inconclusive",
+            Self::Undecided => "undecided",
             Self::OneBlock => "one block",
             Self::NotCompared => "-",
         }

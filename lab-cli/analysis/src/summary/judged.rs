@@ -1,7 +1,8 @@
 //! What was asked of a run: thresholds and comparisons, judged.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::Value;
 
 /// A threshold of the experiment file, judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +55,44 @@ impl ThresholdResult {
     }
 }
 
+/// What a comparison comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparisonVerdict {
+    /// There is a difference that is larger than the margin, for the better.
+    Better,
+    /// The same, for the worse.
+    Worse,
+    /// If there is a difference, it is smaller than the margin.
+    Equivalent,
+    /// Nothing can be said.
+    #[default]
+    #[serde(alias = "inconclusive")]
+    Undecided,
+}
+
+impl ComparisonVerdict {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Equivalent => "equivalent",
+            Self::Undecided => "undecided",
+        }
+    }
+
+    /// Better or worse.
+    pub fn is_different(self) -> bool {
+        matches!(self, Self::Better | Self::Worse)
+    }
+
+    /// Of a difference in a metric by the name that it has in the summary: more goodput is better, and less of everything else.
+    pub(crate) fn of_difference(metric: &str, is_more: bool) -> Self {
+        if is_more == (metric == "goodput_per_s") { Self::Better } else { Self::Worse }
+    }
+}
+
 /// One metric of one arm against the baseline's.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -66,8 +105,8 @@ pub struct Comparison {
     pub baseline: String,
     /// Arm compared.
     pub policy: String,
-    /// `different`, `equivalent` or `inconclusive`.
-    pub verdict: String,
+    /// What it comes to.
+    pub verdict: ComparisonVerdict,
     /// The metric that the experiment is decided by; the others are there to look at.
     pub primary: bool,
     /// The policy knows what no policy can know (`oracle`, `best-static`): nobody can choose it, so it is there to look at, and no part
@@ -92,12 +131,17 @@ pub struct Comparison {
     /// Time-outs hide one side: the ratio is at least as far from 1.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bound: bool,
+    /// Of a percentile, the shares of requests that had an answer, the baseline's and the policy's, where they differ by more than the
+    /// margin: the percentiles are then of different requests, and the side that answers fewer is not better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered: Option<[f64; 2]>,
     /// Blocks that both had, neither of them INVALID.
     pub blocks: u32,
     /// By the exact sign-flip test, two-sided. Where blocks were added until it was decided: over all looks so far, the least of each
     /// look's over its share of the level.
     pub p: Option<f64>,
-    /// After Holm, over all arms against the baseline in this metric, without those of hindsight, which have none.
+    /// Over all arms against the baseline in this metric, by the largest of them with joint sign flips (without pairs: Holm), without those
+    /// of hindsight, which have none.
     pub p_adjusted: Option<f64>,
     /// What matters in practice, as a share (or, for fractions, in points of 1).
     pub margin: f64,
@@ -111,4 +155,49 @@ pub fn deciding<'a>(comparisons: impl IntoIterator<Item = &'a Comparison>) -> Ve
     let primary: Vec<&Comparison> = comparisons.into_iter().filter(|comparison| comparison.primary).collect();
     let to_choose: Vec<&Comparison> = primary.iter().copied().filter(|comparison| !comparison.hindsight).collect();
     if to_choose.is_empty() { primary } else { to_choose }
+}
+
+/// Reads comparisons. Those of earlier versions have the word `different` for what is better or worse: their figures say which.
+pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Comparison>, D::Error> {
+    let one = |mut written: Value| {
+        let undirected = written.get("verdict").is_some_and(|word| word == "different");
+        if undirected {
+            written["verdict"] = Value::from(ComparisonVerdict::Better.word());
+        }
+        let mut found: Comparison = serde_json::from_value(written).map_err(D::Error::custom)?;
+        if undirected {
+            let by_values = || found.policy_value.zip(found.baseline_value).map(|(ours, theirs)| ours - theirs);
+            let more = found.ratio.map(|ratio| ratio - 1.0).or(found.difference).or_else(by_values).unwrap_or(0.0);
+            found.verdict = ComparisonVerdict::of_difference(&found.metric, more > 0.0);
+        }
+        Ok(found)
+    };
+    Vec::<Value>::deserialize(from)?.into_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_of_earlier_versions_are_read_as_what_they_say() {
+        use ComparisonVerdict::{Better, Undecided, Worse};
+        for (written, verdict) in [
+            (json!({"metric": "goodput_per_s", "verdict": "different", "ratio": 1.2}), Better),
+            (json!({"metric": "goodput_per_s", "verdict": "different", "ratio": 0.8}), Worse),
+            (json!({"metric": "response_time_ms.p99", "verdict": "different", "ratio": 0.8}), Better),
+            (json!({"metric": "reject_fraction", "verdict": "different", "ratio": null, "difference": 0.1}), Worse),
+            (
+                json!({"metric": "goodput_per_s", "verdict": "different", "policy_value": 286.0, "baseline_value": 0.0}),
+                Better,
+            ),
+            (json!({"metric": "goodput_per_s", "verdict": "inconclusive", "ratio": 1.2}), Undecided),
+        ] {
+            let found = read(json!([written])).expect("comparisons");
+            assert_eq!(found[0].verdict, verdict, "{written}");
+        }
+        assert!(read(json!([{"verdict": "better?"}])).is_err());
+    }
 }

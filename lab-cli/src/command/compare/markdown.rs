@@ -3,14 +3,16 @@
 use std::fmt::Write as _;
 
 use analysis::{
-    judge::compare::words::{chance, in_words},
+    judge::compare::{
+        sentence,
+        words::{chance, in_words},
+    },
     report::markdown::escaped,
-    summary::deciding,
 };
 
 use super::{Verdicts, asides};
 
-/// A sentence that says whether it is decided, a table for each metric, and what a reader should know.
+/// A sentence for each comparison that decides, a table for each metric, and what a reader should know.
 pub(super) fn of(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
@@ -34,11 +36,7 @@ pub(super) fn of(verdicts: &Verdicts) -> String {
 }
 
 fn headline(verdicts: &Verdicts) -> String {
-    let deciding = deciding(verdicts.comparisons.iter().map(|found| &found.comparison));
-    let open = deciding.iter().filter(|comparison| comparison.verdict == "inconclusive").count();
-    let what = format!("**{} in {}**", verdicts.metric, escaped(&verdicts.phase));
-    match (deciding.len(), open) {
-        (all, 0) => format!("{what}: decided ({all} of {all})"),
-        (all, open) => format!("{what}: not decided ({open} of {all} inconclusive, marked ~)"),
-    }
+    let lines: Vec<String> =
+        verdicts.deciding().into_iter().map(|found| format!("**{}**", escaped(&sentence(found)))).collect();
+    lines.join("  \n")
 }

@@ -1,6 +1,7 @@
 //! What `lab compare` is asked to hold against what.
 
 use analysis::{
+    comparable,
     folder::Recorded,
     judge::compare::{Contest, ContestSide, ContestTurn},
     manifest::Manifest,
@@ -35,8 +36,8 @@ pub struct NotCompared {
     pub invalid: bool,
 }
 
-/// Reads all runs. Those that are INVALID are left out.
-pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<NotCompared>), Failure> {
+/// Reads all runs, in their order; `None` of one that is left out, because it is INVALID or has no summary.
+pub fn read(names: &[String]) -> Result<(Vec<Option<Entry>>, Vec<NotCompared>), Failure> {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
     for name in names {
         let (folder, arm) = folder_and_arm(name)?;
@@ -46,6 +47,7 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<NotCompared>), Failure>
         let Some(summary) = recorded.summary.take() else {
             let why = format!("it {}", recorded.why_no_summary());
             left_out.push(NotCompared { what: shown, why, invalid: false });
+            entries.push(None);
             continue;
         };
         if let Some(arm) = &arm {
@@ -55,7 +57,7 @@ pub fn read(names: &[String]) -> Result<(Vec<Entry>, Vec<NotCompared>), Failure>
                 return Err(Failure::usage(format!("{shown} has no arm {arm:?}; {}", suggestion(arm, &known))));
             }
         }
-        entries.extend(entry(shown, arm, manifest, summary, &mut left_out));
+        entries.push(entry(shown, arm, manifest, summary, &mut left_out));
     }
     Ok((entries, left_out))
 }
@@ -127,25 +129,42 @@ pub fn contests<'a>(
     others: &'a [Entry],
     left_out: &mut Vec<NotCompared>,
 ) -> Result<Vec<Contest<'a>>, Failure> {
-    let theirs = labels(first);
     let mut found = Vec::new();
     for run in others {
         for label in labels(run) {
-            let like = match &theirs[..] {
-                [only] => Some(only),
-                several => several.iter().find(|other| **other == label),
-            };
-            let Some(like) = like else {
+            let Some(like) = like(first, &label) else {
                 let why = format!("{} has no arm of that name", first.name);
                 left_out.push(NotCompared { what: format!("{}:{label}", run.name), why, invalid: false });
                 continue;
             };
             let ours = side(run, &label, format!("{}:{label}", run.name));
-            let theirs = side(first, like, format!("{}:{like}", first.name));
+            let theirs = side(first, &like, format!("{}:{like}", first.name));
             keep(Contest { ours, theirs }, &mut found, left_out);
         }
     }
     Ok(found)
+}
+
+/// The arm of the first run that one of this name is held against.
+fn like(first: &Entry, label: &str) -> Option<String> {
+    let mut theirs = labels(first);
+    match &theirs[..] {
+        [_] => theirs.pop(),
+        _ => theirs.into_iter().find(|other| other == label),
+    }
+}
+
+/// What arms of these runs are set to differently, and whether they are one run: a line each.
+pub fn other_settings(first: &Entry, other: &Entry) -> Vec<String> {
+    if first.name == other.name && first.arm == other.arm {
+        return vec![format!("{} is compared with itself", first.name)];
+    }
+    let of = |label: String| {
+        let theirs = like(first, &label)?;
+        Some(comparable::other_settings(&first.manifest, &other.manifest, [&theirs, &label]))
+    };
+    let found = labels(other).into_iter().filter_map(of).flatten();
+    found.map(|line| format!("{} and {}: {line}", first.name, other.name)).collect()
 }
 
 fn labels(run: &Entry) -> Vec<String> {

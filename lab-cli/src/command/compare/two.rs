@@ -55,7 +55,7 @@ fn by_phase(runs: [&OpenRun; 2], left_out: &mut Vec<NotCompared>) -> Result<Foun
 mod tests {
     use std::path::Path;
 
-    use analysis::summary::{Arm, LatencyObjective, Measured, PhaseSummary, RunSummary, Validity};
+    use analysis::summary::{Arm, ComparisonVerdict, LatencyObjective, Measured, PhaseSummary, RunSummary, Validity};
 
     use super::*;
 
@@ -107,9 +107,11 @@ mod tests {
         };
         let [none, seda] = &goodput(&many)[..] else { panic!("two arms: {many:?}") };
         assert_eq!((none.baseline.as_str(), none.policy.as_str()), ("x-1:none", "x-2:none"));
-        assert!(seda.verdict == "different" && seda.interval.is_some(), "{seda:?}");
+        assert!(seda.verdict == ComparisonVerdict::Better && seda.interval.is_some(), "{seda:?}");
         let few = of_two([&of("x-3", 1, 1.0), &of("x-4", 1, 1.3)]);
-        assert!(goodput(&few).iter().all(|found| found.interval.is_none() && found.verdict == "inconclusive"));
+        assert!(
+            goodput(&few).iter().all(|found| found.interval.is_none() && found.verdict == ComparisonVerdict::Undecided)
+        );
     }
 
     #[test]

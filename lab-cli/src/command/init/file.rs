@@ -98,7 +98,7 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
         target.join(", "),
         paths.join(", "),
         arms.join(", "),
-        TooFewBlocks::least_for(arms.len() - 1) + 1,
+        TooFewBlocks::least_blocks() + 1,
     );
     text
 }
@@ -139,11 +139,11 @@ mod tests {
         assert_eq!(arms, ["none", "concurrency", "codel", "gradient2", "vegas"]);
         let limit = experiment.arms[1].policy.settings.get("max").map(ToString::to_string);
         assert_eq!((experiment.arms[1].policy_name(), limit.as_deref()), ("concurrency", Some("4")));
-        // Four comparisons: eight blocks, and one to spare.
+        // Six blocks for any number of arms, and one to spare.
         let of_blocks =
             |repeat| experiment::read(&text(&found, &own), &Changes { repeat: Some(repeat), ..Changes::default() });
-        assert!(text(&found, &own).contains("--repeat 9 "), "{}", text(&found, &own));
-        let few = [7, 8].map(|blocks| of_blocks(Repeat::Times(blocks)).expect("good").too_few_blocks().is_some());
+        assert!(text(&found, &own).contains("--repeat 7 "), "{}", text(&found, &own));
+        let few = [5, 6].map(|blocks| of_blocks(Repeat::Times(blocks)).expect("good").too_few_blocks().is_some());
         assert_eq!(few, [true, false]);
         let workloads = format!("{:?}", experiment.users.model);
         assert_eq!(workloads.matches(r#"headers: [("X-Key", "a: \"b\"")]"#).count(), 2, "{workloads}");

@@ -1,6 +1,9 @@
 //! One run against another.
 
-use analysis::{judge::compare::Across, summary::Comparison};
+use analysis::{
+    judge::compare::Across,
+    summary::{Comparison, ComparisonVerdict},
+};
 
 use super::{App, KeyCode, Told, frame, press, program::compared};
 use crate::tui::{Palette, RunsCompared};
@@ -13,7 +16,7 @@ fn found(arm: &str, metric: &str, interval: Option<[f64; 2]>) -> Across {
         phase: "spike".to_owned(),
         baseline: format!("run-1:{arm}"),
         policy: format!("run-2:{arm}"),
-        verdict: if interval.is_some() { "different" } else { "inconclusive" }.to_owned(),
+        verdict: if interval.is_some() { ComparisonVerdict::Better } else { ComparisonVerdict::Undecided },
         ratio: Some(1.3),
         interval,
         blocks,
@@ -44,11 +47,11 @@ fn each_arm_of_the_second_run_stands_below_its_like_with_the_ratio_and_its_inter
     let drawn = frame(&app, Palette::Plain, 120, 40);
     let rows = ["none · A", "none · B", "seda · A", "seda · B"].map(|name| row(&drawn, name));
     assert!(rows.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0), "{drawn}");
-    assert!(drawn.contains("goodput/s B / A") && rows[3].1.contains("differs x1.30 [1.20, 1.40]"), "{drawn}");
+    assert!(drawn.contains("goodput/s B / A") && rows[3].1.contains("better x1.30 [1.20, 1.40]"), "{drawn}");
     assert!(!rows[2].1.contains("x1.30"), "the first run is what it is held against: {drawn}");
-    assert!(drawn.contains(" none, B / A: x1.30 [1.20, 1.40] different (7 pairs of blocks)"), "{drawn}");
+    assert!(drawn.contains(" none, B / A: x1.30 [1.20, 1.40] better (7 pairs of blocks)"), "{drawn}");
     let table = app.compare.as_markdown();
-    assert!(table.contains("| goodput/s B / A |") && table.contains("differs x1.30 [1.20, 1.40] |"), "{table}");
+    assert!(table.contains("| goodput/s B / A |") && table.contains("better x1.30 [1.20, 1.40] |"), "{table}");
     // A key leads back to each run with its own baseline, and here again.
     press(&mut app, KeyCode::Char('a'));
     let drawn = frame(&app, Palette::Plain, 120, 40);

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use analysis::{
     live::{LiveEvent, Shape, TimelineSecond},
     summary::{
-        Arm, Comparison, GateFinding, LatencyObjective, Measured, Mode, PhaseSummary, RunSummary, ThresholdResult,
-        Times, Touched, Validity,
+        Arm, Comparison, ComparisonVerdict, GateFinding, LatencyObjective, Measured, Mode, PhaseSummary, RunSummary,
+        ThresholdResult, Times, Touched, Validity,
     },
 };
 
@@ -170,7 +170,7 @@ pub(super) fn compared(name: &str) -> OpenRun {
         phase: "spike".to_owned(),
         baseline: "none".to_owned(),
         policy: "seda".to_owned(),
-        verdict: "different".to_owned(),
+        verdict: ComparisonVerdict::Better,
         ratio: Some(2.4),
         interval: Some([2.2, 2.6]),
         ..Comparison::default()
@@ -311,8 +311,8 @@ fn nearly_nothing_is_told_as_two_values() {
     app.told(Told::Opened(vec![run]));
     press(&mut app, KeyCode::Down);
     let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("differs from 0.0/s to 286/s "), "{drawn}");
-    assert!(drawn.contains("seda, goodput/s against none: from 0.0/s to 286/s different"), "{drawn}");
+    assert!(drawn.contains("better from 0.0/s to 286/s "), "{drawn}");
+    assert!(drawn.contains("seda, goodput/s against none: from 0.0/s to 286/s better"), "{drawn}");
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
     };
     app.told(Told::Opened(vec![run]));
     let drawn = frame(&app, Palette::Plain, 120, 30);
-    assert!(drawn.contains("goodput/s against none") && drawn.contains("differs x2.40 [2.20, 2.60]"), "{drawn}");
+    assert!(drawn.contains("goodput/s against none") && drawn.contains("better x2.40 [2.20, 2.60]"), "{drawn}");
     assert!(drawn.contains("spike, medians of 2 blocks") && drawn.contains("0 of 1 claims held (Enter)"), "{drawn}");
     press(&mut app, KeyCode::Enter);
     let drawn = frame(&app, Palette::Plain, 120, 30);

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use super::{Metric, Pair, PairedFigures, Value, difference, in_family, sequential::Look, unpaired::Unpaired};
-use crate::summary::{Arm, Comparison};
+use super::{
+    Metric, Pair, PairedFigures, Value, difference, in_family, sequential::Look, survivors, unpaired::Unpaired,
+};
+use crate::summary::{Arm, Comparison, ComparisonVerdict};
 
 /// One turn of an arm.
 #[derive(Debug, Clone, Copy)]
@@ -81,15 +83,15 @@ pub fn across(
             (pairs.is_some(), met.map(|met| PairedFigures { hindsight, ..met }))
         };
         let (paired, met): (Vec<bool>, Vec<Option<PairedFigures>>) = contests.iter().map(meet).unzip();
-        for ((contest, paired), numbers) in contests.iter().zip(paired).zip(in_family(&met, metric, margin)) {
+        for ((contest, paired), numbers) in contests.iter().zip(paired).zip(in_family(&met, metric, margin, looks)) {
             // Nobody knows which is larger.
             let numbers = numbers.unwrap_or_else(|| Comparison {
                 metric: metric.name().to_owned(),
-                verdict: super::ComparisonVerdict::Inconclusive.word().to_owned(),
+                verdict: ComparisonVerdict::Undecided,
                 margin,
                 ..Comparison::default()
             });
-            found.push(Across {
+            let mut across = Across {
                 paired,
                 turns: [contest.ours.turns.len(), contest.theirs.turns.len()],
                 comparison: Comparison {
@@ -99,7 +101,11 @@ pub fn across(
                     primary: metric == primary,
                     ..numbers
                 },
-            });
+            };
+            let answered = [&contest.theirs, &contest.ours]
+                .map(|side| survivors::answered(side.turns.iter().filter_map(|turn| turn.arm.whole_phase(phase))));
+            survivors::hold_back(&mut across.comparison, metric, answered);
+            found.push(across);
         }
     }
     found
@@ -156,13 +162,13 @@ mod tests {
     use super::*;
     use crate::summary::{Measured, PhaseSummary, Times};
 
-    fn arm(goodput: f64, p90: Option<f64>) -> Arm {
+    fn arm(block: u32, goodput: f64, p90: Option<f64>) -> Arm {
         let response_time_ms = Times { p90, p90_at_least: p90.is_none().then_some(60_000.0), ..Times::default() };
         let measured =
             Measured { planned: 10, sent: 10, goodput_per_s: goodput, response_time_ms, ..Measured::default() };
         let phases =
             vec![PhaseSummary { name: "spike".to_owned(), seconds: 30.0, measured, ..PhaseSummary::default() }];
-        Arm { policy: "x".to_owned(), phases, ..Arm::default() }
+        Arm { policy: "x".to_owned(), block, phases, ..Arm::default() }
     }
 
     fn contest<'a>(ours: &'a [Arm], theirs: &'a [Arm], plans: &'a [String], same: bool) -> Contest<'a> {
@@ -179,8 +185,8 @@ mod tests {
     /// Old runs serve 20, 21, …; new ones so many times as much, and a little.
     fn runs(n: u32, times: f64) -> (Vec<Arm>, Vec<Arm>) {
         let served = |block: u32| 20.0 + f64::from(block);
-        let new = (0..n).map(|b| arm(served(b) * (times + 0.001 * f64::from(b)), Some(900.0))).collect();
-        (new, (0..n).map(|b| arm(served(b), None)).collect())
+        let new = (0..n).map(|b| arm(b, served(b) * (times + 0.001 * f64::from(b)), Some(900.0))).collect();
+        (new, (0..n).map(|b| arm(b, served(b), None)).collect())
     }
 
     fn goodput(contest: Contest<'_>) -> Across {
@@ -192,14 +198,14 @@ mod tests {
         let plans: Vec<String> = (0..20).map(|n| format!("plan {n}")).collect();
         let (new, old) = runs(7, 1.1);
         let paired = goodput(contest(&new, &old, &plans, true));
-        assert_eq!((paired.paired, paired.comparison.verdict.as_str(), paired.turns), (true, "different", [7, 7]));
+        assert_eq!((paired.paired, paired.comparison.verdict, paired.turns), (true, ComparisonVerdict::Better, [7, 7]));
         // A tenth more, against a spread of a quarter between blocks: without pairs nobody can say.
         let unpaired = goodput(contest(&new, &old, &plans, false));
-        assert_eq!((unpaired.paired, unpaired.comparison.verdict.as_str()), (false, "inconclusive"));
+        assert_eq!((unpaired.paired, unpaired.comparison.verdict), (false, ComparisonVerdict::Undecided));
         assert!(unpaired.comparison.more_blocks.is_some_and(|more| more > 3), "{unpaired:?}");
         let (new, old) = runs(7, 3.0);
         let large = goodput(contest(&new, &old, &plans, false));
-        assert_eq!((large.comparison.verdict.as_str(), large.comparison.blocks), ("different", 7));
+        assert_eq!((large.comparison.verdict, large.comparison.blocks), (ComparisonVerdict::Better, 7));
         assert!(large.comparison.interval.is_some_and(|[low, high]| low > 2.0 && high < 4.5), "{large:?}");
     }
 
@@ -209,7 +215,7 @@ mod tests {
         let (new, old) = runs(1, 3.0);
         for same in [true, false] {
             let found = goodput(contest(&new, &old, &plans, same)).comparison;
-            assert_eq!((found.verdict.as_str(), found.interval), ("inconclusive", None), "{same}");
+            assert_eq!((found.verdict, found.interval), (ComparisonVerdict::Undecided, None), "{same}");
             assert!(found.ratio.is_some());
         }
     }
@@ -221,11 +227,11 @@ mod tests {
         for same in [true, false] {
             let found = across(&[contest(&new, &old, &plans, same)], "spike", Metric::Goodput, None, None);
             let p90 = found.iter().find(|found| found.comparison.metric == Metric::P90.name()).expect("compared");
-            assert_eq!((p90.comparison.verdict.as_str(), p90.comparison.bound), ("different", true), "{same}");
+            assert_eq!((p90.comparison.verdict, p90.comparison.bound), (ComparisonVerdict::Better, true), "{same}");
             // Hidden on both sides: not a number is told.
             let hidden = across(&[contest(&old, &old, &plans, same)], "spike", Metric::P90, None, None);
             let p90 = &hidden.iter().find(|found| found.comparison.primary).expect("compared").comparison;
-            assert_eq!((p90.verdict.as_str(), p90.ratio, p90.blocks), ("inconclusive", None, 0));
+            assert_eq!((p90.verdict, p90.ratio, p90.blocks), (ComparisonVerdict::Undecided, None, 0));
         }
     }
 }

@@ -4,10 +4,10 @@ use controllers::{Random as _, random::Seeded};
 
 use super::{
     ComparisonFamily, Difference, Metric, SequentialRule, busiest, difference,
-    paired::{Paired, holm},
+    joint::{self, OfBlock},
+    paired::Paired,
     pairs,
     sample::{LEVEL, Sample as _, variance},
-    sequential::sequential_p,
     verdict,
 };
 use crate::summary::Arm;
@@ -83,8 +83,8 @@ pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares 
         let p = pairs.p();
         let decision = verdict::decide(&pairs, p, libm::log1p(margin), 1.0);
         counts[0] += u32::from(p < LEVEL);
-        counts[1] += u32::from(decision == verdict::ComparisonVerdict::Different);
-        counts[2] += u32::from(decision == verdict::ComparisonVerdict::Equivalent);
+        counts[1] += u32::from(decision == verdict::Decision::Different);
+        counts[2] += u32::from(decision == verdict::Decision::Equivalent);
     }
     let [rejected, different, equivalent] = counts.map(|n| f64::from(n) / f64::from(COMPARISONS));
     Shares { rejected, different, equivalent }
@@ -129,8 +129,8 @@ pub fn until_decided(
         });
         let first = found.first().map(|(_, verdict)| *verdict);
         counts[0] += u32::from(found.iter().any(|(adjusted, _)| *adjusted < LEVEL));
-        counts[1] += u32::from(first == Some(verdict::ComparisonVerdict::Different));
-        counts[2] += u32::from(first == Some(verdict::ComparisonVerdict::Equivalent));
+        counts[1] += u32::from(first == Some(verdict::Decision::Different));
+        counts[2] += u32::from(first == Some(verdict::Decision::Equivalent));
         counts[3] += blocks;
     }
     let [rejected, different, equivalent, blocks] = counts.map(|n| f64::from(n) / f64::from(runs));
@@ -143,7 +143,7 @@ fn one_run(
     rule: &SequentialRule,
     margin: f64,
     mut next: impl FnMut(u32) -> Vec<Vec<(u32, f64)>>,
-) -> (u32, Vec<(f64, verdict::ComparisonVerdict)>) {
+) -> (u32, Vec<(f64, verdict::Decision)>) {
     let scaled = libm::log1p(margin);
     let mut found = Vec::new();
     let mut differences = Vec::new();
@@ -154,13 +154,14 @@ fn one_run(
             differences = next(block);
         }
         let looks = &rule.looks[..=index];
-        let p: Vec<f64> = differences.iter().map(|of_arm| sequential_p(of_arm, looks)).collect();
-        let decided = differences.iter().zip(holm(&p)).map(|(of_arm, adjusted)| {
-            let pairs = Paired::new(of_arm.iter().map(|(_, by)| *by).collect())?;
-            Some((adjusted, verdict::decide(&pairs, adjusted, scaled, look.share)))
-        });
+        let of_arms: Vec<&[OfBlock]> = differences.iter().map(Vec::as_slice).collect();
+        let decided =
+            differences.iter().zip(joint::adjusted(&of_arms, scaled, Some(looks))).map(|(of_arm, adjusted)| {
+                let pairs = Paired::new(of_arm.iter().map(|(_, by)| *by).collect())?;
+                Some((adjusted, verdict::decide(&pairs, adjusted, scaled, look.share)))
+            });
         found = decided.flatten().collect();
-        if found.iter().all(|(_, verdict)| *verdict != verdict::ComparisonVerdict::Inconclusive) {
+        if found.iter().all(|(_, verdict)| *verdict != verdict::Decision::Undecided) {
             break;
         }
     }
@@ -175,19 +176,19 @@ mod tests {
 
     /// A rule whose looks are all exact, so that a few hundred runs are a matter of a second; the example `power` has 2000 runs of the
     /// rule that is used.
-    fn short_rule(arms: usize) -> SequentialRule {
-        SequentialRule::new(arms, 12).expect("it can decide")
+    fn short_rule() -> SequentialRule {
+        SequentialRule::new(12).expect("it can decide")
     }
 
     #[test]
     fn a_policy_against_itself_through_the_whole_rule_is_rejected_no_more_than_at_one_look() {
         for arms in [1, 3] {
-            let found = until_decided(&short_rule(arms), arms, 0.0, NOISE, MARGIN, 400);
+            let found = until_decided(&short_rule(), arms, 0.0, NOISE, MARGIN, 400);
             assert!(found.rejected <= 0.05 && found.different <= found.rejected, "{arms}: {found:?}");
             assert!(found.blocks > 7.0, "{found:?}");
         }
         // Whoever looks as often without a rule finds more.
-        let rule = short_rule(1);
+        let rule = short_rule();
         let greedy =
             SequentialRule { looks: rule.looks.iter().map(|look| Look { share: 1.0, ..*look }).collect(), ..rule };
         let found = until_decided(&greedy, 1, 0.0, 1.0, MARGIN, 400);
@@ -196,11 +197,11 @@ mod tests {
 
     #[test]
     fn a_known_effect_is_found_and_the_sooner_the_larger_it_is() {
-        let of = |ratio: f64| until_decided(&short_rule(1), 1, libm::log(ratio), NOISE, MARGIN, 300);
+        let of = |ratio: f64| until_decided(&short_rule(), 1, libm::log(ratio), NOISE, MARGIN, 300);
         let (fifth, half) = (of(1.2), of(1.5));
         assert!(fifth.different >= 0.80 && half.different > 0.99, "{fifth:?} {half:?}");
         assert!(half.blocks < fifth.blocks && half.blocks < 7.1, "{fifth:?} {half:?}");
-        let calm = until_decided(&short_rule(1), 1, 0.0, 0.02, MARGIN, 100);
+        let calm = until_decided(&short_rule(), 1, 0.0, 0.02, MARGIN, 100);
         assert!(calm.equivalent > 0.95, "{calm:?}");
     }
 

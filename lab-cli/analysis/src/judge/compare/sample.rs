@@ -33,7 +33,7 @@ pub(super) trait Sample {
 /// Up to so many ways to give out signs or runs every one is looked at: 2^14.
 pub const MOST_EXACT: f64 = 16_384.0;
 /// With more, so many drawn ones.
-const DRAWN: u32 = 20_000;
+pub const DRAWN: u32 = 20_000;
 
 /// Whether a sum is as far from nothing as the one that was found, where values are of this size. Sums that differ by less than
 /// a billionth of it are equal: the order of adding must not decide.

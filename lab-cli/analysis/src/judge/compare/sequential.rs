@@ -11,7 +11,7 @@
 //! eighth, a quarter, a half and all of the blocks, and a normal law, boundaries by the joint law would need 7 % fewer blocks at the last look, and 0 to 5 % fewer before, at a power of
 //! 90 % (simulated). The function is proportional to the level, so that `p / share`, the least over all looks so far, is a p value of the whole sequence
 //! (a sequential p value: Liu and Anderson, Statistics in Medicine 27, 2008),
-//! and Holm's correction of these holds over arms (Maurer and Bretz, Statistics in Biopharmaceutical Research 5, 2013).
+//! and the joint test of all arms at each look, over its share, holds over arms.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,14 +64,13 @@ impl Spending {
 }
 
 impl SequentialRule {
-    /// The rule for so many comparisons and blocks: the first look is where the test can find a difference at all, and each next one at
+    /// The rule for so many blocks, whatever the number of arms: the first look is where the test can find a difference at all, and each next one at
     /// twice the blocks, so that a decision takes less than twice the blocks that it needs. `None`: even the last look can
     /// decide nothing.
-    pub fn new(comparisons: usize, most_blocks: u32) -> Option<Self> {
+    pub fn new(most_blocks: u32) -> Option<Self> {
         let spending = Spending::default();
         let spent = |blocks: u32| spending.spent(f64::from(blocks) / f64::from(most_blocks));
-        let family = comparisons.max(1) as f64;
-        let can_find = |blocks: &u32| family * Paired::least_p(*blocks) < LEVEL * spent(*blocks);
+        let can_find = |blocks: &u32| Paired::least_p(*blocks) < LEVEL * spent(*blocks);
         let first = (1..=most_blocks).find(can_find)?;
         let mut looks = Vec::new();
         let mut before = 0.0;
@@ -79,7 +78,7 @@ impl SequentialRule {
         for blocks in doublings.take_while(|blocks| *blocks < most_blocks).chain([most_blocks]) {
             let share = spent(blocks) - before;
             // The last look may be too near to the one before it to have a test of its own.
-            if family * Paired::least_p(blocks) < LEVEL * share || blocks == most_blocks {
+            if Paired::least_p(blocks) < LEVEL * share || blocks == most_blocks {
                 looks.push(Look { blocks, share });
                 before += share;
             }
@@ -118,26 +117,24 @@ pub(super) fn sequential_p(differences: &[(u32, f64)], looks: &[Look]) -> f64 {
 mod tests {
     use super::*;
 
-    fn blocks(comparisons: usize, most: u32) -> Vec<u32> {
-        let rule = SequentialRule::new(comparisons, most).expect("it can decide");
+    fn blocks(most: u32) -> Vec<u32> {
+        let rule = SequentialRule::new(most).expect("it can decide");
         rule.looks.iter().map(|look| look.blocks).collect()
     }
 
     #[test]
     fn looks_double_from_where_the_test_can_find_something() {
         // By hand: ln(1 + 1.71828 x 8/64) = 0.1946, and 2 / 2^8 = 0.0078 < 0.05 x 0.1946 = 0.0097; with seven 0.0156 > 0.0086.
-        assert_eq!(blocks(1, 64), [8, 16, 32, 64]);
-        assert_eq!(blocks(3, 64), [10, 20, 40, 64]);
+        assert_eq!(blocks(64), [8, 16, 32, 64]);
         // Eight blocks, and no look that would find nothing before them.
-        assert_eq!(blocks(1, 8), [6, 8]);
-        assert_eq!(SequentialRule::new(1, 5), None);
-        assert_eq!(SequentialRule::new(100, 8), None);
+        assert_eq!(blocks(8), [6, 8]);
+        assert_eq!(SequentialRule::new(5), None);
     }
 
     #[test]
     fn shares_are_all_of_the_level_and_each_may_be_used() {
-        for (comparisons, most) in [(1, 6), (1, 64), (3, 48), (8, 64), (28, 512)] {
-            let rule = SequentialRule::new(comparisons, most).expect("it can decide");
+        for most in [6, 48, 64, 512] {
+            let rule = SequentialRule::new(most).expect("it can decide");
             let all: f64 = rule.looks.iter().map(|look| look.share).sum();
             assert!((all - 1.0).abs() < 1e-12, "{rule:?}");
             assert_eq!(rule.most_blocks(), most);

@@ -1,9 +1,9 @@
 //! Comparisons in words.
 
+use super::{Metric, TooFewBlocks};
 use crate::{
-    judge::compare::Metric,
-    summary::Comparison,
-    text::{percent, rate, scrubbed, time},
+    summary::{Comparison, ComparisonVerdict},
+    text::{counted, percent, rate, scrubbed, time},
 };
 
 /// A ratio within these says how many times as much; beyond them the two values say more, and with two decimals nothing is left of
@@ -39,16 +39,23 @@ pub fn effect(comparison: &Comparison) -> Option<String> {
 fn values(comparison: &Comparison) -> Option<String> {
     let (from, to) = (comparison.baseline_value?, comparison.policy_value?);
     let metric = Metric::ALL.into_iter().find(|metric| metric.name() == comparison.metric)?;
-    let shown = |value: f64, other: f64| match metric {
-        Metric::Goodput => format!("{}/s", rate(value)),
-        Metric::RejectFraction => percent(value),
-        Metric::P90 | Metric::P99 if comparison.bound && value > other => format!(">= {}", time(value)),
-        Metric::P90 | Metric::P99 => time(value),
+    let shown = |value: f64, other: f64| {
+        let bound = if comparison.bound && value > other && metric.is_time() { ">= " } else { "" };
+        format!("{bound}{}", shown(metric, value))
     };
     Some(format!("from {} to {}", shown(from, to), shown(to, from)))
 }
 
-/// `p 0.012`, after Holm; of what is no part of the family, as it is. Empty where nothing is known.
+/// A figure with its unit.
+pub(super) fn shown(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Goodput => format!("{}/s", rate(value)),
+        Metric::RejectFraction => percent(value),
+        Metric::P90 | Metric::P99 => time(value),
+    }
+}
+
+/// `p 0.012`, adjusted over the arms; of what is no part of the family, as it is. Empty where nothing is known.
 pub fn chance(comparison: &Comparison) -> String {
     match (comparison.p_adjusted, comparison.p) {
         (Some(p), _) => format!("p {p:.3}"),
@@ -57,15 +64,35 @@ pub fn chance(comparison: &Comparison) -> String {
     }
 }
 
-/// `x1.20 [1.10, 1.31] different`, or `~` before what does not say anything for sure.
+/// `7 blocks, about 25 needed to decide`; `None` of what is decided, or where nobody can tell.
+pub fn needs(comparison: &Comparison) -> Option<String> {
+    let more = comparison.more_blocks.filter(|_| comparison.verdict == ComparisonVerdict::Undecided)?;
+    let (has, needed) = (comparison.blocks, comparison.blocks + more);
+    // So many are needed whatever they find; more than that is an estimate.
+    let about = if needed > TooFewBlocks::least_blocks() { "about " } else { "" };
+    Some(format!("{}, {about}{needed} needed to decide", counted(has as usize, "block")))
+}
+
+/// `answers 53 %, none 100 %: percentiles of different requests`.
+pub fn different_requests(comparison: &Comparison) -> Option<String> {
+    let [theirs, ours] = comparison.answered?;
+    let baseline = scrubbed(&comparison.baseline);
+    Some(format!("answers {}, {baseline} {}: percentiles of different requests", percent(ours), percent(theirs)))
+}
+
+/// `x93.65; 5 blocks, 6 needed to decide`: the effect, and what is missing.
+pub fn effect_and_needs(comparison: &Comparison) -> Option<String> {
+    let effect = effect(comparison)?;
+    let missing = different_requests(comparison).or_else(|| needs(comparison));
+    Some(missing.map_or(effect.clone(), |missing| format!("{effect}; {missing}")))
+}
+
+/// `x1.20 [1.10, 1.31] better`, or `~` before what does not say anything for sure.
 pub fn in_words(comparison: &Comparison) -> String {
-    let Some(effect) = effect(comparison) else { return "~".to_owned() };
-    match (comparison.verdict.as_str(), comparison.more_blocks) {
-        ("inconclusive", Some(more)) => {
-            format!("~ {effect}, about {more} more {}", if more == 1 { "block" } else { "blocks" })
-        }
-        ("inconclusive", None) => format!("~ {effect}"),
-        (known, _) => format!("{effect} {}", scrubbed(known)),
+    match (effect_and_needs(comparison), comparison.verdict) {
+        (None, _) => "~".to_owned(),
+        (Some(effect), ComparisonVerdict::Undecided) => format!("~ {effect}"),
+        (Some(effect), known) => format!("{effect} {}", known.word()),
     }
 }
 
@@ -75,7 +102,7 @@ mod tests {
 
     fn of(metric: Metric, values: [f64; 2], ratio: Option<f64>) -> Comparison {
         let [from, to] = values.map(Some);
-        let verdict = "different".to_owned();
+        let verdict = ComparisonVerdict::Better;
         let metric = metric.name().to_owned();
         Comparison { metric, verdict, ratio, baseline_value: from, policy_value: to, ..Comparison::default() }
     }
@@ -83,20 +110,23 @@ mod tests {
     #[test]
     fn what_no_ratio_can_say_is_told_as_two_values() {
         let words = |comparison: Comparison| in_words(&comparison);
-        assert_eq!(words(of(Metric::Goodput, [0.0, 286.0], None)), "from 0.0/s to 286/s different");
-        assert_eq!(words(of(Metric::Goodput, [2.0, 286.0], Some(143.0))), "from 2.0/s to 286/s different");
-        assert_eq!(words(of(Metric::Goodput, [4.0, 286.0], Some(71.5))), "x71.50 different");
+        assert_eq!(words(of(Metric::Goodput, [0.0, 286.0], None)), "from 0.0/s to 286/s better");
+        assert_eq!(words(of(Metric::Goodput, [2.0, 286.0], Some(143.0))), "from 2.0/s to 286/s better");
+        assert_eq!(words(of(Metric::Goodput, [4.0, 286.0], Some(71.5))), "x71.50 better");
         let late = Comparison { bound: true, ..of(Metric::P90, [60_000.0, 90.0], Some(0.0015)) };
-        assert_eq!(words(late), "from >= 60.0 s to 90 ms different");
-        let inconclusive = Comparison {
-            verdict: "inconclusive".to_owned(),
+        assert_eq!(words(late), "from >= 60.0 s to 90 ms better");
+        let undecided = Comparison {
+            verdict: ComparisonVerdict::Undecided,
+            blocks: 8,
             more_blocks: Some(5),
             ..of(Metric::Goodput, [0.0, 286.0], None)
         };
-        assert_eq!(words(inconclusive), "~ from 0.0/s to 286/s, about 5 more blocks");
-        let old = Comparison { ratio: Some(870.0), verdict: "inconclusive".to_owned(), ..Comparison::default() };
+        assert_eq!(words(undecided), "~ from 0.0/s to 286/s; 8 blocks, about 13 needed to decide");
+        let old = Comparison { ratio: Some(870.0), verdict: ComparisonVerdict::Undecided, ..Comparison::default() };
         assert_eq!(words(old), "~ x870.00", "a run of an earlier version");
         assert_eq!(words(Comparison::default()), "~");
+        let few = Comparison { ratio: Some(93.65), blocks: 5, more_blocks: Some(1), ..Comparison::default() };
+        assert_eq!(words(few), "~ x93.65; 5 blocks, 6 needed to decide");
     }
 
     #[test]

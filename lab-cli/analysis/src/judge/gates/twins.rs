@@ -2,7 +2,7 @@
 
 use super::{Check, Reasons, ValidityGate};
 use crate::{
-    judge::compare::{ComparisonVerdict, words::in_words},
+    judge::compare::words::in_words,
     summary::{Comparison, Validity},
 };
 
@@ -13,11 +13,11 @@ pub(super) const A_A: ValidityGate = ValidityGate {
     limit: "the verdict of the comparison",
     remedy: "repeat on a quiet machine",
     checks: &[Check::Twins(different)],
-    reading: |run| run.twins(|found| found.verdict.clone()),
+    reading: |run| run.twins(|found| found.verdict.word().to_owned()),
 };
 
 fn different(twins: &Comparison, reasons: &mut Reasons) {
-    if twins.verdict == ComparisonVerdict::Different.word() {
+    if twins.verdict.is_different() {
         reasons.invalid(
             format!("{}: {}", named(twins), in_words(twins)),
             "not different",
@@ -38,7 +38,7 @@ pub(super) const POWER: ValidityGate = ValidityGate {
 };
 
 fn noisy(twins: &Comparison, reasons: &mut Reasons) {
-    if twins.verdict == ComparisonVerdict::Different.word() {
+    if twins.verdict.is_different() {
         return;
     }
     // On the scale on which the interval is given: a ratio's nothing is 1.

@@ -23,7 +23,7 @@ pub fn comparison(run: &RunFiles) -> Markup {
     } else if run.summary.comparisons.is_empty() {
         "There is nothing to compare: one arm, or none that shares a block with the baseline."
     } else {
-        "One block: differences between arms may be chance, and nothing is decided. --repeat 7 or more can decide."
+        "One block: differences between arms may be chance, and nothing is decided. --repeat 6 or more can decide."
     };
     html! {
         section id="comparison" {
@@ -34,8 +34,8 @@ pub fn comparison(run: &RunFiles) -> Markup {
             }
             @if verdicts.is_empty() { p { (none) } } @else {
                 p.small {
-                    "Each arm gives one value a block. Paired within blocks, exact sign-flip test, adjusted over the arms (Holm) without those of hindsight, which nobody can choose; \
-                     the effect is that of Hodges and Lehmann, with its 95 % interval. ~ means inconclusive."
+                    "Each arm gives one value a block. Paired within blocks, exact sign-flip test, adjusted over the arms by the largest of all (joint flips, step-down) without those of hindsight, which nobody can choose; \
+                     the effect is that of Hodges and Lehmann, with its 95 % interval. ~ means undecided."
                 }
                 details.part { summary { "All metrics, with p values and margins" } div.wide { table {
                     caption { "Each arm against the baseline" }
@@ -46,7 +46,7 @@ pub fn comparison(run: &RunFiles) -> Markup {
                         td { (shown(&found.policy)) }
                         td { (shown(&found.baseline)) }
                         td { (shown(&in_words(found))) }
-                        td.(shown(&found.verdict)) { (shown(&found.verdict)) }
+                        td.(found.verdict.word()) { (found.verdict.word()) }
                         td.n { (chance(found).trim_start_matches("p ")) }
                         td.n { (percent(found.margin)) }
                         td.n { (found.blocks) }

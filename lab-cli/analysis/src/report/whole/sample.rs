@@ -7,8 +7,8 @@ use crate::{
     live::{LiveEvent, PhaseShape, Shape, TimelineSecond},
     manifest::Manifest,
     summary::{
-        Arm, BlockResult, Comparison, GateFinding, LatencyObjective, Measured, PhaseSummary, RunSummary, SCHEMA,
-        ThresholdResult, Times, Validity,
+        Arm, BlockResult, Comparison, ComparisonVerdict, GateFinding, LatencyObjective, Measured, PhaseSummary,
+        RunSummary, SCHEMA, ThresholdResult, Times, Validity,
     },
 };
 
@@ -92,7 +92,7 @@ fn named(experiment: &str, arm: &str) -> RunFiles {
         phase: "spike".to_owned(),
         baseline: "none".to_owned(),
         policy: arm.to_owned(),
-        verdict: "inconclusive".to_owned(),
+        verdict: ComparisonVerdict::Undecided,
         primary: true,
         ratio: Some(2.5),
         blocks: 1,

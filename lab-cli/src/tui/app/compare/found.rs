@@ -2,7 +2,7 @@
 
 use analysis::{
     judge::compare::{Across, words::effect},
-    summary::Comparison,
+    summary::{Comparison, ComparisonVerdict},
     text::scrubbed,
 };
 
@@ -38,12 +38,13 @@ impl Compare {
     }
 }
 
-/// `differs x1.20 [1.10, 1.31]`.
+/// `better x1.20 [1.10, 1.31]`.
 fn in_few_words(comparison: &Comparison) -> String {
-    let word = match comparison.verdict.as_str() {
-        "different" => "differs",
-        "equivalent" => "equals",
-        _ => "~",
+    let word = match comparison.verdict {
+        ComparisonVerdict::Better => "better",
+        ComparisonVerdict::Worse => "worse",
+        ComparisonVerdict::Equivalent => "equals",
+        ComparisonVerdict::Undecided => "~",
     };
     match effect(comparison) {
         Some(effect) => format!("{word} {effect}"),
@@ -53,5 +54,5 @@ fn in_few_words(comparison: &Comparison) -> String {
 
 /// Too few blocks for an interval.
 pub(in crate::tui) fn decides_nothing(comparison: &Comparison) -> bool {
-    comparison.interval.is_none() && comparison.verdict == "inconclusive"
+    comparison.interval.is_none() && comparison.verdict == ComparisonVerdict::Undecided
 }

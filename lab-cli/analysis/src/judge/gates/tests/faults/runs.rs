@@ -1,14 +1,15 @@
 //! Gates that look at a whole run, and what gates read where they find nothing.
 
 use super::*;
+use crate::summary::ComparisonVerdict;
 
-fn twins(verdict: &str, interval: Option<[f64; 2]>) -> Comparison {
+fn twins(verdict: ComparisonVerdict, interval: Option<[f64; 2]>) -> Comparison {
     Comparison {
         metric: "goodput_per_s".to_owned(),
         phase: "spike".to_owned(),
         baseline: "none".to_owned(),
         policy: "none-again".to_owned(),
-        verdict: verdict.to_owned(),
+        verdict,
         primary: true,
         ratio: Some(1.0),
         interval,
@@ -25,19 +26,27 @@ fn an_arm_that_differs_from_itself_is_found_and_so_is_noise_over_the_margin() {
         reasons.into_iter().map(|reason| (reason.code, reason.verdict)).collect::<Vec<_>>()
     };
     let one = |code: &str, verdict| vec![(code.to_owned(), verdict)];
-    assert_eq!(found(twins("different", Some([1.1, 1.3]))), one("A/A", Validity::Invalid));
-    assert_eq!(found(twins("inconclusive", Some([0.949, 1.02]))), one("POWER", Validity::Warn));
-    assert_eq!(found(twins("inconclusive", Some([0.99, 1.051]))), one("POWER", Validity::Warn));
-    assert_eq!(found(twins("equivalent", Some([0.96, 1.04]))), []);
-    assert_eq!(found(twins("inconclusive", None)), [], "too few blocks for an interval: that is told by the verdict");
+    assert_eq!(found(twins(ComparisonVerdict::Worse, Some([1.1, 1.3]))), one("A/A", Validity::Invalid));
+    assert_eq!(found(twins(ComparisonVerdict::Undecided, Some([0.949, 1.02]))), one("POWER", Validity::Warn));
+    assert_eq!(found(twins(ComparisonVerdict::Undecided, Some([0.99, 1.051]))), one("POWER", Validity::Warn));
+    assert_eq!(found(twins(ComparisonVerdict::Equivalent, Some([0.96, 1.04]))), []);
+    assert_eq!(
+        found(twins(ComparisonVerdict::Undecided, None)),
+        [],
+        "too few blocks for an interval: that is told by the verdict"
+    );
     // Of metrics to look at, one in twenty is different by chance.
-    assert_eq!(found(Comparison { primary: false, ..twins("different", Some([1.1, 1.3])) }), []);
+    assert_eq!(found(Comparison { primary: false, ..twins(ComparisonVerdict::Worse, Some([1.1, 1.3])) }), []);
 }
 
 #[test]
 fn fractions_are_as_far_from_nothing_as_they_say() {
-    let comparison =
-        Comparison { ratio: None, difference: Some(0.0), margin: 0.02, ..twins("inconclusive", Some([-0.03, 0.01])) };
+    let comparison = Comparison {
+        ratio: None,
+        difference: Some(0.0),
+        margin: 0.02,
+        ..twins(ComparisonVerdict::Undecided, Some([-0.03, 0.01]))
+    };
     let reasons = judge_run(&[], &BTreeSet::new(), &[comparison]);
     assert_eq!(reasons.len(), 1);
     assert!(reasons[0].value.contains("3.0 %"), "{}", reasons[0].value);
@@ -137,7 +146,7 @@ fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
     let mut summary = RunSummary {
         arms: vec![steady_at("none", 1, 1.0, 1.0), arm, bound],
         headroom: Some(Headroom { ceiling_per_s: 9000.0, ..Headroom::default() }),
-        noise_floor: vec![twins("equivalent", Some([0.99, 1.02]))],
+        noise_floor: vec![twins(ComparisonVerdict::Equivalent, Some([0.99, 1.02]))],
         ..RunSummary::default()
     };
     for gate in &GATES {
