@@ -1,126 +1,169 @@
-//! Plain progress lines, for logs and pipes.
+//! How far a run is, where no screen shows it: one line that is rewritten on a terminal; elsewhere one a minute, for logs.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    time::{Duration, Instant},
+};
 
 use analysis::{
     live::{LiveEvent, TimelineSecond},
+    summary::Validity,
     text::{known_or_at_least, percent, scrubbed},
 };
 
 use super::EventSink;
 
-/// Seconds between two lines of one phase.
-const EVERY: u32 = 5;
+/// Between two lines of a log.
+const EVERY: Duration = Duration::from_secs(60);
 
-/// Parts of a run in virtual time, each worth a line.
-const PARTS: f64 = 5.0;
-
-/// Writes progress lines to standard error.
-#[derive(Debug, Default)]
+/// Writes them to standard error.
+#[derive(Debug)]
 pub struct ProgressLines {
-    last: Option<(String, u32)>,
-    arms: usize,
-    started: usize,
-    /// Parts of a run in virtual time that have been told, and of how many seconds.
-    computed: (f64, f64),
+    began: Instant,
+    lines: Lines,
+}
+
+impl Default for ProgressLines {
+    fn default() -> Self {
+        Self { began: Instant::now(), lines: Lines { rewrites: io::stderr().is_terminal(), ..Lines::default() } }
+    }
 }
 
 impl EventSink for ProgressLines {
     fn event(&mut self, event: &LiveEvent) {
-        let Some(line) = self.line(event) else { return };
+        let written = self.lines.of(event, self.began.elapsed());
         // Nobody may be reading; the run goes on.
-        let _ = writeln!(io::stderr(), "{}", scrubbed(&line));
+        let _ = io::stderr().write_all(written.as_bytes());
     }
 }
 
-impl ProgressLines {
-    fn line(&mut self, event: &LiveEvent) -> Option<String> {
+impl Drop for ProgressLines {
+    fn drop(&mut self) {
+        let _ = io::stderr().write_all(self.lines.cleared().as_bytes());
+    }
+}
+
+/// What is written, and when.
+#[derive(Debug, Default)]
+struct Lines {
+    /// The line with how far it is is rewritten; else it comes once a minute.
+    rewrites: bool,
+    /// When the last one came.
+    last: Option<Duration>,
+    /// One stands on the terminal.
+    stands: bool,
+    arms: usize,
+    started: usize,
+    running: String,
+}
+
+impl Lines {
+    /// What this event adds, at this time of the run: what must be known, and how far it is where that is due.
+    fn of(&mut self, event: &LiveEvent, now: Duration) -> String {
+        let mut text = String::new();
+        if let Some(told) = self.told(event) {
+            text = format!("{}{}\n", self.cleared(), scrubbed(&told));
+        }
+        if let Some(far) = self.how_far(event).filter(|_| self.rewrites || self.is_due(now)) {
+            self.last = Some(now);
+            text += &self.status(&scrubbed(&far));
+        }
+        text
+    }
+
+    /// What stays: what a person must know of the run.
+    fn told(&mut self, event: &LiveEvent) -> Option<String> {
         match event {
             LiveEvent::RunStarted(shape) => {
                 self.arms = shape.arms.len() * shape.blocks as usize;
                 Some(format!("{}: {}", shape.experiment, shape.about))
             }
             LiveEvent::Note { text } => Some(text.clone()),
+            LiveEvent::Touched { second, touch } => Some(format!("  {second:.0} s  TOUCHED: {}", touch.in_words())),
+            LiveEvent::ArmFinished(arm) if arm.verdict == Validity::Invalid => {
+                Some(format!("  {} (block {}) is over: INVALID", arm.name, arm.block))
+            }
+            LiveEvent::Stopping => Some("stopping: what is open may end, then what was measured is saved".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn how_far(&mut self, event: &LiveEvent) -> Option<String> {
+        match event {
             LiveEvent::ArmStarted { arm, block, .. } => {
                 self.started += 1;
-                self.last = None;
-                Some(format!("arm {} of {}: {arm} (block {block})", self.started, self.arms))
+                self.running = format!("arm {} of {}: {arm} (block {block})", self.started, self.arms);
+                Some(self.running.clone())
             }
-            LiveEvent::LoadStarted { .. }
-            | LiveEvent::PhaseStarted { .. }
-            | LiveEvent::RunFailed { .. }
-            | LiveEvent::RunFinished(_) => None,
-            LiveEvent::Computing { done_s, of_s } => self.computing(*done_s, *of_s),
-            LiveEvent::Second(second) => self.second(second),
-            LiveEvent::Policy { second, stage, text } => Some(format!("  {second:.0} s  {stage}: {text}")),
-            LiveEvent::Touched { second, touch } => Some(format!("  {second:.0} s  TOUCHED: {}", touch.in_words())),
-            LiveEvent::ArmFinished(arm) => Some(format!("  {} is over: {}", arm.name, arm.verdict.word())),
-            LiveEvent::Stopping => Some("stopping: what is open may end, then what was measured is saved".to_owned()),
+            LiveEvent::Computing { done_s, of_s } => {
+                Some(format!("computed {} of {of_s:.0} s of virtual time", percent(done_s / of_s)))
+            }
+            LiveEvent::Second(second) => Some(format!("{}  {}", self.running, of_second(second))),
+            _ => None,
         }
     }
 
-    /// Every fifth part: what takes longer than a moment says how far it is.
-    fn computing(&mut self, done_s: f64, of_s: f64) -> Option<String> {
-        let part = (done_s / of_s * PARTS).floor();
-        // More blocks were added: parts of all of them are told anew.
-        let so_far =
-            if self.computed.1 == of_s { self.computed.0 } else { (self.computed.0 * self.computed.1 / of_s).floor() };
-        let more = part > so_far;
-        self.computed = (so_far.max(part), of_s);
-        more.then(|| format!("  computed {} of {of_s:.0} s of virtual time", percent(done_s / of_s)))
+    fn is_due(&self, now: Duration) -> bool {
+        self.last.is_none_or(|last| now >= last + EVERY)
     }
 
-    /// The first second of each phase, then every fifth.
-    fn second(&mut self, second: &TimelineSecond) -> Option<String> {
-        let due = match &self.last {
-            Some((phase, at)) => *phase != second.phase || second.second >= at + EVERY,
-            None => true,
-        };
-        if !due {
-            return None;
+    fn status(&mut self, line: &str) -> String {
+        if !self.rewrites {
+            return format!("{line}\n");
         }
-        self.last = Some((second.phase.clone(), second.second));
-        let p90 = known_or_at_least(second.p90_ms, second.p90_at_least_ms);
-        Some(format!(
-            "  {:>4} s  {:<8} {:>5} users  {:>5} offered/s  {:>5} goodput/s  {:>5} rejected/s  p90 {p90}",
-            second.second, second.phase, second.users, second.offered, second.goodput, second.rejected,
-        ))
+        self.stands = true;
+        format!("\r\x1b[2K{line}")
     }
+
+    /// Takes away the line that stands.
+    fn cleared(&mut self) -> &'static str {
+        if std::mem::take(&mut self.stands) { "\r\x1b[2K" } else { "" }
+    }
+}
+
+fn of_second(second: &TimelineSecond) -> String {
+    let p90 = known_or_at_least(second.p90_ms, second.p90_at_least_ms);
+    format!(
+        "{} s {}: {} of {} offered/s in time, p90 {p90}",
+        second.second, second.phase, second.goodput, second.offered,
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_line_comes_with_each_phase_and_every_fifth_second() {
-        let mut progress = ProgressLines::default();
-        let mut at = Vec::new();
-        for second in 0..13 {
-            let phase = if second < 8 { "before" } else { "spike" }.to_owned();
-            let event = LiveEvent::Second(Box::new(TimelineSecond { second, phase, ..TimelineSecond::default() }));
-            if progress.line(&event).is_some() {
-                at.push(second);
-            }
-        }
-        // 0 begins a phase, 5 is five on, 8 begins the next; 13 would be next.
-        assert_eq!(at, [0, 5, 8]);
+    fn second(second: u32) -> LiveEvent {
+        LiveEvent::Second(Box::new(TimelineSecond {
+            second,
+            offered: 40,
+            served: 30,
+            goodput: 20,
+            ..TimelineSecond::default()
+        }))
     }
 
     #[test]
-    fn goodput_is_what_was_answered_in_time() {
-        let second = TimelineSecond { offered: 40, served: 30, goodput: 20, ..TimelineSecond::default() };
-        let line = ProgressLines::default().line(&LiveEvent::Second(Box::new(second))).expect("a first second");
-        assert!(line.contains("   40 offered/s     20 goodput/s"), "{line}");
+    fn a_log_has_a_line_a_minute_and_what_must_be_known() {
+        let mut lines = Lines::default();
+        // A matrix in virtual time: 2900 seconds in four real ones.
+        let all: String = (0..2900).map(|n| lines.of(&second(n), Duration::from_millis(u64::from(n)))).collect();
+        assert_eq!(all.lines().count(), 1, "{all}");
+        assert!(lines.of(&second(1), Duration::from_secs(60)).contains("20 of 40 offered/s in time"));
+        let note = LiveEvent::Note { text: "5 blocks cannot decide".to_owned() };
+        assert_eq!(lines.of(&note, Duration::from_secs(61)), "5 blocks cannot decide\n");
+        let computing = LiveEvent::Computing { done_s: 20.0, of_s: 100.0 };
+        assert_eq!(lines.of(&computing, Duration::from_secs(62)), "");
+        assert_eq!(lines.of(&computing, Duration::from_secs(121)), "computed 20 % of 100 s of virtual time\n");
     }
 
     #[test]
-    fn a_long_run_in_virtual_time_says_how_far_it_is_five_times() {
-        let mut progress = ProgressLines::default();
-        let lines: Vec<String> = (0..=100)
-            .filter_map(|done| progress.line(&LiveEvent::Computing { done_s: f64::from(done), of_s: 100.0 }))
-            .collect();
-        assert_eq!(lines.len(), 5);
-        assert_eq!(lines[0], "  computed 20 % of 100 s of virtual time");
+    fn a_terminal_has_one_line_that_is_rewritten_and_gives_way() {
+        let mut lines = Lines { rewrites: true, ..Lines::default() };
+        let all: String = (0..50).map(|n| lines.of(&second(n), Duration::ZERO)).collect();
+        assert!(!all.contains('\n') && all.matches("\r\x1b[2K").count() == 50, "{all:?}");
+        let note = LiveEvent::Note { text: "x".to_owned() };
+        assert_eq!(lines.of(&note, Duration::ZERO), "\r\x1b[2Kx\n");
+        assert_eq!(lines.cleared(), "", "nothing stands");
     }
 }
