@@ -30,12 +30,14 @@ use middle::{known, of_values};
 /// Phases of a run without overload that have a column each; with more it is the phase of the comparisons.
 const MOST_COLUMNS: usize = 4;
 
-/// The answer of a run. `order`: its arms in the order of the file; `hindsight`: those that know what no policy can know.
-pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String]) -> RunAnswer {
+/// The answer of a run. `order`: its arms in the order of the file; `hindsight`: those that know what no policy can know; `phase`: the one
+/// that it is about by its file.
+pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String], phase: Option<&str>) -> RunAnswer {
     let turns = Turns::of(&summary.arms);
     let baseline = summary.comparisons.first().map(|comparison| comparison.baseline.clone());
     let baseline = baseline.or_else(|| order.first().cloned()).unwrap_or_default();
-    let columns = columns(summary, &turns);
+    let about = summary.comparisons.first().map(|comparison| comparison.phase.as_str()).or(phase);
+    let (columns, about) = columns(&turns, about);
     let named = |name: &&String| summary.arms.iter().any(|arm| arm.shown_name() == **name);
     let arms: Vec<ArmAnswer> = order
         .iter()
@@ -53,7 +55,7 @@ pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String]) -> R
             }
         })
         .collect();
-    let mut found = RunAnswer { baseline, order: None, columns, arms };
+    let mut found = RunAnswer { baseline, phase: about, order: None, columns, arms };
     if summary.valid {
         found.order = order::order(&found, summary, &turns);
         sentence::fill_in(&mut found, summary, &turns);
@@ -64,7 +66,7 @@ pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String]) -> R
 /// The answer that a summary has, or, for one of an earlier version, the one that it would have.
 pub fn of_summary(summary: &RunSummary) -> RunAnswer {
     let order: Vec<String> = arm_names(&summary.arms).into_iter().map(str::to_owned).collect();
-    summary.answer.clone().unwrap_or_else(|| answer(summary, &order, &[]))
+    summary.answer.clone().unwrap_or_else(|| answer(summary, &order, &[], None))
 }
 
 /// What every report says of an INVALID run in place of sentences.
@@ -129,26 +131,24 @@ fn when(column: &AnswerColumn) -> String {
     }
 }
 
-/// Phases that the answer is about.
-fn columns(summary: &RunSummary, turns: &Turns<'_>) -> Vec<AnswerColumn> {
+/// Phases that the answer is about, and of these the one that a run without overload is about: the one that is named, else the busiest.
+fn columns(turns: &Turns<'_>, named: Option<&str>) -> (Vec<AnswerColumn>, Option<String>) {
     let run = || turns.arms.iter().filter(|arm| !arm.bound);
-    let Some(arm) = run().max_by_key(|arm| arm.phases.len()) else { return Vec::new() };
+    let Some(arm) = run().max_by_key(|arm| arm.phases.len()) else { return (Vec::new(), None) };
     let phases = &arm.phases[..];
-    let compared = summary.comparisons.first().map(|comparison| comparison.phase.as_str());
-    let chosen = match stressed(phases, compared) {
+    let about = named.and_then(|name| place(phases, name));
+    let about = about.or_else(|| place(phases, &busiest(phases)?.name));
+    let chosen = match stressed(phases, named) {
         Some(chosen) => chosen,
         None if phases.len() <= MOST_COLUMNS => (0..phases.len()).collect(),
-        None => {
-            let compared = compared.and_then(|name| place(phases, name));
-            compared.or_else(|| place(phases, &busiest(phases)?.name)).into_iter().collect()
-        }
+        None => about.into_iter().collect(),
     };
     let column = |at: usize| AnswerColumn {
         phase: phases[at].name.clone(),
         role: phases[at].measures.role,
         load: phases[at].measures.load,
     };
-    chosen.into_iter().map(column).collect()
+    (chosen.into_iter().map(column).collect(), about.map(|at| phases[at].name.clone()))
 }
 
 /// Calm, overload and after, as far as there are; `None` without overload and fault.

@@ -108,7 +108,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         decision: decision(found.arms, found.compare, found.order, found.hindsight),
         noise_floor,
     };
-    summary.answer = Some(answer(&summary, found.order, found.hindsight));
+    summary.answer = Some(answer(&summary, found.order, found.hindsight, found.compare.phase.as_deref()));
     summary
 }
 

@@ -48,19 +48,12 @@ pub fn table(answer: &RunAnswer) -> Table {
 }
 
 /// The column that the order of the arms, classes and shares of the oracle's are of: overload, else the phase that was compared, else
-/// the busiest.
+/// the one that the run is about.
 pub fn deciding(answer: &RunAnswer) -> Option<usize> {
     let stress = answer.columns.iter().position(|column| column.role.is_some_and(PhaseRole::is_stress));
-    stress.or_else(|| compared(answer)).or_else(|| busiest(answer))
-}
-
-/// The column in which most was offered, of equal ones the first.
-fn busiest(answer: &RunAnswer) -> Option<usize> {
-    let offered = |at: usize| {
-        let of_arm = |arm: &ArmAnswer| arm.columns[at].as_ref().map(|figures| figures.offered_per_s.median);
-        answer.arms.iter().filter_map(of_arm).fold(0.0, f64::max)
-    };
-    (0..answer.columns.len()).max_by(|a, b| offered(*a).total_cmp(&offered(*b)).then(b.cmp(a)))
+    let about = || answer.columns.iter().position(|column| Some(&column.phase) == answer.phase.as_ref());
+    // Of an earlier version: the last one, since what comes first is a warm-up more often than not.
+    stress.or_else(|| compared(answer)).or_else(about).or_else(|| answer.columns.len().checked_sub(1))
 }
 
 /// The column that was compared, if it is one.

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::summary::{
-    ComparisonVerdict,     ArmVerdictWord, Collapse, Comparison, LatencyObjective, Measures, PlannedLoad, Recovery, Times, Validity,
+    ArmVerdictWord, Collapse, Comparison, ComparisonVerdict, LatencyObjective, Measures, PlannedLoad, Recovery, Times,
+    Validity,
 };
 
 fn phase(name: &str, role: PhaseRole, load: f64, goodput: f64, p90: Option<f64>) -> PhaseSummary {
@@ -87,7 +88,7 @@ fn run(blocks: u32) -> RunSummary {
 }
 
 fn answered(summary: &RunSummary) -> RunAnswer {
-    answer(summary, &["none", "gradient2"].map(str::to_owned), &[])
+    answer(summary, &["none", "gradient2"].map(str::to_owned), &[], None)
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn of_a_sweep_overload_is_its_highest_load_unless_another_is_compared() {
     let mut summary = RunSummary { valid: true, arms: vec![arm], ..RunSummary::default() };
     let order = ["none".to_owned()];
     let of = |summary: &RunSummary| -> Vec<String> {
-        answer(summary, &order, &[]).columns.into_iter().map(|column| column.phase).collect()
+        answer(summary, &order, &[], None).columns.into_iter().map(|column| column.phase).collect()
     };
     assert_eq!(of(&summary), ["at-80", "at-300"]);
     summary.comparisons = vec![Comparison { phase: "at-150".to_owned(), ..Comparison::default() }];
@@ -212,7 +213,7 @@ fn the_order_of_arms_says_where_blocks_do_not_tell_them_apart() {
             arm.phases[1].measured.goodput_per_s += if arm.block == 2 { 5.0 } else { -30.0 };
         }
         summary.arms.extend(third);
-        answer(&summary, &["none", "codel", "gradient2"].map(str::to_owned), &[]).order
+        answer(&summary, &["none", "codel", "gradient2"].map(str::to_owned), &[], None).order
     };
     let (one, eight) = (named(run(1)), named(run(8)));
     assert_eq!(
@@ -228,16 +229,16 @@ fn the_order_of_arms_says_where_blocks_do_not_tell_them_apart() {
              some blocks."
         )
     );
-    let two = answer(&run(8), &["none", "gradient2"].map(str::to_owned), &[]);
+    let two = answer(&run(8), &["none", "gradient2"].map(str::to_owned), &[], None);
     assert_eq!(
         two.order.as_deref(),
         Some("Goodput under overload, most first: gradient2 96/s, none 2.5/s; in every block.")
     );
-    let hindsight = answer(&run(8), &["none", "gradient2"].map(str::to_owned), &["gradient2".to_owned()]);
+    let hindsight = answer(&run(8), &["none", "gradient2"].map(str::to_owned), &["gradient2".to_owned()], None);
     assert_eq!(hindsight.order, None, "nothing to choose from");
     let mut invalid = run(8);
     invalid.valid = false;
-    assert_eq!(answer(&invalid, &["none", "gradient2"].map(str::to_owned), &[]).order, None);
+    assert_eq!(answer(&invalid, &["none", "gradient2"].map(str::to_owned), &[], None).order, None);
 }
 
 #[test]
@@ -249,7 +250,28 @@ fn too_few_samples_for_p99_leave_the_highest_percentile_that_has_enough() {
             (times.p99, times.p99_at_least) = (None, None);
         }
     }
-    let found = answer(&summary, &["none", "gradient2"].map(str::to_owned), &[]);
+    let found = answer(&summary, &["none", "gradient2"].map(str::to_owned), &[], None);
     let text = table::table(&found).to_text();
     assert!(text.contains("p90 20 ms [20 ms, 20 ms]") && text.contains("p90 >= 500 ms"), "{text}");
+}
+
+#[test]
+fn the_headline_is_about_the_phase_that_the_file_names_or_the_longest_of_equal_loads_and_no_warm_up() {
+    let phase = |name: &str, seconds: f64, offered_per_s: f64| PhaseSummary {
+        name: name.to_owned(),
+        seconds,
+        measures: Measures { load: Some(PlannedLoad::RequestsPerS(80.0)), ..Measures::default() },
+        measured: Measured { planned: 900, sent: 900, offered_per_s, goodput_per_s: 71.0, ..Measured::default() },
+        ..PhaseSummary::default()
+    };
+    // By chance more came in the warm-up.
+    let phases = vec![phase("warm", 20.0, 81.0), phase("load", 50.0, 79.0), phase("tail", 10.0, 80.0)];
+    let summary = RunSummary {
+        valid: true,
+        arms: vec![Arm { policy: "none".to_owned(), block: 1, valid: true, phases, ..Arm::default() }],
+        ..RunSummary::default()
+    };
+    let said = |phase| answer(&summary, &["none".to_owned()], &[], phase).arms.remove(0).sentence.expect("a sentence");
+    assert!(said(None).contains("of 79/s offered in load"), "{}", said(None));
+    assert!(said(Some("tail")).contains("of 80/s offered in tail"), "{}", said(Some("tail")));
 }

@@ -95,8 +95,9 @@ impl RunFiles {
 
     /// What the run comes to; of an earlier version's, what it would have come to.
     pub fn answer(&self) -> RunAnswer {
-        let known = self.summary.answer.clone();
-        known.unwrap_or_else(|| answer(&self.summary, &self.manifest.arms(), &self.manifest.with_hindsight()))
+        let (manifest, known) = (&self.manifest, self.summary.answer.clone());
+        let phase = manifest.experiment.compare.phase.as_deref();
+        known.unwrap_or_else(|| answer(&self.summary, &manifest.arms(), &manifest.with_hindsight(), phase))
     }
 
     /// What may be concluded: nothing from an INVALID run, and nothing from one block.

@@ -13,6 +13,10 @@ use super::{PhaseRole, PlannedLoad};
 pub struct RunAnswer {
     /// The arm that costs in calm, and verdicts, are compared with.
     pub baseline: String,
+    /// The phase that a run without overload is about: the one that is compared or that its file names, else the busiest by the plan, of equal
+    /// ones the longest. Runs of versions before it have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
     /// Arms by goodput in the phase that decides, in words; `None` where no conclusion may be drawn, or nothing can be chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
@@ -134,7 +138,7 @@ pub struct BlockMedian {
 pub struct RecoveryAnswer {
     /// From what: the name of the phase, or `fault`.
     pub from: String,
-    /// Seconds until goodput was 95 % of what it was before, and the objective kept: a bound if it did not come to that.
+    /// Seconds until goodput stayed at 95 % of what is normal, and the objective kept: a bound if it did not come to that.
     pub after_s: BlockMedian,
     /// Blocks in which it recovered.
     pub recovered: u32,
