@@ -134,9 +134,12 @@ pub struct Recovery {
     pub from: String,
     /// How long that lasted, in seconds.
     pub trigger_s: f64,
-    /// Goodput before it, a second.
+    /// The arm's own goodput before it, a second.
     pub goodput_before_per_s: f64,
-    /// Seconds from its end until goodput was 95 % of that, and the objective kept, for 10 s; `None`: not in this phase.
+    /// What counts as normal: what was offered before it, less the share that was not in time then, of which the objective's own share is the
+    /// most that counts.
+    pub normal_per_s: f64,
+    /// Seconds from its end until goodput stayed at 95 % of what is normal, and the objective kept, in the next 10 s and in all that followed; `None`: not in this phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_s: Option<f64>,
     /// Not within this many seconds.

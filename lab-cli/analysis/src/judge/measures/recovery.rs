@@ -1,7 +1,9 @@
 //! After too much, does it get well again, and when?
 //!
-//! A trigger is a phase of more load than before and after it, or a fault. Recovered is a service from the first second on
-//! from which, over ten seconds, goodput is at least 95 % of what it was before and the objective is kept. One that is
+//! A trigger is a phase of more load than before and after it, or a fault. Recovered is a service from the first second on from which
+//! it stays well: in the ten seconds that follow, and in all that follow taken together, goodput is at least 95 % of what is normal, and the
+//! objective is kept. Normal is what is offered, less the share that was not in time before the trigger, of which the objective's own share is the most that counts: an arm that
+//! refuses nearly everything in calm, too, has not recovered by doing so again. One that is
 //! still below 80 % after it was watched for long is in a bad state that keeps itself alive: metastable (Bronson and others,
 //! "Metastable failures in distributed systems", HotOS'21; Huang and others, OSDI'22). The numbers are ours.
 
@@ -11,11 +13,11 @@ use crate::{
     summary::{LatencyObjective, PlannedLoad, Recovery},
 };
 
-/// Share of the goodput before that counts as well again.
+/// Share of what is normal that counts as well again.
 const WELL: f64 = 0.95;
 /// For so many seconds; or for half of the time that there is, if that is shorter.
 const HOLDS_S: usize = 10;
-/// Share of the goodput before under which it is not.
+/// Share of what is normal under which it is not.
 const BAD: f64 = 0.8;
 /// It has to be watched for so many seconds, or for so many times the trigger, to be called metastable.
 const WATCH_S: f64 = 60.0;
@@ -29,6 +31,8 @@ const BEFORE_S: usize = 3;
 struct Trigger<'a> {
     from: String,
     lasted_s: f64,
+    /// Users wait for answers.
+    closed: bool,
     before: &'a [TimelineSecond],
     during: &'a [TimelineSecond],
     after: &'a [TimelineSecond],
@@ -54,11 +58,16 @@ fn spike<'a>(seconds: &'a [TimelineSecond], around: &[PlannedPhase]) -> Option<(
     let trigger = Trigger {
         from: spike.name.clone(),
         lasted_s: spike.seconds,
+        closed: is_closed(low),
         before: of(before),
         during: of(spike),
         after: of(after),
     };
     Some((after.name.clone(), trigger))
+}
+
+fn is_closed(load: PlannedLoad) -> bool {
+    matches!(load, PlannedLoad::Users(_))
 }
 
 fn same(a: PlannedLoad, b: PlannedLoad) -> bool {
@@ -68,7 +77,7 @@ fn same(a: PlannedLoad, b: PlannedLoad) -> bool {
 /// Faults within a phase of one load, each against what was before it in that phase.
 fn faults<'a>(seconds: &'a [TimelineSecond], phase: &PlannedPhase, all: &[(f64, f64)]) -> Vec<(String, Trigger<'a>)> {
     let own = run_of(seconds, |second| second.phase == phase.name);
-    let (Some(first), Some(last), Some(_)) = (own.first(), own.last(), phase.load) else { return Vec::new() };
+    let (Some(first), Some(last), Some(load)) = (own.first(), own.last(), phase.load) else { return Vec::new() };
     let (begins, ends) = (f64::from(first.second), f64::from(last.second) + 1.0);
     let mut within: Vec<(f64, f64)> =
         all.iter().copied().filter(|(at, until)| *at >= begins && *until < ends).collect();
@@ -83,6 +92,7 @@ fn faults<'a>(seconds: &'a [TimelineSecond], phase: &PlannedPhase, all: &[(f64, 
         let trigger = Trigger {
             from: "fault".to_owned(),
             lasted_s: until - at,
+            closed: is_closed(load),
             before: between(quiet_since, at),
             during: between(at, until),
             after: between(until, quiet_until),
@@ -107,26 +117,33 @@ impl Trigger<'_> {
         if self.before.len() < BEFORE_S || self.after.is_empty() {
             return None;
         }
-        let normal = goodput(before);
-        if normal <= 0.0 {
+        let offered_before = offered(before);
+        if offered_before <= 0.0 {
             return None;
         }
+        let share = (goodput(before) / offered_before).clamp(objective.percentile / 100.0, 1.0);
+        // What comes to an open load is chance; users who wait ask for less, which is no recovery.
+        let normal = |seconds: &[TimelineSecond]| share * if self.closed { offered_before } else { offered(seconds) };
         let holds = HOLDS_S.min(self.after.len() / 2).max(1);
-        let well = |seconds: &[TimelineSecond]| goodput(seconds) >= WELL * normal && keeps(seconds, objective);
-        let after_s = self.after.windows(holds).position(well).map(|at| at as f64);
-        let at_end = goodput(&self.after[self.after.len() - holds..]);
+        let well = |seconds: &[TimelineSecond]| goodput(seconds) >= WELL * normal(seconds) && keeps(seconds, objective);
+        let windows = self.after.len() - holds + 1;
+        let stays = |from: &usize| well(&self.after[*from..from + holds]) && well(&self.after[*from..]);
+        let after_s = (0..windows).find(stays).map(|from| from as f64);
+        let end = &self.after[self.after.len() - holds..];
+        let (at_end, normal_at_end) = (goodput(end), normal(end));
         let (watched_s, watch_needed_s) = (self.after.len() as f64, WATCH_S.max(WATCH_TIMES * self.lasted_s));
         let verdict = match after_s {
-            Some(_) if at_end >= BAD * normal => "recovered",
-            _ if at_end < BAD * normal && watched_s >= watch_needed_s => "metastable",
+            Some(_) if at_end >= BAD * normal_at_end => "recovered",
+            _ if at_end < BAD * normal_at_end && watched_s >= watch_needed_s => "metastable",
             _ => "undecided",
         };
         Some(Recovery {
             from: self.from.clone(),
             trigger_s: self.lasted_s,
-            goodput_before_per_s: normal,
+            goodput_before_per_s: goodput(before),
+            normal_per_s: share * offered_before,
             after_s,
-            after_s_at_least: after_s.is_none().then(|| (self.after.len() - holds + 1) as f64),
+            after_s_at_least: after_s.is_none().then_some(windows as f64),
             goodput_at_end_per_s: at_end,
             watched_s,
             watch_needed_s,
@@ -138,6 +155,10 @@ impl Trigger<'_> {
 
 fn goodput(seconds: &[TimelineSecond]) -> f64 {
     seconds.iter().map(|second| second.goodput).sum::<u64>() as f64 / seconds.len().max(1) as f64
+}
+
+fn offered(seconds: &[TimelineSecond]) -> f64 {
+    seconds.iter().map(|second| second.offered).sum::<u64>() as f64 / seconds.len().max(1) as f64
 }
 
 /// Is the objective kept? Its percentile is in time if that share of what was waited for is: refusals are no waiting, and what

@@ -120,7 +120,32 @@ fn a_sweep_a_ramp_or_another_load_afterwards_is_no_spike() {
     let mut lower = plan(60);
     lower.phases[1].load = Some(PlannedLoad::RequestsPerS(10.0));
     assert_eq!(recovery(&lower, |_| 50), None);
-    assert_eq!(recovery(&plan(60), |s| if s < 20 { 0 } else { 50 }), None, "nothing was normal");
+    let mut idle = plan(60);
+    idle.phases[0].load = Some(PlannedLoad::RequestsPerS(0.0));
+    idle.phases[2].load = idle.phases[0].load;
+    assert_eq!(recovery(&idle, |_| 0), None, "nothing is normal");
+}
+
+#[test]
+fn an_arm_that_serves_next_to_nothing_in_calm_recovers_from_nothing() {
+    // 5 of 50 before, and again afterwards: refused, so that no objective is broken.
+    let plan = plan(60);
+    let (mut arm, mut seconds) = run(&plan, |_| 5);
+    seconds.iter_mut().for_each(|second| second.rejected = std::mem::take(&mut second.served_late));
+    fill_in(&mut arm, &seconds, &plan);
+    let found = arm.phases[2].measures.recovery.clone().expect("a spike");
+    assert_eq!((found.goodput_before_per_s, found.normal_per_s), (5.0, 45.0));
+    assert_eq!((found.after_s, found.verdict.as_str()), (None, "metastable"));
+    // What the objective lets be late is no loss: 46 of 50 in calm, and 45 afterwards.
+    let within = recovery(&plan, |s| if s < 30 { 46 } else { 45 }).expect("a spike");
+    assert_eq!((within.after_s, within.normal_per_s), (Some(0.0), 46.0));
+}
+
+#[test]
+fn well_for_a_while_is_not_recovered() {
+    // Well for fifteen seconds, then bad until 70.
+    let found = recovery(&plan(60), |s| if s < 45 || s >= 70 { 50 } else { 20 }).expect("a spike");
+    assert_eq!((found.after_s, found.verdict.as_str()), (Some(40.0), "recovered"));
 }
 
 #[test]

@@ -28,8 +28,8 @@ const fn plain(
 static MEASURES: [MeasureOf; 9] = [
     MeasureOf {
         name: "recovery",
-        about: "Recovery time: seconds after a phase of more load, or after a fault, until goodput is back at 95 % of what it was \
-                and the objective holds for 10 s (or half of the phase).",
+        about: "Recovery time: seconds after a phase of more load, or after a fault, until goodput stays at 95 % of what is normal \
+                (offered, less what was late before it, at most the objective's share) and the objective holds, in the next 10 s (or half of the phase) and in all that follows.",
         unit: Unit::Time,
         unknown: "there was nothing to recover from: recovery needs a fault in this phase or at its beginning, or a phase of \
                   more load before it with as much load as now before that",
@@ -38,7 +38,7 @@ static MEASURES: [MeasureOf; 9] = [
     },
     plain(
         "metastable",
-        "1 if goodput is still under 80 % of what it was at the end of the phase, though it lasted a minute and six times the \
+        "1 if goodput is still under 80 % of what is normal at the end of the phase, though it lasted a minute and six times the \
          trigger; 0 if the service recovered.",
         |m| match m.recovery.as_ref()?.verdict.as_str() {
             "metastable" => Some(1.0),
