@@ -122,14 +122,16 @@ impl Distribution {
         if count < least_samples(p) {
             return Percentile::Unknown;
         }
+        // A bucket's upper end may be over the longest time in it.
+        let at = |value: u64| Percentile::At(ms(value.min(self.longest_us)));
         let Some(censored) = self.censored.as_ref().filter(|censored| !censored.is_empty()) else {
-            return Percentile::At(ms(self.known.value_at_percentile(p)));
+            return at(self.known.value_at_percentile(p));
         };
         let mut all = self.known.clone();
         merge(&mut all, censored);
         let value = all.value_at_percentile(p);
         let hidden = censored.count_between(0, value) > 0;
-        if hidden { Percentile::AtLeast(ms(all.lowest_equivalent(value))) } else { Percentile::At(ms(value)) }
+        if hidden { Percentile::AtLeast(ms(all.lowest_equivalent(value))) } else { at(value) }
     }
 
     /// The percentiles that every table shows.

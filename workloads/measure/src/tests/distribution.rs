@@ -1,5 +1,7 @@
 //! Percentiles of times: what they need, what hides them and what bounds them.
 
+use proptest::{collection::vec, prelude::*};
+
 use super::*;
 
 #[test]
@@ -26,6 +28,29 @@ fn percentiles_are_ranks() {
         assert!((seen - expected).abs() <= expected / 1000.0, "{seen} for {expected}");
     }
     assert_eq!((all.p999, all.count), (None, 1000));
+}
+
+proptest! {
+    /// Whole microseconds, whatever bucket they are in, of one second or of several together, also with time-outs above.
+    #[test]
+    fn no_percentile_is_over_the_longest_time(
+        seconds in vec(vec(1_u64..10_000_000, 6..60), 1..4),
+        time_outs in 0_u64..3,
+    ) {
+        let mut all = Distribution::new(Duration::from_secs(60));
+        for second in &seconds {
+            let mut times = Distribution::new(Duration::from_secs(60));
+            second.iter().for_each(|us| times.record(Duration::from_micros(*us)));
+            (0..time_outs).for_each(|_| times.record_censored(Duration::from_secs(30)));
+            all.add(&times);
+        }
+        let longest = all.max_ms().expect("there are times");
+        for p in [1.0, 50.0, 75.0, 90.0, 95.0, 99.0] {
+            if let Percentile::At(value) = all.percentile(p) {
+                prop_assert!(value <= longest, "p{p} {value} of {longest}");
+            }
+        }
+    }
 }
 
 #[test]
