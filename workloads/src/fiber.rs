@@ -22,12 +22,13 @@ mod worker;
 use std::sync::{Arc, mpsc};
 
 use controllers::Timestamp;
+use socket2::SockAddr;
 
 use crate::{
     clock::RunClock,
     crowd::Crowd,
     health::ProcessSample,
-    host::{Driver, MEMORY_FOR_ANSWERS, RunError, RunOptions, StopFlag, UserPool, check},
+    host::{Driver, MEMORY_FOR_ANSWERS, RunError, RunOptions, SourceAddresses, StopFlag, UserPool, check},
     http1::{Budget, Limits},
     measure::{Health, Report, Window},
     plan::LoadPlan,
@@ -56,11 +57,14 @@ pub(crate) fn run(
     let allowance = check(plan, options)?;
     let crowd = Crowd::new(plan)?;
     runtime::configure();
+    let unix_socket = |cause| RunError::Setup { what: "the Unix socket", cause };
     let watch = Watch::new().map_err(|cause| RunError::Setup { what: "a timer", cause })?;
     let network = Network {
         routes: Routes::of(plan),
         host: plan.target.host.clone(),
         sources: plan.sources,
+        given_sources: SourceAddresses::of(options),
+        unix_socket: options.unix_socket.as_ref().map(SockAddr::unix).transpose().map_err(unix_socket)?.map(Arc::new),
         timeout: plan.timeout,
         connect_timeout: plan.connect_timeout,
         limits: Limits { kept: plan.users.bytes_read(), ..Limits::default() },

@@ -3,6 +3,7 @@
 //! [`run`] is the entry point. The fiber host speaks plain HTTP/1.1 at little cost; the async host speaks everything
 //! that reqwest does. Both keep the same ledgers of the same users.
 
+mod addresses;
 mod commands;
 mod deadline;
 mod drive;
@@ -11,6 +12,7 @@ mod options;
 mod pool;
 mod resource_limits;
 
+pub(crate) use addresses::{Addresses, SourceAddresses, said};
 pub use commands::{UserCommand, UserCommandError, UserCommands};
 pub(crate) use deadline::RequestDeadline;
 pub(crate) use drive::Driver;

@@ -131,6 +131,9 @@ pub struct Target {
     pub url: String,
     /// The address of the service.
     pub address: SocketAddr,
+    /// Further addresses of the same host: the next one is tried where no connection can be made to the one before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<SocketAddr>,
     /// The `Host` header.
     pub host: String,
     /// The routes of user classes, if the target is several tasks or services; the first that matches counts. Empty:
@@ -143,7 +146,13 @@ impl Target {
     /// A target at this address, by plain HTTP, for all users.
     #[must_use]
     pub fn at(address: SocketAddr) -> Self {
-        Self { url: format!("http://{address}"), address, host: address.to_string(), entries: Vec::new() }
+        let (url, host) = (format!("http://{address}"), address.to_string());
+        Self { url, address, others: Vec::new(), host, entries: Vec::new() }
+    }
+
+    /// All addresses of the host, the first one to try first.
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        std::iter::once(self.address).chain(self.others.iter().copied())
     }
 }
 

@@ -22,6 +22,7 @@ pub fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     plan.target.url.clear();
     plan.target.host.clear();
     plan.target.address = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    plan.target.others.clear();
     plan.target.entries.clear();
     workloads::schedule::digest(&plan)
 }

@@ -1,6 +1,10 @@
 //! What can be typed after `lab load`.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::{ArgAction, Args, ValueEnum, builder::PossibleValuesParser};
 use workloads::{persona::Method, plan::ArrivalLaw};
@@ -129,6 +133,13 @@ pub struct TransportArgs {
     /// The key of the client's certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "cert")]
     pub key: Option<PathBuf>,
+    /// An address of this machine to connect from; several are taken in turn, and give more connections to one service than one
+    /// has ports (28 thousand).
+    #[arg(long, value_name = "ADDR", value_delimiter = ',', action = ArgAction::Append)]
+    pub source_address: Vec<IpAddr>,
+    /// The Unix socket that the service listens on; the host of the URL is what it is told.
+    #[arg(long, value_name = "PATH", conflicts_with = "source_address")]
+    pub unix_socket: Option<PathBuf>,
     /// HTTP/1.1, also where a service with TLS offers HTTP/2.
     #[arg(long)]
     pub http1: bool,

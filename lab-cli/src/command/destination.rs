@@ -1,46 +1,170 @@
 //! Where load may go.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::{
+    net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs},
+    time::Duration,
+};
 
 use reqwest::Url;
 use workloads::plan::Target;
 
 use crate::exit::Failure;
 
+/// A lost SYN is sent again after a second.
+const LOOK: Duration = Duration::from_millis(1500);
+
 /// Where to. A generator is a weapon: hosts beyond this machine have to be named a second time.
 pub(super) fn destination(url: &str, allowed: &[String]) -> Result<(Url, Target), Failure> {
-    let bad = |why: &str| Failure::usage(format!("{url}: {why}; write http://127.0.0.1:8080/path"));
-    let parsed = Url::parse(url).map_err(|error| bad(&error.to_string()))?;
-    if !matches!(parsed.scheme(), "http" | "https") {
-        return Err(bad("only http and https can be loaded"));
-    }
-    let host = parsed.host_str().ok_or_else(|| bad("there is no host"))?.to_owned();
-    let port = parsed.port_or_known_default().ok_or_else(|| bad("there is no port"))?;
-    if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(bad("a name and password in the URL end up in shell histories: send a header (-H)"));
-    }
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let place = Place::of(url)?;
+    let named = place.is_among(allowed);
     // Decided by name, before anything is looked up: nothing leaves this machine for a host that was not allowed.
-    let here = bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-    let named = allowed.iter().any(|name| name == &host || name == bare);
-    let beyond = || {
+    let here = place.bare == "localhost" || place.bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    if !here && !named {
+        return Err(place.beyond());
+    }
+    let found = (place.bare.as_str(), place.port).to_socket_addrs();
+    let found = found.map_err(|error| Failure::because(format!("{}: {error}", place.bare)))?;
+    let target = place.target(found.collect(), named)?;
+    Ok((place.url, target))
+}
+
+/// The service behind a Unix socket: the host of the URL is what it is told, and nothing is looked up.
+pub(super) fn behind_a_socket(url: &str) -> Result<(Url, Target), Failure> {
+    let place = Place::of(url)?;
+    let nowhere = SocketAddr::from(([127, 0, 0, 1], place.port));
+    let target = place.target(vec![nowhere], true)?;
+    Ok((place.url, target))
+}
+
+/// The same target, with an address first that takes connections: a service may listen on one of its host's alone.
+pub(super) fn answering_first(mut target: Target) -> Target {
+    let mut addresses: Vec<SocketAddr> = target.addresses().collect();
+    let answers = |address: &SocketAddr| TcpStream::connect_timeout(address, LOOK).is_ok();
+    if addresses.len() > 1
+        && let Some(at) = addresses.iter().position(answers)
+    {
+        addresses[..=at].rotate_right(1);
+        (target.address, target.others) = (addresses[0], addresses[1..].to_vec());
+    }
+    target
+}
+
+/// A URL, taken apart.
+struct Place {
+    url: Url,
+    /// As in the URL: an IPv6 address has brackets.
+    host: String,
+    /// Without them.
+    bare: String,
+    port: u16,
+}
+
+impl Place {
+    fn of(typed: &str) -> Result<Self, Failure> {
+        let bad = |why: &str| Failure::usage(format!("{typed}: {why}"));
+        if let Some(rest) = ["unix://", "unix:", "http+unix://"].iter().find_map(|scheme| typed.strip_prefix(scheme)) {
+            let hint = format!("name the socket by --unix-socket {rest}, beside the URL: http://localhost/path");
+            return Err(bad(&hint));
+        }
+        // As curl does: a host without a scheme is one of plain HTTP.
+        let has_scheme = typed.contains("://") || ["http:", "https:"].iter().any(|scheme| typed.starts_with(scheme));
+        let whole = if has_scheme { typed.to_owned() } else { format!("http://{typed}") };
+        let url = Url::parse(&whole)
+            .map_err(|error| bad(&format!("{error}; a URL is written like http://127.0.0.1:8080/path")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(bad("only http and https can be loaded; write http://127.0.0.1:8080/path"));
+        }
+        let missing = |what: &str| bad(&format!("there is no {what}; write http://127.0.0.1:8080/path"));
+        let host = url.host_str().ok_or_else(|| missing("host"))?.to_owned();
+        let port = url.port_or_known_default().ok_or_else(|| missing("port"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            let hint = "a name and password in the URL end up in shell histories: lab load has --user @FILE, and all \
+                        take a header (-H)";
+            return Err(bad(hint));
+        }
+        let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Ok(Self { url, host, bare, port })
+    }
+
+    fn is_among(&self, allowed: &[String]) -> bool {
+        allowed.iter().any(|name| *name == self.host || *name == self.bare)
+    }
+
+    fn beyond(&self) -> Failure {
+        let Self { host, bare, .. } = self;
         Failure::usage(format!(
             "{host} is beyond this machine: load only what is yours and prepared for it, then say --allow-host {bare}"
         ))
-    };
-    if !here && !named {
-        return Err(beyond());
     }
-    let addresses: Vec<SocketAddr> =
-        (bare, port).to_socket_addrs().map_err(|error| Failure::because(format!("{host}: {error}")))?.collect();
-    let address = *addresses.first().ok_or_else(|| Failure::because(format!("{host} has no address")))?;
-    if !address.ip().is_loopback() && !named {
-        return Err(beyond()); // a hosts file may say anything of localhost
+
+    /// The target at these addresses; `named`: it may be beyond this machine.
+    fn target(&self, found: Vec<SocketAddr>, named: bool) -> Result<Target, Failure> {
+        // A hosts file may say anything of localhost.
+        if !named && found.iter().any(|address| !address.ip().is_loopback()) {
+            return Err(self.beyond());
+        }
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for address in found {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        let Some(address) = addresses.first().copied() else {
+            return Err(Failure::because(format!("{} has no address", self.host)));
+        };
+        let authority = match self.url.port() {
+            Some(port) => format!("{}:{port}", self.host),
+            None => self.host.clone(),
+        };
+        let url = format!("{}://{authority}", self.url.scheme());
+        Ok(Target { url, address, others: addresses.split_off(1), host: authority, entries: Vec::new() })
     }
-    let authority = match parsed.port() {
-        Some(port) => format!("{host}:{port}"),
-        None => host,
-    };
-    let base = format!("{}://{authority}", parsed.scheme());
-    Ok((parsed, Target { url: base, address, host: authority, entries: Vec::new() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn addresses(list: &[&str]) -> Vec<SocketAddr> {
+        list.iter().map(|address| address.parse().expect("an address")).collect()
+    }
+
+    fn message(failed: Result<(Url, Target), Failure>) -> String {
+        failed.expect_err("it is refused").to_string()
+    }
+
+    #[test]
+    fn each_address_of_a_host_that_was_not_named_is_of_this_machine() {
+        let place = Place::of("http://localhost:8080/x").expect("a place");
+        let both = place.target(addresses(&["[::1]:8080", "127.0.0.1:8080", "[::1]:8080"]), false).expect("allowed");
+        assert_eq!(both.addresses().collect::<Vec<_>>(), addresses(&["[::1]:8080", "127.0.0.1:8080"]));
+        let one_beyond = addresses(&["127.0.0.1:8080", "192.0.2.1:8080"]);
+        assert!(place.target(one_beyond.clone(), false).is_err());
+        assert_eq!(place.target(one_beyond, true).expect("it was named").others, addresses(&["192.0.2.1:8080"]));
+    }
+
+    #[test]
+    fn the_address_that_answers_comes_first() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let alive = listener.local_addr().expect("an address");
+        let dead = SocketAddr::from(([127, 0, 0, 2], alive.port()));
+        let target = Target { others: vec![alive], ..Target::at(dead) };
+        assert_eq!(answering_first(target.clone()).addresses().collect::<Vec<_>>(), [alive, dead]);
+        drop(listener);
+        assert_eq!(answering_first(target.clone()), target, "none does");
+    }
+
+    #[test]
+    fn what_people_type_is_understood_or_answered_with_their_own_words() {
+        let url = |typed| destination(typed, &[]).expect("a destination").1.url;
+        assert_eq!(url("127.0.0.1:8081/items"), "http://127.0.0.1:8081");
+        assert_eq!(url("[::1]:8081"), "http://[::1]:8081");
+        assert_eq!(behind_a_socket("http://api.example/x").expect("nothing is looked up").1.host, "api.example");
+        let unix = message(destination("unix:///run/app.sock", &[]));
+        assert!(unix.contains("--unix-socket /run/app.sock") && unix.contains("http://localhost/"), "{unix}");
+        assert!(message(destination("ftp://127.0.0.1/x", &[])).contains("only http and https"));
+        assert!(message(destination("http://", &[])).starts_with("http://: empty host"));
+    }
 }

@@ -30,7 +30,11 @@ use self::{
     pace::{Counted, Pace},
     silence::Silence,
 };
-use super::{destination::destination, input, print, print_as, run::failed};
+use super::{
+    destination::{answering_first, behind_a_socket, destination},
+    input, print, print_as,
+    run::failed,
+};
 use crate::{
     args::{self, Colours, LoadOutput, Output},
     exit::{CommandResult, End, Failure},
@@ -55,7 +59,11 @@ pub(super) struct Told<'a> {
 }
 
 pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
-    let (url, target) = destination(&args.url, &args.allow_host)?;
+    let (url, target) = match &args.transport.unix_socket {
+        Some(_) => behind_a_socket(&args.url)?,
+        None => destination(&args.url, &args.allow_host)?,
+    };
+    let target = asked::from_these(&args.transport.source_address, answering_first(target))?;
     let experiment = asked::experiment(args, &url, &target)?;
     let options = asked::options(args, &url)?;
     if args.rates.find_rate.is_some() {

@@ -15,7 +15,7 @@ use workloads::{
 };
 
 use super::{
-    destination::destination,
+    destination::{answering_first, destination},
     load::{self, Told, header, report_on},
     read_text, run,
 };
@@ -106,6 +106,7 @@ fn known_places(path: &str) -> Result<(), String> {
 fn plan(args: &args::ReplayArgs, url: &str, recording: &Recording) -> Result<LoadPlan, Failure> {
     // Braces have no place in URLs: the path is taken as it was typed.
     let (_, target) = destination(&url.replace(['{', '}'], "_"), &args.allow_host)?;
+    let target = answering_first(target);
     let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = after_scheme.find(['/', '?', '#']).map_or("", |at| &after_scheme[at..]);
     let path = path.split('#').next().unwrap_or(path);

@@ -51,7 +51,7 @@ fn a_service_that_dies_in_the_middle_does_not_keep_the_load() {
     let ended = running.ends_within(SOON);
     let found = ended.json();
     assert!(count(&found, "served") > 0 && count(&found, "connect_failed") > 8, "{found:#}");
-    assert!(count(&found["errors"], "Connection refused (os error 111)") > 8, "{found:#}");
+    assert!(count(&found["errors"], "Connection refused") > 8, "{found:#}");
     ends_with(&ended, 0);
 }
 

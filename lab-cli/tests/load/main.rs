@@ -19,6 +19,7 @@ mod service;
 #[path = "../terminal/mod.rs"]
 mod terminal;
 mod verdicts;
+mod ways;
 
 use std::{
     process::{Child, Command, Output, Stdio},

@@ -32,7 +32,7 @@ fn both_sides_count_what_goes_on_beside_requests() {
     let target = start(TargetSpec { edge, ..spec() });
     let mut plan = url_plan(&[("all", 3, 4)]);
     let url = format!("http://{}", target.address);
-    plan.target = Target { host: target.address.to_string(), address: target.address, url, entries: Vec::new() };
+    plan.target = Target { url, ..Target::at(target.address) };
     let class = Class(0);
     let every = Duration::from_millis(500);
     let checker = |anew| Load::Present { from: 5, to: 5, role: BackgroundRole::Checker { every, anew }, class };

@@ -16,7 +16,7 @@ fn call(path: &str) -> Call {
 fn home() -> Home {
     let (url, host) = ("http://127.0.0.1:8080".into(), "mail.example".into());
     let address = ([127, 0, 0, 1], 8080).into();
-    Home::of(&Target { url, address, host, entries: Vec::new() }).expect("it can be read")
+    Home::of(&Target { url, address, others: Vec::new(), host, entries: Vec::new() }).expect("it can be read")
 }
 
 fn behaviour(on_reject: FailureRule) -> Behaviour {

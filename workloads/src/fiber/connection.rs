@@ -11,7 +11,7 @@ use nix::sys::{
     epoll::EpollFlags,
     socket::{setsockopt, sockopt::IpBindAddressNoPort},
 };
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Protocol, SockAddr, Socket, Type};
 
 use super::{routes::TaskSlot, watch::Watch};
 
@@ -40,6 +40,16 @@ pub(super) struct Connection {
     _slot: Option<TaskSlot>,
 }
 
+/// The way to a service.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way<'a> {
+    pub(super) target: SocketAddr,
+    /// The address to come from; `None`: the kernel chooses.
+    pub(super) source: Option<IpAddr>,
+    /// The socket to connect to in place of the target's address.
+    pub(super) unix_socket: Option<&'a SockAddr>,
+}
+
 /// A connection that is being established.
 #[derive(Debug)]
 pub(super) struct Connecting(Connection);
@@ -54,22 +64,19 @@ pub(super) enum Attempt {
 }
 
 impl Connecting {
-    /// Begins to connect, from `source` if given.
-    pub(super) fn begin(
-        watch: &Arc<Watch>,
-        target: SocketAddr,
-        slot: Option<TaskSlot>,
-        source: Option<IpAddr>,
-    ) -> io::Result<Self> {
-        let domain = if target.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
-        let socket = Socket::new(domain, Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
+    /// Begins to connect.
+    pub(super) fn begin(watch: &Arc<Watch>, way: Way<'_>, slot: Option<TaskSlot>) -> io::Result<Self> {
+        let Way { target, source, unix_socket } = way;
+        let to = unix_socket.cloned().unwrap_or_else(|| target.into());
+        let protocol = unix_socket.is_none().then_some(Protocol::TCP);
+        let socket = Socket::new(to.domain(), Type::STREAM.nonblocking(), protocol)?;
         if let Some(source) = source {
             // Without this option, the kernel would reserve a port for all targets at once, and ports would run out
             // with the first one.
             setsockopt(&socket, IpBindAddressNoPort, &true)?;
             socket.bind(&SocketAddr::new(source, 0).into())?;
         }
-        match socket.connect(&target.into()) {
+        match socket.connect(&to) {
             Err(e) if !is_in_progress(&e) => return Err(e),
             _ => watch.add(&socket, EpollFlags::empty())?,
         }
@@ -155,7 +162,8 @@ impl Connection {
                 Err(e) if e.kind() == ErrorKind::WouldBlock => {
                     if !waited {
                         waited = true;
-                        self.socket.set_tcp_nodelay(true)?;
+                        // A Unix socket has no such option, and needs none.
+                        let _ = self.socket.set_tcp_nodelay(true);
                         self.watch.change(&self.socket, EpollFlags::EPOLLOUT)?;
                     }
                     if self.watch.wait(self.raw()).intersects(HUNG_UP) {

@@ -1,6 +1,7 @@
 use std::{
     fmt::{self, Write as _},
     io,
+    net::SocketAddr,
     sync::Arc,
 };
 
@@ -8,7 +9,7 @@ use controllers::Timestamp;
 use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
 
 use super::{
-    connection::{Attempt, Connecting, Connection},
+    connection::{Attempt, Connecting, Connection, Way},
     deadline::Deadline,
     network::Network,
     pool::FiberPool,
@@ -16,7 +17,7 @@ use super::{
 };
 use crate::{
     clock::RunClock,
-    host::{End, RequestDeadline, UserTask},
+    host::{End, RequestDeadline, UserTask, said},
     http1::{Http1Error, Inbox, Known, Outgoing, Progress},
     persona::{Call, Connection as Habit, Method, Want},
 };
@@ -154,7 +155,7 @@ impl HttpExchange {
     }
 
     /// A new connection, to the task of the route if the request has one, and how much of the request is already
-    /// written to it.
+    /// written to it. Of a host with several addresses each is tried.
     fn connect(
         &mut self,
         fibers: &FiberPool,
@@ -162,13 +163,35 @@ impl HttpExchange {
         route: &Route<'_>,
         began: Timestamp,
     ) -> Result<(Connection, usize), End> {
-        let (net, deadline) = (&fibers.network, route.deadline);
-        let (target, slot) = match &route.slot {
+        let routes = &fibers.network.routes;
+        let (mut target, mut slot) = match &route.slot {
             Some(slot) => (slot.address, None),
-            None => net.routes.for_connection(route.call.class).ok_or(End::ConnectFailed)?,
+            None => routes.for_connection(route.call.class).ok_or(End::ConnectFailed)?,
         };
+        let mut tried = 0;
+        loop {
+            let connected = self.connect_to((target, slot.take()), fibers, user, route.deadline, began);
+            tried += 1;
+            let dead = matches!(connected, Err(End::ConnectFailed | End::OutOfPorts));
+            match dead.then(|| routes.after(target, tried)).flatten() {
+                Some(next) => target = next,
+                None => return connected,
+            }
+        }
+    }
+
+    fn connect_to(
+        &mut self,
+        (target, slot): (SocketAddr, Option<TaskSlot>),
+        fibers: &FiberPool,
+        user: &mut User,
+        deadline: RequestDeadline,
+        began: Timestamp,
+    ) -> Result<(Connection, usize), End> {
+        let net = &fibers.network;
         let source = net.source(user.number, target);
-        let connecting = Connecting::begin(&net.watch, target, slot, source).map_err(|e| self.no_connection(&e))?;
+        let way = Way { target, source, unix_socket: net.unix_socket.as_deref() };
+        let connecting = Connecting::begin(&net.watch, way, slot).map_err(|e| self.no_connection(&e))?;
         fibers.opened(connecting.raw());
         let asked = self.clock.now();
         let connecting = match connecting.attempt(&self.out).map_err(|e| self.no_connection(&e))? {
@@ -206,7 +229,7 @@ impl HttpExchange {
             Some(ETIMEDOUT) => End::ConnectTimedOut,
             _ => End::ConnectFailed,
         };
-        self.because(end, error)
+        self.because(end, &said(error))
     }
 
     fn compose(&mut self, net: &Network, call: &Call, known: Option<Known>) {
@@ -241,7 +264,7 @@ impl HttpExchange {
         }
         let read = match connection.write_all(&self.out[written..]) {
             Ok(()) => self.receive(connection),
-            Err(error) => self.because(End::Broken, &error),
+            Err(error) => self.because(End::Broken, &said(&error)),
         };
         // An answer that was complete before the deadline is in time.
         if read == End::Answered || !self.deadline.is_over() {
@@ -259,7 +282,7 @@ impl HttpExchange {
                 Ok(0) if self.deadline.is_over() => return End::TimedOut,
                 Ok(0) => self.inbox.ended(),
                 Ok(count) => self.inbox.received(count),
-                Err(error) => return self.because(End::Broken, &error),
+                Err(error) => return self.because(End::Broken, &said(&error)),
             };
             match progress {
                 Ok(Progress::Whole) => return End::Answered,

@@ -4,8 +4,13 @@ use std::{
     time::Duration,
 };
 
+use socket2::SockAddr;
+
 use super::{routes::Routes, watch::Watch};
-use crate::http1::{Budget, Limits};
+use crate::{
+    host::SourceAddresses,
+    http1::{Budget, Limits},
+};
 
 /// The destinations of a run's connections, and their time limits.
 #[derive(Debug, Clone)]
@@ -14,6 +19,10 @@ pub(super) struct Network {
     pub(super) host: String,
     /// Source addresses are spread over this many of 127.0.0.0/8; 1: the kernel chooses.
     pub(super) sources: u32,
+    /// The source addresses that were given in place of these.
+    pub(super) given_sources: SourceAddresses,
+    /// The socket to connect to in place of any address.
+    pub(super) unix_socket: Option<Arc<SockAddr>>,
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
     /// The size limits of an answer.
@@ -27,6 +36,9 @@ pub(super) struct Network {
 impl Network {
     /// The source address of this user: one user keeps one, as a real user would.
     pub(super) fn source(&self, user: u64, target: SocketAddr) -> Option<IpAddr> {
+        if let Some(given) = self.given_sources.towards(target, user) {
+            return Some(given);
+        }
         if self.sources <= 1 || !target.ip().is_loopback() || !target.is_ipv4() {
             return None;
         }

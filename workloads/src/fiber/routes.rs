@@ -7,6 +7,7 @@ use controllers::{Class, seed_for};
 
 use crate::{
     balance::{LOAD_METRICS, LoadReport, Per, Picker},
+    host::Addresses,
     http1::{HEADERS_MAX, Inbox},
     plan::{LoadPlan, TaskList},
 };
@@ -17,8 +18,8 @@ use crate::{
 /// connection, like a balancer without cost.
 #[derive(Debug, Clone)]
 pub(super) enum Routes {
-    /// All go to one address.
-    One(SocketAddr),
+    /// All go to one host.
+    One(Arc<Addresses>),
     /// By class, the first match.
     Entries(Arc<[ServiceRoute]>),
 }
@@ -65,7 +66,7 @@ impl Routes {
     pub(super) fn of(plan: &LoadPlan) -> Self {
         let target = &plan.target;
         if target.entries.is_empty() {
-            return Self::One(target.address);
+            return Self::One(Arc::new(Addresses::of(target)));
         }
         let route = |(number, entry): (usize, &crate::plan::EntryPoint)| ServiceRoute {
             service: entry.service.as_str().into(),
@@ -96,12 +97,17 @@ impl Routes {
     /// The destination of a new connection that no request has chosen; `None`: users of this class have no route.
     pub(super) fn for_connection(&self, class: Class) -> Option<(SocketAddr, Option<TaskSlot>)> {
         match self {
-            Self::One(address) => Some((*address, None)),
+            Self::One(host) => Some((host.first(), None)),
             Self::Entries(_) => {
                 let slot = self.route(class)?.slot(|picker| Some(picker.pick()))?;
                 Some((slot.address, Some(slot)))
             }
         }
+    }
+
+    /// The address to try after `dead`, where this many of the host's have been tried; `None`: there is no other one.
+    pub(super) fn after(&self, dead: SocketAddr, tried: usize) -> Option<SocketAddr> {
+        if let Self::One(host) = self { host.after(dead, tried) } else { None }
     }
 
     fn route(&self, class: Class) -> Option<&ServiceRoute> {

@@ -1,5 +1,7 @@
 use std::{
     fmt, io,
+    net::IpAddr,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU8, Ordering::Relaxed},
@@ -16,6 +18,11 @@ pub struct RunOptions {
     pub host: HostChoice,
     /// The largest number of requests in flight; `None`: as many as the process has descriptors and maps for.
     pub in_flight_limit: Option<u32>,
+    /// The addresses of this machine that connections come from, taken in turn; empty: the kernel chooses. More than one
+    /// give more connections to one address than there are local ports.
+    pub source_addresses: Vec<IpAddr>,
+    /// The Unix socket to connect to in place of the target's address.
+    pub unix_socket: Option<PathBuf>,
     /// Certificates, for targets with TLS. Only the async host supports TLS.
     pub tls: TlsOptions,
     /// The version of HTTP.
@@ -36,6 +43,8 @@ impl Default for RunOptions {
         Self {
             host: HostChoice::Auto,
             in_flight_limit: None,
+            source_addresses: Vec::new(),
+            unix_socket: None,
             tls: TlsOptions::default(),
             version: HttpVersion::default(),
             requests_limit: None,
@@ -176,7 +185,7 @@ pub enum RunError {
     /// Users would keep more connections than there are local ports.
     #[error(
         "up to {wanted} users keep a connection each, and {sources} source address(es) have {ports} local ports for one \
-         target: spread the users over more source addresses (sources)"
+         target: spread the users over more source addresses (`sources` in a file, `--source-address` of `lab load`)"
     )]
     TooFewPorts {
         /// Connections kept at once by the plan.

@@ -48,9 +48,11 @@ pub(crate) fn check(plan: &LoadPlan, options: &RunOptions) -> Result<Allowance, 
         let (limit, reserved) = (descriptors, RESERVED_DESCRIPTORS);
         return Err(RunError::TooFewDescriptors { wanted: kept, limit, open, reserved });
     }
-    let ports = u64::from(plan.sources.max(1)) * health::local_ports();
-    if kept > ports {
-        return Err(RunError::TooFewPorts { wanted: kept, sources: plan.sources.max(1), ports });
+    let given = u32::try_from(options.source_addresses.len()).unwrap_or(u32::MAX);
+    let sources = plan.sources.max(given).max(1);
+    let ports = u64::from(sources) * health::local_ports();
+    if kept > ports && options.unix_socket.is_none() {
+        return Err(RunError::TooFewPorts { wanted: kept, sources, ports });
     }
     let fibers = health::max_map_count().saturating_sub(RESERVED_MAPS) / MAPS_PER_FIBER;
     // A request on a kept connection takes no further descriptor; in the worst case none is on one.

@@ -23,7 +23,7 @@ pub fn url_plan(phases: &[(&str, u64, u32)]) -> LoadPlan {
 
 fn target() -> Target {
     let address = ([127, 0, 0, 1], 80).into();
-    Target { url: "http://127.0.0.1".into(), address, host: "127.0.0.1".into(), entries: Vec::new() }
+    Target { url: "http://127.0.0.1".into(), host: "127.0.0.1".into(), ..Target::at(address) }
 }
 
 /// The home of the users of [`url_plan`].

@@ -1,6 +1,12 @@
 //! What was typed, as an experiment: one arm, whose users go to the service itself.
 
-use std::time::Duration;
+use std::{
+    io,
+    net::{IpAddr, SocketAddr, UdpSocket},
+    os::unix::fs::FileTypeExt as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use analysis::summary::LatencyObjective;
 use experiment::{
@@ -165,13 +171,50 @@ fn long_enough(requests: u64, rate: f64) -> Duration {
     Duration::from_secs_f64((requests + 6.0 * requests.sqrt() + 10.0) / rate)
 }
 
+/// The addresses of a target that can be reached from these of this machine.
+pub(super) fn from_these(sources: &[IpAddr], mut target: Target) -> Result<Target, Failure> {
+    for source in sources {
+        let problem = |error: io::Error| {
+            let hint = "name an address of this machine (`ip address` lists them)";
+            Failure::usage(format!("--source-address {source}: {}; {hint}", error.kind()))
+        };
+        UdpSocket::bind((*source, 0)).map_err(problem)?;
+    }
+    let reached = |to: &SocketAddr| sources.is_empty() || sources.iter().any(|from| from.is_ipv4() == to.is_ipv4());
+    let mut addresses: Vec<SocketAddr> = target.addresses().filter(reached).collect();
+    let Some(first) = addresses.first().copied() else {
+        let family = if target.address.is_ipv4() { "IPv4" } else { "IPv6" };
+        let message =
+            format!("--source-address: {} has {family} addresses alone, and none of these is one", target.host);
+        return Err(Failure::usage(message));
+    };
+    (target.address, target.others) = (first, addresses.split_off(1));
+    Ok(target)
+}
+
+/// A Unix socket that is there.
+fn socket(path: &Path) -> Result<PathBuf, Failure> {
+    let bad = |why: &str| Failure::usage(format!("--unix-socket {}: {why}", path.display()));
+    match path.metadata() {
+        Err(_) => Err(bad("there is nothing with this name: is the service up?")),
+        Ok(found) if !found.file_type().is_socket() => Err(bad("this is no Unix socket")),
+        Ok(_) => Ok(path.to_owned()),
+    }
+}
+
 /// What is in no file.
 pub(super) fn options(args: &LoadArgs, url: &Url) -> Result<RunOptions, Failure> {
-    let TransportArgs { insecure, cacert, cert, key, http1, http2 } = &args.transport;
+    let TransportArgs { insecure, cacert, cert, key, source_address, unix_socket, http1, http2 } = &args.transport;
     let flags = [("-k", *insecure), ("--cacert", cacert.is_some()), ("--cert", cert.is_some())];
     if let Some((flag, _)) = flags.iter().find(|(_, given)| *given && url.scheme() == "http") {
         let message = format!("{flag} is about certificates, and {} has none: write https://", args.url);
         return Err(Failure::usage(message));
+    }
+    let ways = [("--source-address", !source_address.is_empty()), ("--unix-socket", unix_socket.is_some())];
+    if let Some((flag, _)) = ways.iter().find(|(_, given)| *given && (*http2 || url.scheme() == "https")) {
+        return Err(Failure::usage(format!(
+            "{flag} is for plain HTTP/1.1: write http:// without --http2, or leave it out"
+        )));
     }
     let given_host =
         |line: &String| line.split(':').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("host"));
@@ -188,6 +231,8 @@ pub(super) fn options(args: &LoadArgs, url: &Url) -> Result<RunOptions, Failure>
     }
     Ok(RunOptions {
         requests_limit: args.requests,
+        source_addresses: source_address.clone(),
+        unix_socket: unix_socket.as_deref().map(socket).transpose()?,
         tls: TlsOptions { insecure: *insecure, authorities: file("--cacert", cacert)?, identity },
         version: match (http1, http2) {
             (true, _) => HttpVersion::Http1,
