@@ -1,4 +1,4 @@
-//! Where a load goes, and where it comes from.
+//! Where a load goes, where it comes from, and what it says of a rate that it cannot keep.
 
 use std::{
     io::{Read as _, Write as _},
@@ -57,4 +57,16 @@ fn a_source_address_is_one_of_this_machine_and_of_the_family_of_the_service() {
     let foreign = refused(&[&url, "--source-address", "192.0.2.9", "-n", "1"]);
     assert!(foreign.contains("--source-address 192.0.2.9") && foreign.contains("ip address"), "{foreign}");
     assert!(!foreign.contains("os error"), "{foreign}");
+}
+
+#[test]
+fn a_rate_that_cannot_be_kept_ends_within_twice_its_time_and_is_no_fault_of_the_books() {
+    let service = Service::start(Behaves::Well);
+    // The computation of so many users takes its time too.
+    let ended = Running::load(&[&service.url(), "-R", "100000", "-d", "2s"]).ends_within(4 * SOON);
+    let found = ended.json();
+    assert!(found["missed_rate"]["sent"].as_u64() < Some(200_000), "{found:#}");
+    assert!(!codes(&found).contains(&"LITTLE"), "{found:#}");
+    assert!(count(&found, "unsent") > 0, "what had not begun was given up: {found:#}");
+    assert!(ended.took < Duration::from_secs(14), "{:?}", ended.took);
 }

@@ -59,6 +59,8 @@ pub struct Recorder {
     window_reject: Option<Distribution>,
     closed_windows: VecDeque<Window>,
     in_flight: u64,
+    /// Of these: cut off at the end of the run.
+    cut_off: u64,
     /// The integral of the number of requests in flight over time, in nanoseconds, up to `area_until`.
     area: u128,
     area_until: Timestamp,
@@ -92,6 +94,7 @@ impl Recorder {
             window_reject: None,
             closed_windows: VecDeque::new(),
             in_flight: 0,
+            cut_off: 0,
             area: 0,
             area_until: Timestamp::ZERO,
             arrivals_end: ArrivalsEnd::AsPlanned,
@@ -226,9 +229,13 @@ impl Recorder {
         let objective = self.raw.objective;
         let late = response > objective;
         let in_time_since_wanted = now.since(ticket.wanted_at) <= objective;
-        // A request still open at the end of the run stays in flight.
+        // A request still open at the end of the run stays in flight, and its time in flight ends here as its sojourn does.
         self.advance(now);
-        self.in_flight -= u64::from(!matches!(fate, Fate::InFlight | Fate::Unsent));
+        let open = matches!(fate, Fate::InFlight | Fate::Unsent);
+        // A host that learns of an end late reports it late: the time since the end is subtracted here.
+        self.area = self.area.saturating_sub(self.area_until.since(now).as_nanos());
+        self.cut_off += u64::from(open);
+        self.in_flight -= u64::from(!open);
         self.raw.sojourn += now.since(sent);
         let ledger = &mut self.raw.cell(ticket.cell).ledger;
         match fate {
@@ -325,7 +332,7 @@ impl Recorder {
 
     /// Extends the integral of the number in flight to `now`.
     fn advance(&mut self, now: Timestamp) {
-        self.area += u128::from(self.in_flight) * now.since(self.area_until).as_nanos();
+        self.area += u128::from(self.in_flight - self.cut_off) * now.since(self.area_until).as_nanos();
         self.area_until = self.area_until.max(now);
     }
 

@@ -271,6 +271,17 @@ fn littles_law_holds() {
 }
 
 #[test]
+fn littles_law_holds_for_requests_that_are_cut_off_long_before_the_books_are_closed() {
+    let mut recorder = recorder();
+    let mut ticket = recorder.plan(0, intent(0, 0, at(0), 0), at(0));
+    recorder.sent(&mut ticket, at(0));
+    recorder.end(ticket, Fate::InFlight, at(1000));
+    let report = recorder.finish(at(10_000), Health::default());
+    assert_eq!(report.total.ledger.in_flight, 1);
+    assert!(report.little.difference() < 1e-9, "{:?}", report.little);
+}
+
+#[test]
 fn littles_law_holds_for_a_host_that_learns_late_of_its_writes() {
     let mut recorder = recorder();
     for user in 0..2 {

@@ -316,7 +316,10 @@ impl FiberPool {
     pub(super) fn stopped(&self, deadline: &Arc<Deadline>) {
         let mut state = self.state();
         state.workers -= 1;
-        state.deadlines.retain(|other| !Arc::ptr_eq(other, deadline));
+        // At the end of a run thousands stop at once, and none of their deadlines is set any more.
+        if !state.closed {
+            state.deadlines.retain(|other| !Arc::ptr_eq(other, deadline));
+        }
     }
 
     /// Closes the ledgers and returns the report.

@@ -65,7 +65,7 @@ impl Driver {
     }
 
     /// True if the run is over: arrivals stop with the plan or the stop flag, then requests in flight may drain, then
-    /// they are cut off.
+    /// they are cut off; at once where the rate could not be kept.
     pub(crate) fn is_done<C>(&mut self, pool: &mut UserPool<C>, now: Timestamp) -> bool {
         let cut = self.stop.cut();
         if cut > Cut::RunOn {
@@ -76,7 +76,7 @@ impl Driver {
         }
         let drain = if cut > Cut::RunOn { self.drain.min(STOP_DRAIN) } else { self.drain };
         let until = *self.drain_until.get_or_insert(now + drain);
-        pool.is_drained() || now >= until || cut == Cut::Now
+        pool.is_drained() || now >= until || cut == Cut::Now || pool.has_given_up(now)
     }
 
     /// The figures of the sending thread.

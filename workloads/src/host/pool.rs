@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 
 use controllers::{Timestamp, UnixSeconds, site::earliest};
 
@@ -57,7 +57,12 @@ pub(crate) struct UserPool<C> {
     requests_left: Option<u64>,
     /// True once no request begins any more.
     over: bool,
+    /// When a host that is behind gives up: what is due and has not begun by then is never sent.
+    gives_up: Timestamp,
 }
+
+/// The shortest time that a host may be behind at the end of a plan.
+const BEHIND: Duration = Duration::from_secs(1);
 
 /// Counts of the users that the host has taken.
 #[derive(Debug, Default)]
@@ -70,6 +75,7 @@ struct Active {
 
 impl<C> UserPool<C> {
     pub(crate) fn new(plan: &LoadPlan, crowd: Crowd, most_requests: Option<u64>, numbered: bool) -> Self {
+        let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
         Self {
             books: Books::new(plan, &crowd, numbered),
             schedule: Ahead::of(plan),
@@ -83,6 +89,7 @@ impl<C> UserPool<C> {
             active: Active::default(),
             requests_left: most_requests,
             over: false,
+            gives_up: Timestamp::ZERO + planned + planned.max(BEHIND),
         }
     }
 
@@ -144,6 +151,11 @@ impl<C> UserPool<C> {
         self.over && self.active.now == 0 && self.ready.is_empty() && self.timers.is_empty() && !held
     }
 
+    /// True if the rate of the plan cannot be kept: as long again as the plan lasts, users that are due have not begun.
+    pub(crate) fn has_given_up(&self, now: Timestamp) -> bool {
+        now > self.gives_up && !self.ready.is_empty()
+    }
+
     /// True if an action of one user may make others due at once: they share a client-side policy.
     pub(crate) fn is_shared(&self) -> bool {
         self.gate.is_some()
@@ -151,7 +163,7 @@ impl<C> UserPool<C> {
 
     /// The next user that has a request to send.
     pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
-        self.take_due(now).map(|due| due.user)
+        if now > self.gives_up { None } else { self.take_due(now).map(|due| due.user) }
     }
 
     fn take_due(&mut self, now: Timestamp) -> Option<DueUser<C>> {

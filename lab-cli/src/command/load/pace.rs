@@ -1,5 +1,7 @@
 //! Whether the rate that was asked for was kept.
 
+use std::time::Duration;
+
 use measure::Report;
 use serde::Serialize;
 
@@ -16,15 +18,16 @@ pub(super) struct Pace {
     late: u64,
 }
 
-/// A rate that was not kept because all of `-c` connections were in use.
+/// A rate that was not kept: all of `-c` connections were in use, or the generator cannot send so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct MissedRate {
     /// Requests that were due.
     pub planned: u64,
     /// Of these: sent until the last one was due, to the second.
     pub sent: u64,
-    /// Connections at most.
-    pub connections: u64,
+    /// Connections at most, if all of them were in use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connections: Option<u64>,
 }
 
 /// How the requests of a load ended, as far as it tells whether its rate was kept.
@@ -38,14 +41,29 @@ pub(super) struct Counted {
     pub waited: u64,
     /// Sent in the last second, as far as it was not handed over.
     pub sent_last: u64,
+    /// Never begun: the generator was not quick enough.
+    pub unsent: u64,
+    /// It was behind by seconds.
+    pub behind: bool,
 }
+
+/// The generator's lateness that makes what it sends after the end its own doing: whole seconds are compared.
+const BEHIND: Duration = Duration::from_secs(1);
 
 impl Counted {
     /// In this load.
     pub fn of(report: &Report, waited: u64) -> Self {
         let total = &report.total.ledger;
         let sent_last = report.last_second().map_or(0, |last| last.sent);
-        Self { planned: total.planned, sent: total.sent, never_free: total.refused_locally, waited, sent_last }
+        Self {
+            planned: total.planned,
+            sent: total.sent,
+            never_free: total.refused_locally,
+            waited,
+            sent_last,
+            unsent: total.unsent,
+            behind: report.generator.send_lag_p99_ms.is_some_and(|lag| lag > BEHIND.as_secs_f64() * 1e3),
+        }
     }
 }
 
@@ -63,11 +81,15 @@ impl Pace {
 
     /// The rate that was missed. A moment's queue before the connections is none: more must be behind than there are connections.
     pub fn missed(&self, counted: Counted, connections: Option<u64>) -> Option<MissedRate> {
-        let Counted { planned, sent, never_free, waited, sent_last } = counted;
-        let connections = connections.filter(|_| waited > 0)?;
+        let Counted { planned, sent, never_free, waited, sent_last, unsent, behind } = counted;
         let late = self.late + if self.next >= self.over { sent_last } else { 0 };
-        let behind = late + never_free;
-        let missed = behind > connections && behind as f64 > ALLOWED * planned as f64;
+        let connections = connections.filter(|_| waited > 0);
+        let missing = match connections {
+            Some(_) => late + never_free,
+            None if behind => late + unsent,
+            None => unsent,
+        };
+        let missed = missing > connections.unwrap_or(0) && missing as f64 > ALLOWED * planned as f64;
         missed.then_some(MissedRate { planned, sent: sent.saturating_sub(late), connections })
     }
 }
@@ -76,6 +98,9 @@ impl Pace {
 mod tests {
     use super::*;
 
+    const COUNTED: Counted =
+        Counted { planned: 1000, sent: 1000, never_free: 0, waited: 1, sent_last: 0, unsent: 0, behind: false };
+
     /// 1000 requests in ten seconds, of which so many are sent in the two after them.
     fn missed(late: u64, never_free: u64, connections: Option<u64>) -> Option<MissedRate> {
         let mut pace = Pace::of(10.0);
@@ -83,22 +108,21 @@ mod tests {
         (0..10).for_each(|second| pace.second(second, in_time / 10));
         pace.second(10, late / 2);
         let sent = 1000 - never_free;
-        let counted = Counted { planned: 1000, sent, never_free, waited: 1, sent_last: late - late / 2 };
-        pace.missed(counted, connections)
+        pace.missed(Counted { sent, never_free, sent_last: late - late / 2, ..COUNTED }, connections)
     }
 
     #[test]
     fn more_than_a_hundredth_and_than_there_are_connections_must_be_behind() {
         assert_eq!(missed(10, 0, Some(2)), None);
         assert_eq!(missed(20, 10, Some(30)), None, "a moment's queue");
-        assert_eq!(missed(21, 10, Some(30)), Some(MissedRate { planned: 1000, sent: 969, connections: 30 }));
-        assert_eq!(missed(0, 500, Some(2)), Some(MissedRate { planned: 1000, sent: 500, connections: 2 }));
+        assert_eq!(missed(21, 10, Some(30)), Some(MissedRate { planned: 1000, sent: 969, connections: Some(30) }));
+        assert_eq!(missed(0, 500, Some(2)), Some(MissedRate { planned: 1000, sent: 500, connections: Some(2) }));
         assert_eq!(missed(500, 0, None), None, "without -c nothing waits for a connection");
     }
 
     #[test]
     fn a_part_of_a_second_at_the_end_belongs_to_the_load() {
-        let counted = Counted { planned: 150, sent: 150, never_free: 0, waited: 5, sent_last: 50 };
+        let counted = Counted { planned: 150, sent: 150, sent_last: 50, ..COUNTED };
         let mut pace = Pace::of(1.5);
         pace.second(0, 100);
         assert_eq!(pace.missed(counted, Some(2)), None);
@@ -110,7 +134,21 @@ mod tests {
     fn what_did_not_wait_for_a_connection_is_another_matter() {
         let mut pace = Pace::of(1.0);
         pace.second(0, 100);
-        let counted = Counted { planned: 1000, sent: 100, never_free: 0, waited: 0, sent_last: 0 };
+        let counted = Counted { sent: 100, waited: 0, ..COUNTED };
         assert_eq!(pace.missed(counted, Some(2)), None, "the service refused the others");
+    }
+
+    #[test]
+    fn a_generator_that_is_not_quick_enough_misses_the_rate_without_any_limit() {
+        let mut pace = Pace::of(1.0);
+        pace.second(0, 400);
+        pace.second(1, 300);
+        let missed = |unsent, behind| {
+            let counted = Counted { sent: 1000 - unsent, unsent, waited: 0, behind, ..COUNTED };
+            pace.missed(counted, None).map(|missed| (missed.sent, missed.connections))
+        };
+        assert_eq!(missed(300, true), Some((400, None)));
+        assert_eq!(missed(11, false), Some((689, None)));
+        assert_eq!((missed(10, false), missed(0, true)), (None, Some((700, None))));
     }
 }

@@ -136,11 +136,18 @@ fn findings(text: &mut String, loaded: &LoadResult) {
     }
     let _ = writeln!(text, "{}", loaded.verdict.word());
     if let Some(MissedRate { planned, sent, connections }) = loaded.missed_rate {
+        let why = match connections {
+            Some(most) => format!(
+                "since all of -c {most} were in use; raise -c or leave it out, lower the rate, or give none to see what {most} \
+                 connections can do"
+            ),
+            None => "since this generator cannot send so many; lower the rate, stop other programs, or raise the limit on open \
+                     files (ulimit -n); without -R it sends as many as it can"
+                .to_owned(),
+        };
         let _ = writeln!(
             text,
-            "FAILED: the rate was not kept: {sent} of {planned} requests were sent by the time when the last one was due, since all of \
-             -c {connections} were in use; raise -c or leave it out, lower the rate, or give none to see what {connections} connections \
-             can do"
+            "FAILED: the rate was not kept: {sent} of {planned} requests were sent by the time when the last one was due, {why}"
         );
     }
     if loaded.nothing_served {

@@ -100,6 +100,22 @@ fn nobody_arrives_any_more_once_a_run_of_open_load_is_stopped() {
 }
 
 #[test]
+fn what_has_not_begun_when_as_long_again_has_passed_is_never_sent() {
+    let mut plan = url_plan(&[("all", 2, 1)]);
+    plan.phases[0].loads =
+        vec![Load::Requests { from_per_s: 100.0, to_per_s: 100.0, law: ArrivalLaw::Constant, class: Class(0) }];
+    let mut pool: UserPool<()> = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
+    let [in_time, late] = [4000, 4001].map(Timestamp::from_millis);
+    pool.advance(in_time);
+    let begun = pool.take(in_time).expect("it is behind, and may be");
+    assert!(!pool.has_given_up(in_time) && pool.has_given_up(late));
+    assert!(pool.take(late).is_none());
+    pool.cut(begun, late);
+    let ledger = pool.finish(late, Health::default()).total.ledger;
+    assert_eq!((ledger.planned, ledger.unsent, ledger.sent), (200, 200, 0), "the first one was not written either");
+}
+
+#[test]
 fn a_user_between_requests_takes_little_memory() {
     // Up to a hundred thousand of them wait.
     let bytes = size_of::<UserTask<()>>();
