@@ -100,8 +100,19 @@ const NOT_RUN: usize = 6;
 /// One line a phase of an arm.
 fn arms(summary: &RunSummary) -> String {
     let of_oracle = summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.of_oracle.is_some());
-    let mut heads =
-        vec!["arm", "phase", "p50", "p90", "p99", "goodput/s", "rejected", "timed out", "conn. errors", "failed"];
+    let mut heads = vec![
+        "arm",
+        "phase",
+        "p50",
+        "p90",
+        "p99",
+        "goodput/s",
+        "late",
+        "rejected",
+        "timed out",
+        "conn. errors",
+        "failed",
+    ];
     let columns = heads.len();
     if of_oracle {
         let bound = summary.arms.iter().any(|arm| arm.bound);
@@ -127,10 +138,11 @@ fn arms(summary: &RunSummary) -> String {
 }
 
 fn phase_row(arm: String, phase: &PhaseSummary) -> Vec<String> {
-    let Measured { goodput_per_s, reject_fraction, timed_out, connect_failed, failed, .. } = phase.measured;
+    let Measured { goodput_per_s, served_late, reject_fraction, timed_out, connect_failed, failed, .. } =
+        phase.measured;
     let mut row = vec![arm, phase.shown_name()];
     row.extend(percentiles(&phase.measured.response_time_ms).map(|shown| of_phase(phase, shown)));
-    row.extend([rate(goodput_per_s), percent(reject_fraction)]);
+    row.extend([rate(goodput_per_s), served_late.to_string(), percent(reject_fraction)]);
     row.extend([timed_out, connect_failed, failed].map(|count| count.to_string()));
     row
 }

@@ -101,7 +101,7 @@ impl Seconds {
             offered: window.offered,
             sent: window.sent,
             served: window.served,
-            goodput: window.goodput,
+            goodput: window.served,
             served_late: window.late,
             refused_locally: window.refused_locally,
             rejected: window.rejected,

@@ -58,9 +58,10 @@ pub struct Ledger {
     pub connect_failed: u64,
     /// Written to the service.
     pub sent: u64,
-    /// Answered as requested, within the objective.
+    /// Answered as requested within the objective, counted from the intended start of the first attempt: the numerator of
+    /// goodput.
     pub served: u64,
-    /// Answered as requested, but late.
+    /// Answered as requested, but later than that.
     pub served_late: u64,
     /// Refused by the service.
     pub rejected: u64,
@@ -82,9 +83,6 @@ pub struct Ledger {
     /// Redirects and refreshes that were followed: requests written in addition to `sent`. The service reads `sent +
     /// hops`.
     pub hops: u64,
-    /// Requests of users that were answered as requested within the objective, counted from the intended start of the
-    /// first attempt and over all attempts: the numerator of goodput.
-    pub served_intents: u64,
 }
 
 impl Ledger {
@@ -157,6 +155,5 @@ impl AddAssign for Ledger {
         self.connect_timed_out += other.connect_timed_out;
         self.elsewhere += other.elsewhere;
         self.hops += other.hops;
-        self.served_intents += other.served_intents;
     }
 }

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{Class, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
     BackgroundLedger, Distribution, Health, LastSecond, Ledger, Offered, Replayed, Replies, Report, TimeFamily,
@@ -114,9 +114,27 @@ pub struct CellRecord {
     /// The index of the class, from 0.
     pub class: usize,
     /// The counts of its requests.
+    #[serde(deserialize_with = "from_the_first_attempt")]
     pub ledger: Ledger,
     /// Its times by family.
     pub times: BTreeMap<String, TimesRecord>,
+}
+
+/// A ledger in which `served` counts from the first attempt. Older records count it from the attempt's own start, and have
+/// the number from the first attempt beside it.
+fn from_the_first_attempt<'de, D: Deserializer<'de>>(from: D) -> Result<Ledger, D::Error> {
+    #[derive(Deserialize)]
+    struct Written {
+        #[serde(flatten)]
+        ledger: Ledger,
+        served_intents: Option<u64>,
+    }
+    let Written { mut ledger, served_intents } = Written::deserialize(from)?;
+    if let Some(late) = served_intents.and_then(|in_time| ledger.served.checked_sub(in_time)) {
+        ledger.served -= late;
+        ledger.served_late = ledger.served_late.saturating_add(late);
+    }
+    Ok(ledger)
 }
 
 /// A histogram.
@@ -268,9 +286,9 @@ fn phase_record(phase: &RawPhase, in_parts: bool) -> PhaseRecord {
 
 /// Checks that counts can be added and subtracted without overflow.
 fn believable(ledger: Ledger) -> Result<Ledger, RecordError> {
-    let Ledger { planned, unsent, refused_locally, connect_failed, sent, served_intents, retries, .. } = ledger;
+    let Ledger { planned, unsent, refused_locally, connect_failed, sent, retries, .. } = ledger;
     let Ledger { served, served_late, rejected, timed_out, failed, abandoned, in_flight, hops, .. } = ledger;
-    let counts = [planned, unsent, refused_locally, connect_failed, sent, served_intents, hops];
+    let counts = [planned, unsent, refused_locally, connect_failed, sent, hops];
     let ends = [served, served_late, rejected, timed_out, failed, abandoned, in_flight];
     let within = counts.iter().chain(&ends).all(|count| *count <= MOST_REQUESTS) && retries <= planned;
     if within && ledger.imbalance().is_none() { Ok(ledger) } else { Err(wrong("a cell's books do not add up")) }

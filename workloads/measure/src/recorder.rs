@@ -226,9 +226,7 @@ impl Recorder {
 
     fn end_sent(&mut self, ticket: &Ticket, fate: Fate, sent: Timestamp, now: Timestamp) {
         let response = now.since(ticket.intended);
-        let objective = self.raw.objective;
-        let late = response > objective;
-        let in_time_since_wanted = now.since(ticket.wanted_at) <= objective;
+        let late = now.since(ticket.wanted_at) > self.raw.objective;
         // A request still open at the end of the run stays in flight, and its time in flight ends here as its sojourn does.
         self.advance(now);
         let open = matches!(fate, Fate::InFlight | Fate::Unsent);
@@ -248,9 +246,7 @@ impl Recorder {
                 *total += 1;
                 *window += 1;
                 self.groups.ended(ticket.cell, Ended::Served { late, response });
-                ledger.served_intents += u64::from(in_time_since_wanted);
-                self.window.goodput += u64::from(in_time_since_wanted);
-                if in_time_since_wanted {
+                if !late {
                     self.raw.gets(ticket.intended, ticket.user);
                 }
                 self.raw.time(ticket.cell, TimeFamily::Response).record(response);

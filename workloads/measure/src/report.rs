@@ -285,7 +285,7 @@ fn summary(name: &str, seconds: f64, cell: &Cell) -> PhaseReport {
         seconds,
         ledger: cell.ledger,
         offered_per_s: per_second(cell.ledger.first_attempts()),
-        goodput_per_s: per_second(cell.ledger.served_intents),
+        goodput_per_s: per_second(cell.ledger.served),
         reject_fraction: cell.ledger.reject_fraction(),
         amplification: cell.ledger.amplification(),
         response_time_ms: times(TimeFamily::Response),

@@ -97,7 +97,6 @@ fn every_fate_has_its_line() {
         connect_timed_out: 1,
         elsewhere: 1,
         hops: 0,
-        served_intents: 1,
     };
     assert_eq!((report.phases[0].ledger, report.phases[1].ledger), (expected, Ledger::default()));
     assert_eq!(report.total.ledger, expected);
@@ -119,7 +118,7 @@ fn a_retry_counts_from_when_it_was_wanted_and_is_no_offered_load() {
     }
     let report = finish(recorder);
     let ledger = report.total.ledger;
-    assert_eq!((ledger.planned, ledger.retries, ledger.served, ledger.served_intents), (3, 2, 2, 1));
+    assert_eq!((ledger.planned, ledger.retries, ledger.served, ledger.served_late), (3, 2, 1, 1));
     assert_eq!((ledger.first_attempts(), ledger.amplification()), (1, Some(3.0)));
 }
 

@@ -58,7 +58,7 @@ pub struct Window {
     pub retries: u64,
     /// Written to the service.
     pub sent: u64,
-    /// Answered as requested within the objective.
+    /// Answered as requested within the objective, counted from the first attempt: goodput per second.
     pub served: u64,
     /// Answered as requested, late.
     pub late: u64,
@@ -76,9 +76,6 @@ pub struct Window {
     pub connect_timed_out: u64,
     /// Refused by a client-side policy.
     pub refused_locally: u64,
-    /// Requests of users, each counted once over its attempts, that were answered within the objective: goodput per
-    /// second.
-    pub goodput: u64,
     /// Open at its end.
     pub in_flight: u64,
     /// Median response time of the requests answered as requested in it, in milliseconds.

@@ -92,7 +92,7 @@ fn what_a_slow_service_delays_is_late_by_the_record() {
     // Due at 0, 100, ... and answered at 600, 1200, ...: with an objective of 1 s the first is in time, the second is
     // not.
     let ledger = report.total.ledger;
-    assert_eq!((ledger.served, ledger.served_intents), (6, 1));
+    assert_eq!((ledger.served, ledger.served_late), (1, 5));
     let behind = report.total.behind_ms;
     assert_eq!((behind.count, behind.max), (6, Some(2500.0)));
     // That is no lateness of the generator.
@@ -105,7 +105,7 @@ fn by_sessions_the_pauses_are_kept_and_the_rest_follows_the_service() {
     let (report, seen) = asked(&plan(&sessions, Pace::Sessions), ms(600));
     let times: Vec<u128> = of_user(&seen, 0).into_iter().map(|(_, at)| at).collect();
     assert_eq!(times, [50, 730, 1410, 2090, 2770, 3450]);
-    assert_eq!(report.total.ledger.served_intents, 6);
+    assert_eq!(report.total.ledger.served, 6);
 }
 
 /// The requests to a service whose users have folders of these sizes, where each step is about a folder and a message.

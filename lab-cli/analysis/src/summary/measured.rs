@@ -20,9 +20,9 @@ pub struct Measured {
     pub connect_timed_out: u64,
     /// Written to a connection.
     pub sent: u64,
-    /// Answered as asked, within the objective.
+    /// Answered as asked, within the objective from the intended start of the first attempt.
     pub served: u64,
-    /// Answered as asked, too late.
+    /// Answered as asked, later than that.
     pub served_late: u64,
     /// Refused because of load.
     pub rejected: u64,

@@ -72,6 +72,7 @@ fn counts(text: &mut String, loaded: &LoadResult) {
     }
     for (name, count) in [
         ("served", found.served + found.served_late),
+        ("- late", found.served_late),
         ("rejected", found.rejected),
         ("failed", found.failed),
         ("- elsewhere", found.elsewhere),
@@ -173,8 +174,8 @@ fn steps(text: &mut String, steps: &[PhaseSummary]) {
     }
     let _ = writeln!(
         text,
-        "  {:<10} {:>10} {:>10} {:>10} {:>10} {:>10}",
-        "step", "offered/s", "goodput/s", "p50 ms", "p99 ms", "lost"
+        "  {:<10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}",
+        "step", "offered/s", "goodput/s", "p50 ms", "p99 ms", "late", "lost"
     );
     for step in steps {
         let found = &step.measured;
@@ -184,10 +185,10 @@ fn steps(text: &mut String, steps: &[PhaseSummary]) {
             (None, None) => "-".to_owned(),
         };
         let times = &found.response_time_ms;
-        let lost = found.planned - found.served - found.served_late;
+        let (late, lost) = (found.served_late, found.planned - found.served - found.served_late);
         let _ = writeln!(
             text,
-            "  {:<10} {:>10.1} {:>10.1} {:>10} {:>10} {lost:>10}",
+            "  {:<10} {:>10.1} {:>10.1} {:>10} {:>10} {late:>10} {lost:>10}",
             step.shown_name(),
             found.offered_per_s,
             found.goodput_per_s,

@@ -95,6 +95,20 @@ fn the_same_report_comes_out_again() {
 }
 
 #[test]
+fn an_older_record_has_late_ones_among_the_served_and_the_rest_beside_them() {
+    let mut record = report().record(|_| false);
+    let mut older = serde_json::to_value(&record).expect("JSON");
+    for (cell, written) in record.cells.iter_mut().zip(older["cells"].as_array_mut().expect("cells")) {
+        let late = u64::from(cell.ledger.served > 0);
+        cell.ledger.served -= late;
+        cell.ledger.served_late += late;
+        written["ledger"]["served_intents"] = cell.ledger.served.into();
+    }
+    assert!(record.cells.iter().any(|cell| cell.ledger.served_late > 0));
+    assert_eq!(serde_json::from_value::<ReportRecord>(older).expect("a record"), record);
+}
+
+#[test]
 fn what_cannot_be_is_told_and_not_computed() {
     let record = report().record(|_| false);
     let broken = |change: &dyn Fn(&mut ReportRecord)| {

@@ -110,7 +110,7 @@ static COUNTS: [Number; 16] = counts![
     connect_failed: "Requests that got no connection.",
     connect_timed_out: "Of these, the ones whose attempt to connect timed out.",
     sent: "Requests that were written to a connection.",
-    served: "Requests answered within the objective's response time; a retry counts from its own start.",
+    served: "Requests answered within the objective's response time, from the start of the first attempt.",
     served_late: "Requests answered later than that.",
     rejected: "Requests that the service refused.",
     timed_out: "Requests without an answer within the users' time-out.",

@@ -131,8 +131,8 @@ pub fn types(run: &RunFiles) -> Markup {
     wide(&format!("Phase {name}{of_block}"), &table)
 }
 
-const FIGURES: [&str; 10] =
-    ["p50", "p90", "p99", "mean", "offered/s", "goodput/s", "rejected", "timed out", "conn. errors", "failed"];
+const FIGURES: [&str; 11] =
+    ["p50", "p90", "p99", "mean", "offered/s", "goodput/s", "late", "rejected", "timed out", "conn. errors", "failed"];
 
 /// In the order of [`FIGURES`].
 fn figures(measured: &Measured) -> [String; FIGURES.len()] {
@@ -141,10 +141,11 @@ fn figures(measured: &Measured) -> [String; FIGURES.len()] {
     // Time-outs are longer than what is known: a mean of the known ones would be too small.
     let mean = times.mean.filter(|_| times.censored == 0).map_or_else(|| "-".to_owned(), time);
     let (offered, goodput) = (rate(measured.offered_per_s), rate(measured.goodput_per_s));
-    let [timed_out, connection_errors, failed] =
-        [measured.timed_out, measured.connect_failed, measured.failed].map(|count| count.to_string());
+    let [late, timed_out, connection_errors, failed] =
+        [measured.served_late, measured.timed_out, measured.connect_failed, measured.failed]
+            .map(|count| count.to_string());
     let rejected = percent(measured.reject_fraction);
-    [p50, p90, p99, mean, offered, goodput, rejected, timed_out, connection_errors, failed]
+    [p50, p90, p99, mean, offered, goodput, late, rejected, timed_out, connection_errors, failed]
 }
 
 /// Both sides' books.

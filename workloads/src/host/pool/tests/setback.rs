@@ -105,7 +105,7 @@ fn what_the_pause_takes_is_no_part_of_the_response_time() {
     let report = pool.finish(now + 5 * MS, Health::default());
     let longest = report.total.response_time_ms.max.expect("one was served");
     assert!((longest - 5.0).abs() < 0.01, "{longest}");
-    assert_eq!(report.total.ledger.served_intents, 1, "and it was wanted only then");
+    assert_eq!(report.total.ledger.served, 1, "and it was wanted only then");
 }
 
 #[test]
