@@ -1,20 +1,30 @@
-//! The host on tasks (`tokio`, reqwest): TLS, HTTP/2, any URL.
+//! The host on tasks (`tokio`): TLS and HTTP/2 as well.
 //!
-//! The users and the ledgers are those of the fiber host, at about twice the cost of a request, and with two limits of
-//! the client library. Its timers have a resolution of 1 ms, so sends are up to 1 ms late (the send lag shows it). And
-//! it does not report when a request is written: the ledger counts the request as sent, from the moment it was begun,
-//! once it has had any result but a failed connection; until then a window counts it as connecting.
+//! The users, the ledgers and the codec of HTTP/1.1 are those of the fiber host, at about twice the cost of a request. With
+//! HTTP/2 a user that has a connection of its own has one request at a time on it; connections that users share (`lanes`)
+//! carry as many as the service allows.
 
-mod client;
+mod alarm;
+mod connect;
+mod http1;
+mod http2;
+mod lanes;
+mod lost;
+mod request;
+mod tls;
+mod wire;
 mod worker;
 
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    time::Duration,
+};
 
 use controllers::Timestamp;
 use tokio::{
     sync::{Notify, watch},
     task::{JoinError, JoinSet, LocalSet},
-    time::sleep,
 };
 
 use crate::{
@@ -22,23 +32,49 @@ use crate::{
     clock::{RunClock, wall},
     crowd::Crowd,
     health::{DescriptorMeter, GapMeter, Health, ProcessSample},
-    host::{Driver, RunError, RunOptions, StopFlag, UserPool, check},
+    host::{Driver, MEMORY_FOR_ANSWERS, RunError, RunOptions, StopFlag, UserPool, UserTask, check},
+    http1::{Budget, Inbox, Limits},
     measure::{Report, Window},
-    plan::{Load, LoadPlan},
+    plan::{ConnectionHabit, Load, LoadPlan},
 };
-use client::{Client, ClientFactory};
+use alarm::Alarm;
+use connect::{Connector, Opened};
+use lanes::Lanes;
+use lost::Lost;
+use worker::{Client, Desk};
 
 /// The state that the tasks of one run share, on one thread.
 #[derive(Debug)]
 struct TaskHost {
     clock: RunClock,
-    factory: ClientFactory,
+    network: Network,
     pool: RefCell<UserPool<Client>>,
+    /// `None`: users do not share connections, or only such as carry one request at a time.
+    lanes: Option<Rc<Lanes>>,
+    /// Buffers that no task has.
+    desks: RefCell<Vec<Desk>>,
     /// Notified when a user went to sleep, which may be due before the pacer wakes.
     changed: Notify,
     cut: watch::Receiver<bool>,
-    timeout: Duration,
     descriptors: DescriptorMeter,
+    /// Kept connections that the service had closed.
+    stale: Cell<u64>,
+}
+
+/// The destination of a run's requests, and their limits.
+#[derive(Debug)]
+struct Network {
+    connector: Connector,
+    /// Scheme, host and port.
+    target: http::Uri,
+    /// The `Host` header of HTTP/1.1.
+    host: String,
+    timeout: Duration,
+    connect_timeout: Duration,
+    /// The size limits of an answer.
+    limits: Limits,
+    /// The memory of all answers together.
+    memory: Budget,
 }
 
 /// Runs a plan on tasks. See [`crate::host::run`].
@@ -55,32 +91,45 @@ pub(crate) fn run(
         let problem = "connections without a request (idle, churn) go to plain HTTP/1.1 alone: name an http:// target";
         return Err(RunError::Client(problem.to_owned()));
     }
-    let factory = ClientFactory::new(plan, options)?;
+    let network = Network::new(plan, options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|cause| RunError::Setup { what: "an async runtime", cause })?;
-    let pool =
+    let mut pool =
         UserPool::new(plan, Crowd::new(plan)?, options.requests_limit, false).keeping_times(options.second_times);
+    let lanes = match plan.users.connections() {
+        ConnectionHabit::Shared { most } if network.connector.may_multiplex() => Some(Lanes::new(most)),
+        _ => None,
+    };
+    lanes.iter().for_each(|lanes| pool.set_places(lanes.places()));
     let (cutter, cut) = watch::channel(false);
     let host = Rc::new(TaskHost {
         clock: RunClock::start(),
-        factory,
+        network,
         pool: RefCell::new(pool),
+        lanes,
+        desks: RefCell::default(),
         changed: Notify::new(),
         cut,
-        timeout: plan.timeout,
         descriptors: DescriptorMeter::new(),
+        stale: Cell::new(0),
     });
+    let alarm = {
+        let _inside = runtime.enter();
+        Alarm::new().map_err(|cause| RunError::Setup { what: "a timer", cause })?
+    };
     let before = ProcessSample::take();
     let driver = Driver::new(plan.drain, options.commands.clone(), stop.clone());
-    let sender = LocalSet::new().block_on(&runtime, host.run(driver, allowance.in_flight, &cutter, on_window));
-    // Connections end with the runtime, and with them the last references to the host.
+    let sender = LocalSet::new().block_on(&runtime, host.run(driver, &alarm, allowance.in_flight, &cutter, on_window));
+    // Connections have ended with their tasks, and with them the last references to the host.
+    drop(alarm);
     drop(runtime);
 
     let now = host.clock.now();
     let host = Rc::into_inner(host).expect("every task has ended");
-    let health = Health { descriptors_peak: host.descriptors.peak(), ..allowance.judge(sender, &before) };
+    let (descriptors_peak, stale_connections) = (host.descriptors.peak(), host.stale.get());
+    let health = Health { descriptors_peak, stale_connections, ..allowance.judge(sender, &before) };
     Ok(host.pool.into_inner().finish(now, health))
 }
 
@@ -89,6 +138,7 @@ impl TaskHost {
     async fn run(
         self: &Rc<Self>,
         mut driver: Driver,
+        alarm: &Alarm,
         limit: u32,
         cutter: &watch::Sender<bool>,
         mut on_window: impl FnMut(Window),
@@ -117,7 +167,11 @@ impl TaskHost {
             let due = self.pool.borrow_mut().next_due().unwrap_or(Timestamp::MAX);
             let rings = due.max(now).min(now + GapMeter::HEARTBEAT);
             tokio::select! {
-                () = sleep(rings.since(now)) => driver.woke(rings, self.clock.now()),
+                rang = alarm.wait(rings.since(now)) => {
+                    // As for the fiber host: the kernel knows no reason to refuse.
+                    rang.expect("a timer can be set");
+                    driver.woke(rings, self.clock.now());
+                }
                 () = self.changed.notified() => {}
             }
         }
@@ -131,9 +185,56 @@ impl TaskHost {
         Health { wall: self.clock.now().since(Timestamp::ZERO), waited_for_fiber, ..driver.finish() }
     }
 
+    /// A new connection, and the time that it took.
+    async fn connect(&self) -> Result<(Opened, Duration), Lost> {
+        let began = self.clock.now();
+        let opened = self.network.connector.connect().await;
+        self.descriptors.look();
+        Ok((opened?, self.clock.now().since(began)))
+    }
+
+    /// Counts a connection for the user's request, if it has caused one.
+    fn connected(&self, user: &UserTask<Client>, took: Option<Duration>) {
+        if let Some(took) = took {
+            self.pool.borrow_mut().books.connected(user, took);
+        }
+    }
+
+    /// Notes that the user's request is written now.
+    fn sends(&self, user: &mut UserTask<Client>) {
+        self.pool.borrow_mut().books.sends(user, self.clock.now());
+    }
+
+    fn desk(&self) -> Desk {
+        let new = || {
+            let inbox = Inbox::new(self.network.limits).sharing(self.network.memory.clone());
+            Desk { out: Vec::with_capacity(1024), inbox }
+        };
+        self.desks.borrow_mut().pop().unwrap_or_else(new)
+    }
+
     fn count_panic(&self, ended: &Result<(), JoinError>) {
         if ended.is_err() {
             self.pool.borrow_mut().lost();
         }
+    }
+}
+
+impl Network {
+    fn new(plan: &LoadPlan, options: &RunOptions) -> Result<Self, RunError> {
+        let target = plan
+            .target
+            .url
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| RunError::Client(format!("{}: {error}", plan.target.url)))?;
+        Ok(Self {
+            connector: Connector::new(plan, options, &target)?,
+            target,
+            host: plan.target.host.clone(),
+            timeout: plan.timeout,
+            connect_timeout: plan.connect_timeout,
+            limits: Limits { kept: plan.users.bytes_read(), ..Limits::default() },
+            memory: Budget::of(MEMORY_FOR_ANSWERS),
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! Hosts: they run user machines against a real service.
 //!
-//! [`run`] is the entry point. The fiber host speaks plain HTTP/1.1 at little cost; the async host speaks everything
-//! that reqwest does. Both keep the same ledgers of the same users.
+//! [`run`] is the entry point. The fiber host speaks plain HTTP/1.1 at little cost; the async host speaks TLS and
+//! HTTP/2 as well. Both keep the same ledgers of the same users.
 
 mod addresses;
 mod commands;
@@ -43,7 +43,7 @@ pub fn run(
 ) -> Result<Report, RunError> {
     let plain = plan.target.url.starts_with("http://") && options.version != HttpVersion::Http2;
     match options.host {
-        // The client library resolves a host to one address.
+        // The async host goes to one address.
         HostChoice::Async if !plan.target.entries.is_empty() => Err(RunError::Entries),
         HostChoice::Auto if !plain && !plan.target.entries.is_empty() => Err(RunError::Entries),
         HostChoice::Fiber if !plain => Err(RunError::NotPlain { url: plan.target.url.clone() }),

@@ -14,7 +14,7 @@ mod outgoing;
 pub use budget::Budget;
 pub use inbox::{HEADERS_MAX, HeaderSpace, Inbox, Limits, Progress, ReceivedResponse};
 pub(crate) use lines::header_lines;
-pub(crate) use outgoing::{FORM, Given};
+pub(crate) use outgoing::{FORM, Given, write_path};
 pub use outgoing::{Known, Outgoing};
 
 /// A response that a client cannot use.

@@ -416,8 +416,8 @@ pub enum ConnectionHabit {
         /// The share of users that keep their connection, 0 to 1.
         keep: f64,
     },
-    /// Kept connections that users take turns on, the one that was used last first. Where all are in use, a request waits for
-    /// one; the wait is part of its response time.
+    /// Kept connections that users take turns on, the one that was used last first; with HTTP/2 each carries as many requests
+    /// at once as the service allows. Where all are in use, a request waits for one; the wait is part of its response time.
     Shared {
         /// The largest number; `None`: as many as are needed at once.
         most: Option<u32>,

@@ -30,7 +30,8 @@ pub struct LoadArgs {
     /// What to ask for: `http://127.0.0.1:8080/path`.
     pub url: String,
     /// Connections. Without -R: users, each asking again as soon as it is answered [default: 64, or -n if that is less]. With -R: the
-    /// largest number of connections [default: as many as it takes].
+    /// largest number of connections [default: as many as it takes]. HTTP/2 is no exception: each of the users has a connection with one
+    /// request on it, and with -R a connection carries as many as the service allows.
     #[arg(short = 'c', long, value_name = "N", value_parser = size)]
     pub connections: Option<u64>,
     /// Requests in all; 10k and 1m are understood.

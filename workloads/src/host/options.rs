@@ -63,7 +63,7 @@ pub enum HostChoice {
     Auto,
     /// Fibers: plain HTTP/1.1, many users with little memory.
     Fiber,
-    /// Tasks round reqwest: TLS and HTTP/2 as well.
+    /// Tasks: TLS and HTTP/2 as well.
     Async,
 }
 

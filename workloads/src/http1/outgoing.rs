@@ -113,7 +113,7 @@ impl Given {
 }
 
 /// Writes a path. It comes from a page of the service: a blank or line end in it must not become a second request.
-fn write_path(path: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_path(path: &str, out: &mut Vec<u8>) {
     let path = path.split('#').next().unwrap_or_default();
     if !path.starts_with('/') {
         out.push(b'/');

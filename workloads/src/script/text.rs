@@ -195,7 +195,7 @@ mod tests {
     fn a_value_stays_on_the_users_service() {
         assert_eq!(filled(&path(false), "a/b?c=d&e=%20f"), "/a/b?c=d&e=%20f");
         assert_eq!(filled(&path(true), "a/b?c=d&e"), "/a%2Fb%3Fc%3Dd%26e");
-        let base = reqwest::Url::parse("http://127.0.0.1:80/").expect("a URL");
+        let base = url::Url::parse("http://127.0.0.1:80/").expect("a URL");
         for value in ["/evil.example/", "\\evil.example", "//evil.example", "a#b", "ä ö", "@evil.example"] {
             let path = filled(&path(false), value);
             let url = base.join(&path).expect("a path");

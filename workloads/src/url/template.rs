@@ -188,7 +188,7 @@ mod tests {
         for text in texts {
             let path = filled("/a/{object}/b?c={user}&d=e", text, &step("", text));
             assert_eq!(path.matches(['/', '?', '&', '=', '#']).count(), 7, "{path}");
-            let url = reqwest::Url::parse(&format!("http://127.0.0.1:80{path}")).expect("it is a URL");
+            let url = url::Url::parse(&format!("http://127.0.0.1:80{path}")).expect("it is a URL");
             let segments: Vec<&str> = url.path_segments().expect("it has a path").collect();
             assert_eq!(
                 (url.host_str(), segments[0], segments[2], segments.len()),
@@ -208,7 +208,7 @@ mod tests {
             let path = filled("/a/{object}/{user}?{action}", &text, &step(&text, &text));
             prop_assert!(path.bytes().all(|byte| byte.is_ascii_graphic()), "{}", path);
             prop_assert_eq!(path.matches(['/', '?', '#', '&']).count(), 4, "{}", path);
-            let base = reqwest::Url::parse("http://127.0.0.1:80/").expect("a URL");
+            let base = url::Url::parse("http://127.0.0.1:80/").expect("a URL");
             let url = base.join(&path).expect("a path");
             prop_assert_eq!(url.host_str(), Some("127.0.0.1"));
             prop_assert_eq!(url.path_segments().map(Iterator::count), Some(3), "{}", url);

@@ -47,6 +47,7 @@ pub(super) fn of(told: &Told<'_>, loaded: &LoadResult, report: &Report) -> Strin
     if !told.flat_out {
         from_the_send(&mut text, &found.service_time_ms);
     }
+    connects(&mut text, &found.connect_time_ms);
     if found.rejected > 0 {
         table(&mut text, "rejects", TimeFamily::Reject);
     }
@@ -165,6 +166,13 @@ fn from_the_send(text: &mut String, times: &Times) {
     };
     let (p50, p99) = (shown(times.p50, times.p50_at_least), shown(times.p99, times.p99_at_least));
     let _ = writeln!(text, "  from the actual send, ms: p50 {p50}, p99 {p99}");
+}
+
+/// How long it took to connect, TLS included.
+fn connects(text: &mut String, times: &Times) {
+    if let Times { count: count @ 1.., mean: Some(mean), max: Some(max), .. } = times {
+        let _ = writeln!(text, "  connecting, ms: mean {mean:.3}, max {max:.3}, of {count} connections");
+    }
 }
 
 /// A row a step of a ramp.

@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct SharedConnections<C> {
     /// Those that no user has; the last one was used most recently.
     idle: Vec<C>,
-    /// The largest number in use; `None`: no limit.
+    /// The largest number of requests on them at once; `None`: no limit.
     most: Option<u32>,
     /// When a user gave one back.
     freed: Timestamp,
@@ -99,6 +99,11 @@ impl<C> UserPool<C> {
         self.connections.iter_mut().for_each(|shared| shared.freed = now);
     }
 
+    /// Sets the number of requests that the connections carry at once, where it is not their own number.
+    pub(crate) fn set_places(&mut self, places: Option<u32>) {
+        self.connections.iter_mut().for_each(|shared| shared.most = places);
+    }
+
     /// No limit holds any more: the run is over. Returns the number of requests that waited for a connection.
     pub(super) fn lift_limit(&mut self) -> u64 {
         let Some(shared) = &mut self.connections else { return 0 };
@@ -109,7 +114,7 @@ impl<C> UserPool<C> {
 
 impl<C> UserTask<C> {
     /// True unless the user is a background client, which has a connection of its own.
-    fn shares(&self) -> bool {
+    pub(crate) fn shares(&self) -> bool {
         !matches!(self.persona, User::Background(_))
     }
 }

@@ -1,0 +1,127 @@
+//! What clients with TLS trust, and how they show who they are.
+
+use std::sync::Arc;
+
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::{
+        Resumption, WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+        verify_server_name,
+    },
+    crypto::{CryptoProvider, ring},
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _},
+    server::ParsedCertificate,
+};
+
+use crate::host::{RunError, TlsOptions};
+
+/// The settings of all connections of a run that offer these protocols. No session is resumed: each connection is another
+/// user's.
+pub(super) fn client_config(tls: &TlsOptions, protocols: &[&str]) -> Result<ClientConfig, RunError> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| RunError::Client(error.to_string()))?;
+    let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(Verifier::new(tls, provider)?));
+    let mut config = match tls.identity.as_deref() {
+        None => builder.with_no_client_auth(),
+        Some(pem) => {
+            let bad = bad("the client's certificate with its key");
+            let chain = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+            let chain = chain.map_err(|error| bad(&error))?;
+            let key = PrivateKeyDer::from_pem_slice(pem).map_err(|error| bad(&error))?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| bad(&error))?
+        }
+    };
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    config.resumption = Resumption::disabled();
+    Ok(config)
+}
+
+fn bad(what: &'static str) -> impl Fn(&dyn std::fmt::Display) -> RunError {
+    move |cause| RunError::Certificate { what, cause: cause.to_string() }
+}
+
+/// Decides which certificates of services are accepted.
+#[derive(Debug)]
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// `None`: any is.
+    authorities: Option<Arc<WebPkiServerVerifier>>,
+    /// Those that were named in place of the system's.
+    named: Vec<CertificateDer<'static>>,
+}
+
+impl Verifier {
+    fn new(tls: &TlsOptions, provider: Arc<CryptoProvider>) -> Result<Self, RunError> {
+        let bad = bad("the authorities' certificate");
+        let mut named = Vec::new();
+        let mut roots = RootCertStore::empty();
+        if let Some(pem) = tls.authorities.as_deref() {
+            named = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|error| bad(&error))?;
+            if named.is_empty() {
+                return Err(bad(&"there is no certificate in it: it is to be in PEM"));
+            }
+            for certificate in &named {
+                roots.add(certificate.clone()).map_err(|error| bad(&error))?;
+            }
+        }
+        if tls.insecure {
+            return Ok(Self { provider, authorities: None, named });
+        }
+        if named.is_empty() {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+        if roots.is_empty() {
+            return Err(bad(&"this system has none: name a file with it, or accept any certificate"));
+        }
+        let built = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
+        Ok(Self { authorities: Some(built.map_err(|error| bad(&error))?), provider, named })
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(authorities) = &self.authorities else { return Ok(ServerCertVerified::assertion()) };
+        match authorities.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
+            // A service that shows the very certificate that was named is trusted though it is an authority's: `openssl req
+            // -x509` makes such ones. Its dates were checked before.
+            Err(Error::InvalidCertificate(CertificateError::Other(_))) if self.named.contains(end_entity) => {
+                verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            decided => decided,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
