@@ -201,15 +201,10 @@ fn read_text(text: &str, shown: &str, changes: &Changes) -> Result<Experiment, F
 
 /// Puts the terminal back, after the person left or a signal came.
 fn close(screen: tui::Screen, stop: &StopSignal) -> CommandResult {
+    let given_back = screen.finish();
     match stop.end() {
         // Its terminal may have been closed.
-        Some(end) => {
-            screen.leave_behind();
-            Ok(end)
-        }
-        None => {
-            screen.finish().map_err(Failure::because)?;
-            Ok(End::Done)
-        }
+        Some(end) => Ok(end),
+        None => given_back.map(|()| End::Done).map_err(Failure::because),
     }
 }

@@ -8,6 +8,7 @@ use std::{
     fmt, io,
     sync::mpsc::{self, Receiver, Sender},
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 mod app;
@@ -37,6 +38,9 @@ pub use load::{LoadScreen, LoadShape};
 pub use palette::{Palette, Theme};
 pub use terminal::{restore, theme_of_terminal};
 pub use view::figure::printed;
+
+/// Longest wait for the screen's thread at its end: it draws a frame at the most.
+const LONGEST_END: Duration = Duration::from_secs(2);
 
 /// What the person at the keyboard asks of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -148,15 +152,16 @@ impl Screen {
         self.end()
     }
 
-    /// Gives the terminal back without waiting for its thread: it may be gone, and whoever reads from it then never returns.
-    pub fn leave_behind(mut self) {
-        self.thread = None;
-    }
-
     fn end(&mut self) -> io::Result<()> {
         // Without a sender the thread's loop ends.
         self.teller = None;
-        let result = match self.thread.take().map(JoinHandle::join) {
+        let thread = self.thread.take();
+        let asked = Instant::now();
+        // One that reads from a terminal that is gone does not come back, and must not keep the program.
+        while thread.as_ref().is_some_and(|thread| !thread.is_finished()) && asked.elapsed() < LONGEST_END {
+            thread::sleep(Duration::from_millis(2));
+        }
+        let result = match thread.filter(JoinHandle::is_finished).map(JoinHandle::join) {
             None => Ok(()),
             Some(Ok(result)) => result,
             Some(Err(_)) => Err(io::Error::other("the view panicked")),

@@ -90,8 +90,12 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
         loaded.missed_rate = pace.missed(Counted::of(report, loaded.waited_for_connection), args.connections);
     }
     loaded.folder = finished.folder.as_ref().map(|folder| folder.display().to_string());
-    print_result(args, &loaded, &finished)?;
-    Ok(stop.end().unwrap_or_else(|| end_of(&loaded)))
+    let printed = print_result(args, &loaded, &finished);
+    // A terminal that closes ends the load, and then nobody reads its result: that is no failure of its own.
+    match stop.end() {
+        Some(end) => Ok(end),
+        None => printed.map(|_| end_of(&loaded)),
+    }
 }
 
 /// What was sent.

@@ -8,7 +8,7 @@ use std::{
 
 use crossterm::{
     clipboard::CopyToClipboard,
-    event::{self, Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind},
+    event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind},
     execute,
 };
 use nix::time::{ClockId, clock_gettime};
@@ -26,6 +26,7 @@ use super::{
 
 mod editor;
 mod hold;
+mod input;
 mod pace;
 mod theme;
 
@@ -49,8 +50,7 @@ pub(super) fn run(
     loop {
         let wanted = asked || changed && !app.live.is_frozen();
         let since_drawn = drawn.map(|at| at.elapsed());
-        if event::poll(pace::wait(wanted, since_drawn, app.screen))? {
-            let happened = event::read()?;
+        if let Some(happened) = input::next(pace::wait(wanted, since_drawn, app.screen))? {
             // A mouse that moves over the screen changes nothing.
             asked |= !matches!(happened, Event::Mouse(MouseEvent { kind: MouseEventKind::Moved, .. }));
             if let Some(Effect::Quit) = taken(&mut terminal, &mut app, happened)? {
