@@ -16,7 +16,7 @@ mod wire;
 mod worker;
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     rc::Rc,
     time::Duration,
 };
@@ -57,8 +57,6 @@ struct TaskHost {
     changed: Notify,
     cut: watch::Receiver<bool>,
     descriptors: DescriptorMeter,
-    /// Kept connections that the service had closed.
-    stale: Cell<u64>,
 }
 
 /// The destination of a run's requests, and their limits.
@@ -113,7 +111,6 @@ pub(crate) fn run(
         changed: Notify::new(),
         cut,
         descriptors: DescriptorMeter::new(),
-        stale: Cell::new(0),
     });
     let alarm = {
         let _inside = runtime.enter();
@@ -128,8 +125,7 @@ pub(crate) fn run(
 
     let now = host.clock.now();
     let host = Rc::into_inner(host).expect("every task has ended");
-    let (descriptors_peak, stale_connections) = (host.descriptors.peak(), host.stale.get());
-    let health = Health { descriptors_peak, stale_connections, ..allowance.judge(sender, &before) };
+    let health = Health { descriptors_peak: host.descriptors.peak(), ..allowance.judge(sender, &before) };
     Ok(host.pool.into_inner().finish(now, health))
 }
 

@@ -190,12 +190,6 @@ impl Method {
         }
     }
 
-    /// True if a request may be sent again without a word: it changes nothing (RFC 9110, section 9.2.1).
-    #[must_use]
-    pub fn is_safe(self) -> bool {
-        matches!(self, Self::Get | Self::Head | Self::Options)
-    }
-
     /// The method of this name, in upper or lower case; `None`: users do not know it.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {

@@ -160,10 +160,14 @@ fn of_phase(phase: &PhaseSummary, shown: String) -> String {
 
 /// What clients wrote against what the service read.
 fn ledgers(summary: &RunSummary) -> Table {
+    // A column for runs whose users have a policy of their own, and one for services that close kept connections.
     let refused = |arm: &Arm| arm.sum(|measured| measured.refused_locally);
-    // A column for runs whose users have a policy of their own.
     let any_refused = summary.arms.iter().any(|arm| refused(arm) > 0);
+    let any_resent = summary.arms.iter().any(|arm| resent(arm) > 0);
     let mut heads = vec!["ledger", "planned", "unsent", "conn. errors", "written", "read by service", "difference"];
+    if any_resent {
+        heads.insert(5, RESENT);
+    }
     if any_refused {
         heads.insert(3, "refused locally");
     }
@@ -181,6 +185,9 @@ fn ledgers(summary: &RunSummary) -> Table {
         let mut row = vec![name(arm, summary)];
         row.extend(counts.map(|count| count.to_string()));
         row.extend([read, difference]);
+        if any_resent {
+            row.insert(5, resent(arm).to_string());
+        }
         if any_refused {
             row.insert(3, refused(arm).to_string());
         }
@@ -190,6 +197,13 @@ fn ledgers(summary: &RunSummary) -> Table {
         table.row(row);
     }
     table
+}
+
+/// Beside what was written: requests whose kept connection was found closed before that.
+const RESENT: &str = "resent";
+
+fn resent(arm: &Arm) -> u64 {
+    arm.sum(|measured| measured.resent)
 }
 
 /// What the service read of an arm's requests, and how far that is from what was written.

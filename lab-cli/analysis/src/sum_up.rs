@@ -69,10 +69,20 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
     let left_out = gates::excluded(found.arms);
     let kept: Vec<Arm> = found.arms.iter().filter(|arm| !left_out.contains(&arm.block)).cloned().collect();
     let noise_floor = noise_floor(found, &kept);
-    let reasons = gates::judge_run(found.arms, &left_out, &noise_floor);
+    let stopped = found.partial.then(|| Stopped::of(found.arms, found.order, found.blocks));
+    let mut reasons = gates::judge_run(found.arms, &left_out, &noise_floor);
+    if let Some(reason) = stopped.as_ref().and_then(gates::nothing_ended) {
+        reasons.insert(0, reason);
+    }
     let verdict = gates::verdict(&reasons);
     let evidence = Evidence { arms: found.arms, left_out: &left_out, timeline: found.timeline, parts: found.parts };
     let mut thresholds: Vec<_> = found.thresholds.iter().map(|threshold| threshold.judge(&evidence)).collect();
+    if verdict == Validity::Invalid {
+        // That requests were lost is known, whatever the other figures are worth.
+        let judged = found.thresholds.iter().zip(&mut thresholds);
+        let void = judged.filter(|(threshold, result)| result.held || !threshold.is_of_errors());
+        void.for_each(|(_, result)| result.leave_unjudged("the run is INVALID"));
+    }
     if let Some(abort) = found.abort
         && let Some(result) = thresholds.get_mut(abort.threshold)
     {
@@ -88,7 +98,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         experiment: found.experiment.to_owned(),
         mode: found.mode,
         partial: found.partial,
-        stopped: found.partial.then(|| Stopped::of(found.arms, found.order, found.blocks)),
+        stopped,
         verdict,
         valid: verdict != Validity::Invalid,
         answer: None,
@@ -146,12 +156,16 @@ mod tests {
     }
 
     fn summary(arms: &[Arm]) -> RunSummary {
+        of("seda.spike.goodput > none.spike.goodput", arms, false)
+    }
+
+    fn of(threshold: &str, arms: &[Arm], partial: bool) -> RunSummary {
         let order = ["none", "seda"].map(str::to_owned);
-        let thresholds = [Threshold::parse("seda.spike.goodput > none.spike.goodput").expect("a threshold")];
+        let thresholds = [Threshold::parse(threshold).expect("a threshold")];
         sum_up(&Findings {
             experiment: "x",
             mode: Mode::Live,
-            partial: false,
+            partial,
             blocks: 5,
             objective: LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 },
             capacity: None,
@@ -189,5 +203,34 @@ mod tests {
         let found = summary(&arms("CPU"));
         assert_eq!((found.verdict, found.valid), (Validity::Invalid, false));
         assert!(!found.thresholds[0].held && found.thresholds[0].blocks.len() == 5);
+    }
+
+    #[test]
+    fn of_an_invalid_run_lost_requests_alone_are_known() {
+        let judged = |threshold: &str| {
+            let found = of(threshold, &arms("CPU"), false);
+            (found.thresholds[0].outcome(), found.thresholds[0].why.starts_with("the run is INVALID; "))
+        };
+        // None of the 100 was served.
+        assert_eq!(judged("none.spike.error_rate < 1%"), ("FAILED", false));
+        assert_eq!(judged("none.spike.error_rate <= 1"), ("not judged", true));
+        assert_eq!(judged("none.spike.sent > 500"), ("not judged", true));
+        assert!(of("none.spike.sent > 5", &arms("CPU"), false).nothing_served());
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_before_a_block_had_ended_is_not_valid() {
+        let mut all = arms("NOISE");
+        all.truncate(3);
+        let some = of("none.spike.sent > 5", &all, true);
+        assert_eq!(
+            (some.verdict, some.partial_in_words().as_deref()),
+            (Validity::Valid, Some("PARTIAL: 1 of 5 blocks ran to their end"))
+        );
+        for few in [&all[..1], &[]] {
+            let none = of("none.spike.sent > 5", few, true);
+            assert_eq!((none.verdict, none.reasons[0].code.as_str()), (Validity::Invalid, "EMPTY"));
+            assert_eq!(none.reasons[0].value, "0 of 5 blocks ran to their end");
+        }
     }
 }

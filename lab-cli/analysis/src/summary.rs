@@ -120,6 +120,13 @@ impl RunSummary {
         deciding.map(|reason| reason.code.as_str()).collect()
     }
 
+    /// True if services were asked in vain throughout.
+    pub fn nothing_served(&self) -> bool {
+        let sum = |count: fn(&Measured) -> u64| self.arms.iter().map(|arm| arm.sum(count)).sum::<u64>();
+        sum(|measured| measured.sent + measured.connect_failed) > 0
+            && sum(|measured| measured.served + measured.served_late) == 0
+    }
+
     /// `PARTIAL: 2 of 121 blocks ran to their end`, which belongs beside every verdict of such a run.
     pub fn partial_in_words(&self) -> Option<String> {
         let how_far = self.stopped.as_ref().map_or_else(|| "the run was stopped".to_owned(), Stopped::in_words);

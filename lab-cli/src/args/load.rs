@@ -13,9 +13,9 @@ use super::{size, time};
 
 /// Under the options of `lab load`.
 const AFTER: &str = "\
-Exit codes: 0 something was served, and no --fail-if holds; 2 bad usage: nothing was sent; 3 INVALID, also when nothing could \
-be sent (EMPTY: nobody listens there); 4 a --fail-if holds, or none of what was sent was served (every answer a 500, say); 130, \
-143 stopped by Ctrl-C or SIGTERM: what is in flight is cut off, and what was measured is printed and saved.\n\n\
+Exit codes: 0 something was served, and no --fail-if holds; 2 bad usage: nothing was sent; 3 INVALID; 4 a --fail-if holds, or \
+nothing was served (nobody listens there, no answer comes, every answer is a 500): that, and a --fail-if of error_rate, also when \
+INVALID; 130, 143 stopped by Ctrl-C or SIGTERM: what is in flight is cut off, and what was measured is printed and saved.\n\n\
 Placeholders in the path, the body and header values are filled in for each request: {{n}} is its number from 0, {{1..1000}} a \
 random number from 1 to 1000, {{uuid}} a random UUID. --seed repeats them.\n\n\
 Without -R each of -c users asks again as soon as it is answered; one whose connection is refused, or lost before the answer, \

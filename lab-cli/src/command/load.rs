@@ -154,12 +154,16 @@ fn print_result(args: &args::LoadArgs, loaded: &LoadResult, finished: &FinishedL
     }
 }
 
-/// An INVALID load says nothing, not even that a condition failed.
+/// That a service was asked and did not answer is known, whatever else of an INVALID load is worth nothing.
 fn end_of(loaded: &LoadResult) -> End {
-    match (loaded.valid, loaded.nothing_served || loaded.missed_rate.is_some() || loaded.fails()) {
-        (false, _) => End::Invalid,
-        (true, true) => End::Failed,
-        (true, false) => End::Done,
+    if loaded.nothing_served || loaded.fails() {
+        End::Failed
+    } else if !loaded.valid {
+        End::Invalid
+    } else if loaded.missed_rate.is_some() {
+        End::Failed
+    } else {
+        End::Done
     }
 }
 

@@ -160,13 +160,16 @@ fn where_it_is(folder: &Path) -> String {
 }
 
 fn end_of(summary: &RunSummary) -> End {
-    if summary.verdict == Validity::Invalid {
-        return End::Invalid;
+    let valid = summary.verdict != Validity::Invalid;
+    // Of an INVALID run those thresholds alone are judged that its verdict leaves standing.
+    let failed = summary.thresholds.iter().any(|threshold| !threshold.held && (valid || threshold.judged));
+    if failed || summary.nothing_served() {
+        End::Failed
+    } else if valid {
+        End::Done
+    } else {
+        End::Invalid
     }
-    if summary.thresholds.iter().any(|threshold| !threshold.held) {
-        return End::Failed;
-    }
-    End::Done
 }
 
 /// Of the metric that decides, an arm's difference from the baseline is not known, or nothing was compared at all.

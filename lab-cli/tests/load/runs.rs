@@ -82,7 +82,7 @@ fn a_replay_without_a_service_keeps_to_its_times_and_is_empty() {
         let found = ended.json();
         assert_eq!((count(&found, "planned"), count(&found, "connect_failed")), (18, 18), "{found:#}");
         assert!(codes(&found).contains(&"EMPTY"), "{found:#}");
-        assert_eq!(ended.code(), 3);
+        assert_eq!(ended.code(), 4);
     }
 }
 

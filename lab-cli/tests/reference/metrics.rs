@@ -18,7 +18,7 @@ const PARTS: [(MetricKind, &str, &str, &str); 5] = [
     (
         MetricKind::Times,
         "Times",
-        "Each needs a statistic. Times that time-outs hide are bounds: a threshold holds only if it holds for every value that the bound \
+        "Each needs a statistic. Times that requests without an answer hide are bounds: a threshold holds only if it holds for every value that the bound \
          allows.",
         "seda.spike.NAME.p90 <= 2s",
     ),
@@ -95,7 +95,7 @@ fn unit_of(name: &str) -> &'static str {
     match name {
         "offered" | "goodput" | "growth" => "1/s",
         "amplification" | "user_fairness" | "worst_tenth" | "class_fairness" | "metastable" => "number",
-        "wasted" | "clients_with_connect_timeout" => "share",
+        "wasted" | "error_rate" | "clients_with_connect_timeout" => "share",
         _ if name.ends_with("_fraction") => "share",
         "clients" => "users",
         "count" => "times",

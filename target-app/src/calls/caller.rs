@@ -11,7 +11,7 @@ use super::{
     Visits,
     asking::{self, Decision},
     callees::{CallWay, Callees},
-    wire::{Broken, Wire},
+    wire::Wire,
 };
 use crate::{
     clock::ServiceClock,
@@ -159,42 +159,33 @@ impl Caller {
         };
         let Some(to) = lease.way.to else { return AttemptEnd::Unavailable.into() };
         let host = to.to_string();
-        // The service may have closed a kept connection meanwhile.
-        let mut kept = lease.way.wire.take().filter(|wire| !wire.is_stale());
-        loop {
-            let was_kept = kept.is_some();
-            let mut wire = match kept.take() {
-                Some(wire) => wire,
-                None => match Wire::connect(to).await {
-                    Ok(wire) => wire,
-                    Err(_) => return AttemptEnd::Unavailable.into(),
-                },
-            };
-            let carried = self.shared.peek(|machine| machine.headers(call, self.shared.clock.now()));
-            let headers = format!("{CALLER}: {}\r\n{carried}", self.name);
-            let request = Outgoing {
-                method: "GET",
-                path: "/",
-                host: &host,
-                headers: &headers,
-                body: None,
-                attempt: call.tags.attempt,
-                known: call.attempt_key().map(|draw| Known { number: None, user: None, left: None, draw }),
-                close: false,
-            };
-            self.callees().pool.written += 1;
-            match wire.ask(&request).await {
-                Ok(told) => {
-                    let report = told.load.as_ref();
-                    report.into_iter().for_each(|report| self.callees().reported(&lease.way, report));
-                    lease.way.wire = Some(wire).filter(Wire::is_reusable);
-                    return told;
-                }
-                // The service closed it at the moment of its reuse: once more on a new one (RFC 9112, section 9.3.1).
-                Err(Broken { nothing_came: true }) if was_kept => {}
+        // The service may have closed a kept connection meanwhile. Once the call is written it may have been read, and is not
+        // sent again.
+        let mut wire = match lease.way.wire.take().filter(|wire| !wire.is_stale()) {
+            Some(wire) => wire,
+            None => match Wire::connect(to).await {
+                Ok(wire) => wire,
                 Err(_) => return AttemptEnd::Unavailable.into(),
-            }
-        }
+            },
+        };
+        let carried = self.shared.peek(|machine| machine.headers(call, self.shared.clock.now()));
+        let headers = format!("{CALLER}: {}\r\n{carried}", self.name);
+        let request = Outgoing {
+            method: "GET",
+            path: "/",
+            host: &host,
+            headers: &headers,
+            body: None,
+            attempt: call.tags.attempt,
+            known: call.attempt_key().map(|draw| Known { number: None, user: None, left: None, draw }),
+            close: false,
+        };
+        self.callees().pool.written += 1;
+        let Some(told) = wire.ask(&request).await else { return AttemptEnd::Unavailable.into() };
+        let report = told.load.as_ref();
+        report.into_iter().for_each(|report| self.callees().reported(&lease.way, report));
+        lease.way.wire = Some(wire).filter(Wire::is_reusable);
+        told
     }
 
     /// Waits for a lease of a place in the pool. `None`: every task of the called service is at its limit of calls.

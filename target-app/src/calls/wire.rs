@@ -25,13 +25,6 @@ pub(super) struct Wire {
     asking: bool,
 }
 
-/// The connection broke before an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Broken {
-    /// True if not a byte of an answer came.
-    pub(super) nothing_came: bool,
-}
-
 impl Wire {
     pub(super) async fn connect(to: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect(to).await?;
@@ -49,8 +42,9 @@ impl Wire {
         self.inbox.reusable()
     }
 
-    /// Sends a request and receives the answer. If the future is dropped before its end, the connection is unusable.
-    pub(super) async fn ask(&mut self, request: &Outgoing<'_>) -> Result<CallReply, Broken> {
+    /// Sends a request and receives the answer; `None` if the connection broke before it. If the future is dropped before
+    /// its end, the connection is unusable.
+    pub(super) async fn ask(&mut self, request: &Outgoing<'_>) -> Option<CallReply> {
         self.inbox.clear();
         self.out.clear();
         self.asking = true;
@@ -60,7 +54,7 @@ impl Wire {
             Err(_) => None,
         };
         self.asking = false;
-        received.ok_or(Broken { nothing_came: self.inbox.is_empty() })
+        received
     }
 
     async fn receive(&mut self) -> Option<CallReply> {

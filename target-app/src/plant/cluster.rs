@@ -209,7 +209,6 @@ impl Cluster {
                 Deferred::Calls(node, job) => self.begin_calls(node, job, cx),
                 Deferred::Crashed(node) => {
                     self.leave_out(node, true, cx);
-                    self.inner.break_all_of(node);
                     self.end_calls_of(node, cx);
                 }
                 Deferred::Restarted(node) => self.leave_out(node, false, cx),
@@ -238,15 +237,13 @@ impl Cluster {
                 asked.conn = conn;
                 if let Some(connection) = self.inner.get(conn) {
                     connection.owner = Some(owner);
-                    connection.used = true;
-                    connection.asked = Some(asked.clone());
                 }
                 cx.plan(at, ClusterEvent::Asked(asked));
                 conn
             }
             CallRoute::New(task) => {
                 let node = self.services[of.service].first + task;
-                let connection = InnerConnection { node, pool, owner: Some(owner), asked: Some(asked), used: false };
+                let connection = InnerConnection { node, pool, owner: Some(owner), asked: Some(asked) };
                 let conn = self.inner.open(connection);
                 cx.plan(at, ClusterEvent::Syn(conn, 0));
                 conn
@@ -309,7 +306,6 @@ impl Cluster {
     fn answered(&mut self, conn: ConnId, mut response: Response, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(connection) = self.inner.get(conn) else { return };
         let (pool, owner) = (connection.pool, connection.owner.take());
-        connection.asked = None;
         let task = connection.node - self.services[self.pools[pool].service].first;
         self.pools[pool].pool.left(task);
         if self.pools[pool].pool.hears_reports() {
@@ -344,8 +340,8 @@ impl Cluster {
         }
     }
 
-    /// Takes a connection that a task has closed, or refused. If it was used before, the request goes on another one: it
-    /// may have been closed at the moment of its reuse. Else the request has failed.
+    /// Takes a connection that a task has closed, or refused: the request on it has failed. It does not go on another one,
+    /// since the task may have read it.
     fn closed(&mut self, conn: ConnId, cx: &mut Cx<'_, ClusterEvent>) {
         let Some(connection) = self.inner.remove(conn) else { return };
         let task = connection.node - self.services[self.pools[connection.pool].service].first;
@@ -354,7 +350,6 @@ impl Cluster {
             self.pools[connection.pool].pool.left(task);
         }
         match (connection.owner, connection.asked) {
-            (Some(owner), Some(asked)) if connection.used => self.send(connection.pool, owner, asked, cx),
             (Some(Sender::Call(id)), _) => self.call_broken(id, cx),
             (Some(Sender::User(user)), unsent) => {
                 if let Some(asked) = unsent.filter(|asked| !is_check(&asked.call)) {

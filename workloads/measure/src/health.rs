@@ -54,8 +54,6 @@ pub struct Health {
     /// Starts and ends of requests that the users' own policies did not know as in flight: a bug, and the run is void.
     #[serde(skip_serializing_if = "is_zero")]
     pub contradictions: u64,
-    /// Kept connections that the service had closed by the time of the next request; a new one was opened.
-    pub stale_connections: u64,
     /// The peak of the process's resident memory, in bytes.
     pub resident_peak: u64,
     /// Page faults that had to wait for a disk.

@@ -13,8 +13,10 @@ pub enum Fate {
     Rejected,
     /// No answer within the time-out.
     TimedOut,
-    /// Answered wrongly, or the connection broke.
+    /// Answered wrongly.
     Failed,
+    /// Failed: the connection broke before the answer was whole.
+    Broken,
     /// Failed: redirected to another host, where users do not go.
     Elsewhere,
     /// The user gave up, or left with the request open.
@@ -35,7 +37,7 @@ impl Fate {
     /// True if a request with this fate has been written to the service.
     #[must_use]
     pub fn implies_sent(self) -> bool {
-        matches!(self, Self::Served | Self::Rejected | Self::Failed | Self::Elsewhere)
+        matches!(self, Self::Served | Self::Rejected | Self::Failed | Self::Broken | Self::Elsewhere)
     }
 }
 
@@ -80,6 +82,10 @@ pub struct Ledger {
     pub connect_timed_out: u64,
     /// Of `failed`: redirected to another host, where users do not go.
     pub elsewhere: u64,
+    /// Requests whose kept connection was found closed before anything was written to it, and that went out on a new
+    /// one: in no other count, since nothing was written twice.
+    #[serde(default)]
+    pub resent: u64,
     /// Redirects and refreshes that were followed: requests written in addition to `sent`. The service reads `sent +
     /// hops`.
     pub hops: u64,
@@ -154,6 +160,7 @@ impl AddAssign for Ledger {
         self.retries += other.retries;
         self.connect_timed_out += other.connect_timed_out;
         self.elsewhere += other.elsewhere;
+        self.resent += other.resent;
         self.hops += other.hops;
     }
 }

@@ -290,7 +290,9 @@ fn believable(ledger: Ledger) -> Result<Ledger, RecordError> {
     let Ledger { served, served_late, rejected, timed_out, failed, abandoned, in_flight, hops, .. } = ledger;
     let counts = [planned, unsent, refused_locally, connect_failed, sent, hops];
     let ends = [served, served_late, rejected, timed_out, failed, abandoned, in_flight];
-    let within = counts.iter().chain(&ends).all(|count| *count <= MOST_REQUESTS) && retries <= planned;
+    let within = counts.iter().chain(&ends).all(|count| *count <= MOST_REQUESTS)
+        && retries <= planned
+        && ledger.resent <= MOST_REQUESTS;
     if within && ledger.imbalance().is_none() { Ok(ledger) } else { Err(wrong("a cell's books do not add up")) }
 }
 

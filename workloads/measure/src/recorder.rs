@@ -179,8 +179,8 @@ impl Recorder {
         self.raw.time(ticket.cell, TimeFamily::Connect).record(took);
     }
 
-    /// Notes that the request is written to the service. If a kept connection turns out to be closed and a new one
-    /// replaces it, only the first write counts: the time in flight and the service time begin with it.
+    /// Notes that the request is written to the service. The time in flight and the service time begin with the first
+    /// write.
     pub fn sent(&mut self, ticket: &mut Ticket, now: Timestamp) {
         self.begin(ticket, now);
         if ticket.sent.is_some() {
@@ -210,6 +210,11 @@ impl Recorder {
         self.raw.cell(ticket.cell).ledger.hops += 1;
     }
 
+    /// Counts that the kept connection of the request was found closed, and that it goes out on a new one.
+    pub fn resent(&mut self, ticket: &Ticket) {
+        self.raw.cell(ticket.cell).ledger.resent += 1;
+    }
+
     /// Ends the request with this fate, now. A request that was never written cannot have been abandoned, timed out or
     /// in flight at the service: it counts as without a connection if it was begun, and as unsent if not.
     pub fn end(&mut self, mut ticket: Ticket, fate: Fate, now: Timestamp) {
@@ -225,7 +230,7 @@ impl Recorder {
     }
 
     fn end_sent(&mut self, ticket: &Ticket, fate: Fate, sent: Timestamp, now: Timestamp) {
-        let response = now.since(ticket.intended);
+        let mut response = now.since(ticket.intended);
         let late = now.since(ticket.wanted_at) > self.raw.objective;
         // A request still open at the end of the run stays in flight, and its time in flight ends here as its sojourn does.
         self.advance(now);
@@ -278,16 +283,26 @@ impl Recorder {
             // Left open: the end of the run counts requests that were sent and have not ended.
             Fate::InFlight | Fate::Unsent => {}
             // A later hop found no connection, or the client refused it: the request as a whole has failed.
-            Fate::Failed | Fate::Elsewhere | Fate::ConnectTimedOut | Fate::ConnectFailed | Fate::RefusedLocally => {
+            Fate::Failed
+            | Fate::Broken
+            | Fate::Elsewhere
+            | Fate::ConnectTimedOut
+            | Fate::ConnectFailed
+            | Fate::RefusedLocally => {
                 ledger.failed += 1;
                 ledger.elsewhere += u64::from(fate == Fate::Elsewhere);
                 self.window.failed += 1;
                 self.groups.ended(ticket.cell, Ended::Lost);
-                return;
+                if matches!(fate, Fate::Failed | Fate::Elsewhere | Fate::RefusedLocally) {
+                    return;
+                }
+                response = self.never(response);
             }
         }
         self.raw.time(ticket.cell, TimeFamily::Response).record_censored(response);
-        self.raw.time(ticket.cell, TimeFamily::Service).record_censored(now.since(sent));
+        self.raw
+            .time(ticket.cell, TimeFamily::Service)
+            .record_censored(response.saturating_sub(sent.since(ticket.intended)));
         self.window_response.record_censored(response);
         self.reports.given_up(ticket.cell, response);
     }
@@ -312,18 +327,25 @@ impl Recorder {
         self.window.connect_failed += 1;
         self.groups.ended(ticket.cell, Ended::Lost);
         let timed_out = matches!(fate, Fate::ConnectTimedOut | Fate::TimedOut | Fate::Abandoned);
-        if !timed_out {
-            return;
+        let mut waited = now.since(ticket.intended);
+        if timed_out {
+            ledger.connect_timed_out += 1;
+            self.window.connect_timed_out += 1;
+            self.raw.connect_timed_out(ticket.intended, ticket.user);
+            self.raw.time(ticket.cell, TimeFamily::Connect).record_censored(waited);
+        } else {
+            waited = self.never(waited);
         }
-        ledger.connect_timed_out += 1;
-        self.window.connect_timed_out += 1;
-        self.raw.connect_timed_out(ticket.intended, ticket.user);
-        let waited = now.since(ticket.intended);
-        self.raw.time(ticket.cell, TimeFamily::Connect).record_censored(waited);
         // A user without a connection has waited for an answer all the same.
         self.raw.time(ticket.cell, TimeFamily::Response).record_censored(waited);
         self.window_response.record_censored(waited);
         self.reports.given_up(ticket.cell, waited);
+    }
+
+    /// The time after which a request that was lost before its time-out would have been answered at the earliest: it never
+    /// will be, and nobody waits for longer than the time-out.
+    fn never(&self, waited: Duration) -> Duration {
+        waited.max(self.raw.most / 2)
     }
 
     /// Extends the integral of the number in flight to `now`.

@@ -66,6 +66,7 @@ fn every_fate_has_its_line() {
         (Fate::Rejected, 5),
         (Fate::TimedOut, 60_000),
         (Fate::Failed, 5),
+        (Fate::Broken, 5),
         (Fate::Elsewhere, 5),
         (Fate::Abandoned, 8000),
         (Fate::InFlight, 9000),
@@ -81,29 +82,53 @@ fn every_fate_has_its_line() {
     }
     let report = finish(recorder);
     let expected = Ledger {
-        planned: 12,
+        planned: 13,
         unsent: 1,
         refused_locally: 1,
         connect_failed: 2,
-        sent: 8,
+        sent: 9,
         served: 1,
         served_late: 1,
         rejected: 1,
         timed_out: 1,
-        failed: 2,
+        failed: 3,
         abandoned: 1,
         in_flight: 1,
         retries: 0,
         connect_timed_out: 1,
         elsewhere: 1,
+        resent: 0,
         hops: 0,
     };
     assert_eq!((report.phases[0].ledger, report.phases[1].ledger), (expected, Ledger::default()));
     assert_eq!(report.total.ledger, expected);
-    assert_eq!((report.phases[0].clients, report.phases[0].clients_connect_timed_out), (12, 1));
-    assert!((report.phases[0].offered_per_s - 1.2).abs() < 1e-9);
+    assert_eq!((report.phases[0].clients, report.phases[0].clients_connect_timed_out), (13, 1));
+    assert!((report.phases[0].offered_per_s - 1.3).abs() < 1e-9);
     assert!((report.phases[0].goodput_per_s - 0.1).abs() < 1e-9);
-    assert!((report.phases[0].reject_fraction - 1.0 / 8.0).abs() < 1e-9);
+    assert!((report.phases[0].reject_fraction - 1.0 / 9.0).abs() < 1e-9);
+}
+
+/// The service is gone for a quarter of the time, or breaks connections; and answers quickly with errors for as long.
+#[test]
+fn what_was_lost_is_longer_than_anything_that_was_answered_and_an_error_is_an_answer() {
+    for lost in [Fate::ConnectFailed, Fate::Broken] {
+        let mut recorder = recorder();
+        for user in 0..300 {
+            let fate = if user % 4 == 0 { lost } else { Fate::Served };
+            request(&mut recorder, user, 0, at(1000), fate, ms(10));
+        }
+        let window = recorder.next_window(at(2000), UserStates::default()).expect("a second");
+        let times = finish(recorder).total.response_time_ms;
+        assert_eq!((times.count, times.censored), (225, 75), "{lost:?}");
+        assert!(times.p50.is_some_and(|p50| (10.0..10.1).contains(&p50)), "{times:?}");
+        assert_eq!((times.p90, times.p99, times.p99_at_least), (None, None, times.p90_at_least));
+        // The users' time-out, in a bucket of three digits.
+        assert!(times.p90_at_least.is_some_and(|least| (59_900.0..=60_000.0).contains(&least)), "{times:?}");
+        assert_eq!((window.p90_ms, window.p90_at_least_ms), (None, times.p90_at_least));
+    }
+    let mut recorder = recorder();
+    (0..300).for_each(|user| request(&mut recorder, user, 0, at(1000), Fate::Failed, ms(10)));
+    assert!(finish(recorder).total.response_time_ms.is_empty());
 }
 
 #[test]

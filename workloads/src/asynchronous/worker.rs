@@ -122,7 +122,7 @@ async fn send(host: &Rc<TaskHost>, desk: &mut Desk, user: &mut User, call: &Call
         drop(place);
         tries += 1;
         match answer {
-            Err(lost) if lost.unprocessed && tries < TRIES => {}
+            Err(lost) if lost.unprocessed && tries < TRIES => host.pool.borrow_mut().books.resends(user),
             answer => return answer.map(Received::Http2),
         }
     }
@@ -139,7 +139,7 @@ async fn carrier(host: &Rc<TaskHost>, user: &mut User, call: &Call) -> Result<Ca
             if !connection.is_stale() {
                 return Ok(Carrier::Http1(connection));
             }
-            host.stale.update(|count| count + 1);
+            host.pool.borrow_mut().books.resends(user);
         }
         Some(Client::Http2(lane)) => {
             if let Some(carrier) = alone(user, call, &lane).await? {

@@ -24,7 +24,7 @@ const IN_A_ROW: usize = 256 * 1024;
 /// A connection, used by one fiber at a time: every call waits for the socket without blocking the thread.
 ///
 /// It makes few system calls: a read comes after an event and never before, because the answer to a request cannot be
-/// there yet.
+/// there yet. Only a kept connection is looked at before it is used again: events lag behind while other fibers run.
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: Socket,
@@ -97,10 +97,9 @@ impl Connecting {
         if bytes.is_empty() {
             return Ok(Attempt::Early(self)); // nothing to prove it with
         }
-        match (&self.0.socket).write(bytes) {
-            Ok(count) => Ok(Attempt::Written(self.0, count)),
-            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(Attempt::Early(self)),
-            Err(e) => Err(e),
+        match self.0.begin_to_write(bytes)? {
+            0 => Ok(Attempt::Early(self)),
+            count => Ok(Attempt::Written(self.0, count)),
         }
     }
 
@@ -134,14 +133,24 @@ impl Connection {
         self.socket.as_raw_fd()
     }
 
-    /// True if the peer has closed a kept connection meanwhile (or has sent unrequested bytes): known from the events
-    /// seen, mostly without a system call.
+    /// True if the peer has closed a kept connection meanwhile, or has sent unrequested bytes.
     pub(super) fn is_stale(&self) -> bool {
         let events = self.watch.take(self.raw());
-        // The last bytes of an answer may have been read before their event was seen: then nothing is left to read now.
-        let unasked =
-            || !self.socket.peek(&mut [MaybeUninit::uninit()]).is_err_and(|e| e.kind() == ErrorKind::WouldBlock);
-        self.hung_up || events.intersects(HUNG_UP) || (!events.is_empty() && unasked())
+        let peeked = || self.socket.peek(&mut [MaybeUninit::uninit()]);
+        self.hung_up
+            || events.intersects(HUNG_UP)
+            || !peeked().is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+
+    /// Writes what there is room for; 0 if that is nothing.
+    ///
+    /// # Errors
+    /// If nothing can be written any more: nothing was.
+    pub(super) fn begin_to_write(&self, bytes: &[u8]) -> io::Result<usize> {
+        match (&self.socket).write(bytes) {
+            Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(0),
+            written => written,
+        }
     }
 
     /// Closes the connection with a reset, which abandons the answer under way. An ordinary close would only say that

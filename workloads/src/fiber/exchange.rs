@@ -92,17 +92,9 @@ impl HttpExchange {
                 return End::TurnedBack;
             }
         };
-        let reused = user.connection.take().filter(|connection| {
-            if call.connection != Habit::Keep || slot.as_ref().is_some_and(|slot| slot.address != connection.to()) {
-                return false;
-            }
-            let stale = connection.is_stale();
-            if stale {
-                fibers.found_stale();
-            }
-            !stale
+        let kept = user.connection.take().filter(|connection| {
+            call.connection == Habit::Keep && slot.as_ref().is_none_or(|slot| slot.address == connection.to())
         });
-        let was_reused = reused.is_some();
         let route = Route { call: &call, slot, deadline };
         self.out.clear();
         if call.want != Want::Connection {
@@ -111,10 +103,8 @@ impl HttpExchange {
             let known = |number| Known { number: Some(number), user: asker, left, draw };
             self.compose(net, &call, number.map(known));
         }
-        let opened = match reused {
-            Some(connection) => Ok((connection, 0)),
-            None => self.connect(fibers, user, &route, now),
-        };
+        let reused = kept.and_then(|connection| self.reuse(fibers, user, connection));
+        let opened = reused.map_or_else(|| self.connect(fibers, user, &route, now), Ok);
         let (mut connection, written) = match opened {
             Ok(opened) => opened,
             Err(end) => return end,
@@ -123,20 +113,7 @@ impl HttpExchange {
             user.connection = Some(connection).filter(|_| call.connection != Habit::Once);
             return End::Connected;
         }
-        let mut end = self.converse(fibers, user, &mut connection, written, deadline);
-        if end == End::Broken && was_reused && self.inbox.is_empty() && call.method.is_safe() {
-            // The service closed the kept connection at the moment of its reuse: a client tries once more on a new one
-            // (RFC 9112, section 9.3.1).
-            fibers.found_stale();
-            self.error.clear();
-            self.deadline.clear();
-            let written;
-            (connection, written) = match self.connect(fibers, user, &route, self.clock.now()) {
-                Ok(opened) => opened,
-                Err(end) => return end,
-            };
-            end = self.converse(fibers, user, &mut connection, written, deadline);
-        }
+        let end = self.converse(fibers, user, &mut connection, written, deadline);
         self.deadline.clear();
         self.settle(user, connection, &route, end);
         end
@@ -152,6 +129,20 @@ impl HttpExchange {
         } else if end == End::Answered && route.call.connection != Habit::Once && self.inbox.reusable() {
             user.connection = Some(connection);
         }
+    }
+
+    /// The kept connection, and how much of the request is already written to it. `None`: the service had closed it
+    /// before anything was written, so that the request may go out on a new one. Whatever happens after a byte is
+    /// written is the end of the request: the service may have read it.
+    fn reuse(&self, fibers: &FiberPool, user: &mut User, connection: Connection) -> Option<(Connection, usize)> {
+        let now = self.clock.now();
+        let written = if connection.is_stale() { None } else { connection.begin_to_write(&self.out).ok() };
+        fibers.users(|users| match written {
+            Some(0) => {}
+            Some(_) => users.books.sends(user, now),
+            None => users.books.resends(user),
+        });
+        written.map(|count| (connection, count))
     }
 
     /// A new connection, to the task of the route if the request has one, and how much of the request is already

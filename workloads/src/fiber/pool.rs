@@ -59,7 +59,6 @@ struct State {
 /// Counts for the health of the run.
 #[derive(Debug, Default)]
 struct Tally {
-    stale_connections: AtomicU64,
     waited_for_fiber: AtomicU64,
     descriptors_peak: AtomicU64,
 }
@@ -107,11 +106,6 @@ impl FiberPool {
     pub(super) fn opened(&self, descriptor: RawFd) {
         let open = u64::try_from(descriptor).unwrap_or_default() + 1;
         self.tally.descriptors_peak.fetch_max(open, Relaxed);
-    }
-
-    /// Counts a kept connection that the service had closed.
-    pub(super) fn found_stale(&self) {
-        self.tally.stale_connections.fetch_add(1, Relaxed);
     }
 
     /// Gives every ready user a fiber that runs `work`, as long as there are fibers.
@@ -325,9 +319,8 @@ impl FiberPool {
     /// Closes the ledgers and returns the report.
     pub(super) fn into_report(self: Arc<Self>, now: Timestamp, health: Health) -> Report {
         let pool = self.state().pool.take().expect("the books are closed once");
-        let Tally { stale_connections, waited_for_fiber, descriptors_peak } = &self.tally;
+        let Tally { waited_for_fiber, descriptors_peak } = &self.tally;
         let health = Health {
-            stale_connections: stale_connections.load(Relaxed),
             waited_for_fiber: waited_for_fiber.load(Relaxed),
             descriptors_peak: descriptors_peak.load(Relaxed),
             ..health

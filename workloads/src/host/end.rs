@@ -57,7 +57,7 @@ impl End {
             Self::TimedOut => (Reply::TimedOut, Fate::TimedOut),
             Self::GaveUp => (Reply::GaveUp, Fate::Abandoned),
             Self::TurnedBack => (Reply::Answer(TURNED_BACK), Fate::Failed),
-            Self::Answered | Self::Broken | Self::OutOfMemory => (Reply::Broken, Fate::Failed),
+            Self::Answered | Self::Broken | Self::OutOfMemory => (Reply::Broken, Fate::Broken),
         };
         let error = match self {
             Self::OutOfDescriptors => Some("no file descriptor is left"),

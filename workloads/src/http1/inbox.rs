@@ -189,12 +189,6 @@ impl Inbox {
         }
     }
 
-    /// True if no byte of a response has arrived.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.filled == 0 && self.interim == 0 && self.head.is_none()
-    }
-
     /// The response; `None` before its head is complete.
     #[must_use]
     pub fn response<'a>(&'a self, space: &'a mut HeaderSpace<'a>) -> Option<ReceivedResponse<'a>> {

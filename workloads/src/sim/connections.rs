@@ -42,8 +42,6 @@ pub(super) struct PendingRequest {
     /// The request, until it is sent.
     pub(super) request: Option<Box<SimRequest>>,
     pub(super) began: Timestamp,
-    /// True if the connection had been used before.
-    pub(super) reused: bool,
 }
 
 /// All connections that are open or being opened.

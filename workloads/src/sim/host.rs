@@ -52,7 +52,6 @@ pub fn run<W: SimServer>(
         connections: Connections::new(link, seed_for(plan.seed, "link")),
         link,
         now: Timestamp::ZERO,
-        stale: 0,
         digest: 0,
     };
     Ok(host.run(on_second, stop))
@@ -66,8 +65,6 @@ struct Host<'a, W: SimServer> {
     connections: Connections,
     link: LinkSpec,
     now: Timestamp,
-    /// The number of kept connections that the service had closed before the next request.
-    stale: u64,
     digest: u64,
 }
 
@@ -132,8 +129,7 @@ impl<W: SimServer> Host<'_, W> {
             SimEvent::Connected(conn) => self.connected(conn),
             SimEvent::Refused(conn) => self.end(conn, End::ConnectFailed),
             SimEvent::Answered(conn, response) => self.answered(conn, &response),
-            SimEvent::Closed(conn) => self.closed(conn),
-            SimEvent::Reset(conn) => self.reset(conn),
+            SimEvent::Closed(conn) | SimEvent::Reset(conn) => self.closed(conn),
             SimEvent::Deadline(conn, number, end) => {
                 if self.connections.waits_for(conn, number) {
                     self.end(conn, end);
@@ -155,11 +151,17 @@ impl<W: SimServer> Host<'_, W> {
                 continue;
             }
             user.begins(self.now);
+            let mut found_closed = false;
             let kept = user.connection.take().filter(|handle| {
-                let open = self.connections.get(handle.id).is_some_and(|state| !state.closed);
-                self.stale += u64::from(!open && call.connection == Habit::Keep);
-                open && call.connection == Habit::Keep
+                call.connection == Habit::Keep && {
+                    let open = self.connections.get(handle.id).is_some_and(|state| !state.closed);
+                    found_closed = !open;
+                    open
+                }
             });
+            if found_closed {
+                self.pool.books.resends(&user);
+            }
             let key = user.key();
             self.digest(key);
             let number = self.pool.books.number(&mut user);
@@ -176,8 +178,7 @@ impl<W: SimServer> Host<'_, W> {
                     let left = number.map(|_| deadline.at.since(self.now));
                     let request = Box::new(SimRequest { conn: handle.id, user: user.number, call, key, number, left });
                     self.connections.rekey(handle.id, key);
-                    let waiting =
-                        PendingRequest { user, handle, request: Some(request), began: self.now, reused: true };
+                    let waiting = PendingRequest { user, handle, request: Some(request), began: self.now };
                     self.write(waiting, deadline);
                 }
                 None => self.connect(user, call, key, number, deadline),
@@ -203,7 +204,7 @@ impl<W: SimServer> Host<'_, W> {
             if deadline.at < connect_by { (deadline.at, deadline.end) } else { (connect_by, End::ConnectTimedOut) };
         let number = self.connections.next_limit(conn);
         self.events.plan(at, SimEvent::Deadline(conn, number, end));
-        let waiting = PendingRequest { user, handle, request: Some(request), began: self.now, reused: false };
+        let waiting = PendingRequest { user, handle, request: Some(request), began: self.now };
         if let Some(state) = self.connections.get(conn) {
             state.waiting = Some(waiting);
         }
@@ -268,11 +269,6 @@ impl<W: SimServer> Host<'_, W> {
         self.pool.books.sends(&mut waiting.user, self.now);
         let arrives = self.connections.arrives_at_service(conn, self.now);
         if let (Some(at), Some(request)) = (arrives, waiting.request.take()) {
-            // The request is kept for a second try where that is allowed: a GET on a connection that may have been
-            // closed.
-            if waiting.reused && request.call.method.is_safe() {
-                waiting.request = Some(request.clone());
-            }
             self.events.plan(at, SimEvent::Request(request));
         }
         let number = self.connections.next_limit(conn);
@@ -297,29 +293,12 @@ impl<W: SimServer> Host<'_, W> {
         }
     }
 
-    /// A connection broke: what was asked on it has failed.
-    fn reset(&mut self, conn: ConnId) {
-        let Some(state) = self.connections.get(conn) else { return };
-        state.closed = true;
-        if let Some(waiting) = state.waiting.take() {
-            self.over(waiting, End::Broken);
-        }
-    }
-
-    /// The service has closed a connection.
+    /// The service has closed a connection, or it broke: what was asked on it has failed.
     fn closed(&mut self, conn: ConnId) {
-        let Some(state) = self.connections.get(conn) else { return };
-        state.closed = true;
-        let Some(waiting) = state.waiting.take() else { return };
-        // The service closed the kept connection at the moment of its reuse: a client tries once more on a new one (RFC
-        // 9112, section 9.3.1).
-        if let PendingRequest { user, request: Some(request), reused: true, .. } = waiting {
-            self.stale += 1;
-            let deadline = RequestDeadline::of(self.plan.timeout, &request.call, user.at, user.patience_factor());
-            self.connect(user, request.call, request.key, request.number, deadline);
-            return;
+        if let Some(state) = self.connections.get(conn) {
+            state.closed = true;
         }
-        self.over(waiting, End::Broken);
+        self.end(conn, End::Broken);
     }
 
     /// Ends the request on this connection without an answer.
@@ -357,12 +336,7 @@ impl<W: SimServer> Host<'_, W> {
         for PendingRequest { user, .. } in self.connections.take_waiting() {
             self.pool.cut(user, self.now);
         }
-        let health = Health {
-            wall: self.now.since(Timestamp::ZERO),
-            stale_connections: self.stale,
-            in_flight_limit: u32::MAX,
-            ..Health::default()
-        };
+        let health = Health { wall: self.now.since(Timestamp::ZERO), in_flight_limit: u32::MAX, ..Health::default() };
         let (ended, events) = (self.now, self.events.planned());
         SimOutcome { report: self.pool.finish(self.now, health), ended, events, digest: self.digest }
     }

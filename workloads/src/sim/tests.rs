@@ -23,13 +23,15 @@ struct Listener {
     /// The header lines of each request.
     headers: Vec<String>,
     close_after: Option<u32>,
+    /// The number of the request whose connection is closed in place of an answer, 10 ms after it was read.
+    loses: Option<u32>,
     answered: u32,
 }
 
 impl Listener {
     fn new(most: usize, backlog: usize) -> Self {
         let (open, queue, log, headers) = (Vec::new(), VecDeque::new(), Vec::new(), Vec::new());
-        Self { most, backlog, open, queue, log, headers, close_after: None, answered: 0 }
+        Self { most, backlog, open, queue, log, headers, close_after: None, loses: None, answered: 0 }
     }
 
     fn note(&mut self, cx: &Cx<'_, SimRequest>, what: &str, conn: ConnId) {
@@ -81,6 +83,9 @@ impl SimServer for Listener {
 
     fn happen(&mut self, asked: SimRequest, cx: &mut Cx<'_, SimRequest>) {
         self.answered += 1;
+        if self.loses == Some(self.answered) {
+            return cx.close(asked.conn);
+        }
         cx.reply(asked.conn, Response { status: 200, ..Response::default() });
         if self.close_after == Some(self.answered) {
             cx.close(asked.conn);
@@ -166,8 +171,18 @@ fn a_connection_that_the_service_has_closed_is_opened_anew() {
     let mut world = Listener::new(10, 10);
     world.close_after = Some(2);
     let (finished, _) = ran(&plan_of(1, 1, ConnectionHabit::PerUser), still(0), &mut world);
-    assert_eq!(finished.report.generator.health.stale_connections, 1);
-    assert_eq!(finished.report.total.ledger.failed, 0);
+    let ledger = finished.report.total.ledger;
+    assert_eq!((ledger.resent, ledger.failed, ledger.served), (1, 0, ledger.sent));
+}
+
+#[test]
+fn a_request_that_was_read_on_a_kept_connection_is_not_sent_again() {
+    let mut world = Listener::new(10, 10);
+    world.loses = Some(3);
+    let (finished, _) = ran(&plan_of(1, 1, ConnectionHabit::PerUser), still(0), &mut world);
+    let (ledger, read) = (finished.report.total.ledger, world.headers.len() as u64);
+    assert_eq!((ledger.failed, ledger.resent, ledger.sent, ledger.planned), (1, 0, read, read));
+    assert_eq!(finished.report.total.response_time_ms.censored, 1);
 }
 
 #[test]

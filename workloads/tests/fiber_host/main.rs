@@ -102,15 +102,6 @@ fn every_framing_is_served() {
 }
 
 #[test]
-fn a_server_that_closes_without_a_word_costs_a_connection_not_a_request() {
-    let server = Server::start();
-    let report = go_for(12, &plan(server.address, "/rude", 3, LONG));
-    let ledger = report.total.ledger;
-    assert_eq!((ledger.served, ledger.failed, ledger.written()), (12, 0, server.seen.requests()));
-    assert!(report.generator.health.stale_connections > 0);
-}
-
-#[test]
 fn a_503_is_a_reject_and_users_come_back_after_their_wait() {
     let server = Server::start();
     let began = Instant::now();

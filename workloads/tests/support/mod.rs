@@ -22,6 +22,8 @@ use workloads::plan::{Behaviour, FailureRule, Load, LoadPlan, Phase, Target, Url
 pub struct Seen {
     pub connections: AtomicU64,
     pub requests: AtomicU64,
+    /// Of the requests: read, and lost with their connection.
+    pub lost: AtomicU64,
 }
 
 impl Seen {
@@ -45,7 +47,7 @@ pub struct Server {
 impl Server {
     /// Answers by path: `/ok`, `/chunked`, `/close` (closes after the answer), `/until-close` (the end of the connection
     /// ends the body), `/rude` (closes without having said so), `/503`, `/silent` (never answers), `/garbage`,
-    /// `/flood` (interim answers without an end), `/endless` (a body without one), `/slow?MS`, `/moved` (to `/ok`), `/moved-in-full` (the same, with scheme and host), `/away` (to another port).
+    /// `/flood` (interim answers without an end), `/endless` (a body without one), `/loses?HOW` (the connection of each fifth request: `reset`, `closes-after-MS`), `/slow?MS`, `/moved` (to `/ok`), `/moved-in-full` (the same, with scheme and host), `/away` (to another port).
     pub fn start() -> Self {
         let (tell, told) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel::<()>();
@@ -87,9 +89,19 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>) {
                 Ok(_) => {}
             }
         };
-        seen.requests.fetch_add(1, Relaxed);
+        let nth = seen.requests.fetch_add(1, Relaxed);
         let text = String::from_utf8_lossy(&bytes[..head]).into_owned();
-        bytes.drain(..head);
+        let body = text
+            .to_ascii_lowercase()
+            .split("content-length: ")
+            .nth(1)
+            .map_or(0, |rest| rest.lines().next().and_then(|length| length.parse::<usize>().ok()).unwrap_or(0));
+        while bytes.len() < head + body {
+            if stream.read_buf(&mut bytes).await.is_ok_and(|count| count == 0) {
+                return;
+            }
+        }
+        bytes.drain(..head + body);
         let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
         let asked_to_close = text.contains("Connection: close");
         let whole;
@@ -117,6 +129,15 @@ async fn serve(mut stream: TcpStream, seen: Arc<Seen>) {
                 false,
             ),
             "/garbage" => (b"220 smtp.example ESMTP\r\n\r\n", true),
+            "/loses" if nth % 5 == 4 => {
+                seen.lost.fetch_add(1, Relaxed);
+                match path.split("closes-after-").nth(1).and_then(|ms| ms.parse().ok()) {
+                    Some(wait) => tokio::time::sleep(Duration::from_millis(wait)).await,
+                    None => stream.set_zero_linger().expect("a socket"),
+                }
+                return;
+            }
+            "/loses" => (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false),
             "/slow" => {
                 let wait = path.split('?').nth(1).and_then(|ms| ms.parse().ok()).unwrap_or(0);
                 tokio::time::sleep(Duration::from_millis(wait)).await;

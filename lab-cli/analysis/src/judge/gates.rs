@@ -18,7 +18,7 @@ use self::{
     excluded::EXCLUDED,
     gate::{Check, Count, FAULT_OF_THE_LAB, Reasons},
     generator_lag::{LAG, UNSENT},
-    ledger::{BACKLOG, LEDGER},
+    ledger::{BACKLOG, LEDGER, RESENT},
     load::{CAP, HEADROOM, MODEL, SAMPLES},
     machine::{CLOCK, NOISE, PAGING, STEAL},
     pauses::{GAP, HICCUP},
@@ -53,15 +53,16 @@ mod tests;
 mod twins;
 mod walk;
 
+pub use books::nothing_ended;
 pub use excluded::{excluded, first_kept, is_external};
 pub use gate::ValidityGate;
 pub use plant::PlantDoubts;
 
 /// All of them, in the order of `docs/reference/gates.md`: the books, the load, the generator, the machine, the service, comparisons.
-pub static GATES: [ValidityGate; 36] = [
-    LEDGER, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP, UNSENT, LAG, CPU,
-    CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, PAGING, CLOCK, DRIFT, PLANT, BACKLOG, RENEWAL,
-    TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
+pub static GATES: [ValidityGate; 37] = [
+    LEDGER, RESENT, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP, UNSENT, LAG,
+    CPU, CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, PAGING, CLOCK, DRIFT, PLANT, BACKLOG,
+    RENEWAL, TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
 ];
 
 /// What the gates need to know of the plan.

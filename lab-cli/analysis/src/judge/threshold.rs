@@ -27,7 +27,7 @@
 //! In a share, seconds and twentieths that have no value (too few samples) are left out.
 //!
 //! A value that is missing (too few samples) fails. What the run was stopped in, or before, is not judged. One that is only known to be *at least*
-//! something, because time-outs hide it, is used as that range: a threshold holds only if it holds for every value that
+//! something, because requests without an answer hide it, is used as that range: a threshold holds only if it holds for every value that
 //! the range allows. With several blocks it must hold in each.
 
 use std::ops::Range;
@@ -183,6 +183,14 @@ impl Threshold {
             _ => false,
         };
         self.claim.metrics().into_iter().any(|(_, metric)| of_generator(metric))
+    }
+
+    /// True if it limits the rate of errors: lost requests are counted, also where no time can be believed.
+    pub fn is_of_errors(&self) -> bool {
+        let metrics = self.claim.metrics();
+        let is_error_rate =
+            |metric: &Metric| matches!(&metric.quantity, metric::Quantity::Number(number) if number.is_error_rate());
+        !metrics.is_empty() && metrics.into_iter().all(|(_, metric)| is_error_rate(metric))
     }
 
     /// The parts of phases that it asks of an arm, as shares of their lengths. `seconds` gives the length of a phase.

@@ -13,7 +13,7 @@ type Figure = (&'static str, fn(&Measured) -> Option<f64>);
 /// A count of one.
 type Count = (&'static str, fn(&Measured) -> u64);
 
-const COUNTS: [Count; 12] = [
+const COUNTS: [Count; 13] = [
     ("planned", |m| m.planned),
     ("unsent", |m| m.unsent),
     ("refused_locally", |m| m.refused_locally),
@@ -26,6 +26,7 @@ const COUNTS: [Count; 12] = [
     ("failed", |m| m.failed),
     ("abandoned", |m| m.abandoned),
     ("in_flight", |m| m.in_flight),
+    ("resent", |m| m.resent),
 ];
 
 const FIGURES: [Figure; 3] = [

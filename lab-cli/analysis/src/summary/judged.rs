@@ -11,7 +11,8 @@ pub struct ThresholdResult {
     pub text: String,
     /// Held in every block in which it could be judged.
     pub held: bool,
-    /// False if it could be judged in no block: the run was stopped before what it is about had ended. Then it has not held either.
+    /// False if it could be judged in no block (the run was stopped before what it is about had ended) or the run is INVALID. Then
+    /// it has not held either.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub judged: bool,
     /// What was found, in words: the values of both sides, or why there is none.
@@ -45,6 +46,12 @@ fn yes() -> bool {
 }
 
 impl ThresholdResult {
+    /// Nothing can be said of it after all, for this reason.
+    pub fn leave_unjudged(&mut self, because: &str) {
+        (self.held, self.judged) = (false, false);
+        self.why = format!("{because}; {}", self.why);
+    }
+
     /// What became of it.
     pub fn outcome(&self) -> &'static str {
         match (self.judged, self.held) {

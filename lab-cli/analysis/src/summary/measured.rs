@@ -42,6 +42,8 @@ pub struct Measured {
     pub reject_fraction: f64,
     /// Attempts beyond the first.
     pub retries: u64,
+    /// Found their kept connection closed before anything was written to it, and went out on a new one; no part of `sent`.
+    pub resent: u64,
     /// Of `failed`: sent to another host, where users do not go.
     #[serde(default)]
     pub elsewhere: u64,
@@ -69,6 +71,11 @@ impl Measured {
     /// Requests written to a connection: what the service should have read.
     pub fn written(&self) -> u64 {
         self.ledger().written()
+    }
+
+    /// Requests that the service was asked for and did not answer as asked.
+    pub fn errors(&self) -> u64 {
+        self.planned.saturating_sub(self.unsent + self.served + self.served_late)
     }
 
     /// The client's own equations: nothing planned is lost, nothing sent is lost.

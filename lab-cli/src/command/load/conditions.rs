@@ -35,14 +35,9 @@ pub(super) fn thresholds(condition: &str, phases: &[&str]) -> Result<Vec<String>
     let (metric, instead, limit) = found.ok_or_else(|| bad("there is no comparison".to_owned()))?;
     let one = |phase: &&str| {
         let of = |name: &str| format!("{ARM}.{phase}.{name}");
-        let errors = ["rejected", "timed_out", "failed", "connect_failed", "refused_locally"].map(of).join(" + ");
-        let left = match metric {
-            "errors" => format!("({errors})"),
-            "error_rate" => format!("({errors}) / {}", of("planned")),
-            _ => match TIMES.iter().find(|(short, _)| *short == metric) {
-                Some((_, statistic)) => of(&format!("response_time.{statistic}")),
-                None => of(metric),
-            },
+        let left = match TIMES.iter().find(|(short, _)| *short == metric) {
+            Some((_, statistic)) => of(&format!("response_time.{statistic}")),
+            None => of(metric),
         };
         let text = format!("{left} {instead} {limit}");
         match Threshold::parse(&text) {
@@ -91,7 +86,7 @@ mod tests {
         assert_eq!(of("p99.9>=1s"), "load.load.response_time.p999 < 1s");
         assert_eq!(of("goodput < 500"), "load.load.goodput >= 500");
         assert_eq!(of("service_time.p50 > 1s"), "load.load.service_time.p50 <= 1s");
-        assert!(of("error_rate > 1%").ends_with(") / load.load.planned <= 1%"));
+        assert_eq!(of("error_rate > 1%"), "load.load.error_rate <= 1%");
         assert_eq!(thresholds("failed > 0", &["step-1", "step-2"]).map(|all| all.len()).ok(), Some(2));
         for bad in ["", "p99", "p98 > 1s", "p99 > 200", "goodput < 5s", "p99 == 1s", "> 1s", "p99 >"] {
             let Err(Failure::Usage(told)) = thresholds(bad, &["load"]) else { panic!("{bad}") };

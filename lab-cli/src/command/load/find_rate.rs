@@ -61,7 +61,10 @@ struct Found {
     /// Why the search ended before the interval was narrow, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    verdict: Validity,
+    /// Of the run that confirms it. `null`: no rate was confirmed.
+    verdict: Option<Validity>,
+    /// The service was asked, and nothing was answered as asked in any trial.
+    nothing_served: bool,
     partial: bool,
     trials: Vec<Trial>,
     /// Where the run that confirms it was saved.
@@ -106,10 +109,11 @@ pub(super) fn find_rate(
         LoadOutput::Json => print_as(Output::Json, &found, String::new)?,
         _ => print(text(&found).as_bytes())?,
     };
-    Ok(finder.stop.end().unwrap_or(match (found.verdict, found.confirmed) {
-        (Validity::Invalid, _) => End::Invalid,
-        (_, true) => End::Done,
-        (_, false) => End::Failed,
+    Ok(finder.stop.end().unwrap_or(match found.verdict {
+        _ if found.nothing_served => End::Failed,
+        Some(Validity::Invalid) => End::Invalid,
+        _ if found.confirmed => End::Done,
+        _ => End::Failed,
     }))
 }
 
@@ -124,7 +128,8 @@ impl Finder<'_> {
             interval_per_s: [None; 2],
             confirmed: false,
             why: None,
-            verdict: Validity::Valid,
+            verdict: None,
+            nothing_served: true,
             partial: false,
             trials: Vec::new(),
             folder: None,
@@ -132,7 +137,8 @@ impl Finder<'_> {
         loop {
             match search.next() {
                 Next::Try(rate) => {
-                    let trial = self.attempt(rate)?;
+                    let (trial, in_vain) = self.attempt(rate)?;
+                    found.nothing_served &= in_vain;
                     search.takes(&trial);
                     if trial.outcome == Outcome::Missed {
                         self.pause(&trial);
@@ -141,13 +147,14 @@ impl Finder<'_> {
                 }
                 Next::Confirm(rate) => {
                     let (finished, trial) = self.confirm(rate)?;
+                    found.nothing_served &= finished.summary.nothing_served();
                     if trial.outcome == Outcome::Missed && search.may_go_on() {
                         search.takes(&trial);
                         found.trials.push(trial);
                         continue;
                     }
                     found.confirmed = trial.outcome == Outcome::Met;
-                    found.verdict = finished.arm().verdict;
+                    found.verdict = Some(finished.arm().verdict);
                     found.folder = finished.folder.map(|folder| folder.display().to_string());
                     found.rate_per_s = Some(rate).filter(|_| found.confirmed);
                     found.trials.push(trial);
@@ -160,10 +167,11 @@ impl Finder<'_> {
             }
         }
         found.partial = self.stop.is_asked();
+        found.nothing_served &= !found.partial;
         found.interval_per_s = search.interval();
         found.why = search.why(self.args.rates.try_for[1]);
         if search.generator_failed() {
-            found.verdict = Validity::Invalid;
+            found.verdict = Some(Validity::Invalid);
         }
         Ok(found)
     }
@@ -179,8 +187,8 @@ impl Finder<'_> {
         experiment
     }
 
-    /// Sends at this rate until it is decided whether the objective is met.
-    fn attempt(&self, rate: f64) -> Result<Trial, Failure> {
+    /// Sends at this rate until it is decided whether the objective is met; true if nothing was served.
+    fn attempt(&self, rate: f64) -> Result<(Trial, bool), Failure> {
         let [least, most] = self.args.rates.try_for;
         let experiment = self.at(rate, most);
         let request =
@@ -203,7 +211,7 @@ impl Finder<'_> {
             trial.why = Some(why);
         }
         aside(&trial.in_words(&self.objective));
-        Ok(trial)
+        Ok((trial, finished.summary.nothing_served()))
     }
 
     /// A run at this rate, in one piece, that is saved.
@@ -292,6 +300,13 @@ fn text(found: &Found) -> String {
     if let Some(folder) = &found.folder {
         let _ = writeln!(text, "  saved in {folder}");
     }
-    let _ = writeln!(text, "{}", found.verdict.word());
+    if let Some(verdict) = found.verdict {
+        let _ = writeln!(text, "{}", verdict.word());
+    }
+    if found.nothing_served {
+        let _ = writeln!(text, "FAILED: nothing was served at any rate");
+    } else if !found.confirmed && !found.partial {
+        let _ = writeln!(text, "FAILED: no rate was confirmed");
+    }
     text
 }

@@ -23,7 +23,7 @@ pub struct LoadResult {
     pub(super) reasons: Vec<GateFinding>,
     pub(super) generator: Generator,
     pub(super) requests_per_s: f64,
-    /// Something was sent, and nothing was answered as asked: the service failed, whatever the figures are worth.
+    /// The service was asked, and nothing was answered as asked: it failed, whatever the figures are worth.
     pub(super) nothing_served: bool,
     /// Requests that waited because all of `-c` connections were in use; the wait is part of their response times.
     #[serde(skip_serializing_if = "is_zero")]
@@ -94,6 +94,9 @@ impl LoadResult {
             made: measured.planned,
         });
         let answered = measured.served + measured.served_late + measured.rejected + measured.failed;
+        // What is open when a person ends a load might have been served.
+        let waited_for = if partial { measured.in_flight } else { 0 };
+        let lost = measured.sent - waited_for + measured.connect_failed;
         Self {
             schema: SCHEMA,
             url: url.to_owned(),
@@ -108,8 +111,7 @@ impl LoadResult {
             missed_rate: None,
             replayed: report.replayed,
             requests_per_s: if seconds > 0.0 { answered as f64 / seconds } else { 0.0 },
-            // What is still open may yet be served.
-            nothing_served: measured.sent > measured.in_flight && measured.served + measured.served_late == 0,
+            nothing_served: lost > 0 && measured.served + measured.served_late == 0,
             thresholds: Vec::new(),
             conditions: Vec::new(),
             steps: if arm.phases.len() > 1 { arm.phases.clone() } else { Vec::new() },
@@ -120,8 +122,10 @@ impl LoadResult {
         }
     }
 
-    /// True if a condition that was to hold does not.
+    /// True if a condition that was to hold does not. Of an INVALID load those alone are judged that its verdict leaves
+    /// standing; one whose service was gone has failed them all.
     pub(super) fn fails(&self) -> bool {
-        self.thresholds.iter().any(|threshold| !threshold.held)
+        let all = self.valid || self.gave_up.is_some();
+        self.thresholds.iter().any(|threshold| !threshold.held && (all || threshold.judged))
     }
 }

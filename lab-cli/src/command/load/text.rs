@@ -82,6 +82,7 @@ fn counts(text: &mut String, loaded: &LoadResult) {
         ("never free", found.refused_locally),
         ("open at the end", found.in_flight),
         ("unsent", found.unsent),
+        ("resent", found.resent),
     ] {
         if count > 0 || name == "served" {
             let _ = writeln!(text, "  {name:<15} {count:>12}");

@@ -39,7 +39,7 @@ const OF_TRACES: &[(&str, &str)] = &[
 ];
 const OF_COMPARISONS: &[(&str, &str)] = &[
     ("goodput/s", "answered as asked within the target"),
-    (">= 5 s", "hidden by time-outs: at least this"),
+    (">= 5 s", "hidden by requests without an answer: at least this"),
     ("x1.20", "times the baseline's value; [low, high]: its 95 % interval"),
     ("differs", "by more than the margin that matters: over x1 is more"),
     ("equals", "within that margin"),

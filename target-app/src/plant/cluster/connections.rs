@@ -22,10 +22,8 @@ pub(super) struct InnerConnection {
     pub(super) node: usize,
     pub(super) pool: usize,
     pub(super) owner: Option<Sender>,
-    /// The request to send once the connection is established; or the last request, if the connection has been used
-    /// before: the service may have closed it meanwhile.
+    /// The request to send once the connection is established.
     pub(super) asked: Option<Box<SimRequest>>,
-    pub(super) used: bool,
 }
 
 /// All connections within the cluster.
@@ -58,14 +56,6 @@ impl InnerConnections {
 
     pub(super) fn remove(&mut self, conn: ConnId) -> Option<InnerConnection> {
         self.slots(is_call(conn)).close(conn)
-    }
-
-    /// What is under way to a node will not be answered, and is not sent again: the node may have read it.
-    pub(super) fn break_all_of(&mut self, node: usize) {
-        let all = self.calls.iter_mut().chain(self.balancer.iter_mut());
-        for connection in all.filter(|connection| connection.node == node && connection.used) {
-            connection.asked = None;
-        }
     }
 
     fn slots(&mut self, of_call: bool) -> &mut ConnSlots<InnerConnection> {

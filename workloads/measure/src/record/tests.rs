@@ -25,7 +25,7 @@ fn report() -> Report {
         Fate::Served,
         Fate::Rejected,
         Fate::TimedOut,
-        Fate::Failed,
+        Fate::Broken,
         Fate::Abandoned,
         Fate::ConnectTimedOut,
         Fate::RefusedLocally,
@@ -51,7 +51,7 @@ fn report() -> Report {
         }
         match fate {
             Fate::Rejected => recorder.answered(&ticket, 503),
-            Fate::Failed => recorder.went_wrong(&ticket, "connection reset"),
+            Fate::Broken => recorder.went_wrong(&ticket, "connection reset"),
             _ => {}
         }
         let took = Duration::from_micros((random.uniform() * random.uniform() * 3e5) as u64 + 1000);

@@ -20,6 +20,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         Fate::Rejected,
         Fate::TimedOut,
         Fate::Failed,
+        Fate::Broken,
         Fate::Elsewhere,
         Fate::Abandoned,
         Fate::InFlight,

@@ -95,6 +95,11 @@ impl Books {
         }
     }
 
+    /// Counts that the user's kept connection was found closed before its request was written.
+    pub(crate) fn resends<C>(&mut self, user: &UserTask<C>) {
+        user.open.iter().for_each(|open| self.recorder.resent(&open.ticket));
+    }
+
     /// Counts a refusal of the user's request by the balancer of this service, as if the request had been written and
     /// answered.
     pub(crate) fn turned_back<C>(&mut self, user: &mut UserTask<C>, service: &str) {

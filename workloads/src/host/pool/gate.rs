@@ -178,8 +178,7 @@ impl<C> UserPool<C> {
             // The generator was too late to begin it.
             _ if begun.is_none() => Outcome::Ignored,
             Fate::TimedOut => Outcome::TimedOut,
-            Fate::ConnectTimedOut | Fate::ConnectFailed => Outcome::Unavailable,
-            Fate::Failed if user.setback.unanswered => Outcome::Unavailable,
+            Fate::ConnectTimedOut | Fate::ConnectFailed | Fate::Broken => Outcome::Unavailable,
             Fate::Failed | Fate::Elsewhere => Outcome::Failed,
             Fate::Abandoned | Fate::InFlight | Fate::RefusedLocally | Fate::Unsent => Outcome::Abandoned,
         };

@@ -83,8 +83,7 @@ pub(super) struct InFlight {
     pub(super) begun: Option<Timestamp>,
     /// Its number, if requests are numbered.
     pub(super) number: Option<u64>,
-    /// True once the request has been written. A second write is the same request, on a new connection in place of a
-    /// closed one.
+    /// True once the request has been written. A second write is the same request, which the service has not begun with.
     pub(super) written: bool,
 }
 
@@ -127,8 +126,7 @@ impl NeverSent {
 impl Setback {
     /// Notes how a request has ended. A time-out is no setback: it has taken its time.
     pub(super) fn note(&mut self, is: &Outcome<'_>) {
-        self.unanswered =
-            matches!((&is.reply, is.fate), (Reply::ConnectFailed | Reply::Broken, Fate::ConnectFailed | Fate::Failed));
+        self.unanswered = matches!(is.fate, Fate::ConnectFailed | Fate::Broken);
         self.in_a_row = if self.unanswered { self.in_a_row.saturating_add(1) } else { 0 };
     }
 }

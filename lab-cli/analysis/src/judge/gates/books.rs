@@ -2,15 +2,15 @@
 
 use super::{Check, Context, Count, FAULT_OF_THE_LAB, Reasons, ValidityGate, limits};
 use crate::{
-    summary::{Arm, Measured, Validity},
+    summary::{Arm, GateFinding, Measured, Stopped, Validity},
     text::percent,
 };
 
 pub(super) const EMPTY: ValidityGate = ValidityGate {
     code: "EMPTY",
     verdicts: &[Validity::Invalid],
-    finds: "nothing was sent: no request was due, or none got a connection",
-    limit: "1 request",
+    finds: "nothing was sent: no request was due, or none got a connection; or a run of several turns was stopped before the first block (of one block: the first arm) had ended",
+    limit: "1 request; 1 block",
     remedy: "see whether the service is up; look for an earlier error; make phases longer",
     checks: &[Check::Arm(empty)],
     reading: |run| run.least(|arm| Some(arm.sum(|m| m.sent)), |n, _| format!("{n:.0} requests sent")),
@@ -30,6 +30,19 @@ fn empty(arm: &Arm, _: &Context, reasons: &mut Reasons) {
         (value, "is the service up, and is this its address?")
     };
     reasons.invalid(value, "at least 1", "nothing was measured", remedy);
+}
+
+/// Of a run of several turns that was stopped, none can be read: a lone turn has its figures so far.
+pub fn nothing_ended(stopped: &Stopped) -> Option<GateFinding> {
+    let Stopped { blocks_planned, blocks_whole, turns_planned, turns_whole } = *stopped;
+    let whole = if blocks_planned > 1 { blocks_whole } else { turns_whole };
+    if whole > 0 || turns_planned < 2 {
+        return None;
+    }
+    let mut reasons = Reasons { code: EMPTY.code, arm: String::new(), list: Vec::new() };
+    let remedy = "let it run to its end, or ask for less (--repeat, shorter phases)";
+    reasons.invalid(stopped.in_words(), "at least 1", "nothing was measured to its end", remedy);
+    reasons.list.pop()
 }
 
 pub(super) const BOOKS: ValidityGate = ValidityGate {

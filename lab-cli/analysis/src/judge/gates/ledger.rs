@@ -1,9 +1,12 @@
-//! LEDGER and BACKLOG: every request is accounted for once, on both sides, and the kernel refused none in secret.
+//! LEDGER, RESENT and BACKLOG: every request is accounted for once, on both sides, and the kernel refused none in secret.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Check, Context, Reasons, ValidityGate};
-use crate::summary::{Arm, Joined, Measured, PhaseSummary, Server, Validity};
+use super::{Check, Context, Reasons, ValidityGate, fraction, limits};
+use crate::{
+    summary::{Arm, Joined, Measured, PhaseSummary, Server, Validity},
+    text::percent,
+};
 
 pub(super) const LEDGER: ValidityGate = ValidityGate {
     code: "LEDGER",
@@ -174,6 +177,32 @@ fn unexplained(arm: &Arm) -> Option<f64> {
     let written = arm.sum(Measured::written);
     let waiting = arm.requests.as_ref().map_or(0, Joined::unread);
     Some(written.abs_diff(arm.server.as_ref()?.requests_read + waiting) as f64)
+}
+
+pub(super) const RESENT: ValidityGate = ValidityGate {
+    code: "RESENT",
+    verdicts: &[Validity::Warn],
+    finds: "the service closed kept connections: requests found them closed before anything was written, and went out on new ones",
+    limit: "0.1 % of the requests sent",
+    remedy: "have the service keep idle connections for longer, or say in its answers that it closes them",
+    checks: &[Check::Arm(resent)],
+    reading: |run| run.most(|arm| Some(share_resent(arm)), |share, _| percent(share)),
+};
+
+fn resent(arm: &Arm, _: &Context, reasons: &mut Reasons) {
+    if share_resent(arm) > limits::RESENT {
+        let (resent, sent) = (arm.sum(|measured| measured.resent), arm.sum(|measured| measured.sent));
+        reasons.warn(
+            format!("{resent} of {sent} requests ({})", percent(share_resent(arm))),
+            percent(limits::RESENT),
+            "the service had closed their connections: they went out on new ones, and what that takes is in their times",
+            RESENT.remedy,
+        );
+    }
+}
+
+fn share_resent(arm: &Arm) -> f64 {
+    fraction(arm.sum(|measured| measured.resent), arm.sum(|measured| measured.sent))
 }
 
 pub(super) const BACKLOG: ValidityGate = ValidityGate {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// Largest share of planned requests that were never sent.
 pub const UNSENT: f64 = 0.001;
+/// Share of the requests sent that may find their kept connection closed.
+pub const RESENT: f64 = 0.001;
 /// Share of the requests that may wait since all connections that they may have (`lab load -c`) are in use.
 pub const WAITED: f64 = 0.01;
 /// Largest share of its core that the generator may use.

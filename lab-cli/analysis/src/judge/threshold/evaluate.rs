@@ -204,7 +204,7 @@ fn read(metric: &Metric, phase_or_part: &PhaseSummary) -> Result<Range, String> 
                 (Some(value), _) => Ok(Range::exactly(value)),
                 (None, Some(bound)) => Ok(Range::at_least(bound)),
                 (None, None) if times.count >= statistic.needs => {
-                    Err(format!("{} of {of} is hidden by {} time-outs", statistic.name, times.censored))
+                    Err(format!("{} of {of} is hidden by {} without an answer", statistic.name, times.censored))
                 }
                 (None, None) => Err(format!(
                     "too few samples: {} of {of} needs {}, there are {}",

@@ -103,7 +103,7 @@ macro_rules! counts {
 }
 
 /// Counts of requests, as in the summary.
-static COUNTS: [Number; 16] = counts![
+static COUNTS: [Number; 17] = counts![
     planned: "Requests that were due in the phase, retries included.",
     unsent: "Planned requests that the generator did not send.",
     refused_locally: "Requests that the user's own policy refused; they were not sent.",
@@ -120,10 +120,11 @@ static COUNTS: [Number; 16] = counts![
     in_flight: "Requests still without an answer when the run ended.",
     retries: "Requests that repeat one that was not served.",
     clients: "Users that sent at least one request.",
+    resent: "Requests whose kept connection was found closed before anything was written to it, and that went out on a new one.",
 ];
 
-/// Rates and fractions.
-static RATIOS: [Number; 6] = [
+/// What is computed from the counts.
+static RATIOS: [Number; 8] = [
     Number { name: "offered", about: "Offered load: planned requests per second.", read: |m| Some(m.offered_per_s) },
     Number {
         name: "goodput",
@@ -144,6 +145,16 @@ static RATIOS: [Number; 6] = [
         name: "amplification",
         about: "Retry amplification: attempts for each request that users wanted.",
         read: |m| ratio(m.planned, m.planned.saturating_sub(m.retries)),
+    },
+    Number {
+        name: "errors",
+        about: "Requests that the service was asked for and did not answer as asked: refused, failed, without a connection or without an answer, also those still open when the run ended. All that was planned but `unsent`, `served` and `served_late`.",
+        read: |m| Some(m.errors() as f64),
+    },
+    Number {
+        name: "error_rate",
+        about: "Errors as a share of the planned requests. The one metric that fails a threshold in an INVALID run too.",
+        read: |m| ratio(m.errors(), m.planned),
     },
     Number {
         name: "clients_with_connect_timeout",
@@ -169,7 +180,7 @@ static STATISTICS: [Statistic; 8] = [
     percentile("p95", 59, |t| t.p95, |t| t.p95_at_least),
     percentile("p99", 299, |t| t.p99, |t| t.p99_at_least),
     percentile("p999", 2995, |t| t.p999, |t| t.p999_at_least),
-    // Time-outs are longer than anything that was answered: the greatest answer is then a bound, the mean none.
+    // What was not answered is longer than anything that was: the greatest answer is then a bound, the mean none.
     percentile("max", 1, |t| t.max.filter(|_| t.censored == 0), |t| t.max),
     percentile("mean", 1, |t| t.mean.filter(|_| t.censored == 0), |_| None),
     Statistic { name: "count", unit: Unit::Plain, needs: 0, value: |t| Some(t.count as f64), bound: |_| None },
@@ -189,6 +200,11 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 }
 
 impl Number {
+    /// Counted of requests that were lost, whatever the times of the others are worth.
+    pub fn is_error_rate(&self) -> bool {
+        self.name == "error_rate"
+    }
+
     pub fn all() -> impl Iterator<Item = &'static Self> {
         RATIOS.iter().chain(&COUNTS)
     }

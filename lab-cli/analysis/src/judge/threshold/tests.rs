@@ -141,7 +141,7 @@ fn time_outs_hide_the_longest_and_the_mean() {
     arms[1].phases[0].measured.response_time_ms.censored = 7;
     assert_eq!(why(&arms, "seda.spike.response_time.max < 2s"), (false, "found at least 1.80 s".to_owned()));
     assert_eq!(why(&arms, "seda.spike.response_time.max > 1s"), (true, "found at least 1.80 s".to_owned()));
-    let hidden = "mean of seda.spike is hidden by 7 time-outs".to_owned();
+    let hidden = "mean of seda.spike is hidden by 7 without an answer".to_owned();
     assert_eq!(why(&arms, "seda.spike.response_time.mean < 2s"), (false, hidden));
 }
 

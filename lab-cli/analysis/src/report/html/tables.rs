@@ -151,11 +151,11 @@ fn figures(measured: &Measured) -> [String; FIGURES.len()] {
 /// Both sides' books.
 pub fn ledgers(run: &RunFiles) -> Markup {
     let (turns, others) = listed(run);
-    let heads = ["planned", "unsent", "refused locally", "conn. errors", "written", "read by service"];
+    let heads = ["planned", "unsent", "refused locally", "conn. errors", "written", "resent", "read by service"];
     let mut table = Table::new(&[&["arm"], &heads[..], &["difference", REFUSALS]].concat(), 1..=heads.len());
     for arm in turns.filter(|arm| !arm.bound) {
-        let counts: [fn(&Measured) -> u64; 5] =
-            [|m| m.planned, |m| m.unsent, |m| m.refused_locally, |m| m.connect_failed, Measured::written];
+        let counts: [fn(&Measured) -> u64; 6] =
+            [|m| m.planned, |m| m.unsent, |m| m.refused_locally, |m| m.connect_failed, Measured::written, |m| m.resent];
         let counts = counts.map(|count| arm.sum(count).to_string());
         let refusals = refusals(arm).unwrap_or_else(|| "-".to_owned());
         table.row([&[run.turn(arm)], &counts[..], &read_and_difference(arm), &[refusals]].concat());
