@@ -33,7 +33,7 @@ pub use conductor::{Finished, RunRequest, conduct};
 pub use environment::cpus::Cpus;
 pub use error::RunFailure;
 pub use live::service::{
-    HttpAnswer, RunningService, get as get_page, guard::guard, kept_connections, log_in as service_log,
+    Door, HttpAnswer, RunningService, get as get_page, guard::guard, kept_connections, log_in as service_log,
 };
 pub use live::{
     interventions::Interventions,

@@ -11,7 +11,6 @@ mod http2;
 mod lanes;
 mod lost;
 mod request;
-mod tls;
 mod wire;
 mod worker;
 

@@ -29,6 +29,7 @@ pub mod script;
 pub mod sim;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod tls;
 pub mod url;
 
 pub use crowd::{Crowd, User};

@@ -1,5 +1,5 @@
 //! HTTP/2 on the async host, against a service that counts connections and the streams on them.
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a live test has threads")]
+#![expect(clippy::disallowed_methods, reason = "a live test has threads")]
 
 mod support;
 

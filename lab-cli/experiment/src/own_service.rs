@@ -1,11 +1,14 @@
 //! `target.url` and `target.command`: a service that is not the lab's.
 
+use std::path::PathBuf;
+
 use url::Url;
 
 use super::{
     exported_metrics::{MetricsKeys, exported_metrics},
     fields::Fields,
-    keys::{Table, by, count, table, text},
+    keys::{Table, by, count, flag, table, text},
+    named_file,
     plan::{CommandWords, ExportedMetrics, OwnService, PORT},
 };
 
@@ -19,6 +22,9 @@ table! {
         concurrency: Option<u32> = count(1..=65_535).otherwise("the plant's, else 64").shared().example("4"), "How many requests the service works on in parallel, for policies that keep a queue (`codel`): they hold further ones";
         metrics: Option<ExportedMetrics> = by::<MetricsKeys, _>(exported_metrics).shared().example("{read: {queue: app_queue_depth}}"), "Metrics that the service exports for Prometheus, shown beside what its clients see: in the live view, in reports, and for thresholds as `gauge.service.queue`";
         pid: Option<u32> = count(1..=4_194_304).shared().example("4711"), "The process of a service that runs already, for its CPU time and memory; without it, the process that listens at the `url`, if it can be seen";
+        cacert: Option<String> = text().shared().example("ca.pem"), "A file with certificates of authorities, in place of the system's, that a service at an `https` `url` shows one of (PEM)";
+        insecure: bool = flag().or(false), "A service at an `https` `url` may show any certificate";
+        http2: bool = flag().or(false), "The service is spoken to in HTTP/2, without TLS by prior knowledge (h2c); users speak HTTP/1.1 to the lab's proxy before it. Without it: what TLS negotiates, or HTTP/1.1";
     }
 }
 
@@ -29,7 +35,8 @@ pub fn is_own(fields: &Fields<'_>) -> bool {
 
 /// Reads the keys of the table.
 pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
-    let OwnKeys { url, command, ready, reset, concurrency, metrics, pid } = OwnKeys::read(fields);
+    let OwnKeys { url, command, ready, reset, concurrency, metrics, pid, cacert, insecure, http2 } =
+        OwnKeys::read(fields);
     let url = url.and_then(|url| base(fields, &url));
     let command = command.and_then(|command| words(fields, "command", &command));
     let reset = reset.and_then(|reset| words(fields, "reset", &reset));
@@ -46,7 +53,16 @@ pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
     if !ready.starts_with('/') || ready.contains(|c: char| c.is_whitespace() || c.is_control()) {
         fields.problem("ready", format!("{ready:?} is not a path"), "write /health");
     }
-    let service = OwnService { url, command, ready, reset, concurrency, metrics, pid };
+    let secure = url.as_ref().is_some_and(|url| url.starts_with("https:"));
+    for (key, _) in [("cacert", cacert.is_some()), ("insecure", insecure)].iter().filter(|(_, given)| *given && !secure)
+    {
+        fields.problem(key, "is about certificates, and this service has none", "write url: https://127.0.0.1:8443");
+    }
+    let cacert = cacert.map(|named| fields.file("cacert").unwrap_or_else(|| PathBuf::from(named)));
+    if let Some(Err(problem)) = cacert.as_deref().map(named_file::text) {
+        fields.problem("cacert", problem, "name a file of certificates in PEM");
+    }
+    let service = OwnService { url, command, ready, reset, concurrency, metrics, pid, cacert, insecure, http2 };
     (service.url.is_some() || service.command.is_some()).then_some(service)
 }
 
@@ -60,8 +76,8 @@ fn base(fields: &Fields<'_>, text: &str) -> Option<String> {
             return None;
         }
     };
-    let problem = if url.scheme() != "http" {
-        Some(("the lab's proxy speaks plain HTTP to a service", example))
+    let problem = if !matches!(url.scheme(), "http" | "https") {
+        Some(("the lab speaks HTTP to a service", example))
     } else if url.host_str().is_none_or(str::is_empty) {
         Some(("it has no host", example))
     } else if !url.username().is_empty() || url.password().is_some() {
@@ -128,6 +144,17 @@ mod tests {
     }
 
     #[test]
+    fn how_it_is_spoken_to_is_in_its_manifest_but_for_folders() {
+        let found = own("{url: \"https://127.0.0.1:1\", insecure: true, http2: true}").expect("it is good");
+        let text = serde_json::to_string(&found).expect("JSON");
+        assert_eq!(text, r#"{"url":"https://127.0.0.1:1","ready":"/","insecure":true,"http2":true}"#);
+        let (tls, version) = found.transport().expect("no file is named");
+        assert!(tls.insecure && tls.authorities.is_none() && version == workloads::HttpVersion::Http2);
+        let plain = own("{url: \"http://127.0.0.1:1\"}").expect("it is good");
+        assert_eq!(plain.transport().expect("no file is named").1, workloads::HttpVersion::Auto);
+    }
+
+    #[test]
     fn the_proxy_before_it_advises_when_to_retry_if_it_is_told_to() {
         let advised = experiment("{command: \"./serve {port}\", retry_after: 3s}", "[seda]").expect("it is good");
         let spec = crate::resolve::proxy_spec(&advised, &advised.arms[0], "http://127.0.0.1:8080", 1, None);
@@ -151,7 +178,9 @@ mod tests {
         for (target, place, wanted) in [
             ("{command: ./serve}", "2:19", "write {port}"),
             ("{command: \"./serve 'a {port}\"}", "2:19", "quotation mark"),
-            ("{url: \"https://127.0.0.1:1\"}", "2:15", "plain HTTP"),
+            ("{url: \"h2c://127.0.0.1:1\"}", "2:15", "speaks HTTP"),
+            ("{url: \"http://127.0.0.1:1\", insecure: true}", "2:46", "https://"),
+            ("{url: \"https://127.0.0.1:1\", cacert: /nowhere}", "2:45", "/nowhere"),
             ("{url: \"http://127.0.0.1:1/x\"}", "2:15", "under users"),
             ("{url: \"http://me:secret@127.0.0.1:1\"}", "2:15", "password"),
             ("{url: \"http://127.0.0.1:1\", workers: 3}", "2:46", "workers"),

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
+use super::ServiceTransport;
+
 /// Under the options of `lab init`.
 const AFTER_INIT: &str = "\
 The service is asked a few hundred requests at the most, over a few seconds: for its pages, how long they take, and how many a \
@@ -34,4 +36,6 @@ pub struct InitArgs {
     /// A host beyond this machine that may be asked, and loaded: yours, and prepared for it.
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
+    #[command(flatten)]
+    pub transport: ServiceTransport,
 }

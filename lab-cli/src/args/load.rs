@@ -29,9 +29,9 @@ are in flight, and one that waits for a connection counts that wait in its respo
 pub struct LoadArgs {
     /// What to ask for: `http://127.0.0.1:8080/path`.
     pub url: String,
-    /// Connections. Without -R: users, each asking again as soon as it is answered [default: 64, or -n if that is less]. With -R: the
-    /// largest number of connections [default: as many as it takes]. HTTP/2 is no exception: each of the users has a connection with one
-    /// request on it, and with -R a connection carries as many as the service allows.
+    /// Connections. Without -R: users, each with a connection of its own and asking again as soon as it is answered [default: 64, or -n
+    /// if that is less]. With -R: the largest number of connections [default: as many as it takes]; with HTTP/2 each carries as many
+    /// requests at once as the service allows.
     #[arg(short = 'c', long, value_name = "N", value_parser = size)]
     pub connections: Option<u64>,
     /// Requests in all; 10k and 1m are understood.

@@ -3,7 +3,13 @@
 mod file;
 mod probe;
 
-use std::{fs::OpenOptions, io::Write as _, net::SocketAddr, path::Path, time::Duration};
+use std::{
+    fs::OpenOptions,
+    io::Write as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use experiment::{
     Changes,
@@ -44,7 +50,7 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
     cpus.pin_generator();
     let scratch = Scratch::new(&cache_folder().join("init")).map_err(Failure::because)?;
     let running = RunningService::start(&own, cpus.target, &service_log(scratch.path())).map_err(Failure::because)?;
-    let probe = ServiceProbe { address: running.address, url: &running.url, headers: &headers, patience: PATIENCE };
+    let probe = ServiceProbe { door: &running.door, headers: &headers, patience: PATIENCE };
     let found = look(&probe, &path, &wanted, name)?;
     drop(running);
     if let Some(caution) = &found.caution {
@@ -71,26 +77,19 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
 
 /// The service, and the path to request.
 fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
-    let of = |url: Option<String>, command: Option<CommandWords>| OwnService {
-        url,
-        command,
-        ready: "/".to_owned(),
-        ..OwnService::default()
+    let of = |url: Option<String>, command: Option<CommandWords>| {
+        let own = OwnService { url, command, ready: "/".to_owned(), ..OwnService::default() };
+        reached(own, &args.transport)
     };
     let at = |url: &str| -> Result<(String, String), Failure> {
         let (parsed, target) = destination(url, &args.allow_host)?;
-        if parsed.scheme() != "http" {
-            return Err(Failure::usage(format!(
-                "{url}: the lab's proxy speaks plain HTTP to a service: name its plain HTTP port (http://…)"
-            )));
-        }
         let path =
             parsed.query().map_or_else(|| parsed.path().to_owned(), |query| format!("{}?{query}", parsed.path()));
         Ok((target.url, path))
     };
     if args.service.starts_with("http://") || args.service.starts_with("https://") {
         let (url, path) = at(&args.service)?;
-        return Ok((of(Some(url), None), path));
+        return Ok((of(Some(url), None)?, path));
     }
     if is_address(&args.service) {
         return Err(Failure::usage(format!(
@@ -122,7 +121,24 @@ fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
         );
         return Err(Failure::usage(why));
     }
-    Ok((of(url, Some(command)), path))
+    Ok((of(url, Some(command))?, path))
+}
+
+/// The service, spoken to as was said.
+///
+/// # Errors
+/// Certificates of a service that has none.
+pub(super) fn reached(own: OwnService, by: &args::ServiceTransport) -> Result<OwnService, Failure> {
+    let args::ServiceTransport { insecure, cacert, http2 } = by.clone();
+    let is_secure = own.url.as_ref().is_some_and(|url| url.starts_with("https:"));
+    let flags = [("-k", insecure), ("--cacert", cacert.is_some())];
+    if let Some((flag, _)) = flags.iter().find(|(_, given)| *given && !is_secure) {
+        let message = format!("{flag} is about certificates, and {} has none: write https://", own.shown());
+        return Err(Failure::usage(message));
+    }
+    // The file that is written may be run from another folder.
+    let whole = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    Ok(OwnService { insecure, cacert: cacert.map(whole), http2, ..own })
 }
 
 /// Whether this is host and port, and perhaps a path, and no command: `127.0.0.1:8080/items`.
@@ -179,7 +195,7 @@ fn look(probe: &ServiceProbe<'_>, path: &str, wanted: &[String], name: String) -
     };
     let speed = probe.speed(&paths).map_err(Failure::because)?;
     let headers = probe.headers.to_vec();
-    let caution = kept_connections(probe.address, probe.url, &paths[0], probe.headers).map(|slower| slower.in_words());
+    let caution = kept_connections(probe.door, &paths[0], probe.headers).map(|slower| slower.in_words());
     Ok(FoundService { name, ready: ready.unwrap_or(&paths[0]).to_owned(), paths, headers, speed, caution })
 }
 
@@ -188,7 +204,7 @@ fn is_good(status: u16) -> bool {
 }
 
 fn answer(probe: &ServiceProbe<'_>, path: &str) -> Result<HttpAnswer, Failure> {
-    probe.get(path).map_err(|error| Failure::because(format!("{}{path}: {error}", probe.url)))
+    probe.get(path).map_err(|error| Failure::because(format!("{}{path}: {error}", probe.door.url)))
 }
 
 /// The first page and what it links to, as far as there are any, and the path of a health check.
@@ -226,12 +242,12 @@ fn linked(
 fn no_page(probe: &ServiceProbe<'_>, path: &str, got: &HttpAnswer) -> Failure {
     let missing = match got.status {
         401 | 403 => "; if it wants a header, give that: -H 'Authorization: Bearer …'",
-        _ if got.text.contains("HTTPS") => "; if it speaks HTTPS there, name its plain HTTP port",
+        _ if got.text.contains("HTTPS") => "; if it speaks HTTPS there, write https://",
         _ => "",
     };
     Failure::because(format!(
         "{}{path} answers {}: name pages that it serves (--path /items --path /search){missing}",
-        probe.url, got.status
+        probe.door.url, got.status
     ))
 }
 

@@ -3,6 +3,7 @@
 mod pages;
 #[path = "../program/mod.rs"]
 mod program;
+mod secure;
 mod service;
 mod there_already;
 mod ticket;

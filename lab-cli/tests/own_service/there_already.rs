@@ -143,10 +143,10 @@ fn what_is_wrong_with_it_is_said_with_the_way_out() {
     };
     told(&[&format!("http://{closed}/")], 1, &["Connection refused", "start it before the lab"]);
     // The alert of a TLS server that is spoken to in plain HTTP.
-    told(&[&answers("\u{15}\u{3}\u{1}")], 1, &["it speaks HTTPS", "plain HTTP port"]);
+    told(&[&answers("\u{15}\u{3}\u{1}")], 1, &["it speaks HTTPS", "write https://"]);
     told(&[&answers("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n")], 1, &["answers 401", "-H 'Authorization"]);
     told(&[&answers("HTTP/1.1 503 Ill\r\nContent-Length: 0\r\n\r\n")], 1, &["it answers 503"]);
-    told(&["https://127.0.0.1:8443/"], 2, &["plain HTTP port"]);
+    told(&[&format!("http://{closed}/"), "-k"], 2, &["-k is about certificates", "write https://"]);
     told(&["127.0.0.1:8080"], 2, &["write http://127.0.0.1:8080"]);
     told(&["127.0.0.1:9/items"], 2, &["write http://127.0.0.1:9/items, if", "--url http://127.0.0.1:9/items"]);
     // One that moves on from its first page, and one that wants a header.

@@ -69,6 +69,9 @@ pub struct ProxySpec {
     pub tls: Option<TlsSpec>,
     /// A PEM file with the certificates of authorities that `https` backends show one of; `None`: the system's.
     pub backend_ca: Option<PathBuf>,
+    /// Backends may show any certificate.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub backend_insecure: bool,
     /// The address of the metrics for Prometheus; `None`: none.
     pub metrics: Option<SocketAddr>,
     /// The collector of OpenTelemetry that metrics are exported to; `None`: none. Needs a build with the feature `otel`.
@@ -112,6 +115,7 @@ impl Default for ProxySpec {
             health: HealthSpec::default(),
             tls: None,
             backend_ca: None,
+            backend_insecure: false,
             metrics: None,
             otlp: None,
             log: LogLevel::default(),

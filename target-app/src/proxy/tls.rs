@@ -3,11 +3,12 @@
 use std::{fmt, path::Path, sync::Arc};
 
 use rustls::{
-    ClientConfig, RootCertStore, ServerConfig,
+    ServerConfig,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 use tokio_rustls::{TlsAcceptor, TlsConnector};
+use workloads::{TlsOptions, tls::client_config};
 
 use super::{error::ProxyError, spec::TlsSpec};
 
@@ -38,30 +39,21 @@ pub(super) fn acceptor(spec: &TlsSpec, http2: bool) -> Result<Acceptor, ProxyErr
 }
 
 /// The side towards backends; `authorities`: a file with the certificates that theirs may be signed by, instead of the
-/// system's.
+/// system's; `insecure`: any will do.
 ///
 /// # Errors
 /// A file that cannot be read, or a system without certificates.
-pub(super) fn connector(authorities: Option<&Path>) -> Result<TlsConnector, ProxyError> {
-    let mut roots = RootCertStore::empty();
-    match authorities {
-        Some(path) => {
-            let (added, _) = roots.add_parsable_certificates(certificates("backend_ca", path)?);
-            if added == 0 {
-                return Err(ProxyError::setting("backend_ca", format!("{}: no certificate in it", path.display())));
-            }
-        }
-        None => _ = roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs),
-    }
-    if roots.is_empty() {
-        let message = "this system has no certificates of authorities; backend_ca names a file with some";
-        return Err(ProxyError::setting("backend_ca", message));
-    }
-    let built = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map(|builder| builder.with_root_certificates(roots).with_no_client_auth());
-    let mut config = built.map_err(|error| ProxyError::setting("to", error.to_string()))?;
-    config.alpn_protocols = protocols(true);
+pub(super) fn connector(authorities: Option<&Path>, insecure: bool) -> Result<TlsConnector, ProxyError> {
+    let named = |path: &Path| {
+        let wrong = |error| ProxyError::setting("backend_ca", format!("{}: {error}", path.display()));
+        std::fs::read(path).map_err(wrong)
+    };
+    let options = TlsOptions { insecure, authorities: authorities.map(named).transpose()?, identity: None };
+    let config = client_config(&options, &["h2", "http/1.1"]);
+    let config = config.map_err(|error| {
+        let place = authorities.map_or_else(String::new, |path| format!("{}: ", path.display()));
+        ProxyError::setting("backend_ca", format!("{place}{error}"))
+    })?;
     Ok(TlsConnector::from(Arc::new(config)))
 }
 

@@ -3,14 +3,15 @@
 use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
-use rustls::pki_types::ServerName;
+use rustls::{client::Resumption, pki_types::ServerName};
 use tokio::{net::TcpStream, time::timeout};
 use tokio_rustls::TlsConnector;
 
-use super::{http1::Http1Connection, http2::Http2Connection, lost::Lost, tls, wire::Wire};
+use super::{http1::Http1Connection, http2::Http2Connection, lost::Lost, wire::Wire};
 use crate::{
     host::{End, HttpVersion, RunError, RunOptions},
     plan::LoadPlan,
+    tls,
 };
 
 /// A new connection, by what it speaks.
@@ -91,7 +92,9 @@ fn security(plan: &LoadPlan, options: &RunOptions, target: &http::Uri) -> Result
         HttpVersion::Auto if !plan.users.give_host() => &["h2", "http/1.1"],
         HttpVersion::Auto | HttpVersion::Http1 => &["http/1.1"],
     };
-    let config = tls::client_config(&options.tls, offered)?;
+    let mut config = tls::client_config(&options.tls, offered)?;
+    // Each connection is another user's.
+    config.resumption = Resumption::disabled();
     let host = target.host().unwrap_or_default();
     let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned());
     let name = name.map_err(|_| RunError::Client(format!("{host} is no name of a service")))?;

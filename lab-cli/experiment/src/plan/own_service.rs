@@ -1,9 +1,16 @@
 //! A service that is not the lab's: its address, or the command that starts it.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    ops::Not,
+    path::PathBuf,
+};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use workloads::{HttpVersion, TlsOptions};
 
 use super::ExportedMetrics;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use crate::named_file;
 
 /// The placeholder of the free port in a command.
 pub const PORT: &str = "{port}";
@@ -31,6 +38,15 @@ pub struct OwnService {
     /// The id of its first process, if it runs already.
     #[serde(default, skip)]
     pub pid: Option<u32>,
+    /// A file with certificates of authorities that it shows one of (PEM); `None`: the system's. Not in the manifest either.
+    #[serde(default, skip)]
+    pub cacert: Option<PathBuf>,
+    /// It may show any certificate.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub insecure: bool,
+    /// It is spoken to in HTTP/2, without TLS by prior knowledge; otherwise in what TLS negotiates, or in HTTP/1.1.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub http2: bool,
 }
 
 /// A command, split into words as by a shell, though no shell runs it. The manifest has the name of its program alone, since
@@ -82,6 +98,16 @@ impl OwnService {
     pub fn url_at(&self, port: Option<u16>) -> String {
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or_default()));
         self.url.clone().unwrap_or_else(|| format!("http://{at}"))
+    }
+
+    /// How it is spoken to.
+    ///
+    /// # Errors
+    /// The file of certificates cannot be read: the reason, in words.
+    pub fn transport(&self) -> Result<(TlsOptions, HttpVersion), String> {
+        let authorities = self.cacert.as_deref().map(named_file::text).transpose()?.map(String::into_bytes);
+        let version = if self.http2 { HttpVersion::Http2 } else { HttpVersion::Auto };
+        Ok((TlsOptions { insecure: self.insecure, authorities, identity: None }, version))
     }
 
     /// What a live run of so many turns of arms should know: a service that runs already keeps what an arm leaves in it.

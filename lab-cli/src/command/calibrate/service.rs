@@ -9,7 +9,7 @@ use workloads::plan::UrlRequest;
 use super::{how, keep};
 use crate::{
     args,
-    command::{destination::destination, print, read_experiment},
+    command::{destination::destination, init::reached, print, read_experiment},
     exit::{CommandResult, Failure},
     run::{
         Cpus, RunFailure, Scratch, ServiceRequest, Sinks, StopSignal, cache_folder, measure_service,
@@ -33,7 +33,7 @@ pub fn named(args: &args::CalibrateArgs) -> Result<Option<ServiceToMeasure>, Fai
     let mut found = Vec::new();
     for name in &args.targets {
         if name.starts_with("http://") || name.starts_with("https://") {
-            found.push(of_url(name, &args.allow_host)?);
+            found.push(of_url(name, args)?);
         } else if name != "arashi" {
             found.extend(of_experiment(&read_experiment(name, &Changes::default())?, &args.allow_host)?);
         }
@@ -46,13 +46,11 @@ pub fn named(args: &args::CalibrateArgs) -> Result<Option<ServiceToMeasure>, Fai
     Ok(found.pop())
 }
 
-fn of_url(name: &str, allowed: &[String]) -> Result<ServiceToMeasure, Failure> {
-    let (url, target) = destination(name, allowed)?;
-    if url.scheme() != "http" {
-        return Err(Failure::usage(format!("{name}: the lab's proxy speaks plain HTTP to a service: write http://")));
-    }
+fn of_url(name: &str, args: &args::CalibrateArgs) -> Result<ServiceToMeasure, Failure> {
+    let (url, target) = destination(name, &args.allow_host)?;
     let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
     let own = OwnService { url: Some(target.url), ready: path.clone(), ..OwnService::default() };
+    let own = reached(own, &args.transport)?;
     Ok(ServiceToMeasure { own, requests: vec![get(&path)] })
 }
 

@@ -59,6 +59,9 @@ pub fn text(found: &FoundService, own: &OwnService) -> String {
         target.push(format!("command: {}", quoted(&shlex::try_join(words).unwrap_or_default())));
     }
     target.extend(own.url.as_ref().map(|url| format!("url: {}", quoted(url))));
+    target.extend(own.cacert.as_ref().map(|path| format!("cacert: {}", quoted(&path.display().to_string()))));
+    target.extend(own.insecure.then(|| "insecure: true".to_owned()));
+    target.extend(own.http2.then(|| "http2: true".to_owned()));
     target.push(format!("ready: {}", quoted(&found.ready)));
     target.push(format!("concurrency: {}", found.speed.at_once()));
     let lines: Vec<String> =

@@ -3,13 +3,12 @@
 use std::{
     collections::BTreeSet,
     io,
-    net::SocketAddr,
     sync::atomic::{AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use crate::run::{HttpAnswer, get_page};
+use crate::run::{Door, HttpAnswer, get_page};
 
 /// The number of requests that are sent one after the other.
 const ALONE: u32 = 20;
@@ -25,8 +24,7 @@ const DIFFER: f64 = 0.25;
 /// A service that can be probed.
 #[derive(Debug, Clone, Copy)]
 pub struct ServiceProbe<'a> {
-    pub address: SocketAddr,
-    pub url: &'a str,
+    pub door: &'a Door,
     pub headers: &'a [(String, String)],
     pub patience: Duration,
 }
@@ -63,7 +61,7 @@ impl SeenSpeed {
 
 impl ServiceProbe<'_> {
     pub fn get(&self, path: &str) -> io::Result<HttpAnswer> {
-        get_page(self.address, self.url, path, self.headers, self.patience)
+        get_page(self.door, path, self.headers, self.patience)
     }
 
     /// Requests these pages in turn.

@@ -172,7 +172,7 @@ fn from_the_send(text: &mut String, times: &Times) {
 /// How long it took to connect, TLS included.
 fn connects(text: &mut String, times: &Times) {
     if let Times { count: count @ 1.., mean: Some(mean), max: Some(max), .. } = times {
-        let _ = writeln!(text, "  connecting, ms: mean {mean:.3}, max {max:.3}, of {count} connections");
+        let _ = writeln!(text, "  connecting, ms: mean {mean:.3}, max {max:.3} (connections: {count})");
     }
 }
 

@@ -9,10 +9,7 @@ use target_app::{
     plant::{MeasuredService, RequestCost},
     spec::Discipline,
 };
-use workloads::{
-    RunOptions,
-    plan::{Behaviour, FailureRule, Target, UrlRequest, UrlUsers, Users},
-};
+use workloads::plan::{Behaviour, FailureRule, Target, UrlRequest, UrlUsers, Users};
 
 use super::{
     figures::Series,
@@ -76,8 +73,7 @@ pub fn measure_service(
     stop: &StopSignal,
 ) -> Result<ServiceMeasurements, RunFailure> {
     let mut service = RunningService::start(request.own, request.cpus.target, &log_in(request.folder))?;
-    let host = service.url.trim_start_matches("http://").to_owned();
-    let target = Target { host, ..Target::at(service.address) };
+    let target = service.door.target();
     let slower_kept = slower_kept(request, &service);
     let verdict = PlantVerdict::of_rounds(request.repeat);
     let mut found = ServiceMeasurements { slower_kept, verdict, ..ServiceMeasurements::default() };
@@ -104,7 +100,7 @@ pub fn measure_service(
 fn slower_kept(request: &ServiceRequest<'_>, service: &RunningService) -> Option<SlowerKept> {
     let plain = |one: &&UrlRequest| one.method == "GET" && one.body.is_none() && !one.path.contains('{');
     let page = request.requests.iter().find(plain)?;
-    kept_connections(service.address, &service.url, &page.path, &page.headers)
+    kept_connections(&service.door, &page.path, &page.headers)
 }
 
 /// What a load saw.
@@ -136,7 +132,7 @@ fn load(
             served += window.served + window.late;
         }
     };
-    let report = workloads::run(&plan, &RunOptions::default(), count, &flag)?;
+    let report = workloads::run(&plan, &service.door.options(), count, &flag)?;
     if flag.is_stopped() {
         return Err(RunFailure::Interrupted);
     }
@@ -150,14 +146,14 @@ fn load(
         return Err(RunFailure::Target(format!(
             "{lost} of {planned} requests failed with {at_once} at once: an answer is a status from 200 to 299, 304, or a \
              refusal (429, 503)\n  see what it answers: lab load {} -c {at_once} -d 5s",
-            service.url
+            service.door.url
         )));
     }
     if served == 0 {
         return Err(RunFailure::Target(format!(
             "it served nothing with {at_once} at once, and refused {}: there is nothing to measure\n  see what it answers: \
              lab load {} -c {at_once} -d 5s",
-            ledger.rejected, service.url
+            ledger.rejected, service.door.url
         )));
     }
     let per_second = served as f64 / (last - first) as f64;

@@ -72,6 +72,7 @@ pub fn run(
     tell(&ArmRecorder::started(turn.arm, turn.block), folder, sinks)?;
     let site = LiveSite::start(&turn.site, &log_in(folder.path()))?;
     let plan = plan(site.users_go_to.clone());
+    let options = site.users_go_by.clone();
     if let Some(missing) = site.metrics().filter(|_| turn.block == 1).and_then(|read| read.missing_at_first.clone()) {
         tell(&LiveEvent::Note { text: missing }, folder, sinks)?;
     }
@@ -92,7 +93,7 @@ pub fn run(
         timeline: Vec::new(),
         touches: Vec::new(),
     };
-    let options = RunOptions { numbered: true, second_times: true, commands, ..RunOptions::default() };
+    let options = RunOptions { numbered: true, second_times: true, commands, ..options };
     recording.site.load_begins();
     let begins = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
     tell(&begins, recording.folder, recording.sinks)?;

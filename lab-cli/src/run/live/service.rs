@@ -31,7 +31,7 @@ use crate::run::{
 };
 
 pub use exported::MetricsReader;
-pub use http::{HttpAnswer, get};
+pub use http::{Door, HttpAnswer, get};
 pub use kept::{SlowerKept, kept_connections};
 
 /// Longest wait for a service to take requests.
@@ -55,10 +55,8 @@ pub struct RunningService {
     name: String,
     guarded: Option<GuardedCommand>,
     log: PathBuf,
-    /// The URL at which the service listens: `http://127.0.0.1:8080`.
-    pub url: String,
-    /// The address of that URL.
-    pub address: SocketAddr,
+    /// Where it takes requests.
+    pub door: Door,
     meter: Arc<ServiceMeter>,
 }
 
@@ -87,6 +85,8 @@ impl RunningService {
             if own.url.is_none() { Some(free_port().map_err(RunFailure::machine("a free port"))?) } else { None };
         let url = own.url_at(port);
         let address = address_of(&url).map_err(|cause| because(cause, String::new()))?;
+        let (tls, version) = own.transport().map_err(|cause| because(cause, String::new()))?;
+        let door = Door { url, address, tls, version };
         let guarded = match &own.command {
             None => None,
             Some(_) if TcpListener::bind(address).is_err() => {
@@ -108,7 +108,7 @@ impl RunningService {
         };
         let meter =
             ServiceMeter { root, began: Instant::now(), resident_peak: AtomicU64::new(0), exported: OnceLock::new() };
-        let mut service = Self { name, guarded, log: log.to_owned(), url, address, meter: Arc::new(meter) };
+        let mut service = Self { name, guarded, log: log.to_owned(), door, meter: Arc::new(meter) };
         service.wait_until_ready(&own.ready)?;
         own.metrics.iter().try_for_each(|metrics| service.read_metrics(metrics))?;
         Ok(service)
@@ -118,7 +118,7 @@ impl RunningService {
     fn read_metrics(&mut self, metrics: &ExportedMetrics) -> Result<(), RunFailure> {
         let began = Instant::now();
         loop {
-            match MetricsReader::begin(metrics, &self.url) {
+            match MetricsReader::begin(metrics, &self.door) {
                 Ok(reader) => {
                     let _ = self.meter.exported.set(reader); // it was not set before
                     return Ok(());
@@ -137,7 +137,7 @@ impl RunningService {
                 let hint = if how.ends_with("status: 0") { "; a service must stay in the foreground" } else { "" };
                 return Err(self.failed(format!("it ended with {how} before it answered {path}{hint}")));
             }
-            match get(self.address, &self.url, path, &[], LONGEST_ANSWER) {
+            match get(&self.door, path, &[], LONGEST_ANSWER) {
                 Ok(got) if got.status < 500 => return Ok(()),
                 Ok(got) => last = format!("it answers {}", got.status),
                 Err(error) => last = error.to_string(),
@@ -148,7 +148,7 @@ impl RunningService {
             }
             thread::sleep(PAUSE);
         }
-        let (url, waited) = (&self.url, began.elapsed().as_secs_f64());
+        let (url, waited) = (&self.door.url, began.elapsed().as_secs_f64());
         Err(self.failed(format!("{url}{path} did not answer within {waited:.0} s ({last})")))
     }
 
@@ -257,11 +257,12 @@ pub fn log_in(folder: &Path) -> PathBuf {
 /// # Errors
 /// The reason, in words.
 pub fn address_of(url: &str) -> Result<SocketAddr, String> {
-    let host = url.trim_start_matches("http://").trim_end_matches('/');
+    let (scheme, host) = url.split_once("://").unwrap_or(("http", url));
+    let host = host.trim_end_matches('/');
     let host = if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
         host.to_owned()
     } else {
-        format!("{host}:80")
+        format!("{host}:{}", if scheme == "https" { 443 } else { 80 })
     };
     let found = host.to_socket_addrs().map_err(|error| format!("{url}: {error}"))?;
     let all: Vec<SocketAddr> = found.collect();

@@ -10,7 +10,7 @@ use target_app::{
     spec::TargetSpec,
     tree::{EntrySpec, TaskId, TaskSpec, TreeMachines, TreeSpec},
 };
-use workloads::plan;
+use workloads::{RunOptions, plan};
 
 use super::{
     beside::Beside,
@@ -60,6 +60,8 @@ pub struct LiveSite {
     controls: Controls,
     /// Where users go.
     pub users_go_to: plan::Target,
+    /// How they go there.
+    pub users_go_by: RunOptions,
     /// Tasks that were started during the run end with its thread at the latest.
     _starter: Option<Starter>,
 }
@@ -82,6 +84,7 @@ impl LiveSite {
                     service: None,
                     controls,
                     users_go_to,
+                    users_go_by: RunOptions::default(),
                     _starter: None,
                 })
             }
@@ -177,14 +180,18 @@ fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
     let folder = log.parent().unwrap_or(Path::new("."));
     let service = RunningService::start(&spec.service, spec.cpu, &service::log_in(folder))?;
     let meter = Some(Arc::clone(service.meter()));
-    let host = service.url.trim_start_matches("http://").to_owned();
     let (processes, mut services) = (Processes::default(), Vec::new());
-    let mut users_go_to = plan::Target { host, ..plan::Target::at(service.address) };
+    let (mut users_go_to, mut users_go_by) = (service.door.target(), service.door.options());
     if let Some(proxy) = &spec.proxy {
-        let proxy = ProxySpec { to: vec![service.url.clone()], ..proxy.clone() };
+        let proxy = ProxySpec {
+            to: vec![service.door.backend()],
+            backend_ca: spec.service.cacert.clone(),
+            backend_insecure: spec.service.insecure,
+            ..proxy.clone()
+        };
         let policy = proxy.policy.clone();
         let process = TargetProcess::start_proxy(proxy, log)?;
-        users_go_to = destination(&process.ready)?;
+        (users_go_to, users_go_by) = (destination(&process.ready)?, RunOptions::default());
         services.push(Service::one(RunningTask::of(&process, policy)?));
         processes.add(ALONE, "the proxy".to_owned(), process);
     }
@@ -196,6 +203,7 @@ fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
         service: Some(service),
         controls,
         users_go_to,
+        users_go_by,
         _starter: None,
     })
 }
@@ -214,7 +222,17 @@ fn behind(spec: &TargetSpec, proxy: &ProxySpec, log: &Path) -> Result<LiveSite, 
     processes.add(ALONE, "the proxy".to_owned(), process);
     processes.add(TaskId { service: 1, ..ALONE }, "the target".to_owned(), target);
     let controls = Controls { services, ..Controls::default() };
-    Ok(LiveSite { beside: None, crashes: None, processes, service: None, controls, users_go_to, _starter: None })
+    let users_go_by = RunOptions::default();
+    Ok(LiveSite {
+        beside: None,
+        crashes: None,
+        processes,
+        service: None,
+        controls,
+        users_go_to,
+        users_go_by,
+        _starter: None,
+    })
 }
 
 /// Starts services in the order in which they can be called, the last ones first; those on demand as the machines of the tree want it.
@@ -252,7 +270,8 @@ fn many(spec: &TreeSpec, faults: &[Fault], log: &Path) -> Result<LiveSite, RunFa
         began: Some(Instant::now()),
     };
     let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
-    Ok(LiveSite { beside, crashes, processes, service: None, controls, users_go_to, _starter: starter })
+    let users_go_by = RunOptions::default();
+    Ok(LiveSite { beside, crashes, processes, service: None, controls, users_go_to, users_go_by, _starter: starter })
 }
 
 /// Where users of a class come in, and the index of that service.

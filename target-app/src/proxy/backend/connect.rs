@@ -46,7 +46,7 @@ impl Connector {
     /// No certificates to check those of backends against.
     pub(super) fn new(spec: &ProxySpec) -> Result<Self, ProxyError> {
         let is_secure = spec.to.iter().any(|url| url.starts_with("https:"));
-        let tls = is_secure.then(|| tls::connector(spec.backend_ca.as_deref())).transpose()?;
+        let tls = is_secure.then(|| tls::connector(spec.backend_ca.as_deref(), spec.backend_insecure)).transpose()?;
         Ok(Self { timeout: spec.timeouts.connect, tls })
     }
 

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -11,14 +10,9 @@ use analysis::{
     live::EXPORTED_ROW,
     text::{scrubbed, suggestion},
 };
-use bytes::Bytes;
 use controllers::site::StageGauges;
 use experiment::plan::{ExportedMetrics, MetricSeries};
-use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper::{Request, client::conn::http1};
-use hyper_util::rt::TokioIo;
 use tokio::{
-    net::TcpStream,
     runtime::{Builder, Runtime},
     time::timeout,
 };
@@ -26,6 +20,7 @@ use tokio::{
 use super::{
     address_of,
     exposition::{Reading, metrics, readings},
+    http::Door,
 };
 use crate::run::sampler::Sampler;
 
@@ -51,14 +46,14 @@ pub struct MetricsReader {
 }
 
 impl MetricsReader {
-    /// Begins, after a first look. `service`: the URL that a path is one of.
+    /// Begins, after a first look. `service`: what a path is one of.
     ///
     /// # Errors
     /// There is no answer, or it is not in Prometheus's text format: the reason, in words.
-    pub fn begin(asked: &ExportedMetrics, service: &str) -> Result<Self, String> {
-        let url = if asked.url.starts_with('/') { format!("{service}{}", asked.url) } else { asked.url.clone() };
+    pub fn begin(asked: &ExportedMetrics, service: &Door) -> Result<Self, String> {
+        let url = if asked.url.starts_with('/') { format!("{}{}", service.url, asked.url) } else { asked.url.clone() };
         let because = |cause: String| format!("target.metrics: {url}: {cause}");
-        let source = Source::new(&url).map_err(because)?;
+        let source = Source::new(&asked.url, service).map_err(because)?;
         let first = source.text().map_err(because)?;
         let known = metrics(&first);
         // Before its first sample a registry has comments at the most.
@@ -108,18 +103,22 @@ impl MetricsReader {
 
 /// Where metrics are read, on a connection of its own each time: a service may close one that is idle for a second.
 struct Source {
-    address: SocketAddr,
-    host: String,
+    door: Door,
     path: String,
     runtime: Runtime,
 }
 
 impl Source {
-    fn new(url: &str) -> Result<Self, String> {
+    /// `url`: as it was written, a path of the service or a whole URL without TLS.
+    fn new(url: &str, service: &Door) -> Result<Self, String> {
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+        if url.starts_with('/') {
+            return Ok(Self { door: service.clone(), path: url.to_owned(), runtime });
+        }
         let rest = url.trim_start_matches("http://");
         let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
-        Ok(Self { address: address_of(host)?, host: host.to_owned(), path: path.to_owned(), runtime })
+        let door = Door::plain(format!("http://{host}"), address_of(host)?);
+        Ok(Self { door, path: path.to_owned(), runtime })
     }
 
     /// The answer, or why there is none.
@@ -131,21 +130,11 @@ impl Source {
     }
 
     async fn answer(&self) -> Result<String, String> {
-        let stream = TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
-        let broken = |error: hyper::Error| format!("it does not answer in HTTP/1: {error}");
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        let connection = tokio::spawn(connection);
-        let own = [("host", &*self.host), ("user-agent", "lab"), ("accept", "text/plain"), ("connection", "close")];
-        let request =
-            own.into_iter().fold(Request::get(&*self.path), |request, (name, value)| request.header(name, value));
-        let request = request.body(Empty::<Bytes>::new()).map_err(|error| error.to_string())?;
-        let answer = sender.send_request(request).await.map_err(broken)?;
-        if !answer.status().is_success() {
-            return Err(format!("it answers {}", answer.status().as_u16()));
+        let own = [("user-agent", "lab"), ("accept", "text/plain")];
+        match self.door.ask(&self.path, &own, MOST).await? {
+            (200..300, _, body) => Ok(String::from_utf8_lossy(&body).into_owned()),
+            (status, ..) => Err(format!("it answers {status}")),
         }
-        let body = Limited::new(answer.into_body(), MOST).collect().await.map_err(|error| error.to_string())?;
-        connection.abort();
-        Ok(String::from_utf8_lossy(&body.to_bytes()).into_owned())
     }
 }
 
@@ -228,7 +217,7 @@ mod tests {
     }
 
     /// A service that gives this answer to whoever asks; `None`: none, and the connection stays.
-    fn service(answer: Option<&'static str>) -> String {
+    fn service(answer: Option<&'static str>) -> Door {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         thread::spawn(move || {
@@ -242,7 +231,7 @@ mod tests {
                 }
             }
         });
-        format!("http://{address}")
+        Door::plain(format!("http://{address}"), address)
     }
 
     #[test]

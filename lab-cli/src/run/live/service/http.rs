@@ -1,17 +1,140 @@
-//! One request on a connection of its own, on a plain socket: shows whether a service is there, and its answer.
+//! One request on a connection of its own: shows whether a service is there, and its answer.
 
 use std::{
     io::{self, Read, Write},
     net::{SocketAddr, TcpStream},
+    sync::Arc,
     time::{Duration, Instant},
 };
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::{
+    HeaderMap, Request, Response,
+    body::Incoming,
+    client::conn::{http1, http2},
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::ServerName;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    runtime, time,
+};
+use tokio_rustls::TlsConnector;
+use workloads::{HttpVersion, RunOptions, TlsOptions, plan::Target, tls::client_config};
 
 /// The number of bytes of an answer that are read at most.
 const MOST: u64 = 1 << 20;
 
+/// Where a service takes requests, and how it is spoken to.
+#[derive(Debug, Clone)]
+pub struct Door {
+    /// Scheme, host and port: `http://127.0.0.1:8080`.
+    pub url: String,
+    /// The address of that URL.
+    pub address: SocketAddr,
+    pub tls: TlsOptions,
+    pub version: HttpVersion,
+}
+
+impl Door {
+    /// Of a service without TLS, in HTTP/1.1.
+    pub fn plain(url: String, address: SocketAddr) -> Self {
+        Self { url, address, tls: TlsOptions::default(), version: HttpVersion::Auto }
+    }
+
+    /// Host and port.
+    pub fn host(&self) -> &str {
+        self.url.split_once("://").map_or(&*self.url, |(_, host)| host).trim_end_matches('/')
+    }
+
+    pub fn is_secure(&self) -> bool {
+        self.url.starts_with("https://")
+    }
+
+    /// True if it is spoken to without TLS, in HTTP/1.1.
+    pub fn is_plain(&self) -> bool {
+        !self.is_secure() && self.version != HttpVersion::Http2
+    }
+
+    /// Where users go.
+    pub fn target(&self) -> Target {
+        Target { url: self.url.clone(), host: self.host().to_owned(), ..Target::at(self.address) }
+    }
+
+    /// How users go there.
+    pub fn options(&self) -> RunOptions {
+        RunOptions { tls: self.tls.clone(), version: self.version, ..RunOptions::default() }
+    }
+
+    /// The URL as the lab's proxy has it.
+    pub fn backend(&self) -> String {
+        match self.version {
+            HttpVersion::Http2 if !self.is_secure() => format!("h2c://{}", self.host()),
+            _ => self.url.clone(),
+        }
+    }
+
+    /// The whole answer to a `GET` on a connection of its own.
+    ///
+    /// # Errors
+    /// There is none, in words.
+    pub async fn ask(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        most: usize,
+    ) -> Result<(u16, HeaderMap, Bytes), String> {
+        let stream = tokio::net::TcpStream::connect(self.address).await.map_err(|error| error.to_string())?;
+        let answer = if self.is_secure() {
+            let offered: &[&str] = if self.version == HttpVersion::Http2 { &["h2"] } else { &["h2", "http/1.1"] };
+            let config = client_config(&self.tls, offered).map_err(|error| error.to_string())?;
+            let name = self.host().rsplit_once(':').map_or(self.host(), |(host, _)| host).trim_matches(['[', ']']);
+            let name = ServerName::try_from(name.to_owned()).map_err(|error| error.to_string())?;
+            let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
+            let stream = stream.map_err(|error| error.to_string())?;
+            let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2") || self.version == HttpVersion::Http2;
+            self.answer(stream, http2, path, headers).await?
+        } else {
+            self.answer(stream, self.version == HttpVersion::Http2, path, headers).await?
+        };
+        let (head, body) = answer.into_parts();
+        let body = Limited::new(body, most).collect().await.map_err(|error| error.to_string())?;
+        Ok((head.status.as_u16(), head.headers, body.to_bytes()))
+    }
+
+    async fn answer<S>(
+        &self,
+        stream: S,
+        http2: bool,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<Response<Incoming>, String>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let version = if http2 { "2" } else { "1" };
+        let broken = |error: hyper::Error| format!("it does not answer in HTTP/{version}: {error}");
+        let stream = TokioIo::new(stream);
+        let request = headers.iter().fold(Request::get(path), |request, (name, value)| request.header(*name, *value));
+        if http2 {
+            let scheme = if self.is_secure() { "https" } else { "http" };
+            let request = request.uri(format!("{scheme}://{}{path}", self.host())).body(Empty::<Bytes>::new());
+            let request = request.map_err(|error| error.to_string())?;
+            let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.map_err(broken)?;
+            tokio::spawn(connection);
+            return sender.send_request(request).await.map_err(broken);
+        }
+        let request = request.header("host", self.host()).header("connection", "close").body(Empty::<Bytes>::new());
+        let request = request.map_err(|error| error.to_string())?;
+        let (mut sender, connection) = http1::handshake(stream).await.map_err(broken)?;
+        tokio::spawn(connection);
+        sender.send_request(request).await.map_err(broken)
+    }
+}
+
 /// What may be behind a connection that breaks off, or an answer that is none.
-const NOT_HTTP: &str =
-    "if it speaks HTTPS there, name its plain HTTP port: TLS goes before the lab's proxy, or ends in it";
+const NOT_HTTP: &str = "if it speaks HTTPS there, write https://";
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,22 +147,19 @@ pub struct HttpAnswer {
     pub took: Duration,
 }
 
-/// Gets a path. `url`: scheme, host and port. `headers`: further header lines.
+/// Gets a path. `headers`: further header lines.
 ///
 /// # Errors
 /// There is no answer in time, or none of HTTP.
-pub fn get(
-    address: SocketAddr,
-    url: &str,
-    path: &str,
-    headers: &[(String, String)],
-    timeout: Duration,
-) -> io::Result<HttpAnswer> {
+pub fn get(door: &Door, path: &str, headers: &[(String, String)], timeout: Duration) -> io::Result<HttpAnswer> {
+    if !door.is_plain() {
+        return get_otherwise(door, path, headers, timeout);
+    }
     let began = Instant::now();
-    let mut stream = TcpStream::connect_timeout(&address, timeout)?;
+    let mut stream = TcpStream::connect_timeout(&door.address, timeout)?;
     stream.set_read_timeout(Some(timeout))?;
     stream.set_write_timeout(Some(timeout))?;
-    let host = url.trim_start_matches("http://");
+    let host = door.host();
     let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     write!(
         stream,
@@ -59,4 +179,20 @@ pub fn get(
             Err(io::Error::new(io::ErrorKind::InvalidData, format!("it does not answer in HTTP/1; {NOT_HTTP}")))
         }
     }
+}
+
+/// The same over TLS, or in HTTP/2.
+fn get_otherwise(door: &Door, path: &str, headers: &[(String, String)], timeout: Duration) -> io::Result<HttpAnswer> {
+    let began = Instant::now();
+    let own = [("user-agent", "lab"), ("accept", "*/*")].into_iter();
+    let all: Vec<(&str, &str)> = own.chain(headers.iter().map(|(name, value)| (&**name, &**value))).collect();
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let most = usize::try_from(MOST).unwrap_or(usize::MAX);
+    let asked = runtime.block_on(async { time::timeout(timeout, door.ask(path, &all, most)).await });
+    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", timeout.as_secs()));
+    let (status, headers, body) = asked.map_err(|_| late())?.map_err(io::Error::other)?;
+    let lines =
+        headers.iter().map(|(name, value)| format!("{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes())));
+    let text = lines.chain(["\r\n".to_owned(), String::from_utf8_lossy(&body).into_owned()]).collect();
+    Ok(HttpAnswer { status, text, took: began.elapsed() })
 }

@@ -2,7 +2,6 @@
 //! Nagle's algorithm holds the second part back until the other side's delayed acknowledgement, 40 ms on Linux.
 
 use std::{
-    net::SocketAddr,
     ops::RangeInclusive,
     time::{Duration, Instant},
 };
@@ -13,7 +12,7 @@ use hyper::{Request, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, time::timeout};
 
-use super::http::get;
+use super::http::{Door, get};
 
 /// Requests on a kept connection before those that count: the first ones are acknowledged at once.
 const FIRST: usize = 6;
@@ -48,22 +47,20 @@ impl SlowerKept {
 }
 
 /// Asks for a page alone, on new connections and on a kept one. `None`: there is no such difference, or it cannot be told: the service
-/// keeps no connections, is too slow, or does not answer.
-pub fn kept_connections(
-    address: SocketAddr,
-    url: &str,
-    path: &str,
-    headers: &[(String, String)],
-) -> Option<SlowerKept> {
+/// keeps no connections, is too slow, or does not answer; or it is asked over TLS or in HTTP/2.
+pub fn kept_connections(door: &Door, path: &str, headers: &[(String, String)]) -> Option<SlowerKept> {
+    if !door.is_plain() {
+        return None;
+    }
     let mut anew = Vec::new();
     for _ in 0..COUNTED {
-        let took = get(address, url, path, headers, PATIENCE).ok()?.took;
+        let took = get(door, path, headers, PATIENCE).ok()?.took;
         if took > LONGEST {
             return None;
         }
         anew.push(took.as_secs_f64() * 1e3);
     }
-    let mut kept = on_one_connection(address, url, path, headers)?;
+    let mut kept = on_one_connection(door, path, headers)?;
     anew.sort_by(f64::total_cmp);
     kept.sort_by(f64::total_cmp);
     // The delay is in each of them: shortest and middle times both have it.
@@ -74,17 +71,16 @@ pub fn kept_connections(
 }
 
 /// The times of requests on one connection, milliseconds, without the first ones. `None`: not all were answered on it in time.
-fn on_one_connection(address: SocketAddr, url: &str, path: &str, headers: &[(String, String)]) -> Option<Vec<f64>> {
+fn on_one_connection(door: &Door, path: &str, headers: &[(String, String)]) -> Option<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    let host = url.trim_start_matches("http://");
-    let own = [("host", host), ("user-agent", "lab"), ("accept", "*/*")];
+    let own = [("host", door.host()), ("user-agent", "lab"), ("accept", "*/*")];
     let all = own.into_iter().chain(headers.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let request = || {
         let request = all.clone().fold(Request::get(path), |request, (name, value)| request.header(name, value));
         request.body(Empty::<Bytes>::new())
     };
     runtime.block_on(async {
-        let stream = timeout(PATIENCE, TcpStream::connect(address)).await.ok()?.ok()?;
+        let stream = timeout(PATIENCE, TcpStream::connect(door.address)).await.ok()?.ok()?;
         stream.set_nodelay(true).ok()?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
         tokio::spawn(connection);
@@ -105,11 +101,11 @@ fn on_one_connection(address: SocketAddr, url: &str, path: &str, headers: &[(Str
 mod tests {
     use std::{
         io::{self, BufRead, BufReader, Write},
-        net::{TcpListener, TcpStream},
+        net::{SocketAddr, TcpListener, TcpStream},
         thread,
     };
 
-    use super::{DELAY, SlowerKept, SocketAddr, kept_connections};
+    use super::{DELAY, Door, SlowerKept, kept_connections};
 
     /// A service that answers in two writes, head and body, on connections that it keeps.
     fn service(nodelay: bool, answer: [&'static str; 2]) -> SocketAddr {
@@ -149,7 +145,7 @@ mod tests {
         ["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "2;x=1\r\nok\r\n3\r\nyes\r\n0\r\nA: b\r\n\r\n"];
 
     fn looked_at(address: SocketAddr) -> Option<SlowerKept> {
-        kept_connections(address, &format!("http://{address}"), "/items", &[])
+        kept_connections(&Door::plain(format!("http://{address}"), address), "/items", &[])
     }
 
     #[test]

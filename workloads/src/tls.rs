@@ -1,11 +1,11 @@
-//! What clients with TLS trust, and how they show who they are.
+//! What clients with TLS trust, and how they show who they are: users, and the proxy towards services.
 
 use std::sync::Arc;
 
 use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::{
-        Resumption, WebPkiServerVerifier,
+        WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         verify_server_name,
     },
@@ -16,9 +16,11 @@ use rustls::{
 
 use crate::host::{RunError, TlsOptions};
 
-/// The settings of all connections of a run that offer these protocols. No session is resumed: each connection is another
-/// user's.
-pub(super) fn client_config(tls: &TlsOptions, protocols: &[&str]) -> Result<ClientConfig, RunError> {
+/// The settings of connections that offer these protocols.
+///
+/// # Errors
+/// Certificates that cannot be used, or a system without any.
+pub fn client_config(tls: &TlsOptions, protocols: &[&str]) -> Result<ClientConfig, RunError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| RunError::Client(error.to_string()))?;
@@ -34,7 +36,6 @@ pub(super) fn client_config(tls: &TlsOptions, protocols: &[&str]) -> Result<Clie
         }
     };
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-    config.resumption = Resumption::disabled();
     Ok(config)
 }
 
@@ -62,8 +63,8 @@ impl Verifier {
             if named.is_empty() {
                 return Err(bad(&"there is no certificate in it: it is to be in PEM"));
             }
-            for certificate in &named {
-                roots.add(certificate.clone()).map_err(|error| bad(&error))?;
+            if roots.add_parsable_certificates(named.iter().cloned()).0 == 0 {
+                return Err(bad(&"no certificate in it can be read"));
             }
         }
         if tls.insecure {
