@@ -527,9 +527,16 @@ pub enum SchemaOf {
 }
 
 fn time(text: &str) -> Result<Duration, String> {
-    parse_time(text)
-        .filter(|time| !time.is_zero())
-        .ok_or_else(|| "write a number and its unit (us, ms, s, m, h): 20ms, 5s, 15m".to_owned())
+    match parse_time(text) {
+        Some(Duration::ZERO) => Err("it is to be longer than nothing: 20ms, 5s, 15m".to_owned()),
+        Some(time) => Ok(time),
+        None => Err("write a number and its unit (us, ms, s, m, h): 20ms, 5s, 15m".to_owned()),
+    }
+}
+
+/// A time that may be nothing: a moment of a recording, a pause.
+fn offset(text: &str) -> Result<Duration, String> {
+    parse_time(text).ok_or_else(|| "write a number and its unit (us, ms, s, m, h): 0s, 90s, 5m".to_owned())
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::{Output, size, time};
+use super::{Output, offset, size, time};
 
 /// `lab replay`.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub struct ReplayArgs {
     #[arg(long, value_enum, default_value_t = By::Clock)]
     pub by: By,
     /// Only sessions that start from here on, by the trace's clock: 90s, 5m.
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = offset)]
     pub from: Option<Duration>,
     /// Only so much of the trace.
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
