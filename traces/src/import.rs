@@ -22,7 +22,6 @@ mod entries;
 mod events;
 mod flow;
 mod imap_commands;
-mod log_client;
 mod mail_log;
 mod open_session;
 mod page;
@@ -49,7 +48,9 @@ pub use timestamps::{Clock, zone_name, zone_seconds};
 use crate::{
     pseudonym::Pseudonyms,
     spool::{PART, Spool},
+    spread::UserRequests,
     trace::{Footer, Header, Record, Writer},
+    web::RequestTime,
 };
 use clocks::Ahead;
 use copies::Copies;
@@ -67,6 +68,8 @@ pub struct Options {
     pub pseudonyms: Pseudonyms,
     /// The rules from requests of web servers to actions.
     pub rules: Rules,
+    /// The place of the request time in lines of access logs.
+    pub request_time: RequestTime,
     /// The pause of a user that ends a session, in sources without sessions. Thirty minutes is the custom of web
     /// statistics.
     pub gap: Duration,
@@ -86,6 +89,7 @@ impl Options {
             clock: Clock { zone: None, year },
             pseudonyms,
             rules: Rules::arashi(),
+            request_time: RequestTime::default(),
             gap: Duration::from_secs(30 * 60),
             window: Duration::from_millis(20),
             port: 143,
@@ -167,7 +171,8 @@ pub fn import<W: Write>(
     read::all(inputs, options, &mut tally, &mut entries)?;
     let ahead = zone(&entries, options, &mut tally)?;
     let mut records = Spool::new(options.part);
-    let emit = Emit { names: &options.pseudonyms, tally: &mut tally, out: &mut records };
+    let by_user = UserRequests::default();
+    let emit = Emit { names: &options.pseudonyms, tally: &mut tally, out: &mut records, by_user };
     let mut sessions = SessionAssembler::new(micros(options.gap), micros(options.window), emit);
     let (mut doubles, mut copies) = (Duplicates::default(), Copies::default());
     for entry in entries.sorted(ahead).map_err(ImportError::Spool)? {

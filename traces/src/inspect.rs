@@ -1,5 +1,7 @@
 //! The summary of a trace, shown by `lab trace inspect`: one pass, in memory that does not grow with the trace.
 
+mod sessions;
+
 use std::{collections::BTreeMap, io::Read, time::Duration};
 
 use serde::Serialize;
@@ -9,8 +11,10 @@ use crate::{
         Bins, STATES, Sample, Walks,
         fitted::{Arrivals, Quantiles},
     },
+    spread::UserSpread,
     trace::{Footer, Header, LEAVE, Reader, RecordOutcome, TraceError},
 };
+use sessions::SessionsSeen;
 
 /// The summary of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,8 +27,12 @@ pub struct Inspected {
     pub sessions: u64,
     /// Sessions whose end is not in the trace.
     pub cut: u64,
+    /// Sessions of a login and nothing else.
+    pub login_only: u64,
     /// The number of users.
     pub users: u64,
+    /// Requests of the user who has most.
+    pub busiest: u64,
     /// Length.
     #[serde(with = "crate::span")]
     pub length: Duration,
@@ -90,11 +98,12 @@ const ACTIONS: usize = 64;
 /// # Errors
 /// If it cannot be read, or was cut.
 pub fn inspect<R: Read>(trace: &mut Reader<R>) -> Result<Inspected, TraceError> {
-    let mut walks = Walks::default();
+    let (mut walks, mut sessions) = (Walks::default(), SessionsSeen::default());
     let mut requests = Bins::default();
     let mut actions: BTreeMap<String, Seen> = BTreeMap::new();
     while let Some(record) = trace.next_record()? {
         walks.take(&record);
+        sessions.take(&record);
         if record.action == LEAVE {
             continue;
         }
@@ -113,6 +122,8 @@ pub fn inspect<R: Read>(trace: &mut Reader<R>) -> Result<Inspected, TraceError> 
         record.received.into_iter().for_each(|bytes| seen.sizes.add(bytes));
     }
     walks.finish();
+    sessions.finish();
+    let (users, busiest) = sessions.by_user.found();
     let mut actions: Vec<ActionSummary> = actions.into_iter().map(|(action, seen)| seen.shown(action)).collect();
     actions.sort_by_key(|action| std::cmp::Reverse(action.count));
     let cells = (0..STATES.len()).flat_map(|from| (0..STATES.len()).map(move |to| (from, to)));
@@ -122,19 +133,37 @@ pub fn inspect<R: Read>(trace: &mut Reader<R>) -> Result<Inspected, TraceError> 
     Ok(Inspected {
         header: trace.header().clone(),
         footer: trace.footer().cloned().unwrap_or_default(),
-        sessions: walks.sessions.all,
-        cut: walks.sessions.cut,
-        users: walks.users(),
+        sessions: sessions.all,
+        cut: sessions.cut,
+        login_only: sessions.login_only,
+        users,
+        busiest,
         length: Duration::from_micros(walks.end),
         actions,
         transitions,
         pauses: walks.pauses.all.quantiles(),
         pauses_by: pauses_by(&walks),
-        lengths: walks.lengths.quantiles(),
-        lengths_curve: walks.lengths.curve(),
-        arrivals: walks.arrivals.arrivals(walks.end),
+        lengths: sessions.lengths.quantiles(),
+        lengths_curve: sessions.lengths.curve(),
+        arrivals: sessions.arrivals.arrivals(walks.end),
         requests: requests.arrivals(walks.end),
     })
+}
+
+impl Inspected {
+    /// How its requests are spread over users.
+    #[must_use]
+    pub fn spread(&self) -> UserSpread {
+        let imported = self.footer.import.as_ref();
+        UserSpread {
+            users: self.users,
+            requests: self.actions.iter().map(|action| action.count).sum(),
+            busiest: self.busiest,
+            sessions: self.sessions,
+            login_only: self.login_only,
+            of_one: imported.is_some_and(|tally| tally.spread().of_one),
+        }
+    }
 }
 
 fn pauses_by(walks: &Walks) -> Vec<PausesOf> {

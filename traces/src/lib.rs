@@ -13,15 +13,18 @@ pub mod inspect;
 pub mod learn;
 pub mod lines;
 pub mod model;
+mod names;
 pub mod pack;
 mod previous_page;
 pub mod pseudonym;
 pub mod regroup;
 pub mod span;
 pub mod spool;
+pub mod spread;
 pub mod statistics;
 pub mod think;
 pub mod trace;
+pub mod web;
 
 pub use anonymize::anonymize;
 pub use fit::{RowFit, row_fits, second_fits};

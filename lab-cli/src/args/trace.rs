@@ -1,10 +1,11 @@
 //! What can be typed after `lab trace`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, str::FromStr as _, time::Duration};
 
 use clap::{Args, Subcommand};
+use traces::web::RequestTime;
 
-use super::{Output, size, time};
+use super::{Output, offset, size, time};
 
 /// `lab trace`.
 #[derive(Debug, Subcommand)]
@@ -48,11 +49,15 @@ pub struct ImportArgs {
     /// Table from requests in access logs to actions [default: the pages of Arashi].
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
+    /// Where lines of access logs have the time that a request took: last:us (or ms, s), 2:s (the second field after the browser's
+    /// name), or none [default: the last field, if it has a unit or is seconds with three decimals].
+    #[arg(long, value_name = "PLACE:UNIT", value_parser = RequestTime::from_str)]
+    pub request_time: Option<RequestTime>,
     /// A pause of a user that ends a session, where a log has none.
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = time)]
     pub gap: Duration,
     /// Longest pause after which a command belongs to the SELECT before it, for backends that connect anew for each page.
-    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "20ms", value_parser = offset)]
     pub window: Duration,
     /// The server's port in packet captures.
     #[arg(long, value_name = "N", default_value_t = 143)]

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     pseudonym::{NameKind, Pseudonyms},
     spool::{Sorted, Spool},
+    spread::UserRequests,
     trace::{LEAVE, LOGIN, Record, Totals, split_object},
 };
 
@@ -42,6 +43,8 @@ pub struct Emit<'a> {
     pub tally: &'a mut Tally,
     /// The destination of records.
     pub out: &'a mut Spool<Emitted>,
+    /// Actions by user.
+    pub by_user: UserRequests,
 }
 
 impl Emit<'_> {
@@ -63,12 +66,18 @@ impl Emit<'_> {
         self.action(session, at, &page.action, self.names.of_object(folder, messages), &page.cost)
     }
 
+    /// Writes the numbers of users into the account, at the end.
+    pub fn finish(self) {
+        (self.tally.users, self.tally.busiest) = self.by_user.found();
+    }
+
     /// Takes the end of a session: it has no further actions.
     pub fn end(&mut self, session: &OpenSession) -> io::Result<()> {
         if !session.shown {
             return Ok(());
         }
         self.tally.sessions += 1;
+        self.tally.login_only += u64::from(!session.has_pages);
         let Some(left) = session.left else {
             self.tally.without_end += 1;
             return Ok(());
@@ -83,6 +92,7 @@ impl Emit<'_> {
         self.tally.actions += 1;
         session.shown_at(at);
         let login = Record { inferred: true, ..self.record(session, at, LOGIN) };
+        self.by_user.add(&login.user);
         self.out.push(Emitted(login))
     }
 
@@ -96,9 +106,11 @@ impl Emit<'_> {
     ) -> io::Result<()> {
         self.tally.actions += 1;
         session.shown_at(at);
+        session.has_pages |= action != LOGIN;
         let Cost { lasted, sent, received, outcome } = *cost;
         let record = self.record(session, at, action);
         let record = Record { object: object.into(), duration: lasted, sent, received, outcome, ..record };
+        self.by_user.add(&record.user);
         self.out.push(Emitted(record))
     }
 

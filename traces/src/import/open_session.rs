@@ -20,6 +20,8 @@ pub struct OpenSession {
     pub last: i64,
     /// True if the trace has actions of it.
     pub shown: bool,
+    /// True if the trace has other actions of it than logins.
+    pub has_pages: bool,
     /// The start of its last action in the trace.
     last_shown: i64,
     /// True if the source has no sessions: this one is derived from a user's pauses.

@@ -13,7 +13,7 @@ use super::{
     sink::{Sink, Stop},
     telemetry, web,
 };
-use crate::{pack, trace::LONGEST_NAME};
+use crate::{pack, trace::LONGEST_NAME, web::BYTE_ORDER_MARK};
 
 /// The number of bytes of a file from which its format is detected.
 const FIRST: usize = 64 << 10;
@@ -105,10 +105,11 @@ fn begun(file: Box<dyn Read + Send>) -> (Vec<u8>, io::Result<Stream>) {
         Ok((stream, _)) => stream,
         Err(error) => return (Vec::new(), Err(error)),
     };
-    match pack::beginning(&mut stream, FIRST) {
-        (first, None) => (first, Ok(stream)),
-        (first, Some(error)) => (first, Err(error)),
+    let (mut first, error) = pack::beginning(&mut stream, FIRST);
+    if first.starts_with(BYTE_ORDER_MARK) {
+        first.drain(..BYTE_ORDER_MARK.len());
     }
+    (first, error.map_or(Ok(stream), Err))
 }
 
 /// A stream that is cut: it returns the error.

@@ -16,6 +16,8 @@ pub struct Rules(Vec<Rule>);
 #[derive(Debug, Clone)]
 struct Rule {
     method: Option<String>,
+    /// `None`: the recording's own host.
+    host: Option<Regex>,
     path: Regex,
     then: Then,
 }
@@ -48,6 +50,8 @@ struct File {
 struct Written {
     #[serde(default)]
     method: Option<String>,
+    #[serde(default)]
+    host: Option<String>,
     path: String,
     #[serde(default)]
     action: Option<String>,
@@ -89,8 +93,22 @@ impl Rules {
     /// decoded.
     #[must_use]
     pub fn find(&self, method: &str, url: &str) -> Found<'_> {
+        self.find_at(None, method, url)
+    }
+
+    /// The result for a request. `other_host`: its host, if the recording is about another.
+    #[must_use]
+    pub fn find_at(&self, other_host: Option<&str>, method: &str, url: &str) -> Found<'_> {
         let url = &*with_plain_spaces(url);
         for rule in &self.0 {
+            let has_host = match (&rule.host, other_host) {
+                (None, None) => true,
+                (Some(wanted), Some(host)) => wanted.is_match(host),
+                (None, Some(_)) | (Some(_), None) => false,
+            };
+            if !has_host {
+                continue;
+            }
             if rule.method.as_ref().is_some_and(|wanted| wanted != method) {
                 continue;
             }
@@ -126,8 +144,12 @@ fn decoded(text: String) -> String {
 
 impl Rule {
     fn new(written: Written) -> Result<Self, String> {
-        let Written { method, path, action, object, drop } = written;
-        let path = Regex::new(&path).map_err(|error| format!("its path is no regular expression: {error}"))?;
+        let Written { method, host, path, action, object, drop } = written;
+        let pattern = |key: &str, text: &str| {
+            Regex::new(text).map_err(|error| format!("its {key} is no regular expression: {error}"))
+        };
+        let path = pattern("path", &path)?;
+        let host = host.map(|host| pattern("host", &host)).transpose()?;
         let then = match (action, drop) {
             (Some(_), true) => return Err("it has an action, and drops: take one out".into()),
             (None, false) => return Err("it needs an action, or `drop: true`".into()),
@@ -137,7 +159,7 @@ impl Rule {
             }
             (Some(action), false) => Then::Action { action, object: object.unwrap_or_default() },
         };
-        Ok(Self { method, path, then })
+        Ok(Self { method, host, path, then })
     }
 }
 
@@ -173,6 +195,15 @@ mod tests {
     }
 
     #[test]
+    fn other_hosts_are_for_rules_that_name_them() {
+        let rules = "rules: [{host: '^cdn\\.', path: '^/(.*)', action: file, object: '$1'}, {path: '.', action: page}]";
+        let rules = Rules::from_yaml(rules).expect("sound");
+        assert_eq!(rules.find_at(None, "GET", "/a"), Found::Action("page", String::new()));
+        assert_eq!(rules.find_at(Some("cdn.example"), "GET", "/a"), Found::Action("file", "a".to_owned()));
+        assert_eq!(rules.find_at(Some("ads.example"), "GET", "/a"), Found::Unknown);
+    }
+
+    #[test]
     fn what_is_wrong_with_rules_is_said() {
         let says = |text: &str, words: &str| {
             let said = Rules::from_yaml(text).expect_err(words);
@@ -180,6 +211,7 @@ mod tests {
         };
         says("rules: []", "there are no rules");
         says("rules: [{path: '^/a', action: a}, {path: '(', drop: true}]", "rule 2: its path is no regular expression");
+        says("rules: [{path: '^/a', host: '(', drop: true}]", "rule 1: its host is no regular expression");
         says("rules: [{path: '^/a'}]", "rule 1: it needs an action");
         says("rules: [{path: '^/a', action: a, drop: true}]", "take one out");
         says("rules: [{path: '^/a', action: leave}]", "cannot name an action");

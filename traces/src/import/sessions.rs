@@ -7,9 +7,11 @@ use super::{
     entry::{Command, EventKind, LogEntry, Page},
     grammar::Did,
     open_session::{OpenSession, open},
-    tally::count,
 };
-use crate::trace::{LOGIN, Totals};
+use crate::{
+    names::count,
+    trace::{LOGIN, Totals},
+};
 
 /// The silence after which a session is over, microseconds. Mail servers close idle connections after half an hour (RFC
 /// 9051, section 5.4), but a client in IDLE stays.
@@ -70,6 +72,7 @@ impl<'a> SessionAssembler<'a> {
         for (_, session) in std::mem::take(&mut self.open) {
             self.forget(session)?;
         }
+        self.emit.finish();
         Ok(())
     }
 

@@ -11,10 +11,14 @@ use super::{
     clocks::StampZone,
     entries::Entries,
     entry::{EventKind, LogEntry},
-    tally::{FileTally, Tally, count},
+    tally::{FileTally, Tally},
     timestamps::{Stamp, TIMES},
 };
-use crate::lines::{Line, Lines};
+use crate::{
+    lines::{Line, Lines},
+    names::count,
+    web::ContainerLog,
+};
 
 /// The longest line of a log, bytes. A longer one is skipped and counted.
 pub const LONGEST_LINE: usize = 1 << 20;
@@ -157,7 +161,8 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Reads lines to the end. Empty ones are ignored; bytes that are not UTF-8 are replaced.
+    /// Reads lines to the end, those that a container runtime keeps without what it adds. Empty ones are ignored; bytes
+    /// that are not UTF-8 are replaced.
     ///
     /// # Errors
     /// If the source cannot be read on, or storage is full.
@@ -167,15 +172,21 @@ impl<'a> Sink<'a> {
         mut hear: impl FnMut(&str, &mut Self) -> io::Result<LineResult>,
     ) -> Result<(), Stop> {
         let mut lines = Lines::new(from, LONGEST_LINE);
+        let mut container = ContainerLog::default();
         loop {
             let place = lines.place();
             let heard = match lines.next().map_err(|error| Stop::Source(place.to_string(), error))? {
-                None => return Ok(()),
-                Some(Line::TooLong) => LineResult::Not("the line is over 1 MiB"),
-                Some(Line::Whole(line)) => match String::from_utf8_lossy(line).trim_end() {
-                    "" => continue,
-                    text => hear(text, self)?,
+                None => match container.rest() {
+                    Some(text) => hear(text.trim_end(), self)?,
+                    None => return Ok(()),
                 },
+                Some(Line::TooLong) => LineResult::Not("the line is over 1 MiB"),
+                Some(Line::Whole(line)) => {
+                    match container.line(&String::from_utf8_lossy(line)).as_deref().map(str::trim_end) {
+                        None | Some("") => continue,
+                        Some(text) => hear(text, self)?,
+                    }
+                }
             };
             self.heard(heard, place);
         }

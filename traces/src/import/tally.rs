@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, fmt::Display};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The largest number of names that are counted separately; the others are counted together.
-const NAMES: usize = 64;
+use super::sniff::Format;
+use crate::{spread::UserSpread, web::LeftOut};
 
 /// The largest number of files with a row of their own: the account is one line of a trace, whose length is bounded.
 const FILES: usize = 32;
@@ -27,6 +27,13 @@ pub struct Tally {
     pub actions: u64,
     /// Sessions in the trace.
     pub sessions: u64,
+    /// Sessions of a login and nothing else.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub login_only: u64,
+    /// Users in the trace.
+    pub users: u64,
+    /// Actions of the user who has most.
+    pub busiest: u64,
     /// Sessions without an end in the source: the log was cut, or does not report it.
     pub without_end: u64,
     /// Sessions without a login in the source: one was inserted before their first action.
@@ -113,7 +120,19 @@ pub struct FileTally {
     /// Units that should have been understood, and were not.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_understood: u64,
-    /// The first of these, with position and problem.
+    /// The host of its requests, if it names hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Its requests that are not of that host, or of no service.
+    #[serde(skip_serializing_if = "LeftOut::is_empty")]
+    pub left_out: LeftOut,
+    /// Request times that were taken from its lines.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub times: u64,
+    /// Lines that end in a number which may be anything, and was not taken for a time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub numbers: u64,
+    /// The first that were not understood, with position and problem.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<String>,
     /// The reason that nothing of it was read: it is empty, of no known format, or cannot be unpacked.
@@ -153,6 +172,21 @@ impl Tally {
         more.not_understood += over.not_understood;
     }
 
+    /// How its actions are spread over users.
+    #[must_use]
+    pub fn spread(&self) -> UserSpread {
+        // A recording of one browser has one user.
+        let of_one = |file: &FileTally| [Format::Har, Format::Script].iter().any(|format| format.name() == file.format);
+        UserSpread {
+            users: self.users,
+            requests: self.actions,
+            busiest: self.busiest,
+            sessions: self.sessions,
+            login_only: self.login_only,
+            of_one: self.files.iter().all(of_one),
+        }
+    }
+
     /// The number of commands that were read.
     #[must_use]
     pub fn commands(&self) -> u64 {
@@ -165,6 +199,8 @@ impl Tally {
         for file in &mut self.files {
             file.name = String::new();
             file.examples = Vec::new();
+            file.host = None;
+            file.left_out = LeftOut::default();
             file.cut = file.cut.take().map(|_| "it was cut".into());
             file.skipped = file.skipped.take().map(|_| "it was passed over".into());
         }
@@ -189,18 +225,6 @@ impl FileTally {
     }
 }
 
-/// Counts a name, or adds it to the others if there are too many already. Names are cut to 32 characters, with
-/// `?` for control characters.
-pub(super) fn count(names: &mut BTreeMap<String, u64>, name: &str) {
-    if let Some(count) = names.get_mut(name) {
-        *count += 1;
-        return;
-    }
-    let shown: String = name.chars().take(32).map(|c| if c.is_control() { '?' } else { c }).collect();
-    let shown = if names.len() < NAMES || names.contains_key(&shown) { shown } else { "others".into() };
-    *names.entry(shown).or_default() += 1;
-}
-
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -208,18 +232,6 @@ fn is_zero(count: &u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_bounded_in_length_and_number() {
-        let mut names = BTreeMap::new();
-        for n in 0..1000 {
-            count(&mut names, &format!("{n:040}"));
-            count(&mut names, "NOOP");
-        }
-        assert_eq!(names["NOOP"], 1000);
-        assert!(names.len() <= NAMES + 1 && names.keys().all(|name| name.len() <= 32));
-        assert_eq!(names.values().sum::<u64>(), 2000);
-    }
 
     #[test]
     fn many_files_have_a_sum_and_what_is_wrong_has_a_row() {

@@ -12,6 +12,7 @@ use analysis::text::scrubbed;
 use traces::{
     import::{Clock, FileTally, ImportError, Input, MoreFiles, Options, Rules, Tally, ZoneTally},
     pseudonym::Pseudonyms,
+    spread::UserSpread,
     trace::{Header, Names},
 };
 
@@ -37,7 +38,8 @@ pub fn import(args: &args::ImportArgs) -> CommandResult {
     match args.output {
         Output::Json if args.out != Path::new("-") => print_json(&tally),
         _ => {
-            std::io::stderr().write_all(account(&args.out.display().to_string(), &tally).as_bytes())?;
+            let said = account(&args.out.display().to_string(), &tally) + &cautions(tally.spread());
+            std::io::stderr().write_all(said.as_bytes())?;
             Ok(End::Done)
         }
     }
@@ -49,6 +51,7 @@ fn options(args: &args::ImportArgs) -> Result<Options, Failure> {
     let this_year = Clock::of(i64::try_from(now).unwrap_or(0)).year;
     let mut options = Options::new(names, args.year.unwrap_or(this_year));
     options.clock.zone = args.zone;
+    options.request_time = args.request_time.unwrap_or_default();
     options.gap = args.gap;
     options.window = args.window;
     options.port = args.port;
@@ -101,7 +104,10 @@ pub fn plain(file: &str) -> String {
 
 /// What was read, dropped, merged and not understood, for people.
 pub fn account(name: &str, tally: &Tally) -> String {
-    let mut text = format!("{name}: {} actions in {} sessions\n", tally.actions, tally.sessions);
+    let Tally { actions, sessions, users, .. } = tally;
+    // Traces of earlier versions do not count users.
+    let of_users = if *users > 0 { format!(" of {users} users") } else { String::new() };
+    let mut text = format!("{name}: {actions} actions in {sessions} sessions{of_users}\n");
     for file in &tally.files {
         text += &of_file(file);
     }
@@ -141,8 +147,13 @@ pub fn account(name: &str, tally: &Tally) -> String {
     text
 }
 
+/// What a reader of figures by user should know before.
+pub fn cautions(spread: UserSpread) -> String {
+    spread.cautions().iter().map(|caution| format!("caution: {caution}\n")).collect()
+}
+
 fn of_file(file: &FileTally) -> String {
-    let FileTally { name, format, units, understood, beside, not_understood, examples, skipped, cut } = file;
+    let FileTally { name, format, units, understood, beside, not_understood, examples, skipped, cut, .. } = file;
     if let Some(reason) = skipped {
         return format!("  {}: passed over: {reason}\n", scrubbed(name));
     }
@@ -157,8 +168,30 @@ fn of_file(file: &FileTally) -> String {
     for example in examples {
         text += &format!("    {}\n", scrubbed(example));
     }
+    text += &of_requests(file);
     if let Some(cut) = cut {
         text += &format!("    could not be read to its end: {}\n", scrubbed(cut));
+    }
+    text
+}
+
+/// What was taken of a file's requests, and from where, if that is not everything.
+fn of_requests(file: &FileTally) -> String {
+    let FileTally { host, left_out, times, numbers, .. } = file;
+    let mut text = String::new();
+    if !left_out.is_empty() {
+        let host = host.as_ref().map_or_else(|| "no host".to_owned(), |host| scrubbed(host));
+        text += &format!("    requests to {host}; left out: {}", scrubbed(&left_out.to_string()));
+        text += if left_out.hosts.is_empty() { "\n" } else { "; a rule with `host` takes those of another host\n" };
+    }
+    if *times > 0 {
+        text += &format!("    {times} request times, taken from the ends of lines; --request-time says otherwise\n");
+    }
+    if *numbers > 0 {
+        text += &format!(
+            "    {numbers} lines end in a number that may be anything, and have no request time; if it is one: --request-time last:us \
+             (or ms, s)\n"
+        );
     }
     text
 }

@@ -9,7 +9,10 @@ use traces::{
     trace::ACTIONS,
 };
 
-use super::{import::account, open, unreadable};
+use super::{
+    import::{account, cautions},
+    open, unreadable,
+};
 use crate::{
     args::{self, Colours, Output},
     command::{close, print_as, run::palette},
@@ -69,6 +72,7 @@ fn shown(seen: &Inspected) -> String {
     }
     let minutes = length.as_secs_f64();
     let _ = writeln!(text, "{sessions} sessions ({cut} cut) of {users} users in {}", time(minutes * 1000.0));
+    text += &cautions(seen.spread());
     over_time(&mut text, "requests", &seen.requests);
     over_time(&mut text, "sessions", &seen.arrivals);
     by_action(&mut text, &seen.actions);
@@ -87,7 +91,9 @@ fn shown(seen: &Inspected) -> String {
             ms(pauses.p99)
         );
     }
-    matrix(&mut text, &seen.transitions);
+    if !seen.transitions.is_empty() {
+        matrix(&mut text, &seen.transitions);
+    }
     if let Some(tally) = &seen.footer.import {
         text += &account("imported", tally);
     }
