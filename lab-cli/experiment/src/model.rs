@@ -12,11 +12,17 @@ use super::{
     pauses::law,
     plan::Model,
     raw::Value,
+    recorded_requests::FileRequests,
     script::{self, script},
 };
 
-/// Reads what users do. `accounts`: whether the target has accounts to sign in with.
-pub(super) fn model(fields: &Fields<'_>, previous_page: Option<PreviousPage>, accounts: bool) -> Option<Model> {
+/// Reads what users do. `accounts`: whether the target has accounts to sign in with; `hosts`: what it is called.
+pub(super) fn model(
+    fields: &Fields<'_>,
+    previous_page: Option<PreviousPage>,
+    accounts: bool,
+    hosts: &[String],
+) -> Option<Model> {
     let Some(name) = fields.text("model") else {
         if fields.node("model").is_none() && fields.node("trace").is_none() {
             fields.missing("model", "arashi");
@@ -42,16 +48,16 @@ pub(super) fn model(fields: &Fields<'_>, previous_page: Option<PreviousPage>, ac
         if !path.starts_with('/') || path.contains(|c: char| c.is_whitespace() || c.is_control()) {
             fields.problem("path", format!("{path:?} is not a path"), "it begins with / and has no spaces");
         }
-        let requests = match fields.node("paths") {
+        let FileRequests { requests, left_out } = match fields.node("paths") {
             Some(_) if fields.node("path").is_some() => {
                 fields.problem("path", "path and paths are two ways to say what is asked for", "keep one of them");
-                Vec::new()
+                FileRequests::default()
             }
-            Some(_) => paths(fields, "paths"),
-            None => Vec::new(),
+            Some(_) => paths(fields, "paths", hosts),
+            None => FileRequests::default(),
         };
         let think = law(fields, "think").unwrap_or(Think::Constant(Duration::ZERO));
-        return Some(Model::Url { path, requests, think });
+        return Some(Model::Url { path, requests, left_out, think });
     }
     foreign(fields, &["path", "paths"], "url");
     let (mut model, file) = if name == "arashi" {

@@ -1,10 +1,19 @@
 //! `users.paths`: several requests with their weights, from a list, or from the recording of a browser or a web server.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    io::{self, Cursor, Read as _},
+    path::Path,
+};
 
 use analysis::text::suggestion;
 use schemars::json_schema;
-use serde_json::Value as Json;
+use traces::{
+    import::Format,
+    pack,
+    web::{BYTE_ORDER_MARK, place_of},
+};
+use url::Url;
 use workloads::{persona::Method, plan::UrlRequest, url::MOST_REQUESTS};
 
 use super::{
@@ -13,10 +22,8 @@ use super::{
     named_file,
     problem::Problems,
     raw::{Node, Value, parse},
+    recorded_requests::{FileRequests, from_har, from_log, in_words, of_one_host, request, type_of},
 };
-
-/// The number of request types in tables at most: further ones of a recording are `other`.
-const MOST_TYPES: usize = 24;
 
 table! {
     /// One of several requests.
@@ -36,17 +43,20 @@ shapes! {
     ]});
 }
 
-/// Reads the key: a list, or the path of a file.
-pub(super) fn paths(fields: &Fields<'_>, key: &str) -> Vec<UrlRequest> {
-    let Some(node) = fields.node(key) else { return Vec::new() };
+/// Reads the key: a list, or the path of a file. `hosts`: what the target is called.
+pub(super) fn paths(fields: &Fields<'_>, key: &str, hosts: &[String]) -> FileRequests {
+    let Some(node) = fields.node(key) else { return FileRequests::default() };
     let found = match &node.value {
-        Value::List(nodes) => written(nodes, &fields.path(key), fields.problems()),
-        Value::Text(file) => match from_file(&fields.file(key).unwrap_or_else(|| file.into())) {
+        Value::List(nodes) => {
+            let requests = written(nodes, &fields.path(key), fields.problems());
+            FileRequests { requests, left_out: None }
+        }
+        Value::Text(file) => match from_file(&fields.file(key).unwrap_or_else(|| file.into()), hosts) {
             Ok(found) => found,
             Err(message) => {
                 let hint = "a list of requests (.yaml), a HAR file, or an access log (common or combined format)";
                 fields.problem(key, message, hint);
-                return Vec::new();
+                return FileRequests::default();
             }
         },
         other => {
@@ -55,12 +65,12 @@ pub(super) fn paths(fields: &Fields<'_>, key: &str) -> Vec<UrlRequest> {
                 format!("unexpected {}", other.shown()),
                 "write [{path: /items, weight: 8}, {path: /buy}], or a file",
             );
-            return Vec::new();
+            return FileRequests::default();
         }
     };
     let is_empty =
         matches!(&node.value, Value::List(nodes) if nodes.is_empty()) || matches!(node.value, Value::Text(_));
-    match found.len() {
+    match found.requests.len() {
         0 if !is_empty => {}
         0 => fields.problem(key, "there is no request in it", "for example [{path: /items}]"),
         1..=MOST_REQUESTS => {}
@@ -70,11 +80,11 @@ pub(super) fn paths(fields: &Fields<'_>, key: &str) -> Vec<UrlRequest> {
 }
 
 fn written(nodes: &[Node], path: &str, problems: &Problems) -> Vec<UrlRequest> {
-    let one = |(index, node): (usize, &Node)| request(node, &join(path, &index.to_string()), problems);
+    let one = |(index, node): (usize, &Node)| one_request(node, &join(path, &index.to_string()), problems);
     nodes.iter().enumerate().filter_map(one).collect()
 }
 
-fn request(node: &Node, at: &str, problems: &Problems) -> Option<UrlRequest> {
+fn one_request(node: &Node, at: &str, problems: &Problems) -> Option<UrlRequest> {
     let fields = Fields::of_table::<RequestKeys>(node, at, problems)?;
     let RequestKeys { name, path, method, weight, body, headers } = RequestKeys::read(&fields);
     let path = path?;
@@ -120,42 +130,68 @@ pub(super) fn headers(fields: &Fields<'_>, key: &str) -> Vec<(String, String)> {
     lines
 }
 
-/// Reads a file with requests: a list (YAML, or a URL or path a line), a HAR file of a browser, or an access log.
+/// Longer files are no lists and no recordings that somebody means to send.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The number of bytes of a file from which its format is detected.
+const FIRST: usize = 64 << 10;
+
+/// Reads a file with requests, as it is or packed (gzip, zstd): a list (YAML, or a URL or path a line), a HAR file, or an access
+/// log. `hosts`: what the target is called; requests to others are left out.
 ///
 /// # Errors
 /// In words, with the path: what cannot be read, or is none of these.
-pub fn from_file(path: &Path) -> Result<Vec<UrlRequest>, String> {
-    let text = named_file::text(path)?;
+pub fn from_file(path: &Path, hosts: &[String]) -> Result<FileRequests, String> {
     let named = |problem: String| format!("{}: {problem}", path.display());
-    if text.trim_start().starts_with('{')
-        && let Ok(har) = serde_json::from_str::<Json>(&text)
-        && let Some(entries) = har.pointer("/log/entries").and_then(Json::as_array)
-    {
-        return from_har(entries).map_err(named);
+    let broken = |error: io::Error| named(in_words(&error));
+    let (stream, _) = pack::unpack(named_file::open(path)?).map_err(broken)?;
+    let mut stream = stream.take(MOST_BYTES + 1);
+    let mut first = pack::peek(&mut stream, FIRST).map_err(broken)?;
+    if first.starts_with(BYTE_ORDER_MARK) {
+        first.drain(..BYTE_ORDER_MARK.len());
     }
-    let logged: Vec<_> = text.lines().filter_map(logged).collect();
-    if !logged.is_empty() {
-        return Ok(merged(logged));
+    let format = Format::of(&first);
+    let mut whole = Cursor::new(first).chain(&mut stream);
+    let found = match format {
+        Some(Format::Har) => from_har(whole, hosts),
+        Some(Format::AccessLog) => from_log(whole),
+        _ => {
+            let mut bytes = Vec::new();
+            whole.read_to_end(&mut bytes).map_err(broken)?;
+            String::from_utf8(bytes)
+                .map_err(|_| "it is no text in UTF-8: save it as that".to_owned())
+                .and_then(|text| listed_in(&text, hosts))
+        }
+    };
+    if stream.limit() == 0 {
+        return Err(named(format!("over {} MiB: a part of it has the same requests", MOST_BYTES >> 20)));
     }
-    if let Some(plain) = plain(&text) {
-        return plain.map_err(named);
+    found
+        .map(|found| FileRequests { left_out: found.left_out.map(named), ..found })
+        .map_err(|problem| format!("{}: {problem}", path.display()))
+}
+
+/// Reads a list: a URL or path a line, or YAML.
+fn listed_in(text: &str, hosts: &[String]) -> Result<FileRequests, String> {
+    if let Some(plain) = plain(text) {
+        return plain.map(|all| of_one_host(all, hosts));
     }
-    let root = parse(&text).map_err(|problem| named(problem.to_string()))?;
+    let root = parse(text).map_err(|problem| problem.to_string())?;
     let Value::List(list) = &root.get("requests").unwrap_or(&root).value else {
         // The message does not quote the file: the path may name any file.
-        return Err(named("there are no requests in it".to_owned()));
+        return Err("there are no requests in it".to_owned());
     };
     let problems = Problems::default();
-    let found = written(list, "requests", &problems);
+    let requests = written(list, "requests", &problems);
     match problems.into_sorted().first() {
-        Some(problem) => Err(named(problem.to_string())),
-        None => Ok(found),
+        Some(problem) => Err(problem.to_string()),
+        None => Ok(FileRequests { requests, left_out: None }),
     }
 }
 
 /// Reads a plain list: in each line a URL or a path, with a method before it where that is not GET, and with a weight behind it
 /// where that is not 1. `None`: the text is something else.
-fn plain(text: &str) -> Option<Result<Vec<UrlRequest>, String>> {
+fn plain(text: &str) -> Option<Result<Vec<(Option<String>, UrlRequest)>, String>> {
     let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     let lines: Vec<_> = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
     let is_place = |word: &str| word.starts_with('/') || word.starts_with("http://") || word.starts_with("https://");
@@ -169,7 +205,7 @@ fn plain(text: &str) -> Option<Result<Vec<UrlRequest>, String>> {
     Some(all.collect())
 }
 
-fn listed(line: &str) -> Option<UrlRequest> {
+fn listed(line: &str) -> Option<(Option<String>, UrlRequest)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (method, rest) = match Method::of(words[0]) {
         Some(method) => (method, &words[1..]),
@@ -186,87 +222,9 @@ fn listed(line: &str) -> Option<UrlRequest> {
         None => place,
     };
     let path = if path.starts_with('?') { format!("/{path}") } else { path.to_owned() };
-    let (name, method) = (type_of(method.name(), &path), method.name().to_owned());
+    let host = Url::parse(place).ok().and_then(|url| place_of(&url)).map(|(host, _)| host);
     let sound = path.starts_with('/');
-    sound.then(|| UrlRequest { name, weight, method, path, headers: Vec::new(), body: None })
-}
-
-/// Reads the recording of a browser: equal requests become one, with their number as its weight. Pages of other hosts than that of
-/// the first are left out, and so are methods that users do not know, cookies, and the browser's own header lines.
-fn from_har(entries: &[Json]) -> Result<Vec<UrlRequest>, String> {
-    let mut host = None;
-    let mut found = Vec::new();
-    for entry in entries {
-        let text = |pointer: &str| entry.pointer(pointer).and_then(Json::as_str);
-        let (Some(method), Some(url)) = (text("/request/method"), text("/request/url")) else { continue };
-        let (Some(method), Ok(url)) = (Method::of(method), url::Url::parse(url)) else { continue };
-        let this = (url.host_str().map(str::to_owned), url.port_or_known_default());
-        if *host.get_or_insert_with(|| this.clone()) != this {
-            continue;
-        }
-        let path = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
-        let body = text("/request/postData/text").map(str::to_owned);
-        let kind = text("/request/postData/mimeType").filter(|_| body.is_some());
-        let headers = kind.map(|kind| ("Content-Type".to_owned(), kind.to_owned())).into_iter().collect();
-        let (name, method) = (type_of(method.name(), &path), method.name().to_owned());
-        found.push(UrlRequest { name, weight: 1.0, method, path, headers, body });
-    }
-    if found.is_empty() { Err("this HAR has no request that users could send".to_owned()) } else { Ok(merged(found)) }
-}
-
-/// The request of a line in the common or combined format: `… "GET /items?page=2 HTTP/1.1" 200 512`. Lines of methods with a
-/// body are skipped, since the log does not have the body.
-fn logged(line: &str) -> Option<UrlRequest> {
-    let request = line.split('"').nth(1)?;
-    let mut words = request.split(' ');
-    let (method, path, version) = (words.next()?, words.next()?, words.next()?);
-    let answered = line.split('"').nth(2)?.split_whitespace().next()?.parse::<u16>().is_ok();
-    let fits = method == "GET" && path.starts_with('/') && version.starts_with("HTTP/") && answered;
-    let name = type_of(method, path);
-    fits.then(|| UrlRequest {
-        name,
-        weight: 1.0,
-        method: method.to_owned(),
-        path: path.to_owned(),
-        headers: Vec::new(),
-        body: None,
-    })
-}
-
-/// Merges equal requests, the most frequent first and no more than users can have; rare types become `other`.
-fn merged(all: Vec<UrlRequest>) -> Vec<UrlRequest> {
-    let mut found: Vec<UrlRequest> = Vec::new();
-    let mut places = BTreeMap::new();
-    for request in all {
-        let key = (request.method.clone(), request.path.clone(), request.body.clone());
-        let at = *places.entry(key).or_insert(found.len());
-        match found.get_mut(at) {
-            Some(known) => known.weight += 1.0,
-            None => found.push(request),
-        }
-    }
-    found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.path.cmp(&b.path)));
-    found.truncate(MOST_REQUESTS);
-    let mut types: Vec<String> = Vec::new();
-    for request in &mut found {
-        if types.contains(&request.name) {
-            continue;
-        }
-        if types.len() < MOST_TYPES {
-            types.push(request.name.clone());
-        } else {
-            "other".clone_into(&mut request.name);
-        }
-    }
-    found
-}
-
-/// `GET /items/*`: the path without its query, with a star for each part that looks like a number or a key.
-fn type_of(method: &str, path: &str) -> String {
-    let path = path.split(['?', '#']).next().unwrap_or(path);
-    let key = |part: &str| part.bytes().any(|byte| byte.is_ascii_digit()) || part.len() > 32;
-    let parts: Vec<&str> = path.split('/').map(|part| if key(part) { "*" } else { part }).collect();
-    format!("{method} {}", parts.join("/"))
+    sound.then(|| (host, UrlRequest { weight, ..request(method, path, Vec::new(), None) }))
 }
 
 #[cfg(test)]
@@ -321,11 +279,11 @@ mod tests {
     #[test]
     fn a_plain_list_has_a_request_a_line() {
         let list = file("# a comment\n/items 9\n\nhttp://shop:80/buy?x=1\nPOST http://shop\nhttps://shop?q=2 0.5\n");
-        let found = from_file(list.path()).expect("a list");
+        let found = from_file(list.path(), &[]).expect("a list").requests;
         let wanted = ["GET /items GET /items 9", "GET /buy GET /buy?x=1 1", "POST / POST / 1", "GET / GET /?q=2 0.5"];
         assert_eq!(shown(&found), wanted);
         for (bad, line) in [("/a\n/b x\n", "line 2"), ("/a\nfoo\n", "line 2"), ("/a 1 2\n", "line 1")] {
-            let told = from_file(file(bad).path()).expect_err(bad);
+            let told = from_file(file(bad).path(), &[]).expect_err(bad);
             assert!(told.contains(line) && told.contains("POST /buy 2"), "{told}");
         }
     }
@@ -337,7 +295,7 @@ mod tests {
         let lines =
             ["GET /a?x=1 HTTP/1.1", "GET /items/7 HTTP/1.1", "GET /a?x=1 HTTP/1.1", "POST /buy HTTP/1.1"].map(line);
         let log = file(&lines.concat());
-        let found = from_file(log.path()).expect("a log");
+        let found = from_file(log.path(), &[]).expect("a log").requests;
         assert_eq!(shown(&found), ["GET /a GET /a?x=1 2", "GET /items/* GET /items/7 1"]);
         let har = file(
             r#"{"log": {"entries": [
@@ -346,11 +304,11 @@ mod tests {
                 {"request": {"method": "POST", "url": "http://shop:8080/buy", "postData": {"mimeType": "application/json", "text": "{}"}}}
             ]}}"#,
         );
-        let found = from_file(har.path()).expect("a HAR");
+        let found = from_file(har.path(), &[]).expect("a HAR").requests;
         assert_eq!(shown(&found), ["GET /a GET /a 1", "POST /buy POST /buy 1"]);
         assert_eq!((found[1].body.as_deref(), found[1].headers.len()), (Some("{}"), 1));
         let other = file("root:x:0:0\n");
-        let told = from_file(other.path()).expect_err("no requests");
+        let told = from_file(other.path(), &[]).expect_err("no requests");
         assert!(!told.contains("root:x"), "{told}");
     }
 }

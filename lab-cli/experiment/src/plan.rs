@@ -149,8 +149,8 @@ impl Experiment {
         }
     }
 
-    /// What readers of the figures should know before: policies that steer by another percentile than the promise's, and users
-    /// whose class the target does not go by.
+    /// What readers of the figures should know before: policies that steer by another percentile than the promise's, users
+    /// whose class the target does not go by, and requests of a recording that are not sent.
     pub fn cautions(&self) -> Vec<String> {
         let promised = self.objective.percentile;
         let by_another = |arm: &ArmPlan| {
@@ -158,7 +158,8 @@ impl Experiment {
             let label = &arm.label;
             Some(format!("{label} steers by the {percentile}th percentile; the objective is about the {promised}th"))
         };
-        self.arms.iter().filter_map(by_another).chain(classes::caution(&self.target, &self.users)).collect()
+        let of_classes = classes::caution(&self.target, &self.users);
+        self.arms.iter().filter_map(by_another).chain(of_classes).chain(self.users.model.left_out()).collect()
     }
 
     /// The names of some arms, in the order of the file.

@@ -9,6 +9,8 @@ use analysis::{
     text::suggestion,
 };
 use schemars::json_schema;
+use traces::web::place_of;
+use url::Url;
 
 use super::{
     arms::{self, ArmShape},
@@ -167,7 +169,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
             fields.missing("users", "{model: arashi, phases: [{name: spike, users: 1000, for: 30s}]}");
             None
         }
-        Some(node) => users::users(node, has_accounts(target.as_ref()), problems),
+        Some(node) => users::users(node, has_accounts(target.as_ref()), &hosts_of(target.as_ref()), problems),
     };
     let base = fields.node("target").zip(target.as_ref()).map(|(node, target)| Base { node, target });
     let mut arms = arms::arms(&fields, base);
@@ -225,6 +227,16 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
 /// True if users have accounts to sign in with; where the target cannot be read, that is its own problem.
 fn has_accounts(target: Option<&TargetPlan>) -> bool {
     target.is_none_or(|target| matches!(target.app, AppPlan::Arashi(_)))
+}
+
+/// What the target is called in URLs.
+fn hosts_of(target: Option<&TargetPlan>) -> Vec<String> {
+    let Some(target) = target else { return Vec::new() };
+    let url = match &target.app {
+        AppPlan::Own(service) => service.url.as_ref().and_then(|url| Url::parse(url).ok()),
+        _ => None,
+    };
+    url.as_ref().and_then(place_of).map(|(host, _)| host).into_iter().chain(target.hosts.iter().cloned()).collect()
 }
 
 /// Web-mail users walk the pages of a mail service.

@@ -270,7 +270,7 @@ pub fn load_plan(
             behaviour,
             connections: users.connections,
         }),
-        Model::Url { path, requests, think } => {
+        Model::Url { path, requests, think, .. } => {
             let (requests, think, connections) = (requests.clone(), think.clone(), users.connections);
             plan::Users::Url(UrlUsers { requests, think, behaviour, connections, ..UrlUsers::new(path) })
         }

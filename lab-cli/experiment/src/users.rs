@@ -90,11 +90,11 @@ const THEN: &[(&str, Then)] =
     &[("login", Then::Login), ("retry", Then::Retry), ("backoff", Then::Backoff), ("leave", Then::Leave)];
 const PREVIOUS_PAGE: &[(&str, PreviousPage)] = &[("literal", PreviousPage::Literal), ("list", PreviousPage::List)];
 
-/// Reads `users`. `accounts`: whether the target has accounts to sign in with.
-pub fn users(node: &Node, accounts: bool, problems: &Problems) -> Option<UsersPlan> {
+/// Reads `users`. `accounts`: whether the target has accounts to sign in with; `hosts`: what it is called.
+pub fn users(node: &Node, accounts: bool, hosts: &[String], problems: &Problems) -> Option<UsersPlan> {
     let fields = Fields::of_table::<UsersKeys>(node, "users", problems)?;
     let keys = UsersKeys::read(&fields);
-    let model = model(&fields, keys.previous_page, accounts);
+    let model = model(&fields, keys.previous_page, accounts, hosts);
     let trace = fields.node("trace").and_then(|node| recording(node, problems));
     let behaviour = Behaviour {
         on_reject: keys.on_reject,

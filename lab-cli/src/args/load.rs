@@ -105,7 +105,7 @@ pub struct RequestArgs {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", action = ArgAction::Append)]
     pub headers: Vec<String>,
     /// Several requests in place of the URL's path, each drawn by its weight: a file with a URL or path a line, and the weight
-    /// behind it; a list of requests (YAML), a HAR file of a browser, or an access log. Hosts in it are ignored.
+    /// behind it; a list of requests (YAML), a HAR file of a browser, or an access log. Of several hosts the target's counts.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
     pub urls: Option<PathBuf>,
     /// Basic authentication: NAME:PASSWORD, or @FILE with that in its first line.

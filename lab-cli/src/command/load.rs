@@ -18,6 +18,7 @@ use analysis::{
     judge::gates,
     report::csv,
     summary::{Arm, LatencyObjective},
+    text::scrubbed,
 };
 use measure::{Report, Window};
 use workloads::{
@@ -33,7 +34,7 @@ use self::{
 use super::{
     destination::{answering_first, behind_a_socket, destination},
     input, print, print_as,
-    run::failed,
+    run::{aside, failed},
 };
 use crate::{
     args::{self, Colours, LoadOutput, Output},
@@ -65,6 +66,9 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     };
     let target = asked::from_these(&args.transport.source_address, answering_first(target))?;
     let experiment = asked::experiment(args, &url, &target)?;
+    if let Some(left_out) = experiment.users.model.left_out() {
+        aside(&scrubbed(&format!("--urls {left_out}")));
+    }
     let options = asked::options(args, &url)?;
     if args.rates.find_rate.is_some() {
         return find_rate::find_rate(args, &experiment, &target, &options);

@@ -62,6 +62,9 @@ pub enum Model {
         /// What is drawn from; empty: `path` is the only one.
         #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "without_contents")]
         requests: Vec<UrlRequest>,
+        /// What the file of requests has besides, in a sentence.
+        #[serde(skip)]
+        left_out: Option<String>,
         /// Pause after an answer.
         think: traces::Think,
     },
@@ -76,6 +79,16 @@ pub enum Model {
         /// What users do who are told to wait.
         conduct: Conduct,
     },
+}
+
+impl Model {
+    /// What a file of requests has besides those that are sent, in a sentence.
+    pub fn left_out(&self) -> Option<String> {
+        match self {
+            Self::Url { left_out, .. } => left_out.clone(),
+            Self::Mail { .. } | Self::Script { .. } => None,
+        }
+    }
 }
 
 /// A stretch of load.

@@ -10,7 +10,7 @@ use std::{
 
 use analysis::summary::LatencyObjective;
 use experiment::{
-    Changes, Experiment,
+    Changes, Experiment, FileRequests,
     plan::{AppPlan, LoadStream, Model, PhasePlan, Rate},
     read,
 };
@@ -57,7 +57,8 @@ pub(super) fn experiment(args: &LoadArgs, url: &Url, target: &Target) -> Result<
     }
     asked.objective = LatencyObjective { percentile: 99.0, response_time_ms: deadline.as_secs_f64() * 1e3 };
     let think = traces::Think::Constant(Duration::ZERO);
-    asked.users.model = Model::Url { path: "/".to_owned(), requests: requests(args)?, think };
+    let FileRequests { requests, left_out } = requests(args)?;
+    asked.users.model = Model::Url { path: "/".to_owned(), requests, left_out, think };
     let asks_again = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     asked.users.behaviour = Behaviour { redirects: args.request.follow, refresh: false, ..asks_again };
     asked.users.connections = connections(args)?;

@@ -1,33 +1,50 @@
 //! What is asked for: the URL's path or a list, with headers, a body and a name.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use experiment::FileRequests;
+use reqwest::Url;
+use traces::web::place_of;
 use workloads::plan::UrlRequest;
 
 use super::{contents, header};
 use crate::{args::LoadArgs, exit::Failure};
 
 /// The requests of a load.
-pub(super) fn requests(args: &LoadArgs) -> Result<Vec<UrlRequest>, Failure> {
+pub(super) fn requests(args: &LoadArgs) -> Result<FileRequests, Failure> {
     let asked = &args.request;
     let headers = headers(args)?;
-    let mut requests = match &asked.urls {
-        Some(file) => experiment::read_requests(file).map_err(|problem| Failure::usage(format!("--urls {problem}")))?,
-        None => vec![UrlRequest {
-            name: "request".to_owned(),
-            weight: 1.0,
-            method: asked.method.to_ascii_uppercase(),
-            path: path(&args.url),
-            headers: Vec::new(),
-            body: asked.body.as_deref().map(|body| typed("-b", body)).transpose()?,
-        }],
+    let mut found = match &asked.urls {
+        Some(file) => experiment::read_requests(file, &hosts(&args.url, &headers))
+            .map_err(|problem| Failure::usage(format!("--urls {problem}")))?,
+        None => FileRequests { requests: vec![the_one(args)?], left_out: None },
     };
-    for request in &mut requests {
+    for request in &mut found.requests {
         let named = |name: &str| headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
         // What was typed counts more than what a file says.
         request.headers.retain(|(name, _)| !named(name));
         request.headers.extend(headers.iter().cloned());
     }
-    Ok(requests)
+    Ok(found)
+}
+
+/// The request that is typed.
+fn the_one(args: &LoadArgs) -> Result<UrlRequest, Failure> {
+    let asked = &args.request;
+    Ok(UrlRequest {
+        name: "request".to_owned(),
+        weight: 1.0,
+        method: asked.method.to_ascii_uppercase(),
+        path: path(&args.url),
+        headers: Vec::new(),
+        body: asked.body.as_deref().map(|body| typed("-b", body)).transpose()?,
+    })
+}
+
+/// What the service is called in URLs of a recording: as a Host header says, or as the URL does.
+fn hosts(url: &str, headers: &[(String, String)]) -> Vec<String> {
+    let header = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, host)| host.clone());
+    let of_url = Url::parse(url).ok().as_ref().and_then(place_of).map(|(host, _)| host);
+    header.into_iter().chain(of_url).collect()
 }
 
 /// Path and query as they were typed: braces have no place in URLs, and would be encoded.
