@@ -52,7 +52,7 @@ fn users_that_log_in_again_at_once_back_off_from_a_dead_service_and_the_run_ends
     let report = go(&restless(nobody(), "/ok", 8, SHORT));
     let ledger = report.total.ledger;
     assert!((16..400).contains(&ledger.connect_failed) && ledger.sent == 0, "{ledger:?}");
-    assert_eq!(report.total.replies.errors["Connection refused (os error 111)"], ledger.connect_failed);
+    assert_eq!(report.total.replies.errors["Connection refused"], ledger.connect_failed);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }
 

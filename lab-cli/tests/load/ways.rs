@@ -44,8 +44,6 @@ fn a_unix_socket_is_loaded_and_one_that_is_none_is_refused() {
     assert!(gone.contains("there is nothing with this name"), "{gone}");
     let hint = refused(&["unix:///run/app.sock", "-n", "1"]);
     assert!(hint.contains("--unix-socket /run/app.sock"), "{hint}");
-    let secure = refused(&["https://localhost/", "--unix-socket", socket, "-n", "1"]);
-    assert!(secure.contains("plain HTTP/1.1"), "{secure}");
 }
 
 #[test]

@@ -1,15 +1,21 @@
 //! New connections: TCP, TLS where the target wants it, and the version of HTTP that comes of it.
 
-use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{cell::Cell, fmt, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
+use nix::{
+    libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT},
+    sys::socket::{setsockopt, sockopt::IpBindAddressNoPort},
+};
 use rustls::{client::Resumption, pki_types::ServerName};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{
+    net::{TcpSocket, TcpStream, UnixStream},
+    time::timeout,
+};
 use tokio_rustls::TlsConnector;
 
 use super::{http1::Http1Connection, http2::Http2Connection, lost::Lost, wire::Wire};
 use crate::{
-    host::{End, HttpVersion, RunError, RunOptions},
+    host::{Addresses, End, HttpVersion, RunError, RunOptions, SourceAddresses, said},
     plan::LoadPlan,
     tls,
 };
@@ -24,7 +30,12 @@ pub(super) enum Opened {
 /// Makes connections to the target.
 #[derive(Debug)]
 pub(super) struct Connector {
-    to: SocketAddr,
+    to: Addresses,
+    sources: SourceAddresses,
+    /// The number of connections so far, for which source addresses take turns.
+    made: Cell<u64>,
+    /// The socket to connect to in place of any address.
+    unix_socket: Option<PathBuf>,
     timeout: Duration,
     tls: Option<(Tls, ServerName<'static>)>,
     /// HTTP/2, whatever is negotiated.
@@ -44,7 +55,15 @@ impl Connector {
         let secure = target.scheme() == Some(&http::uri::Scheme::HTTPS);
         let tls = if secure { Some(security(plan, options, target)?) } else { None };
         let http2 = options.version == HttpVersion::Http2;
-        Ok(Self { to: plan.target.address, timeout: plan.connect_timeout, tls, http2 })
+        Ok(Self {
+            to: Addresses::of(&plan.target),
+            sources: SourceAddresses::of(options),
+            made: Cell::new(0),
+            unix_socket: options.unix_socket.clone(),
+            timeout: plan.connect_timeout,
+            tls,
+            http2,
+        })
     }
 
     /// True if a connection may turn out to carry several requests at once.
@@ -63,14 +82,37 @@ impl Connector {
 
     async fn shake_hands(&self) -> io::Result<Opened> {
         let socket = self.dial().await?;
-        let Some((tls, name)) = &self.tls else { return Ok(self.speak(Box::new(socket), false)) };
+        let Some((tls, name)) = &self.tls else { return Ok(self.speak(socket, false)) };
         let stream = tls.0.connect(name.clone(), socket).await?;
         let negotiated = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         Ok(self.speak(Box::new(stream), negotiated))
     }
 
-    async fn dial(&self) -> io::Result<TcpStream> {
-        let socket = TcpStream::connect(self.to).await?;
+    async fn dial(&self) -> io::Result<Box<dyn Wire>> {
+        if let Some(path) = &self.unix_socket {
+            return Ok(Box::new(UnixStream::connect(path).await?));
+        }
+        let nth = self.made.replace(self.made.get() + 1);
+        let (mut to, mut tried) = (self.to.first(), 0);
+        loop {
+            let reached = self.reach(to, nth).await;
+            tried += 1;
+            let dead = reached.as_ref().is_err_and(|e| matches!(end_of(e), End::ConnectFailed | End::OutOfPorts));
+            match dead.then(|| self.to.after(to, tried)).flatten() {
+                Some(next) => to = next,
+                None => return Ok(Box::new(reached?)),
+            }
+        }
+    }
+
+    async fn reach(&self, to: SocketAddr, nth: u64) -> io::Result<TcpStream> {
+        let socket = if to.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        if let Some(source) = self.sources.towards(to, nth) {
+            // As for the fiber host: without it the kernel would reserve a port for all targets at once.
+            setsockopt(&socket, IpBindAddressNoPort, &true)?;
+            socket.bind(SocketAddr::new(source, 0))?;
+        }
+        let socket = socket.connect(to).await?;
         socket.set_nodelay(true)?;
         Ok(socket)
     }
@@ -102,11 +144,14 @@ fn security(plan: &LoadPlan, options: &RunOptions, target: &http::Uri) -> Result
 }
 
 fn unconnected(error: &io::Error) -> Lost {
-    let end = match error.raw_os_error() {
+    Lost::because(end_of(error), &said(error))
+}
+
+fn end_of(error: &io::Error) -> End {
+    match error.raw_os_error() {
         Some(EADDRNOTAVAIL) => End::OutOfPorts,
         Some(EMFILE | ENFILE) => End::OutOfDescriptors,
         Some(ETIMEDOUT) => End::ConnectTimedOut,
         _ => End::ConnectFailed,
-    };
-    Lost::because(end, error)
+    }
 }

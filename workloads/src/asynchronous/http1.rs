@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
 
 use super::{lost::Lost, wire::Wire};
 use crate::{
-    host::End,
+    host::{End, said},
     http1::{Inbox, Progress},
 };
 
@@ -52,7 +52,7 @@ impl Http1Connection {
     }
 
     async fn converse(&mut self, request: &[u8], inbox: &mut Inbox) -> Result<(), Lost> {
-        let broken = |error: std::io::Error| Lost::because(End::Broken, &error);
+        let broken = |error: std::io::Error| Lost::because(End::Broken, &said(&error));
         self.wire.write_all(request).await.map_err(broken)?;
         self.wire.flush().await.map_err(broken)?;
         loop {

@@ -21,7 +21,7 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::{lost::Lost, wire::Wire};
 use crate::{
-    host::End,
+    host::{End, said},
     http1::{Budget, Http1Error, Limits},
 };
 
@@ -315,7 +315,7 @@ fn lost(error: &h2::Error) -> Lost {
     let why = match error.get_io() {
         // The connection has ended without a word.
         Some(cause) if cause.kind() == io::ErrorKind::BrokenPipe => String::new(),
-        Some(cause) => cause.to_string(),
+        Some(cause) => said(cause),
         None => error.to_string(),
     };
     Lost { end: End::Broken, why, unprocessed }

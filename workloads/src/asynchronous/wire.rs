@@ -3,7 +3,7 @@ use std::fmt;
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
+    net::{TcpStream, UnixStream},
 };
 use tokio_rustls::client::TlsStream;
 
@@ -25,9 +25,19 @@ impl Wire for TcpStream {
     }
 }
 
-impl Wire for TlsStream<TcpStream> {
+impl Wire for UnixStream {
     fn socket(&self) -> SockRef<'_> {
-        SockRef::from(self.get_ref().0)
+        SockRef::from(self)
+    }
+
+    fn is_secure(&self) -> bool {
+        false
+    }
+}
+
+impl Wire for TlsStream<Box<dyn Wire>> {
+    fn socket(&self) -> SockRef<'_> {
+        self.get_ref().0.socket()
     }
 
     fn is_secure(&self) -> bool {

@@ -211,12 +211,6 @@ pub(super) fn options(args: &LoadArgs, url: &Url) -> Result<RunOptions, Failure>
         let message = format!("{flag} is about certificates, and {} has none: write https://", args.url);
         return Err(Failure::usage(message));
     }
-    let ways = [("--source-address", !source_address.is_empty()), ("--unix-socket", unix_socket.is_some())];
-    if let Some((flag, _)) = ways.iter().find(|(_, given)| *given && (*http2 || url.scheme() == "https")) {
-        return Err(Failure::usage(format!(
-            "{flag} is for plain HTTP/1.1: write http:// without --http2, or leave it out"
-        )));
-    }
     let given_host =
         |line: &String| line.split(':').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("host"));
     if *http2 && args.request.headers.iter().any(given_host) {
