@@ -12,7 +12,7 @@ use super::{
     named_file,
     plan::{Cut, Played, Recording},
     problem::Problems,
-    raw::{Node, Value},
+    raw::Node,
 };
 
 const YEAR: Duration = Duration::from_secs(366 * 86_400);
@@ -44,9 +44,9 @@ pub(super) fn recording(node: &Node, problems: &Problems) -> Option<Recording> {
             .ok();
     }
     let fields = Fields::of_table::<TraceKeys>(node, "users.trace", problems)?;
-    let TraceKeys { pace, speed, from, r#for: lasts, copies, sample, .. } = TraceKeys::read(&fields);
+    let TraceKeys { file, pace, speed, from, r#for: lasts, copies, sample } = TraceKeys::read(&fields);
     let cut = Cut { from, lasts: Duration::ZERO, speed, copies, sample };
-    read(&fields.file("file")?, pace, cut, lasts).map_err(|problem| fields.problem("file", problem, HINT)).ok()
+    read(&file.and_then(|_| fields.file("file"))?, pace, cut, lasts).map_err(|problem| fields.problem("file", problem, HINT)).ok()
 }
 
 const HINT: &str = "a trace that lab trace import or lab trace generate has written";

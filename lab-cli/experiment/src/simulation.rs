@@ -71,7 +71,7 @@ pub(super) fn simulation(node: Option<&Node>, app: Option<&AppPlan>, problems: &
     let fields = node.and_then(|node| Fields::of_table::<SimulationKeys>(node, "virtual", problems));
     let Some(fields) = fields else { return simulation };
     let keys = SimulationKeys::read(&fields);
-    if let Some(path) = fields.file("plant") {
+    if let Some(path) = keys.plant.and_then(|_| fields.file("plant")) {
         match read_plant_file(&path) {
             Ok(costs) => (simulation.costs, simulation.from_file) = (costs, true),
             Err(message) => {
