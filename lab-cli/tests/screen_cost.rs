@@ -16,7 +16,7 @@ use analysis::{
         compare::{Across, Contest, ContestSide, ContestTurn, Metric, across, words::in_words},
         gates::is_external,
     },
-    summary::{Arm, RunSummary, Validity},
+    summary::{Arm, ComparisonVerdict, RunSummary, Validity},
 };
 use terminal::Tmux;
 
@@ -166,7 +166,10 @@ fn results_with_and_without_the_screen_agree() {
     for Across { comparison, .. } in &found {
         println!("| {} | {} | {} |", comparison.metric, in_words(comparison), comparison.margin);
     }
-    let others = found.iter().map(|found| &found.comparison).filter(|comparison| comparison.verdict != "equivalent");
+    let others = found
+        .iter()
+        .map(|found| &found.comparison)
+        .filter(|comparison| comparison.verdict != ComparisonVerdict::Equivalent);
     let others: Vec<_> = others.collect();
     assert!(others.is_empty(), "not the same within the margin, or too noisy to tell: {others:#?}");
 }

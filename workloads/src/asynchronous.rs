@@ -14,11 +14,7 @@ mod request;
 mod wire;
 mod worker;
 
-use std::{
-    cell::RefCell,
-    rc::Rc,
-    time::Duration,
-};
+use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use controllers::Timestamp;
 use tokio::{

@@ -46,7 +46,9 @@ pub(super) fn recording(node: &Node, problems: &Problems) -> Option<Recording> {
     let fields = Fields::of_table::<TraceKeys>(node, "users.trace", problems)?;
     let TraceKeys { file, pace, speed, from, r#for: lasts, copies, sample } = TraceKeys::read(&fields);
     let cut = Cut { from, lasts: Duration::ZERO, speed, copies, sample };
-    read(&file.and_then(|_| fields.file("file"))?, pace, cut, lasts).map_err(|problem| fields.problem("file", problem, HINT)).ok()
+    read(&file.and_then(|_| fields.file("file"))?, pace, cut, lasts)
+        .map_err(|problem| fields.problem("file", problem, HINT))
+        .ok()
 }
 
 const HINT: &str = "a trace that lab trace import or lab trace generate has written";

@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn message(failed: Result<(Url, Target), Failure>) -> String {
-        failed.expect_err("it is refused").to_string()
+        failed.expect_err("it is refused").in_words()
     }
 
     #[test]
