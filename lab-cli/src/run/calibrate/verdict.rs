@@ -224,10 +224,10 @@ mod tests {
 
     #[test]
     fn a_plant_of_this_machine_and_version_has_no_doubts() {
-        let with = |measured_by| Simulation {
-            from_file: true,
-            costs: target_app::plant::PlantSpec { measured_by, ..Simulation::default().costs },
-            ..Simulation::default()
+        let with = |measured_by| {
+            let mut simulation = Simulation::default();
+            (simulation.from_file, simulation.costs.measured_by) = (true, measured_by);
+            simulation
         };
         let of = |change: fn(&mut PlantOrigin)| {
             let mut origin = here();

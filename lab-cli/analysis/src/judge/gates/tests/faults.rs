@@ -86,7 +86,7 @@ type Make = fn(&mut Arm, &mut Context);
 /// A code, its verdict, what makes it speak, and what is nearly that and does not.
 type Pair = (&'static str, Validity, Make, Make);
 
-const PAIRS: [Pair; 23] = [
+const PAIRS: [Pair; 27] = [
     ("LEDGER", Invalid, |arm, _| arm.phases[0].measured.served -= 1, sound_as_it_is),
     ("EMPTY", Invalid, |arm, _| nothing_sent(arm), sound_as_it_is),
     ("EMPTY", Invalid, |arm, _| nobody_listens(arm, 0), |arm, _| nobody_listens(arm, 10_000)),
