@@ -107,6 +107,7 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use experiment::plan::read_plant;
+    use target_app::plant::PlantSpec;
 
     use super::*;
 
@@ -135,7 +136,8 @@ mod tests {
         found.types.insert("delete".to_owned(), [0.5, 0.6, 0.7, 0.8].map(series));
         let how = "2026-11-22, 2 cores \"or so\"";
         let read = read_plant(&as_yaml(&found, how)).expect("a plant file");
-        assert_eq!(read, found.plant(how.to_owned()));
+        assert_eq!(read.measured_by.as_ref().map(|origin| origin.verdict.as_str()), Some("VALID"));
+        assert_eq!(PlantSpec { measured_by: None, ..read.clone() }, found.plant(how.to_owned()));
         assert_eq!(read.types["create folder"], read.types["delete"], "nobody asked for it");
         assert_eq!((read.link_ms, read.checksum_read_ms), (0.01, 0.06), "each under its own name");
         assert!(as_table(&found).contains("list messages: write_ms"));
