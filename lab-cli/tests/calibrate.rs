@@ -25,8 +25,11 @@ fn a_measured_plant_has_every_part_and_runs_an_experiment_in_virtual_time() {
         .args(["calibrate", "arashi", "-o", "plant.yaml", "--repeat", "1", "--for", "400ms"])
         .output()
         .expect("lab runs");
-    assert!(measured.status.success(), "{}", String::from_utf8_lossy(&measured.stderr));
     let table = String::from_utf8_lossy(&measured.stdout);
+    // What else runs on this machine may make it INVALID; the file says so, and is there.
+    let invalid = table.contains("\nverdict: INVALID\n");
+    let said = String::from_utf8_lossy(&measured.stderr);
+    assert_eq!(measured.status.code(), Some(if invalid { 3 } else { 0 }), "{table}{said}");
     assert!(table.contains("operation_ms") && table.contains("lowest .. highest"), "{table}");
     let notes = String::from_utf8_lossy(&measured.stderr);
     assert_eq!(notes.contains("DEBUG BUILD"), cfg!(debug_assertions), "{notes}");
@@ -36,6 +39,8 @@ fn a_measured_plant_has_every_part_and_runs_an_experiment_in_virtual_time() {
     for part in ["read_ms", "refuse_ms", "accept_ms", "operation_ms", "checksum_read_ms"] {
         assert!(plant[part].as_f64() > Some(0.0), "{part} in {text}");
     }
+    let by = &plant["measured_by"];
+    assert_eq!((by["verdict"] == "INVALID", by["lab"].as_str()), (invalid, Some(env!("CARGO_PKG_VERSION"))), "{text}");
     let login = &plant["types"]["login"];
     let parts = ["cpu_ms", "read_ms", "write_ms"].map(|part| login[part].as_f64().expect("a number"));
     assert!(parts.iter().sum::<f64>() > 0.0, "{text}");
@@ -57,6 +62,8 @@ fn a_measured_plant_has_every_part_and_runs_an_experiment_in_virtual_time() {
         lab(folder.path()).args(["run", "with.yaml", "--virtual", "--output", "json"]).output().expect("lab runs");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let summary: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let told = summary["reasons"].as_array().expect("a list").iter().filter(|reason| reason["code"] == "PLANT").count();
+    assert_eq!(told, usize::from(cfg!(debug_assertions)) + usize::from(by["verdict"] != "VALID"), "{summary}");
     assert!(summary["arms"][0]["phases"][0]["served"].as_u64() > Some(0), "{summary}");
 
     let again = lab(folder.path()).args(["calibrate", "arashi", "-o", "plant.yaml"]).output().expect("lab runs");

@@ -14,6 +14,7 @@ mod cell;
 mod distribution;
 mod groups;
 mod health;
+mod in_flight;
 mod ledger;
 mod numbers;
 mod plan;

@@ -9,6 +9,7 @@ use super::{
     SecondTimes, TimeFamily, UserStates, Window,
     distribution::Percentile,
     groups::{Ended, Groups},
+    in_flight::InFlight,
     raw::Raw,
     reports::Reports,
 };
@@ -58,12 +59,7 @@ pub struct Recorder {
     /// Times of rejections in this second; `None`: no times by second are wanted.
     window_reject: Option<Distribution>,
     closed_windows: VecDeque<Window>,
-    in_flight: u64,
-    /// Of these: cut off at the end of the run.
-    cut_off: u64,
-    /// The integral of the number of requests in flight over time, in nanoseconds, up to `area_until`.
-    area: u128,
-    area_until: Timestamp,
+    in_flight: InFlight,
     arrivals_end: ArrivalsEnd,
 }
 
@@ -93,10 +89,7 @@ impl Recorder {
             window_lag: Distribution::new(most),
             window_reject: None,
             closed_windows: VecDeque::new(),
-            in_flight: 0,
-            cut_off: 0,
-            area: 0,
-            area_until: Timestamp::ZERO,
+            in_flight: InFlight::new(),
             arrivals_end: ArrivalsEnd::AsPlanned,
         }
     }
@@ -189,10 +182,7 @@ impl Recorder {
         ticket.sent = Some(now);
         self.raw.cell(ticket.cell).ledger.sent += 1;
         self.window.sent += 1;
-        self.advance(now);
-        self.in_flight += 1;
-        // A host that learns of a write later reports it later: the time since the write is added here.
-        self.area += self.area_until.since(now).as_nanos();
+        self.in_flight.begins(now);
     }
 
     /// Counts an answer with this status to the request, or to a hop of it.
@@ -233,12 +223,7 @@ impl Recorder {
         let mut response = now.since(ticket.intended);
         let late = now.since(ticket.wanted_at) > self.raw.objective;
         // A request still open at the end of the run stays in flight, and its time in flight ends here as its sojourn does.
-        self.advance(now);
-        let open = matches!(fate, Fate::InFlight | Fate::Unsent);
-        // A host that learns of an end late reports it late: the time since the end is subtracted here.
-        self.area = self.area.saturating_sub(self.area_until.since(now).as_nanos());
-        self.cut_off += u64::from(open);
-        self.in_flight -= u64::from(!open);
+        self.in_flight.ends(now, matches!(fate, Fate::InFlight | Fate::Unsent));
         self.raw.sojourn += now.since(sent);
         let ledger = &mut self.raw.cell(ticket.cell).ledger;
         match fate {
@@ -348,16 +333,10 @@ impl Recorder {
         waited.max(self.raw.most / 2)
     }
 
-    /// Extends the integral of the number in flight to `now`.
-    fn advance(&mut self, now: Timestamp) {
-        self.area += u128::from(self.in_flight - self.cut_off) * now.since(self.area_until).as_nanos();
-        self.area_until = self.area_until.max(now);
-    }
-
     /// The number of requests that were written and have not ended.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.in_flight.now
     }
 
     /// The current ledger of the whole run.
@@ -380,7 +359,7 @@ impl Recorder {
         let next = self.window.second + 1;
         let mut closed = std::mem::replace(&mut self.window, Window { second: next, ..Window::default() });
         closed.phase = self.raw.phase_at(Timestamp::from_secs(closed.second)).unwrap_or(self.raw.phase_count());
-        closed.in_flight = self.in_flight;
+        closed.in_flight = self.in_flight.now;
         (closed.by_type, closed.by_class) = self.groups.close(&self.raw.kinds, &self.raw.classes);
         closed.users = users;
         let times = self.window_response.percentiles();
@@ -425,7 +404,7 @@ impl Recorder {
     /// ticket returned as [`Fate::InFlight`] also records the time that its request waited.
     #[must_use]
     pub fn finish(mut self, now: Timestamp, health: Health) -> Report {
-        self.advance(now);
+        let area = self.in_flight.area(now);
         match self.arrivals_end {
             ArrivalsEnd::AsPlanned => {}
             ArrivalsEnd::Early => self.raw.shorten(now),
@@ -437,6 +416,6 @@ impl Recorder {
             last.sent += window.sent;
         }
         self.raw.last_second = Some(last);
-        Report::new(self.raw, now, health, self.in_flight, self.area)
+        Report::new(self.raw, now, health, self.in_flight.now, area)
     }
 }

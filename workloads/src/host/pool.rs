@@ -53,12 +53,18 @@ pub(crate) struct UserPool<C> {
     /// Users that wait for the host to take them.
     ready: VecDeque<DueUser<C>>,
     active: Active,
-    /// Requests that may still begin; `None`: no limit.
-    requests_left: Option<u64>,
     /// True once no request begins any more.
     over: bool,
+    begins: Begins,
+}
+
+/// How many requests may still begin, and until when.
+#[derive(Debug)]
+struct Begins {
+    /// `None`: no limit.
+    left: Option<u64>,
     /// When a host that is behind gives up: what is due and has not begun by then is never sent.
-    gives_up: Timestamp,
+    until: Timestamp,
 }
 
 /// The shortest time that a host may be behind at the end of a plan.
@@ -87,9 +93,8 @@ impl<C> UserPool<C> {
             connections: SharedConnections::of(plan),
             ready: VecDeque::new(),
             active: Active::default(),
-            requests_left: most_requests,
             over: false,
-            gives_up: Timestamp::ZERO + planned + planned.max(BEHIND),
+            begins: Begins { left: most_requests, until: Timestamp::ZERO + planned + planned.max(BEHIND) },
         }
     }
 
@@ -153,7 +158,7 @@ impl<C> UserPool<C> {
 
     /// True if the rate of the plan cannot be kept: as long again as the plan lasts, users that are due have not begun.
     pub(crate) fn has_given_up(&self, now: Timestamp) -> bool {
-        now > self.gives_up && !self.ready.is_empty()
+        now > self.begins.until && !self.ready.is_empty()
     }
 
     /// True if an action of one user may make others due at once: they share a client-side policy.
@@ -163,7 +168,7 @@ impl<C> UserPool<C> {
 
     /// The next user that has a request to send.
     pub(crate) fn take(&mut self, now: Timestamp) -> Option<Box<UserTask<C>>> {
-        if now > self.gives_up { None } else { self.take_due(now).map(|due| due.user) }
+        if now > self.begins.until { None } else { self.take_due(now).map(|due| due.user) }
     }
 
     fn take_due(&mut self, now: Timestamp) -> Option<DueUser<C>> {
@@ -344,12 +349,12 @@ impl<C> UserPool<C> {
 
     /// Counts one more request, if the limit allows it; no request begins after the last one.
     fn may_take_one(&mut self) -> bool {
-        match &mut self.requests_left {
+        match &mut self.begins.left {
             None => return true,
             Some(0) => return false,
             Some(left) => *left -= 1,
         }
-        if self.requests_left == Some(0) {
+        if self.begins.left == Some(0) {
             self.books.recorder.ends_early();
             self.end();
         }
