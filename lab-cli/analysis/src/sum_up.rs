@@ -71,7 +71,8 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
     let noise_floor = noise_floor(found, &kept);
     let stopped = found.partial.then(|| Stopped::of(found.arms, found.order, found.blocks));
     let mut reasons = gates::judge_run(found.arms, &left_out, &noise_floor);
-    if let Some(reason) = stopped.as_ref().and_then(gates::nothing_ended) {
+    // A threshold that ended the run has found what it looked for.
+    if let (None, Some(reason)) = (found.abort, stopped.as_ref().and_then(gates::nothing_ended)) {
         reasons.insert(0, reason);
     }
     let verdict = gates::verdict(&reasons);

@@ -10,7 +10,7 @@ use analysis::{
     judge::gates::first_kept,
     live::LiveEvent,
     series,
-    summary::{ComparisonVerdict, DecisionEnd, RunSummary, SequentialOutcome, Validity, deciding},
+    summary::{ComparisonVerdict, DecisionEnd, RunSummary, SequentialOutcome, ThresholdResult, Validity, deciding},
 };
 use experiment::{Changes, Experiment};
 
@@ -161,8 +161,9 @@ fn where_it_is(folder: &Path) -> String {
 
 fn end_of(summary: &RunSummary) -> End {
     let valid = summary.verdict != Validity::Invalid;
-    // Of an INVALID run those thresholds alone are judged that its verdict leaves standing.
-    let failed = summary.thresholds.iter().any(|threshold| !threshold.held && (valid || threshold.judged));
+    // Of an INVALID run those thresholds alone are judged that its verdict leaves standing; one that ended it is not among them.
+    let stands = |threshold: &ThresholdResult| valid || threshold.judged && threshold.aborted.is_none();
+    let failed = summary.thresholds.iter().any(|threshold| !threshold.held && stands(threshold));
     if failed || summary.nothing_served() {
         End::Failed
     } else if valid {
