@@ -126,6 +126,47 @@ fn a_generator_that_is_stopped_is_found_and_its_pause_is_in_the_response_times()
     );
 }
 
+/// Lets a process go on for so long and stops it for so long, until it has ended.
+fn stop_again_and_again(child: &mut Child, goes_on: Duration, stopped: Duration) {
+    while child.try_wait().expect("it is ours").is_none() {
+        thread::sleep(goes_on);
+        stop(pid(child), stopped);
+    }
+}
+
+/// Nobody chose an objective: what is shown is what is judged.
+#[test]
+fn a_load_whose_generator_is_stopped_for_part_of_the_time_is_void_open_or_closed() {
+    let _alone = alone();
+    let service = Service::start();
+    let ms = Duration::from_millis;
+    let load = |load: &[&str]| {
+        let mut command = lab();
+        command.args(["load", &service.url(), "-d", "4s", "--no-save", "--output", "json"]).args(load);
+        started(&mut command)
+    };
+    let judged = |what: &str, child: Child| {
+        let output = child.wait_with_output().expect("it ends");
+        let stopped = printed(&output);
+        assert!(has(&stopped, "HICCUP", "INVALID"), "{what}: {:?}", found(&stopped));
+        assert_eq!(output.status.code(), Some(3), "{what}");
+        assert!(!finds_any_of(&stopped, &["GAP"]), "{what}");
+    };
+    let child = load(&["-R", "100"]);
+    thread::sleep(ms(1500));
+    stop(pid(&child), ms(400));
+    judged("once, for 400 ms", child);
+    for (what, plan, goes_on, stopped) in [
+        ("twice a second for 200 ms", &["-R", "100"][..], 300, 200),
+        ("15 ms of every 50 ms", &["-R", "100"][..], 35, 15),
+        ("closed, twice a second for 150 ms", &["-c", "8"][..], 350, 150),
+    ] {
+        let mut child = load(plan);
+        stop_again_and_again(&mut child, ms(goes_on), ms(stopped));
+        judged(what, child);
+    }
+}
+
 /// Keeps a processor busy until it is dropped.
 struct Burner(Child);
 
@@ -196,6 +237,24 @@ users:
   phases: [{name: calm, requests: 50/s, for: 4s}]
 arms: [none]
 ";
+
+/// The objective is of five seconds, and times are of milliseconds.
+#[test]
+fn a_run_whose_generator_is_stopped_twice_a_second_is_void_whatever_its_objective_is() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("short.yaml"), EXPERIMENT).expect("written");
+    let mut command = lab();
+    command.args(["run", "short.yaml", "--out", "stopped"]).current_dir(folder.path());
+    command.env("LAB_CACHE", folder.path().join("cache")).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = started(&mut command);
+    let timeline = folder.path().join("stopped/timeline.jsonl");
+    wait_until("the first second", || fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n')));
+    stop_again_and_again(&mut child, Duration::from_millis(260), Duration::from_millis(240));
+    assert_eq!(child.wait().expect("it ended").code(), Some(3));
+    let stopped = summary(folder.path(), "stopped");
+    assert!(has(&stopped, "HICCUP", "INVALID"), "{:?}", found(&stopped));
+}
 
 /// In a network of its own, where there are four ports to connect from.
 const FEW_PORTS: &str = "

@@ -96,6 +96,7 @@ pub(crate) fn run(
         _ => None,
     };
     lanes.iter().for_each(|lanes| pool.set_places(lanes.places()));
+    let pool = pool.watching_the_generator();
     let (cutter, cut) = watch::channel(false);
     let host = Rc::new(TaskHost {
         clock: RunClock::start(),
@@ -161,10 +162,11 @@ impl TaskHost {
                 rang = alarm.wait(rings.since(now)) => {
                     // As for the fiber host: the kernel knows no reason to refuse.
                     rang.expect("a timer can be set");
-                    driver.woke(rings, self.clock.now());
                 }
                 () = self.changed.notified() => {}
             }
+            let (slept, now) = (now, self.clock.now());
+            driver.woke(&mut self.pool.borrow_mut(), slept, (now >= rings).then_some(rings), now);
         }
         // The last second of the plan may have ended since the last heartbeat.
         driver.close_seconds(&mut self.pool.borrow_mut(), self.clock.now(), on_window);

@@ -74,6 +74,7 @@ pub(crate) fn run(
     let process = ProcessSample::take();
     let (tell, news) = mpsc::channel();
     let pool = UserPool::new(plan, crowd, options.requests_limit, options.numbered).keeping_times(options.second_times);
+    let pool = pool.watching_the_generator();
     let fibers = FiberPool::new(RunClock::start(), network, pool, allowance.in_flight);
     let (shared, drain, commands, stop) = (Arc::clone(&fibers), plan.drain, options.commands.clone(), stop.clone());
     let pacing = runtime::spawn(move || Pacer::new(shared, Driver::new(drain, commands, stop), tell).run())

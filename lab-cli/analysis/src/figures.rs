@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use measure::{PhaseReport, Report, TransitionCount};
+use measure::{PhaseReport, Report, TransitionCount, WAKE_UP};
 use traces::UserModel;
 
-use crate::{
-    judge::gates::limits::WAKE_UP,
-    summary::{ClockConditions, Conditions, Generator, Measured, Measures, PhaseSummary, WalkCell, WalkRow},
-};
+use crate::summary::{ClockConditions, Conditions, Generator, Measured, Measures, PhaseSummary, WalkCell, WalkRow};
 
 /// One phase.
 pub fn phase(report: &PhaseReport) -> PhaseSummary {
@@ -36,6 +33,7 @@ fn measures(report: &PhaseReport) -> Measures {
         amplification: report.ledger.amplification(),
         user_fairness: report.fairness,
         arrivals: report.arrivals,
+        undelayed: report.undelayed,
         ..Measures::default()
     }
 }

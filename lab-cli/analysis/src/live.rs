@@ -225,7 +225,8 @@ pub struct TimelineSecond {
 }
 
 impl TimelineSecond {
-    /// Without what types, classes, users and stages did, nearly all of its size: what measures over an arm look at.
+    /// Without what types, classes and users did, and without most of what stages did, nearly all of its size: what measures
+    /// over an arm look at.
     #[must_use]
     pub fn outline(mut self) -> Self {
         for groups in [&mut self.by_type, &mut self.by_class] {
@@ -233,7 +234,7 @@ impl TimelineSecond {
         }
         self.users_by_state.clear();
         if let Some(target) = &mut self.target {
-            target.stages = Vec::new();
+            target.stages = target.stages.iter().filter_map(StageSecond::outline).collect();
         }
         self
     }
@@ -386,6 +387,11 @@ pub struct StageSecond {
 }
 
 impl StageSecond {
+    /// What waits there; `None` if nothing does.
+    fn outline(&self) -> Option<Self> {
+        (self.queue > 0).then(|| Self { queue: self.queue, ..Self::default() })
+    }
+
     /// True for the metrics that a service of one's own exports, which has nothing but gauges.
     pub fn is_exported(&self) -> bool {
         self.name == EXPORTED_ROW

@@ -45,7 +45,7 @@ pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
 pub use verdict::{GateFinding, Validity, verdict_and_codes};
 // What users measure is in the summary as it is.
-pub use measure::{BackgroundLedger, Dispersion, Fairness, Times};
+pub use measure::{BackgroundLedger, Dispersion, Fairness, Times, Undelayed};
 
 /// Version of the layout of `summary.json`.
 pub const SCHEMA: u32 = 1;

@@ -5,8 +5,12 @@ use std::{ops::Range, time::Duration};
 use controllers::{Class, Kind, Timestamp};
 
 use super::{
-    BackgroundLedger, Distribution, LastSecond, Ledger, RecorderPlan, Replies, TimeFamily, cell::Cell, shares::Shares,
-    spread::Spread, user_set::UserSet,
+    BackgroundLedger, Distribution, LastSecond, Ledger, RecorderPlan, Replies, TimeFamily,
+    cell::Cell,
+    shares::Shares,
+    spread::Spread,
+    undelayed::{Pause, RawUndelayed},
+    user_set::UserSet,
 };
 
 /// The number of equal parts of a phase that are counted separately, so that "the last half of the spike" can be
@@ -48,6 +52,8 @@ pub(super) struct RawPhase {
     pub(super) spread: Option<Spread>,
     pub(super) beside: BackgroundLedger,
     pub(super) replies: Replies,
+    /// `None`: nobody watched the generator.
+    pub(super) undelayed: Option<RawUndelayed>,
     /// True if its twentieths have cells of their own; else all of its counts are in the first.
     pub(super) in_parts: bool,
 }
@@ -69,6 +75,7 @@ impl Raw {
                 spread: phase.independent.then(Spread::default),
                 beside: BackgroundLedger::default(),
                 replies: Replies::default(),
+                undelayed: None,
                 in_parts: true,
             });
             begins = begins + phase.duration;
@@ -157,6 +164,21 @@ impl Raw {
         let Some(phase) = self.phases.get_mut(phase) else { return };
         let into = intended.since(phase.begins) + late;
         phase.spread.iter_mut().for_each(|spread| spread.add(into));
+    }
+
+    /// The generator stood still.
+    pub(super) fn stood_still(&mut self, pause: Pause) {
+        for phase in &mut self.phases {
+            let within = pause.to.min(phase.begins + phase.lasts).since(pause.from.max(phase.begins));
+            phase.undelayed.iter_mut().for_each(|undelayed| undelayed.stood_still += within);
+        }
+    }
+
+    /// Records the time that a request took without the generator's own part.
+    pub(super) fn undelayed(&mut self, intended: Timestamp, took: Duration, is_known: bool) {
+        let (phase, _) = self.phase_and_part(intended);
+        let Some(undelayed) = self.phases.get_mut(phase).and_then(|phase| phase.undelayed.as_mut()) else { return };
+        if is_known { undelayed.times.record(took) } else { undelayed.times.record_censored(took) }
     }
 
     pub(super) fn connect_timed_out(&mut self, intended: Timestamp, user: u64) {

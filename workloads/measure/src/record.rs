@@ -14,6 +14,7 @@ use super::{
     raw::{PARTS, Raw, RawPhase},
     shares::Shares,
     spread::Spread,
+    undelayed::RawUndelayed,
     user_set::UserSet,
 };
 
@@ -97,6 +98,9 @@ pub struct PhaseRecord {
     /// Answers by status, and errors by their text.
     #[serde(default, skip_serializing_if = "Replies::is_empty")]
     pub replies: Replies,
+    /// Response times without the generator's own part, of live runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undelayed: Option<UndelayedRecord>,
     /// True if its twentieths have cells of their own in `cells`; else all its counts are in part 0.
     pub in_parts: bool,
 }
@@ -135,6 +139,15 @@ fn from_the_first_attempt<'de, D: Deserializer<'de>>(from: D) -> Result<Ledger, 
         ledger.served_late = ledger.served_late.saturating_add(late);
     }
     Ok(ledger)
+}
+
+/// Response times of a phase without what the generator may have added.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct UndelayedRecord {
+    /// The times.
+    pub times: TimesRecord,
+    /// How long the generator stood still in it, nanoseconds.
+    pub stood_still_ns: u64,
 }
 
 /// A histogram.
@@ -208,7 +221,7 @@ impl ReportRecord {
     /// # Errors
     /// If the record refers to missing parts, or has impossible values.
     pub fn report(&self) -> Result<Report, RecordError> {
-        let phases = self.phases.iter().map(raw_phase).collect::<Result<Vec<_>, _>>()?;
+        let phases = self.phases.iter().map(|phase| raw_phase(phase, self.most_us)).collect::<Result<Vec<_>, _>>()?;
         let (kinds, classes) = (self.types.len(), self.classes.len());
         let room = [PARTS, kinds, classes].iter().try_fold(phases.len().max(1), |room, n| room.checked_mul(*n));
         let Some(room) = room.filter(|room| (1..=MOST_CELLS).contains(room)) else {
@@ -253,15 +266,7 @@ impl ReportRecord {
         for (name, times) in &found.times {
             let family = TimeFamily::ALL.into_iter().find(|family| family.name() == name);
             let family = family.ok_or_else(|| wrong("it has times of a kind that nobody knows"))?;
-            if times.known.iter().chain(&times.censored).any(|[value, _]| *value > MOST_MICROS) {
-                return Err(wrong("it has a time of days"));
-            }
-            let distribution = Distribution::of_buckets(self.most_us.max(2), [&times.known, &times.censored]);
-            let mut distribution = distribution.ok_or_else(|| wrong("a bucket holds more than can be counted"))?;
-            distribution.total_us = times.total_us;
-            distribution.longest_us = times.longest_us;
-            distribution.saturated = times.saturated;
-            cell.set(family, distribution);
+            cell.set(family, distribution(times, self.most_us)?);
         }
         Ok(cell)
     }
@@ -280,6 +285,10 @@ fn phase_record(phase: &RawPhase, in_parts: bool) -> PhaseRecord {
         spread: phase.spread.as_ref().map(|spread| spread.counts().to_vec()),
         beside: phase.beside,
         replies: phase.replies.clone(),
+        undelayed: phase.undelayed.as_ref().map(|undelayed| UndelayedRecord {
+            times: times_record(&undelayed.times),
+            stood_still_ns: nanos(undelayed.stood_still),
+        }),
         in_parts,
     }
 }
@@ -296,7 +305,7 @@ fn believable(ledger: Ledger) -> Result<Ledger, RecordError> {
     if within && ledger.imbalance().is_none() { Ok(ledger) } else { Err(wrong("a cell's books do not add up")) }
 }
 
-fn raw_phase(phase: &PhaseRecord) -> Result<RawPhase, RecordError> {
+fn raw_phase(phase: &PhaseRecord, most_us: u64) -> Result<RawPhase, RecordError> {
     let users = |runs: &[[u64; 2]]| {
         UserSet::of_runs(runs, MOST_USERS).ok_or_else(|| wrong("its users are out of order, or too many"))
     };
@@ -307,6 +316,10 @@ fn raw_phase(phase: &PhaseRecord) -> Result<RawPhase, RecordError> {
     if !phase.replies.is_believable(MOST_REQUESTS) {
         return Err(wrong("its answers by status, or its errors, are more than can be counted"));
     }
+    let undelayed = phase.undelayed.as_ref().map(|UndelayedRecord { times, stood_still_ns }| {
+        let times = distribution(times, most_us)?;
+        Ok(RawUndelayed { times, stood_still: Duration::from_nanos(*stood_still_ns) })
+    });
     Ok(RawPhase {
         name: phase.name.clone(),
         begins: Timestamp::from_nanos(phase.begins_ns),
@@ -319,18 +332,32 @@ fn raw_phase(phase: &PhaseRecord) -> Result<RawPhase, RecordError> {
         spread: phase.spread.clone().map(Spread::of_counts),
         beside: phase.beside,
         replies: phase.replies.clone(),
+        undelayed: undelayed.transpose()?,
         in_parts: phase.in_parts,
     })
 }
 
 fn times_of(cell: &Cell) -> BTreeMap<String, TimesRecord> {
-    let of = |family: TimeFamily| {
-        let times = cell.of(family)?;
-        let [known, censored] = times.buckets();
-        let Distribution { total_us, longest_us, saturated, .. } = *times;
-        Some((family.name().to_owned(), TimesRecord { known, censored, total_us, longest_us, saturated }))
-    };
+    let of = |family: TimeFamily| Some((family.name().to_owned(), times_record(cell.of(family)?)));
     TimeFamily::ALL.into_iter().filter_map(of).collect()
+}
+
+fn times_record(times: &Distribution) -> TimesRecord {
+    let [known, censored] = times.buckets();
+    let Distribution { total_us, longest_us, saturated, .. } = *times;
+    TimesRecord { known, censored, total_us, longest_us, saturated }
+}
+
+fn distribution(times: &TimesRecord, most_us: u64) -> Result<Distribution, RecordError> {
+    if times.known.iter().chain(&times.censored).any(|[value, _]| *value > MOST_MICROS) {
+        return Err(wrong("it has a time of days"));
+    }
+    let distribution = Distribution::of_buckets(most_us.max(2), [&times.known, &times.censored]);
+    let mut distribution = distribution.ok_or_else(|| wrong("a bucket holds more than can be counted"))?;
+    distribution.total_us = times.total_us;
+    distribution.longest_us = times.longest_us;
+    distribution.saturated = times.saturated;
+    Ok(distribution)
 }
 
 fn twentieth(part: usize) -> std::ops::Range<f64> {

@@ -12,6 +12,7 @@ use super::{
     in_flight::InFlight,
     raw::Raw,
     reports::Reports,
+    undelayed::{EndedRequest, RawUndelayed, UndelayedMeter},
 };
 
 /// One planned request, from its intended start until it has ended. Not `Clone`: a request ends when its ticket is
@@ -27,7 +28,8 @@ pub struct Ticket {
     wanted_at: Timestamp,
     /// The time at which a client-side policy was first asked about it.
     asked: Option<Timestamp>,
-    begun: bool,
+    /// When it was begun, and how late that was.
+    begun: Option<(Timestamp, Duration)>,
     /// True for the first request of its user.
     arrival: bool,
     sent: Option<Timestamp>,
@@ -59,6 +61,8 @@ pub struct Recorder {
     /// Times of rejections in this second; `None`: no times by second are wanted.
     window_reject: Option<Distribution>,
     closed_windows: VecDeque<Window>,
+    /// `None`: nobody tells when the generator looks for answers.
+    undelayed: Option<UndelayedMeter>,
     in_flight: InFlight,
     arrivals_end: ArrivalsEnd,
 }
@@ -89,6 +93,7 @@ impl Recorder {
             window_lag: Distribution::new(most),
             window_reject: None,
             closed_windows: VecDeque::new(),
+            undelayed: None,
             in_flight: InFlight::new(),
             arrivals_end: ArrivalsEnd::AsPlanned,
         }
@@ -99,6 +104,22 @@ impl Recorder {
     pub fn keeping_times(mut self) -> Self {
         self.window_reject = Some(Distribution::new(self.raw.most));
         self
+    }
+
+    /// Records response times without the generator's own part as well. Its host tells each time that it
+    /// [looks](Self::looked) for answers.
+    #[must_use]
+    pub fn watching_the_generator(mut self) -> Self {
+        self.undelayed = Some(UndelayedMeter::default());
+        let most = self.raw.most;
+        self.raw.phases.iter_mut().for_each(|phase| phase.undelayed = Some(RawUndelayed::new(most)));
+        self
+    }
+
+    /// The generator looks for answers at `now`. It had stood still for so long before: answers may have waited for that
+    /// time.
+    pub fn looked(&mut self, now: Timestamp, stood_still: Duration) {
+        self.undelayed.iter_mut().for_each(|meter| meter.looked(&mut self.raw, now, stood_still));
     }
 
     /// Enters a planned request at its intended start, before anything else happens to it. Only for the first hop: a
@@ -122,7 +143,7 @@ impl Recorder {
             }
         }
         let (free, wanted_at) = (intended, intent.wanted_at);
-        Ticket { cell, user, intended, free, wanted_at, asked: None, begun: false, arrival, sent: None }
+        Ticket { cell, user, intended, free, wanted_at, asked: None, begun: None, arrival, sent: None }
     }
 
     /// Begins a background activity, with a health check or without; returns the phase in whose ledger it is.
@@ -155,10 +176,11 @@ impl Recorder {
 
     /// Begins the request (connects, or writes): the time since it was due is the generator's lateness.
     pub fn begin(&mut self, ticket: &mut Ticket, now: Timestamp) {
-        if std::mem::replace(&mut ticket.begun, true) {
+        if ticket.begun.is_some() {
             return;
         }
         let lag = now.since(ticket.free);
+        ticket.begun = Some((now, lag));
         self.raw.time(ticket.cell, TimeFamily::SendLag).record(lag);
         self.window_lag.record(lag);
         if ticket.arrival {
@@ -243,6 +265,7 @@ impl Recorder {
                 self.raw.time(ticket.cell, TimeFamily::Service).record(now.since(sent));
                 self.window_response.record(response);
                 self.reports.answered(ticket.cell, response);
+                self.without_delay(ticket, now, true);
                 return;
             }
             Fate::Rejected => {
@@ -290,13 +313,14 @@ impl Recorder {
             .record_censored(response.saturating_sub(sent.since(ticket.intended)));
         self.window_response.record_censored(response);
         self.reports.given_up(ticket.cell, response);
+        self.without_delay(ticket, now, false);
     }
 
     fn end_unsent(&mut self, ticket: &Ticket, fate: Fate, now: Timestamp) {
         let ledger = &mut self.raw.cell(ticket.cell).ledger;
         if fate == Fate::RefusedLocally {
             ledger.refused_locally += 1;
-            if let (true, Some(asked)) = (ticket.arrival && !ticket.begun, ticket.asked) {
+            if let (true, Some(asked)) = (ticket.arrival && ticket.begun.is_none(), ticket.asked) {
                 // The user arrived as planned, and its client-side policy refused the request.
                 self.raw.arrived(ticket.intended, asked.since(ticket.intended));
             }
@@ -304,7 +328,7 @@ impl Recorder {
             self.groups.ended(ticket.cell, Ended::Rejected);
             return;
         }
-        if !ticket.begun || matches!(fate, Fate::Unsent | Fate::InFlight) {
+        if ticket.begun.is_none() || matches!(fate, Fate::Unsent | Fate::InFlight) {
             // The end of the run counts requests that were planned and never sent.
             return;
         }
@@ -325,6 +349,14 @@ impl Recorder {
         self.raw.time(ticket.cell, TimeFamily::Response).record_censored(waited);
         self.window_response.record_censored(waited);
         self.reports.given_up(ticket.cell, waited);
+        self.without_delay(ticket, now, false);
+    }
+
+    /// Notes a response time for [`looked`](Self::looked).
+    fn without_delay(&mut self, ticket: &Ticket, now: Timestamp, is_known: bool) {
+        if let (Some(meter), Some((begun, lag))) = (&mut self.undelayed, ticket.begun) {
+            meter.ended(EndedRequest { intended: ticket.intended, begun, lag, ended: now, is_known });
+        }
     }
 
     /// The time after which a request that was lost before its time-out would have been answered at the earliest: it never
@@ -405,6 +437,7 @@ impl Recorder {
     #[must_use]
     pub fn finish(mut self, now: Timestamp, health: Health) -> Report {
         let area = self.in_flight.area(now);
+        self.looked(now, Duration::ZERO);
         match self.arrivals_end {
             ArrivalsEnd::AsPlanned => {}
             ArrivalsEnd::Early => self.raw.shorten(now),

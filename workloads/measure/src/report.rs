@@ -6,7 +6,7 @@ use controllers::Timestamp;
 
 use super::{
     BackgroundLedger, Dispersion, Distribution, Fairness, Health, LastSecond, Ledger, Numbers, Offered, Replayed,
-    Replies, TimeFamily, Times, TransitionCount, TurnedBack,
+    Replies, TimeFamily, Times, TransitionCount, TurnedBack, Undelayed,
     cell::Cell,
     raw::{Raw, RawPhase},
     user_set::UserSet,
@@ -128,6 +128,8 @@ pub struct PhaseReport {
     pub fairness: Option<Fairness>,
     /// The spread of arrivals, where the plan had independent arrivals at one rate; of whole phases.
     pub arrivals: Option<Dispersion>,
+    /// Response times without the generator's own part; of whole phases of a live run.
+    pub undelayed: Option<Undelayed>,
     /// The same by request type, for types that occurred.
     pub by_type: BTreeMap<String, PhaseReport>,
     /// The same by class, if there are several.
@@ -238,7 +240,7 @@ impl Raw {
     fn phase_report(&self, phase: usize, share: Range<f64>) -> PhaseReport {
         let whole = share == (0.0..1.0);
         let mut report = self.report(&self.phases[phase].name, phase..phase + 1, share);
-        let RawPhase { users, beside, replies, shares, spread, lasts, cut_off, .. } = &self.phases[phase];
+        let RawPhase { users, beside, replies, shares, spread, undelayed, lasts, cut_off, .. } = &self.phases[phase];
         report.users = *users;
         report.cut_off = *cut_off;
         report.beside = beside.closed();
@@ -246,6 +248,7 @@ impl Raw {
             report.replies.clone_from(replies);
             report.fairness = shares.fairness();
             report.arrivals = spread.as_ref().and_then(|spread| spread.dispersion(*lasts));
+            report.undelayed = undelayed.as_ref().map(|undelayed| undelayed.shown(*lasts));
         }
         report
     }

@@ -6,6 +6,7 @@ use super::*;
 
 mod balance;
 mod distribution;
+mod undelayed;
 mod users;
 
 fn ms(millis: u64) -> Duration {

@@ -59,10 +59,9 @@ impl Pacer {
                 break;
             }
             self.sleep(now);
-            let now = self.fibers.clock.now();
-            if let Some(due) = self.fibers.take_alarm(now) {
-                self.driver.woke(due, now);
-            }
+            let (slept, now) = (now, self.fibers.clock.now());
+            let due = self.fibers.take_alarm(now);
+            self.fibers.users(|users| self.driver.woke(users, slept, due, now));
         }
         // The last second of the plan may have ended since the last heartbeat.
         let (now, window) = (self.fibers.clock.now(), tell_windows(&self.tell));

@@ -12,6 +12,8 @@ use crate::measure::{Distribution, Percentile};
 #[derive(Debug)]
 pub struct GapMeter {
     last: ThreadSample,
+    /// The sample up to which waits for the core were told.
+    told: ThreadSample,
     machine: MachineSample,
     largest: Duration,
     all: Distribution,
@@ -25,6 +27,8 @@ impl GapMeter {
     pub const HEARTBEAT: Duration = Duration::from_millis(5);
     /// The gap from which on a stall is recorded.
     pub const STALL: Duration = Duration::from_millis(5);
+    /// The wait for the core from which on the sender stood still.
+    pub const WAIT: Duration = Duration::from_micros(100);
     /// The largest number of recorded stalls.
     pub const KEPT: usize = 64;
     /// Longer gaps count as this long: the limits that matter are far below.
@@ -35,6 +39,7 @@ impl GapMeter {
     pub fn new(sample: ThreadSample, machine: MachineSample) -> Self {
         Self {
             last: sample,
+            told: sample,
             machine,
             largest: Duration::ZERO,
             all: Distribution::new(Self::MOST),
@@ -44,26 +49,45 @@ impl GapMeter {
         }
     }
 
-    /// The loop was due to wake at `due` and woke at `now`; the samples are taken only if they are needed.
-    pub fn woke(&mut self, due: Timestamp, now: Timestamp, samples: impl FnOnce() -> (ThreadSample, MachineSample)) {
+    /// The loop was due to wake at `due` and woke at `now`; the samples are taken only if they are needed. Returns for how
+    /// long it stood still: that it worked meanwhile does not count.
+    pub fn woke(
+        &mut self,
+        due: Timestamp,
+        now: Timestamp,
+        samples: impl FnOnce() -> (ThreadSample, MachineSample),
+    ) -> Duration {
         let late = now.since(due);
         self.largest = self.largest.max(late);
         self.recent = self.recent.max(late);
         self.all.record(late);
         if late < Self::STALL {
-            return;
+            return Duration::ZERO;
         }
         let (sample, machine) = samples();
+        let waited = self.waited(sample);
         let on_cpu = sample.cpu.saturating_sub(self.last.cpu);
         let waited_for_core = sample.run_queue_delay.saturating_sub(self.last.run_queue_delay);
         let stolen = machine.stolen_since(&self.machine);
         (self.last, self.machine) = (sample, machine);
-        if self.stalls.len() == Self::KEPT {
-            self.more += 1;
-            return;
-        }
         let cause = cause(late, on_cpu, waited_for_core, stolen);
-        self.stalls.push(Stall { due, late, on_cpu, waited_for_core, stolen, cause });
+        if self.stalls.len() < Self::KEPT {
+            self.stalls.push(Stall { due, late, on_cpu, waited_for_core, stolen, cause });
+        } else {
+            self.more += 1;
+        }
+        // While the machine stands still, its threads seem to work.
+        let worked = if cause == StallCause::Stolen { Duration::ZERO } else { on_cpu };
+        waited.max(late.saturating_sub(worked))
+    }
+
+    /// For how long the sender has waited for its core since the last call, if for longer than its wake-ups take anyway.
+    pub fn waited(&mut self, sample: ThreadSample) -> Duration {
+        let waited = sample.run_queue_delay.saturating_sub(self.told.run_queue_delay);
+        let turns = sample.turns.saturating_sub(self.told.turns);
+        self.told = sample;
+        let beyond = waited.saturating_sub(measure::WAKE_UP * u32::try_from(turns).unwrap_or(u32::MAX));
+        if beyond < Self::WAIT { Duration::ZERO } else { beyond }
     }
 
     /// Updates the sender's sample, so that the next stall counts only the time used since.
@@ -146,6 +170,33 @@ mod tests {
         let causes: Vec<_> = stalls.iter().map(|stall| stall.cause).collect();
         assert_eq!(causes, [StallCause::Busy, StallCause::Crowded, StallCause::Asleep, StallCause::Stolen]);
         assert_eq!(stalls[1].on_cpu, Duration::from_millis(5));
+    }
+
+    #[test]
+    fn it_stood_still_for_as_long_as_it_was_late_and_did_not_work() {
+        let mut meter = GapMeter::new(used(0, 0), machine(0));
+        let due = Timestamp::from_millis(1000);
+        let ms = Duration::from_millis;
+        let mut still = |late: u64, used, machine| meter.woke(due, due + ms(late), || (used, machine)).as_millis();
+        assert_eq!(still(400, used(1, 0), machine(0)), 399, "stopped");
+        assert_eq!(still(40, used(36, 0), machine(0)), 5, "it worked");
+        assert_eq!(still(40, used(40, 39), machine(0)), 39, "others had its core");
+        assert_eq!(still(40, used(76, 39), machine(3)), 40, "the machine stood still, and it seems to have worked");
+    }
+
+    #[test]
+    fn waits_for_the_core_are_told_once_and_those_of_any_wake_up_are_not() {
+        let mut meter = GapMeter::new(used(0, 0), machine(0));
+        let sample = |delay_us: u64, turns| ThreadSample {
+            cpu: Duration::ZERO,
+            run_queue_delay: Duration::from_micros(delay_us),
+            turns,
+        };
+        assert_eq!(meter.waited(sample(40, 1)), Duration::ZERO);
+        assert_eq!(meter.waited(sample(340, 2)), Duration::from_micros(275));
+        assert_eq!(meter.waited(sample(340, 2)), Duration::ZERO);
+        // A hundred turns of 20 µs.
+        assert_eq!(meter.waited(sample(2340, 102)), Duration::ZERO);
     }
 
     #[test]

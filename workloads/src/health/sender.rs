@@ -5,6 +5,9 @@ use controllers::Timestamp;
 use super::{ClockMeter, GapMeter, Health, MachineSample, ThreadMeter, ThreadSample};
 use crate::clock::ClockReadings;
 
+/// The sleep from which on the sender's wait for its core is read when it wakes.
+const LONG_SLEEP: Duration = Duration::from_millis(1);
+
 /// Measures the thread that sends, and its machine, over a run.
 #[derive(Debug)]
 pub struct SenderMeter {
@@ -24,14 +27,23 @@ impl SenderMeter {
         Self { thread, began, gaps, clocks: ClockMeter::new(ClockReadings::read()) }
     }
 
-    /// The loop was due to wake at `due` and woke at `now`.
-    pub fn woke(&mut self, due: Timestamp, now: Timestamp) {
-        self.gaps.woke(due, now, || (self.thread.sample(), MachineSample::take()));
+    /// The loop slept until `now`, and was due to wake at `due` if nothing woke it before. Returns for how long it stood
+    /// still.
+    pub fn woke(&mut self, slept: Timestamp, due: Option<Timestamp>, now: Timestamp) -> Duration {
+        let late = due
+            .map_or(Duration::ZERO, |due| self.gaps.woke(due, now, || (self.thread.sample(), MachineSample::take())));
+        // A reading is a system call: waits within short sleeps are read with the next heartbeat.
+        if !late.is_zero() || now.since(slept) < LONG_SLEEP {
+            return late;
+        }
+        self.gaps.waited(self.thread.sample())
     }
 
-    /// A heartbeat: the next stall counts what the thread uses from now on.
-    pub fn beat(&mut self) {
-        self.gaps.refresh(self.thread.sample());
+    /// A heartbeat: the next stall counts what the thread uses from now on. Returns for how long it has waited for its core.
+    pub fn beat(&mut self) -> Duration {
+        let sample = self.thread.sample();
+        self.gaps.refresh(sample);
+        self.gaps.waited(sample)
     }
 
     /// Ends a second, and returns the largest gap in it.

@@ -43,7 +43,8 @@ impl Driver {
             pool.apply(commands, now);
         }
         self.close_seconds(pool, now, on_window);
-        self.meter.beat();
+        let waited = self.meter.beat();
+        pool.looked(now, waited);
     }
 
     /// Hands over the seconds that have ended.
@@ -59,9 +60,10 @@ impl Driver {
         }
     }
 
-    /// The loop was due to wake at `due` and woke at `now`.
-    pub(crate) fn woke(&mut self, due: Timestamp, now: Timestamp) {
-        self.meter.woke(due, now);
+    /// The loop slept until `now`, and was due to wake at `due` if nothing woke it before. Before any answer is read.
+    pub(crate) fn woke<C>(&mut self, pool: &mut UserPool<C>, slept: Timestamp, due: Option<Timestamp>, now: Timestamp) {
+        let stood_still = self.meter.woke(slept, due, now);
+        pool.looked(now, stood_still);
     }
 
     /// True if the run is over: arrivals stop with the plan or the stop flag, then requests in flight may drain, then

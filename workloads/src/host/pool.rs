@@ -98,12 +98,24 @@ impl<C> UserPool<C> {
         }
     }
 
+    /// Has response times recorded without the generator's own part as well: for hosts that tell when they
+    /// [look](Self::looked).
+    pub(crate) fn watching_the_generator(mut self) -> Self {
+        self.books.recorder = self.books.recorder.watching_the_generator();
+        self
+    }
+
     /// Sets whether windows have the times of their requests.
     pub(crate) fn keeping_times(mut self, keep: bool) -> Self {
         if keep {
             self.books.recorder = self.books.recorder.keeping_times();
         }
         self
+    }
+
+    /// The host looks for answers at `now`, and had stood still for so long before.
+    pub(crate) fn looked(&mut self, now: Timestamp, stood_still: Duration) {
+        self.books.recorder.looked(now, stood_still);
     }
 
     /// Sets the wall clock that the users' own policies see. Hosts call this before [`advance`](Self::advance).

@@ -35,6 +35,7 @@ mod arrivals;
 mod books;
 mod changed;
 mod drift;
+mod effect;
 mod excluded;
 mod gate;
 mod generator_lag;
@@ -83,7 +84,7 @@ pub struct Context {
     /// The target is ours and has a ledger of its own. False for `lab load` on a foreign service.
     pub own_target: bool,
     /// The service is not the lab's. It has a listen queue of its own: what overflows there is what it does under load, and the
-    /// kernel does not tell it from what overflows before the lab's proxy. And the proxy may share the generator's core.
+    /// kernel does not tell it from what overflows before the lab's proxy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign_service: bool,
     /// The run was not shown in the live view, which takes time of the generator's core.

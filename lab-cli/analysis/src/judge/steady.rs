@@ -49,6 +49,7 @@ pub fn judge(seconds: &[&TimelineSecond]) -> Option<Steadiness> {
     let goodput = each(|second| Some(second.goodput as f64));
     let median_time = each(|second| second.p50_ms);
     let in_flight = each(|second| Some(second.in_flight as f64));
+    let queued = each(queued);
     let planned: f64 = seconds.iter().map(|second| second.planned as f64).sum::<f64>() / seconds.len() as f64;
     let all = [&goodput, &median_time, &in_flight];
     let warm_ups: Vec<WarmUp> = all.into_iter().flatten().filter_map(|values| warm_up(values)).collect();
@@ -62,8 +63,18 @@ pub fn judge(seconds: &[&TimelineSecond]) -> Option<Steadiness> {
         warm_up_s: (cut * batch) as f64,
         warm_up_effect: warm_ups.iter().map(|warm_up| warm_up.effect).fold(0.0, f64::max),
         trend: trends.fold(0.0, f64::max),
-        growth_per_s: in_flight.map_or(0.0, |values| growth(&values, batch as f64, planned)),
+        growth_per_s: [in_flight, queued]
+            .into_iter()
+            .flatten()
+            .map(|values| growth(&values, batch as f64, planned))
+            .fold(0.0, f64::max),
     })
+}
+
+/// What waits at the service: also work whose users have left, which is in flight for nobody. `None`: it did not say.
+fn queued(second: &TimelineSecond) -> Option<f64> {
+    let stages = &second.target.as_ref()?.stages;
+    Some(stages.iter().map(|stage| f64::from(stage.queue)).sum())
 }
 
 /// What comes before a phase has settled.

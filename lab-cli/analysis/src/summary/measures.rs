@@ -1,6 +1,6 @@
 //! What a run says beside its counts and times: whether it settled, how it recovered, what was wasted, who was served.
 
-use measure::{Dispersion, Fairness};
+use measure::{Dispersion, Fairness, Undelayed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub struct Measures {
     /// How independently users came, where they were to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Dispersion>,
+    /// Response times without what the generator itself may have added; `None` in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undelayed: Option<Undelayed>,
     /// Goodput that is missing, as a share of that under the same load before more was asked for, or before a fault: of the second half of
     /// either phase. `None`: no such phase was before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +125,7 @@ pub struct Steadiness {
     /// By how much goodput or median response time still changed after it, over that time, as a share of their median; 0 if
     /// it may be chance.
     pub trend: f64,
-    /// Requests in flight grew by so many a second; 0 if it may be chance, or too little to matter.
+    /// Requests in flight, or waiting at the service, grew by so many a second, the more of the two; 0 if it may be chance, or too little to matter.
     pub growth_per_s: f64,
 }
 

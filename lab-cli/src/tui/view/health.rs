@@ -19,8 +19,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     frame.render_widget(Line::styled("─".repeat(area.width.into()), palette.faint()), rule);
     let Some(running) = &state.running else { return };
     let Some(second) = running.latest() else { return };
-    let objective = state.objective_ms().unwrap_or(1000.0);
-    let found = so_far(running, objective);
+    let found = so_far(running);
     let (words, style) = match found.as_slice() {
         [] => ("nothing against it".to_owned(), palette.good()),
         // A change by a person makes a run WARN, no more.
@@ -44,8 +43,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         spans.push(Span::styled(format!("{value}{mark}  "), style));
     };
     show("CPU", text::percent(generator.cpu), is_busy(second));
-    show("send lag p99", text::time(generator.send_lag_p99_ms), is_late(second, objective));
-    show("gap", text::time(generator.loop_gap_ms), has_gap(second, objective));
+    show("send lag p99", text::time(generator.send_lag_p99_ms), is_late(second));
+    show("gap", text::time(generator.loop_gap_ms), has_gap(second));
     if area.width >= 100 {
         show("files", generator.open_files.to_string(), false);
     }
@@ -60,12 +59,12 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 const TOUCHED: &str = "TOUCHED";
 
 /// What speaks against the arm so far: in how many of its seconds. The verdict is made of the whole arm, when it is over.
-fn so_far(running: &Running, objective: f64) -> Vec<String> {
+fn so_far(running: &Running) -> Vec<String> {
     let seconds = |over: &dyn Fn(&TimelineSecond) -> bool| running.shown().filter(|second| over(second)).count();
     let found = [
         ("CPU", seconds(&is_busy)),
-        ("LAG", seconds(&|second| is_late(second, objective))),
-        ("GAP", seconds(&|second| has_gap(second, objective))),
+        ("LAG", seconds(&is_late)),
+        ("GAP", seconds(&has_gap)),
         ("no word from the service", seconds(&|second| second.target.is_none())),
     ];
     let mut words: Vec<String> = found
@@ -81,10 +80,13 @@ fn is_busy(second: &TimelineSecond) -> bool {
     second.generator.cpu > limits::CPU
 }
 
-fn is_late(second: &TimelineSecond, objective: f64) -> bool {
-    second.generator.send_lag_p99_ms > limits::lag_ms(objective)
+/// As far as a second can tell what the gates judge of a phase: lag is no small part of its response times.
+fn is_late(second: &TimelineSecond) -> bool {
+    let (lag, shown) = (second.generator.send_lag_p99_ms, second.p99_ms.or(second.p90_ms).or(second.p50_ms));
+    lag > limits::MOVED_MS.1 && lag > limits::MOVED.1 * shown.unwrap_or(0.0)
 }
 
-fn has_gap(second: &TimelineSecond, objective: f64) -> bool {
-    second.generator.loop_gap_ms > limits::hiccup_ms(objective)
+/// A tenth of it.
+fn has_gap(second: &TimelineSecond) -> bool {
+    second.generator.loop_gap_ms > limits::MOVED.1 * 1000.0
 }

@@ -18,7 +18,7 @@ fn report() -> Report {
         objective: Duration::from_secs(1),
         replays: false,
     };
-    let mut recorder = Recorder::new(plan, &["read", "write"]);
+    let mut recorder = Recorder::new(plan, &["read", "write"]).watching_the_generator();
     let mut random = Seeded::new(3);
     let fates = [
         Fate::Served,
@@ -56,6 +56,7 @@ fn report() -> Report {
         }
         let took = Duration::from_micros((random.uniform() * random.uniform() * 3e5) as u64 + 1000);
         recorder.end(ticket, fate, start + took);
+        recorder.looked(start + took, Duration::from_micros(number % 900));
     }
     let health = Health { steal: 0.1 + 0.2, wall: Duration::new(30, 1), ..Health::default() };
     recorder.finish(Timestamp::from_secs(60), health)

@@ -1,6 +1,10 @@
 //! UNSENT and LAG: the load generator kept to the plan.
 
-use super::{Check, Context, Reasons, ValidityGate, fraction, limits, quieter};
+use super::{
+    Check, Context, Reasons, ValidityGate,
+    effect::{self, Source},
+    fraction, limits, quieter,
+};
 use crate::{
     summary::{Arm, Validity},
     text::time,
@@ -34,11 +38,14 @@ fn unsent(arm: &Arm, _: &Context, reasons: &mut Reasons) {
 
 pub(super) const LAG: ValidityGate = ValidityGate {
     code: "LAG",
-    verdicts: &[Validity::Invalid],
-    finds: "requests left later than planned",
-    limit: "p99: 5 % of the objective, at least 2 ms; p99.9: 10 %, at least 4 ms",
+    verdicts: &[Validity::Warn, Validity::Invalid],
+    finds: "requests left late, which moves what is shown, and no pause of the generator explains it",
+    limit: effect::LIMIT,
     remedy: "fewer users, no other programs, `--no-tui`",
-    checks: &[Check::Arm(lag)],
+    checks: &[Check::Arm(|arm, context, reasons| {
+        let remedy = format!("use fewer users or a lower rate, or {}", quieter(context));
+        effect::tell(arm, Source::Lateness, "requests left later than planned", &remedy, reasons);
+    })],
     reading: |run| {
         run.live()?.most(
             |arm| Some(arm.generator.send_lag_p99_ms),
@@ -46,37 +53,3 @@ pub(super) const LAG: ValidityGate = ValidityGate {
         )
     },
 };
-
-fn lag(arm: &Arm, context: &Context, reasons: &mut Reasons) {
-    if context.flat_out {
-        return;
-    }
-    let (p99, p999) = (arm.generator.send_lag_p99_ms, arm.conditions.send_lag_p999_ms);
-    let (lag, rare) = lag_limits(context);
-    if p99 > lag {
-        reasons.invalid(
-            format!("send lag p99 {p99:.1} ms"),
-            format!("{lag:.1} ms (5 % of the objective, at least 2 ms)"),
-            "requests left later than planned: the load was not the one that was asked for",
-            &format!("use fewer users or a lower rate, or {}", quieter(context)),
-        );
-    }
-    if p999 > rare {
-        reasons.invalid(
-            format!("send lag p99.9 {p999:.1} ms"),
-            format!("{rare:.1} ms (a tenth of the objective, at least 4 ms)"),
-            "more than one request in a thousand left far later than planned",
-            quieter(context),
-        );
-    }
-}
-
-fn lag_limits(context: &Context) -> (f64, f64) {
-    let objective = context.objective.response_time_ms;
-    (limits::lag_ms(objective), limits::rare_lag_ms(objective))
-}
-
-pub(super) fn keeps_to_the_plan(arm: &Arm, context: &Context) -> bool {
-    let (lag, rare) = lag_limits(context);
-    arm.generator.send_lag_p99_ms <= lag && arm.conditions.send_lag_p999_ms <= rare
-}

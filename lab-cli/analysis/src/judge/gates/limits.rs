@@ -1,7 +1,5 @@
 //! The limits, where the live view can show them too.
 
-use std::time::Duration;
-
 /// Largest share of planned requests that were never sent.
 pub const UNSENT: f64 = 0.001;
 /// Share of the requests sent that may find their kept connection closed.
@@ -10,13 +8,11 @@ pub const RESENT: f64 = 0.001;
 pub const WAITED: f64 = 0.01;
 /// Largest share of its core that the generator may use.
 pub const CPU: f64 = 0.70;
-/// Largest share of the run that the sender may spend ready to run and waiting for its core.
-pub const RUN_QUEUE: f64 = 0.01;
-/// What a wake-up may take on a machine with nothing else to do: about 13 µs were seen, and twice that is allowed.
-pub const WAKE_UP: Duration = Duration::from_micros(25);
-/// Largest part of the median response time that waits for the core may add to it before such waits are more than a caution: as
-/// much as LAG allows of the objective.
-pub const CROWDED_EFFECT: f64 = 0.05;
+/// Share of a shown percentile that may be the generator's own before the figures are in doubt, and before they are void.
+/// Also the share of a closed phase for which it may stand still: its users ask for so much less.
+pub const MOVED: (f64, f64) = (0.05, 0.10);
+/// What is shorter moves no percentile, for the same two verdicts, milliseconds.
+pub const MOVED_MS: (f64, f64) = (0.1, 0.2);
 /// A pause of the whole process that is no scheduling accident, milliseconds.
 pub const GAP_MS: f64 = 1000.0;
 /// Longest time that the machine may have slept, milliseconds: the clocks that tell are read one after the other.
@@ -60,22 +56,7 @@ pub const HEADROOM: f64 = 2.0;
 /// Largest 99th percentile against a service that does nothing, as a share of the objective.
 pub const NULL_SHARE: f64 = 0.1;
 
-/// Largest 99th percentile of send lag: 5 % of the objective, but never under 2 ms. Milliseconds.
+/// Largest 99th percentile of send lag for a promise to be judged: 5 % of its time, but never under 2 ms. Milliseconds.
 pub fn lag_ms(objective_ms: f64) -> f64 {
     (objective_ms * 0.05).max(2.0)
-}
-
-/// Largest send lag of all but one request in a thousand: a tenth of the objective, but never under 4 ms. Milliseconds.
-pub fn rare_lag_ms(objective_ms: f64) -> f64 {
-    (objective_ms * 0.1).max(4.0)
-}
-
-/// A pause that shows in the figures: a quarter of the objective, but never under 25 ms. Milliseconds.
-pub fn hiccup_ms(objective_ms: f64) -> f64 {
-    (objective_ms * 0.25).max(25.0)
-}
-
-/// Largest lateness of all but one wake-up in a thousand: 5 % of the objective, but never under 5 ms. Milliseconds.
-pub fn hiccup_often_ms(objective_ms: f64) -> f64 {
-    (objective_ms * 0.05).max(5.0)
 }

@@ -2,8 +2,8 @@
 
 use super::{
     Check, Context, Reasons, ValidityGate,
-    limits::{self, GAP_MS, SUSPENDED_MS},
-    quieter,
+    effect::{self, Source},
+    limits::{GAP_MS, SUSPENDED_MS},
 };
 use crate::{
     summary::{Arm, Validity},
@@ -12,11 +12,15 @@ use crate::{
 
 pub(super) const HICCUP: ValidityGate = ValidityGate {
     code: "HICCUP",
-    verdicts: &[Validity::Invalid],
-    finds: "the generator paused",
-    limit: "a quarter of the objective, at least 25 ms; one wake-up in a thousand: 5 %, at least 5 ms",
+    verdicts: &[Validity::Warn, Validity::Invalid],
+    finds: "the generator stood still, which moves what is shown; a pause of over a second is GAP's",
+    limit: effect::LIMIT,
     remedy: "a quieter machine",
-    checks: &[Check::Arm(hiccup)],
+    checks: &[Check::Arm(|arm, _, reasons| {
+        let message =
+            "requests were not sent and answers not read meanwhile: that shows as response time, or as a lower rate";
+        effect::tell(arm, Source::Pauses, message, "run again on a quieter machine", reasons);
+    })],
     reading: |run| {
         run.live()?.most(
             |arm| Some(arm.generator.loop_gap_max_ms),
@@ -27,34 +31,6 @@ pub(super) const HICCUP: ValidityGate = ValidityGate {
         )
     },
 };
-
-/// A pause that GAP finds is told once. Both limits scale with the objective, and have a floor. A wake-up in a thousand that is
-/// 5 ms late moves no percentile of half a second; and a single pause of 25 ms holds up 0.04 % of the requests of a minute,
-/// whatever the objective is.
-fn hiccup(arm: &Arm, context: &Context, reasons: &mut Reasons) {
-    let objective = context.objective.response_time_ms;
-    let (longest, most) = (arm.generator.loop_gap_max_ms, limits::hiccup_ms(objective));
-    if longest > GAP_MS {
-        return;
-    }
-    if longest > most {
-        reasons.invalid(
-            format!("the generator stood still for {longest:.0} ms"),
-            format!("{most:.0} ms (a quarter of the objective, at least 25 ms)"),
-            "pauses of the generator show as response time",
-            "run again on a quieter machine",
-        );
-    }
-    let often = limits::hiccup_often_ms(objective);
-    if let Some(late) = arm.conditions.hiccup_p999_ms.filter(|late| *late > often) {
-        reasons.invalid(
-            format!("one wake-up of the generator in a thousand came {late:.1} ms late, or later"),
-            format!("{often:.1} ms (5 % of the objective, at least 5 ms)"),
-            "pauses of the generator show as response time",
-            quieter(context),
-        );
-    }
-}
 
 pub(super) const GAP: ValidityGate = ValidityGate {
     code: "GAP",

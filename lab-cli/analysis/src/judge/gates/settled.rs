@@ -24,14 +24,14 @@ pub(super) const WARM_UP: ValidityGate = ValidityGate {
 pub(super) const UNSTABLE: ValidityGate = ValidityGate {
     code: "UNSTABLE",
     verdicts: &[Validity::Unstable],
-    finds: "requests in flight grew all the time: a finding about the service, whose percentiles depend on how long it was watched",
+    finds: "requests in flight, or in the service's queues, grew all the time: a finding about the service, whose percentiles depend on how long it was watched",
     limit: "1 % of what comes, and no chance (Mann and Kendall, 1 %)",
     remedy: "read growth and goodput",
     checks: &[Check::Arm(unstable)],
     reading: |run| {
         run.most(
             |arm| greatest(arm.phases.iter().filter_map(asked).map(|found| found.growth_per_s)),
-            |growth, _| format!("{} more in flight each second", rate(growth)),
+            |growth, _| format!("{} more in flight or queued each second", rate(growth)),
         )
     },
 };
@@ -58,7 +58,7 @@ fn unstable(arm: &Arm, _: &Context, reasons: &mut Reasons) {
         let (growth, goodput) = (rate(found.growth_per_s), rate(phase.measured.goodput_per_s));
         reasons.add(
             Validity::Unstable,
-            format!("{}: requests in flight grow by {growth} a second, at a goodput of {goodput}/s", phase.name),
+            format!("{}: requests in flight or queued at the service grow by {growth} a second, at a goodput of {goodput}/s", phase.name),
             "1 % of what comes",
             "the service never reached a steady state: percentiles depend on the length of the phase",
             "read growth and goodput; steady: false for a phase that is not about a steady state",

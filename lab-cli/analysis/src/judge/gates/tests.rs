@@ -90,7 +90,7 @@ fn no_ledger_from_our_own_service_is_invalid_and_from_a_foreign_one_fine() {
 #[test]
 fn a_run_without_the_live_view_is_not_told_to_leave_it_off() {
     let mut arm = sound();
-    arm.generator.send_lag_p99_ms = 500.0;
+    faults::moves(&mut arm, 1000.0, 500.0, 0.0);
     let remedy = |without_live_view| {
         let reasons = judge(&arm, &Context { without_live_view, ..context() });
         reasons.into_iter().find(|reason| reason.code == "LAG").expect("it lags").remedy

@@ -3,6 +3,7 @@
 use controllers::{Random, Seeded};
 
 use super::*;
+use crate::live::{StageSecond, TargetSecond};
 
 /// A phase of 100 requests a second: goodput, median response time and requests in flight as given, with a tenth of noise.
 fn phase(length: u32, of: impl Fn(u32) -> (f64, f64, f64)) -> Steadiness {
@@ -79,6 +80,26 @@ fn a_backlog_that_grows_in_fits_is_found() {
         (50.0, 20.0, if second < 40 { 50.0 + fit } else { 1500.0 - fit })
     });
     assert!(found.growth_per_s > 1.0, "{found:?}");
+}
+
+/// Users leave after a moment, and their work waits on: as many are in flight as ever.
+#[test]
+fn a_queue_that_grows_inside_the_service_is_found() {
+    let phase = |queue: fn(u32) -> u32| {
+        let mut seconds: Vec<TimelineSecond> = (0..60)
+            .map(|second| TimelineSecond { second, planned: 100, in_flight: 20, ..TimelineSecond::default() })
+            .collect();
+        for second in &mut seconds {
+            let stages = [3, queue(second.second)].map(|queue| StageSecond { queue, ..StageSecond::default() });
+            second.target = Some(TargetSecond { stages: stages.into(), ..TargetSecond::default() });
+        }
+        let outlines: Vec<TimelineSecond> = seconds.iter().map(|second| second.clone().outline()).collect();
+        let [whole, outline] = [seconds, outlines].map(|seconds| judge(&seconds.iter().collect::<Vec<_>>()));
+        assert_eq!(whole, outline);
+        whole.expect("long enough").growth_per_s
+    };
+    assert!((19.0..21.0).contains(&phase(|second| 20 * second)));
+    assert_eq!([phase(|_| 500), phase(|second| 500 + second % 7)], [0.0, 0.0]);
 }
 
 #[test]

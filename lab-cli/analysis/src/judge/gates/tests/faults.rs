@@ -6,18 +6,18 @@ use measure::Offered;
 
 use super::*;
 use crate::summary::{
-    Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, RunSummary, Speed, Steadiness, Touched,
+    Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, RunSummary, Speed, Steadiness, Touched, Undelayed,
     Validity::{Invalid, Unstable, Warn},
     WalkCell, WalkRow,
 };
 
-mod crowded;
+mod effect;
 mod runs;
 
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
 type Limit = (&'static str, Validity, fn(&mut Arm, &mut Context, f64), f64, f64);
 
-const LIMITS: [Limit; 47] = [
+const LIMITS: [Limit; 44] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
     ("RESENT", Warn, |arm, _, requests| arm.phases[0].measured.resent = requests as u64, 11.0, 10.0),
     ("LITTLE", Invalid, |arm, _, apart| arm.generator.little = apart, 0.051, 0.05),
@@ -36,17 +36,13 @@ const LIMITS: [Limit; 47] = [
     ("WALK", Warn, |arm, _, share| not_offered(arm, share), 5.1, 5.0),
     ("WALK", Warn, |arm, _, last| runs_empty(arm, last as u64), 71.0, 70.0),
     ("UNSENT", Invalid, |arm, _, requests| unsent(arm, requests as u64), 11.0, 10.0),
-    // 5 % of 1 s.
-    ("LAG", Invalid, |arm, _, p99| arm.generator.send_lag_p99_ms = p99, 50.1, 50.0),
-    ("LAG", Invalid, |arm, context, p99| lag(arm, context, p99, 0.0), 2.1, 2.0),
-    ("LAG", Invalid, |arm, _, p999| arm.conditions.send_lag_p999_ms = p999, 101.0, 100.0),
-    ("LAG", Invalid, |arm, context, p999| lag(arm, context, 0.0, p999), 4.1, 4.0),
+    ("LAG", Warn, |arm, _, own| moves(arm, 100.0, own, 0.0), 5.1, 5.0),
+    ("LAG", Warn, |arm, _, own| moves(arm, 1.0, own, 0.0), 0.101, 0.1),
     ("CPU", Invalid, |arm, _, share| arm.generator.cpu = share, 0.71, 0.70),
-    ("CROWDED", Warn, |arm, _, share| crowded(arm, share, 0.0), 0.011, 0.01),
-    ("HICCUP", Invalid, |arm, _, gap| arm.generator.loop_gap_max_ms = gap, 251.0, 250.0),
-    ("HICCUP", Invalid, |arm, _, p999| arm.conditions.hiccup_p999_ms = Some(p999), 50.1, 50.0),
-    ("HICCUP", Invalid, hiccup, 5.1, 5.0),
-    ("GAP", Invalid, |arm, context, gap| stood_still(arm, context, gap), 1001.0, 1000.0),
+    ("CROWDED", Warn, |arm, _, own| moves_while_crowded(arm, own), 5.1, 5.0),
+    ("HICCUP", Warn, |arm, _, own| moves(arm, 100.0, own, 0.02), 5.1, 5.0),
+    ("HICCUP", Warn, |arm, _, share| stands_still_in_a_closed_load(arm, share), 0.051, 0.05),
+    ("GAP", Invalid, |arm, _, gap| arm.generator.loop_gap_max_ms = gap, 1001.0, 1000.0),
     ("GAP", Invalid, |arm, _, slept| arm.conditions.clocks.suspended_ms = slept, 101.0, 100.0),
     ("GAP", Warn, |arm, _, silent| arm.conditions.service_silent_max_ms = silent, 1001.0, 1000.0),
     ("FILES", Invalid, |arm, _, sends| arm.generator.files_exhausted = sends as u64, 1.0, 0.0),
@@ -71,11 +67,12 @@ const LIMITS: [Limit; 47] = [
 /// A code that has two limits: what is over the second is void, and what is just within it is still in doubt.
 type Void = (&'static str, fn(&mut Arm, f64), f64, f64);
 
-const VOID_FROM: [Void; 5] = [
-    ("CROWDED", |arm, beyond| crowded(arm, 0.02, beyond), 0.011, 0.01),
-    // 5 % of a median of 100 ms, in two waits, or in the send lag.
-    ("CROWDED", |arm, wait| crowded_by(arm, wait, 0.0), 2.51, 2.5),
-    ("CROWDED", |arm, lag| crowded_by(arm, 0.0, lag), 5.1, 5.0),
+const VOID_FROM: [Void; 7] = [
+    ("LAG", |arm, own| moves(arm, 100.0, own, 0.0), 10.1, 10.0),
+    ("LAG", |arm, own| moves(arm, 1.0, own, 0.0), 0.201, 0.2),
+    ("HICCUP", |arm, own| moves(arm, 100.0, own, 0.02), 10.1, 10.0),
+    ("HICCUP", stands_still_in_a_closed_load, 0.101, 0.1),
+    ("CROWDED", moves_while_crowded, 10.1, 10.0),
     ("STEAL", |arm, share| arm.generator.steal = share, 0.0201, 0.02),
     ("WARM-UP", |arm, seconds| warms_up(arm, seconds, Some(true)), 65.0, 60.0),
 ];
@@ -242,36 +239,24 @@ fn drops_that_are_declared(arm: &mut Arm, context: &mut Context) {
     (arm.kernel.listen_drops, context.kernel_backlog_declared) = (1, true);
 }
 
-/// Under an objective of 10 s, of which a second is no large part.
-fn stood_still(arm: &mut Arm, context: &mut Context, gap: f64) {
-    context.objective.response_time_ms = 10_000.0;
-    arm.generator.loop_gap_max_ms = gap;
+/// The 99th percentile, and how much of it may be the generator's own, which stood still for this share of the time.
+pub(super) fn moves(arm: &mut Arm, shown: f64, own: f64, stood_still: f64) {
+    let times = |p99| Times { p50: Some(shown / 2.0), p90: Some(shown / 2.0), p99: Some(p99), ..Times::default() };
+    let phase = &mut arm.phases[0];
+    let count = phase.measured.response_time_ms.count;
+    phase.measured.response_time_ms = Times { count, ..times(shown) };
+    phase.measures.undelayed = Some(Undelayed { response_time_ms: times(shown - own), stood_still });
 }
 
-/// Under an objective of 10 ms, where the floors hold.
-fn lag(arm: &mut Arm, context: &mut Context, p99: f64, p999: f64) {
-    context.objective.response_time_ms = 10.0;
-    (arm.generator.send_lag_p99_ms, arm.conditions.send_lag_p999_ms) = (p99, p999);
+/// All of its pauses were waits for its processor.
+fn moves_while_crowded(arm: &mut Arm, own: f64) {
+    moves(arm, 100.0, own, 0.02);
+    (arm.generator.run_queue, arm.generator.crowded) = (0.03, 0.02);
 }
 
-fn hiccup(arm: &mut Arm, context: &mut Context, p999: f64) {
-    context.objective.response_time_ms = 10.0;
-    arm.generator.loop_gap_max_ms = 25.0;
-    arm.conditions.hiccup_p999_ms = Some(p999);
-}
-
-/// In waits of 5 ms, two of which are a tenth of the median.
-fn crowded(arm: &mut Arm, all: f64, beyond: f64) {
-    crowded_by(arm, 5.0, 0.0);
-    (arm.generator.run_queue, arm.generator.crowded) = (all, beyond);
-}
-
-/// For 2 % of the time, beside a median of 100 ms.
-fn crowded_by(arm: &mut Arm, wait_ms: f64, lag_ms: f64) {
-    arm.phases[0].measured.response_time_ms.p50 = Some(100.0);
-    let generator = &mut arm.generator;
-    (generator.run_queue, generator.crowded) = (0.02, 0.02);
-    (generator.core_wait_ms, generator.send_lag_p99_ms) = (wait_ms, lag_ms);
+fn stands_still_in_a_closed_load(arm: &mut Arm, share: f64) {
+    moves(arm, 100.0, 0.0, share);
+    arm.phases[0].users = 8;
 }
 
 fn files(arm: &mut Arm, open: u64) {

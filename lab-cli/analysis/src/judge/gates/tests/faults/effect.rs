@@ -1,0 +1,116 @@
+//! LAG, HICCUP and CROWDED: one rule, told by the cause that explains it.
+
+use super::*;
+
+fn verdicts(arm: &Arm) -> Vec<(String, Validity)> {
+    codes(arm, &context())
+}
+
+fn of(code: &str, verdict: Validity) -> Vec<(String, Validity)> {
+    vec![(code.to_owned(), verdict)]
+}
+
+/// Half a millisecond of a median of a second is nothing, half of one of a millisecond everything, whatever was promised.
+#[test]
+fn lag_is_judged_by_what_it_moves_and_not_by_the_objective() {
+    for objective in [1.0, 200.0, 60_000.0] {
+        let judged = |shown: f64, own: f64| {
+            let (mut arm, mut context) = (sound(), context());
+            context.objective.response_time_ms = objective;
+            moves(&mut arm, shown, own, 0.0);
+            codes(&arm, &context)
+        };
+        assert_eq!(judged(1000.0, 0.5), []);
+        assert_eq!(judged(1.0, 0.5), of("LAG", Invalid));
+        assert_eq!(judged(5000.0, 4000.0), of("LAG", Invalid));
+    }
+}
+
+#[test]
+fn each_percentile_that_is_shown_is_judged_and_no_other() {
+    let judged = |change: fn(&mut Times)| {
+        let mut arm = sound();
+        moves(&mut arm, 100.0, 0.0, 0.0);
+        change(&mut arm.phases[0].measured.response_time_ms);
+        verdicts(&arm)
+    };
+    assert_eq!(judged(|shown| shown.p50 = Some(112.0)), of("LAG", Invalid));
+    assert_eq!(judged(|shown| shown.p90 = Some(112.0)), of("LAG", Invalid));
+    assert_eq!(judged(|shown| shown.p999 = Some(1000.0)), []);
+    assert_eq!(judged(|shown| shown.p99 = None), [], "too few to show one");
+    // Hidden by time-outs: its bound is shown.
+    assert_eq!(judged(|shown| (shown.p99, shown.p99_at_least) = (None, Some(112.0))), of("LAG", Invalid));
+}
+
+#[test]
+fn only_users_of_a_closed_load_ask_for_less_while_the_generator_stands_still() {
+    let mut arm = sound();
+    moves(&mut arm, 100.0, 0.0, 0.3);
+    assert_eq!(verdicts(&arm), []);
+    arm.phases[0].users = 8;
+    assert_eq!(verdicts(&arm), of("HICCUP", Invalid));
+}
+
+#[test]
+fn a_long_pause_is_told_once() {
+    let mut arm = sound();
+    moves(&mut arm, 100.0, 90.0, 0.3);
+    arm.generator.loop_gap_max_ms = 1000.0;
+    assert_eq!(verdicts(&arm), of("HICCUP", Invalid));
+    arm.generator.loop_gap_max_ms = 1001.0;
+    assert_eq!(verdicts(&arm), of("GAP", Invalid));
+}
+
+#[test]
+fn every_cause_that_explains_it_alone_is_told() {
+    let mut arm = sound();
+    moves(&mut arm, 100.0, 90.0, 0.3);
+    arm.generator.crowded = 0.15;
+    assert_eq!(verdicts(&arm), [of("CROWDED", Invalid), of("HICCUP", Invalid)].concat());
+    // Pauses too short to be behind a percentile, and waits of the processor as long as what was added.
+    moves(&mut arm, 100.0, 90.0, 0.004);
+    arm.generator.crowded = 0.0;
+    assert_eq!(verdicts(&arm), of("LAG", Invalid));
+    arm.generator.core_wait_ms = 22.6;
+    assert_eq!(verdicts(&arm), of("CROWDED", Invalid));
+}
+
+/// A processor that is taken, and nothing that this moves.
+#[test]
+fn waits_that_move_nothing_are_no_finding() {
+    let mut arm = sound();
+    (arm.generator.run_queue, arm.generator.crowded, arm.generator.core_wait_ms) = (0.4, 0.4, 5.0);
+    moves(&mut arm, 10_000.0, 50.0, 0.4);
+    assert_eq!(verdicts(&arm), []);
+}
+
+#[test]
+fn what_can_be_the_generators_own_is_told_in_plain_words() {
+    let told = |users: u32| {
+        let mut arm = sound();
+        moves(&mut arm, 783.0, 782.5, 0.12);
+        arm.phases[0].users = users;
+        (arm.generator.send_lag_p99_ms, arm.generator.loop_gap_max_ms) = (776.0, 900.0);
+        let reason = judge(&arm, &context()).into_iter().next().expect("it is found");
+        [reason.value, reason.threshold]
+    };
+    assert_eq!(
+        told(0),
+        [
+            "spike: 782 ms of the p99 of 783 ms (100 %) can be the generator's own: it sent late (p99 776 ms), and stood still for \
+             12 % of the time, 900 ms at the longest",
+            "10 % and 0.2 ms"
+        ]
+    );
+    let mut arm = sound();
+    moves(&mut arm, 100.0, 0.0, 0.27);
+    (arm.phases[0].users, arm.generator.loop_gap_max_ms) = (8, 400.0);
+    let reason = &judge(&arm, &context())[0];
+    assert_eq!(
+        [reason.value.as_str(), &reason.threshold],
+        [
+            "spike: the generator stood still for 27 % of the time, 400 ms at the longest: its users asked for so much less",
+            "10 % of a closed load"
+        ]
+    );
+}
