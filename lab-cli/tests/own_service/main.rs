@@ -273,8 +273,9 @@ fn from_a_written_file_by_way_of_virtual_time_to_the_proxy() {
     assert!(output.status.success() && out.contains("none, concurrency, codel, gradient2, vegas"), "{out}{err}");
     let (output, out, err) =
         ran(lab(folder.path()).args(["calibrate", "new.yaml", "--repeat", "1", "--for", "2s", "-o", "plant.yaml"]));
-    assert!(output.status.success(), "{err}");
-    assert!(out.contains("it works on ") && measured_near_4(&out), "{out}");
+    // What else runs on this machine may make it INVALID (3); the plant is written, and says so.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{out}{err}");
+    assert!(out.lines().any(|line| line.starts_with("it serves ") && measured_near_4(line)), "{out}");
     let set = ["--set", "virtual.plant=plant.yaml", "--output", "json"];
     let (output, out, err) = ran(lab(folder.path()).args(["run", "new.yaml", "--virtual", "--out", "v"]).args(set));
     assert!(output.status.success(), "{err}");
