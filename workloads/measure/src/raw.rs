@@ -45,8 +45,7 @@ pub(super) struct RawPhase {
     /// True if the run was stopped before the end of the phase.
     pub(super) cut_off: bool,
     pub(super) users: Option<u64>,
-    pub(super) seen: UserSet,
-    pub(super) connect_timed_out: UserSet,
+    pub(super) clients: Clients,
     pub(super) shares: Shares,
     /// `None`: no spread is expected of it.
     pub(super) spread: Option<Spread>,
@@ -56,6 +55,13 @@ pub(super) struct RawPhase {
     pub(super) undelayed: Option<RawUndelayed>,
     /// True if its twentieths have cells of their own; else all of its counts are in the first.
     pub(super) in_parts: bool,
+}
+
+/// The users of a phase who sent something.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Clients {
+    pub(super) seen: UserSet,
+    pub(super) connect_timed_out: UserSet,
 }
 
 impl Raw {
@@ -69,8 +75,7 @@ impl Raw {
                 lasts: phase.duration,
                 cut_off: false,
                 users: phase.users,
-                seen: UserSet::default(),
-                connect_timed_out: UserSet::default(),
+                clients: Clients::default(),
                 shares: Shares::default(),
                 spread: phase.independent.then(Spread::default),
                 beside: BackgroundLedger::default(),
@@ -142,8 +147,8 @@ impl Raw {
     /// Notes the user; true for its first request, if neither this phase nor the previous one has seen it.
     pub(super) fn users_seen(&mut self, intended: Timestamp, user: u64) -> bool {
         let (phase, _) = self.phase_and_part(intended);
-        let before = phase.checked_sub(1).is_some_and(|before| self.phases[before].seen.contains(user));
-        self.phases.get_mut(phase).is_some_and(|phase| phase.seen.insert(user)) && !before
+        let before = phase.checked_sub(1).is_some_and(|before| self.phases[before].clients.seen.contains(user));
+        self.phases.get_mut(phase).is_some_and(|phase| phase.clients.seen.insert(user)) && !before
     }
 
     /// Counts a new request of a user.
@@ -184,7 +189,7 @@ impl Raw {
     pub(super) fn connect_timed_out(&mut self, intended: Timestamp, user: u64) {
         let (phase, _) = self.phase_and_part(intended);
         if let Some(phase) = self.phases.get_mut(phase) {
-            phase.connect_timed_out.insert(user);
+            phase.clients.connect_timed_out.insert(user);
         }
     }
 

@@ -119,7 +119,10 @@ impl Recorder {
     /// The generator looks for answers at `now`. It had stood still for so long before: answers may have waited for that
     /// time.
     pub fn looked(&mut self, now: Timestamp, stood_still: Duration) {
-        self.undelayed.iter_mut().for_each(|meter| meter.looked(&mut self.raw, now, stood_still));
+        let Some(meter) = &mut self.undelayed else { return };
+        let (pause, ended) = meter.looked(now, stood_still);
+        pause.into_iter().for_each(|pause| self.raw.stood_still(pause));
+        ended.for_each(|(request, took)| self.raw.undelayed(request.intended, took, request.is_known));
     }
 
     /// Enters a planned request at its intended start, before anything else happens to it. Only for the first hop: a

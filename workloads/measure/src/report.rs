@@ -271,8 +271,8 @@ impl Raw {
         }
         let (mut seen, mut connect_timed_out) = (UserSet::default(), UserSet::default());
         for phase in &self.phases[phases] {
-            seen.add(&phase.seen);
-            connect_timed_out.add(&phase.connect_timed_out);
+            seen.add(&phase.clients.seen);
+            connect_timed_out.add(&phase.clients.connect_timed_out);
         }
         report.clients = seen.len();
         report.clients_connect_timed_out = connect_timed_out.len();

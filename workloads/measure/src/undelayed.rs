@@ -9,7 +9,7 @@ use controllers::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Distribution, Times, raw::Raw};
+use super::{Distribution, Times};
 
 /// Response times of a phase without what the generator may have added, and how much of the phase it stood still.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ impl RawUndelayed {
 }
 
 /// A request that has ended, until the generator looks again: only then is it known whether it had stood still.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct EndedRequest {
     pub intended: Timestamp,
     /// When the generator began it: what was before is its lag.
@@ -64,15 +64,22 @@ impl UndelayedMeter {
         self.ended.push(request);
     }
 
-    /// The generator looks for answers at `now`, and had stood still for so long.
-    pub(super) fn looked(&mut self, raw: &mut Raw, now: Timestamp, stood_still: Duration) {
-        if let Some(pause) = self.pauses.add(now, stood_still) {
-            raw.stood_still(pause);
-        }
-        for EndedRequest { intended, begun, lag, ended, is_known } in self.ended.drain(..) {
-            let added = lag + self.pauses.between(begun, ended);
-            raw.undelayed(intended, ended.since(intended).saturating_sub(added), is_known);
-        }
+    /// The generator looks for answers at `now`, and had stood still for so long: the pause, if that is one, and the requests
+    /// that have ended since the last look, each with its response time without what the generator may have added.
+    pub(super) fn looked(
+        &mut self,
+        now: Timestamp,
+        stood_still: Duration,
+    ) -> (Option<Pause>, impl Iterator<Item = (EndedRequest, Duration)>) {
+        let Self { ended, pauses } = self;
+        let pause = pauses.add(now, stood_still);
+        let pauses = &*pauses;
+        let without = move |request: EndedRequest| {
+            let EndedRequest { intended, begun, lag, ended, .. } = request;
+            let added = lag + pauses.between(begun, ended);
+            (request, ended.since(intended).saturating_sub(added))
+        };
+        (pause, ended.drain(..).map(without))
     }
 }
 

@@ -83,7 +83,7 @@ fn is_busy(second: &TimelineSecond) -> bool {
 /// As far as a second can tell what the gates judge of a phase: lag is no small part of its response times.
 fn is_late(second: &TimelineSecond) -> bool {
     let (lag, shown) = (second.generator.send_lag_p99_ms, second.p99_ms.or(second.p90_ms).or(second.p50_ms));
-    lag > limits::MOVED_MS.1 && lag > limits::MOVED.1 * shown.unwrap_or(0.0)
+    shown.is_some_and(|shown| lag > limits::MOVED_MS.1 && lag > limits::MOVED.1 * shown)
 }
 
 /// A tenth of it.
