@@ -27,7 +27,7 @@ fn a_service_that_takes_requests_and_never_answers_fails_every_kind_of_load() {
         (&plain, &["-R", "20", "-n", "20", "-c", "20"], &["in_flight"]),
         // No answer to the greeting, and none to a request over HTTP/2.
         (&secure, &["-c", "8", "-n", "8", "--timeout", "1s"], &["connect_failed", "timed_out", "in_flight", "unsent"]),
-        (&plain, &["-c", "8", "-n", "8", "--http2", "--timeout", "1s"], &["timed_out", "in_flight"]),
+        (&plain, &["-c", "8", "-n", "8", "--http2", "--timeout", "1s"], &["connect_failed", "timed_out", "in_flight"]),
         (&nowhere, &["-R", "20", "-d", "1s"], &["connect_failed"]),
         (&nowhere, &["-c", "4", "-n", "30"], &["connect_failed"]),
     ];
