@@ -57,7 +57,7 @@ pub fn from_har(from: impl Read, hosts: &[String]) -> Result<FileRequests, Strin
         HarError::File(place, error) => format!("{place}: {}", in_words(&error)),
         HarError::Receiver(error) => in_words(&error),
     })?;
-    let host = main_host(entries.iter(), hosts).unwrap_or_default().to_owned();
+    let host = main_host(&entries.iter(), hosts).unwrap_or_default().to_owned();
     for entry in entries {
         if entry.host != host {
             collected.left_out.host(&entry.host);

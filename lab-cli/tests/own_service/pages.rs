@@ -90,6 +90,6 @@ fn a_service_that_is_slower_on_kept_connections_is_told() {
     assert!(told(&["init", &url, "-o", "-"]));
     let (output, _, err) =
         ran(lab(folder.path()).args(["calibrate", &url, "--repeat", "1", "--for", "1s", "-o", "plant.yaml"]));
-    assert!(output.status.success(), "{err}");
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{err}");
     assert!(err.contains(about) && err.contains(why), "{err}");
 }

@@ -113,7 +113,7 @@ fn a_service_with_tls_or_http2_is_looked_at_run_and_measured() {
             let mut measure = lab(folder.path());
             measure.args(["calibrate", name, "--for", "1s", "--repeat", "1", "-o"]).arg(&plant).args(by);
             let (output, _, err) = ran(&mut measure);
-            assert!(output.status.success() && plant.exists(), "{secure}: {name}: {err}");
+            assert!(matches!(output.status.code(), Some(0 | 3)) && plant.exists(), "{secure}: {name}: {err}");
         }
     }
 }

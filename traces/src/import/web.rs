@@ -100,7 +100,7 @@ impl Recording<'_, '_> {
             HarFound::Scheme(_) | HarFound::Not(_) => None,
         });
         if self.sink.file.host.is_none() {
-            self.sink.file.host = main_host(requests, &[]).map(str::to_owned);
+            self.sink.file.host = main_host(&requests, &[]).map(str::to_owned);
         }
         held.iter().try_for_each(|found| self.tell(found))
     }

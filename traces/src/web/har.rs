@@ -112,7 +112,7 @@ impl PostData {
 /// The host that a recording is about: the first of `wanted` that it has; else that of its first page, which redirects
 /// (`shop.example` to `www.shop.example`) are not; else that of its first request.
 pub fn main_host<'e, B: 'e>(
-    entries: impl Iterator<Item = &'e HarEntry<B>> + Clone,
+    entries: &(impl Iterator<Item = &'e HarEntry<B>> + Clone),
     wanted: &[String],
 ) -> Option<&'e str> {
     let asked = wanted.iter().find_map(|host| entries.clone().find(|entry| entry.host == *host));
@@ -437,10 +437,10 @@ mod tests {
         let entries = [entry("shop", false), entry("cdn", false), entry("www.shop", true), entry("ads", true)];
         let main = |wanted: &[&str]| {
             let wanted: Vec<String> = wanted.iter().map(|host| (*host).to_owned()).collect();
-            main_host(entries.iter(), &wanted).expect("a host")
+            main_host(&entries.iter(), &wanted).expect("a host")
         };
         assert_eq!((main(&[]), main(&["127.0.0.1:80"]), main(&["x", "cdn"])), ("www.shop", "www.shop", "cdn"));
-        assert_eq!(main_host(entries[..2].iter(), &[]), Some("shop"));
+        assert_eq!(main_host(&entries[..2].iter(), &[]), Some("shop"));
     }
 
     #[test]
