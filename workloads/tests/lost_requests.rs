@@ -1,7 +1,5 @@
 //! A service that loses requests which it has read, and one that closes idle connections: it counts what it reads, and the
 //! ledger agrees with it. On either live host.
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a live test has a clock and threads")]
-
 mod support;
 
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};

@@ -189,9 +189,12 @@ fn listed_in(text: &str, hosts: &[String]) -> Result<FileRequests, String> {
     }
 }
 
+/// A request, and the host that its line names.
+type Hosted = (Option<String>, UrlRequest);
+
 /// Reads a plain list: in each line a URL or a path, with a method before it where that is not GET, and with a weight behind it
 /// where that is not 1. `None`: the text is something else.
-fn plain(text: &str) -> Option<Result<Vec<(Option<String>, UrlRequest)>, String>> {
+fn plain(text: &str) -> Option<Result<Vec<Hosted>, String>> {
     let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
     let lines: Vec<_> = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
     let is_place = |word: &str| word.starts_with('/') || word.starts_with("http://") || word.starts_with("https://");

@@ -28,8 +28,7 @@ pub struct Ticket {
     wanted_at: Timestamp,
     /// The time at which a client-side policy was first asked about it.
     asked: Option<Timestamp>,
-    /// When it was begun, and how late that was.
-    begun: Option<(Timestamp, Duration)>,
+    begun: Option<Timestamp>,
     /// True for the first request of its user.
     arrival: bool,
     sent: Option<Timestamp>,
@@ -183,7 +182,7 @@ impl Recorder {
             return;
         }
         let lag = now.since(ticket.free);
-        ticket.begun = Some((now, lag));
+        ticket.begun = Some(now);
         self.raw.time(ticket.cell, TimeFamily::SendLag).record(lag);
         self.window_lag.record(lag);
         if ticket.arrival {
@@ -357,7 +356,8 @@ impl Recorder {
 
     /// Notes a response time for [`looked`](Self::looked).
     fn without_delay(&mut self, ticket: &Ticket, now: Timestamp, is_known: bool) {
-        if let (Some(meter), Some((begun, lag))) = (&mut self.undelayed, ticket.begun) {
+        if let (Some(meter), Some(begun)) = (&mut self.undelayed, ticket.begun) {
+            let lag = begun.since(ticket.free);
             meter.ended(EndedRequest { intended: ticket.intended, begun, lag, ended: now, is_known });
         }
     }

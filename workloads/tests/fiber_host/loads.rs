@@ -80,7 +80,14 @@ fn where_all_connections_are_in_use_requests_wait_and_are_not_late() {
         let plan = shared(&server, "/slow?100", 200.0, Some(5));
         let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
         let (ledger, health) = (report.total.ledger, &report.generator.health);
-        assert_eq!((ledger.planned, ledger.served + ledger.served_late), (200, 200), "{host:?}: {ledger:?}");
+        // Twice its time is the end: what has no connection by then never gets one.
+        let served = ledger.served + ledger.served_late;
+        assert_eq!(
+            (ledger.planned, served + ledger.in_flight + ledger.refused_locally),
+            (200, 200),
+            "{host:?}: {ledger:?}"
+        );
+        assert!(served > 70, "{host:?}: {ledger:?}");
         assert_eq!((server.seen.connections(), health.in_flight_peak), (5, 5), "{host:?}");
         assert!(health.waited_for_connection > 100, "{health:?}");
         let (response, lag) = (report.total.response_time_ms.p50, report.generator.send_lag_p50_ms);

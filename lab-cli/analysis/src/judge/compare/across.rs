@@ -70,13 +70,15 @@ pub fn across(
     margin: Option<f64>,
     looks: Option<&[Look]>,
 ) -> Vec<Across> {
+    let turns = contests.iter().flat_map(|contest| &contest.ours.turns);
+    let plans: Vec<&str> = turns.filter_map(|turn| turn.plan).collect();
     let mut found = Vec::new();
     for metric in Metric::ALL {
         let margin = metric.margin_in(primary, margin);
         let meet = |contest: &Contest<'_>| {
             let pairs = pairs(contest);
             let met = match &pairs {
-                Some(pairs) => in_pairs(pairs, phase, metric, looks),
+                Some(pairs) => in_pairs(pairs, phase, metric, looks, &plans),
                 None => all_against_all(contest, phase, metric),
             };
             let hindsight = contest.ours.hindsight;
@@ -129,9 +131,14 @@ fn in_pairs(
     phase: &str,
     metric: Metric,
     looks: Option<&[Look]>,
+    plans: &[&str],
 ) -> Option<PairedFigures> {
     let pair = |(ours, theirs): &(ContestTurn<'_>, ContestTurn<'_>)| {
-        let block = ours.arm.block;
+        // Runs of their own all begin with block 1: there the plan is what pairs of several contests have in common.
+        let block = match looks {
+            Some(_) => ours.arm.block,
+            None => plans.iter().position(|plan| ours.plan == Some(plan)).and_then(|at| u32::try_from(at).ok())?,
+        };
         Some(Pair { block, ours: value(ours, phase, metric)?, theirs: value(theirs, phase, metric)? })
     };
     PairedFigures::in_pairs(&pairs.iter().map(pair).collect::<Option<Vec<_>>>()?, metric, looks)

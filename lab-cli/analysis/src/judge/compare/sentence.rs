@@ -107,8 +107,8 @@ mod tests {
         };
         let worse = of(Metric::Goodput, Worse, 0.86, [0.82, 0.90]);
         assert_eq!(sentence(&worse), "new serves 14 % less (10 to 18 %) than old in busy");
-        let times = of(Metric::Goodput, Better, 6.28, [5.48, 7.26]);
-        assert_eq!(sentence(&times), "new serves 6.28 times as much (5.48 to 7.26) as old in busy");
+        let times = of(Metric::Goodput, Better, 6.27, [5.48, 7.26]);
+        assert_eq!(sentence(&times), "new serves 6.27 times as much (5.48 to 7.26) as old in busy");
         let same = of(Metric::Goodput, Equivalent, 0.995, [0.97, 1.02]);
         assert_eq!(
             sentence(&same),

@@ -144,7 +144,7 @@ fn an_arm_that_serves_next_to_nothing_in_calm_recovers_from_nothing() {
 #[test]
 fn well_for_a_while_is_not_recovered() {
     // Well for fifteen seconds, then bad until 70.
-    let found = recovery(&plan(60), |s| if s < 45 || s >= 70 { 50 } else { 20 }).expect("a spike");
+    let found = recovery(&plan(60), |s| if (45..70).contains(&s) { 20 } else { 50 }).expect("a spike");
     assert_eq!((found.after_s, found.verdict.as_str()), (Some(40.0), "recovered"));
 }
 
