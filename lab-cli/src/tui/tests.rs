@@ -358,7 +358,7 @@ fn what_speaks_against_the_arm_so_far_is_told() {
     let mut app = running();
     assert!(frame(&app, Palette::Plain, 80, 24).contains("so far nothing against it"));
     let mut late = second(27);
-    late.generator.send_lag_p99_ms = 80.0;
+    late.generator.send_lag_p99_ms = 180.0;
     happened(&mut app, LiveEvent::Second(Box::new(late)));
     happened(&mut app, LiveEvent::Second(Box::new(TimelineSecond { target: None, ..second(28) })));
     app.live.own_cpu = Some(0.012);

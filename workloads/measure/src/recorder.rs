@@ -28,10 +28,22 @@ pub struct Ticket {
     wanted_at: Timestamp,
     /// The time at which a client-side policy was first asked about it.
     asked: Option<Timestamp>,
-    begun: Option<Timestamp>,
+    begun: Moment,
     /// True for the first request of its user.
     arrival: bool,
-    sent: Option<Timestamp>,
+    sent: Moment,
+}
+
+/// A time that may not have come yet, no larger than one that has: a hundred thousand tickets wait.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Moment(Timestamp);
+
+impl Moment {
+    const NOT_YET: Self = Self(Timestamp::MAX);
+
+    fn get(self) -> Option<Timestamp> {
+        (self != Self::NOT_YET).then_some(self.0)
+    }
 }
 
 impl Ticket {
@@ -44,7 +56,7 @@ impl Ticket {
     /// The time at which it was written, if it was.
     #[must_use]
     pub fn sent(&self) -> Option<Timestamp> {
-        self.sent
+        self.sent.get()
     }
 }
 
@@ -145,7 +157,17 @@ impl Recorder {
             }
         }
         let (free, wanted_at) = (intended, intent.wanted_at);
-        Ticket { cell, user, intended, free, wanted_at, asked: None, begun: None, arrival, sent: None }
+        Ticket {
+            cell,
+            user,
+            intended,
+            free,
+            wanted_at,
+            asked: None,
+            begun: Moment::NOT_YET,
+            arrival,
+            sent: Moment::NOT_YET,
+        }
     }
 
     /// Begins a background activity, with a health check or without; returns the phase in whose ledger it is.
@@ -178,11 +200,11 @@ impl Recorder {
 
     /// Begins the request (connects, or writes): the time since it was due is the generator's lateness.
     pub fn begin(&mut self, ticket: &mut Ticket, now: Timestamp) {
-        if ticket.begun.is_some() {
+        if ticket.begun.get().is_some() {
             return;
         }
         let lag = now.since(ticket.free);
-        ticket.begun = Some(now);
+        ticket.begun = Moment(now);
         self.raw.time(ticket.cell, TimeFamily::SendLag).record(lag);
         self.window_lag.record(lag);
         if ticket.arrival {
@@ -200,10 +222,10 @@ impl Recorder {
     /// write.
     pub fn sent(&mut self, ticket: &mut Ticket, now: Timestamp) {
         self.begin(ticket, now);
-        if ticket.sent.is_some() {
+        if ticket.sent.get().is_some() {
             return;
         }
-        ticket.sent = Some(now);
+        ticket.sent = Moment(now);
         self.raw.cell(ticket.cell).ledger.sent += 1;
         self.window.sent += 1;
         self.in_flight.begins(now);
@@ -232,12 +254,12 @@ impl Recorder {
     /// Ends the request with this fate, now. A request that was never written cannot have been abandoned, timed out or
     /// in flight at the service: it counts as without a connection if it was begun, and as unsent if not.
     pub fn end(&mut self, mut ticket: Ticket, fate: Fate, now: Timestamp) {
-        if fate.implies_sent() && ticket.sent.is_none() {
+        if fate.implies_sent() && ticket.sent.get().is_none() {
             // An answer to a request that was never reported as sent: a bug of the host.
             debug_assert!(false, "{fate:?} before it was sent");
             self.sent(&mut ticket, now);
         }
-        match ticket.sent {
+        match ticket.sent.get() {
             Some(sent) => self.end_sent(&ticket, fate, sent, now),
             None => self.end_unsent(&ticket, fate, now),
         }
@@ -322,7 +344,7 @@ impl Recorder {
         let ledger = &mut self.raw.cell(ticket.cell).ledger;
         if fate == Fate::RefusedLocally {
             ledger.refused_locally += 1;
-            if let (true, Some(asked)) = (ticket.arrival && ticket.begun.is_none(), ticket.asked) {
+            if let (true, Some(asked)) = (ticket.arrival && ticket.begun.get().is_none(), ticket.asked) {
                 // The user arrived as planned, and its client-side policy refused the request.
                 self.raw.arrived(ticket.intended, asked.since(ticket.intended));
             }
@@ -330,7 +352,7 @@ impl Recorder {
             self.groups.ended(ticket.cell, Ended::Rejected);
             return;
         }
-        if ticket.begun.is_none() || matches!(fate, Fate::Unsent | Fate::InFlight) {
+        if ticket.begun.get().is_none() || matches!(fate, Fate::Unsent | Fate::InFlight) {
             // The end of the run counts requests that were planned and never sent.
             return;
         }
@@ -356,7 +378,7 @@ impl Recorder {
 
     /// Notes a response time for [`looked`](Self::looked).
     fn without_delay(&mut self, ticket: &Ticket, now: Timestamp, is_known: bool) {
-        if let (Some(meter), Some(begun)) = (&mut self.undelayed, ticket.begun) {
+        if let (Some(meter), Some(begun)) = (&mut self.undelayed, ticket.begun.get()) {
             let lag = begun.since(ticket.free);
             meter.ended(EndedRequest { intended: ticket.intended, begun, lag, ended: now, is_known });
         }
