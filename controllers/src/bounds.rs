@@ -24,5 +24,22 @@ pub const BEST_STATIC: Entry = Entry {
     kind: EntryKind::Bound(Bound::BestValue(ValueSearch { of: "concurrency", parameter: "max", most: 512 })),
 };
 
+/// The most without knowledge of single costs.
+pub const BLIND: Entry = Entry {
+    name: "blind",
+    about: "the most that a policy can serve in time which does not know what a single request costs",
+    caution: "exists in virtual time and for an open loop alone, where it stands beside every oracle",
+    source: Source {
+        title: "Wald, On cumulative sums of random variables, 1944",
+        place: "Annals of Mathematical Statistics 15(3), the identity; docs/experiments.md, Arms that know more",
+    },
+    deviations: &[],
+    places: &[Place::Single],
+    presets: &[],
+    samples: &[],
+    roles: &[],
+    kind: EntryKind::Bound(Bound::Means),
+};
+
 /// All bounds of the lab.
-pub static BOUNDS: [Entry; 2] = [BEST_STATIC, ORACLE];
+pub static BOUNDS: [Entry; 3] = [BEST_STATIC, ORACLE, BLIND];

@@ -143,6 +143,7 @@ impl Entry {
             EntryKind::Policy(make) | EntryKind::Discipline(make) => Makes::Policies(make(reader)),
             EntryKind::Machine(make) => Makes::Machines(make(reader)),
             EntryKind::Bound(Bound::Costs(costs)) => Makes::Policies((costs.make)(reader)),
+            EntryKind::Bound(Bound::Means) => Makes::Nothing,
             EntryKind::Bound(Bound::BestValue(search)) => {
                 search.declare(reader);
                 Makes::Nothing

@@ -294,6 +294,9 @@ pub enum MetricName {
 pub struct RecheckArgs {
     /// A run: its folder, or its name (or the beginning of it) below runs/.
     pub run: String,
+    /// Holds files against each other alone: a run in virtual time is not computed a second time.
+    #[arg(long)]
+    pub no_rerun: bool,
     /// Form of the result on standard output.
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub output: Output,

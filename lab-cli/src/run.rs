@@ -25,6 +25,7 @@ mod unread_requests;
 
 use analysis::live::LiveEvent;
 
+pub use assemble::parameters_of;
 pub use calibrate::{
     PlantMeasurements, PlantRequest, PlantVerdict, ServiceMeasurements, ServiceRequest, as_table, as_yaml, caution,
     measure as measure_plant, measure_service, search as search_capacity,
@@ -40,6 +41,7 @@ pub use live::{
     snapshot::{Corpus, Scratch, cache_folder},
 };
 pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, run_load};
+pub use manifest::WORLD;
 pub use preview::{preview, previewed};
 pub use rehearsal::rehearse;
 pub use simulated::{parallel::side_by_side, setup::VirtualSetup};

@@ -70,9 +70,9 @@ fn summary(experiment: &str, arms: &str, more: &[&str]) -> (Value, String) {
     (serde_json::from_slice(&read).expect("JSON"), String::from_utf8(output.stdout).expect("text"))
 }
 
-/// Goodput of the last phase of each arm.
+/// Goodput of the last phase of each arm, without the bound that stands beside the oracle's.
 fn goodputs(summary: &Value) -> Vec<(String, f64)> {
-    let arms = summary["arms"].as_array().expect("arms").iter();
+    let arms = summary["arms"].as_array().expect("arms").iter().filter(|arm| arm["name"] != "blind");
     let last = |arm: &Value| arm["phases"].as_array().and_then(|phases| phases.last().cloned()).expect("a phase");
     arms.map(|arm| (arm["name"].to_string(), last(arm)["goodput_per_s"].as_f64().expect("a rate"))).collect()
 }
@@ -95,6 +95,23 @@ fn nobody_does_better_than_the_bound_and_it_is_labelled_as_one() {
     let share = |arm: usize| found["arms"][arm]["phases"][1]["of_oracle"].as_f64().expect("a share");
     assert!((0.5..0.7).contains(&share(6)) && share(1) < share(6), "{} {}", share(6), share(1));
     assert!(text.contains("of oracle") && text.contains("oracle (a bound, not run)"), "{text}");
+    // Who does not know sizes serves 50 a second: 20 s, and the objective's half second at the end; and nobody does more than that
+    // and chance.
+    let blind = &found["arms"][8];
+    assert_eq!(
+        (&blind["name"], &blind["bound"]),
+        (&Value::from("blind"), &Value::from(true)),
+        "beside the oracle, unasked"
+    );
+    let per_s = |key: &str| blind["phases"][1][key].as_f64().expect("a rate");
+    let (mean, by_chance) = (per_s("goodput_per_s"), per_s("by_chance_per_s"));
+    assert!((48.0..54.0).contains(&mean) && (2.0..6.0).contains(&by_chance), "{mean} {by_chance}");
+    for (name, goodput) in &goodputs[..goodputs.len() - 1] {
+        assert!(*goodput <= mean + by_chance, "{name}: {goodput} of {mean} and {by_chance}");
+    }
+    let of_blind = found["arms"][6]["phases"][1]["of_blind"].as_f64().expect("a share");
+    assert!((0.85..1.1).contains(&of_blind), "{of_blind}");
+    assert!(text.contains("of blind") && text.contains("chance may add"), "{text}");
     // In calm everything is in time, for everybody.
     assert!(found["arms"][0]["phases"][0]["of_oracle"].as_f64().is_some_and(|share| share > 0.95), "{text}");
 }
@@ -223,6 +240,7 @@ fn neither_is_for_live_runs_and_slips_are_told() {
         ("best-static: {scope: accept}", "scope"),
         ("oracle: {scope: single}", "there is no such key"),
         ("oracel", "oracle"),
+        ("blind: {max: 5}", "there is no such key"),
     ];
     for (arm, says) in slips {
         let output = lab(folder.path(), OPEN, &format!("[{arm}]"), &["--virtual"]);

@@ -300,3 +300,38 @@ arms:
         assert!(retries(0) > 3 * retries(1) && retries(1) > 10, "{mode:?}: {} and {}", retries(0), retries(1));
     }
 }
+
+/// 5 ms, and 2 s for one in twenty, of which users wait 1 s, three times.
+const HEAVY: &str = "
+name: heavy
+target: {app: emulated, service: {bimodal: {short: 5ms, long: 2s, long_share: 0.05}}, servers: 64, workers: 64}
+objective: {percentile: 90, response_time: 1s}
+users:
+  model: url
+  timeout: 1s
+  on_failure: {then: retry, attempts: 3}
+  phases: [{name: all, requests: 20/s, for: 300s}]
+arms: [none]
+";
+
+#[test]
+fn a_heavy_request_is_heavy_again_unless_each_attempt_draws_anew() {
+    let amplification = |redraw: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("heavy.yaml"), HEAVY.replace("  timeout: 1s", &format!("  timeout: 1s{redraw}")))
+            .expect("written");
+        let mut command = program::lab();
+        command.args(["run", "heavy.yaml", "--virtual", "--out", "out"]).current_dir(folder.path());
+        assert!(command.output().expect("lab runs").status.code().is_some());
+        let read = fs::read(folder.path().join("out/summary.json")).expect("read");
+        let found: serde_json::Value = serde_json::from_slice(&read).expect("JSON");
+        let all = &found["arms"][0]["phases"][0];
+        (all["measures"]["amplification"].as_f64().expect("a number"), all["goodput_per_s"].as_f64().expect("a number"))
+    };
+    // One in twenty is tried three times, and never answered: 1 + 0.05 * 2.
+    let (same, goodput) = amplification("");
+    assert!((same - 1.1).abs() < 0.01 && (goodput - 19.0).abs() < 0.3, "{same} {goodput}");
+    // Drawn anew, one in twenty of them is heavy again: 1 + 0.05 + 0.0025.
+    let (anew, _) = amplification("\n  redraw: true");
+    assert!((anew - 1.0525).abs() < 0.01, "{anew}");
+}

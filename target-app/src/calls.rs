@@ -37,7 +37,7 @@ pub(crate) fn key_of_call(request: u64, place: usize, number: u32) -> u64 {
     mix(request ^ mix((place as u64) << 32 | u64::from(number)))
 }
 
-/// The key of the draws for one attempt of a call.
+/// The key of the draws for one attempt of a call: that of the first for all, unless each draws anew.
 pub(crate) fn key_of_attempt(call: u64, attempt: u8) -> u64 {
     mix(call ^ u64::from(attempt))
 }

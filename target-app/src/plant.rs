@@ -44,7 +44,7 @@ pub use build::PlantPlan;
 pub use cluster::{Cluster, ClusterEvent};
 pub use costs::{DEBUG_BUILD, PlantError, PlantOrigin, PlantSpec, TypeCost};
 pub use event::Event;
-pub use fault::{Fault, FaultKind};
+pub use fault::{Fault, FaultKind, Hindrance, moments};
 pub use foreseen::{Foreseen, Servers};
 pub use measured_service::{MeasuredService, RequestCost};
 #[cfg(test)]

@@ -194,6 +194,15 @@ impl EmulatedSpec {
         let mean = self.service.mean().as_secs_f64();
         (mean > 0.0).then(|| f64::from(workers.min(self.servers)) / mean)
     }
+
+    /// The most with servers of this speed, of which the usual one is 1, while each request takes `wait` longer without
+    /// work: it occupies its worker meanwhile, and no server.
+    #[must_use]
+    pub fn capacity_at(&self, workers: u32, speed: f64, wait: Duration) -> Option<f64> {
+        let mean = self.service.mean().as_secs_f64() / speed.max(f64::MIN_POSITIVE);
+        let by_workers = f64::from(workers) / (mean + wait.as_secs_f64());
+        Some((self.capacity(workers)? * speed).min(by_workers))
+    }
 }
 
 /// The work knob: extra database operations per request. Fractions are met on average.

@@ -218,6 +218,9 @@ pub struct CallSpec {
     pub connections: u32,
     /// The client-side policy of a task, asked before a call is sent.
     pub client: Option<ClientSpec>,
+    /// True: each attempt of a call has draws of its own at the called service. False: what is repeated costs what it did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redraw: bool,
 }
 
 fn certain() -> f64 {

@@ -67,6 +67,7 @@ pub(crate) fn run(
         unix_socket: options.unix_socket.as_ref().map(SockAddr::unix).transpose().map_err(unix_socket)?.map(Arc::new),
         timeout: plan.timeout,
         connect_timeout: plan.connect_timeout,
+        redraw: plan.redraw,
         limits: Limits { kept: plan.users.bytes_read(), ..Limits::default() },
         memory: Budget::of(MEMORY_FOR_ANSWERS),
         watch: Arc::new(watch),

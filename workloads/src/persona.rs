@@ -295,8 +295,8 @@ impl Draws {
         Seeded::new(self.of(purpose).next_u64() ^ u64::from(number))
     }
 
-    /// The key of the draws of one request of this user (its service time, its delay on the link): the same for the
-    /// same request and attempt, whatever else happened.
+    /// The key of the draws of one attempt of a request of this user: the same for the same request and attempt, whatever
+    /// else happened. The first attempt's is that of the request itself.
     pub(crate) fn key_of_request(&self, ordinal: u64, attempt: u8) -> u64 {
         mix(mix(self.user ^ mix(ordinal)) ^ (OF_REQUESTS + u64::from(attempt)))
     }

@@ -54,6 +54,10 @@ pub struct LoadPlan {
     pub sources: u32,
     /// The client-side policy; `None`: users send without asking one.
     pub client: Option<ClientSpec>,
+    /// True: each attempt of a request has draws of its own at the service, as if the user asked for something else. False:
+    /// what is repeated costs what it did.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redraw: bool,
 }
 
 impl LoadPlan {
@@ -73,6 +77,7 @@ impl LoadPlan {
             drain: Duration::from_secs(10),
             sources: 1,
             client: None,
+            redraw: false,
         }
     }
 

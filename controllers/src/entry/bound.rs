@@ -10,6 +10,9 @@ pub enum Bound {
     Costs(CostBound),
     /// Which value of a policy's parameter serves most requests in time, on the seeds of the run.
     BestValue(ValueSearch),
+    /// What requests cost in the mean, by class, and every arrival: no policy is run, and in an open loop alone the host computes
+    /// the most that a policy which does not know single costs could serve in time.
+    Means,
 }
 
 /// A policy at dispatch that is told of each request what it will cost, before the request is offered

@@ -179,11 +179,16 @@ fn of_phase<'a>(turns: &[&'a Arm], name: &str) -> Vec<&'a PhaseSummary> {
 fn figures(turns: &[&Arm], column: &AnswerColumn, summary: &RunSummary) -> Option<ColumnFigures> {
     let phases = of_phase(turns, &column.phase);
     let bound = turns.iter().any(|arm| arm.bound);
-    let shares: Vec<Value> = phases.iter().filter_map(|phase| phase.of_oracle).map(Value::known).collect();
+    let shares = |read: fn(&PhaseSummary) -> Option<f64>| {
+        let shares: Vec<Value> = phases.iter().filter_map(|phase| read(phase)).map(Value::known).collect();
+        of_values(&shares)
+    };
     let measured: Vec<&Measured> = phases.iter().map(|phase| &phase.measured).collect();
     let mut found = of_measured(&measured, summary.objective.percentile, bound)?;
     found.cut_off = phases.iter().any(|phase| phase.cut_off);
-    found.of_oracle = of_values(&shares);
+    (found.of_oracle, found.of_blind) = (shares(|phase| phase.of_oracle), shares(|phase| phase.of_blind));
+    // What single runs may add: the most of any block.
+    found.by_chance_per_s = phases.iter().filter_map(|phase| phase.by_chance_per_s).max_by(f64::total_cmp);
     Some(found)
 }
 
@@ -207,6 +212,8 @@ fn of_measured(blocks: &[&Measured], percentile: f64, bound: bool) -> Option<Col
         p99_ms,
         reject_fraction: each(|one| one.reject_fraction).filter(|_| !bound),
         of_oracle: None,
+        of_blind: None,
+        by_chance_per_s: None,
     })
 }
 

@@ -18,6 +18,8 @@ pub fn phase(report: &PhaseReport) -> PhaseSummary {
         cut_off: report.cut_off,
         users: report.users.and_then(|users| u32::try_from(users).ok()).unwrap_or(0),
         of_oracle: None,
+        of_blind: None,
+        by_chance_per_s: None,
         beside: (!report.beside.is_nothing()).then_some(report.beside),
         measures: measures(report),
         measured: measured(report),

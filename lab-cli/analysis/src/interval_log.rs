@@ -85,8 +85,20 @@ pub fn of_buckets(buckets: &[[u64; 2]]) -> Result<Histogram<u64>, String> {
     Ok(histogram)
 }
 
-/// Of each line: tag, begin and length in milliseconds, and the histogram's values with their counts.
-pub type LoggedInterval = (Option<String>, u128, u128, Vec<(u64, u64)>);
+/// A line of a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoggedInterval {
+    /// Whose.
+    pub tag: Option<String>,
+    /// When, milliseconds.
+    pub begins: u128,
+    /// For how long, milliseconds.
+    pub lasts: u128,
+    /// The column of maxima.
+    pub most: f64,
+    /// The histogram's values with their counts.
+    pub counts: Vec<(u64, u64)>,
+}
 
 /// What a log holds.
 ///
@@ -110,5 +122,6 @@ fn read(line: &IntervalLogHistogram<'_>, deserializer: &mut Deserializer) -> Res
         deserializer.deserialize(&mut bytes.as_slice()).map_err(|error| format!("{error:?}"))?;
     let counts = histogram.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
     let tag = line.tag().map(|tag| tag.as_str().to_owned());
-    Ok((tag, line.start_timestamp().as_millis(), line.duration().as_millis(), counts))
+    let (begins, lasts) = (line.start_timestamp().as_millis(), line.duration().as_millis());
+    Ok(LoggedInterval { tag, begins, lasts, most: line.max(), counts })
 }

@@ -115,6 +115,9 @@ pub struct Shape {
     /// Requests a second that the service can serve, where that is known before it is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_per_s: Option<f64>,
+    /// Stretches in which faults make it another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capacity_changes: Vec<CapacityChange>,
     /// Phases, in order.
     pub phases: Vec<PhaseShape>,
 }
@@ -129,10 +132,27 @@ impl Shape {
         self.phases.iter().scan(0.0, end).collect()
     }
 
+    /// Requests a second that the service can serve at a second of an arm, faults included.
+    pub fn capacity_at(&self, second: f64) -> Option<f64> {
+        let change = self.capacity_changes.iter().find(|change| (change.from..change.to).contains(&second));
+        change.map(|change| change.per_s).or(self.capacity_per_s)
+    }
+
     /// How long an arm is, in seconds.
     pub fn seconds(&self) -> f64 {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
+}
+
+/// A stretch of an arm in which a fault makes the capacity another.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CapacityChange {
+    /// Its begin, in seconds from the beginning of the arm.
+    pub from: f64,
+    /// Its end.
+    pub to: f64,
+    /// Requests a second that the service can serve meanwhile.
+    pub per_s: f64,
 }
 
 /// One phase of the plan.

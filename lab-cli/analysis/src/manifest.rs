@@ -177,7 +177,8 @@ impl Manifest {
 pub struct Block {
     /// Its number, from 1.
     pub block: u32,
-    /// Seed of its plan.
+    /// Seed of its plan. Written as text: many programs read no number over 2^53 as it is.
+    #[serde(with = "exact")]
     pub seed: u64,
     /// Names of the arms as they run.
     pub order: Vec<String>,
@@ -186,6 +187,30 @@ pub struct Block {
     /// Names of the arms that a person changed while they ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touched: Vec<String>,
+}
+
+/// A whole number as text; runs of before have it as a number.
+mod exact {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(u64),
+        Text(String),
+    }
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+    pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(number)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Number(number) => Ok(number),
+            Written::Text(text) => text.parse().map_err(D::Error::custom),
+        }
+    }
 }
 
 /// Conditions that make a run doubtful unless the experiment is about them.

@@ -1,17 +1,25 @@
-//! Each policy's goodput as a share of the oracle's.
+//! Each policy's goodput as a share of the oracle's, and of the bound of who does not know sizes.
 
 use crate::summary::{Arm, PhaseSummary};
 
 /// Fills in the shares, phase by phase and block by block. `told_costs`: arms that know what requests cost, of which the
 /// first in a block counts. Without one, or where it answered nothing, there are no shares.
 pub fn fill_in(arms: &mut [Arm], told_costs: &[String]) {
-    let oracles: Vec<Arm> = arms.iter().filter(|arm| told_costs.contains(&arm.name)).cloned().collect();
+    let told = arms.iter().filter(|arm| told_costs.contains(&arm.name)).cloned();
+    let (blind, oracles): (Vec<Arm>, Vec<Arm>) = told.partition(is_blind);
     for arm in arms.iter_mut() {
-        let Some(oracle) = oracles.iter().find(|oracle| oracle.block == arm.block) else { continue };
+        let of = |arms: &[Arm], phase: &PhaseSummary| {
+            arms.iter().find(|other| other.block == arm.block).and_then(|other| share(phase, other))
+        };
         for phase in &mut arm.phases {
-            phase.of_oracle = share(phase, oracle);
+            (phase.of_oracle, phase.of_blind) = (of(&oracles, phase), of(&blind, phase));
         }
     }
+}
+
+/// The bound of who does not know sizes says what chance may add, and no other arm does.
+fn is_blind(arm: &Arm) -> bool {
+    arm.phases.iter().any(|phase| phase.by_chance_per_s.is_some())
 }
 
 fn share(phase: &PhaseSummary, oracle: &Arm) -> Option<f64> {

@@ -4,7 +4,7 @@
 //! `events.jsonl` (whether it was interrupted, and what a person changed). No clock, no path and no fact of this machine is asked for, so that it comes
 //! to the same end anywhere.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -36,9 +36,29 @@ pub struct BlockPlan {
     pub digest: Option<String>,
 }
 
-/// Makes the plans of a run's blocks again from its manifest, or says why it cannot. Whoever can read an experiment hands it in:
-/// no figure comes from it.
-pub type Replan<'a> = &'a dyn Fn(&Manifest) -> Result<Vec<BlockPlan>, String>;
+/// What an experiment plans.
+#[derive(Debug, Clone, Default)]
+pub struct Replanned {
+    /// By block.
+    pub blocks: Vec<BlockPlan>,
+    /// Who decides in each arm that was told it before the run.
+    pub deciders: Vec<Decider>,
+}
+
+/// Who decides in an arm.
+#[derive(Debug, Clone)]
+pub struct Decider {
+    /// The arm.
+    pub arm: String,
+    /// The policy.
+    pub policy: String,
+    /// All its parameters.
+    pub parameters: BTreeMap<String, Value>,
+}
+
+/// Plans a run again from its manifest, or says why it cannot. Whoever can read an experiment hands it in: no figure comes from
+/// it.
+pub type Replan<'a> = &'a dyn Fn(&Manifest) -> Result<Replanned, String>;
 
 /// What came of it.
 #[derive(Debug, Clone, Serialize)]
@@ -49,6 +69,8 @@ pub struct Rechecked {
     pub values: usize,
     /// How many files were held against their digests; `None`: the run has none.
     pub files: Option<usize>,
+    /// How many files a second run in virtual time wrote that were held against those of the first; `None`: there was none.
+    pub run_again: Option<usize>,
     /// Those that differ.
     pub differences: Vec<Difference>,
     /// What a reader should know.
@@ -116,12 +138,13 @@ fn compute(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
         let last = turns.pop().map_or_else(String::new, |turn| turn.arm.shown_name().to_owned());
         notes.push(format!("the record of {last} is there, and no summary with it yet: the run was killed in between"));
     }
-    plans(&manifest, replan, &mut differences, &mut notes);
+    plans(&manifest, replan, &turns, &mut differences, &mut notes);
     no_block_too_many(&manifest, &turns, &mut differences);
     for turn in &turns {
         log(path, turn, &mut differences);
         seconds(&recorded.timeline, turn, &mut differences);
         times(path, &recorded.timeline, turn, &mut differences);
+        objective(&manifest, turn, &mut differences);
     }
     if recorded.torn {
         notes.push("the last line of a file is torn: the run was killed in a write".to_owned());
@@ -146,7 +169,7 @@ fn compute(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
             });
         }
     });
-    Ok(Rechecked { summary, values, files: None, differences, notes })
+    Ok(Rechecked { summary, values, files: None, run_again: None, differences, notes })
 }
 
 /// Blocks that were planned.
@@ -221,10 +244,16 @@ fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bo
     })
 }
 
-/// Every block has the seed that the experiment gives it, and the plan that follows from both.
-fn plans(manifest: &Manifest, replan: Replan<'_>, differences: &mut Vec<Difference>, notes: &mut Vec<String>) {
-    let plans = match replan(manifest) {
-        Ok(plans) => plans,
+/// Every block has the seed that the experiment gives it, and the plan that follows from both; and in every arm decides who is to.
+fn plans(
+    manifest: &Manifest,
+    replan: Replan<'_>,
+    turns: &[Turn],
+    differences: &mut Vec<Difference>,
+    notes: &mut Vec<String>,
+) {
+    let Replanned { blocks: plans, deciders } = match replan(manifest) {
+        Ok(planned) => planned,
         Err(cause) => {
             notes.push(format!("plans were not made again: {cause}"));
             return;
@@ -236,6 +265,8 @@ fn plans(manifest: &Manifest, replan: Replan<'_>, differences: &mut Vec<Differen
             differences.push(Difference { file, place, found: Some(found), computed: Some(computed) });
         }
     };
+    let of_experiment = manifest.whole.pointer("/experiment/seed").cloned().unwrap_or_default();
+    differs("/seed".to_owned(), manifest.whole.get("seed").cloned().unwrap_or_default(), of_experiment);
     for (index, (block, plan)) in manifest.blocks.iter().zip(plans).enumerate() {
         differs(format!("/blocks/{index}/seed"), block.seed.into(), plan.seed.into());
         let Block { plan: Some(written), .. } = block else { continue };
@@ -246,6 +277,36 @@ fn plans(manifest: &Manifest, replan: Replan<'_>, differences: &mut Vec<Differen
                 break;
             }
         }
+    }
+    turns.iter().for_each(|turn| decided(turn, &deciders, differences));
+}
+
+/// Who decided in a turn, by its record, is who was to by the manifest.
+fn decided(turn: &Turn, deciders: &[Decider], differences: &mut Vec<Difference>) {
+    let Arm { policy, parameters, block, .. } = &turn.arm;
+    let label = turn.arm.shown_name();
+    let Some(planned) = deciders.iter().find(|decider| decider.arm == label) else { return };
+    let file = crate::record::file_name(label, *block);
+    let of_record = [("policy", Value::from(policy.as_str())), ("parameters", serde_json::json!(parameters))];
+    let of_plan = [Value::from(planned.policy.as_str()), serde_json::json!(planned.parameters)];
+    for ((key, found), computed) in of_record.into_iter().zip(of_plan) {
+        differ(&format!("/seen/{key}"), Some(&found), Some(&computed), &mut |place, found, computed| {
+            if found != computed {
+                let [found, computed] = [found, computed].map(|value| value.cloned());
+                differences.push(Difference { file: file.clone(), place: place.to_owned(), found, computed });
+            }
+        });
+    }
+}
+
+/// Requests of a turn were judged by the objective of the manifest.
+fn objective(manifest: &Manifest, turn: &Turn, differences: &mut Vec<Difference>) {
+    let Some(report) = &turn.report else { return };
+    let promised = Duration::from_secs_f64(manifest.experiment.objective.response_time_ms / 1e3);
+    if report.objective().as_micros() != promised.as_micros() {
+        let [found, computed] = [report.objective(), promised].map(|time| Some((time.as_micros() as u64).into()));
+        let file = crate::record::file_name(turn.arm.shown_name(), turn.arm.block);
+        differences.push(Difference { file, place: "/measured/objective_us".to_owned(), found, computed });
     }
 }
 

@@ -83,23 +83,37 @@ fn details(summary: &RunSummary) -> String {
     ])
 }
 
-/// Arms whose setting never acted, a sentence each.
+/// Arms whose setting never acted, and those that were meant to be the same and could be nothing else, a sentence each.
 pub fn identical(summary: &RunSummary) -> Vec<String> {
     let sentence = |[first, other]: &[String; 2]| {
         let (first, other) = (scrubbed(first), scrubbed(other));
         format!("{other} did exactly what {first} did, request for request: what sets them apart had no effect here.")
     };
-    summary.identical.iter().map(sentence).collect()
+    let void = |[first, twin]: &[String; 2]| {
+        let (first, twin) = (scrubbed(first), scrubbed(twin));
+        format!(
+            "{twin} is {first} again: in virtual time they are the same bits, so that this A/A is void and says nothing about \
+             noise. A live run does, and other seeds show what chance does (--repeat)."
+        )
+    };
+    summary.identical.iter().map(sentence).chain(summary.void_twins.iter().map(void)).collect()
 }
 
-/// Behind goodput: what share of the oracle's that is.
-const OF_ORACLE: usize = 6;
+/// Behind goodput: what share of the bounds' that is.
+const OF_BOUNDS: usize = 6;
 /// Cells of a row that a bound has: up to goodput.
 const NOT_RUN: usize = 6;
 
+/// A share of what a bound has in a phase.
+type Share = fn(&PhaseSummary) -> Option<f64>;
+
 /// One line a phase of an arm.
 fn arms(summary: &RunSummary) -> String {
-    let of_oracle = summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.of_oracle.is_some());
+    let any = |share: Share| summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| share(phase).is_some());
+    let bound = summary.arms.iter().any(|arm| arm.bound);
+    let shares: [(&str, Share); 2] =
+        [(if bound { "of bound" } else { "of oracle" }, |phase| phase.of_oracle), ("of blind", |phase| phase.of_blind)];
+    let shares: Vec<_> = shares.into_iter().filter(|(_, share)| any(*share)).collect();
     let mut heads = vec![
         "arm",
         "phase",
@@ -114,10 +128,7 @@ fn arms(summary: &RunSummary) -> String {
         "failed",
     ];
     let columns = heads.len();
-    if of_oracle {
-        let bound = summary.arms.iter().any(|arm| arm.bound);
-        heads.insert(OF_ORACLE, if bound { "of bound" } else { "of oracle" });
-    }
+    heads.splice(OF_BOUNDS..OF_BOUNDS, shares.iter().map(|(head, _)| *head));
     let mut table = Table::new(&heads, 2..);
     for arm in &summary.arms {
         for (index, phase) in arm.phases.iter().enumerate() {
@@ -128,9 +139,8 @@ fn arms(summary: &RunSummary) -> String {
                 row.truncate(NOT_RUN);
                 row.resize(columns, "-".to_owned());
             }
-            if of_oracle {
-                row.insert(OF_ORACLE, phase.of_oracle.map_or_else(|| "-".to_owned(), percent));
-            }
+            let cells = shares.iter().map(|(_, share)| share(phase).map_or_else(|| "-".to_owned(), percent));
+            row.splice(OF_BOUNDS..OF_BOUNDS, cells.collect::<Vec<_>>());
             table.row(row);
         }
     }

@@ -49,8 +49,8 @@ pub fn differs<'a>(
     let entries = interval_log::entries(&log[..whole])?;
     let times = |second: &TimelineSecond, tag: &str| -> Option<u64> {
         let begins = u128::from(second.second) * 1000;
-        let of = |(found, at, _, _): &&LoggedInterval| found.as_deref() == Some(tag) && *at == begins;
-        entries.iter().find(of).map(|(_, _, _, counts)| counts.iter().map(|(_, count)| count).sum())
+        let of = |line: &&LoggedInterval| line.tag.as_deref() == Some(tag) && line.begins == begins;
+        entries.iter().find(of).map(|line| line.counts.iter().map(|(_, count)| count).sum())
     };
     for second in seconds {
         let found = times(second, RESPONSE);

@@ -55,8 +55,11 @@ pub struct Findings<'a> {
     pub compare: &'a Compare,
 }
 
-/// Arms that are the same but for their names, against each other: what differs there is noise.
+/// Arms that are the same but for their names, against each other: what differs there is noise. In virtual time nothing does.
 fn noise_floor(found: &Findings<'_>, arms: &[Arm]) -> Vec<Comparison> {
+    if found.mode == Mode::Virtual {
+        return Vec::new();
+    }
     let compared = found.twins.iter().flat_map(|twins| {
         let family = compare::ComparisonFamily { baseline: None, ..found.compare.family_of(found.arms, twins, &[]) };
         compare::against_the_baseline(arms, family)
@@ -118,6 +121,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         ),
         decision: decision(found.arms, found.compare, found.order, found.hindsight),
         noise_floor,
+        void_twins: if found.mode == Mode::Virtual { found.twins.to_vec() } else { Vec::new() },
     };
     summary.answer = Some(answer(&summary, found.order, found.hindsight, found.compare.phase.as_deref()));
     summary

@@ -100,6 +100,9 @@ pub struct RunSummary {
     /// Arms that are the same but for their names, against each other: what differs there is the noise of the lab.
     #[serde(default, deserialize_with = "judged::read", skip_serializing_if = "Vec::is_empty")]
     pub noise_floor: Vec<Comparison>,
+    /// Such arms in virtual time, where they are the same bits: they say nothing of noise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub void_twins: Vec<[String; 2]>,
     /// Arms that did the same to the last request, though they were set to different things: one, and another that did what it did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identical: Vec<[String; 2]>,

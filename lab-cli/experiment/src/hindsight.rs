@@ -1,7 +1,7 @@
 //! Arms that know what no policy can know.
 
 use controllers::{
-    Entry as Bounded,
+    Entry as Bounded, Settings,
     catalogue::{Bound, Param, ParamKind, ValueSearch},
 };
 use installed::catalogue;
@@ -9,7 +9,7 @@ use installed::catalogue;
 use super::{
     fields::{Fields, join},
     keys::{Table, by, count, names, table, text},
-    plan::{Foreknowledge, Hindsight, SearchRange, Tree},
+    plan::{ArmPlan, Foreknowledge, Hindsight, SearchRange, Tree},
     policy::{place_of_key, settings_of},
     problem::{Place, Problems},
     raw::{Entry, Node, Value},
@@ -27,11 +27,35 @@ pub(crate) fn hindsight(
 ) -> Option<(String, Hindsight)> {
     let bounded = catalogue().find(name)?;
     let (policy, known) = match bounded.bound()? {
-        Bound::Costs(_) => ("none".to_owned(), costs(bounded, own, path, problems)),
+        Bound::Costs(_) | Bound::Means => ("none".to_owned(), costs(bounded, own, path, problems)),
         Bound::BestValue(search) => best_value(search, own, tree, place, path, problems),
     };
     Some((policy, Hindsight { entry: name.to_owned(), known }))
 }
+
+/// Beside what is computed from all costs stands what is computed without them, unless it is there, in an open load.
+pub(crate) fn with_the_blind(arms: &mut Vec<ArmPlan>, open: Option<bool>) {
+    let known = |arm: &ArmPlan, is: fn(&Hindsight) -> bool| arm.hindsight.as_ref().is_some_and(is);
+    let is_there = arms.iter().any(|arm| known(arm, Hindsight::is_blind) || arm.label == BLIND);
+    let oracle = arms.iter().position(|arm| known(arm, Hindsight::knows_arrivals));
+    let entry = catalogue().find(BLIND).filter(|entry| matches!(entry.bound(), Some(Bound::Means)));
+    let Some((at, _)) = oracle.zip(entry).filter(|_| open == Some(true) && !is_there) else { return };
+    let known = Foreknowledge::Costs { settings: Settings::new() };
+    let hindsight = Some(Hindsight { entry: BLIND.to_owned(), known });
+    arms.insert(at + 1, ArmPlan { label: BLIND.to_owned(), hindsight, ..arms[at].clone() });
+}
+
+/// The bound without single costs is computed or not there: where what comes depends on answers it would be none.
+pub(crate) fn computable(arms: &[ArmPlan], open: Option<bool>, fields: &Fields<'_>) {
+    let blind = arms.iter().find(|arm| arm.hindsight.as_ref().is_some_and(Hindsight::is_blind));
+    if let Some(arm) = blind.filter(|_| open == Some(false)) {
+        let message = format!("{} is computed for an open load alone: what comes here depends on answers", arm.label);
+        fields.problem("arms", message, "leave it out; open are requests of model: url, without retries");
+    }
+}
+
+/// The entry of the catalogue.
+const BLIND: &str = "blind";
 
 /// All settings are the bound's own. It sits at dispatch, wherever that is.
 fn costs(bounded: &Bounded, own: &mut Vec<&Entry>, path: &str, problems: &Problems) -> Foreknowledge {

@@ -1,6 +1,7 @@
 //! An experiment as it is meant: every value checked, every default filled in. Written to the manifest as it is.
 
 mod arm;
+mod capacity;
 mod classes;
 mod client;
 mod exported_metrics;
@@ -29,7 +30,6 @@ use analysis::{
 };
 use serde::{Deserialize, Serialize};
 use target_app::plant::{Fault, MeasuredService};
-use workloads::plan::FailureRule;
 
 use arm::steers_by;
 
@@ -92,17 +92,7 @@ impl Experiment {
     /// True if who comes when does not depend on what is answered, and nobody comes twice: then what an oracle can do at most
     /// can be computed beforehand. For services whose requests cost what they cost by themselves.
     pub fn is_open(&self) -> bool {
-        let users = &self.users;
-        let open =
-            users.phases.iter().flat_map(|phase| &phase.loads).all(|load| matches!(load, LoadStream::Requests { .. }));
-        // A user of one request that is told to log in again leaves.
-        let gives_in = |trouble: &FailureRule| matches!(trouble, FailureRule::Login { .. } | FailureRule::Leave);
-        let behaviour = &users.behaviour;
-        open && gives_in(&behaviour.on_reject)
-            && gives_in(&behaviour.on_failure)
-            && !behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
-            && matches!(users.model, Model::Url { .. })
-            && matches!(self.target.app, AppPlan::Emulated(_) | AppPlan::Checksum(_) | AppPlan::Tree(_))
+        self.users.is_open(&self.target.app)
     }
 
     /// The rate that the target can serve, if it is known before it is measured.
@@ -111,10 +101,7 @@ impl Experiment {
             AppPlan::Arashi(ArashiPlan { work: Work::Capacity(rate), .. }) => Some(*rate),
             AppPlan::Arashi(_) | AppPlan::Checksum(_) => None,
             AppPlan::Own(_) => self.simulation.costs.service.as_ref().and_then(MeasuredService::capacity),
-            AppPlan::Emulated(emulated) => {
-                let stage = self.target.stages.get("work").unwrap_or(&self.target.stage_defaults);
-                emulated.capacity(stage.workers)
-            }
+            AppPlan::Emulated(emulated) => emulated.capacity(self.work_stage().workers),
             AppPlan::Tree(tree) => tree.capacity(),
         }
     }
@@ -158,8 +145,8 @@ impl Experiment {
             let label = &arm.label;
             Some(format!("{label} steers by the {percentile}th percentile; the objective is about the {promised}th"))
         };
-        let of_classes = classes::caution(&self.target, &self.users);
-        self.arms.iter().filter_map(by_another).chain(of_classes).chain(self.users.model.left_out()).collect()
+        let by_another = self.arms.iter().filter_map(by_another).chain(classes::caution(&self.target, &self.users));
+        by_another.chain(self.users.model.left_out()).chain(self.too_tight()).collect()
     }
 
     /// The names of some arms, in the order of the file.
@@ -233,7 +220,10 @@ impl Experiment {
 
     /// What a run in virtual time leaves out of what the experiment says.
     pub fn virtual_cautions(&self) -> Vec<String> {
-        if let AppPlan::Tree(tree) = &self.target.app { tree.virtual_cautions() } else { Vec::new() }
+        let mut all = if let AppPlan::Tree(tree) = &self.target.app { tree.virtual_cautions() } else { Vec::new() };
+        all.extend(self.slower_workers());
+        all.extend(self.void_twins());
+        all
     }
 
     /// How long all arms take, without starting and draining.

@@ -37,18 +37,25 @@ pub fn seed_of(experiment: &Experiment, block: u32) -> u64 {
     seed_for(experiment.seed, &format!("block {block}"))
 }
 
+/// The experiment that a manifest holds.
+///
+/// # Errors
+/// Why it is none, in words.
+pub fn experiment_of(manifest: &Manifest) -> Result<Experiment, String> {
+    Experiment::deserialize(manifest.whole.get("experiment").unwrap_or(&Value::Null))
+        .map_err(|error| format!("the manifest's experiment is not one of this lab ({error})"))
+}
+
 /// The plans of a run's blocks, made again from its manifest.
 ///
 /// # Errors
 /// Why they cannot be made, in words.
-pub fn replan(manifest: &Manifest) -> Result<Vec<BlockPlan>, String> {
-    let experiment = Experiment::deserialize(manifest.whole.get("experiment").unwrap_or(&Value::Null))
-        .map_err(|error| format!("the manifest's experiment is not one of this lab ({error})"))?;
+pub fn replan(manifest: &Manifest, experiment: &Experiment) -> Result<Vec<BlockPlan>, String> {
     let accounts = resolve::accounts(&experiment.target.app);
     let rate = manifest.capacity.as_ref().map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
     let plan = |block: &Block| {
-        let seed = seed_of(&experiment, block.block);
-        let plan = || resolve::load_plan(&experiment, &ArmPlan::none(), &accounts, nowhere(), seed, rate);
+        let seed = seed_of(experiment, block.block);
+        let plan = || resolve::load_plan(experiment, &ArmPlan::none(), &accounts, nowhere(), seed, rate);
         let digest = experiment.users.trace.is_none().then(|| digest_of(&plan())).transpose();
         Ok(BlockPlan { seed, digest: digest.map_err(|error| error.to_string())? })
     };

@@ -46,7 +46,7 @@ pub fn arm(lab: &LabKeys, searched: &LabKeys, generator: &mut SchemaGenerator) -
     let mut all = tables(Entry::is_policy, &OF_ALL, Some(lab), generator);
     for (entry, bound) in catalogue().bounds() {
         let table = match bound {
-            Bound::Costs(_) => settings(entry, &["preset"], Some(lab), generator),
+            Bound::Costs(_) | Bound::Means => settings(entry, &["preset"], Some(lab), generator),
             Bound::BestValue(_) => {
                 let both = json!({"allOf": [lab.reference(), searched.reference()]});
                 json!({"description": entry.about, "anyOf": [both, {"type": "null"}]})

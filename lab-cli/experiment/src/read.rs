@@ -17,6 +17,7 @@ use super::{
     classes, combinations,
     fields::Fields,
     figure::{self, FigureKeys},
+    hindsight,
     keys::{Table, by, choice, count, flag, free, number, shapes, table, text, time},
     own_target::Base,
     plan::{AppPlan, Experiment, LoadStream, Model, Rate, TargetPlan, UsersPlan},
@@ -173,10 +174,14 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
     };
     let base = fields.node("target").zip(target.as_ref()).map(|(node, target)| Base { node, target });
     let mut arms = arms::arms(&fields, base);
+    let open = users.as_ref().zip(target.as_ref()).map(|(users, target)| users.is_open(&target.app));
+    hindsight::with_the_blind(&mut arms, open);
     let all_arms: Vec<String> = arms.iter().map(|arm| arm.label.clone()).collect();
     if !changes.policies.is_empty() {
         arms = arms::only(&arms, &changes.policies, base, problems);
+        hindsight::with_the_blind(&mut arms, open);
     }
+    hindsight::computable(&arms, open, &fields);
     let simulation =
         simulation::simulation(fields.node("virtual"), target.as_ref().map(|target| &target.app), problems);
     let parts = name.zip(objective).zip(target).zip(users);

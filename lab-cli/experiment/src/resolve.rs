@@ -223,6 +223,7 @@ fn call_spec(experiment: &Experiment, arm: &ArmPlan, call: &TreeCall) -> CallSpe
         timeout: call.timeout,
         connections: call.connections,
         client: client.and_then(|client| client.spec(objective(experiment), Vec::new())),
+        redraw: experiment.users.redraw,
     }
 }
 
@@ -294,6 +295,7 @@ pub fn load_plan(
         sources: users.sources,
         marks: users.marks.clone(),
         client: client_spec(experiment, arm),
+        redraw: users.redraw,
     }
 }
 

@@ -66,7 +66,7 @@ table! {
     pub(super) struct PoolKeys as "Pool" {
         queue: Option<u32> = count(1..=1_000_000).otherwise(StageSpec::default().queue), "Longest queue of a stage, in requests";
         workers: Option<u32> = count(1..=1024).otherwise(StageSpec::default().workers), "Workers of a stage";
-        batch: Option<u32> = count(1..=10_000).otherwise(StageSpec::default().batch), "Most requests that a worker takes at once";
+        batch: Option<u32> = count(1..=10_000).otherwise("8, emulated 1"), "Most requests that a worker takes at once. With more than one, workers keep requests from servers that are free";
         on_refuse: Option<OnRefuse> = by::<OnRefuseKey, _>(on_refuse).otherwise("reject").example("degrade"), "What happens to a request that the next stage refuses: a 503 page (`reject`); it waits and holds one of the workers of dispatch (2, with a queue of 10 000; `stages: {dispatch: …}`), so that requests behind it wait too, whatever their stage (`block`); a cheap answer (`degrade`); a 307 to the same page on another node (`{redirect: URL}`). What a policy at `accept` or of scope `single` refuses gets its 503. See [Redirects](#redirects)";
         drop_abandoned: Option<bool> = flag().otherwise(false), "Do not work on requests whose client has gone";
         drop_expired: Option<bool> = flag().otherwise(false), "Refuse requests whose sender no longer waits (`X-Timeout-Ms`) when their turn comes";
@@ -200,6 +200,17 @@ mod tests {
         let changes = Changes { set: set.iter().map(|set| (*set).to_owned()).collect(), ..Changes::default() };
         let Experiment { target, .. } = read(FILE, &changes).expect("it is good");
         (target.stage_defaults.drop_expired, target.stages["work"].drop_expired)
+    }
+
+    #[test]
+    fn emulated_servers_are_given_one_request_at_a_time() {
+        let batch = |set: &[&str]| {
+            let changes = Changes { set: set.iter().map(|set| (*set).to_owned()).collect(), ..Changes::default() };
+            read(FILE, &changes).expect("it is good").target.stage_defaults.batch
+        };
+        assert_eq!([batch(&[]), batch(&["target.batch=4"])], [1, 4]);
+        let checksum = "target={app: checksum}";
+        assert_eq!([batch(&[checksum]), batch(&[checksum, "target.batch=4"])], [8, 4]);
     }
 
     #[test]

@@ -133,7 +133,6 @@ table! {
 pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
     let fields = Fields::of_table::<TargetKeys>(node, "target", problems)?;
     let keys = TargetKeys::read(&fields);
-    let stage_defaults = stage(&fields, &StageSpec::default());
     let own = is_own(&fields);
     match (fields.node("app"), own) {
         (Some(_), true) => {
@@ -143,6 +142,7 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
         _ => {}
     }
     let name = if own { Some(AppName::Own) } else { keys.app };
+    let stage_defaults = stage(&fields, &usual_stage(name));
     let app = name.and_then(|name| app(name, &fields, &stage_defaults));
     let graph = app.as_ref().map(AppPlan::graph);
     let known: Option<Vec<&str>> = graph.as_ref().map(|graph| graph.sized().collect());
@@ -187,6 +187,16 @@ pub fn target(node: &Node, problems: &Problems) -> Option<TargetPlan> {
         connection_requests: keys.connection_requests,
         hosts: keys.hosts,
     })
+}
+
+/// A stage of which nothing is said. A worker that takes several requests keeps them from servers that are free, so emulated
+/// servers, whose capacity is to be known exactly, are given one at a time.
+fn usual_stage(app: Option<AppName>) -> StageSpec {
+    let usual = StageSpec::default();
+    match app {
+        Some(AppName::Emulated | AppName::Tree) => StageSpec { batch: 1, ..usual },
+        _ => usual,
+    }
 }
 
 fn hosts(fields: &Fields<'_>, key: &str) -> Vec<String> {

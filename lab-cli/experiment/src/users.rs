@@ -46,6 +46,7 @@ table! {
         // A budget of all requests is none.
         retry_budget: Option<f64> = number(0.0..=0.999).example("0.1"), "Most retries, as a share of requests";
         heed_dont_retry: bool = flag().or(true), "Do not repeat a request after an answer with `X-Retry: never`";
+        redraw: bool = flag().or(false), "Draw a new service time for each attempt of a request, and of a call for it, as if a repetition asked for something else. Without it a request that is heavy is heavy again";
         connections: ConnectionHabit = by::<Either<String, MixedKeys>, _>(connections).otherwise("per-user"), "Who keeps a connection: `per-user`, `per-session`, `per-request` or `{keep: 0.1}`";
         sources: u32 = count(1..=65_536).or(1), "Source addresses in 127.0.0.0/8 over which users are spread";
         criticality: BTreeMap<Class, Criticality> = by::<BTreeMap<u8, String>, _>(criticality_by_class), "What the requests of a class state in `X-Criticality` (`CRITICAL_PLUS`, `CRITICAL`, `SHEDDABLE_PLUS`, `SHEDDABLE`); other classes state nothing";
@@ -116,6 +117,7 @@ pub fn users(node: &Node, accounts: bool, hosts: &[String], problems: &Problems)
         sources: keys.sources,
         marks: Marks { criticality: keys.criticality, customer: keys.customer, ..Marks::default() },
         client: keys.client,
+        redraw: keys.redraw,
         phases: phases(&fields, trace.as_ref()),
         trace,
     })

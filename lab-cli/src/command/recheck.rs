@@ -3,35 +3,57 @@
 use std::fmt::Write as _;
 
 use analysis::{
-    recheck::{Difference, Rechecked, recheck as compute_again},
+    Manifest,
+    recheck::{Decider, Difference, Rechecked, Replanned, recheck as compute_again},
     text::{counted, scrubbed},
 };
-use experiment::plan_digest::replan;
+use experiment::{
+    plan::ArmPlan,
+    plan_digest::{experiment_of, replan},
+};
 use serde_json::Value;
 
 use super::print_as;
 use crate::{
     args,
     exit::{CommandResult, End, Failure},
+    run::parameters_of,
     store::find_run,
 };
+
+mod again;
 
 /// Differences that are printed as text; all of them are in the JSON.
 const SHOWN: usize = 30;
 
 pub fn recheck(args: &args::RecheckArgs) -> CommandResult {
     let folder = find_run(&args.run).map_err(Failure::usage)?;
-    let found = compute_again(&folder, &replan).map_err(Failure::because)?;
+    let mut found = compute_again(&folder, &planned).map_err(Failure::because)?;
+    if !args.no_rerun {
+        again::run_again(&folder, &mut found)?;
+    }
     let report = serde_json::json!({
         "same": found.differences.is_empty(), "values": found.values, "files": found.files, "differences": found.differences,
-        "notes": found.notes, "verdict": found.summary.verdict,
+        "run_again": found.run_again, "notes": found.notes, "verdict": found.summary.verdict,
     });
     print_as(args.output, &report, || text(&found))?;
     Ok(if found.differences.is_empty() { End::Done } else { End::Failed })
 }
 
+/// What the manifest's experiment plans. What was looked for before the first arm is in no plan.
+fn planned(manifest: &Manifest) -> Result<Replanned, String> {
+    let experiment = experiment_of(manifest)?;
+    let told = experiment.arms.iter().filter(|arm| arm.hindsight.is_none());
+    let decider = |arm: &ArmPlan| Decider {
+        arm: arm.label.clone(),
+        policy: arm.policy_name().to_owned(),
+        parameters: parameters_of(arm),
+    };
+    Ok(Replanned { blocks: replan(manifest, &experiment)?, deciders: told.map(decider).collect() })
+}
+
 fn text(found: &Rechecked) -> String {
-    let Rechecked { summary, values, files, differences, notes } = found;
+    let Rechecked { summary, values, files, run_again, differences, notes } = found;
     let mut text = String::new();
     for note in notes {
         let _ = writeln!(text, "{}", scrubbed(note));
@@ -49,10 +71,13 @@ fn text(found: &Rechecked) -> String {
     let _ = match differences.len() {
         0 => writeln!(
             text,
-            "{values} values of {} computed again from {}: all the same{}; verdict {}",
+            "{values} values of {} computed again from {}: all the same{}{}; verdict {}",
             scrubbed(&summary.experiment),
             counted(summary.arms.len(), "record"),
             files.map_or_else(String::new, |files| format!("; {} as the run wrote them", counted(files, "file"))),
+            run_again.map_or_else(String::new, |files| {
+                format!("; run again in virtual time: {} the same", counted(files, "file"))
+            }),
             summary.verdict.word()
         ),
         n => writeln!(

@@ -298,6 +298,7 @@ impl Run<'_> {
             arms: experiment.arms.iter().map(|arm| arm.label.clone()).collect(),
             blocks: experiment.repeat,
             capacity_per_s: capacity,
+            capacity_changes: experiment.capacity_changes(capacity, self.request.virtual_time),
             phases: experiment.users.phases.iter().map(phase).collect(),
         }
     }
@@ -483,7 +484,8 @@ impl Run<'_> {
         };
         let order = experiment.labels(|_| true);
         let hindsight = experiment.labels(|arm| arm.hindsight.is_some());
-        let told_costs = experiment.labels(|arm| arm.hindsight.as_ref().is_some_and(|known| known.seated().is_some()));
+        let told_costs =
+            experiment.labels(|arm| arm.hindsight.as_ref().is_some_and(|known| known.searched().is_none()));
         sum_up(&Findings {
             experiment: &experiment.name,
             mode: if self.request.virtual_time { Mode::Virtual } else { Mode::Live },

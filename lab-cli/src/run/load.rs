@@ -241,6 +241,7 @@ impl Saved {
             arms: vec![arm.label.clone()],
             blocks: BLOCK,
             capacity_per_s: None,
+            capacity_changes: Vec::new(),
             phases: experiment.users.phases.iter().map(phase).collect(),
         }))?;
         folder.event(&ArmRecorder::started(arm, BLOCK))?;

@@ -1,5 +1,7 @@
 //! What policies are held against: the best fixed limit, and the most that could have been done.
 
 pub(super) mod best_static;
+mod blind;
 mod bound;
 pub(super) mod offline;
+pub(super) mod supply;

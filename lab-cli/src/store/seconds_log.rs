@@ -90,7 +90,11 @@ mod tests {
         assert_eq!(differs(&read(), all.iter()), Ok(None));
         let entries = interval_log::entries(&read()).expect("a log");
         assert_eq!(entries.len(), 7, "two lines a second, and one of rejects");
-        assert_eq!(entries[1], (Some("response/censored".to_owned()), 0, 1000, vec![(500_223, 2)]));
+        let interval_log::LoggedInterval { tag, begins, lasts, counts, .. } = &entries[1];
+        assert_eq!(
+            (tag.as_deref(), *begins, *lasts, &counts[..]),
+            (Some("response/censored"), 0, 1000, &[(500_223, 2)][..])
+        );
         // Cut in the last line.
         let torn = &read()[..lengths[2] - 5];
         assert_eq!(differs(torn, all[..2].iter()), Ok(None));

@@ -177,6 +177,11 @@ impl State {
         self.shape.as_ref().map_or_else(Vec::new, phase_ends)
     }
 
+    /// Requests a second that the service can serve at a second of the arm, faults included, where that is known.
+    pub fn capacity_at(&self, second: u32) -> Option<f64> {
+        self.shape.as_ref()?.capacity_at(f64::from(second))
+    }
+
     /// Requests a second that the service can serve, where that is known.
     pub fn capacity_per_s(&self) -> Option<f64> {
         self.shape.as_ref()?.capacity_per_s

@@ -48,6 +48,7 @@ fn started() -> App {
         arms: vec!["none".to_owned(), "seda".to_owned(), "connections".to_owned()],
         blocks: 1,
         capacity_per_s: Some(100.0),
+        capacity_changes: Vec::new(),
         phases: vec![
             phase("before", 10.0, "3 users"),
             phase("spike", 30.0, "1000 users"),

@@ -142,6 +142,86 @@ fn a_plan_is_made_again_from_the_manifest() {
     }
 }
 
+/// Writes a run's digests anew: they are no signature.
+fn seal(run: &Path) {
+    let digests = analysis::digests::Digests::of(run).expect("readable");
+    fs::write(run.join("digests.json"), serde_json::to_vec_pretty(&digests).expect("JSON")).expect("written");
+}
+
+#[test]
+fn a_forgery_in_virtual_time_is_found_though_its_digests_are_new() {
+    let scratch = Scratch::new();
+    let run = scratch.run("one", &[]);
+    let (code, said) = rechecked(&scratch, "one");
+    assert!(code == Some(0) && said.contains("; run again in virtual time: "), "{said}");
+    let found = |file: &str, what: &str, forged: Vec<u8>| {
+        let path = run.join(file);
+        let whole = fs::read(&path).expect("readable");
+        assert_ne!(whole, forged, "{file} {what}");
+        fs::write(&path, forged).expect("written");
+        seal(&run);
+        let (code, said) = rechecked(&scratch, "one");
+        assert_eq!(code, Some(4), "{file} {what}: {said}");
+        fs::write(&path, whole).expect("written");
+    };
+    let in_json = |file: &str, place: &str, value: Value| {
+        let mut whole = json(&run.join(file));
+        *whole.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = value;
+        found(file, place, whole.to_string().into_bytes());
+    };
+    // A run of one policy that passes as another's, or with other settings.
+    in_json("manifest.json", "/experiment/arms/0/policy/name", json!("vegas"));
+    in_json("manifest.json", "/experiment/arms/1/policy/settings/max", json!(9.0));
+    // Of another service.
+    in_json("manifest.json", "/experiment/target/app/service/exponential/mean", json!(2.5));
+    in_json("manifest.json", "/experiment/target/app/servers", json!(2));
+    in_json("manifest.json", "/experiment/target/stage_defaults/workers", json!(9));
+    in_json("manifest.json", "/experiment/target/stage_defaults/batch", json!(4));
+    in_json("manifest.json", "/seed", json!(2));
+    in_json("none-1.record.json", "/measured/objective_us", json!(900_000));
+    in_json("none-1.record.json", "/measured/health/stale_connections", json!(7));
+    in_json("none-1.record.json", "/seen/server/cpu", json!(0.01));
+    // Figures of single seconds.
+    let lines = |file: &str| fs::read_to_string(run.join(file)).expect("readable");
+    let timeline: Vec<String> = lines("timeline.jsonl").lines().map(str::to_owned).collect();
+    for key in ["goodput", "p50_ms", "p90_ms", "served"] {
+        let mut forged = timeline.clone();
+        let mut second: Value = serde_json::from_str(&forged[4]).expect("JSON");
+        assert!(second[key].is_number(), "{key} in {second:#}");
+        second[key] = match second[key].as_u64() {
+            Some(count) => json!(count + 1),
+            None => json!(second[key].as_f64().expect("a number") + 1.0),
+        };
+        forged[4] = second.to_string();
+        found("timeline.jsonl", key, (forged.join("\n") + "\n").into_bytes());
+    }
+    found(
+        "events.jsonl",
+        "a line less",
+        lines("events.jsonl").lines().skip(1).collect::<Vec<_>>().join("\n").into_bytes(),
+    );
+    // The column of maxima, which no histogram is read from.
+    let log = lines("none-1.hlog");
+    let row = log.lines().find(|line| line.starts_with("Tag=")).expect("a histogram");
+    let mut columns: Vec<&str> = row.split(',').collect();
+    columns[3] = "0.001";
+    found("none-1.hlog", "Interval_Max", log.replacen(row, &columns.join(","), 1).into_bytes());
+    // All is as it was; and whoever wants no second run has none.
+    seal(&run);
+    assert_eq!(rechecked(&scratch, "one").0, Some(0));
+    let quick = told(&scratch.lab(&["recheck", "one", "--no-rerun"]));
+    assert!(quick.contains("all the same") && !quick.contains("run again"), "{quick}");
+    // A run of another edition is held against itself alone, and that is said.
+    let mut older = json(&run.join("manifest.json"));
+    older["world"] = json!(1);
+    older["blocks"][0]["seed"] =
+        json!(older["blocks"][0]["seed"].as_str().expect("text").parse::<u64>().expect("a number"));
+    fs::write(run.join("manifest.json"), older.to_string()).expect("written");
+    seal(&run);
+    let (code, said) = rechecked(&scratch, "one");
+    assert!(code == Some(0) && said.contains("it was not run again: "), "{said}");
+}
+
 /// What a foreign folder says does not act on the terminal, whichever command quotes it.
 #[test]
 fn control_characters_of_a_file_do_not_reach_the_terminal() {

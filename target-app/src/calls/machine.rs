@@ -96,6 +96,8 @@ pub(crate) struct Call {
     pub(crate) tags: Tags,
     /// The key of the call's draws.
     key: Option<u64>,
+    /// See [`CallSpec::redraw`].
+    redraw: bool,
     /// The note of the request.
     brought: Option<Note>,
     pub(crate) entered: Timestamp,
@@ -109,7 +111,7 @@ pub(crate) struct Call {
 impl Call {
     /// The key of the draws for the attempt under way.
     pub(crate) fn attempt_key(&self) -> Option<u64> {
-        self.key.map(|call| key_of_attempt(call, self.tags.attempt))
+        self.key.map(|call| key_of_attempt(call, if self.redraw { self.tags.attempt } else { 0 }))
     }
 
     /// The note that the caller's own policy puts on the attempt under way.
@@ -169,6 +171,7 @@ impl<H> CallMachine<H> {
         Call {
             tags: Tags { attempt: 0, told_not_to_retry: false, deadline: Some(deadline), ..context.tags },
             key: context.key.map(|request| key_of_call(request, place, number)),
+            redraw: self.spec.redraw,
             brought: context.note,
             entered: now,
             deadline,
@@ -332,6 +335,7 @@ mod tests {
             timeout: Duration::from_secs(5),
             connections: 0,
             client,
+            redraw: false,
         };
         CallMachine::new(&spec, &ClassRule::None, 1).unwrap()
     }
@@ -386,14 +390,20 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_attempt_is_followed_by_another_one_with_its_own_draws() {
+    fn a_refused_attempt_is_followed_by_another_one_of_the_same_cost_unless_each_draws_anew() {
         let mut machine = machine(None);
+        let [same, anew] = [false, true].map(|redraw| {
+            machine.spec.redraw = redraw;
+            let mut call = begin(&machine);
+            let first = call.attempt_key();
+            call.again(false);
+            call.attempt_key() == first
+        });
+        assert!(same && !anew);
         let mut call = begin(&machine);
         assert_eq!((call.tags.kind, call.tags.attempt, call.deadline), (Kind(3), 0, Timestamp::from_secs(6)));
         assert_eq!(machine.attempt(&mut call, NOW, || unreachable!("nobody holds it")), CallStep::Send);
-        let first = call.attempt_key();
         assert_eq!(machine.replied(&mut call, refused(true), NOW), CallStep::Attempt);
-        assert_ne!(call.attempt_key(), first);
         assert_eq!(machine.attempt(&mut call, NOW, || 1), CallStep::Send);
         let over = CallStep::Over(CallsEnded::Refused(RetryHint::Unsaid));
         assert_eq!(machine.replied(&mut call, refused(true), NOW), over);

@@ -29,6 +29,7 @@ fn call() -> CallSpec {
         timeout: Duration::from_secs(5),
         connections: 0,
         client: None,
+        redraw: false,
     }
 }
 
@@ -134,9 +135,9 @@ fn counts(callers: &Callers) -> CallCounts {
 }
 
 #[tokio::test]
-async fn a_call_has_draws_of_its_own_and_so_has_each_attempt_as_in_virtual_time() {
+async fn a_call_has_draws_of_its_own_and_so_has_each_attempt_that_draws_anew_as_in_virtual_time() {
     let (address, mut heads) = back(&[Some(OK), Some(LATER), Some(OK), Some(OK), Some(OK)]).await;
-    let callers = callers(address, CallSpec { times: 2, ..call() });
+    let callers = callers(address, CallSpec { times: 2, redraw: true, ..call() });
     assert_eq!(callers.make(Tags::default(), Some(42), None).await.ended, CallsEnded::Answered);
     let keys = [(0, 0), (1, 0), (1, 1)].map(|(number, attempt)| key_of_attempt(key_of_call(42, 0, number), attempt));
     for key in keys {

@@ -47,6 +47,49 @@ pub enum FaultKind {
     Crash,
 }
 
+/// What faults do to a task at one moment, all together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hindrance {
+    /// The share of their speed that its cores have.
+    pub speed: f64,
+    /// The additional time of every request.
+    pub wait: Duration,
+    /// True if there is no process.
+    pub down: bool,
+}
+
+impl Hindrance {
+    /// No fault.
+    pub const NONE: Self = Self { speed: 1.0, wait: Duration::ZERO, down: false };
+
+    /// What these faults do at a moment.
+    pub fn at<'a>(faults: impl Iterator<Item = &'a Fault>, moment: Duration) -> Self {
+        Self::of(faults.filter(|fault| (fault.at..fault.at + fault.lasts).contains(&moment)).map(|fault| fault.kind))
+    }
+
+    fn of(under_way: impl Iterator<Item = FaultKind>) -> Self {
+        under_way.fold(Self::NONE, |so_far, kind| match kind {
+            FaultKind::Capacity(share) => Self { speed: so_far.speed * share, ..so_far },
+            FaultKind::Latency(wait) => Self { wait: so_far.wait + wait, ..so_far },
+            FaultKind::Crash => Self { down: true, ..so_far },
+        })
+    }
+
+    /// The share of the speed that is left; 0 without a process.
+    #[must_use]
+    pub fn share(self) -> f64 {
+        if self.down { 0.0 } else { self.speed }
+    }
+}
+
+/// The moments at which faults begin or are over, in order.
+pub fn moments<'a>(faults: impl Iterator<Item = &'a Fault>) -> Vec<Duration> {
+    let mut moments: Vec<Duration> = faults.flat_map(|fault| [fault.at, fault.at + fault.lasts]).collect();
+    moments.sort_unstable();
+    moments.dedup();
+    moments
+}
+
 /// The crashes of a plant.
 #[derive(Debug, Default)]
 pub(super) struct Crashes {
@@ -103,21 +146,8 @@ impl Faults {
         }
     }
 
-    /// The current speed of the cores.
-    pub(super) fn speed(&self) -> f64 {
-        let shares = self.under_way.iter().map(|&number| match self.all[number].kind {
-            FaultKind::Capacity(share) => share,
-            FaultKind::Latency(_) | FaultKind::Crash => 1.0,
-        });
-        shares.product()
-    }
-
-    /// The current additional time of every request.
-    pub(super) fn latency(&self) -> Duration {
-        let waits = self.under_way.iter().map(|&number| match self.all[number].kind {
-            FaultKind::Latency(wait) => wait,
-            FaultKind::Capacity(_) | FaultKind::Crash => Duration::ZERO,
-        });
-        waits.sum()
+    /// What they do now.
+    pub(super) fn now(&self) -> Hindrance {
+        Hindrance::of(self.under_way.iter().map(|&number| self.all[number].kind))
     }
 }

@@ -21,13 +21,19 @@ pub struct Foreseen {
     pub longest: Duration,
 }
 
-/// The servers of a service, of all its tasks together.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+/// The servers of a task.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Servers {
     /// Their work per second, in seconds: their number, if each has the usual speed.
     pub speed: f64,
-    /// The speed of the fastest one; the usual speed is 1.
+    /// The speed of one; the usual speed is 1.
     pub fastest: f64,
+    /// The requests that are in service at once, at most.
+    pub workers: u32,
+    /// The work to read a request, if reading takes the servers from other work.
+    pub read: Duration,
+    /// The work to refuse one that was read.
+    pub refuse: Duration,
 }
 
 impl Foreseen {
@@ -43,12 +49,6 @@ impl Foreseen {
     }
 }
 
-impl Servers {
-    pub(super) fn add(self, more: Self) -> Self {
-        Self { speed: self.speed + more.speed, fastest: self.fastest.max(more.fastest) }
-    }
-}
-
 impl Plant {
     /// The work on this user's request with these draws, at full quality.
     pub fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Duration {
@@ -61,7 +61,10 @@ impl Plant {
     /// The service's servers, at their speed without faults.
     #[must_use]
     pub fn servers(&self) -> Servers {
-        let fastest = self.cpu.usual_speed();
-        Servers { speed: f64::from(self.cpu.count().min(self.sites.workers())) * fastest, fastest }
+        let (fastest, workers) = (self.cpu.usual_speed(), self.sites.workers());
+        // Cores for which there are no workers read and refuse without taking anything from them.
+        let costs = if workers >= self.cpu.count() { [self.costs.read_ms, self.costs.refuse_ms] } else { [0.0; 2] };
+        let [read, refuse] = costs.map(|ms| Duration::from_secs_f64(ms / 1e3));
+        Servers { speed: f64::from(self.cpu.count().min(workers)) * fastest, fastest, workers, read, refuse }
     }
 }

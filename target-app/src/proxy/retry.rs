@@ -105,6 +105,7 @@ impl Retries {
             timeout: proxy.timeouts.response,
             connections: 0,
             client: Some(client),
+            redraw: false,
         };
         let machine = CallMachine::new(&call, &proxy.class, seed_for(proxy.seed, "retries"));
         let machine = machine.map_err(|problems| ProxyError::setting("retries.policy", listed(&problems)))?;

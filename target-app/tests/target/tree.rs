@@ -24,6 +24,7 @@ fn worked_ms(drop_expired: bool) -> f64 {
         timeout: Duration::from_millis(700),
         connections: 0,
         client: None,
+        redraw: false,
     };
     let (tasks, balancer, per) = (vec![Some(back.address)], Balancer::RoundRobin, Per::Request);
     let calls = vec![CalleeSpec { call, tasks, balancer, per, cap: 0 }];

@@ -137,6 +137,12 @@ pub struct PhaseReport {
 }
 
 impl Report {
+    /// The objective: answers that took longer were late.
+    #[must_use]
+    pub fn objective(&self) -> Duration {
+        self.raw.objective
+    }
+
     pub(super) fn new(mut raw: Raw, now: Timestamp, health: Health, in_flight: u64, area: u128) -> Self {
         for cell in raw.cells.iter_mut().flatten() {
             cell.ledger = cell.ledger.closed();

@@ -99,7 +99,7 @@ impl HttpExchange {
         self.out.clear();
         if call.want != Want::Connection {
             let number = fibers.users(|users| users.books.number(user));
-            let (asker, left, draw) = (Some(user.number), Some(deadline.at.since(now)), user.key());
+            let (asker, left, draw) = (Some(user.number), Some(deadline.at.since(now)), user.draw(net.redraw));
             let known = |number| Known { number: Some(number), user: asker, left, draw };
             self.compose(net, &call, number.map(known));
         }

@@ -25,6 +25,8 @@ pub(super) struct Network {
     pub(super) unix_socket: Option<Arc<SockAddr>>,
     pub(super) timeout: Duration,
     pub(super) connect_timeout: Duration,
+    /// See [`crate::plan::LoadPlan::redraw`].
+    pub(super) redraw: bool,
     /// The size limits of an answer.
     pub(super) limits: Limits,
     /// The memory of all answers together.

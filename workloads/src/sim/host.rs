@@ -176,8 +176,9 @@ impl<W: SimServer> Host<'_, W> {
                 }
                 Some(handle) => {
                     let left = number.map(|_| deadline.at.since(self.now));
-                    let request = Box::new(SimRequest { conn: handle.id, user: user.number, call, key, number, left });
-                    self.connections.rekey(handle.id, key);
+                    let (conn, draw) = (handle.id, user.draw(self.plan.redraw));
+                    let request = Box::new(SimRequest { conn, user: user.number, call, key: draw, number, left });
+                    self.connections.rekey(conn, key);
                     let waiting = PendingRequest { user, handle, request: Some(request), began: self.now };
                     self.write(waiting, deadline);
                 }
@@ -198,7 +199,8 @@ impl<W: SimServer> Host<'_, W> {
         let handle = self.connections.open(key);
         let conn = handle.id;
         let left = number.map(|_| deadline.at.since(self.now));
-        let request = Box::new(SimRequest { conn, user: user.number, call, key, number, left });
+        let draw = user.draw(self.plan.redraw);
+        let request = Box::new(SimRequest { conn, user: user.number, call, key: draw, number, left });
         let connect_by = self.now + self.plan.connect_timeout;
         let (at, end) =
             if deadline.at < connect_by { (deadline.at, deadline.end) } else { (connect_by, End::ConnectTimedOut) };

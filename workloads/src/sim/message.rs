@@ -46,8 +46,8 @@ pub struct SimRequest {
     pub user: u64,
     /// The request.
     pub call: Call,
-    /// The key of all draws of this request: the same for request *k* of user *u*, attempt *a*, whatever happened
-    /// before.
+    /// The key of all draws of this request: the same for request *k* of user *u*, whatever happened before, and for all
+    /// its attempts unless the plan says `redraw`.
     pub key: u64,
     /// Its number, where requests are numbered.
     pub number: Option<u64>,

@@ -10,22 +10,22 @@ use crate::{
 
 /// The table.
 pub fn table(answer: &RunAnswer) -> Table {
-    let oracle = has_oracle(answer);
+    let shares = shares(answer);
     let recovery = answer.arms.iter().any(|arm| arm.recovery.is_some());
     let verdicts = answer.arms.len() > 1;
     let mut heads = vec!["arm", "phase", "goodput/s", "p99", "rejected"];
-    heads.extend(oracle.then_some("of oracle"));
+    heads.extend(shares.iter().map(|(head, _)| *head));
     heads.extend(recovery.then_some("recovery time"));
     let verdict_head = verdict_head(answer);
     heads.extend(verdicts.then_some(verdict_head.as_str()));
-    let numbers = 2..5 + usize::from(oracle);
+    let numbers = 2..5 + shares.len();
     let mut table = Table::new(&heads, numbers);
     let (deciding, compared) = (deciding(answer), compared(answer).or_else(|| deciding(answer)));
     for arm in &answer.arms {
         for (at, column) in answer.columns.iter().enumerate() {
             let name = if at == 0 { shown_name(arm) } else { String::new() };
             let mut row = vec![name, scrubbed(column.title())];
-            row.extend(figures(arm.columns[at].as_ref(), oracle));
+            row.extend(figures(arm.columns[at].as_ref(), &shares));
             let here = |shown: bool, text: String| if shown { text } else { String::new() };
             if recovery {
                 let last = at + 1 == answer.columns.len();
@@ -39,7 +39,7 @@ pub fn table(answer: &RunAnswer) -> Table {
         for (class, columns) in &arm.classes {
             let Some(at) = deciding else { continue };
             let mut row = vec![format!("  {}", class_name(class)), scrubbed(answer.columns[at].title())];
-            row.extend(figures(columns[at].as_ref(), oracle));
+            row.extend(figures(columns[at].as_ref(), &shares));
             row.resize(heads.len(), String::new());
             table.row(row);
         }
@@ -62,9 +62,14 @@ fn compared(answer: &RunAnswer) -> Option<usize> {
     answer.columns.iter().position(|column| column.phase == phase)
 }
 
-/// Whether anything is a share of the oracle's.
-pub fn has_oracle(answer: &RunAnswer) -> bool {
-    all_figures(answer).any(|figures| figures.of_oracle.is_some())
+/// What is read as a share of a bound.
+pub type Share = fn(&ColumnFigures) -> Option<&BlockMedian>;
+
+/// The bounds that anything is a share of.
+pub fn shares(answer: &RunAnswer) -> Vec<(&'static str, Share)> {
+    let all: [(&str, Share); 2] =
+        [("of oracle", |found| found.of_oracle.as_ref()), ("of blind", |found| found.of_blind.as_ref())];
+    all.into_iter().filter(|(_, share)| all_figures(answer).any(|figures| share(figures).is_some())).collect()
 }
 
 /// `class 1`; a class with a name has it.
@@ -93,18 +98,16 @@ pub fn verdict_head(answer: &RunAnswer) -> String {
     format!("verdict on {metric} in {}", scrubbed(phase))
 }
 
-fn figures(found: Option<&ColumnFigures>, oracle: bool) -> Vec<String> {
+fn figures(found: Option<&ColumnFigures>, shares: &[(&str, Share)]) -> Vec<String> {
     let dash = || "-".to_owned();
-    let Some(found) = found else { return vec![dash(); 3 + usize::from(oracle)] };
+    let Some(found) = found else { return vec![dash(); 3 + shares.len()] };
     let cut_off = if found.cut_off { " (cut off)" } else { "" };
     let mut cells = vec![
         with_interval(&found.goodput_per_s, rate) + cut_off,
         p99(found),
         found.reject_fraction.map_or_else(dash, |share| shown(&share, percent)),
     ];
-    if oracle {
-        cells.push(found.of_oracle.map_or_else(dash, |share| shown(&share, percent)));
-    }
+    cells.extend(shares.iter().map(|(_, share)| share(found).map_or_else(dash, |share| shown(share, percent))));
     cells
 }
 
@@ -193,7 +196,13 @@ pub fn caption(answer: &RunAnswer) -> String {
     });
     let more = all_figures(answer).filter_map(|figures| figures.of_oracle).any(|share| share.median > 1.0);
     let oracle = more.then(|| "the oracle is no bound here, and may be exceeded".to_owned());
-    let all: Vec<String> = columns.into_iter().chain([how]).chain(against).chain(oracle).collect();
+    let lucky = |at: usize| answer.arms.iter().filter_map(|arm| arm.columns[at].as_ref()?.by_chance_per_s).next();
+    let lucky = deciding(answer).and_then(|at| {
+        let words =
+            "blind: what no policy exceeds in the mean that does not know what single requests cost; chance may add";
+        Some(format!("{words} {}/s to one run in {}", rate(lucky(at)?), scrubbed(answer.columns[at].title())))
+    });
+    let all: Vec<String> = columns.into_iter().chain([how]).chain(against).chain(oracle).chain(lucky).collect();
     all.join("; ")
 }
 

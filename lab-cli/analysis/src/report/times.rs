@@ -100,7 +100,7 @@ fn lines(path: &Path) -> (Vec<LogLine>, LogRead) {
     match interval_log::entries(&log[..whole]) {
         Ok(entries) => {
             let read = if whole < log.len() || log.is_empty() { LogRead::Torn } else { LogRead::Whole };
-            (entries.into_iter().filter_map(|(tag, begins, _, counts)| Some((tag?, begins, counts))).collect(), read)
+            (entries.into_iter().filter_map(|line| Some((line.tag?, line.begins, line.counts))).collect(), read)
         }
         Err(why) => (Vec::new(), LogRead::Unreadable(why)),
     }

@@ -32,6 +32,7 @@ fn shape() -> Shape {
         arms: vec!["none".to_owned(), "seda".to_owned()],
         blocks: 1,
         capacity_per_s: None,
+        capacity_changes: Vec::new(),
         phases: vec![PhaseShape { name: "spike".to_owned(), seconds: 2.0, load: "10 users".to_owned() }],
     }
 }

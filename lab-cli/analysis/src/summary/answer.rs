@@ -100,6 +100,12 @@ pub struct ColumnFigures {
     /// Goodput as a share of the oracle's, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_oracle: Option<BlockMedian>,
+    /// The same of the bound of who does not know sizes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_blind: Option<BlockMedian>,
+    /// Of that bound itself: requests a second by which a single run may exceed it by chance.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_chance_per_s: Option<f64>,
 }
 
 /// A percentile of response time in place of a higher one.

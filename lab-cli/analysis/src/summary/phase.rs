@@ -24,6 +24,12 @@ pub struct PhaseSummary {
     /// Goodput as a share of the oracle's in the same phase and block, where there is an oracle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_oracle: Option<f64>,
+    /// Goodput as a share of what no policy exceeds in the mean that does not know sizes, where that was computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_blind: Option<f64>,
+    /// Of that bound itself: requests a second by which a single run may exceed it by chance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_chance_per_s: Option<f64>,
     /// What went on beside requests: idle connections, those that come and go, health checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<BackgroundLedger>,

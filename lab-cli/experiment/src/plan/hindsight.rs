@@ -59,10 +59,10 @@ impl Hindsight {
     /// The bound that a plant seats, if it is told what requests cost.
     pub fn seated(&self) -> Option<PolicySpec> {
         match &self.known {
-            Foreknowledge::Costs { settings } => {
+            Foreknowledge::Costs { settings } if !self.is_blind() => {
                 Some(PolicySpec { name: self.entry.clone(), place: None, settings: settings.clone() })
             }
-            Foreknowledge::BestValue(_) => None,
+            Foreknowledge::Costs { .. } | Foreknowledge::BestValue(_) => None,
         }
     }
 
@@ -76,8 +76,16 @@ impl Hindsight {
 
     /// True if it knows every arrival too: in an open loop nothing is run, and the bound is computed.
     pub fn knows_arrivals(&self) -> bool {
-        let bound = catalogue().find(&self.entry).and_then(|entry| entry.bound());
-        matches!(bound, Some(Bound::Costs(costs)) if costs.knows_arrivals)
+        self.is_blind() || matches!(self.bound(), Some(Bound::Costs(costs)) if costs.knows_arrivals)
+    }
+
+    /// True if it knows what requests cost in the mean alone.
+    pub fn is_blind(&self) -> bool {
+        matches!(self.bound(), Some(Bound::Means))
+    }
+
+    fn bound(&self) -> Option<&'static Bound> {
+        catalogue().find(&self.entry)?.bound()
     }
 }
 

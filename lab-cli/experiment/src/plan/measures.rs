@@ -41,7 +41,7 @@ fn load_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
 }
 
 /// The sum of streams of one kind, each at its highest; those that ask for nothing are none.
-fn peak_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
+pub(super) fn peak_of(loads: &[LoadStream], capacity: Option<f64>) -> Option<PlannedLoad> {
     let mut sum = None;
     for load in loads {
         let most = |from: Rate, to: Rate| from.per_second(capacity).max(to.per_second(capacity));

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use controllers::Class;
 use serde::{Deserialize, Serialize};
 use target_app::{
+    plant::Hindrance,
     spec::{EmulatedSpec, StageSpec},
     tree::{Balancer, Per, PlatformSpec, Slow, WhenRefused},
 };
@@ -87,6 +88,23 @@ impl Tree {
     /// Requests a second that users may send before some service has more to do than it can, if each call is made once. With
     /// several entries: through the first of them. Of a platform: with the tasks that run at the start.
     pub fn capacity(&self) -> Option<f64> {
+        self.capacity_by(|service, tasks| service.capacity(tasks))
+    }
+
+    /// The same while faults hinder tasks: by the name of their service, and their number.
+    pub(super) fn capacity_under(&self, hindrance: impl Fn(&str, u32) -> Hindrance) -> Option<f64> {
+        self.capacity_by(|service, tasks| {
+            let task = |number| {
+                let speed = service.slow.filter(|slow| number < slow.tasks).map_or(1.0, |slow| slow.speed);
+                let of_faults = hindrance(&service.name, number);
+                service.emulated.capacity_at(service.stage.workers, speed * of_faults.share(), of_faults.wait)
+            };
+            (0..tasks).map(task).sum()
+        })
+    }
+
+    /// `one`: requests a second that so many tasks of a service can serve.
+    fn capacity_by(&self, one: impl Fn(&TreeService, u32) -> Option<f64>) -> Option<f64> {
         let mut visits: BTreeMap<&str, f64> = [(self.entries.first()?.1.as_str(), 1.0)].into();
         let mut least = None::<f64>;
         for service in &self.services {
@@ -94,7 +112,7 @@ impl Tree {
             for call in &service.calls {
                 *visits.entry(&call.to).or_default() += times * f64::from(call.times) * call.probability;
             }
-            let capacity = service.capacity(self.first_tasks(service))? / times;
+            let capacity = one(service, self.first_tasks(service))? / times;
             least = Some(least.map_or(capacity, |least| least.min(capacity)));
         }
         least

@@ -21,7 +21,7 @@ pub struct Simulation {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_file: bool,
     /// The experiment's own changes of the costs.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "CostChanges::is_none")]
     pub(crate) said: CostChanges,
     /// The way between users and service; `None`: as in the plant file.
     pub link: Option<LinkSpec>,
@@ -97,6 +97,10 @@ pub struct CostChanges {
 }
 
 impl CostChanges {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Makes them.
     pub fn apply(&self, costs: &mut PlantSpec) {
         costs.accept_ms = self.accept_ms.unwrap_or(costs.accept_ms);

@@ -12,4 +12,13 @@ impl Experiment {
         };
         self.arms.iter().enumerate().filter_map(twin).collect()
     }
+
+    /// Says of twins that they say nothing in virtual time.
+    pub(super) fn void_twins(&self) -> Option<String> {
+        let [first, twin] = self.twins().into_iter().next()?;
+        Some(format!(
+            "in virtual time {twin} and {first} are the same bits: such an A/A is void, it says nothing about noise (live it does; \
+             what chance does in virtual time show other seeds, --repeat)"
+        ))
+    }
 }

@@ -6,10 +6,10 @@ use analysis::sha256;
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
     background::BackgroundRole,
-    plan::{ArrivalLaw, Behaviour, Conduct, ConnectionHabit, Marks, PreviousPage, TestPlan, UrlRequest},
+    plan::{ArrivalLaw, Behaviour, Conduct, ConnectionHabit, FailureRule, Marks, PreviousPage, TestPlan, UrlRequest},
 };
 
-use super::{ClientPolicy, Recording};
+use super::{AppPlan, ClientPolicy, Recording};
 
 /// Who sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,8 +37,27 @@ pub struct UsersPlan {
     pub marks: Marks,
     /// Who decides on their own side, in arms that do not say otherwise.
     pub client: Option<ClientPolicy>,
+    /// Each attempt of a request, or of a call for it, draws a new service time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redraw: bool,
     /// Stretches of load.
     pub phases: Vec<PhasePlan>,
+}
+
+impl UsersPlan {
+    /// Nothing that is sent to a service depends on its answers.
+    pub(crate) fn is_open(&self, app: &AppPlan) -> bool {
+        let open =
+            self.phases.iter().flat_map(|phase| &phase.loads).all(|load| matches!(load, LoadStream::Requests { .. }));
+        // A user of one request that is told to log in again leaves.
+        let gives_in = |trouble: &FailureRule| matches!(trouble, FailureRule::Login { .. } | FailureRule::Leave);
+        let behaviour = &self.behaviour;
+        open && gives_in(&behaviour.on_reject)
+            && gives_in(&behaviour.on_failure)
+            && !behaviour.patience.as_ref().is_some_and(|patience| patience.reload)
+            && matches!(self.model, Model::Url { .. })
+            && matches!(app, AppPlan::Emulated(_) | AppPlan::Checksum(_) | AppPlan::Tree(_))
+    }
 }
 
 /// What users do.

@@ -53,7 +53,8 @@ impl Run<'_> {
     pub(super) fn all_in_virtual_time(&mut self) -> Result<Finished, RunFailure> {
         let experiment = self.request.experiment;
         self.tell(&LiveEvent::RunStarted(self.shape(experiment.nominal_capacity())))?;
-        for caution in experiment.cautions().into_iter().chain(experiment.too_few_blocks()) {
+        let cautions = experiment.cautions().into_iter().chain(experiment.virtual_cautions());
+        for caution in cautions.chain(experiment.too_few_blocks()) {
             self.note(&caution)?;
         }
         let setup = VirtualSetup::of(experiment);

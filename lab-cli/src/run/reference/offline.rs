@@ -1,11 +1,12 @@
-//! From a plan to its offline bound: when requests arrive, what each costs, and how many can be in time at most.
+//! From a plan to its bounds: when requests arrive, what each costs, and how many can be in time at most, by who knows that and
+//! by who does not.
 //!
 //! Of several services each gives a bound, as if all others worked in no time, and the lowest of them holds.
 
 use std::time::Duration;
 
 use analysis::summary::{Measured, PhaseSummary};
-use controllers::Timestamp;
+use controllers::{Class, Timestamp};
 use target_app::plant::{Cluster, Foreseen, Plant, Servers};
 use workloads::{
     StopFlag,
@@ -14,15 +15,19 @@ use workloads::{
     sim::{self, ConnId, Cx, LinkSpec, Response, SimClient, SimRequest, SimServer, SynResult},
 };
 
-use super::bound::{OfflineJob, most_in_time};
+use super::{
+    blind::{self, BlindBound},
+    bound::{OfflineJob, most_in_time},
+    supply::Supply,
+};
 use crate::run::RunFailure;
 
 /// What knows beforehand what requests cost: a list with a place for each service.
 pub trait Foretells {
     /// What has to be done for a request, by service.
     fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Vec<Foreseen>;
-    /// Who does it.
-    fn servers(&self) -> Vec<Servers>;
+    /// Who does it: the tasks of each service.
+    fn servers(&self) -> Vec<Vec<Servers>>;
 }
 
 impl Foretells for Plant {
@@ -30,8 +35,8 @@ impl Foretells for Plant {
         vec![Foreseen::one(Self::foresee(self, call, user, key))]
     }
 
-    fn servers(&self) -> Vec<Servers> {
-        vec![Self::servers(self)]
+    fn servers(&self) -> Vec<Vec<Servers>> {
+        vec![vec![Self::servers(self)]]
     }
 }
 
@@ -40,16 +45,28 @@ impl Foretells for Cluster {
         Self::foresee(self, call, user, key)
     }
 
-    fn servers(&self) -> Vec<Servers> {
-        Self::servers(self)
+    /// Nothing is read or refused at a price: a balancer may refuse what no task has read.
+    fn servers(&self) -> Vec<Vec<Servers>> {
+        let free = |of: Servers| Servers { read: Duration::ZERO, refuse: Duration::ZERO, ..of };
+        Self::servers(self).into_iter().map(|tasks| tasks.into_iter().map(free).collect()).collect()
     }
+}
+
+/// What is known of requests before they are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Knowledge {
+    /// What each of them costs.
+    Costs,
+    /// What those of its class cost in the mean.
+    Means,
 }
 
 /// A request.
 #[derive(Debug, Clone)]
-struct Arrival {
-    at: Timestamp,
-    work: Vec<Foreseen>,
+pub(super) struct Arrival {
+    pub(super) at: Timestamp,
+    pub(super) class: Class,
+    pub(super) work: Vec<Foreseen>,
 }
 
 /// A service that answers everything at once, over a link that takes no time: what it hears is what users mean to do. It
@@ -70,7 +87,7 @@ impl<F: Foretells> SimServer for Listener<F> {
 
     fn ask(&mut self, asked: Box<SimRequest>, cx: &mut Cx<'_, ()>) {
         let work = self.plant.foresee(&asked.call, asked.user, asked.key);
-        self.heard.push(Arrival { at: cx.now(), work });
+        self.heard.push(Arrival { at: cx.now(), class: asked.call.class, work });
         cx.reply(asked.conn, Response { status: 200, ..Response::default() });
     }
 
@@ -80,74 +97,127 @@ impl<F: Foretells> SimServer for Listener<F> {
 }
 
 /// The bound of each phase, as if there were no other: what one phase leaves undone burdens the next, so that each is a bound
-/// for the phase in any run, and their sum one for the run. `faults`: the highest speed that faults give the
-/// servers of each service.
-pub fn bounds(
+/// for the phase in any run, and their sum one for the run. `supply`: what the tasks of a service can do, by its number.
+pub fn bounds<S: Fn(usize, &[Servers]) -> Supply>(
     plan: &LoadPlan,
     plant: impl Foretells,
     link: LinkSpec,
-    faults: &[f64],
+    knowledge: Knowledge,
+    supply: S,
 ) -> Result<Vec<PhaseSummary>, RunFailure> {
     let mut listener = Listener { plant, heard: Vec::new() };
     let still = LinkSpec { delay: Duration::ZERO, jitter: Duration::ZERO, ..LinkSpec::default() };
     sim::run(plan, still, &mut listener, |_, _, _| {}, &StopFlag::new()).map_err(workloads::RunError::from)?;
-    let at_best = |(of, by): (Servers, &f64)| Servers { speed: of.speed * by, fastest: of.fastest * by };
-    let servers: Vec<Servers> = listener.plant.servers().into_iter().zip(faults).map(at_best).collect();
+    let tasks = listener.plant.servers();
+    let services: Vec<Service> = (tasks.iter().enumerate())
+        .map(|(number, tasks)| Service { supply: supply(number, tasks), tasks: tasks.clone() })
+        .collect();
     let mut begins = Timestamp::ZERO;
     let mut phases = Vec::new();
     for phase in &plan.phases {
         let ends = begins + phase.duration;
-        let here = |arrival: &&Arrival| begins <= arrival.at && arrival.at < ends;
-        let planned = listener.heard.iter().filter(here).count();
-        let windows = listener.heard.iter().filter(here).filter_map(|arrival| {
-            let window = Window::of(arrival.at, plan.objective, link)?;
-            window.fits(&arrival.work, &servers).then_some((window, &arrival.work))
-        });
-        let possible: Vec<(Window, &Vec<Foreseen>)> = windows.collect();
-        let by_service = servers.iter().enumerate().map(|(service, servers)| {
-            let concerned: Vec<OfflineJob> = (possible.iter())
-                .filter(|(_, work)| !work[service].total.is_zero())
-                .map(|(window, work)| window.job(work[service].total, servers.speed))
-                .collect();
-            possible.len() - concerned.len() + most_in_time(&concerned)
-        });
-        let in_time = by_service.min().unwrap_or(planned);
-        phases.push(shown(&phase.name, phase.duration, planned as u64, in_time as u64));
+        let here: Vec<&Arrival> = listener.heard.iter().filter(|of| begins <= of.at && of.at < ends).collect();
+        let load = PhaseLoad::of(&here, plan.objective, link, &services);
+        let found = match knowledge {
+            Knowledge::Costs => BlindBound { in_time: load.by_costs(&services) as f64, by_chance: None },
+            Knowledge::Means => blind::bound(&load, &services),
+        };
+        phases.push(shown(&phase.name, phase.duration, here.len() as u64, &found));
         begins = ends;
     }
     Ok(phases)
 }
 
-/// When a request is there, and when its answer must be ready.
+/// A service whose servers work.
+pub(super) struct Service {
+    pub(super) supply: Supply,
+    pub(super) tasks: Vec<Servers>,
+}
+
+/// The requests of a phase that have time at all to be answered, with it.
+pub(super) struct PhaseLoad<'a> {
+    pub(super) all: Vec<(Window, &'a Arrival)>,
+    /// Those of them that would be in time if they were alone.
+    pub(super) possible: Vec<bool>,
+}
+
+impl<'a> PhaseLoad<'a> {
+    pub(super) fn of(here: &[&'a Arrival], objective: Duration, link: LinkSpec, services: &[Service]) -> Self {
+        let all: Vec<(Window, &Arrival)> =
+            here.iter().filter_map(|of| Some((Window::of(of.at, objective, link)?, *of))).collect();
+        let possible = all.iter().map(|(window, of)| window.fits(&of.work, services)).collect();
+        Self { all, possible }
+    }
+
+    /// Most that can be in time for who knows what each costs.
+    pub(super) fn by_costs(&self, services: &[Service]) -> usize {
+        let possible: Vec<&(Window, &Arrival)> =
+            self.all.iter().zip(&self.possible).filter_map(|(of, possible)| possible.then_some(of)).collect();
+        let by_service = services.iter().enumerate().map(|(number, Service { supply, .. })| {
+            let concerned = || possible.iter().filter(move |(_, of)| !of.work[number].total.is_zero());
+            let most = |jobs: Vec<OfflineJob>| possible.len() - jobs.len() + most_in_time(&jobs);
+            let at_servers = concerned().map(|(window, of)| window.at_servers(of.work[number].total, supply));
+            let by_servers = most(at_servers.collect());
+            if !supply.has_waits() {
+                return by_servers;
+            }
+            let at_workers = concerned().map(|(window, of)| window.at_workers(of.work[number].total, supply));
+            by_servers.min(most(at_workers.collect()))
+        });
+        by_service.min().unwrap_or(possible.len())
+    }
+}
+
+/// When a request is there, and when its answer must be out.
 #[derive(Debug, Clone, Copy)]
-struct Window {
-    ready: Timestamp,
-    due: Timestamp,
+pub(super) struct Window {
+    pub(super) ready: Timestamp,
+    pub(super) due: Timestamp,
 }
 
 impl Window {
     /// Three ways lie before its arrival (SYN, its answer, the request), one after its end; `None` if these alone take too long.
     fn of(at: Timestamp, objective: Duration, link: LinkSpec) -> Option<Self> {
-        Some(Self { ready: at + link.delay * 3, due: at + objective.checked_sub(link.delay)? })
+        let (ready, due) = (at + link.delay * 3, at + objective.checked_sub(link.delay)?);
+        (due >= ready).then_some(Self { ready, due })
     }
 
     /// False if it would be late even alone.
-    fn fits(&self, work: &[Foreseen], servers: &[Servers]) -> bool {
-        let there = self.due.since(self.ready).as_nanos() as f64;
-        self.due >= self.ready
-            && work.iter().zip(servers).all(|(work, of)| work.longest.as_nanos() as f64 / of.fastest <= there)
+    fn fits(&self, work: &[Foreseen], services: &[Service]) -> bool {
+        work.iter().zip(services).all(|(work, Service { supply, .. })| {
+            work.longest.as_nanos() as f64 <= supply.alone(self.ready, supply.latest(self.due).max(self.ready))
+        })
     }
 
-    /// In units of work of one fast server, rounded to where the bound gets higher.
-    fn job(&self, work: Duration, speed: f64) -> OfflineJob {
-        let by = |at: Timestamp| at.as_nanos() as f64 * speed;
-        let work = i64::try_from(work.as_nanos()).unwrap_or(i64::MAX / 4);
-        OfflineJob { ready: by(self.ready).floor() as i64, due: by(self.due).ceil() as i64, work }
+    /// In units of work of all servers as one, rounded to where the bound gets higher.
+    fn at_servers(&self, work: Duration, supply: &Supply) -> OfflineJob {
+        OfflineJob {
+            ready: supply.until(self.ready).floor() as i64,
+            due: supply.until(supply.latest(self.due)).ceil() as i64,
+            work: whole(work.as_nanos() as f64),
+        }
+    }
+
+    /// The same of the workers, which a request holds until it is out.
+    pub(super) fn at_workers(&self, work: Duration, supply: &Supply) -> OfflineJob {
+        let by = |at: Timestamp| at.as_nanos() as f64 * supply.workers;
+        let held = supply.held(work, self.ready, self.due);
+        OfflineJob {
+            ready: by(self.ready).floor() as i64,
+            due: by(self.due).ceil() as i64,
+            work: whole(held.as_nanos() as f64),
+        }
     }
 }
 
-fn shown(name: &str, lasts: Duration, planned: u64, in_time: u64) -> PhaseSummary {
+/// Never so much that sums of it are none.
+pub(super) fn whole(work: f64) -> i64 {
+    (work as i64).min(i64::MAX / 4)
+}
+
+fn shown(name: &str, lasts: Duration, planned: u64, found: &BlindBound) -> PhaseSummary {
     let seconds = lasts.as_secs_f64();
+    let in_time = (found.in_time.round() as u64).min(planned);
     let rejected = planned - in_time;
     let measured = Measured {
         planned,
@@ -159,5 +229,6 @@ fn shown(name: &str, lasts: Duration, planned: u64, in_time: u64) -> PhaseSummar
         reject_fraction: if planned == 0 { 0.0 } else { rejected as f64 / planned as f64 },
         ..Measured::default()
     };
-    PhaseSummary { name: name.to_owned(), seconds, measured, ..PhaseSummary::default() }
+    let by_chance_per_s = found.by_chance.map(|more| more / seconds);
+    PhaseSummary { name: name.to_owned(), seconds, measured, by_chance_per_s, ..PhaseSummary::default() }
 }

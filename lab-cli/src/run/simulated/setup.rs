@@ -13,7 +13,7 @@ use experiment::{
 };
 use measure::Report;
 use target_app::{
-    plant::{Cluster, Fault, FaultKind, Plant, PlantError, PlantPlan},
+    plant::{Cluster, Fault, Plant, PlantError, PlantPlan, Servers},
     spec::App,
 };
 use workloads::{
@@ -26,7 +26,10 @@ use super::arm::{ArmHost, Simulated, Task, run_on};
 use crate::run::{
     EventSink, RunFailure,
     calibrate::{self, ThroughputWatch},
-    reference::offline,
+    reference::{
+        offline::{self, Knowledge},
+        supply::Supply,
+    },
 };
 
 /// What all arms of a run in virtual time have in common.
@@ -193,16 +196,24 @@ impl VirtualSetup {
         let faults = &experiment.simulation.faults;
         let link = experiment.simulation.link();
         let (plan, service) = self.set_up(experiment, arm, seed, None)?;
-        let fastest = match &experiment.target.app {
-            AppPlan::Tree(tree) => {
-                let of = |name: &str| fastest(faults.iter().filter(|fault| fault.hits(name)));
-                tree.services.iter().map(|service| of(&service.name)).collect()
-            }
-            _ => vec![fastest(faults.iter())],
+        let knowledge = match &arm.hindsight {
+            Some(known) if known.is_blind() => Knowledge::Means,
+            _ => Knowledge::Costs,
+        };
+        let names = match &experiment.target.app {
+            AppPlan::Tree(tree) => tree.services.iter().map(|service| service.name.as_str()).collect(),
+            _ => Vec::new(),
+        };
+        // One service alone has no name, and every fault hits it.
+        let hits = |fault: &Fault, service: usize, task: u32| {
+            names.get(service).is_none_or(|name: &&str| fault.hits_task(name, task))
+        };
+        let supply = |service: usize, tasks: &[Servers]| {
+            Supply::of(tasks, |task| faults.iter().filter(move |fault| hits(fault, service, task)))
         };
         let phases = match service {
-            Built::One(plant) => offline::bounds(&plan, *plant, link, &fastest)?,
-            Built::Several(cluster) => offline::bounds(&plan, *cluster, link, &fastest)?,
+            Built::One(plant) => offline::bounds(&plan, *plant, link, knowledge, supply)?,
+            Built::Several(cluster) => offline::bounds(&plan, *cluster, link, knowledge, supply)?,
         };
         let (name, policy) = (arm.label.clone(), arm.policy_name().to_owned());
         Ok(summary::Arm { name, policy, bound: true, valid: true, phases, ..summary::Arm::default() })
@@ -224,15 +235,6 @@ impl VirtualSetup {
             Built::Several(cluster) => run_on(*cluster, &plan, experiment, (arm, task), host),
         }
     }
-}
-
-/// The highest speed that these faults give a server, all at once if they are together somewhere; at least its own, 1.
-fn fastest<'a>(faults: impl Iterator<Item = &'a Fault>) -> f64 {
-    let speed = |fault: &Fault| match fault.kind {
-        FaultKind::Capacity(share) => share.max(1.0),
-        FaultKind::Latency(_) | FaultKind::Crash => 1.0,
-    };
-    faults.map(speed).product()
 }
 
 fn unfit(error: &PlantError) -> RunFailure {

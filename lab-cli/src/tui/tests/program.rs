@@ -216,6 +216,7 @@ pub(super) fn compared(name: &str) -> OpenRun {
         arms: vec!["none".to_owned(), "seda".to_owned()],
         blocks: 1,
         capacity_per_s: None,
+        capacity_changes: Vec::new(),
         phases: vec![phase("before", 10.0, "3 users"), phase("spike", 30.0, "1000 users")],
     };
     let timeline = seconds("none", 0.5).chain(seconds("seda", 1.0)).collect();

@@ -62,7 +62,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 fn in_time(state: &State, room: usize, palette: Palette) -> Span<'static> {
     let Some(now) = state.running.as_ref().and_then(Running::latest) else { return Span::default() };
     let served = rate(now.served as f64);
-    let words = match state.capacity_per_s().map(rate) {
+    let words = match state.capacity_at(now.second).map(rate) {
         Some(capacity) => [format!(" in time {served}/s of {capacity}/s "), format!(" {served} of {capacity}/s ")],
         None => [format!(" in time {served}/s "), format!(" {served}/s ")],
     };

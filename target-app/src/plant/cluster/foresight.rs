@@ -20,12 +20,12 @@ impl Cluster {
         work
     }
 
-    /// The servers of each service.
+    /// The servers of each service, by task.
     #[must_use]
-    pub fn servers(&self) -> Vec<Servers> {
+    pub fn servers(&self) -> Vec<Vec<Servers>> {
         let of = |service: &super::Service| {
             let tasks = &self.nodes[service.first..service.first + service.tasks];
-            tasks.iter().map(|node| node.plant.servers()).fold(Servers::default(), Servers::add)
+            tasks.iter().map(|node| node.plant.servers()).collect()
         };
         self.services.iter().map(of).collect()
     }
@@ -36,14 +36,15 @@ impl Cluster {
         work[service].add(Foreseen::one(self.nodes[first].plant.foresee(asked.0, asked.1, key)));
         for place in 0..self.services[service].calls.len() {
             let caller = &self.calls.callers[self.nodes[first].callers[place]];
-            let CallSpec { attempts, when_refused, .. } = caller.machine.spec;
+            let CallSpec { attempts, when_refused, redraw, .. } = caller.machine.spec;
+            let draws = if redraw { attempts.max(1) } else { 1 };
             let called = self.pools[caller.pool].service;
             if when_refused == WhenRefused::Degrade {
                 continue;
             }
             for number in self.services[service].calls[place].of_request(key, place) {
                 let of_call = key_of_call(key, place, number);
-                let cheapest = (0..attempts.max(1)).map(|attempt| {
+                let cheapest = (0..draws).map(|attempt| {
                     let mut by_service = vec![Foreseen::default(); work.len()];
                     self.foresee_at(called, asked, key_of_attempt(of_call, attempt), &mut by_service);
                     by_service

@@ -65,6 +65,7 @@ fn call(to: &str) -> CallSpec {
         timeout: Duration::from_secs(10),
         connections: 0,
         client: None,
+        redraw: false,
     }
 }
 

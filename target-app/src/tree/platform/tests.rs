@@ -28,6 +28,7 @@ fn service(name: &str, tasks: u32, calls: Option<&str>) -> ServiceSpec {
         timeout: secs(10),
         connections: 0,
         client: None,
+        redraw: false,
     };
     let app = App::Emulated(EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(10))));
     let policy = PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() };

@@ -148,9 +148,14 @@ impl<C> UserTask<C> {
         self.open.as_ref()?.patience_factor
     }
 
-    /// The key of all draws of the user's request.
+    /// The key of the attempt's draws on the way to the service.
     pub(crate) fn key(&self) -> u64 {
         self.draws.key_of_request(self.ordinal, self.call().map_or(0, |call| call.attempt))
+    }
+
+    /// The key of the request's draws at the service: of all its attempts, or of each its own (`redraw`).
+    pub(crate) fn draw(&self, redraw: bool) -> u64 {
+        if redraw { self.key() } else { self.draws.key_of_request(self.ordinal, 0) }
     }
 
     /// True if the host has begun with the request: it did not come too late for it.

@@ -39,6 +39,9 @@ impl Readings<'_> {
 
     /// Arms that are the same but for their names.
     pub fn twins(&self, words: impl Fn(&Comparison) -> String) -> Option<String> {
+        if !self.0.void_twins.is_empty() {
+            return Some("void: in virtual time they are the same bits".to_owned());
+        }
         let deciding = self.0.noise_floor.iter().filter(|found| found.primary);
         let all: Vec<String> =
             deciding.map(|found| format!("{} and {}: {}", found.baseline, found.policy, words(found))).collect();

@@ -7,7 +7,7 @@ use crate::{
     answer::{
         NO_CONCLUSION,
         table::{
-            caption, class_name, deciding, has_oracle, interval, load_in_words, recovery_in_words, shown as median,
+            Share, caption, class_name, deciding, interval, load_in_words, recovery_in_words, shares, shown as median,
             shown_name, verdict_head,
         },
     },
@@ -34,7 +34,7 @@ pub fn section(run: &RunFiles) -> Markup {
 }
 
 fn table(answer: &RunAnswer) -> Markup {
-    let oracle = has_oracle(answer);
+    let shares = shares(answer);
     let recovery = answer.arms.iter().any(|arm| arm.recovery.is_some());
     let verdicts = answer.arms.len() > 1;
     html! {
@@ -46,7 +46,7 @@ fn table(answer: &RunAnswer) -> Markup {
                     @if verdicts { th scope="col" rowspan="2" { (verdict_head(answer)) } }
                     @if recovery { th scope="col" rowspan="2" { "recovery time" } }
                     @for column in &answer.columns { th.group scope="colgroup" colspan="3" { (head(column)) } }
-                    @if oracle { th.n.first scope="col" rowspan="2" { "of oracle" } }
+                    @for (head, _) in &shares { th.n.first scope="col" rowspan="2" { (head) } }
                 }
                 tr { @for _ in &answer.columns { @for name in FIGURES {
                     th.n.first[name == FIGURES[0]] scope="col" { (name) }
@@ -60,14 +60,14 @@ fn table(answer: &RunAnswer) -> Markup {
                     } }
                     @if recovery { td.words { @if let Some(found) = &arm.recovery { (recovery_in_words(found)) } @else { "-" } } }
                     (figures(&arm.columns))
-                    @if oracle { (share(arm, deciding(answer))) }
+                    @for (_, of) in &shares { (share(arm, deciding(answer), *of)) }
                 }
                 @for (name, columns) in &arm.classes { tr.class {
                     th scope="row" { (class_name(name)) }
                     @if verdicts { td {} }
                     @if recovery { td {} }
                     (figures(columns))
-                    @if oracle { td.first {} }
+                    @for _ in &shares { td.first {} }
                 } }
             } }
         } }
@@ -106,9 +106,9 @@ fn cell(found: &BlockMedian, number: fn(f64) -> String) -> Markup {
     html! { (median(found, number)) @if !interval.is_empty() { " " small { (interval) } } }
 }
 
-fn share(arm: &ArmAnswer, at: Option<usize>) -> Markup {
-    let found = at.and_then(|at| arm.columns[at].as_ref()).and_then(|figures| figures.of_oracle);
-    html! { td.n.first { @if let Some(found) = found { (cell(&found, percent)) } @else { "-" } } }
+fn share(arm: &ArmAnswer, at: Option<usize>, of: Share) -> Markup {
+    let found = at.and_then(|at| arm.columns[at].as_ref()).and_then(of);
+    html! { td.n.first { @if let Some(found) = found { (cell(found, percent)) } @else { "-" } } }
 }
 
 fn class(word: ArmVerdictWord) -> &'static str {

@@ -41,6 +41,8 @@ pub(super) struct Line {
 pub(super) enum Against {
     /// A value, dashed across: the objective, the capacity.
     Level { name: String, at: f64 },
+    /// Values that change at once, dashed: the capacity under faults. Each from its place on, to the next one's.
+    Steps { name: String, points: Vec<(f64, f64)> },
     /// Grey behind the lines: what was offered.
     Area { name: String, points: Vec<(f64, f64)> },
 }
@@ -92,6 +94,14 @@ impl Chart<'_> {
     fn notes(&self) -> Vec<String> {
         let against = self.against.iter().map(|against| match against {
             Against::Level { name, at } => format!("dashed: {name}, {}", (self.value)(*at)),
+            Against::Steps { name, points } => {
+                let least = points.iter().map(|(_, at)| *at).fold(f64::INFINITY, f64::min);
+                format!(
+                    "dashed: {name}, {} at the most, {} at the least",
+                    (self.value)(highest(points)),
+                    (self.value)(least)
+                )
+            }
             Against::Area { name, points } => {
                 let most = highest(points);
                 let beyond = most > self.most_drawn();
@@ -129,6 +139,7 @@ impl Chart<'_> {
     fn levels(&self) -> impl Iterator<Item = f64> {
         self.against.iter().filter_map(|against| match against {
             Against::Level { at, .. } => Some(*at),
+            Against::Steps { points, .. } => Some(highest(points)),
             Against::Area { .. } => None,
         })
     }
@@ -138,7 +149,7 @@ impl Chart<'_> {
         let most = self.values().chain(self.levels()).fold(0.0, f64::max);
         let offered = self.against.iter().filter_map(|against| match against {
             Against::Area { points, .. } => Some(highest(points)),
-            Against::Level { .. } => None,
+            Against::Level { .. } | Against::Steps { .. } => None,
         });
         f64::max(most, offered.fold(0.0, f64::max).min(1.6 * most))
     }
@@ -193,7 +204,7 @@ impl Chart<'_> {
     fn behind(&self, space: &Space) -> Markup {
         let areas = self.against.iter().filter_map(|against| match against {
             Against::Area { points, .. } => Some(space.area(points)),
-            Against::Level { .. } => None,
+            Against::Level { .. } | Against::Steps { .. } => None,
         });
         html! { @for area in areas { path d=(area) class="area" {} } }
     }
@@ -206,6 +217,11 @@ impl Chart<'_> {
                     @let (y, right) = (space.y(*at), space.size.right());
                     path d={ "M" (space.size.left) " " (round(y)) "H" (right) } class="bound" {}
                     (label(&shown(name), Stands::Before(right - 2.0), y - 8.0, 160.0))
+                }
+                @if let Against::Steps { name, points } = against {
+                    @let (last, right) = (points.last().map_or(0.0, |(_, at)| *at), space.size.right());
+                    path d=(space.steps(points)) class="bound" {}
+                    (label(&shown(name), Stands::Before(right - 2.0), space.y(last) - 8.0, 160.0))
                 }
             }
         }

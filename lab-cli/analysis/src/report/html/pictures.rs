@@ -75,6 +75,20 @@ impl<'a> Drawn<'a> {
         Self { run, arms, seconds, step: last / POINTS + 1, stretches, capacity }
     }
 
+    /// What the service can serve at a second of an arm, where that is known.
+    fn capacity_at(&self, second: f64) -> Option<f64> {
+        self.run.shape().and_then(|shape| shape.capacity_at(second)).or(self.capacity)
+    }
+
+    /// Where it changes, with what it is from there on.
+    fn capacity_steps(&self) -> Vec<(f64, f64)> {
+        let changes = self.run.shape().map_or(&[][..], |shape| &shape.capacity_changes);
+        let moments = std::iter::once(0.0).chain(changes.iter().flat_map(|change| [change.from, change.to]));
+        let mut steps: Vec<_> = moments.filter_map(|at| Some((at, self.capacity_at(at)?))).collect();
+        steps.dedup_by(|later, earlier| later.0 == earlier.0);
+        steps
+    }
+
     /// An arm's line of this quantity.
     fn line(&self, arm: usize, read: impl Fn(&TimelineSecond) -> Option<Value>, how: Joined) -> Line {
         let name = &self.arms[arm];

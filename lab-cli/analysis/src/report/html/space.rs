@@ -133,6 +133,17 @@ impl Space {
         path
     }
 
+    /// Values that hold from their place on, to the next one's or to the edge.
+    pub fn steps(&self, points: &[(f64, f64)]) -> String {
+        let mut path = String::new();
+        for (number, (x, at)) in points.iter().enumerate() {
+            let to = points.get(number + 1).map_or(self.size.right(), |(next, _)| self.x(*next));
+            let begins = if number == 0 { "M" } else { "L" };
+            let _ = write!(path, "{begins}{} {y}H{}", round(self.x(*x)), round(to), y = round(self.y(*at)));
+        }
+        path
+    }
+
     /// Phases: every other one tinted, its name above the frame.
     pub fn phases(&self, stretches: &[Stretch]) -> Markup {
         let (top, bottom) = (self.size.top(), self.size.bottom());

@@ -145,6 +145,7 @@ fn named(experiment: &str, arm: &str) -> RunFiles {
         arms: vec!["none".to_owned(), arm.to_owned()],
         blocks: 1,
         capacity_per_s: None,
+        capacity_changes: Vec::new(),
         phases: vec![PhaseShape { name: "spike".to_owned(), seconds: 30.0, load: "1000 users".to_owned() }],
     };
     RunFiles {

@@ -49,7 +49,7 @@ fn goodput(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot
         name: "capacity".to_owned(),
         style: palette.target(),
         mark: '=',
-        points: span.map(|x| (x, Some(Value::known(capacity)))).to_vec(),
+        points: steps(experiment, capacity, span).map(|(x, at)| (x, Some(Value::known(at)))).collect(),
         ..Series::default()
     });
     let latest = progress(preview, experiment);
@@ -65,6 +65,15 @@ fn goodput(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot
         series,
         ..Plot::default()
     }
+}
+
+/// The capacity from the beginning to the end, before and after each moment at which a fault changes it.
+fn steps(experiment: &Experiment, usual: f64, [from, to]: [f64; 2]) -> impl Iterator<Item = (f64, f64)> {
+    let changes = experiment.capacity_changes(Some(usual), true).into_iter();
+    let hindered = changes.flat_map(move |change| {
+        [(change.from, usual), (change.from, change.per_s), (change.to, change.per_s), (change.to, usual)]
+    });
+    [(from, usual)].into_iter().chain(hindered).chain([(to, usual)])
 }
 
 fn response_time(preview: &Preview, experiment: &Experiment, palette: Palette) -> Plot<'static> {

@@ -44,7 +44,12 @@ fn across() -> Across {
 
 fn goodput(drawn: &Drawn<'_>) -> Markup {
     let offered = drawn.lines(|second| Some(Value::known(second.offered as f64)), Joined::Mean);
-    let capacity = drawn.capacity.map(|at| Against::Level { name: "capacity".to_owned(), at });
+    let name = "capacity".to_owned();
+    let capacity = match &drawn.capacity_steps()[..] {
+        [] => None,
+        [(_, at)] => Some(Against::Level { name, at: *at }),
+        steps => Some(Against::Steps { name, points: steps.to_vec() }),
+    };
     let area =
         Against::Area { name: "offered load, of the arm that was offered most".to_owned(), points: most(&offered) };
     Chart {

@@ -34,7 +34,8 @@ pub(super) fn picture(drawn: &Drawn<'_>) -> Markup {
     if most <= 0.0 || values().all(|value| value <= 0.0) {
         return html! {};
     }
-    let rows: Vec<Row> = goodput.iter().zip(&offered).map(|(good, offered)| Row::of(good, offered, most)).collect();
+    let could = |second: f64| drawn.capacity_at(second).unwrap_or(most);
+    let rows: Vec<Row> = goodput.iter().zip(&offered).map(|(good, offered)| Row::of(good, offered, could)).collect();
     let reference = if drawn.capacity.is_some() { "capacity" } else { "highest goodput of any arm" };
     html! {
         figure {
@@ -57,7 +58,8 @@ struct Row {
 }
 
 impl Row {
-    fn of(goodput: &Line, offered: &Line, most: f64) -> Self {
+    /// `could`: what could be served at most, at a second.
+    fn of(goodput: &Line, offered: &Line, could: impl Fn(f64) -> f64) -> Self {
         let per = goodput.points.len().div_ceil(COLUMNS).max(1);
         let sum =
             |points: &[(f64, Option<Value>)]| points.iter().filter_map(|(_, value)| Some((*value)?.at)).sum::<f64>();
@@ -65,7 +67,7 @@ impl Row {
         let cells = goodput.points.chunks(per).zip(offered.points.chunks(per)).map(|(good, offered)| {
             let from = good.first().map_or(0.0, |(x, _)| x - wide / 2.0);
             let to = good.last().map_or(from, |(x, _)| x + wide / 2.0);
-            let could = sum(offered).min(most * good.len() as f64);
+            let could = sum(offered).min(good.iter().map(|(x, _)| could(*x)).sum());
             (from, to, (could > 0.0).then(|| (sum(good) / could).min(1.0)))
         });
         Self { name: goodput.name.clone(), cells: cells.collect() }
