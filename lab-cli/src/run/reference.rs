@@ -4,4 +4,5 @@ pub(super) mod best_static;
 mod blind;
 mod bound;
 pub(super) mod offline;
+mod phase_load;
 pub(super) mod supply;

@@ -18,7 +18,7 @@ use target_app::plant::Servers;
 
 use super::{
     bound::{OfflineJob, most_in_time},
-    offline::{PhaseLoad, Service, whole},
+    phase_load::{PhaseLoad, Service, whole},
     supply::Supply,
 };
 
@@ -181,7 +181,7 @@ mod tests {
     use workloads::sim::LinkSpec;
 
     use super::*;
-    use crate::run::reference::offline::Arrival;
+    use crate::run::reference::phase_load::Arrival;
 
     const FOUR: Servers =
         Servers { speed: 4.0, fastest: 1.0, workers: 4, read: Duration::ZERO, refuse: Duration::ZERO };

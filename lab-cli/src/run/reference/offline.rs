@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use analysis::summary::{Measured, PhaseSummary};
-use controllers::{Class, Timestamp};
+use controllers::Timestamp;
 use target_app::plant::{Cluster, Foreseen, Plant, Servers};
 use workloads::{
     StopFlag,
@@ -17,7 +17,7 @@ use workloads::{
 
 use super::{
     blind::{self, BlindBound},
-    bound::{OfflineJob, most_in_time},
+    phase_load::{Arrival, PhaseLoad, Service},
     supply::Supply,
 };
 use crate::run::RunFailure;
@@ -59,14 +59,6 @@ pub enum Knowledge {
     Costs,
     /// What those of its class cost in the mean.
     Means,
-}
-
-/// A request.
-#[derive(Debug, Clone)]
-pub(super) struct Arrival {
-    pub(super) at: Timestamp,
-    pub(super) class: Class,
-    pub(super) work: Vec<Foreseen>,
 }
 
 /// A service that answers everything at once, over a link that takes no time: what it hears is what users mean to do. It
@@ -126,93 +118,6 @@ pub fn bounds<S: Fn(usize, &[Servers]) -> Supply>(
         begins = ends;
     }
     Ok(phases)
-}
-
-/// A service whose servers work.
-pub(super) struct Service {
-    pub(super) supply: Supply,
-    pub(super) tasks: Vec<Servers>,
-}
-
-/// The requests of a phase that have time at all to be answered, with it.
-pub(super) struct PhaseLoad<'a> {
-    pub(super) all: Vec<(Window, &'a Arrival)>,
-    /// Those of them that would be in time if they were alone.
-    pub(super) possible: Vec<bool>,
-}
-
-impl<'a> PhaseLoad<'a> {
-    pub(super) fn of(here: &[&'a Arrival], objective: Duration, link: LinkSpec, services: &[Service]) -> Self {
-        let all: Vec<(Window, &Arrival)> =
-            here.iter().filter_map(|of| Some((Window::of(of.at, objective, link)?, *of))).collect();
-        let possible = all.iter().map(|(window, of)| window.fits(&of.work, services)).collect();
-        Self { all, possible }
-    }
-
-    /// Most that can be in time for who knows what each costs.
-    pub(super) fn by_costs(&self, services: &[Service]) -> usize {
-        let possible: Vec<&(Window, &Arrival)> =
-            self.all.iter().zip(&self.possible).filter_map(|(of, possible)| possible.then_some(of)).collect();
-        let by_service = services.iter().enumerate().map(|(number, Service { supply, .. })| {
-            let concerned = || possible.iter().filter(move |(_, of)| !of.work[number].total.is_zero());
-            let most = |jobs: Vec<OfflineJob>| possible.len() - jobs.len() + most_in_time(&jobs);
-            let at_servers = concerned().map(|(window, of)| window.at_servers(of.work[number].total, supply));
-            let by_servers = most(at_servers.collect());
-            if !supply.has_waits() {
-                return by_servers;
-            }
-            let at_workers = concerned().map(|(window, of)| window.at_workers(of.work[number].total, supply));
-            by_servers.min(most(at_workers.collect()))
-        });
-        by_service.min().unwrap_or(possible.len())
-    }
-}
-
-/// When a request is there, and when its answer must be out.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Window {
-    pub(super) ready: Timestamp,
-    pub(super) due: Timestamp,
-}
-
-impl Window {
-    /// Three ways lie before its arrival (SYN, its answer, the request), one after its end; `None` if these alone take too long.
-    fn of(at: Timestamp, objective: Duration, link: LinkSpec) -> Option<Self> {
-        let (ready, due) = (at + link.delay * 3, at + objective.checked_sub(link.delay)?);
-        (due >= ready).then_some(Self { ready, due })
-    }
-
-    /// False if it would be late even alone.
-    fn fits(&self, work: &[Foreseen], services: &[Service]) -> bool {
-        work.iter().zip(services).all(|(work, Service { supply, .. })| {
-            work.longest.as_nanos() as f64 <= supply.alone(self.ready, supply.latest(self.due).max(self.ready))
-        })
-    }
-
-    /// In units of work of all servers as one, rounded to where the bound gets higher.
-    fn at_servers(&self, work: Duration, supply: &Supply) -> OfflineJob {
-        OfflineJob {
-            ready: supply.until(self.ready).floor() as i64,
-            due: supply.until(supply.latest(self.due)).ceil() as i64,
-            work: whole(work.as_nanos() as f64),
-        }
-    }
-
-    /// The same of the workers, which a request holds until it is out.
-    pub(super) fn at_workers(&self, work: Duration, supply: &Supply) -> OfflineJob {
-        let by = |at: Timestamp| at.as_nanos() as f64 * supply.workers;
-        let held = supply.held(work, self.ready, self.due);
-        OfflineJob {
-            ready: by(self.ready).floor() as i64,
-            due: by(self.due).ceil() as i64,
-            work: whole(held.as_nanos() as f64),
-        }
-    }
-}
-
-/// Never so much that sums of it are none.
-pub(super) fn whole(work: f64) -> i64 {
-    (work as i64).min(i64::MAX / 4)
 }
 
 fn shown(name: &str, lasts: Duration, planned: u64, found: &BlindBound) -> PhaseSummary {

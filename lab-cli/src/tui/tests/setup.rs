@@ -105,6 +105,7 @@ fn nothing_ticked_is_no_run_and_a_bound_needs_virtual_time() {
     for _ in 0..100 {
         press(&mut app, KeyCode::Down);
     }
+    press(&mut app, KeyCode::Up); // blind is the last
     press(&mut app, KeyCode::Char(' ')); // oracle
     press(&mut app, KeyCode::Char('v'));
     assert!(press(&mut app, KeyCode::Enter).is_none());
@@ -117,6 +118,7 @@ fn a_parameter_can_be_changed_in_a_world_where_not_all_that_is_ticked_can_run() 
     for _ in 0..100 {
         press(&mut app, KeyCode::Down);
     }
+    press(&mut app, KeyCode::Up); // blind is the last
     press(&mut app, KeyCode::Char(' ')); // oracle
     press(&mut app, KeyCode::Char('v')); // live
     for _ in 0..100 {

@@ -88,6 +88,9 @@ fn a_call_that_may_be_tried_again_counts_with_its_cheapest_attempt_and_one_that_
     let spec = front_and_back(Balancer::RoundRobin);
     let (mut again, mut spared) = (spec.clone(), spec.clone());
     again.services[0].calls[0].attempts = 3;
+    // What is asked again costs what it did, unless it is drawn anew.
+    assert_eq!(total(&again), total(&spec));
+    again.services[0].calls[0].redraw = true;
     spared.services[0].calls[0].when_refused = WhenRefused::Degrade;
     // The least of three exponential times is a third of one in the mean.
     let share = total(&again).as_secs_f64() / total(&spec).as_secs_f64();
