@@ -533,13 +533,19 @@ fn time(text: &str) -> Result<Duration, String> {
     match parse_time(text) {
         Some(Duration::ZERO) => Err("it is to be longer than nothing: 20ms, 5s, 15m".to_owned()),
         Some(time) => Ok(time),
-        None => Err("write a number and its unit (us, ms, s, m, h): 20ms, 5s, 15m".to_owned()),
+        None => Err(no_time(text, "20ms, 5s, 15m")),
     }
+}
+
+fn no_time(text: &str, examples: &str) -> String {
+    let is_number = text.parse().is_ok_and(|number: f64| number >= 0.0 && number.is_finite());
+    let meant = if is_number { format!("; did you mean {text}s?") } else { String::new() };
+    format!("write a number and its unit (us, ms, s, m, h): {examples}{meant}")
 }
 
 /// A time that may be nothing: a moment of a recording, a pause.
 fn offset(text: &str) -> Result<Duration, String> {
-    parse_time(text).ok_or_else(|| "write a number and its unit (us, ms, s, m, h): 0s, 90s, 5m".to_owned())
+    parse_time(text).ok_or_else(|| no_time(text, "0s, 90s, 5m"))
 }
 
 fn size(text: &str) -> Result<u64, String> {

@@ -16,7 +16,7 @@ const AFTER: &str = "\
 Exit codes: 0 something was served, and no --fail-if holds; 2 bad usage: nothing was sent; 3 INVALID; 4 a --fail-if holds, or \
 nothing was served (nobody listens there, no answer comes, every answer is a 500): that, and a --fail-if of error_rate, also when \
 INVALID; 130, 143 stopped by Ctrl-C or SIGTERM: what is in flight is cut off, and what was measured is printed and saved.\n\n\
-Placeholders in the path, the body and header values are filled in for each request: {{n}} is its number from 0, {{1..1000}} a \
+Placeholders in the path, the body and header values are filled in for each request: {{number}} is its number from 0, {{1..1000}} a \
 random number from 1 to 1000, {{uuid}} a random UUID. --seed repeats them.\n\n\
 Without -R each of -c users asks again as soon as it is answered; one whose connection is refused, or lost before the answer, \
 tries again after a pause: drawn evenly from 0 to 10 ms, the bound doubling with each time in a row, to 1 s at most; with -n, a \
@@ -95,9 +95,9 @@ pub struct RateArgs {
 /// What is sent.
 #[derive(Debug, Args)]
 pub struct RequestArgs {
-    /// Method.
-    #[arg(short = 'm', long, default_value = "GET", ignore_case = true, value_parser = methods())]
-    pub method: String,
+    /// Method [default: GET; POST where there is a body].
+    #[arg(short = 'm', long, ignore_case = true, value_parser = methods())]
+    pub method: Option<String>,
     /// Body: a text, or @FILE. Form-encoded, unless a header says otherwise.
     #[arg(short = 'b', long, value_name = "TEXT|@FILE")]
     pub body: Option<String>,
@@ -217,9 +217,9 @@ fn methods() -> PossibleValuesParser {
 /// Higher rates are typing errors.
 const MOST_PER_S: f64 = 10_000_000.0;
 
-/// `200`, `0.5`, `20/s`, `90/m`, `2k`.
+/// `200`, `0.5`, `20/s`, `90/m`, `2k`, `10rps`.
 fn rate(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.split_once('/').unwrap_or((text, "s"));
+    let (number, unit) = text.split_once('/').unwrap_or_else(|| (text.strip_suffix("rps").unwrap_or(text), "s"));
     let (number, factor) = match number.trim().strip_suffix(['k', 'K']) {
         Some(number) => (number, 1e3),
         None => (number.trim(), 1.0),
@@ -260,12 +260,18 @@ mod tests {
 
     #[test]
     fn rates_are_written_in_several_ways() {
-        for (text, per_second) in
-            [("200", 200.0), ("0.5", 0.5), ("20/s", 20.0), ("90/m", 1.5), ("2k", 2000.0), ("1.5k/s", 1500.0)]
-        {
+        for (text, per_second) in [
+            ("200", 200.0),
+            ("0.5", 0.5),
+            ("20/s", 20.0),
+            ("90/m", 1.5),
+            ("2k", 2000.0),
+            ("1.5k/s", 1500.0),
+            ("10rps", 10.0),
+        ] {
             assert_eq!(rate(text), Ok(per_second), "{text}");
         }
-        for text in ["", "0", "-1", "x", "1/h", "1e3", "nan", "inf", "20/", "99999999", "1.2.3"] {
+        for text in ["", "0", "-1", "x", "1/h", "1e3", "nan", "inf", "20/", "99999999", "1.2.3", "rps", "10/srps"] {
             assert!(rate(text).is_err(), "{text}");
         }
         assert_eq!(["50", "p99.9", " 95"].map(percentile), [50.0, 99.9, 95.0].map(Ok));

@@ -47,6 +47,25 @@ fn a_body_is_a_text_or_a_file() {
 }
 
 #[test]
+fn a_body_makes_a_post_unless_a_method_is_given() {
+    assert!(sent(&["-b", "a=b"]).starts_with("POST / HTTP/1.1\r\n"));
+    assert!(sent(&["-b", "a=b", "-m", "get"]).starts_with("GET / HTTP/1.1\r\n"));
+    assert!(sent(&[]).starts_with("GET / HTTP/1.1\r\n"));
+}
+
+#[test]
+fn a_number_without_its_unit_is_asked_about_and_a_rate_may_have_its_own() {
+    let said = told(&["-d", "1"]);
+    assert!(said.contains("did you mean 1s?"), "{said}");
+    let said = told(&["--timeout", "soon"]);
+    assert!(said.contains("write a number and its unit") && !said.contains("did you mean"), "{said}");
+    assert!(sent(&["-R", "10rps"]).starts_with("GET / "));
+    assert!(sent(&["-H", "X-Id: {{number}}"]).contains("\r\nX-Id: 0\r\n"));
+    let help = Running::start(lab(&["load", "--help"])).ends_within(SOON);
+    assert!(String::from_utf8_lossy(&help.output.stdout).contains("{{number}}"), "it is explained");
+}
+
+#[test]
 fn placeholders_differ_from_request_to_request_and_are_the_same_for_a_seed() {
     let all = |seed: &str| {
         let service = Service::start(Behaves::Does(echo));

@@ -8,7 +8,7 @@ use crate::persona::{Draws, Purpose};
 
 /// A path, a body or header lines. Placeholders stand in double braces:
 ///
-/// - `{{n}}`: the number of the request in the run, from 0;
+/// - `{{number}}`, or `{{n}}`: the number of the request in the run, from 0;
 /// - `{{1..1000}}`: a whole number from the first to the second, both included, drawn evenly;
 /// - `{{uuid}}`: a drawn UUID (version 4).
 ///
@@ -77,7 +77,7 @@ impl Text {
 impl Piece {
     fn named(name: &str) -> Option<Self> {
         match name {
-            "n" => Some(Self::Number),
+            "number" | "n" => Some(Self::Number),
             "uuid" => Some(Self::Uuid),
             _ => {
                 // Beyond that a uniform draw does not reach every number.
@@ -108,6 +108,7 @@ mod tests {
     #[test]
     fn placeholders_are_filled_in_and_all_else_stays() {
         assert_eq!(filled("/items/{{n}}?a={{x}}&b={c}", 7, 0), "/items/7?a={{x}}&b={c}");
+        assert_eq!(filled("/items/{{number}}", 7, 0), "/items/7");
         assert_eq!(filled("{\"a\": {{{n}}}}", 3, 0), "{\"a\": {3}}");
         for plain in ["/", "{{", "}}", "{{n", "{{9..1}}", "{{1..}}", "{{-1..3}}", "{{ n }}"] {
             assert!(matches!(Text::of(plain), Text::Fixed(_)), "{plain}");

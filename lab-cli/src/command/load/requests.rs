@@ -33,7 +33,11 @@ fn the_one(args: &LoadArgs) -> Result<UrlRequest, Failure> {
     Ok(UrlRequest {
         name: "request".to_owned(),
         weight: 1.0,
-        method: asked.method.to_ascii_uppercase(),
+        method: match (&asked.method, &asked.body) {
+            (Some(method), _) => method.to_ascii_uppercase(),
+            (None, Some(_)) => "POST".to_owned(),
+            (None, None) => "GET".to_owned(),
+        },
         path: path(&args.url),
         headers: Vec::new(),
         body: asked.body.as_deref().map(|body| typed("-b", body)).transpose()?,
