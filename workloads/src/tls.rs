@@ -1,9 +1,9 @@
 //! What clients with TLS trust, and how they show who they are: users, and the proxy towards services.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     client::{
         WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
@@ -14,7 +14,7 @@ use rustls::{
     server::ParsedCertificate,
 };
 
-use crate::host::{RunError, TlsOptions};
+use crate::host::{self, RunError, TlsOptions};
 
 /// The settings of connections that offer these protocols.
 ///
@@ -37,6 +37,48 @@ pub fn client_config(tls: &TlsOptions, protocols: &[&str]) -> Result<ClientConfi
     };
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
     Ok(config)
+}
+
+/// An error of a connection, with what to do about its certificates.
+#[must_use]
+pub fn said(error: &io::Error) -> String {
+    let Some(problem) = error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) else {
+        return host::said(error);
+    };
+    let said = match problem {
+        Error::InvalidCertificate(problem) => match problem {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "the service's certificate has expired"
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "the service's certificate is not valid yet: is the clock right?"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "the service's certificate has another name (subjectAltName): use that in the URL, or accept any (--insecure)"
+            }
+            CertificateError::BadEncoding => "the service's certificate cannot be read",
+            CertificateError::Revoked => "the service's certificate was revoked",
+            _ => {
+                "the service's certificate is of no known authority: name that, or a self-signed one itself (--cacert FILE), or accept \
+                 any (--insecure)"
+            }
+        },
+        Error::NoCertificatesPresented => "the service has no certificate",
+        Error::AlertReceived(AlertDescription::CertificateRequired) => {
+            "the service wants a certificate of the client: name one (--cert FILE)"
+        }
+        Error::AlertReceived(
+            AlertDescription::UnknownCA | AlertDescription::BadCertificate | AlertDescription::CertificateUnknown,
+        ) => "the service does not accept the client's certificate",
+        Error::AlertReceived(AlertDescription::NoApplicationProtocol) | Error::NoApplicationProtocol => {
+            "the service does not speak this version of HTTP with TLS"
+        }
+        Error::AlertReceived(_) => "the service has ended the TLS handshake",
+        Error::InvalidMessage(_) => "the service does not speak TLS: is it http://?",
+        Error::PeerIncompatible(_) => "the service and this client have no version of TLS in common",
+        _ => "the TLS connection failed",
+    };
+    said.to_owned()
 }
 
 fn bad(what: &'static str) -> impl Fn(&dyn std::fmt::Display) -> RunError {

@@ -4,6 +4,7 @@
 #[path = "../program/mod.rs"]
 mod program;
 
+mod carriers;
 mod dead;
 mod descriptors;
 mod find_rate;

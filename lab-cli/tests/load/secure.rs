@@ -13,6 +13,7 @@ use rustls::{
 };
 
 use super::*;
+use carriers::{Carrier, file};
 
 /// How connections were set up: the protocol, and whether the client has shown a certificate.
 type Seen = Arc<Mutex<Vec<(String, bool)>>>;
@@ -63,10 +64,6 @@ fn answer(config: Arc<ServerConfig>, stream: TcpStream, seen: &Seen) {
     }
 }
 
-fn file(name: &str) -> String {
-    format!("{}/tests/load/tls/{name}", env!("CARGO_MANIFEST_DIR"))
-}
-
 fn loaded(url: &str, args: &[&str]) -> Value {
     let ended = Running::load(&[&[url, "-c", "1", "-n", "3"], args].concat()).ends_within(Duration::from_secs(20));
     assert_ne!(ended.code(), 2, "{}", String::from_utf8_lossy(&ended.output.stderr));
@@ -78,7 +75,7 @@ fn an_unknown_authority_is_refused_accepted_or_trusted() {
     let (url, _) = secure(false, &["http/1.1"]);
     let refused = loaded(&url, &[]);
     assert_eq!(count(&refused, "served"), 0, "{refused:#}");
-    assert!(refused["errors"].to_string().contains("certificate"), "{refused:#}");
+    assert_advice(&refused);
     assert_eq!(count(&loaded(&url, &["-k"]), "served"), 3);
     let trusted = loaded(&url, &["--cacert", &file("authority.pem")]);
     assert_eq!(count(&trusted, "served"), 3);
@@ -137,4 +134,62 @@ fn the_version_of_http_is_the_services_or_the_one_that_was_asked_for() {
     running.ends_within(SOON);
     let both = Running::load(&[&url, "--http2", "-H", "Host: a"]).ends_within(SOON);
     assert!(both.code() == 2 && String::from_utf8_lossy(&both.output.stderr).contains("leave -H Host out"));
+}
+
+/// The errors say what to do, and nothing of how they were found.
+fn assert_advice(found: &Value) {
+    let said = found["errors"].to_string();
+    assert!(said.contains("--cacert FILE") && said.contains("--insecure"), "{said}");
+    for word in ["CaUsedAsEndEntity", "UnknownIssuer", "invalid peer", "Other", "os error"] {
+        assert!(!said.contains(word), "{word}: {said}");
+    }
+}
+
+#[test]
+fn a_certificate_that_signs_itself_is_trusted_if_it_is_named() {
+    for carrier in [Carrier::Tls1, Carrier::Tls2] {
+        for certificate in ["self-ca", "self-leaf"] {
+            let (address, _) = carrier.serves(certificate);
+            let url = format!("https://{address}/");
+            let named = file(&format!("{certificate}.pem"));
+            let trusted = loaded(&url, &[carrier.version(), "--cacert", &named]);
+            assert_eq!(count(&trusted, "served"), 3, "{carrier:?} {certificate}: {trusted:#}");
+            let others: [&[&str]; 2] = [&[], &["--cacert", &file("authority.pem")]];
+            for others in others {
+                let refused = loaded(&url, &[&[carrier.version()], others].concat());
+                assert_eq!(count(&refused, "served"), 0, "{carrier:?} {certificate}: {refused:#}");
+                assert_advice(&refused);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_certificate_is_trusted_for_its_own_names_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for certificate in ["self-ca", "self-leaf", "server"] {
+        let socket = folder.path().join(certificate);
+        Carrier::Tls1.serves_at(&socket, certificate);
+        let authority = if certificate == "server" { "authority" } else { certificate };
+        let trust = file(&format!("{authority}.pem"));
+        let through = ["--unix-socket", socket.to_str().expect("a path"), "--cacert", &trust, "--http1"];
+        assert_eq!(count(&loaded("https://localhost/", &through), "served"), 3);
+        let other = loaded("https://other.example/", &through);
+        assert_eq!(count(&other, "served"), 0, "{other:#}");
+        assert!(other["errors"].to_string().contains("has another name"), "{certificate}: {other:#}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_tls_is_told_in_words_of_its_own() {
+    let (url, _) = secure(true, &["http/1.1"]);
+    let unknown = loaded(&url, &["-k", "--http1"]);
+    assert!(unknown["errors"].to_string().contains("--cert FILE"), "{unknown:#}");
+    let plain = service::Service::start(service::Behaves::Says("220 smtp.example ESMTP\r\n"));
+    let spoken = loaded(&plain.url().replace("http://", "https://"), &["--timeout", "2s"]);
+    assert_eq!(count(&spoken, "served"), 0, "{spoken:#}");
+    for found in [unknown, spoken] {
+        let said = found["errors"].to_string();
+        assert!(!["alert", "Invalid", "os error", "peer"].iter().any(|word| said.contains(word)), "{said}");
+    }
 }

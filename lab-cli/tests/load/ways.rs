@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::*;
+use carriers::Carrier;
 use service::{Behaves, Service};
 
 fn refused(args: &[&str]) -> String {
@@ -55,6 +56,58 @@ fn a_source_address_is_one_of_this_machine_and_of_the_family_of_the_service() {
     let foreign = refused(&[&url, "--source-address", "192.0.2.9", "-n", "1"]);
     assert!(foreign.contains("--source-address 192.0.2.9") && foreign.contains("ip address"), "{foreign}");
     assert!(!foreign.contains("os error"), "{foreign}");
+}
+
+#[test]
+fn a_unix_socket_and_source_addresses_carry_tls_and_http2_as_well() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trust = carriers::file("authority.pem");
+    for carrier in Carrier::ALL {
+        let secure: &[&str] = if carrier == Carrier::Plain2 { &[] } else { &["--cacert", &trust] };
+        let load = |url: &str, way: &[&str]| {
+            let few = ["-c", "2", "-n", "20", carrier.version()];
+            let ended = Running::load(&[&[url], &few[..], secure, way].concat()).ends_within(SOON);
+            let found = ended.json();
+            assert_eq!(count(&found, "served"), 20, "{carrier:?} {way:?}: {found:#}");
+        };
+        let socket = folder.path().join(format!("{carrier:?}.sock"));
+        carrier.serves_at(&socket, "server");
+        load(&format!("{}://localhost/", carrier.scheme()), &["--unix-socket", socket.to_str().expect("a path")]);
+        let (address, peers) = carrier.serves("server");
+        let url = format!("{}://{address}/", carrier.scheme());
+        load(&url, &["--source-address", "127.0.0.7,127.0.0.8"]);
+        let seen: Vec<String> = peers.lock().expect("no panic").iter().map(ToString::to_string).collect();
+        assert_eq!(seen, ["127.0.0.7", "127.0.0.8"], "{carrier:?}: each user has a connection from another one");
+    }
+}
+
+#[test]
+fn a_name_is_served_at_whichever_of_its_addresses_there_is_a_service() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let hosts = folder.path().join("hosts");
+    std::fs::write(&hosts, "::1 localhost\n127.0.0.9 localhost\n127.0.0.1 localhost\n").expect("written");
+    // In a mount namespace of its own, where that is allowed.
+    let within = |command: &[&str]| {
+        let mut unshare = Command::new("unshare");
+        unshare.args(["-Urm", "sh", "-c", "mount --bind \"$0\" /etc/hosts && exec \"$@\""]).arg(&hosts).args(command);
+        unshare
+    };
+    if !within(&["true"]).output().is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    for carrier in Carrier::ALL {
+        let (address, _) = carrier.serves("server");
+        let url = format!("{}://localhost:{}/", carrier.scheme(), address.port());
+        let lab = program::path();
+        let mut args =
+            vec![lab.as_str(), "load", &url, carrier.version(), "-c", "2", "-n", "20", "--no-save", "--output", "json"];
+        let trust = carriers::file("authority.pem");
+        args.extend(if carrier == Carrier::Plain2 { vec![] } else { vec!["--cacert", trust.as_str()] });
+        let mut command = within(&args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let found = Running::start(command).ends_within(SOON).json();
+        assert_eq!(count(&found, "served"), 20, "{carrier:?}: {found:#}");
+    }
 }
 
 #[test]

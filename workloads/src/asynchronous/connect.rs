@@ -15,7 +15,7 @@ use tokio_rustls::TlsConnector;
 
 use super::{http1::Http1Connection, http2::Http2Connection, lost::Lost, wire::Wire};
 use crate::{
-    host::{Addresses, End, HttpVersion, RunError, RunOptions, SourceAddresses, said},
+    host::{Addresses, End, HttpVersion, RunError, RunOptions, SourceAddresses},
     plan::LoadPlan,
     tls,
 };
@@ -144,7 +144,7 @@ fn security(plan: &LoadPlan, options: &RunOptions, target: &http::Uri) -> Result
 }
 
 fn unconnected(error: &io::Error) -> Lost {
-    Lost::because(end_of(error), &said(error))
+    Lost::because(end_of(error), &tls::said(error))
 }
 
 fn end_of(error: &io::Error) -> End {

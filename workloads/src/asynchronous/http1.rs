@@ -11,8 +11,9 @@ use tokio::io::{AsyncRead as _, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf};
 
 use super::{lost::Lost, wire::Wire};
 use crate::{
-    host::{End, said},
+    host::End,
     http1::{Inbox, Progress},
+    tls,
 };
 
 /// A connection that speaks HTTP/1.1. If it is dropped in the middle of an exchange it is reset, which abandons the answer:
@@ -52,7 +53,7 @@ impl Http1Connection {
     }
 
     async fn converse(&mut self, request: &[u8], inbox: &mut Inbox) -> Result<(), Lost> {
-        let broken = |error: std::io::Error| Lost::because(End::Broken, &said(&error));
+        let broken = |error: std::io::Error| Lost::because(End::Broken, &tls::said(&error));
         self.wire.write_all(request).await.map_err(broken)?;
         self.wire.flush().await.map_err(broken)?;
         loop {

@@ -21,8 +21,9 @@ use tokio::{sync::Notify, time::timeout};
 
 use super::{lost::Lost, wire::Wire};
 use crate::{
-    host::{End, said},
+    host::End,
     http1::{Budget, Http1Error, Limits},
+    tls,
 };
 
 /// Bytes that a stream and a connection may bring unasked.
@@ -315,7 +316,7 @@ fn lost(error: &h2::Error) -> Lost {
     let why = match error.get_io() {
         // The connection has ended without a word.
         Some(cause) if cause.kind() == io::ErrorKind::BrokenPipe => String::new(),
-        Some(cause) => said(cause),
+        Some(cause) => tls::said(cause),
         None => error.to_string(),
     };
     Lost { end: End::Broken, why, unprocessed }
