@@ -70,6 +70,9 @@ struct Network {
     memory: Budget,
 }
 
+/// The largest number of tasks that begin before answers are read.
+const AT_ONCE: usize = 256;
+
 /// Runs a plan on tasks. See [`crate::host::run`].
 pub(crate) fn run(
     plan: &LoadPlan,
@@ -144,11 +147,14 @@ impl TaskHost {
             while let Some(ended) = tasks.try_join_next() {
                 self.count_panic(&ended);
             }
-            while tasks.len() < limit as usize {
+            let room = (limit as usize).saturating_sub(tasks.len());
+            for _ in 0..room.min(AT_ONCE) {
                 let Some(user) = self.pool.borrow_mut().take(now) else { break };
                 tasks.spawn_local(worker::serve(Rc::clone(self), user));
             }
-            waited_for_fiber += self.pool.borrow().ready() as u64;
+            let ready = self.pool.borrow().ready();
+            let more = ready > 0 && room > AT_ONCE;
+            waited_for_fiber += if more { 0 } else { ready as u64 };
             if driver.beats(now) {
                 self.descriptors.look();
                 driver.heartbeat(&mut self.pool.borrow_mut(), now, &mut on_window);
@@ -156,7 +162,7 @@ impl TaskHost {
             if driver.is_done(&mut self.pool.borrow_mut(), now) {
                 break;
             }
-            let due = self.pool.borrow_mut().next_due().unwrap_or(Timestamp::MAX);
+            let due = if more { now } else { self.pool.borrow_mut().next_due().unwrap_or(Timestamp::MAX) };
             let rings = due.max(now).min(now + GapMeter::HEARTBEAT);
             tokio::select! {
                 rang = alarm.wait(rings.since(now)) => {

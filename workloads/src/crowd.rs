@@ -2,7 +2,7 @@
 
 mod error;
 
-use controllers::Timestamp;
+use controllers::{Kind, Timestamp};
 use measure::{Offered, Replayed, TransitionCount};
 
 pub use error::CrowdError;
@@ -97,6 +97,17 @@ impl Crowd {
                 })
             }
             Shared::Script(shared) => User::Script(ScriptUser::new(shared.clone(), slot, class, stay)),
+        }
+    }
+
+    /// The type of the first request of a user that arrives by the schedule, where it is known without that user.
+    #[must_use]
+    pub(crate) fn first_kind(&self, arrival: &Arrival) -> Option<Kind> {
+        match &self.shared {
+            Shared::Url(shared) if arrival.script.is_none() && arrival.role.is_none() => {
+                Some(shared.first_kind(self.draws(arrival.key)))
+            }
+            _ => None,
         }
     }
 

@@ -6,7 +6,7 @@ mod text;
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::{Class, Timestamp};
+use controllers::{Class, Kind, Timestamp};
 use measure::Replayed;
 
 use crate::{
@@ -60,6 +60,12 @@ impl UrlCrowd {
     #[must_use]
     pub fn kinds(&self) -> Vec<&str> {
         self.0.choice.kinds.iter().map(String::as_str).collect()
+    }
+
+    /// The type of the first request of a user with these draws.
+    pub(crate) fn first_kind(&self, mut draws: Draws) -> Kind {
+        draws.at_step(1);
+        self.0.choice.drawn(&draws).kind
     }
 
     /// Counts of recorded steps so far.
@@ -148,10 +154,7 @@ impl UrlUser {
         let shared = &self.shared.0;
         let step = self.recorded.as_ref().and_then(|recorded| Some((&recorded.user, recorded.now.as_ref()?)));
         let choice = &shared.choice;
-        let chosen = match step {
-            None if !choice.is_single() => choice.at(draws.uniform(Purpose::Request)),
-            _ => choice.first(),
-        };
+        let chosen = if step.is_none() { choice.drawn(draws) } else { choice.first() };
         let mut call = chosen.call(self.class, choice.number(), draws);
         call.connection = shared.users.connections.connection(true, draws);
         let mut wanted_at = now;

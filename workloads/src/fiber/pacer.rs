@@ -47,7 +47,7 @@ impl Pacer {
                 users.advance(now);
                 users.ready() as u64
             });
-            self.fibers.assign(Worker::run);
+            let more = self.fibers.assign(Worker::run);
             if self.driver.beats(now) {
                 let many = std::mem::take(&mut due) > MANY;
                 self.fibers.set_quantum(if many { QUANTUM_OF_MANY } else { QUANTUM });
@@ -58,7 +58,7 @@ impl Pacer {
             if self.fibers.users(|users| self.driver.is_done(users, now)) {
                 break;
             }
-            self.sleep(now);
+            self.sleep(now, more);
             let (slept, now) = (now, self.fibers.clock.now());
             let due = self.fibers.take_alarm(now);
             self.fibers.users(|users| self.driver.woke(users, slept, due, now));
@@ -72,10 +72,10 @@ impl Pacer {
     }
 
     /// Sleeps until something is due or a socket has an event. An alarm that is set for an earlier moment is left: it
-    /// costs less to wake for nothing than to set it again.
-    fn sleep(&mut self, now: Timestamp) {
+    /// costs less to wake for nothing than to set it again. `more`: users are ready now.
+    fn sleep(&mut self, now: Timestamp, more: bool) {
         let heartbeat = now + GapMeter::HEARTBEAT;
-        let due = self.fibers.users(|pool| pool.next_due()).unwrap_or(heartbeat);
+        let due = if more { now } else { self.fibers.users(|pool| pool.next_due()).unwrap_or(heartbeat) };
         self.fibers.ring_by(self.fibers.rounded_up(due.max(now)).min(heartbeat), now);
         self.look();
     }

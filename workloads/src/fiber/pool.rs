@@ -39,6 +39,10 @@ pub(super) struct FiberPool {
     shared: bool,
 }
 
+/// The largest number of fibers that begin in a row, before the pacer has its turn again: each makes a connection perhaps, and
+/// answers are read, seconds end and the run is over only when none is left.
+const AT_ONCE: usize = 256;
+
 /// The body of a fiber; the deadline is its own.
 type FiberWork = fn(Arc<FiberPool>, Arc<Deadline>);
 
@@ -108,13 +112,16 @@ impl FiberPool {
         self.tally.descriptors_peak.fetch_max(open, Relaxed);
     }
 
-    /// Gives every ready user a fiber that runs `work`, as long as there are fibers.
-    pub(super) fn assign(self: &Arc<Self>, work: FiberWork) {
-        let (mut ready, mut free) = {
+    /// Gives ready users a fiber each that runs `work`, as long as there are fibers: [`AT_ONCE`] at most. True if others are to
+    /// have theirs in the next turn.
+    pub(super) fn assign(self: &Arc<Self>, work: FiberWork) -> bool {
+        let (waiting, mut free) = {
             let state = self.state();
             // Each starting worker will take one user.
             (state.pool.as_ref().map_or(0, UserPool::ready).saturating_sub(state.starting), state.idle.len())
         };
+        let mut ready = waiting.min(AT_ONCE);
+        let later = waiting - ready;
         while ready > 0 && free > 0 {
             let worker = self.state().idle.pop();
             let Some(worker) = worker else { break };
@@ -126,8 +133,9 @@ impl FiberPool {
             ready -= 1;
         }
         if ready > 0 {
-            self.tally.waited_for_fiber.fetch_add(ready as u64, Relaxed);
+            self.tally.waited_for_fiber.fetch_add((ready + later) as u64, Relaxed);
         }
+        ready == 0 && later > 0
     }
 
     fn spawn_worker(self: &Arc<Self>, work: FiberWork) -> bool {

@@ -74,7 +74,7 @@ impl Driver {
             pool.stop(now);
         }
         if !pool.is_over() {
-            return false;
+            return pool.has_given_up(now);
         }
         let drain = if cut > Cut::RunOn { self.drain.min(STOP_DRAIN) } else { self.drain };
         let until = *self.drain_until.get_or_insert(now + drain);

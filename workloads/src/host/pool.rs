@@ -27,10 +27,10 @@ use crate::{
     client::{NOTE, note},
     crowd::{Crowd, User},
     host::{End, Outcome},
-    measure::{Fate, Health, Report, UserStates, Window},
+    measure::{Fate, Health, Intent, Report, UserStates, Window},
     persona::{Ending, Persona as _, Reply, Stay},
     plan::LoadPlan,
-    schedule::{Ahead, Arrival, ScheduleChange},
+    schedule::{Ahead, Arrival, ScheduleChange, ScheduledEvent},
 };
 
 /// The users of a run as every host sees them: due, quiet and active users, and the ledgers.
@@ -69,6 +69,14 @@ struct Begins {
 
 /// The shortest time that a host may be behind at the end of a plan.
 const BEHIND: Duration = Duration::from_secs(1);
+
+/// The largest number of users that wait for the host. Those of an open load beyond are counted, and never sent: a host that is
+/// so far behind does not catch up, and each of them takes memory, and time at the end.
+const MOST_WAITING: usize = 100_000;
+
+/// The largest number of events between two looks at the clock: a schedule that comes faster than it is carried out would keep a
+/// host from everything else.
+const AT_ONCE: usize = 16_384;
 
 /// Counts of the users that the host has taken.
 #[derive(Debug, Default)]
@@ -123,9 +131,10 @@ impl<C> UserPool<C> {
         self.gate.iter_mut().for_each(|gate| gate.set_wall(wall));
     }
 
-    /// Carries out everything that is due by `now`.
+    /// Carries out what is due by `now`, as far as there is time: see [`AT_ONCE`].
     pub(crate) fn advance(&mut self, now: Timestamp) {
-        while let Some(next) = self.next_due().filter(|next| *next <= now) {
+        for _ in 0..AT_ONCE {
+            let Some(next) = self.next_due().filter(|next| *next <= now) else { return };
             // At the same time the plan goes first: a user that leaves now begins no further request. And a request
             // that the gate releases at its limit is sent.
             if self.schedule.next_due() == Some(next) {
@@ -170,7 +179,8 @@ impl<C> UserPool<C> {
 
     /// True if the rate of the plan cannot be kept: as long again as the plan lasts, users that are due have not begun.
     pub(crate) fn has_given_up(&self, now: Timestamp) -> bool {
-        now > self.begins.until && !self.ready.is_empty()
+        let waits = !self.ready.is_empty() || self.schedule.next_due().is_some_and(|due| due <= now);
+        now > self.begins.until && waits
     }
 
     /// True if an action of one user may make others due at once: they share a client-side policy.
@@ -284,6 +294,13 @@ impl<C> UserPool<C> {
 
     /// Closes the ledgers; `health`: the host's figures of itself.
     pub(crate) fn finish(mut self, now: Timestamp, mut health: Health) -> Report {
+        while !self.over && self.schedule.next_due().is_some_and(|due| due <= now) {
+            match self.schedule.next() {
+                Some(ScheduledEvent { at, what: ScheduleChange::Arrive(arrival) }) => self.pass_over(at, now, &arrival),
+                Some(ScheduledEvent { what: ScheduleChange::Broken(reason), .. }) => self.books.fault(reason),
+                _ => {}
+            }
+        }
         health.in_flight_peak = self.active.peak;
         health.fiber_panics += self.active.lost;
         health.waited_for_connection = self.lift_limit();
@@ -335,6 +352,30 @@ impl<C> UserPool<C> {
     }
 
     fn arrive(&mut self, at: Timestamp, now: Timestamp, arrival: &Arrival) {
+        if self.ready.len() >= MOST_WAITING && arrival.stay != Stay::Forever && self.gate.is_none() {
+            return self.pass_over(at, now, arrival);
+        }
+        let user = self.user(at, arrival);
+        self.queue(user, now);
+    }
+
+    /// Counts the request of a user that the host has no time for.
+    fn pass_over(&mut self, at: Timestamp, now: Timestamp, arrival: &Arrival) {
+        let fate = if self.room() <= self.ready.len() { Fate::RefusedLocally } else { Fate::Unsent };
+        if let Some(kind) = self.crowd.first_kind(arrival) {
+            if self.may_take_one() {
+                let intent = Intent { kind, class: arrival.class, wanted_at: at, attempt: 0 };
+                self.books.never_begins(arrival.user, intent, fate, now);
+            }
+            return;
+        }
+        let user = self.user(at, arrival);
+        if let Some(mut user) = self.turn(user, now) {
+            self.books.end(&mut user, None, fate, now);
+        }
+    }
+
+    fn user(&mut self, at: Timestamp, arrival: &Arrival) -> Box<UserTask<C>> {
         if arrival.stay == Stay::Forever {
             self.population.arrives(arrival.user);
         }
@@ -344,7 +385,7 @@ impl<C> UserPool<C> {
         };
         // Only users have a client-side policy.
         let gate = self.gate.as_mut().filter(|_| arrival.role.is_none());
-        let user = Box::new(UserTask {
+        Box::new(UserTask {
             persona,
             draws: self.crowd.draws(arrival.key),
             number: arrival.user,
@@ -355,8 +396,7 @@ impl<C> UserPool<C> {
             client: gate.map(|gate| gate.join(arrival.user)),
             open: None,
             phase: UserPhase::Arrived,
-        });
-        self.queue(user, now);
+        })
     }
 
     /// Counts one more request, if the limit allows it; no request begins after the last one.

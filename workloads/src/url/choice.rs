@@ -8,7 +8,7 @@ use super::{text::Text, unsendable};
 use crate::{
     crowd::CrowdError,
     http1::header_lines,
-    persona::{Call, Draws, Method},
+    persona::{Call, Draws, Method, Purpose},
     plan::{Marks, UrlRequest, UrlUsers},
 };
 
@@ -115,14 +115,12 @@ impl Choice {
         self.begun.fetch_add(1, Relaxed)
     }
 
-    /// True if there is nothing to choose.
-    pub(super) fn is_single(&self) -> bool {
-        self.requests.len() == 1
-    }
-
-    /// The request at this share, 0 to 1, of the weights.
-    pub(super) fn at(&self, share: f64) -> &Prepared {
-        let wanted = share * self.requests.last().map_or(0.0, |last| last.upto);
+    /// The request that these draws choose by the weights.
+    pub(super) fn drawn(&self, draws: &Draws) -> &Prepared {
+        if self.requests.len() == 1 {
+            return self.first();
+        }
+        let wanted = draws.uniform(Purpose::Request) * self.requests.last().map_or(0.0, |last| last.upto);
         self.requests.iter().find(|request| wanted < request.upto).unwrap_or_else(|| self.first())
     }
 }

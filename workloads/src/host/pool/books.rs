@@ -6,7 +6,7 @@ use super::user::{InFlight, UserPhase, UserTask};
 use crate::{
     crowd::Crowd,
     host::{End, Outcome},
-    measure::{CheckResult, Fate, Health, Numbers, Recorder, Report, TurnedBack, UserStates, Window},
+    measure::{CheckResult, Fate, Health, Intent, Numbers, Recorder, Report, TurnedBack, UserStates, Window},
     persona::{Call, Ending, Reply, Want},
     plan::LoadPlan,
 };
@@ -158,6 +158,12 @@ impl Books {
             self.recorder.begin(&mut open.ticket, begun);
         }
         self.recorder.end(open.ticket, fate, now);
+    }
+
+    /// Counts a request that was due at the time from which it is wanted, and that the host has no time for.
+    pub(super) fn never_begins(&mut self, user: u64, intent: Intent, fate: Fate, now: Timestamp) {
+        let ticket = self.recorder.plan(user, intent, intent.wanted_at);
+        self.recorder.end(ticket, fate, now);
     }
 
     /// Notes why a part of the plan could not be sent.

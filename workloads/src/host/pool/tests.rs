@@ -3,7 +3,7 @@ use controllers::{Class, Timestamp};
 use super::*;
 use crate::{
     persona::{Answer, Purpose},
-    plan::{ArrivalLaw, FailureRule, Load, LoadPlan, Users},
+    plan::{ArrivalLaw, FailureRule, Load, LoadPlan, UrlRequest, Users},
     testing::url_plan,
 };
 
@@ -113,6 +113,68 @@ fn what_has_not_begun_when_as_long_again_has_passed_is_never_sent() {
     pool.cut(begun, late);
     let ledger = pool.finish(late, Health::default()).total.ledger;
     assert_eq!((ledger.planned, ledger.unsent, ledger.sent), (200, 200, 0), "the first one was not written either");
+}
+
+#[test]
+fn users_for_whom_there_is_no_room_are_counted_by_their_types_and_never_made() {
+    let mut plan = url_plan(&[("all", 1, 1)]);
+    let rate = 3.0 * MOST_WAITING as f64;
+    plan.phases[0].loads =
+        vec![Load::Requests { from_per_s: rate, to_per_s: rate, law: ArrivalLaw::Constant, class: Class(0) }];
+    let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
+    let request = |name: &str, weight| UrlRequest {
+        name: name.to_owned(),
+        weight,
+        method: "GET".to_owned(),
+        path: format!("/{name}"),
+        headers: Vec::new(),
+        body: None,
+    };
+    users.requests = vec![request("common", 3.0), request("rare", 1.0)];
+    let new = || UserPool::<()>::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
+    let (end, late) = (Timestamp::from_secs(1), Timestamp::from_secs(3));
+    let of_types = |report: &Report| {
+        let of = |name: &str| report.total.by_type[name].ledger;
+        [of("common"), of("rare")].map(|ledger| (ledger.planned, ledger.unsent))
+    };
+
+    // Each has its turn.
+    let mut pool = new();
+    while pool.next_due().is_some_and(|due| due <= end) {
+        pool.advance(end);
+        while let Some(user) = pool.take(end) {
+            pool.cut(user, end);
+        }
+    }
+    let all = of_types(&pool.finish(end, Health::default()));
+    assert!(all[0].0 > 2 * all[1].0 && all[1].0 > MOST_WAITING as u64 / 2, "{all:?}");
+
+    // None has: neither if the host looks for what is due, nor if it does not.
+    for looks in [usize::MAX, 0, 3] {
+        let mut pool = new();
+        for _ in 0..looks {
+            pool.advance(end);
+            assert!(pool.ready() <= MOST_WAITING, "{} are kept", pool.ready());
+            if pool.next_due().is_none_or(|due| due > end) {
+                break;
+            }
+        }
+        assert!(pool.has_given_up(late) && pool.take(late).is_none());
+        let report = pool.finish(late, Health::default());
+        assert_eq!(of_types(&report), all.map(|(planned, _)| (planned, planned)), "{looks} looks");
+        assert_eq!(report.faults, [""; 0]);
+    }
+}
+
+#[test]
+fn a_schedule_faster_than_it_is_carried_out_leaves_the_host_its_turns() {
+    let mut plan = url_plan(&[("all", 1, 1)]);
+    plan.phases[0].loads =
+        vec![Load::Requests { from_per_s: 1e7, to_per_s: 1e7, law: ArrivalLaw::Constant, class: Class(0) }];
+    let mut pool: UserPool<()> = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
+    pool.advance(Timestamp::from_secs(1));
+    assert!((1..=AT_ONCE).contains(&pool.ready()), "{}", pool.ready());
+    assert!(pool.next_due().is_some_and(|due| due < Timestamp::from_millis(10)), "the rest is due in the next turn");
 }
 
 #[test]
