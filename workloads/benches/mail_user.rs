@@ -64,7 +64,7 @@ fn sent(user: &mut MailUser, page: Option<&Response>, draws: &mut Draws) -> work
         Some(page) => {
             let headers: [(&str, &[u8]); 1] =
                 page.headers.first().map_or([("x", b"y")], |(name, value)| [(*name, value.as_bytes())]);
-            let answer = Answer { status: page.status, headers: &headers, body: page.body.as_bytes() };
+            let answer = Answer::whole(page.status, &headers, page.body.as_bytes());
             user.next(Reply::Answer(answer), Timestamp::ZERO, draws)
         }
     };

@@ -104,7 +104,7 @@ mod tests {
     }
 
     fn answer(status: u16) -> Reply<'static> {
-        Reply::Answer(Answer { status, headers: &[], body: b"" })
+        Reply::Answer(Answer::whole(status, &[], b""))
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub enum Per {
 
 /// The answer of a balancer that refuses, in place of a task's.
 pub const TURNED_BACK: Answer<'static> =
-    Answer { status: 503, headers: &[("x-refused", Reason::Concurrency.name().as_bytes())], body: b"" };
+    Answer::whole(503, &[("x-refused", Reason::Concurrency.name().as_bytes())], b"");
 
 /// Chooses tasks, and counts the requests or connections under way at each.
 #[derive(Debug)]

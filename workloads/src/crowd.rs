@@ -176,6 +176,15 @@ impl Persona for User {
         }
     }
 
+    fn objection(&self) -> Option<&str> {
+        match self {
+            Self::Mail(user) => user.objection(),
+            Self::Url(user) => user.objection(),
+            Self::Script(user) => user.objection(),
+            Self::Background(client) => client.objection(),
+        }
+    }
+
     fn keeps_times(&self) -> bool {
         match self {
             Self::Mail(user) => user.keeps_times(),

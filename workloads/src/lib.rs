@@ -14,6 +14,7 @@ pub mod client;
 )]
 pub mod clock;
 pub mod crowd;
+mod expected;
 mod fiber;
 pub mod health;
 pub mod host;

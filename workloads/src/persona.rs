@@ -18,6 +18,11 @@ pub trait Persona: fmt::Debug + Send {
     /// Called when the request that the user wants to send has entered the ledger: it has not come too late.
     fn begins(&mut self) {}
 
+    /// What the last answer had not that the user expects: why it was judged [`Ending::Failed`], where that is known.
+    fn objection(&self) -> Option<&str> {
+        None
+    }
+
     /// True if each request is due at a fixed time, which not even a failed connection of the previous request delays.
     fn keeps_times(&self) -> bool {
         false
@@ -238,8 +243,10 @@ pub struct Answer<'a> {
     pub status: u16,
     /// Header lines in order.
     pub headers: &'a [(&'a str, &'a [u8])],
-    /// The body, whole.
+    /// The body, as far as users read it ([`Limits::kept`](crate::http1::Limits::kept)).
     pub body: &'a [u8],
+    /// The bytes of the body, read or not.
+    pub length: usize,
 }
 
 /// How long a user stays.
@@ -254,6 +261,12 @@ pub enum Stay {
 }
 
 impl<'a> Answer<'a> {
+    /// An answer with all of its body.
+    #[must_use]
+    pub const fn whole(status: u16, headers: &'a [(&'a str, &'a [u8])], body: &'a [u8]) -> Self {
+        Self { status, headers, body, length: body.len() }
+    }
+
     /// The first header with this name (in lower case), if its value is text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&'a str> {

@@ -12,6 +12,7 @@ use measure::Replayed;
 use crate::{
     behaviour::{AttemptFailure, FirstLook, Home, Reaction, RequestAttempts},
     crowd::CrowdError,
+    expected::{CheckProblem, Expected, Objection},
     persona::{Answer, Call, Draws, Ending, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
     plan::{Marks, UrlUsers},
     replay::{Course, ReplayStep, Script, Steps},
@@ -30,6 +31,7 @@ struct Shared {
     users: UrlUsers,
     home: Home,
     choice: Choice,
+    expected: Expected,
     /// The path template for recorded steps.
     template: Template,
     steps: Steps,
@@ -46,7 +48,12 @@ impl UrlCrowd {
         if let Some(problem) = users.think.problem() {
             return Err(unsendable("the think time", &problem));
         }
+        let (expected, problems) = Expected::of(&users.check);
+        if let Some(CheckProblem { problem, remedy, .. }) = problems.into_iter().next() {
+            return Err(unsendable("a request with this check", &format!("{problem}; {remedy}")));
+        }
         Ok(Self(Arc::new(Shared {
+            expected,
             choice: Choice::new(users, marks)?,
             template: Template::of(&users.path),
             users: users.clone(),
@@ -89,6 +96,7 @@ pub struct UrlUser {
     step: u64,
     /// The move after the pause.
     after_pause: AfterPause,
+    objection: Option<Objection>,
     recorded: Option<Box<Recorded>>,
 }
 
@@ -120,6 +128,7 @@ impl UrlUser {
             stay,
             step: 0,
             after_pause: AfterPause::NextRequest,
+            objection: None,
             recorded: None,
         }
     }
@@ -190,14 +199,24 @@ impl UrlUser {
     }
 
     fn answered(&mut self, answer: &Answer<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
-        match self.attempts.answered(answer, &self.shared.0.home, &self.shared.0.users.behaviour) {
+        let expected = &self.shared.0.expected;
+        self.objection = None;
+        let look = match expected.takes(answer.status) {
+            true => FirstLook::Page,
+            false => self.attempts.answered(answer, &self.shared.0.home, &self.shared.0.users.behaviour),
+        };
+        match look {
             FirstLook::Hop(wait) => Turn { ending: Ending::Continued, then: self.resume(wait, Pause::Waiting) },
             FirstLook::Failure(ending, failure) => self.after_failure(ending, failure, now, draws),
-            FirstLook::Page if matches!(answer.status, 200..=299 | 304) => {
+            FirstLook::Page => {
+                self.objection = expected.objection(answer, false);
+                let usual = matches!(answer.status, 200..=299 | 304);
+                if self.objection.is_some() || !expected.allows(answer.status, usual) {
+                    return self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws);
+                }
                 let think = draws.pause(&self.shared.0.users.think, Purpose::Think);
                 Turn { ending: Ending::Served, then: self.over(think, Pause::Thinking, now, draws) }
             }
-            FirstLook::Page => self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws),
         }
     }
 
@@ -234,6 +253,10 @@ impl Persona for UrlUser {
             }
         };
         Turn { ending: Ending::Unasked, then }
+    }
+
+    fn objection(&self) -> Option<&str> {
+        self.shared.0.expected.said(self.objection?)
     }
 
     fn begins(&mut self) {

@@ -107,6 +107,18 @@ pub fn wrapped(text: &str, longest: usize) -> Vec<String> {
     lines
 }
 
+/// Bytes as they are written: `812 B`, `1.5 kB`, `34.2 MB`, `1.1 GB`.
+pub fn volume(bytes: f64) -> String {
+    let (mut value, mut unit) = (bytes, "B");
+    for larger in ["kB", "MB", "GB", "TB"] {
+        if value < 999.95 {
+            break;
+        }
+        (value, unit) = (value / 1000.0, larger);
+    }
+    if unit == "B" { format!("{value:.0} B") } else { format!("{value:.1} {unit}") }
+}
+
 /// Bytes: `412 MB`.
 pub fn bytes(bytes: u64) -> String {
     format!("{:.0} MB", bytes as f64 / 1e6)
@@ -146,6 +158,8 @@ mod tests {
 
     #[test]
     fn numbers_have_the_digits_that_matter() {
+        let written = [0.0, 812.0, 1500.0, 999_950.0, 34.2e6, 1.1e9, 2e16].map(volume);
+        assert_eq!(written, ["0 B", "812 B", "1.5 kB", "1.0 MB", "34.2 MB", "1.1 GB", "20000.0 TB"]);
         let times = [0.424, 1.04, 9.96, 850.4, 999.6, 1420.0, 61_000.0].map(time);
         assert_eq!(times, ["0.42 ms", "1.0 ms", "10.0 ms", "850 ms", "1.00 s", "1.42 s", "61.0 s"]);
         assert_eq!([0.0, 7.25, 9.96, 98.4].map(rate), ["0.0", "7.2", "10", "98"]);

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use traces::Think;
-use workloads::plan::PreviousPage;
+use workloads::plan::{AnswerCheck, PreviousPage};
 
 use super::{
     fields::Fields,
@@ -57,7 +57,7 @@ pub(super) fn model(
             None => FileRequests::default(),
         };
         let think = law(fields, "think").unwrap_or(Think::Constant(Duration::ZERO));
-        return Some(Model::Url { path, requests, left_out, think });
+        return Some(Model::Url { path, requests, left_out, check: AnswerCheck::default(), think });
     }
     foreign(fields, &["path", "paths"], "url");
     let (mut model, file) = if name == "arashi" {

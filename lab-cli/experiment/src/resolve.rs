@@ -271,9 +271,10 @@ pub fn load_plan(
             behaviour,
             connections: users.connections,
         }),
-        Model::Url { path, requests, think, .. } => {
+        Model::Url { path, requests, check, think, .. } => {
             let (requests, think, connections) = (requests.clone(), think.clone(), users.connections);
-            plan::Users::Url(UrlUsers { requests, think, behaviour, connections, ..UrlUsers::new(path) })
+            let check = check.clone();
+            plan::Users::Url(UrlUsers { requests, check, think, behaviour, connections, ..UrlUsers::new(path) })
         }
         Model::Script { plan, conduct, .. } => plan::Users::Script(ScriptUsers {
             plan: plan.clone(),

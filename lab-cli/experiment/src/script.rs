@@ -291,7 +291,8 @@ fn answer_check(fields: &Fields<'_>, key: &str) -> AnswerCheck {
             None
         }
     };
-    AnswerCheck { status: inner.list("status").iter().filter_map(status).collect(), body: CheckKeys::read(&inner).body }
+    let status = inner.list("status").iter().filter_map(status).collect();
+    AnswerCheck { status, body: CheckKeys::read(&inner).body, ..AnswerCheck::default() }
 }
 
 fn source(fields: &Fields<'_>, key: &str) -> ValueSource {

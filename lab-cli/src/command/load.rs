@@ -2,6 +2,7 @@
 
 mod asked;
 mod conditions;
+mod expect;
 mod export;
 mod find_rate;
 mod judged;

@@ -7,6 +7,7 @@ mod program;
 mod carriers;
 mod dead;
 mod descriptors;
+mod expect;
 mod find_rate;
 mod headers;
 mod hostile;

@@ -231,12 +231,13 @@ impl Recorder {
         self.in_flight.begins(now);
     }
 
-    /// Counts an answer with this status to the request, or to a hop of it.
-    pub fn answered(&mut self, ticket: &Ticket, status: u16) {
-        self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.answered(status));
+    /// Counts an answer with this status to the request, or to a hop of it; `bytes`: the length of its body.
+    pub fn answered(&mut self, ticket: &Ticket, status: u16, bytes: u64) {
+        self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.answered(status, bytes));
+        self.window.body_bytes += bytes;
     }
 
-    /// Counts the error of a request without an answer.
+    /// Counts the error of a request without an answer, or without the one that was expected.
     pub fn went_wrong(&mut self, ticket: &Ticket, error: &str) {
         self.raw.replies(ticket.cell).into_iter().for_each(|replies| replies.went_wrong(error));
     }

@@ -14,9 +14,16 @@ pub struct Replies {
     #[serde(with = "by_status", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, u64>")]
     pub statuses: BTreeMap<u16, u64>,
-    /// Requests without an answer by the text of the error; at most 16 different texts, the rest are under `other errors`.
+    /// Requests without an answer by the text of the error, and answers that were not as expected by what they had not; at most 16 different texts, the rest are under `other errors`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
+    /// Bytes of the bodies of answers.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub body_bytes: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The largest number of different texts: a service must not fill the generator's memory, or a reader's screen.
@@ -35,8 +42,9 @@ impl Replies {
         self.statuses.is_empty() && self.errors.is_empty()
     }
 
-    pub(super) fn answered(&mut self, status: u16) {
+    pub(super) fn answered(&mut self, status: u16, bytes: u64) {
         *self.statuses.entry(status).or_default() += 1;
+        self.body_bytes = self.body_bytes.saturating_add(bytes);
     }
 
     pub(super) fn went_wrong(&mut self, error: &str) {
@@ -70,6 +78,7 @@ impl AddAssign<&Self> for Replies {
         for (text, count) in &other.errors {
             self.add_error(text.clone(), *count);
         }
+        self.body_bytes = self.body_bytes.saturating_add(other.body_bytes);
     }
 }
 
@@ -123,13 +132,13 @@ mod tests {
     fn counts_of_two_phases_are_added_up_and_stay_bounded() {
         let of = |from: u32| {
             let mut replies = Replies::default();
-            replies.answered(200);
+            replies.answered(200, 5);
             (from..from + 12).for_each(|n| replies.went_wrong(&format!("error {n}")));
             replies
         };
         let mut sum = of(0);
         sum += &of(10);
-        assert_eq!(sum.statuses[&200], 2);
+        assert_eq!((sum.statuses[&200], sum.body_bytes), (2, 10));
         assert_eq!((sum.errors.len(), sum.errors["error 11"], sum.errors[OTHER]), (MOST_TEXTS + 1, 2, 6));
         assert!(sum.is_believable(2 + 6) && !sum.is_believable(5));
     }

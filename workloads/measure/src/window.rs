@@ -76,6 +76,8 @@ pub struct Window {
     pub connect_timed_out: u64,
     /// Refused by a client-side policy.
     pub refused_locally: u64,
+    /// Bytes of the bodies of answers.
+    pub body_bytes: u64,
     /// Open at its end.
     pub in_flight: u64,
     /// Median response time of the requests answered as requested in it, in milliseconds.

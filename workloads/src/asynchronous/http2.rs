@@ -80,7 +80,7 @@ pub(super) struct Http2Answer {
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
-    length: usize,
+    pub(super) length: usize,
     limits: Limits,
     memory: Budget,
 }

@@ -205,7 +205,9 @@ fn settle(host: &TaskHost, desk: &Desk, user: Box<User>, answer: Result<Received
         Ok(Received::Http1) => {
             let mut space = [("", &b""[..]); HEADERS_MAX];
             let outcome = match desk.inbox.response(&mut space) {
-                Some(ReceivedResponse { status, headers, body }) => Outcome::answered(Answer { status, headers, body }),
+                Some(ReceivedResponse { status, headers, body, length }) => {
+                    Outcome::answered(Answer { status, headers, body, length })
+                }
                 None => End::Broken.without_answer(),
             };
             pool.settle(user, outcome, now)
@@ -213,7 +215,8 @@ fn settle(host: &TaskHost, desk: &Desk, user: Box<User>, answer: Result<Received
         Ok(Received::Http2(Http2Answer { status, headers, body })) => {
             let headers: Vec<(&str, &[u8])> =
                 headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-            pool.settle(user, Outcome::answered(Answer { status, headers: &headers, body: &body.bytes }), now)
+            let answer = Answer { status, headers: &headers, body: &body.bytes, length: body.length };
+            pool.settle(user, Outcome::answered(answer), now)
         }
         Err(Lost { end, why, .. }) if why.is_empty() => pool.settle(user, end.without_answer(), now),
         Err(Lost { end, why, .. }) => pool.settle(user, end.without_answer().because(&why), now),

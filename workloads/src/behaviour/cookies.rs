@@ -62,7 +62,7 @@ mod tests {
     fn cookies_are_kept_replaced_and_taken_away() {
         let answer = |lines: &[&str]| {
             let headers: Vec<(&str, &[u8])> = lines.iter().map(|line| ("Set-Cookie", line.as_bytes())).collect();
-            updated("a=1; b=2", &Answer { status: 200, headers: &headers, body: b"" })
+            updated("a=1; b=2", &Answer::whole(200, &headers, b""))
         };
         assert_eq!(answer(&[]), None);
         assert_eq!(answer(&["a=3; Path=/; HttpOnly", "c=4"]).as_deref(), Some("b=2; a=3; c=4"));

@@ -32,12 +32,13 @@ pub enum Onward {
 
 impl Users {
     /// The number of bytes of an answer's body that users read. Users of the web mail read pages, and follow links on
-    /// them; users of a test plan read [`MOST_BODY`] where they look for something; all others read at most the
+    /// them; users of a test plan or a URL read [`MOST_BODY`] where they look for something; all others read at most the
     /// beginning, for a refresh.
     pub(crate) fn bytes_read(&self) -> usize {
         match self {
             Self::Mail(_) => usize::MAX,
             Self::Script(users) if users.plan.reads_bodies() => MOST_BODY,
+            Self::Url(users) if users.check.reads_bodies() => MOST_BODY,
             Self::Url(_) | Self::Script(_) if self.behaviour().refresh => LOOKED_AT,
             Self::Url(_) | Self::Script(_) => 0,
         }

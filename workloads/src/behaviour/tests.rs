@@ -24,7 +24,7 @@ fn behaviour(on_reject: FailureRule) -> Behaviour {
 }
 
 fn sent_on(status: u16, headers: &[(&str, &[u8])], body: &str, call: &Call) -> Onward {
-    onward(&Answer { status, headers, body: body.as_bytes() }, call, &home(), &Behaviour::default())
+    onward(&Answer::whole(status, headers, body.as_bytes()), call, &home(), &Behaviour::default())
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn refresh_waits_as_long_as_it_says() {
     assert_eq!(sent_on(503, &[("refresh", b"5; url=/y")], "", &call("/x")), Onward::Here);
     assert_eq!(sent_on(200, &[("refresh", b"soon")], "", &call("/x")), Onward::Here);
     let deaf = Behaviour { refresh: false, ..Behaviour::default() };
-    let answer = Answer { status: 200, headers: &[("refresh", b"5")], body: b"" };
+    let answer = Answer::whole(200, &[("refresh", b"5")], b"");
     assert_eq!(onward(&answer, &call("/x"), &home(), &deaf), Onward::Here);
 }
 

@@ -47,8 +47,8 @@ impl Worker {
             let sudden = end.is_sudden() || !user.has_begun();
             let mut space = [("", &b""[..]); HEADERS_MAX];
             let outcome = match exchange.inbox.response(&mut space) {
-                Some(ReceivedResponse { status, headers, body }) if end == End::Answered => {
-                    Outcome::answered(Answer { status, headers, body })
+                Some(ReceivedResponse { status, headers, body, length }) if end == End::Answered => {
+                    Outcome::answered(Answer { status, headers, body, length })
                 }
                 _ if exchange.error.is_empty() => end.without_answer(),
                 _ => end.without_answer().because(&exchange.error),

@@ -228,6 +228,9 @@ impl<C> UserPool<C> {
             };
         }
         let turn = user.persona.next(is.reply, now, &mut user.draws);
+        if turn.ending == Ending::Failed {
+            self.books.objected(&user);
+        }
         self.books.end_background(&sending, Some((is.fate, turn.ending)));
         let fate = match turn.ending {
             Ending::Continued => None,

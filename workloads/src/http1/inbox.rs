@@ -42,6 +42,8 @@ pub struct ReceivedResponse<'a> {
     pub headers: &'a [(&'a str, &'a [u8])],
     /// The body, decoded, up to [`Limits::kept`].
     pub body: &'a [u8],
+    /// The bytes of the body, kept or not.
+    pub length: usize,
 }
 
 /// A buffer that receives one response after the other.
@@ -203,7 +205,8 @@ impl Inbox {
             Framing::Chunked(chunked) => &self.bytes[head.length..chunked.decoded],
             Framing::UntilClose => &self.bytes[head.length..self.filled],
         };
-        Some(ReceivedResponse { status: head.status, headers: &space[..self.lines.len()], body })
+        let length = body.len() + self.forgotten;
+        Some(ReceivedResponse { status: head.status, headers: &space[..self.lines.len()], body, length })
     }
 
     /// True if the connection may carry another request after this response: the server did not say `close`, the body

@@ -159,7 +159,7 @@ impl Walker {
 
     fn answer(&mut self, response: &Response) -> Turn {
         let headers: Vec<_> = response.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
-        self.tell(Reply::Answer(Answer { status: response.status, headers: &headers, body: response.body.as_bytes() }))
+        self.tell(Reply::Answer(Answer::whole(response.status, &headers, response.body.as_bytes())))
     }
 
     /// Sends the request after the pause.

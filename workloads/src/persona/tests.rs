@@ -35,6 +35,6 @@ fn draws_differ_by_user_step_purpose_and_seed() {
 
 #[test]
 fn headers_are_found_whatever_their_case() {
-    let answer = Answer { status: 200, headers: &[("Retry-After", b"5"), ("X", b"\xff")], body: b"" };
+    let answer = Answer::whole(200, &[("Retry-After", b"5"), ("X", b"\xff")], b"");
     assert_eq!((answer.header("retry-after"), answer.header("x"), answer.header("y")), (Some("5"), None, None));
 }

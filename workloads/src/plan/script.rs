@@ -74,7 +74,7 @@ impl TestPlan {
     /// True if a step looks for something in the bodies of answers.
     pub(crate) fn reads_bodies(&self) -> bool {
         let from_body = |extraction: &Extraction| extraction.from == ValueSource::Body;
-        self.steps().any(|step| step.check.body.is_some() || step.extract.iter().any(from_body))
+        self.steps().any(|step| step.check.reads_bodies() || step.extract.iter().any(from_body))
     }
 }
 
@@ -221,6 +221,28 @@ pub struct AnswerCheck {
     /// answer has no body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
+    /// Texts that are in the first [`MOST_BODY`] bytes of the body, all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<String>,
+    /// The least length of the body, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<usize>,
+    /// The greatest length of the body, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<usize>,
+}
+
+impl AnswerCheck {
+    /// True if it looks for something in the bodies of answers.
+    pub(crate) fn reads_bodies(&self) -> bool {
+        self.body.is_some() || !self.texts.is_empty()
+    }
+
+    /// True if any answer will do that users take for one.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The conduct of users who are told to wait: what WebQ leaves to TokenCheck (section II-C), and what it leaves open.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use traces::PreviousPage;
 
-use super::{Account, Behaviour, ConnectionHabit, ScriptUsers};
+use super::{Account, AnswerCheck, Behaviour, ConnectionHabit, ScriptUsers};
 
 /// The users of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -96,6 +96,9 @@ pub struct UrlUsers {
     /// `body` are the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<UrlRequest>,
+    /// What counts as served, of any of the requests.
+    #[serde(default, skip_serializing_if = "AnswerCheck::is_none")]
+    pub check: AnswerCheck,
     /// Pause between an answer and the next request.
     pub think: traces::Think,
     /// Reactions of a user to failed attempts.
@@ -114,6 +117,7 @@ impl UrlUsers {
             headers: Vec::new(),
             body: None,
             requests: Vec::new(),
+            check: AnswerCheck::default(),
             think: traces::Think::Constant(Duration::ZERO),
             behaviour: Behaviour::default(),
             connections: ConnectionHabit::PerUser,

@@ -7,16 +7,17 @@ use regex::bytes::Regex;
 use traces::Think;
 
 use super::{
-    extract::{Extractor, LONGEST_VALUE, compiled},
+    extract::{Extractor, LONGEST_VALUE},
     problem::ScriptProblem,
     program::{Instruction, Prepared, Program},
     text::{Part, Piece, Text, ValueName, pieces},
     ways,
 };
 use crate::{
+    expected::{CheckProblem, Expected, regex},
     http1::header_lines,
     persona::Method,
-    plan::{Conduct, Extraction, PlanBranch, PlanItem, PlanStep, ScriptUsers, ValueSource},
+    plan::{AnswerCheck, Conduct, Extraction, PlanBranch, PlanItem, PlanStep, ScriptUsers, ValueSource},
 };
 
 /// Steps of a plan at most.
@@ -248,9 +249,6 @@ impl<'a> Compiler<'a> {
         if Method::of(method).is_none() {
             self.problem(Some(here), "method", format!("users do not know {method:?}"), format!("one of {known}"));
         }
-        for status in check.status.iter().filter(|status| !(100..=599).contains(*status)) {
-            self.problem(Some(here), "check.status", format!("{status} is not a status"), "100 to 599");
-        }
         if let Some(problem) = think.as_ref().and_then(Think::problem) {
             self.problem(Some(here), "think", problem.to_string(), "write think: 5s");
         }
@@ -261,10 +259,17 @@ impl<'a> Compiler<'a> {
             lines: self.lines(here, headers),
             body: body.as_ref().map(|body| self.text(here, "body", body)),
             extract: self.extractions(here),
-            statuses: check.status.clone(),
-            body_check: check.body.as_ref().and_then(|regex| self.regex(here, "check.body", regex, None)),
+            expected: self.expected(here, check),
             think: think.clone().unwrap_or_else(|| self.users.plan.think.clone()),
         }
+    }
+
+    fn expected(&mut self, here: &Here<'_>, check: &AnswerCheck) -> Expected {
+        let (expected, problems) = Expected::of(check);
+        for CheckProblem { key, problem, remedy } in problems {
+            self.problem(Some(here), format!("check.{key}"), problem, remedy);
+        }
+        expected
     }
 
     fn url(&mut self, here: &Here<'_>, url: &str) -> Text {
@@ -382,7 +387,7 @@ impl<'a> Compiler<'a> {
         }
         let key = format!("{key}.regex");
         let regex = match regex {
-            Some(regex) => Some(self.regex(here, &key, regex, Some(1))?),
+            Some(regex) => Some(self.regex(here, &key, regex)?),
             None if *from == ValueSource::Body => {
                 let remedy = "write one with a group round the value: 'token=([0-9a-f]+)'";
                 self.problem(Some(here), key, "a value of the body needs a regular expression", remedy);
@@ -394,24 +399,18 @@ impl<'a> Compiler<'a> {
         Some(Extractor::new(number, extraction, regex, is_link))
     }
 
-    /// Compiles a regular expression; `groups`: the number that it must have.
-    fn regex(&mut self, here: &Here<'_>, key: &str, regex: &str, groups: Option<usize>) -> Option<Regex> {
-        match compiled(regex) {
+    /// Compiles a regular expression with one group.
+    fn regex(&mut self, here: &Here<'_>, key: &str, text: &str) -> Option<Regex> {
+        match regex(text) {
+            Ok(made) if made.captures_len() == 2 => Some(made),
             Ok(made) => {
-                let found = made.captures_len() - 1;
-                match groups {
-                    Some(wanted) if found != wanted => {
-                        let remedy = "one group is the value: 'token=([0-9a-f]+)'; (?:…) groups without one";
-                        let problem = format!("{regex:?} has {found} groups, expected {wanted}");
-                        self.problem(Some(here), key, problem, remedy);
-                        None
-                    }
-                    _ => Some(made),
-                }
+                let remedy = "one group is the value: 'token=([0-9a-f]+)'; (?:…) groups without one";
+                let problem = format!("{text:?} has {} groups, expected 1", made.captures_len() - 1);
+                self.problem(Some(here), key, problem, remedy);
+                None
             }
-            Err(problem) => {
-                let remedy = "syntax: docs.rs/regex (no look-around, no back-references)";
-                self.problem(Some(here), key, format!("{regex:?} is not a regular expression: {problem}"), remedy);
+            Err(CheckProblem { problem, remedy, .. }) => {
+                self.problem(Some(here), key, problem, remedy);
                 None
             }
         }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use crate::{
     behaviour::{Home, LinkPlace, cookies},
@@ -14,18 +14,6 @@ use crate::{
 /// The longest value that is remembered, in bytes. A longer one, or one with a control character (which could end a
 /// header line), counts as not found.
 pub const LONGEST_VALUE: usize = 4096;
-
-/// The size of a compiled regular expression at most, in bytes. Matching takes time linear in the text.
-const LARGEST_REGEX: usize = 1 << 20;
-
-/// A regular expression of a test plan.
-pub(super) fn compiled(regex: &str) -> Result<Regex, String> {
-    RegexBuilder::new(regex).size_limit(LARGEST_REGEX).build().map_err(|error| {
-        let text = error.to_string();
-        let last = text.lines().last().unwrap_or_default();
-        last.trim_start_matches("error: ").to_owned()
-    })
-}
 
 /// An extraction, ready to be made.
 #[derive(Debug)]

@@ -1,11 +1,10 @@
 //! A compiled test plan: places that users walk, and steps that they send.
 
 use controllers::Kind;
-use regex::bytes::Regex;
 use traces::Think;
 
 use super::{extract::Extractor, text::Text};
-use crate::persona::Method;
+use crate::{expected::Expected, persona::Method};
 
 /// A test plan, ready to be walked. From every place there is a way to the end, so that every session ends.
 #[derive(Debug)]
@@ -37,7 +36,6 @@ pub(super) struct Prepared {
     pub(super) lines: Text,
     pub(super) body: Option<Text>,
     pub(super) extract: Vec<Extractor>,
-    pub(super) statuses: Vec<u16>,
-    pub(super) body_check: Option<Regex>,
+    pub(super) expected: Expected,
     pub(super) think: Think,
 }

@@ -63,7 +63,7 @@ impl Fed {
 
     fn answer(&mut self, status: u16, headers: &[(&str, &str)], body: &str) -> Turn {
         let headers: Vec<(&str, &[u8])> = headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
-        self.told(Reply::Answer(Answer { status, headers: &headers, body: body.as_bytes() }))
+        self.told(Reply::Answer(Answer::whole(status, &headers, body.as_bytes())))
     }
 }
 
@@ -175,7 +175,7 @@ fn a_value_of_many_lines_or_for_another_host_is_none() {
 #[test]
 fn a_status_that_is_asked_for_is_the_answer() {
     let checked = |status: &[u16], body: Option<&str>| {
-        let check = AnswerCheck { status: status.to_vec(), body: body.map(str::to_owned) };
+        let check = AnswerCheck { status: status.to_vec(), body: body.map(str::to_owned), ..AnswerCheck::default() };
         ScriptUsers::new(plan(vec![PlanStep { check, ..PlanStep::get("one", "/") }]))
     };
     let ending = |users: &ScriptUsers, status, headers: &[(&str, &str)], body| {
@@ -299,7 +299,7 @@ fn problems_name_step_and_key_and_the_way_out() {
         (extract(Extraction::from_body("user", "(a)")), ["every user has a user", "another name"]),
         (extract(Extraction::from_body("a b", "(a)")), ["is not a valid value name", "letters"]),
         (
-            PlanStep { check: AnswerCheck { status: vec![99], body: None }, ..get() },
+            PlanStep { check: AnswerCheck { status: vec![99], ..AnswerCheck::default() }, ..get() },
             ["99 is not a status", "100 to 599"],
         ),
     ] {
@@ -340,9 +340,20 @@ fn seen(users: ScriptUsers, answer: impl Fn(&Call) -> Response) -> (Report, Vec<
 }
 
 #[test]
+fn what_an_answer_had_not_is_under_the_errors() {
+    let check = AnswerCheck { body: Some("welcome".to_owned()), ..AnswerCheck::default() };
+    let users = ScriptUsers::new(plan(vec![PlanStep { check, ..PlanStep::get("first", "/") }]));
+    let (report, _) = seen(users, |_| Response { status: 200, body: "hello".into(), ..Response::default() });
+    let (replies, failed) = (&report.total.replies, report.total.ledger.failed);
+    assert!(failed > 0);
+    assert_eq!(replies.errors.get("answer without a match of \"welcome\""), Some(&failed), "{replies:?}");
+    assert_eq!(replies.body_bytes, 5 * failed);
+}
+
+#[test]
 fn in_virtual_time_a_value_of_the_body_is_the_one_that_is_given_for_it() {
     let token = Extraction { in_virtual_time: Some("42".to_owned()), ..Extraction::from_body("token", "t=(\\d+)") };
-    let check = AnswerCheck { status: Vec::new(), body: Some("welcome".to_owned()) };
+    let check = AnswerCheck { body: Some("welcome".to_owned()), ..AnswerCheck::default() };
     let first = PlanStep { extract: vec![token], check, ..PlanStep::get("first", "/") };
     let users = ScriptUsers::new(plan(vec![first, PlanStep::get("second", "/turn/${token}")]));
     let waits = |call: &Call| {

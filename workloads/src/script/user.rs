@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     behaviour::{AttemptFailure, FirstLook, Reaction, RequestAttempts, cookies},
+    expected::Objection,
     persona::{Answer, Call, Draws, Ending, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
     plan::TokenPlace,
 };
@@ -35,6 +36,7 @@ pub struct ScriptUser {
     cookies: String,
     token: TokenHabit,
     after_pause: AfterPause,
+    objection: Option<Objection>,
 }
 
 /// What stays the same of a user for the whole run.
@@ -67,6 +69,7 @@ impl ScriptUser {
             cookies: String::new(),
             token: TokenHabit::default(),
             after_pause: AfterPause::NewSession,
+            objection: None,
             shared,
         }
     }
@@ -190,9 +193,8 @@ impl ScriptUser {
             self.cookies = cookies;
             self.attempts.set_headers(self.lines(step, draws));
         }
-        // A status that the step asks for is an answer, but a page with a refresh is never the whole answer.
-        let is_wanted = step.statuses.contains(&answer.status);
-        let look = match is_wanted && !matches!(answer.status, 200 | 201 | 203..=299) {
+        self.objection = None;
+        let look = match step.expected.takes(answer.status) {
             true => FirstLook::Page,
             false => self.attempts.answered_in_queue(answer, &shared.home, &shared.users.behaviour),
         };
@@ -209,14 +211,9 @@ impl ScriptUser {
     /// Checks an answer, and takes its values.
     fn judge(&mut self, step: &Prepared, answer: &Answer<'_>) -> Ending {
         let shared = self.shared.shared.clone();
-        let status_fits = match &step.statuses[..] {
-            [] => matches!(answer.status, 200..=399),
-            statuses => statuses.contains(&answer.status),
-        };
-        let body = &answer.body[..answer.body.len().min(crate::plan::MOST_BODY)];
-        let unseen = self.shared.in_virtual_time && body.is_empty();
-        let body_fits = step.body_check.as_ref().is_none_or(|regex| unseen || regex.is_match(body));
-        if !status_fits || !body_fits {
+        let unseen = self.shared.in_virtual_time && answer.body.is_empty();
+        self.objection = step.expected.objection(answer, unseen);
+        if self.objection.is_some() || !step.expected.allows(answer.status, matches!(answer.status, 200..=399)) {
             return Ending::Failed;
         }
         let page = Searched {
@@ -298,6 +295,10 @@ impl ScriptUser {
 }
 
 impl Persona for ScriptUser {
+    fn objection(&self) -> Option<&str> {
+        self.shared.shared.program.steps[self.asked].expected.said(self.objection?)
+    }
+
     fn next(&mut self, last: Reply<'_>, now: Timestamp, draws: &mut Draws) -> Turn {
         draws.at_step(u64::from(self.step));
         let failure = match last {

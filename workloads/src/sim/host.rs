@@ -289,7 +289,7 @@ impl<W: SimServer> Host<'_, W> {
         }
         let headers: Vec<(&str, &[u8])> =
             response.headers.iter().map(|(name, value)| (*name, value.as_bytes())).collect();
-        let answer = Answer { status: response.status, headers: &headers, body: response.body.as_bytes() };
+        let answer = Answer::whole(response.status, &headers, response.body.as_bytes());
         if let Some(again) = self.pool.settle(user, Outcome::answered(answer), self.now) {
             self.begin(again);
         }

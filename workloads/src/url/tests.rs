@@ -4,7 +4,7 @@ use controllers::{Criticality, RetryHint, Timestamp};
 
 use super::*;
 use crate::{
-    plan::{Behaviour, ConnectionHabit, FailureRule},
+    plan::{AnswerCheck, Behaviour, ConnectionHabit, FailureRule},
     testing,
 };
 
@@ -15,6 +15,7 @@ fn users(path: &str) -> UrlUsers {
         headers: vec![("Accept".into(), "*/*".into())],
         body: None,
         requests: Vec::new(),
+        check: AnswerCheck::default(),
         think: traces::Think::Constant(Duration::from_millis(20)),
         behaviour: Behaviour::default(),
         connections: ConnectionHabit::PerUser,
@@ -26,7 +27,7 @@ fn user(users: &UrlUsers, stay: Stay) -> UrlUser {
 }
 
 fn answer(status: u16) -> Reply<'static> {
-    Reply::Answer(Answer { status, headers: &[], body: b"" })
+    Reply::Answer(Answer::whole(status, &[], b""))
 }
 
 #[test]
@@ -59,7 +60,8 @@ fn a_refusal_that_says_never_is_not_tried_again() {
         let mut user = user(&UrlUsers { behaviour: behaviour.clone(), ..users("/x") }, Stay::Forever);
         let mut draws = Draws::new(1, 1);
         let _ = user.next(Reply::Start, Timestamp::ZERO, &mut draws);
-        let refused = Answer { status: 503, headers: &[("X-Retry", header.as_bytes())], body: b"" };
+        let headers = [("X-Retry", header.as_bytes())];
+        let refused = Answer::whole(503, &headers, b"");
         let turn = user.next(Reply::Answer(refused), Timestamp::ZERO, &mut draws);
         assert_eq!(turn.ending, Ending::Rejected);
         assert_eq!(matches!(turn.then, Move::Send(_)), again, "{header}: {turn:?}");
@@ -109,8 +111,7 @@ fn a_redirect_to_another_host_is_told_apart_from_other_failures() {
     let mut draws = Draws::new(1, 1);
     user.next(Reply::Start, Timestamp::ZERO, &mut draws);
     let headers: [(&str, &[u8]); 1] = [("location", b"http://127.0.0.1:8081/")];
-    let turn =
-        user.next(Reply::Answer(Answer { status: 307, headers: &headers, body: b"" }), Timestamp::ZERO, &mut draws);
+    let turn = user.next(Reply::Answer(Answer::whole(307, &headers, b"")), Timestamp::ZERO, &mut draws);
     let wait = Move::Think(Duration::from_secs(5), Pause::BackingOff);
     assert_eq!(turn, Turn { ending: Ending::Elsewhere, then: wait });
 }

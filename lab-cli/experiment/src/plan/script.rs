@@ -57,7 +57,7 @@ fn list(items: &[PlanItem], indent: &str, lines: &mut Vec<String>) {
 }
 
 fn line(step: &PlanStep) -> String {
-    let PlanStep { name, method, url, extract, check: AnswerCheck { status, body }, then, .. } = step;
+    let PlanStep { name, method, url, extract, check: AnswerCheck { status, body, .. }, then, .. } = step;
     let mut line = format!("{name}: {method} {url}");
     let names: Vec<&str> = extract.iter().map(|extraction| extraction.name.as_str()).collect();
     if !names.is_empty() {

@@ -6,7 +6,9 @@ use analysis::sha256;
 use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
     background::BackgroundRole,
-    plan::{ArrivalLaw, Behaviour, Conduct, ConnectionHabit, FailureRule, Marks, PreviousPage, TestPlan, UrlRequest},
+    plan::{
+        AnswerCheck, ArrivalLaw, Behaviour, Conduct, ConnectionHabit, FailureRule, Marks, PreviousPage, TestPlan, UrlRequest,
+    },
 };
 
 use super::{AppPlan, ClientPolicy, Recording};
@@ -84,6 +86,9 @@ pub enum Model {
         /// What the file of requests has besides, in a sentence.
         #[serde(skip)]
         left_out: Option<String>,
+        /// What counts as served.
+        #[serde(default, skip_serializing_if = "AnswerCheck::is_none")]
+        check: AnswerCheck,
         /// Pause after an answer.
         think: traces::Think,
     },

@@ -55,7 +55,10 @@ fn a_plan_in_place_and_one_in_a_file_are_the_same() {
     assert_eq!(*token, Extraction::from_body("token", "token=([0-9a-f]+)"));
     assert_eq!((&next.from, next.default.as_deref()), (&ValueSource::Header("X-Next".to_owned()), Some("/done")));
     assert_eq!((&turn.from, turn.in_virtual_time.as_deref()), (&ValueSource::Url, Some("7")));
-    assert_eq!(steps[0].check, AnswerCheck { status: vec![200, 404], body: Some("hello".to_owned()) });
+    assert_eq!(
+        steps[0].check,
+        AnswerCheck { status: vec![200, 404], body: Some("hello".to_owned()), ..AnswerCheck::default() }
+    );
     let PlanItem::Choice(branches) = &plan.items[1] else { panic!("a choice") };
     assert_eq!(branches.iter().map(|branch| branch.weight).collect::<Vec<_>>(), [3.0, 1.0]);
 

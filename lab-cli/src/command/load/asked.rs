@@ -20,7 +20,7 @@ use workloads::{
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, Target},
 };
 
-use super::{conditions::thresholds, contents, requests::requests};
+use super::{conditions::thresholds, contents, expect::expected, requests::requests};
 use crate::{
     args::{LoadArgs, TransportArgs},
     exit::Failure,
@@ -58,7 +58,8 @@ pub(super) fn experiment(args: &LoadArgs, url: &Url, target: &Target) -> Result<
     asked.objective = LatencyObjective { percentile: 99.0, response_time_ms: deadline.as_secs_f64() * 1e3 };
     let think = traces::Think::Constant(Duration::ZERO);
     let FileRequests { requests, left_out } = requests(args)?;
-    asked.users.model = Model::Url { path: "/".to_owned(), requests, left_out, think };
+    let check = expected(&args.expect)?;
+    asked.users.model = Model::Url { path: "/".to_owned(), requests, left_out, check, think };
     let asks_again = Behaviour::on_any_failure(FailureRule::Login { wait: Duration::ZERO });
     asked.users.behaviour = Behaviour { redirects: args.request.follow, refresh: false, ..asks_again };
     asked.users.connections = connections(args)?;

@@ -52,6 +52,9 @@ pub struct LoadResult {
     pub(super) measured: Measured,
     #[serde(flatten)]
     pub(super) replies: Replies,
+    /// Bytes of the bodies of answers a second, where there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) body_bytes_per_s: Option<f64>,
 }
 
 /// A count of requests that was not reached.
@@ -118,6 +121,7 @@ impl LoadResult {
             folder: None,
             deadline_ms: None,
             measured,
+            body_bytes_per_s: (seconds > 0.0 && replies.body_bytes > 0).then(|| replies.body_bytes as f64 / seconds),
             replies,
         }
     }

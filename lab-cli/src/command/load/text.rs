@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use analysis::{
     summary::{PhaseSummary, Times},
-    text::{counted, percent, scrubbed, time},
+    text::{counted, percent, scrubbed, time, volume},
 };
 use measure::{Distribution, Percentile, Replayed, Replies, Report, TimeFamily, least_samples};
 
@@ -38,6 +38,9 @@ pub(super) fn of(told: &Told<'_>, loaded: &LoadResult, report: &Report) -> Strin
         let share = if found.planned > 0 { found.served as f64 / found.planned as f64 } else { 0.0 };
         let (goodput, share) = (found.goodput_per_s, percent(share));
         let _ = writeln!(text, "  goodput         {goodput:>12.1} /s{within}, {share} of all requests");
+    }
+    if let Some(per_s) = loaded.body_bytes_per_s {
+        let _ = writeln!(text, "  received        {:>12}/s in bodies", volume(per_s));
     }
     counts(&mut text, loaded);
     replies(&mut text, &loaded.replies);

@@ -30,6 +30,7 @@ fn progress() -> Progress {
         let replies = Replies {
             statuses: [(200, 180 * (second + 1))].into(),
             errors: [("Connection reset by peer\u{1b}[2J".to_owned(), 3)].into(),
+            body_bytes: 360_000 * (second + 1),
         };
         progress.add(&Window {
             second,
@@ -39,6 +40,7 @@ fn progress() -> Progress {
             late: 20,
             timed_out: lost,
             in_flight: 4,
+            body_bytes: 360_000,
             p50_ms: Some(1.0),
             p99_ms: Some(250.0),
             send_lag_p99_ms: Some(0.05),

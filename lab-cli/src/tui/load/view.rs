@@ -1,6 +1,6 @@
 //! The frame: a pure function of the progress.
 
-use analysis::text::{rate, scrubbed, time};
+use analysis::text::{rate, scrubbed, time, volume};
 use ratatui::{
     Frame,
     layout::{Constraint, Layout, Rect},
@@ -27,7 +27,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, progress: &Progress, palette: Palette)
     let [head, gauge, counts, over_time, lower, keys] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(1),
-        Constraint::Length(7),
+        Constraint::Length(8),
         Constraint::Length(chart),
         Constraint::Fill(1),
         Constraint::Length(1),
@@ -93,6 +93,7 @@ fn draw_now(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Pal
         row("p50", &shown(last.p50_ms, last.p50_at_least_ms)),
         row("p99", &shown(last.p99_ms, last.p99_at_least_ms)),
         row("in flight", &last.in_flight.to_string()),
+        row("bodies", &format!("{}/s", volume(last.body_bytes as f64))),
     ];
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
@@ -119,6 +120,7 @@ fn draw_all(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Pal
             "send lag p99",
             &progress.last.as_ref().and_then(|last| last.send_lag_p99_ms).map_or_else(|| "-".to_owned(), time),
         ),
+        row("bodies", &volume(progress.replies.body_bytes as f64)),
     ];
     let block = Block::bordered().title("Total").border_style(palette.faint());
     frame.render_widget(Paragraph::new(lines).block(block), area);

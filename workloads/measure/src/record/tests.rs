@@ -50,7 +50,7 @@ fn report() -> Report {
             }
         }
         match fate {
-            Fate::Rejected => recorder.answered(&ticket, 503),
+            Fate::Rejected => recorder.answered(&ticket, 503, 7),
             Fate::Broken => recorder.went_wrong(&ticket, "connection reset"),
             _ => {}
         }

@@ -7,7 +7,7 @@ use crate::{
     crowd::Crowd,
     host::{End, Outcome},
     measure::{CheckResult, Fate, Health, Intent, Numbers, Recorder, Report, TurnedBack, UserStates, Window},
-    persona::{Call, Ending, Reply, Want},
+    persona::{Call, Ending, Persona as _, Reply, Want},
     plan::LoadPlan,
 };
 
@@ -131,9 +131,18 @@ impl Books {
         let Some(open) = &user.open else { return };
         match (answer, is.error) {
             // A balancer's refusal is no answer of the service, though users take it for one.
-            (Some(answer), _) if !user.setback.turned_back => self.recorder.answered(&open.ticket, answer.status),
+            (Some(answer), _) if !user.setback.turned_back => {
+                self.recorder.answered(&open.ticket, answer.status, answer.length as u64);
+            }
             (_, Some(error)) => self.recorder.went_wrong(&open.ticket, error),
             _ => {}
+        }
+    }
+
+    /// Notes what the answer to the user's request had not, if the user knows.
+    pub(super) fn objected<C>(&mut self, user: &UserTask<C>) {
+        if let (Some(open), Some(objection)) = (&user.open, user.persona.objection()) {
+            self.recorder.went_wrong(&open.ticket, objection);
         }
     }
 

@@ -71,7 +71,7 @@ fn users_that_leave_by_themselves_are_forgotten() {
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
     users.behaviour.on_reject = FailureRule::Leave;
     let mut pool: UserPool<()> = UserPool::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
-    let rejected = Answer { status: 503, headers: &[], body: b"" };
+    let rejected = Answer::whole(503, &[], b"");
     for second in 0..11 {
         let now = Timestamp::from_secs(second);
         pool.advance(now + std::time::Duration::from_millis(500));

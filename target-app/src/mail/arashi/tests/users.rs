@@ -41,7 +41,7 @@ async fn walk(world: &World, crowd: &MailCrowd, requests: usize) {
         let came = world.send(&mut browser, method, &call.path, call.body.as_deref().unwrap_or_default()).await;
         let headers: Vec<(&str, &[u8])> =
             came.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-        let answer = persona::Answer { status: came.status.as_u16(), headers: &headers, body: came.body.as_bytes() };
+        let answer = persona::Answer::whole(came.status.as_u16(), &headers, came.body.as_bytes());
         turn = user.next(Reply::Answer(answer), Timestamp::ZERO, &mut draws);
         assert_eq!(turn.ending, Ending::Served, "{call:?}\n{} {}", came.status, came.body);
     }

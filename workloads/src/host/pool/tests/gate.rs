@@ -45,7 +45,7 @@ fn client(policy: &str, settings: &[(&str, f64)], scope: ClientScope) -> ClientS
 /// A service that takes this time and gives this answer.
 type Service<'a> = &'a mut dyn FnMut(&Call, Timestamp) -> (Duration, Answer<'static>);
 
-const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
+const OK: Answer<'static> = Answer::whole(200, &[], b"");
 
 #[derive(Debug)]
 struct Found {

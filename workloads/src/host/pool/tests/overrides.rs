@@ -10,7 +10,7 @@ use crate::{
 };
 
 const MS: Duration = Duration::from_millis(1);
-const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
+const OK: Answer<'static> = Answer::whole(200, &[], b"");
 
 /// A pool that runs in steps of a millisecond.
 struct Play {
@@ -178,7 +178,7 @@ fn a_user_that_leaves_is_counted_as_gone() {
     let mut play = Play::of(&plan);
     play.until(1.0);
     assert_eq!(play.pool.states().gone, 0);
-    let busy = Answer { status: 503, headers: &[], body: b"" };
+    let busy = Answer::whole(503, &[], b"");
     let (_, user) = loop {
         play.until(play.now.as_secs_f64() + 0.001);
         if let Some(open) = play.open.pop() {

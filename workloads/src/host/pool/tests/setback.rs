@@ -70,7 +70,7 @@ fn the_bound_of_the_pause_doubles_from_10_ms_to_a_second_and_the_pause_is_drawn_
     }
 }
 
-const OK: Answer<'static> = Answer { status: 200, headers: &[], body: b"" };
+const OK: Answer<'static> = Answer::whole(200, &[], b"");
 
 /// A user whose eighth request in a row has found no connection, and who has just sent the ninth.
 fn after_eight_failures() -> (UserPool<()>, Box<UserTask<()>>, Timestamp) {

@@ -7,11 +7,11 @@ use controllers::{Criticality, Note, Outcome, UnixSeconds};
 use super::*;
 use crate::plan::Marks;
 
-const BUSY: Answer<'static> = Answer { status: 503, headers: &[], body: b"" };
-const NEVER: Answer<'static> = Answer { status: 503, headers: &[("X-Retry", b"never")], body: b"" };
-const NOTED: Answer<'static> = Answer { status: 200, headers: &[("X-Note", b"18446744073709551615")], body: b"" };
-const BUSY_AND_NOTED: Answer<'static> = Answer { status: 503, headers: &[("x-note", b"7")], body: b"" };
-const NONSENSE: Answer<'static> = Answer { status: 200, headers: &[("X-Note", b"-1")], body: b"" };
+const BUSY: Answer<'static> = Answer::whole(503, &[], b"");
+const NEVER: Answer<'static> = Answer::whole(503, &[("X-Retry", b"never")], b"");
+const NOTED: Answer<'static> = Answer::whole(200, &[("X-Note", b"18446744073709551615")], b"");
+const BUSY_AND_NOTED: Answer<'static> = Answer::whole(503, &[("x-note", b"7")], b"");
+const NONSENSE: Answer<'static> = Answer::whole(200, &[("X-Note", b"-1")], b"");
 
 thread_local! {
     static SEEN: RefCell<Vec<(Offer, Option<Outcome>)>> = const { RefCell::new(Vec::new()) };
@@ -67,7 +67,7 @@ fn nobody_answered_is_told_apart_from_an_error_and_from_a_time_out() {
         assert_eq!(told(end), Outcome::Unavailable, "{end:?}");
     }
     assert_eq!(told(host::End::TimedOut), Outcome::TimedOut);
-    let mut failing = |_: &Call, _| (10 * MS, Answer { status: 500, headers: &[], body: b"" });
+    let mut failing = |_: &Call, _| (10 * MS, Answer::whole(500, &[], b""));
     let _ = go_with(&SCRIBE, ClientScope::All, &plan(1, 50 * MS), &mut failing);
     NOTES.take();
     assert_eq!(SEEN.take()[0].1, Some(Outcome::Failed), "an answer");
@@ -149,7 +149,7 @@ static CREDITS: Entry =
 
 #[test]
 fn demand_travels_up_with_requests_and_credits_down_with_replies() {
-    const TWO: Answer<'static> = Answer { status: 200, headers: &[("X-Note", b"2")], body: b"" };
+    const TWO: Answer<'static> = Answer::whole(200, &[("X-Note", b"2")], b"");
     let mut plan = plan(1, 50 * MS);
     let on_reject = FailureRule::RetryNow { attempts: 3 };
     behaviour(&mut plan, Behaviour { on_reject, ..Behaviour::default() });
