@@ -191,6 +191,9 @@ pub struct RunArgs {
     /// In virtual time: a simulated service in place of the real one, in seconds instead of minutes, bit for bit repeatable.
     #[arg(long = "virtual")]
     pub virtual_time: bool,
+    /// End a live run at its first INVALID arm, with exit code 3.
+    #[arg(long, conflicts_with = "virtual_time")]
+    pub fail_fast: bool,
 }
 
 /// `lab new-policy`.

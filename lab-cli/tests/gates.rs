@@ -6,6 +6,7 @@ mod program;
 use std::{
     collections::BTreeSet,
     fs,
+    net::{TcpListener, TcpStream},
     path::Path,
     process::{Child, Command, Output, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -15,7 +16,10 @@ use std::{
 
 use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
-    sys::signal::{Signal, kill},
+    sys::{
+        signal::{Signal, kill},
+        socket::{Backlog, listen},
+    },
     unistd::Pid,
 };
 use serde_json::Value;
@@ -184,12 +188,12 @@ impl Drop for Burner {
     }
 }
 
-/// This thread and what it starts stay on one processor.
-fn pin_to_one() {
+/// This thread and what it starts stay on one processor: the first of those that it may use, or as many further.
+fn pin_to_one(further: usize) {
     let allowed = sched_getaffinity(Pid::from_raw(0)).expect("known");
-    let first = (0..CpuSet::count()).find(|&cpu| allowed.is_set(cpu).unwrap_or(false)).expect("one");
+    let all: Vec<usize> = (0..CpuSet::count()).filter(|&cpu| allowed.is_set(cpu).unwrap_or(false)).collect();
     let mut one = CpuSet::new();
-    one.set(first).expect("a processor");
+    one.set(all[further.min(all.len() - 1)]).expect("a processor");
     sched_setaffinity(Pid::from_raw(0), &one).expect("it may be pinned");
 }
 
@@ -200,7 +204,7 @@ fn a_generator_whose_processor_is_taken_is_found() {
     let url = service.url();
     // On a thread of its own: the service stays where it likes.
     let starved = thread::spawn(move || {
-        pin_to_one();
+        pin_to_one(0);
         let _burner = Burner::start();
         // Next to nothing is left for it.
         let mut command = Command::new("nice");
@@ -283,9 +287,7 @@ fn a_generator_that_runs_out_of_ports_is_found() {
             .stdin(Stdio::null())
             .output()
     };
-    let own_network = Command::new("unshare").args(["--map-root-user", "--net", "true"]).stdin(Stdio::null()).output();
-    if !own_network.is_ok_and(|output| output.status.success()) {
-        assert!(std::env::var_os("LAB_REQUIRE_TOOLS").is_none(), "this machine gives no network of its own");
+    if !is_given(&["--map-root-user", "--net"]) {
         eprintln!("skipped: this machine gives no network of its own");
         return;
     }
@@ -359,4 +361,73 @@ fn a_service_that_is_stopped_is_found_and_headroom_and_conditions_are_in_the_sum
     assert_eq!(phase["load"]["requests_per_s"], 50.0, "{phase:#}");
     assert_eq!(phase["amplification"], 1.0);
     assert!(phase["arrivals"]["windows"].as_u64() > Some(30), "{phase:#}");
+}
+
+/// Whether `unshare` gives what these flags ask for. Where tools are required, it has to.
+fn is_given(flags: &[&str]) -> bool {
+    let tried = Command::new("unshare").args(flags).arg("true").stdin(Stdio::null()).output();
+    let given = tried.is_ok_and(|output| output.status.success());
+    assert!(given || std::env::var_os("LAB_REQUIRE_TOOLS").is_none(), "this machine does not give {flags:?}");
+    given
+}
+
+/// The service computes for some milliseconds, on the processor that others keep busy. The lab sees no process but its own, as in a container.
+#[test]
+fn a_service_whose_processor_is_taken_from_outside_of_the_container_is_found() {
+    let _alone = alone();
+    let apart = ["--map-root-user", "--pid", "--fork", "--mount-proc"];
+    if !is_given(&apart) {
+        eprintln!("skipped: this machine gives no processes of its own");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = EXPERIMENT.replace("app: emulated, service: 5ms, servers: 1", "app: checksum, rounds: 20, reads: 100");
+    fs::write(folder.path().join("short.yaml"), text).expect("written");
+    let run = |out: &str| {
+        let mut command = Command::new("unshare");
+        command.args(apart).args(["nice", "-n", "19", &program::path()]).args(["run", "short.yaml", "--out", out]);
+        command.args(["--repeat", "3", "--fail-fast"]);
+        command.current_dir(folder.path()).env("LAB_CACHE", folder.path().join("cache")).stdin(Stdio::null());
+        let output = command.output().expect("unshare runs");
+        (output.status.code(), summary(folder.path(), out))
+    };
+    let burners = thread::spawn(|| {
+        pin_to_one(1);
+        [Burner::start(), Burner::start()]
+    });
+    let burners = burners.join().expect("no panic");
+    let (code, starved) = run("starved");
+    drop(burners);
+    assert_eq!(code, Some(3), "{:?}", found(&starved));
+    assert!(has(&starved, "STARVED", "INVALID"), "{:?}", found(&starved));
+    assert_eq!(starved["arms"].as_array().map(Vec::len), Some(1), "the other blocks need not run");
+    let conditions = &starved["arms"][0]["conditions"];
+    let (unseen, wait) = (&conditions["neighbours"]["others"], &conditions["neighbours"]["service"]);
+    assert!(unseen.as_f64() > Some(0.5) && conditions["noise"].as_f64() < Some(0.1), "{conditions:#}");
+    assert!(wait["starved_s"].as_f64() > Some(0.5) && wait["ran_s"].as_f64() > Some(0.0), "{wait}");
+}
+
+/// A queue that overflows in another program is none of this run's.
+#[test]
+fn a_queue_that_overflows_elsewhere_is_not_held_against_a_run() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("short.yaml"), EXPERIMENT).expect("written");
+    let mut command = lab();
+    command.args(["run", "short.yaml", "--out", "beside"]).current_dir(folder.path());
+    command.env("LAB_CACHE", folder.path().join("cache")).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = started(&mut command);
+    let timeline = folder.path().join("beside/timeline.jsonl");
+    wait_until("the first second", || fs::read(&timeline).is_ok_and(|bytes| bytes.contains(&b'\n')));
+    let nobody_takes = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listen(&nobody_takes, Backlog::new(1).expect("a length")).expect("a shorter queue");
+    let address = nobody_takes.local_addr().expect("an address");
+    let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(50)).ok();
+    let _kept: Vec<TcpStream> = (0..8).filter_map(connect).collect();
+    child.wait().expect("it ends");
+    let beside = summary(folder.path(), "beside");
+    let kernel = &beside["arms"][0]["kernel"];
+    assert!(kernel["listen_overflows"].as_u64() > Some(0), "the kernel counted them: {kernel}");
+    assert_eq!(kernel["own_drops"], 0, "{kernel}");
+    assert!(!finds_any_of(&beside, &["BACKLOG"]), "{:?}", found(&beside));
 }

@@ -6,6 +6,7 @@ mod clocks;
 mod descriptors;
 mod gaps;
 mod others;
+mod processors;
 mod procfs;
 mod sender;
 
@@ -14,6 +15,7 @@ pub use descriptors::DescriptorMeter;
 pub use gaps::GapMeter;
 pub use measure::{ClockReport, Health, Stall, StallCause};
 pub use others::{Others, OthersMeter};
+pub use processors::ProcessorSample;
 pub use procfs::{
     MachineSample, ProcessSample, ProcessSize, ThreadMeter, ThreadSample, descriptor_limit, local_ports, max_map_count,
     open_descriptors, thread_id,

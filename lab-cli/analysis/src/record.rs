@@ -95,6 +95,8 @@ fn with_seen(known: &Conditions, seen: &Conditions) -> Conditions {
     Conditions {
         noise: seen.noise,
         kernel_noise: seen.kernel_noise,
+        neighbours: seen.neighbours.clone(),
+        carried: seen.carried,
         service_silent_max_ms: seen.service_silent_max_ms,
         clocks: ClockConditions { source, source_at_end, ..known.clocks.clone() },
         ..known.clone()

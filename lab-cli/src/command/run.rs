@@ -69,6 +69,10 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         let summary = finished?.summary;
         let undecided = experiment.compare.decide && is_undecided(&summary);
         worst = worse(worst, if undecided { worse(end_of(&summary), End::Failed) } else { end_of(&summary) });
+        // Whatever gates make of the arms before it.
+        if args.fail_fast && summary.arms.iter().any(|arm| arm.verdict == Validity::Invalid) {
+            return Ok(if worst == End::Done { End::Invalid } else { worst });
+        }
     }
     Ok(worst)
 }
@@ -99,7 +103,8 @@ fn one(
     }
     let (out, virtual_time) = (args.out.as_deref(), args.virtual_time);
     let live_view = screen.is_some();
-    let request = RunRequest { experiment, out, cpus, virtual_time, live_view, touches: &touches };
+    let request =
+        RunRequest { experiment, out, cpus, virtual_time, live_view, fail_fast: args.fail_fast, touches: &touches };
     let outcome = conduct(request, &mut sinks, stop);
     // Gives the terminal back before anything is printed.
     drop((sinks, screen));

@@ -132,8 +132,15 @@ fn run(
     sinks.add(move |event: &LiveEvent| teller.event(event));
     stop.run_begins();
     let virtual_time = order.virtual_time;
-    let request =
-        RunRequest { experiment: &experiment, out: None, cpus: &cpus, virtual_time, live_view: true, touches };
+    let request = RunRequest {
+        experiment: &experiment,
+        out: None,
+        cpus: &cpus,
+        virtual_time,
+        live_view: true,
+        fail_fast: false,
+        touches,
+    };
     let began = Instant::now();
     // On a thread of its own, which alone is kept to the generator's processor: the next run may want all of them.
     let finished = std::thread::scope(|scope| {

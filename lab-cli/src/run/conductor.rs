@@ -17,7 +17,7 @@ use analysis::{
     manifest::{Block, Declared},
     record::{self, ArmRecord},
     sum_up::{Findings, sum_up},
-    summary::{self, Capacity, Headroom, LimitSearch, Mode, RunSummary},
+    summary::{self, Capacity, Headroom, LimitSearch, Mode, RunSummary, Validity},
 };
 use controllers::{
     Random,
@@ -38,6 +38,7 @@ use super::{
     environment::headroom,
     live::{
         arm::{self, ArmTurn, tell},
+        carry_over::CarryOver,
         interventions::Interventions,
         site::{OwnSite, SiteSpec},
         snapshot::Corpus,
@@ -66,6 +67,8 @@ pub struct RunRequest<'a> {
     pub virtual_time: bool,
     /// Shown in the live view while it goes on.
     pub live_view: bool,
+    /// A live run ends at its first INVALID arm.
+    pub fail_fast: bool,
     /// What a person may do to it while it goes on, if it is live.
     pub touches: &'a Interventions,
 }
@@ -98,8 +101,21 @@ pub fn conduct(request: RunRequest<'_>, sinks: &mut Sinks, stop: &StopSignal) ->
     let watches = watches(&thresholds, &request.experiment.aborts);
     let (searches, abort, headroom, recorded) = (Vec::new(), None, None, None);
     let collected = Collected::default();
-    let mut run =
-        Run { request, folder, sinks, stop, thresholds, watches, abort, searches, headroom, recorded, collected };
+    let carry_over = CarryOver::of(request.experiment);
+    let mut run = Run {
+        request,
+        folder,
+        sinks,
+        stop,
+        thresholds,
+        watches,
+        abort,
+        searches,
+        headroom,
+        recorded,
+        carry_over,
+        collected,
+    };
     let outcome = if request.virtual_time { run.all_in_virtual_time() } else { run.all() };
     if let Err(failure) = &outcome {
         // Told already if the folder itself is what failed.
@@ -148,6 +164,8 @@ struct Run<'a> {
     headroom: Option<Headroom>,
     /// What the recording has for this run, once it was asked for.
     recorded: Option<u64>,
+    /// Of a service that runs on from arm to arm.
+    carry_over: Option<CarryOver>,
     collected: Collected,
 }
 
@@ -211,7 +229,7 @@ impl Run<'_> {
                 let so_far = self.summary(&capacity, true);
                 self.folder.replace("summary.json", &so_far)?;
                 self.folder.sync()?;
-                if self.is_cut_off() {
+                if self.is_cut_off() || self.fails_fast(&so_far)? {
                     return self.finish(&capacity, true);
                 }
             }
@@ -225,6 +243,14 @@ impl Run<'_> {
     /// A person, a signal or a threshold ended it before its plan did.
     fn is_cut_off(&self) -> bool {
         self.stop.is_asked() || self.abort.is_some()
+    }
+
+    /// Whether an arm that was to be VALID is not, and the rest need not run.
+    fn fails_fast(&mut self, so_far: &RunSummary) -> Result<bool, RunFailure> {
+        let arms = if self.request.fail_fast { &so_far.arms[..] } else { &[] };
+        let Some(arm) = arms.iter().find(|arm| arm.verdict == Validity::Invalid) else { return Ok(false) };
+        self.note(&format!("{} is INVALID in block {}: the run ends here (--fail-fast)", arm.name, arm.block))?;
+        Ok(true)
     }
 
     /// After a block: whether the rule of a comparison that runs until it is decided ends the run here. Says what a look found.
@@ -357,7 +383,8 @@ impl Run<'_> {
             }
         };
         let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
-        let turn = ArmTurn { arm, block, site, phases, watches, touches, cpus: self.request.cpus };
+        let carry_over = self.carry_over.as_ref();
+        let turn = ArmTurn { arm, block, site, phases, watches, touches, cpus: self.request.cpus, carry_over };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());

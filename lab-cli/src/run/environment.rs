@@ -1,7 +1,10 @@
 //! The machine that a live run is on: its processors, what else runs there, what its kernel counts, and what the generator can do.
 
+mod cgroup;
 pub(super) mod cpus;
 pub(super) mod headroom;
 pub(super) mod host_noise;
 pub(super) mod kernel;
+mod neighbours;
+pub(super) mod service_processes;
 pub(super) mod speed;

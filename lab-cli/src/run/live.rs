@@ -3,10 +3,12 @@
 pub(super) mod arm;
 mod balancers;
 mod beside;
+pub(super) mod carry_over;
 pub(super) mod controls;
 mod crashes;
 mod gauge_watch;
 pub(super) mod interventions;
+mod listen_queues;
 mod live_tree;
 mod members;
 mod policy_reset;

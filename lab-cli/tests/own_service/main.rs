@@ -1,5 +1,6 @@
 //! Experiments on a service that is not the lab's, as a person runs them: shape, never speed.
 
+mod carried;
 mod pages;
 #[path = "../program/mod.rs"]
 mod program;

@@ -26,6 +26,8 @@ pub struct Others {
     pub programs: Duration,
     /// CPU time of kernel threads, which in part is work on behalf of their callers (packets, pages, files).
     pub kernel: Duration,
+    /// CPU time of the processes that are no others, on any processor.
+    pub ours: Duration,
 }
 
 /// CPU time of a process in ticks of 10 ms.
@@ -54,16 +56,18 @@ impl OthersMeter {
     }
 
     fn between(&self, now: &BTreeMap<ProcessIdentity, Process>, ours: &[i32]) -> Others {
-        let theirs = now.iter().filter(|(who, _)| !ours.contains(&who.pid));
-        let here = theirs.filter(|(_, process)| self.cpus.is_empty() || self.cpus.contains(&process.cpu));
         let inherited = self.inherited(now);
         let mut others = Others::default();
-        for (who, process) in here {
+        for (who, process) in now {
             let (own, children) = self.before.get(who).map_or((0, 0), |process| (process.own, process.children));
             let known = children + inherited.get(who).copied().unwrap_or(0);
             let ticks = process.own.saturating_sub(own) + process.children.saturating_sub(known);
             let used = Duration::from_millis(ticks * 10);
-            *(if process.kernel { &mut others.kernel } else { &mut others.programs }) += used;
+            if ours.contains(&who.pid) {
+                others.ours += used;
+            } else if self.cpus.is_empty() || self.cpus.contains(&process.cpu) {
+                *(if process.kernel { &mut others.kernel } else { &mut others.programs }) += used;
+            }
         }
         others
     }
@@ -151,9 +155,9 @@ mod tests {
             (3, line(99, 0, 1, 2)),  // elsewhere
             (4, line(3, 0, 70, 0)),  // began since
         ]);
-        assert_eq!(meter.between(&now, &[1]), programs(100));
+        assert_eq!(meter.between(&now, &[1]), Others { ours: Duration::from_millis(4000), ..programs(100) });
         let everywhere = OthersMeter { cpus: Vec::new(), ..meter };
-        assert_eq!(everywhere.between(&now, &[1]), programs(990));
+        assert_eq!(everywhere.between(&now, &[1]).programs, programs(990).programs);
     }
 
     #[test]

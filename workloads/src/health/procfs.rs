@@ -26,6 +26,27 @@ impl ThreadSample {
         Self::parse(&fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).unwrap_or_default())
     }
 
+    /// The samples of all threads of a process, by their ids. Empty: it has ended, or the kernel does not tell.
+    #[must_use]
+    pub fn of_process(pid: u32) -> Vec<(i32, Self)> {
+        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+        let sample = |task: fs::DirEntry| {
+            let text = fs::read_to_string(task.path().join("schedstat")).ok().filter(|text| !text.trim().is_empty())?;
+            Some((task.file_name().to_str()?.parse().ok()?, Self::parse(&text)))
+        };
+        tasks.flatten().filter_map(sample).collect()
+    }
+
+    /// What was added since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            cpu: self.cpu.saturating_sub(earlier.cpu),
+            run_queue_delay: self.run_queue_delay.saturating_sub(earlier.run_queue_delay),
+            turns: self.turns.saturating_sub(earlier.turns),
+        }
+    }
+
     fn parse(text: &str) -> Self {
         let mut numbers = text.split_ascii_whitespace().map(|n| n.parse::<u64>().unwrap_or_default());
         let mut next = || numbers.next().unwrap_or_default();
@@ -76,6 +97,9 @@ pub struct MachineSample {
 }
 
 impl MachineSample {
+    /// Milliseconds of a tick.
+    pub(super) const TICK_MS: u64 = 10;
+
     /// Reads the first line of /proc/stat. Stolen time is its eighth number; guest time, the ninth and tenth, is part
     /// of user time already.
     #[must_use]
@@ -96,7 +120,7 @@ impl MachineSample {
     /// CPU time stolen since `earlier`.
     #[must_use]
     pub fn stolen_since(&self, earlier: &Self) -> Duration {
-        Duration::from_millis(self.stolen_ticks.saturating_sub(earlier.stolen_ticks) * 10)
+        Duration::from_millis(self.stolen_ticks.saturating_sub(earlier.stolen_ticks) * Self::TICK_MS)
     }
 }
 
@@ -218,6 +242,9 @@ mod tests {
         }
         assert!(ThreadSample::of(thread_id()).cpu > before.cpu, "{work}");
         assert!(meter.sample().cpu > before.cpu);
+        let all = ThreadSample::of_process(std::process::id());
+        assert!(all.iter().any(|(thread, sample)| *thread == thread_id() && sample.cpu > before.cpu), "{all:?}");
+        assert_eq!(ThreadSample::of_process(0), []);
         assert!(ProcessSample::take().cpu > process.cpu);
         assert!(process.resident_peak > 0 && process.machine.ticks > 0);
         assert!(open_descriptors() >= 3 && descriptor_limit() >= open_descriptors());

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use self::{
     arrivals::ARRIVALS,
     books::{BOOKS, EMPTY, HDR, JOBS, LITTLE, PANIC},
-    changed::{RENEWAL, TOUCHED},
+    changed::{CARRIED, RENEWAL, TOUCHED},
     drift::DRIFT,
     excluded::EXCLUDED,
     gate::{Check, Count, FAULT_OF_THE_LAB, Reasons},
@@ -21,6 +21,7 @@ use self::{
     ledger::{BACKLOG, LEDGER, RESENT},
     load::{CAP, HEADROOM, MODEL, SAMPLES},
     machine::{CLOCK, NOISE, PAGING, STEAL},
+    neighbours::{STARVED, THROTTLED},
     pauses::{GAP, HICCUP},
     plant::PLANT,
     processor::{CPU, CROWDED},
@@ -43,6 +44,7 @@ mod ledger;
 pub mod limits;
 mod load;
 mod machine;
+mod neighbours;
 mod pauses;
 mod plant;
 mod processor;
@@ -60,10 +62,10 @@ pub use gate::ValidityGate;
 pub use plant::PlantDoubts;
 
 /// All of them, in the order of `docs/reference/gates.md`: the books, the load, the generator, the machine, the service, comparisons.
-pub static GATES: [ValidityGate; 37] = [
+pub static GATES: [ValidityGate; 40] = [
     LEDGER, RESENT, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP, UNSENT, LAG,
-    CPU, CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, PAGING, CLOCK, DRIFT, PLANT, BACKLOG,
-    RENEWAL, TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
+    CPU, CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, STARVED, THROTTLED, PAGING, CLOCK, DRIFT,
+    PLANT, BACKLOG, CARRIED, RENEWAL, TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
 ];
 
 /// What the gates need to know of the plan.

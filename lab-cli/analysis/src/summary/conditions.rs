@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::NeighbourUse;
+
 /// The machine, its clocks and the generator while an arm ran. In virtual time nothing of it can go wrong, and all is zero.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -40,6 +42,27 @@ pub struct Conditions {
     /// The same for the service's, where it has one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_speed: Option<Speed>,
+    /// What others did to the processors of the run; `None`: it was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighbourUse>,
+    /// How a service that runs on was found after the arm before; `None`: every arm had its own, or this was the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carried: Option<CarriedOver>,
+}
+
+/// How a service that runs on from arm to arm was found before an arm.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct CarriedOver {
+    /// It answered as before the first arm, in the end.
+    pub settled: bool,
+    /// How long that was waited for, in seconds.
+    pub waited_s: f64,
+    /// How long an answer took before the first arm.
+    pub before_ms: f64,
+    /// How long the last one took; `None`: there was none in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_ms: Option<f64>,
 }
 
 /// How fast a processor did a fixed piece of work, in millions of its steps a second of CPU time: medians of a reading a

@@ -135,15 +135,19 @@ pub struct Kernel {
     pub syn_retransmits: u64,
     /// SYNs dropped, or answered by cookie, because a queue of half-open connections was full.
     pub request_queue_full: u64,
+    /// Connections dropped at the listening sockets of the target, or of the lab's proxy before a service of one's own; the other counts
+    /// are of all programs of the machine. `None`: not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_drops: Option<u64>,
     /// The counters could not be read: nothing is known of the kernel's own refusals.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unread: bool,
 }
 
 impl Kernel {
-    /// Connections that a full queue lost. All drops count overflows too, and those for want of memory; a queue of
+    /// Connections that a full queue lost, in any program of the machine. All drops count overflows too, and those for want of memory; a queue of
     /// half-open connections that is full drops SYNs, or answers them by cookie, before there is a connection to count.
-    pub fn dropped(&self) -> u64 {
+    pub fn dropped_by_anybody(&self) -> u64 {
         self.listen_overflows.max(self.listen_drops) + self.request_queue_full
     }
 }

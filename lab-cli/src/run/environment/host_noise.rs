@@ -9,22 +9,25 @@ use analysis::{
 use measure::Report;
 use workloads::{clock::clock_source, health::OthersMeter};
 
+use super::{neighbours::NeighbourWatch, service_processes::ServiceProcesses};
 use crate::run::Cpus;
 
 /// Looks before an arm and after it.
 #[derive(Debug)]
 pub struct HostNoise {
     others: OthersMeter,
+    neighbours: NeighbourWatch,
     began: Instant,
     clock: String,
 }
 
 impl HostNoise {
     /// The arm begins.
-    pub fn begin(cpus: &Cpus) -> Self {
+    pub fn begin(cpus: &Cpus, service: ServiceProcesses) -> std::io::Result<Self> {
         let mut used: Vec<usize> = cpus.generator.into_iter().chain(cpus.target).collect();
         used.dedup();
-        Self { others: OthersMeter::begin(&used), began: Instant::now(), clock: clock_source() }
+        let neighbours = NeighbourWatch::begin(cpus, service)?;
+        Ok(Self { others: OthersMeter::begin(&used), neighbours, began: Instant::now(), clock: clock_source() })
     }
 
     /// Ends the measurement. `ours`: the processes of the experiment apart from this one. `silent`: the longest time that the target did not answer.
@@ -40,6 +43,7 @@ impl HostNoise {
             kernel_noise: share(others.kernel),
             clocks: ClockConditions { source: self.clock, source_at_end: clock_source(), ..known.clocks },
             service_silent_max_ms: silent.as_secs_f64() * 1e3,
+            neighbours: Some(self.neighbours.end(others.ours, report)),
             ..known
         }
     }

@@ -39,6 +39,7 @@ impl Counters {
             syn_retransmits: added("TCPSynRetrans"),
             request_queue_full: added("TCPReqQFullDrop") + added("TCPReqQFullDoCookies"),
             unread: [earlier, self].iter().any(|counters| NEEDED.iter().any(|name| !counters.0.contains_key(*name))),
+            ..Kernel::default()
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use analysis::{
     judge::threshold,
     live::{CoreSpeeds, LiveEvent, TimelineSecond},
-    summary::{self, Touched},
+    summary::{self, CarriedOver, Conditions, Touched},
 };
 use experiment::plan::{ArmPlan, PhasePlan};
 use measure::{Report, Window};
@@ -20,9 +20,11 @@ use workloads::{
 
 use super::{
     balancers,
+    carry_over::CarryOver,
     controls::Controls,
     gauge_watch::GaugeWatch,
     interventions::{InterventionTargets, InterventionThread, Interventions},
+    listen_queues::ListenQueues,
     policy_reset::PolicyResets,
     service::{MetricsReader, use_meter::Used},
     site::{LiveSite, SiteSpec},
@@ -59,6 +61,8 @@ pub struct ArmTurn<'a> {
     pub touches: &'a Interventions,
     /// Where generator and target run.
     pub cpus: &'a Cpus,
+    /// Of a service that runs on from arm to arm.
+    pub carry_over: Option<&'a CarryOver>,
 }
 
 /// Runs it. `plan` makes the load plan once it is known where users go.
@@ -76,10 +80,20 @@ pub fn run(
     if let Some(missing) = site.metrics().filter(|_| turn.block == 1).and_then(|read| read.missing_at_first.clone()) {
         tell(&LiveEvent::Note { text: missing }, folder, sinks)?;
     }
-    let before = Before { gauges: site.controls().gauges()?, kernel: Counters::read(), used: Used::now(&site) };
+    let carried = site.own_service().zip(turn.carry_over).and_then(|(service, carry_over)| {
+        // A folder that cannot be written is told with the next event.
+        carry_over.wait(service, stop, |text| _ = tell(&LiveEvent::Note { text }, folder, sinks))
+    });
+    let before = Before {
+        carried,
+        gauges: site.controls().gauges()?,
+        kernel: Counters::read(),
+        queues: ListenQueues::of(&site.pids_of_lab()),
+        used: Used::now(&site),
+    };
     let flag = stop.fresh_flag();
     let commands = UserCommands::default();
-    let observers = Observers::begin(turn, site.controls(), &plan, folder.path(), &commands)?;
+    let observers = Observers::begin(turn, &site, &plan, folder.path(), &commands)?;
     let seconds = Seconds::new(&turn.arm.label, turn.block, &plan);
     let recorder = ArmRecorder::new(turn.arm, turn.block, &plan, seconds, turn.watches);
     let mut recording = Recording {
@@ -103,8 +117,11 @@ pub fn run(
 
 /// What was counted when the arm began.
 struct Before {
+    /// How the service was that the arm before had left.
+    carried: Option<CarriedOver>,
     gauges: Gauges,
     kernel: Counters,
+    queues: Option<ListenQueues>,
     used: Used,
 }
 
@@ -122,11 +139,12 @@ struct Observers {
 impl Observers {
     fn begin(
         turn: &ArmTurn<'_>,
-        controls: &Controls,
+        site: &LiveSite,
         plan: &LoadPlan,
         folder: &Path,
         commands: &UserCommands,
     ) -> Result<Self, RunFailure> {
+        let controls = site.controls();
         let classes = plan.phases.iter().flat_map(|phase| &phase.loads).flat_map(Load::classes);
         let class = classes.copied().next().unwrap_or_default();
         let reach = InterventionTargets { controls: controls.clone(), commands: commands.clone(), class };
@@ -138,7 +156,8 @@ impl Observers {
                 .map_err(RunFailure::machine("the thread that renews policies"))?,
             hands: InterventionThread::begin(turn.touches, reach)
                 .map_err(RunFailure::machine("the thread that carries out touches"))?,
-            noise: HostNoise::begin(turn.cpus),
+            noise: HostNoise::begin(turn.cpus, site.service())
+                .map_err(RunFailure::machine("the thread that follows the processors"))?,
             speed: speed::begin(turn.cpus).map_err(RunFailure::machine("the thread that times the processors"))?,
         })
     }
@@ -238,6 +257,7 @@ impl Recording<'_> {
         let Observers { gauges, resets, hands, noise, speed, .. } = observers;
         site.load_ends();
         let conditions = noise.end(&report, &site.pids(), gauges.longest_silence());
+        let conditions = Conditions { carried: before.carried, ..conditions };
         if let Some(failure) = cut.failure {
             return Err(failure);
         }
@@ -279,7 +299,11 @@ impl Recording<'_> {
             services,
             ..assemble::server(Some(&before.gauges), &last, &read.ledger, joined.as_ref())
         });
-        let kernel = Counters::read().since(&before.kernel);
+        let queues = before.queues.as_ref().zip(ListenQueues::of(&site.pids_of_lab()));
+        let kernel = summary::Kernel {
+            own_drops: queues.map(|(before, now)| now.dropped_since(before)),
+            ..Counters::read().since(&before.kernel)
+        };
         let known = summary::Arm {
             client,
             conditions,

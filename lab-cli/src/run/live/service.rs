@@ -106,8 +106,13 @@ impl RunningService {
             (None, None) if address.ip().is_loopback() => process_tree::listener(address),
             (None, None) => Err("it runs on another machine".to_owned()),
         };
-        let meter =
-            ServiceMeter { root, began: Instant::now(), resident_peak: AtomicU64::new(0), exported: OnceLock::new() };
+        let meter = ServiceMeter {
+            is_elsewhere: guarded.is_none() && own.pid.is_none() && !address.ip().is_loopback(),
+            root,
+            began: Instant::now(),
+            resident_peak: AtomicU64::new(0),
+            exported: OnceLock::new(),
+        };
         let mut service = Self { name, guarded, log: log.to_owned(), door, meter: Arc::new(meter) };
         service.wait_until_ready(&own.ready)?;
         own.metrics.iter().try_for_each(|metrics| service.read_metrics(metrics))?;
@@ -204,6 +209,8 @@ impl RunningService {
 pub struct ServiceMeter {
     /// The first process of the service, or the reason why it is not known.
     root: Result<u32, String>,
+    /// The service runs on another machine.
+    pub is_elsewhere: bool,
     began: Instant,
     /// The largest resident memory so far, bytes.
     resident_peak: AtomicU64,

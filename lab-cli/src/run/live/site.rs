@@ -22,7 +22,7 @@ use super::{
     starter::Starter,
     target::{TargetProcess, destination},
 };
-use crate::run::RunFailure;
+use crate::run::{RunFailure, environment::service_processes::ServiceProcesses};
 
 /// What to start.
 #[derive(Debug)]
@@ -105,6 +105,21 @@ impl LiveSite {
         self.processes.pids().into_iter().chain(of_service).collect()
     }
 
+    /// The lab's own ones: targets, and what stands before a service.
+    pub fn pids_of_lab(&self) -> Vec<u32> {
+        self.processes.pids()
+    }
+
+    /// The processes of the service, without a proxy before one that is not the lab's.
+    pub fn service(&self) -> ServiceProcesses {
+        let is_elsewhere = self.controls.meter.as_ref().is_some_and(|meter| meter.is_elsewhere);
+        let (of_lab, own) = (self.processes.clone(), self.controls.meter.clone());
+        ServiceProcesses::new(is_elsewhere, move || match &own {
+            Some(meter) => meter.sample().map(|sample| sample.pids),
+            None => Ok(of_lab.pids()),
+        })
+    }
+
     /// The load begins.
     pub fn load_begins(&self) {
         self.beside.iter().for_each(Beside::load_begins);
@@ -150,6 +165,11 @@ impl LiveSite {
     pub fn proxy_pid(&self) -> Option<u32> {
         self.service.as_ref()?;
         self.processes.pids().first().copied()
+    }
+
+    /// A service that is not the lab's.
+    pub fn own_service(&self) -> Option<&RunningService> {
+        self.service.as_ref()
     }
 
     /// Whether the lab has started such a service itself, and keeps it to a processor.

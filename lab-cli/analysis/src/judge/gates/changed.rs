@@ -1,7 +1,36 @@
-//! RENEWAL and TOUCHED: the run went on as its plan says.
+//! CARRIED, RENEWAL and TOUCHED: the run went on as its plan says.
 
 use super::{Check, Context, Reasons, ValidityGate};
-use crate::summary::{Arm, Validity};
+use crate::{
+    summary::{Arm, Validity},
+    text::time,
+};
+
+pub(super) const CARRIED: ValidityGate = ValidityGate {
+    code: "CARRIED",
+    verdicts: &[Validity::Invalid],
+    finds: "a service that runs on had not worked off what the arm before had left in it",
+    limit: "a minute to answer as before the first arm: in twice the time and 20 ms at most",
+    remedy: "`target.command` or `target.reset`, so that every arm begins with a fresh service",
+    checks: &[Check::Arm(|arm, _, reasons| {
+        if let Some(found) = arm.conditions.carried.filter(|carried| !carried.settled) {
+            let last =
+                found.last_ms.map_or("no answer in time".to_owned(), |last| format!("an answer in {}", time(last)));
+            reasons.invalid(
+                format!("{last} after {:.0} s of waiting, and {} before the first arm", found.waited_s, time(found.before_ms)),
+                "twice the time before the first arm, and 20 ms",
+                "the service began this arm with the backlog of the one before: what this arm shows is that one's",
+                "let target.command start the service for each arm, or clear it with target.reset; or let the load end with a calm phase",
+            );
+        }
+    })],
+    reading: |run| {
+        run.live()?.most(
+            |arm| arm.conditions.carried.map(|carried| carried.waited_s),
+            |waited, _| format!("{waited:.1} s waited"),
+        )
+    },
+};
 
 /// What such a phase shows is the policy as the phases before it left it, which is another experiment.
 pub(super) const RENEWAL: ValidityGate = ValidityGate {

@@ -1,4 +1,4 @@
-//! What the generator itself can have moved of the figures that are shown: the one rule of LAG, HICCUP and CROWDED.
+//! What the generator itself can have moved of the figures that are shown: the one rule of LAG, HICCUP and CROWDED, and of STEAL.
 //!
 //! Each request is known to have been late by its send lag, and its answer to have waited unread for no longer than the
 //! generator stood still meanwhile. So percentiles are computed with that and without it; the difference is what it can have
@@ -74,20 +74,23 @@ fn of_phase<'a>(phase: &'a PhaseSummary, without: Undelayed) -> impl Iterator<It
     let rate = (phase.users > 0).then_some((Figure::Rate, stood_still, f64::INFINITY));
     let all: Vec<_> = times.chain(rate).collect();
     all.into_iter().filter_map(move |(figure, share, ms)| {
-        let over = |share_limit: f64, ms_limit: f64| share > share_limit && ms > ms_limit;
-        let verdict = if over(MOVED.1, MOVED_MS.1) {
-            Validity::Invalid
-        } else if over(MOVED.0, MOVED_MS.0) {
-            Validity::Warn
-        } else {
-            return None;
-        };
+        let verdict = verdict(share, ms)?;
         Some(Moved { verdict, phase, figure, share, stood_still })
     })
 }
 
+/// Of a figure of which this share, and so many milliseconds, can be another's.
+pub(super) fn verdict(share: f64, ms: f64) -> Option<Validity> {
+    let over = |share_limit: f64, ms_limit: f64| share > share_limit && ms > ms_limit;
+    if over(MOVED.1, MOVED_MS.1) {
+        Some(Validity::Invalid)
+    } else {
+        over(MOVED.0, MOVED_MS.0).then_some(Validity::Warn)
+    }
+}
+
 /// Those that are judged, each with the share of requests beyond it. One that time-outs hide is judged by its bound.
-fn percentiles(times: &Times) -> [(&'static str, f64, Option<f64>); 3] {
+pub(super) fn percentiles(times: &Times) -> [(&'static str, f64, Option<f64>); 3] {
     [
         ("p50", 0.5, times.p50.or(times.p50_at_least)),
         ("p90", 0.1, times.p90.or(times.p90_at_least)),

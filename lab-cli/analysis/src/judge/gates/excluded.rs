@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, GAP, NOISE, Reasons, STEAL, ValidityGate, fraction, label, limits};
+use super::{Check, GAP, NOISE, Reasons, STARVED, STEAL, ValidityGate, fraction, label, limits};
 use crate::summary::{Arm, GateFinding, Validity};
 
 pub(super) const EXCLUDED: ValidityGate = ValidityGate {
     code: "EXCLUDED",
     verdicts: &[Validity::Warn],
-    finds: "the machine spoiled a block (STEAL, NOISE or GAP made an arm INVALID): it is left out of comparisons, thresholds and curves, and the run stands",
+    finds: "the machine spoiled a block (STEAL, NOISE, STARVED or GAP made an arm INVALID): it is left out of comparisons, thresholds and curves, and the run stands",
     limit: "20 % of the blocks; with more, or for another reason, the run is INVALID",
     remedy: "a quieter machine",
     checks: &[Check::Arms(check)],
@@ -22,7 +22,7 @@ pub(super) const EXCLUDED: ValidityGate = ValidityGate {
 };
 
 /// Gates about the machine alone. What a policy may bring about (a busy generator, a crowded processor) is none of them.
-const EXTERNAL: [ValidityGate; 3] = [STEAL, NOISE, GAP];
+const EXTERNAL: [ValidityGate; 4] = [STEAL, NOISE, STARVED, GAP];
 
 /// A gate about the machine alone gave this reason: no policy can cause it.
 pub fn is_external(reason: &GateFinding) -> bool {

@@ -208,30 +208,48 @@ fn share_resent(arm: &Arm) -> f64 {
 pub(super) const BACKLOG: ValidityGate = ValidityGate {
     code: "BACKLOG",
     verdicts: &[Validity::Warn, Validity::Invalid],
-    finds: "the kernel dropped connections that the policy was meant to decide about; a caution where its counters cannot be read",
+    finds: "the kernel dropped connections at the target's listening sockets that the policy was meant to decide about; a caution where only the whole machine's drops are known, or none",
     limit: "0, unless the policy works at accept or the file declares kernel-backlog",
     remedy: "a longer backlog, fewer new connections",
     checks: &[Check::Arm(kernel)],
     reading: |run| {
-        run.live()?
-            .most(|arm| (!arm.kernel.unread).then(|| arm.kernel.dropped() as f64), |count, _| format!("{count:.0}"))
+        let of_machine = |arm: &Arm| (!arm.kernel.unread).then(|| arm.kernel.dropped_by_anybody());
+        run.live()?.most(
+            |arm| arm.kernel.own_drops.or_else(|| of_machine(arm)).map(|count| count as f64),
+            |count, _| format!("{count:.0}"),
+        )
     },
 };
 
 fn kernel(arm: &Arm, context: &Context, reasons: &mut Reasons) {
-    let dropped = arm.kernel.dropped();
-    if dropped > 0 && !context.kernel_backlog_declared && !context.foreign_service {
-        reasons.invalid(
+    if context.kernel_backlog_declared {
+        return;
+    }
+    let (message, remedy) = (
+        "the kernel did the admission control, not the policy",
+        "raise the backlog (and net.core.somaxconn), or use fewer new connections a second",
+    );
+    match (arm.kernel.own_drops, arm.kernel.dropped_by_anybody()) {
+        (Some(0), _) | (None, 0) => {}
+        (Some(dropped), _) => reasons.invalid(
             format!("{dropped} connections dropped by a full queue in the kernel"),
             "0, unless the policy works at accept",
-            "the kernel did the admission control, not the policy",
-            "raise the backlog (and net.core.somaxconn), or use fewer new connections a second",
-        );
+            message,
+            remedy,
+        ),
+        // Before a service of one's own, its queue overflows under load, and the kernel's sum does not tell it from the proxy's.
+        (None, _) if context.foreign_service => {}
+        (None, dropped) => reasons.warn(
+            format!("{dropped} connections dropped by full queues in the kernel, by all programs of this machine"),
+            "0, unless the policy works at accept",
+            &format!("which program lost them is not known: perhaps {message}"),
+            remedy,
+        ),
     }
-    if arm.kernel.unread && !context.kernel_backlog_declared {
+    if arm.kernel.own_drops.is_none() && arm.kernel.unread {
         reasons.warn(
             "the kernel's counters of dropped connections could not be read",
-            "ListenOverflows and ListenDrops in /proc/net/netstat",
+            "drops by socket (sock_diag), or ListenOverflows and ListenDrops in /proc/net/netstat",
             "whether the kernel refused connections in the policy's place is not known",
             "run where /proc/net/netstat can be read",
         );

@@ -17,9 +17,13 @@ pub const MOVED_MS: (f64, f64) = (0.1, 0.2);
 pub const GAP_MS: f64 = 1000.0;
 /// Longest time that the machine may have slept, milliseconds: the clocks that tell are read one after the other.
 pub const SUSPENDED_MS: f64 = 100.0;
-/// Share of the machine's CPU time that its own host may take away before the figures are in doubt, and before they are
-/// void.
-pub const STEAL: (f64, f64) = (0.005, 0.02);
+/// From this share of the time that its processors were wanted on, what the service lost of them is capacity.
+pub const STARVED_BUSY: f64 = 0.5;
+/// Share of the time for which a limit on CPU time may stop service or lab.
+pub const THROTTLED: f64 = 0.001;
+/// CPU time on the processors of the run that no visible program and no thread of the kernel accounts for, as a share of one, before
+/// the figures are in doubt, and before they are void: in a container some of it may be the kernel's work.
+pub const UNSEEN: (f64, f64) = (0.05, 0.10);
 /// Most CPU time of other programs on the processors of the run, as a share of one.
 pub const NOISE: f64 = 0.03;
 /// Most CPU time of the kernel's own threads there. Part of it is work on behalf of the run itself: its network, its disk.

@@ -1,50 +1,80 @@
 //! STEAL, NOISE, PAGING and CLOCK: what the machine, and others on it, did to the measurement.
 
 use super::{
-    Check, Context, Count, Reasons, ValidityGate,
+    Check, Context, Count, Reasons, ValidityGate, effect,
     limits::{self, CLOCK_DRIFT_PPM, CLOCK_STEP_MS, KERNEL_NOISE},
 };
 use crate::{
-    summary::{Arm, Validity},
+    summary::{Arm, PhaseSummary, Stolen, Validity},
     text::{percent, time},
 };
 
 pub(super) const STEAL: ValidityGate = ValidityGate {
     code: "STEAL",
     verdicts: &[Validity::Warn, Validity::Invalid],
-    finds: "the machine's own host took its processors away",
-    limit: "0.5 %, void above 2 %",
+    finds: "the machine's own host took the processors of generator and service away for long enough to show",
+    limit: STEAL_LIMIT,
     remedy: "another time, or a machine of your own",
-    checks: &[Check::Arm(|arm, _, reasons| {
-        let stolen = arm.generator.steal;
-        let (doubt, void) = limits::STEAL;
-        if stolen > doubt {
-            let verdict = if stolen > void { Validity::Invalid } else { Validity::Warn };
-            reasons.add(
-                verdict,
-                format!("{:.1} % of the CPU time was taken away by the machine's host", stolen * 100.0),
-                format!("{} %, void above {} %", doubt * 100.0, void * 100.0),
-                "another guest of the host had this machine's processors: service and generator both stood still",
-                "run again at another time, or on a machine of your own",
-            );
-        }
-    })],
-    reading: |run| run.live()?.most(|arm| Some(arm.generator.steal), |share, _| percent(share)),
+    checks: &[Check::Arm(steal)],
+    reading: |run| {
+        let most = |arm: &Arm| stolen(arm).map(|(_, stolen)| stolen.share).max_by(f64::total_cmp);
+        run.live()?.most(most, |share, _| percent(share))
+    },
 };
+
+const STEAL_LIMIT: &str = "10 % of a shown p50, p90 or p99, and 0.2 ms; 10 % of the time; a caution from half of that";
+
+/// By effect: most of what a host takes away is taken in turns that no percentile shows.
+fn steal(arm: &Arm, _: &Context, reasons: &mut Reasons) {
+    let found = stolen(arm).flat_map(|(phase, stolen)| {
+        let taken =
+            format!("{}: {} of the CPU time was taken away by the machine's host", phase.name, percent(stolen.share));
+        let held_up = [stolen.p50_ms, stolen.p90_ms, stolen.p99_ms];
+        let shown = effect::percentiles(&phase.measured.response_time_ms).into_iter().zip(held_up);
+        let moved: Vec<_> = shown
+            .filter_map(|((name, _, shown), by)| {
+                let shown = shown?;
+                let words = format!("{taken}; {} of the {name} of {} can be that", time(by), time(shown));
+                Some((effect::verdict(by / shown, by)?, words))
+            })
+            .collect();
+        // A rate has no milliseconds.
+        moved.into_iter().chain(effect::verdict(stolen.share, f64::INFINITY).map(|verdict| (verdict, taken)))
+    });
+    if let Some((verdict, words)) = found.max_by_key(|(verdict, _)| *verdict) {
+        reasons.add(
+            verdict,
+            words,
+            STEAL_LIMIT,
+            "another guest of the host had this machine's processors: service and generator both stood still",
+            "run again at another time, or on a machine of your own",
+        );
+    }
+}
+
+/// By phase. Where that is not known, as much as the whole machine lost over the arm, which moved nothing that is known.
+fn stolen(arm: &Arm) -> impl Iterator<Item = (&PhaseSummary, Stolen)> {
+    let known = arm.conditions.neighbours.as_ref().map_or(&[][..], |neighbours| &neighbours.stolen);
+    let of_machine = Stolen { share: arm.generator.steal, ..Stolen::default() };
+    arm.phases.iter().enumerate().map(move |(number, phase)| (phase, known.get(number).copied().unwrap_or(of_machine)))
+}
 
 pub(super) const NOISE: ValidityGate = ValidityGate {
     code: "NOISE",
     verdicts: &[Validity::Warn, Validity::Invalid],
-    finds: "other programs ran on the processors of generator and service; a caution where it was the kernel's own threads",
-    limit: "3 % of one; 5 % by the kernel's",
+    finds: "other programs ran on the processors of generator and service, also outside of the lab's container; a caution where it was the kernel's own threads",
+    limit: "3 % of one; 5 % by the kernel's; by what cannot be seen 5 %, void above 10 %",
     remedy: "stop them",
     checks: &[Check::Arm(noise)],
     reading: |run| {
         run.live()?.most(
             |arm| arm.conditions.noise,
-            |share, arm| match arm.conditions.kernel_noise {
-                Some(kernel) => format!("{}, and {} by the kernel's threads", percent(share), percent(kernel)),
-                None => percent(share),
+            |share, arm| {
+                let by = |share: Option<f64>, whom: &str| {
+                    share.map_or(String::new(), |share| format!(", and {} by {whom}", percent(share)))
+                };
+                let kernel = by(arm.conditions.kernel_noise, "the kernel's threads");
+                percent(share) + &kernel + &by(unseen(arm), "what cannot be seen")
             },
         )
     },
@@ -68,6 +98,23 @@ fn noise(arm: &Arm, _: &Context, reasons: &mut Reasons) {
             "see which (top, names like ksoftirqd, kworker, kswapd, kdamond)",
         );
     }
+    let (doubt, void) = limits::UNSEEN;
+    if let Some(unseen) = unseen(arm).filter(|unseen| *unseen > doubt) {
+        reasons.add(
+            if unseen > void { Validity::Invalid } else { Validity::Warn },
+            format!("{:.1} % of a processor went to what cannot be seen from here", unseen * 100.0),
+            format!("{} %, void above {} %", doubt * 100.0, void * 100.0),
+            "programs outside of this container, or of other users, ran on the processors of generator and service",
+            "stop other programs on the machine, not only in this container, and run again",
+        );
+    }
+}
+
+/// Use of the processors that neither visible programs nor threads of the kernel account for, as a share of one.
+fn unseen(arm: &Arm) -> Option<f64> {
+    let conditions = &arm.conditions;
+    let seen = conditions.noise.unwrap_or(0.0) + conditions.kernel_noise.unwrap_or(0.0);
+    Some((conditions.neighbours.as_ref()?.others? - seen).max(0.0))
 }
 
 /// A caution, where the book would have the run void: a page of the program itself is read from disk the first time that it

@@ -77,7 +77,7 @@ fn generator(run: &RunFiles) -> Markup {
         "by effect".to_owned(),
         time(limits::GAP_MS),
         percent(limits::UNSENT),
-        percent(limits::STEAL.1),
+        percent(limits::MOVED.1),
         percent(limits::LITTLE),
     ]);
     for arm in run.summary.arms.iter().filter(|arm| !arm.bound) {

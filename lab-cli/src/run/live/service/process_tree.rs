@@ -88,20 +88,21 @@ pub fn listener(address: SocketAddr) -> Result<u32, String> {
     if inodes.is_empty() {
         return Err(format!("nothing of this machine listens on port {}: give target.pid", address.port()));
     }
-    let holds = |pid: u32| {
-        let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
-        files.flatten().any(|file| {
-            let link = fs::read_link(file.path()).ok();
-            let name = link.as_ref().and_then(|link| link.to_str()).unwrap_or_default();
-            let inode = name.strip_prefix("socket:[").and_then(|rest| rest.strip_suffix(']'));
-            inode.and_then(|inode| inode.parse().ok()).is_some_and(|inode: u64| inodes.contains(&inode))
-        })
-    };
+    let holds = |pid: u32| sockets_of(pid).any(|inode| inodes.contains(&inode));
     let all = processes();
     let holders: BTreeSet<u32> = all.keys().copied().filter(|pid| holds(*pid)).collect();
     // Of several processes of one server the first, which started the others.
     let first = holders.iter().find(|pid| all.get(pid).is_none_or(|process| !holders.contains(&process.parent)));
     first.copied().ok_or_else(|| "it is a process of another user: give target.pid".to_owned())
+}
+
+/// The inodes of the sockets that a process has open, if this user may see its files.
+pub fn sockets_of(pid: u32) -> impl Iterator<Item = u64> {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    files.filter_map(|file| {
+        let link = fs::read_link(file.path()).ok()?;
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    })
 }
 
 /// The inodes of sockets that listen on that port.

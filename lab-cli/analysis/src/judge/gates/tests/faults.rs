@@ -6,7 +6,8 @@ use measure::Offered;
 
 use super::*;
 use crate::summary::{
-    Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, RunSummary, Speed, Steadiness, Touched, Undelayed,
+    CarriedOver, Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, RunSummary, ServiceWait, Speed,
+    Steadiness, Stolen, Throttled, Touched, Undelayed,
     Validity::{Invalid, Unstable, Warn},
     WalkCell, WalkRow,
 };
@@ -17,7 +18,7 @@ mod runs;
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
 type Limit = (&'static str, Validity, fn(&mut Arm, &mut Context, f64), f64, f64);
 
-const LIMITS: [Limit; 44] = [
+const LIMITS: [Limit; 50] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
     ("RESENT", Warn, |arm, _, requests| arm.phases[0].measured.resent = requests as u64, 11.0, 10.0),
     ("LITTLE", Invalid, |arm, _, apart| arm.generator.little = apart, 0.051, 0.05),
@@ -51,14 +52,22 @@ const LIMITS: [Limit; 44] = [
     ("MEMORY", Invalid, |arm, _, answers| arm.generator.memory_exhausted = answers as u64, 1.0, 0.0),
     ("HEADROOM", Invalid, |arm, context, ceiling| headroom(arm, context, ceiling, 1.0), 1999.0, 2000.0),
     ("HEADROOM", Invalid, |arm, context, p99| headroom(arm, context, 9e9, p99), 100.1, 100.0),
-    ("STEAL", Warn, |arm, _, share| arm.generator.steal = share, 0.006, 0.005),
+    ("STEAL", Warn, |arm, _, share| arm.generator.steal = share, 0.051, 0.05),
+    // 5 % and 0.1 ms of the 99th percentile.
+    ("STEAL", Warn, |arm, _, p99| stolen(arm, 100.0, p99), 5.1, 5.0),
+    ("STEAL", Warn, |arm, _, p99| stolen(arm, 1.0, p99), 0.11, 0.1),
     ("NOISE", Invalid, |arm, _, share| arm.conditions.noise = Some(share), 0.031, 0.03),
     ("NOISE", Warn, |arm, _, share| arm.conditions.kernel_noise = Some(share), 0.051, 0.05),
+    ("NOISE", Warn, |arm, _, share| unseen(arm, share), 0.051, 0.05),
+    ("STARVED", Warn, |arm, _, share| starved(arm, share, 0.01), 0.051, 0.05),
+    // Of 30 s.
+    ("THROTTLED", Warn, |arm, _, seconds| throttled(arm, seconds), 0.031, 0.03),
     ("DRIFT", Warn, |arm, _, second| halves(arm, 100.0, second), 110.1, 109.9),
     ("DRIFT", Warn, |arm, _, first| halves(arm, first, 100.0), 110.1, 109.9),
     ("PAGING", Warn, |arm, _, faults| arm.generator.major_faults = faults as u64, 1.0, 0.0),
-    ("BACKLOG", Invalid, |arm, _, dropped| arm.kernel.listen_drops = dropped as u64, 1.0, 0.0),
-    ("BACKLOG", Invalid, |arm, _, full| arm.kernel.request_queue_full = full as u64, 1.0, 0.0),
+    ("BACKLOG", Invalid, |arm, _, dropped| arm.kernel.own_drops = Some(dropped as u64), 1.0, 0.0),
+    ("BACKLOG", Warn, |arm, _, dropped| arm.kernel.listen_drops = dropped as u64, 1.0, 0.0),
+    ("BACKLOG", Warn, |arm, _, full| arm.kernel.request_queue_full = full as u64, 1.0, 0.0),
     ("CLOCK", Warn, |arm, _, step| arm.conditions.clocks.step_ms = step, 10.0, 9.9),
     ("CLOCK", Warn, |arm, _, ppm| arm.conditions.clocks.drift_ppm = ppm, 501.0, 500.0),
     ("UNSTABLE", Unstable, |arm, _, growth| steady(arm, |s| s.growth_per_s = growth), 12.0, 0.0),
@@ -67,13 +76,20 @@ const LIMITS: [Limit; 44] = [
 /// A code that has two limits: what is over the second is void, and what is just within it is still in doubt.
 type Void = (&'static str, fn(&mut Arm, f64), f64, f64);
 
-const VOID_FROM: [Void; 7] = [
+const VOID_FROM: [Void; 13] = [
     ("LAG", |arm, own| moves(arm, 100.0, own, 0.0), 10.1, 10.0),
     ("LAG", |arm, own| moves(arm, 1.0, own, 0.0), 0.201, 0.2),
     ("HICCUP", |arm, own| moves(arm, 100.0, own, 0.02), 10.1, 10.0),
     ("HICCUP", stands_still_in_a_closed_load, 0.101, 0.1),
     ("CROWDED", moves_while_crowded, 10.1, 10.0),
-    ("STEAL", |arm, share| arm.generator.steal = share, 0.0201, 0.02),
+    ("STEAL", |arm, share| arm.generator.steal = share, 0.101, 0.1),
+    ("STEAL", |arm, p99| stolen(arm, 100.0, p99), 10.1, 10.0),
+    ("STEAL", |arm, p99| stolen(arm, 1.0, p99), 0.201, 0.2),
+    ("NOISE", |arm, share| unseen(arm, share), 0.101, 0.1),
+    // A service that wants its processor most of the time loses capacity; at 0.3 of it, 0.2 ms a request are at stake.
+    ("STARVED", |arm, share| starved(arm, share, 0.9), 0.101, 0.1),
+    ("STARVED", |arm, share| starved(arm, share, 0.3), 0.23, 0.22),
+    ("STARVED", |arm, busy| starved(arm, 0.11, busy), 0.51, 0.5),
     ("WARM-UP", |arm, seconds| warms_up(arm, seconds, Some(true)), 65.0, 60.0),
 ];
 
@@ -83,7 +99,7 @@ type Make = fn(&mut Arm, &mut Context);
 /// A code, its verdict, what makes it speak, and what is nearly that and does not.
 type Pair = (&'static str, Validity, Make, Make);
 
-const PAIRS: [Pair; 27] = [
+const PAIRS: [Pair; 31] = [
     ("LEDGER", Invalid, |arm, _| arm.phases[0].measured.served -= 1, sound_as_it_is),
     ("EMPTY", Invalid, |arm, _| nothing_sent(arm), sound_as_it_is),
     ("EMPTY", Invalid, |arm, _| nobody_listens(arm, 0), |arm, _| nobody_listens(arm, 10_000)),
@@ -99,8 +115,11 @@ const PAIRS: [Pair; 27] = [
     ("WALK", Warn, |arm, _| not_offered(arm, 40.0), |arm, _| not_offered_by_messages_that_are_gone(arm)),
     ("WALK", Warn, |arm, _| runs_empty(arm, 400), |arm, _| runs_empty_by_half_a_minute(arm)),
     ("DRIFT", Warn, |arm, _| arm.conditions.generator_speed = speed(100.0, 120.0), generators_own_drift),
-    ("BACKLOG", Invalid, |arm, _| arm.kernel.listen_drops = 1, drops_that_are_declared),
+    ("BACKLOG", Invalid, |arm, _| arm.kernel.own_drops = Some(1), drops_that_are_declared),
+    ("BACKLOG", Invalid, |arm, _| arm.kernel.own_drops = Some(1), drops_of_another_program),
+    ("BACKLOG", Warn, |arm, _| arm.kernel.listen_drops = 1, drops_in_a_service_of_ones_own),
     ("BACKLOG", Warn, |arm, _| arm.kernel.unread = true, unread_and_declared),
+    ("STARVED", Warn, |arm, _| waits_are_unknown(arm), sound_as_it_is),
     ("PLANT", Warn, |_, context| context.debug_build_plant = true, sound_as_it_is),
     ("PLANT", Warn, |_, context| context.plant.unknown_origin = true, sound_as_it_is),
     ("PLANT", Warn, |_, context| context.plant.other_machine = true, sound_as_it_is),
@@ -110,6 +129,7 @@ const PAIRS: [Pair; 27] = [
     ("CLOCK", Warn, |arm, _| clock(arm, "hpet", "hpet"), |arm, _| clock(arm, "tsc", "tsc")),
     ("CLOCK", Warn, |arm, _| clock(arm, "tsc", "hpet"), |arm, _| clock(arm, "kvm-clock", "kvm-clock")),
     ("UNSTABLE", Unstable, |arm, _| grows(arm, None), |arm, _| grows(arm, Some(false))),
+    ("CARRIED", Invalid, |arm, _| carried(arm, false), |arm, _| carried(arm, true)),
     ("TOUCHED", Warn, |arm, _| arm.touches.push(Touched::default()), sound_as_it_is),
 ];
 
@@ -236,7 +256,15 @@ fn unread_and_declared(arm: &mut Arm, context: &mut Context) {
 }
 
 fn drops_that_are_declared(arm: &mut Arm, context: &mut Context) {
-    (arm.kernel.listen_drops, context.kernel_backlog_declared) = (1, true);
+    (arm.kernel.own_drops, context.kernel_backlog_declared) = (Some(1), true);
+}
+
+fn drops_of_another_program(arm: &mut Arm, _: &mut Context) {
+    (arm.kernel.own_drops, arm.kernel.listen_overflows, arm.kernel.listen_drops) = (Some(0), 160, 160);
+}
+
+fn drops_in_a_service_of_ones_own(arm: &mut Arm, context: &mut Context) {
+    (arm.kernel.listen_drops, context.foreign_service) = (160, true);
 }
 
 /// The 99th percentile, and how much of it may be the generator's own, which stood still for this share of the time.
@@ -271,6 +299,43 @@ fn headroom(arm: &mut Arm, context: &mut Context, ceiling_per_s: f64, p99: f64) 
 
 fn speed(first_half: f64, second_half: f64) -> Option<Speed> {
     Some(Speed { median: first_half, first_half, second_half })
+}
+
+/// Of a shown p99.
+fn stolen(arm: &mut Arm, shown_ms: f64, p99_ms: f64) {
+    arm.phases[0].measured.response_time_ms.p99 = Some(shown_ms);
+    arm.conditions.neighbours.get_or_insert_default().stolen =
+        vec![Stolen { share: 0.015, p99_ms, ..Stolen::default() }];
+}
+
+/// Beside 4 % by visible programs and the kernel, within their limits.
+fn unseen(arm: &mut Arm, share: f64) {
+    (arm.conditions.noise, arm.conditions.kernel_noise) = (Some(0.02), Some(0.02));
+    arm.conditions.neighbours.get_or_insert_default().others = Some(0.04 + share);
+}
+
+/// A service that wanted its one processor for the share `wanted` of 30 s, and waited for `share` of that; of 10 000 requests with a
+/// median of 1 ms.
+fn starved(arm: &mut Arm, share: f64, wanted: f64) {
+    arm.phases[0].measured.response_time_ms.p50 = Some(1.0);
+    let starved_s = 30.0 * wanted * share;
+    let ran_s = 30.0 * wanted - starved_s;
+    let wait = ServiceWait { ran_s, queued_s: starved_s, starved_s, available_s: 30.0, confirmed: true };
+    arm.conditions.neighbours.get_or_insert_default().service = Some(wait);
+}
+
+fn waits_are_unknown(arm: &mut Arm) {
+    arm.conditions.neighbours.get_or_insert_default().unknown = Some("it is a process of another user".to_owned());
+}
+
+fn carried(arm: &mut Arm, settled: bool) {
+    arm.conditions.carried = Some(CarriedOver { settled, waited_s: 60.0, before_ms: 5.0, last_ms: None });
+}
+
+fn throttled(arm: &mut Arm, seconds: f64) {
+    let found = Some(Throttled { periods: 3, seconds });
+    let neighbours = arm.conditions.neighbours.get_or_insert_default();
+    (neighbours.service_throttled, neighbours.lab_throttled) = (found, found);
 }
 
 fn halves(arm: &mut Arm, first: f64, second: f64) {

@@ -141,6 +141,8 @@ fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
     files(&mut arm, 100);
     steady(&mut arm, |_| ());
     not_offered(&mut arm, 1.0);
+    starved(&mut arm, 0.01, 0.1);
+    carried(&mut arm, true);
     arm.phases[0].measures.arrivals = Some(Dispersion { windows: 100, per_window: 5.0, index: 1.1 });
     let bound = Arm { bound: true, ..Arm::default() };
     let mut summary = RunSummary {

@@ -1,0 +1,69 @@
+//! A service that runs on from arm to arm, and that works on what its users have given up.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use super::{lab, ran};
+
+/// 50 pages a second, one after the other.
+const TAKES: Duration = Duration::from_millis(20);
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+
+/// It answers in the order of arrival, whoever has left meanwhile.
+fn one_by_one() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (queue, waiting) = mpsc::channel::<TcpStream>();
+    thread::spawn(move || {
+        for mut stream in waiting {
+            thread::sleep(TAKES);
+            let _ = stream.write_all(OK);
+        }
+    });
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let queue = queue.clone();
+            thread::spawn(move || {
+                let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+                // Its health is no matter of its queue.
+                let is_page = head.first().is_some_and(|first| first.starts_with("GET /page "));
+                let _ = if is_page { queue.send(stream).is_ok() } else { (&stream).write_all(OK).is_ok() };
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn an_arm_begins_when_the_backlog_of_the_one_before_is_gone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = format!(
+        "name: mine\ntarget: {{url: \"http://{}\", ready: /health}}\nobjective: {{percentile: 90, response_time: 200ms}}\nusers:\n  \
+         model: url\n  path: /page\n  timeout: 300ms\n  drain: 300ms\n  phases: [{{name: overload, requests: 300/s, for: 2s}}]\n\
+         arms: [{{none: {{as: first, direct: true}}}}, {{none: {{as: second, direct: true}}}}]\n",
+        one_by_one()
+    );
+    fs::write(folder.path().join("mine.yaml"), text).expect("written");
+    let run = ["run", "mine.yaml", "--no-tui", "--output", "json", "--out", "kept"];
+    let (output, said, err) = ran(lab(folder.path()).args(run));
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{err}");
+    let summary: Value = serde_json::from_str(&said).expect("JSON");
+    assert!(summary["arms"][0]["conditions"]["carried"].is_null(), "it is the first: {said}");
+    let carried = &summary["arms"][1]["conditions"]["carried"];
+    // 600 pages were asked for in two seconds, and take twelve.
+    assert!(carried["settled"] == true && carried["waited_s"].as_f64() > Some(1.0), "{carried}");
+    assert!(err.contains("the service still works on what the arm before has left"), "{err}");
+    assert!(err.contains("the service answers as before the first arm"), "{err}");
+    let answered = |arm: usize| summary["arms"][arm]["phases"][0]["served"].as_u64().expect("a count");
+    assert!(answered(0) > 0 && answered(1) > 0, "both began with an empty queue: {said}");
+}
