@@ -31,7 +31,7 @@ pub use calibrate::{
     measure as measure_plant, measure_service, search as search_capacity,
 };
 pub use conductor::{Finished, RunRequest, conduct};
-pub use environment::cpus::Cpus;
+pub use environment::{cpus::Cpus, look_before::look_before};
 pub use error::RunFailure;
 pub use live::service::{
     Door, HttpAnswer, RunningService, get as get_page, guard::guard, kept_connections, log_in as service_log,

@@ -232,7 +232,7 @@ impl Experiment {
     }
 
     /// One block of all arms.
-    fn block_time(&self) -> Duration {
+    pub fn block_time(&self) -> Duration {
         let one: Duration = self.users.phases.iter().map(|phase| phase.duration).sum();
         one * u32::try_from(self.arms.len()).unwrap_or(u32::MAX)
     }

@@ -18,7 +18,10 @@ use super::{own_service, print_as, read_experiment};
 use crate::{
     args::{self, Color, Colours, Output, ThemeName},
     exit::{CommandResult, End, Failure},
-    run::{Cpus, Finished, Interventions, RunFailure, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
+    run::{
+        Cpus, Finished, Interventions, RunFailure, RunRequest, Sinks, StopSignal, conduct, look_before,
+        progress::ProgressLines,
+    },
     tui::{Ask, Palette, Screen, Theme, restore, theme_of_terminal},
 };
 
@@ -55,6 +58,9 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
     if !args.virtual_time {
         cpus.pin_generator();
     }
+    if !args.virtual_time {
+        look(&cpus, experiments)?;
+    }
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let mut worst = End::Done;
     for experiment in experiments {
@@ -75,6 +81,21 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         }
     }
     Ok(worst)
+}
+
+/// Before the first arm: says if others have the processors, and asks a person whether to go on.
+fn look(cpus: &Cpus, experiments: &[Experiment]) -> Result<(), Failure> {
+    let lasts = experiments.iter().map(|experiment| experiment.block_time() * experiment.repeat).sum();
+    let Some(found) = look_before(cpus, lasts) else { return Ok(()) };
+    aside(&format!("{found}. Stop them (builds, browsers, backups), or wait until they have ended"));
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(());
+    }
+    let mut answer = String::new();
+    let _ = write!(std::io::stderr(), "lab: go on all the same? [y/N] ");
+    std::io::stdin().read_line(&mut answer)?;
+    let goes_on = matches!(answer.trim(), "y" | "Y" | "yes");
+    if goes_on { Ok(()) } else { Err(Failure::because("nothing was run")) }
 }
 
 fn one(
