@@ -1,7 +1,7 @@
 //! Files with consecutive messages, each after a line that starts with "From ".
 //!
-//! A message starts at such a line if it is the first of the file or follows an empty line, as writers of the format
-//! ensure, or if the line ends in a date as separators do: some writers omit the empty line. Within a message, writers
+//! A message starts at such a line if it ends in a date, as separators do; some writers omit the empty line before it. Without
+//! a date it is text, unless the file's first line has none either: then it follows an empty line. Within a message, writers
 //! put a `>` before lines that start with "From ", and the better ones before those that start with `>From ` too.
 //! Lengths that some writers state in headers instead are ignored: they are wrong as soon as the file is edited.
 
@@ -35,6 +35,8 @@ pub(super) struct Mbox<R> {
     options: ImportOptions,
     path: PathBuf,
     folder: String,
+    /// Separators of this file have dates: its first one has.
+    dated: bool,
     /// A separator that was read ahead: the message after it comes next.
     separator: Option<Vec<u8>>,
     number: u64,
@@ -60,6 +62,7 @@ impl<R: BufRead> Mbox<R> {
             options,
             path: path.to_owned(),
             folder,
+            dated: false,
             separator: None,
             number: 0,
             piece: Vec::new(),
@@ -78,7 +81,7 @@ impl<R: BufRead> Mbox<R> {
     fn up_to_separator(&mut self, mut blank: bool, mut each: impl FnMut(&[u8], bool)) -> io::Result<bool> {
         let mut starts_line = true;
         while self.next_piece()? {
-            if starts_line && is_separator(&self.piece, blank) {
+            if starts_line && is_separator(&self.piece, blank && !self.dated) {
                 self.separator = Some(self.piece.clone());
                 break;
             }
@@ -101,6 +104,7 @@ impl<R: BufRead> Mbox<R> {
         if let Err(error) = read {
             return self.fail(error);
         }
+        self.dated = self.separator.as_deref().is_some_and(has_date);
         (before > 0).then(|| Err(self.problem(ImportReason::BeforeFirst { bytes: before })))
     }
 
@@ -166,11 +170,13 @@ impl<R: BufRead> Iterator for Mbox<R> {
     }
 }
 
-/// True if a line starts a message. Such a line is never so long that it comes in pieces.
-fn is_separator(line: &[u8], after_blank: bool) -> bool {
-    line.starts_with(b"From ")
-        && (line.len() as u64) < PIECE
-        && (after_blank || envelope_date(&String::from_utf8_lossy(line)).is_some())
+/// True if a line starts a message. Such a line is never so long that it comes in pieces. `undated`: it may be one without a date.
+fn is_separator(line: &[u8], undated: bool) -> bool {
+    line.starts_with(b"From ") && (line.len() as u64) < PIECE && (undated || has_date(line))
+}
+
+fn has_date(line: &[u8]) -> bool {
+    envelope_date(&String::from_utf8_lossy(line)).is_some()
 }
 
 fn is_blank(line: &[u8]) -> bool {

@@ -71,7 +71,11 @@ fn quoted_lines() {
 fn separators() {
     let (a, b) = (message("a"), message("b"));
     assert_eq!(read_mbox(&format!("{FROM}{a}{FROM}{b}")), [a.as_str(), b.as_str()], "no empty line, but a date");
-    assert_eq!(read_mbox(&format!("{FROM}{a}\nFrom ???\n{b}")), [a.as_str(), b.as_str()], "no date, but an empty line");
+    let words = format!("{a}\nFrom the start we knew it.\nend\n");
+    let found = read_mbox(&format!("{FROM}{words}\n{FROM}{b}"));
+    assert_eq!(found, [words.as_str(), b.as_str()], "an empty line, but no date: words of the message");
+    let undated = read_mbox(&format!("From ???\n{a}\nFrom ???\n{b}"));
+    assert_eq!(undated, [a.as_str(), b.as_str()], "none has a date");
     let split = read_mbox(&format!("{FROM}{a}From now on\n{b}"));
     assert_eq!(split, [format!("{a}From now on\n{b}")], "neither: words of the message");
     for date in [
