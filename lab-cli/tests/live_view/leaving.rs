@@ -1,6 +1,13 @@
 //! Every way out gives the terminal back as it was: the shell's screen, its cursor, its lines.
 
-use std::{env, fs, path::Path, thread, time::Duration};
+use std::{
+    env, fs,
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    path::Path,
+    thread,
+    time::Duration,
+};
 
 use lab_cli::tui::{Palette, Screen};
 use nix::{
@@ -90,6 +97,56 @@ fn ctrl_z_lends_the_terminal_to_the_shell_and_fg_takes_it_again() {
     tmux.type_in("q");
     tmux.wait_for(&["code=0"]);
     assert_given_back(&tmux, "q");
+}
+
+/// Answers any request of these connections with 200, until the test ends.
+fn service() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/", listener.local_addr().expect("bound"));
+    thread::spawn(move || {
+        for mut connection in listener.incoming().flatten() {
+            thread::spawn(move || {
+                // Requests here are short: one comes whole.
+                let mut request = [0; 4096];
+                while connection.read(&mut request).is_ok_and(|read| read > 0)
+                    && connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_ok()
+                {}
+            });
+        }
+    });
+    url
+}
+
+#[test]
+fn a_terminal_that_closes_ends_what_is_measured_and_keeps_it() {
+    let url = service();
+    let run = ("run quick.yaml --out result".to_owned(), " 4 users ");
+    let load = (format!("load {url} -c 2 -d 60s --out result"), "served");
+    for (command, shown) in [run, load] {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        fs::write(scratch.path().join("quick.yaml"), EXPERIMENT).expect("written");
+        // The outer shell outlives its terminal, to tell the code.
+        let lab = program::path();
+        let script = format!("trap : HUP\nsh -c 'echo $$ > pid; exec {lab} {command}'\necho $? > code\n");
+        fs::write(scratch.path().join("go.sh"), script).expect("written");
+        let Some(tmux) = Tmux::start(100, 30) else { return };
+        tmux.type_in(&format!("cd {}; sh go.sh", scratch.path().display()));
+        tmux.type_in("Enter");
+        tmux.wait_for(&[shown]);
+        assert!(taken(&tmux), "{command}: the program has not taken the terminal");
+        thread::sleep(Duration::from_secs(2));
+        let pid = fs::read_to_string(scratch.path().join("pid")).expect("written");
+        let pid = Pid::from_raw(pid.trim().parse().expect("a number"));
+        tmux.close();
+        let code = || fs::read_to_string(scratch.path().join("code")).unwrap_or_default();
+        let ended = soon(|| !code().is_empty()) || soon(|| !code().is_empty());
+        if !ended {
+            kill(pid, Signal::SIGKILL).expect("it is there");
+        }
+        assert_eq!(code().trim(), "143", "{command}");
+        let summary = fs::read_to_string(scratch.path().join("result/summary.json")).expect("saved");
+        assert!(summary.contains("\"partial\": true"), "{command}: {summary}");
+    }
 }
 
 /// Set in the terminal that the test below panics in.

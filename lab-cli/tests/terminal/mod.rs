@@ -37,6 +37,11 @@ impl Tmux {
         Some(tmux)
     }
 
+    /// As if its window were closed.
+    pub fn close(&self) {
+        assert!(self.run(&["kill-server"]).status.success());
+    }
+
     pub fn type_in(&self, text: &str) {
         assert!(self.run(&["send-keys", text]).status.success());
     }
