@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use analysis::text::counted;
+use analysis::text::{counted, scrubbed_lines};
 use clap::CommandFactory;
 use controllers::catalogue::nearest;
 use experiment::{Changes, Experiment, Library};
@@ -100,10 +100,11 @@ fn print_json(value: &impl Serialize) -> CommandResult {
     print(analysis::text::json(value).map_err(Failure::because)?.as_bytes())
 }
 
-/// Writes to standard output; a closed pipe is an end like any other.
-fn print(bytes: &[u8]) -> CommandResult {
+/// Writes text to standard output; a closed pipe is an end like any other. What would act on a terminal does not reach it, whichever folder
+/// or file it comes from.
+fn print(text: &[u8]) -> CommandResult {
     let mut out = std::io::stdout().lock();
-    out.write_all(bytes)?;
+    out.write_all(scrubbed_lines(&String::from_utf8_lossy(text)).as_bytes())?;
     out.flush()?;
     Ok(End::Done)
 }

@@ -2,7 +2,10 @@
 
 use std::{fmt, io, process::ExitCode};
 
-use analysis::text::scrubbed_lines;
+use analysis::{
+    FolderError,
+    text::{in_plain_words, scrubbed_lines},
+};
 
 /// What a command came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +45,7 @@ impl Failure {
     /// For a screen, where nothing ends with it.
     pub fn in_words(self) -> String {
         match self {
-            Self::Usage(message) | Self::Cause(message) => message,
+            Self::Usage(message) | Self::Cause(message) => in_plain_words(&message),
             Self::ClosedPipe => "nobody reads what is written".to_owned(),
         }
     }
@@ -50,6 +53,12 @@ impl Failure {
     /// Bad input.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self::Usage(message.to_string())
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        if error.is_refusal() { Self::usage(error) } else { Self::because(error) }
     }
 }
 
@@ -82,31 +91,10 @@ pub fn code(outcome: CommandResult) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// A message may quote a file that came from anywhere: what would act on a terminal does not reach it.
-fn complain(message: &str) {
+/// Says something to people, apart from the result. A message may quote a file that came from anywhere: what would act on a terminal does
+/// not reach it.
+pub fn complain(message: &str) {
     use io::Write;
     // If nobody reads standard error either, there is nothing left to do.
-    let _ = writeln!(io::stderr(), "lab: {}", scrubbed_lines(&without_numbers(message)));
-}
-
-/// Without the numbers that the operating system has for its errors: the words beside them say the same.
-fn without_numbers(message: &str) -> String {
-    let mut parts = message.split(" (os error ");
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        text.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(')'));
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_error_has_words_and_no_number() {
-        let message = "a.yaml: No such file or directory (os error 2); b: Permission denied (os error 13)";
-        assert_eq!(without_numbers(message), "a.yaml: No such file or directory; b: Permission denied");
-        assert_eq!(without_numbers("nothing (so far)"), "nothing (so far)");
-    }
+    let _ = writeln!(io::stderr(), "lab: {}", scrubbed_lines(&in_plain_words(message).replace('\r', "")).trim_end());
 }

@@ -37,6 +37,51 @@ fn every_invalid_file_fails_with_its_message() {
 }
 
 #[test]
+fn a_url_without_its_scheme_is_asked_for_with_it_in_words_of_this_program() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (url, wanted) in [
+        ("127.0.0.1:8081/items", "does not begin with http:// or https://\n    write http://127.0.0.1:8081\n"),
+        ("localhost:8081", "does not begin with http:// or https://\n    write http://localhost:8081\n"),
+        ("ftp://127.0.0.1", "the lab speaks HTTP to a service"),
+    ] {
+        let experiment = format!(
+            "name: x\ntarget: {{url: \"{url}\"}}\nobjective: {{percentile: 90, response_time: 100ms}}\n\
+             users: {{model: url, phases: [{{name: a, users: 2, for: 1s}}]}}\narms: [none]\n"
+        );
+        let output = program::lab_with(folder.path(), &experiment, &["check", "x.yaml"]);
+        let said = program::told(&output);
+        assert!(output.status.code() == Some(2) && said.contains("x.yaml:2:") && said.contains(wanted), "{said}");
+        assert!(!said.contains("without a base"), "{said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_is_named_without_numbers_or_types() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("junk"), "no database, and long enough to be looked at as one").expect("written");
+    for (args, named) in [
+        (&["check", "nothing.yaml"][..], "nothing.yaml: "),
+        (&["check", "."], ".: Is a directory"),
+        (&["trace", "inspect", "nothing"], "nothing: "),
+        (&["trace", "inspect", "."], ".: "),
+        (&["trace", "import", "nothing", "-o", "x.trace"], "nothing: "),
+        (&["load", "http://127.0.0.1:9/", "-b", "@nothing", "-n", "1"], "nothing: "),
+        (&["serve", "--database", "junk"], "junk: file is not a database"),
+        (&["history", "--runs", "junk"], "junk: Not a directory"),
+        (&["proxy", "--config", "nothing"], "nothing: "),
+        (&["init", "http://127.0.0.1:9/"], "(Connection refused)\n"),
+    ] {
+        let mut lab = program::lab();
+        let output = lab.args(args).current_dir(folder.path()).stdin(Stdio::null()).output().expect("lab runs");
+        let said = program::told(&output);
+        assert!(matches!(output.status.code(), Some(1 | 2)) && said.contains(named), "{args:?}: {said}");
+        for foreign in ["os error", "(code", "error returned", "struct ", "enum "] {
+            assert!(!said.contains(foreign), "{args:?}: {said}");
+        }
+    }
+}
+
+#[test]
 fn every_experiment_of_the_library_is_good() {
     let output = lab(&["run", "--list", "--output", "json"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

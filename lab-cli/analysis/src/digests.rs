@@ -3,11 +3,11 @@
 //!
 //! It is no signature: who changes a file can compute its digest again. It finds what was edited, damaged or cut off.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{collections::BTreeMap, fs, io, io::Read as _, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FolderError, sha256};
+use crate::{FolderError, run_file, sha256};
 
 /// The file's name in a run's folder.
 pub const NAME: &str = "digests.json";
@@ -62,15 +62,10 @@ impl Digests {
     pub fn read(folder: &Path) -> Result<Option<Self>, FolderError> {
         let path = folder.join(NAME);
         let senseless = |cause: String| FolderError::Senseless { path: path.clone(), cause };
-        match fs::metadata(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(FolderError::File { path, source }),
-            Ok(found) if !found.is_file() => return Err(senseless("it is no file".to_owned())),
-            Ok(found) if found.len() > LONGEST => return Err(senseless(format!("it is over {LONGEST} bytes"))),
-            Ok(_) => {}
-        }
-        let bytes = fs::read(&path).map_err(FolderError::at(&path))?;
-        let digests: Self = serde_json::from_slice(&bytes).map_err(|error| senseless(error.to_string()))?;
+        let Some(file) = run_file::if_there(run_file::at_most(&path, LONGEST))? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.take(LONGEST).read_to_end(&mut bytes).map_err(FolderError::at(&path))?;
+        let digests: Self = run_file::parsed(&path, &bytes)?;
         if digests.schema != SCHEMA {
             return Err(senseless(format!("it has schema {}, and this lab reads {SCHEMA}", digests.schema)));
         }

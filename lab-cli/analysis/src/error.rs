@@ -2,16 +2,26 @@
 
 use std::{fmt, io, path::PathBuf};
 
+use crate::text::{json_in_words, without_os_numbers};
+
 /// Why a run's files say nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// A file could not be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", without_os_numbers(&source.to_string()))]
     File {
         /// Which.
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// A file is nothing that a run writes, and was not read.
+    #[error("{path}: {why}")]
+    Refused {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: String,
     },
     /// A file is not what it should be.
     #[error("{path} makes no sense: {cause}")]
@@ -27,15 +37,15 @@ pub enum FolderError {
         /// Which, and how.
         files: String,
         /// Why nothing was computed.
-        cause: String,
+        cause: Box<FolderError>,
     },
     /// Nothing can be computed again.
     #[error(
         "{0} has no records of its arms: it was run by an older lab, or it failed or was killed in its first arm; what there is is its timeline"
     )]
     NoRecords(PathBuf),
-    /// A value could not be read from JSON, or written as JSON.
-    #[error("JSON: {0}")]
+    /// A value could not be written as JSON.
+    #[error("it cannot be written as JSON: {}", json_in_words(.0, 1))]
     Json(#[from] serde_json::Error),
 }
 
@@ -44,6 +54,21 @@ impl FolderError {
     pub fn senseless<E: fmt::Display>(path: impl Into<PathBuf>) -> impl Fn(E) -> Self {
         let path = path.into();
         move |cause| Self::Senseless { path: path.clone(), cause: cause.to_string() }
+    }
+
+    /// For `map_err` on a file of JSON.
+    pub fn senseless_json(path: impl Into<PathBuf>) -> impl Fn(serde_json::Error) -> Self {
+        let senseless = Self::senseless(path);
+        move |error| senseless(json_in_words(&error, 1))
+    }
+
+    /// Whether a file of the folder was not read because no run writes such a one.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Refused { .. } => true,
+            Self::Altered { cause, .. } => cause.is_refusal(),
+            _ => false,
+        }
     }
 
     /// For `map_err` on files.

@@ -1,13 +1,15 @@
 //! What is in a run's folder, also in one that a kill left.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
 use crate::{
     FolderError,
     live::{LiveEvent, Shape, TimelineSecond},
+    run_file,
     summary::RunSummary,
+    text::json_in_words,
 };
 
 /// What a folder holds.
@@ -29,11 +31,7 @@ impl Recorded {
     /// # Errors
     /// A file that is there but cannot be read, or a line that is not the last and makes no sense.
     pub fn read(path: &Path) -> Result<Self, FolderError> {
-        let summary = match fs::read(path.join("summary.json")) {
-            Ok(bytes) => Some(serde_json::from_slice(&bytes)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(FolderError::File { path: path.join("summary.json"), source }),
-        };
+        let summary = summary(path)?;
         let (timeline, torn_timeline) = lines(&path.join("timeline.jsonl"))?;
         let (events, torn_events) = lines(&path.join("events.jsonl"))?;
         Ok(Self { summary, timeline, events, torn: torn_timeline || torn_events })
@@ -65,17 +63,24 @@ pub(crate) fn shape(events: &[LiveEvent]) -> Option<&Shape> {
     })
 }
 
-/// What a file of JSON says.
-pub(crate) fn from_file<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
-    let bytes = fs::read(path).map_err(FolderError::at(path))?;
-    serde_json::from_slice(&bytes).map_err(FolderError::senseless(path))
+/// The summary in a run's folder, if the run got that far. One of an earlier version may have judged what says nothing.
+///
+/// # Errors
+/// A file that is there but cannot be read, or is none.
+pub fn summary(path: &Path) -> Result<Option<RunSummary>, FolderError> {
+    let mut found: Option<RunSummary> = run_file::if_there(run_file::json(&path.join("summary.json")))?;
+    found.iter_mut().for_each(RunSummary::leave_void_unjudged);
+    Ok(found)
 }
 
 fn lines<T: DeserializeOwned>(path: &Path) -> Result<(Vec<T>, bool), FolderError> {
-    let bytes = fs::read(path).map_err(FolderError::at(path))?;
+    let bytes = run_file::read(path)?;
     let whole_until = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let whole = &bytes[..whole_until];
-    let parsed = whole.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).map(serde_json::from_slice);
+    let lines = whole.split(|&byte| byte == b'\n').zip(1..).filter(|(line, _)| !line.is_empty());
+    let parsed = lines.map(|(line, number)| {
+        serde_json::from_slice(line).map_err(|error| FolderError::senseless(path)(json_in_words(&error, number)))
+    });
     Ok((parsed.collect::<Result<_, _>>()?, whole_until < bytes.len()))
 }
 
@@ -111,5 +116,33 @@ mod tests {
         put(folder.path().join("events.jsonl"), line(&|| serde_json::to_value(&failed).expect("JSON")));
         let found = Recorded::read(folder.path()).expect("readable");
         assert_eq!(found.why_no_summary(), "failed before its first arm ended: shop: it ended");
+    }
+
+    #[test]
+    fn what_is_wrong_with_json_is_said_without_names_of_this_program() {
+        use crate::judge::compare::Compare;
+        fn said<T: serde::de::DeserializeOwned + std::fmt::Debug>(text: &str) -> String {
+            json_in_words(&serde_json::from_str::<T>(text).expect_err("senseless"), 1)
+        }
+        let found = [
+            said::<RunSummary>("[[\n99]]"),
+            said::<RunSummary>("7"),
+            said::<Compare>("{\"metric\": 7}"),
+            said::<LiveEvent>("7"),
+            said::<Vec<u8>>("[1,\n \"a\\u001b\\nb\"]"),
+            said::<Vec<u8>>("[1,\n 2"),
+            said::<Vec<u8>>("[1,\n \u{1b}]"),
+        ];
+        for one in &found {
+            assert!(one.starts_with("line ") && !one.contains(['\u{1b}', '\n']), "{one}");
+            assert!(
+                !["RunSummary", "Compare", "Metric", "LiveEvent", "struct", "enum"]
+                    .iter()
+                    .any(|word| one.contains(word)),
+                "{one}"
+            );
+        }
+        assert_eq!(found[1], "line 1, column 1: invalid type: integer `7`, expected an object");
+        assert_eq!(found[5], "line 2, column 2: it ends here, in the middle");
     }
 }

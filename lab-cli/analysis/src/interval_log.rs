@@ -11,7 +11,9 @@ use hdrhistogram::{
     Histogram,
     serialization::{
         Deserializer, V2DeflateSerializer,
-        interval_log::{IntervalLogHistogram, IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag},
+        interval_log::{
+            IntervalLogHistogram, IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, LogIteratorError, Tag,
+        },
     },
 };
 
@@ -65,7 +67,8 @@ fn written(intervals: impl IntoIterator<Item = Interval>) -> Result<(Vec<u8>, Ve
         .map_err(|error| error.to_string())?;
     for Interval { tag, begins, lasts, histogram } in intervals {
         let Some(tag) = Tag::new(&tag) else { continue };
-        log.write_histogram(&histogram, begins, lasts, Some(tag)).map_err(|error| format!("{error:?}"))?;
+        log.write_histogram(&histogram, begins, lasts, Some(tag))
+            .map_err(|_| "its histograms cannot be written".to_owned())?;
     }
     drop(log);
     let length = header.split_inclusive(|&byte| byte == b'\n').take_while(|line| line.starts_with(b"#"));
@@ -108,18 +111,25 @@ pub fn entries(log: &[u8]) -> Result<Vec<LoggedInterval>, String> {
     let mut deserializer = Deserializer::new();
     let mut found = Vec::new();
     for entry in IntervalLogIterator::new(log) {
-        let LogEntry::Interval(line) = entry.map_err(|error| format!("{error:?}"))? else { continue };
+        let LogEntry::Interval(line) = entry.map_err(|LogIteratorError::ParseError { offset }| {
+            format!("no log of histograms, from byte {offset} on")
+        })?
+        else {
+            continue;
+        };
         found.push(read(&line, &mut deserializer)?);
     }
     Ok(found)
 }
 
+const NO_HISTOGRAM: &str = "what stands where a histogram should be is none";
+
 fn read(line: &IntervalLogHistogram<'_>, deserializer: &mut Deserializer) -> Result<LoggedInterval, String> {
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(line.encoded_histogram())
-        .map_err(|error| error.to_string())?;
+        .map_err(|_| NO_HISTOGRAM.to_owned())?;
     let histogram: Histogram<u64> =
-        deserializer.deserialize(&mut bytes.as_slice()).map_err(|error| format!("{error:?}"))?;
+        deserializer.deserialize(&mut bytes.as_slice()).map_err(|_| NO_HISTOGRAM.to_owned())?;
     let counts = histogram.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())).collect();
     let tag = line.tag().map(|tag| tag.as_str().to_owned());
     let (begins, lasts) = (line.start_timestamp().as_millis(), line.duration().as_millis());

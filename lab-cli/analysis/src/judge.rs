@@ -10,6 +10,7 @@ mod identical;
 pub mod measures;
 pub mod steady;
 pub mod threshold;
+mod void;
 
 pub use decision::decision;
 pub use identical::identical;

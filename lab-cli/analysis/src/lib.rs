@@ -25,6 +25,7 @@ mod oracle_share;
 pub mod recheck;
 pub mod record;
 pub mod report;
+pub mod run_file;
 pub mod seconds_log;
 pub mod series;
 pub mod sha256;

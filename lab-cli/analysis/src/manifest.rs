@@ -1,6 +1,6 @@
 //! What a run's `manifest.json` says: what was run, and in which order.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use controllers::catalogue::PolicySpec;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use crate::{
     FolderError,
     judge::{compare::Compare, threshold::AbortRule},
     live::value_in_words,
+    run_file,
     summary::{Capacity, LatencyObjective, LimitSearch, Mode, Stopped},
     text::counted,
 };
@@ -79,10 +80,8 @@ impl Manifest {
     /// If it is not there, or is none.
     pub fn read(folder: &Path) -> Result<Self, FolderError> {
         let path = folder.join("manifest.json");
-        let bytes = fs::read(&path).map_err(FolderError::at(&path))?;
-        let senseless = FolderError::senseless(&path);
-        let whole: Value = serde_json::from_slice(&bytes).map_err(&senseless)?;
-        let manifest = Self::deserialize(&whole).map_err(senseless)?;
+        let whole: Value = run_file::json(&path)?;
+        let manifest = Self::deserialize(&whole).map_err(FolderError::senseless_json(&path))?;
         Ok(Self { whole, ..manifest })
     }
 

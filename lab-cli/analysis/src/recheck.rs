@@ -4,7 +4,7 @@
 //! `events.jsonl` (whether it was interrupted, and what a person changed). No clock, no path and no fact of this machine is asked for, so that it comes
 //! to the same end anywhere.
 
-use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,7 +12,6 @@ use serde_json::Value;
 use crate::{
     FolderError, Manifest, Recorded,
     digests::{Changed, Digests},
-    folder::from_file,
     histograms,
     json_diff::differ,
     judge::{
@@ -21,7 +20,7 @@ use crate::{
     },
     live::{LiveEvent, TimelineSecond},
     manifest::Block,
-    seconds_log,
+    run_file, seconds_log,
     sum_up::{Findings, sum_up},
     summary::{Arm, RunSummary},
     turns::{Turn, of_turn, turns},
@@ -114,7 +113,7 @@ pub fn recheck(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError
         Err(cause) => {
             let files: Vec<String> =
                 changed.into_iter().map(|Changed { file, what }| format!("{file} {what}")).collect();
-            Err(FolderError::Altered { files: files.join(", "), cause: cause.to_string() })
+            Err(FolderError::Altered { files: files.join(", "), cause: Box::new(cause) })
         }
     }
 }
@@ -132,7 +131,7 @@ fn compute(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
     if turns.is_empty() {
         return Err(FolderError::NoRecords(path.to_owned()));
     }
-    let written: Value = from_file(&path.join("summary.json"))?;
+    let written: Value = run_file::json(&path.join("summary.json"))?;
     let told = written.get("arms").and_then(Value::as_array).map_or(0, Vec::len);
     if written.get("partial") == Some(&Value::Bool(true)) && turns.len() == told + 1 {
         let last = turns.pop().map_or_else(String::new, |turn| turn.arm.shown_name().to_owned());
@@ -317,7 +316,8 @@ fn log(path: &Path, turn: &Turn, differences: &mut Vec<Difference>) {
     let mut differs = |place: String| {
         differences.push(Difference { file: file.clone(), place, found: None, computed: None });
     };
-    match fs::read(path.join(&file)).map_err(|error| error.to_string()).and_then(|log| histograms::same(report, &log)) {
+    let log = run_file::read(&path.join(&file)).map_err(|error| error.to_string());
+    match log.and_then(|log| histograms::same(report, &log)) {
         Ok(true) => {}
         Ok(false) => differs("its histograms are not those of the record".to_owned()),
         Err(cause) => differs(format!("it cannot be read: {cause}")),
@@ -372,14 +372,12 @@ fn seconds(timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Diffe
 fn times(path: &Path, timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Difference>) {
     let (name, block) = (turn.arm.shown_name(), turn.arm.block);
     let file = seconds_log::file_name(name, block);
-    if turn.report.is_none() || !path.join(&file).is_file() {
+    if turn.report.is_none() {
         return;
     }
+    let Some(log) = run_file::find(&path.join(&file)).map_err(|error| error.to_string()).transpose() else { return };
     let own = of_turn(timeline, name, block);
-    let (place, found, computed) = match fs::read(path.join(&file))
-        .map_err(|error| error.to_string())
-        .and_then(|log| seconds_log::differs(&log, own))
-    {
+    let (place, found, computed) = match log.and_then(|log| seconds_log::differs(&log, own)) {
         Ok(None) => return,
         Ok(Some((second, found, computed))) => {
             (format!("times in second {second}"), Some(found.into()), Some(computed.into()))

@@ -48,7 +48,7 @@ fn joined(parts: impl IntoIterator<Item = String>) -> String {
 /// Lines below a head, if there are any.
 fn lines(head: &str, lines: impl Iterator<Item = String>) -> String {
     let indent = if head.is_empty() { "" } else { "  " };
-    let lines: String = lines.map(|line| format!("{indent}{line}\n")).collect();
+    let lines: String = lines.map(|line| format!("{indent}{}\n", scrubbed(&line))).collect();
     if lines.is_empty() || head.is_empty() { lines } else { format!("{head}\n{lines}") }
 }
 
@@ -257,7 +257,8 @@ fn thresholds(summary: &RunSummary) -> String {
     let mut text = if summary.thresholds.is_empty() { "" } else { "thresholds\n" }.to_owned();
     for threshold in &summary.thresholds {
         let spaced: Vec<&str> = threshold.text.split_whitespace().collect();
-        let _ = writeln!(text, "  {:6}  {}\n          {}", threshold.outcome(), spaced.join(" "), threshold.why);
+        let (wanted, why) = (scrubbed(&spaced.join(" ")), scrubbed(&threshold.why));
+        let _ = writeln!(text, "  {:6}  {wanted}\n          {why}", threshold.outcome());
     }
     text
 }
@@ -272,7 +273,7 @@ fn reasons(reasons: &[GateFinding]) -> String {
     let mut said: Vec<(&GateFinding, Vec<String>)> = Vec::new();
     for reason in reasons {
         let arm = if reason.arm.is_empty() { String::new() } else { format!(" ({})", reason.arm) };
-        let place = format!("{}; limit: {}", scrubbed(&format!("{}{arm}", reason.value)), reason.threshold);
+        let place = format!("{}; limit: {}", scrubbed(&format!("{}{arm}", reason.value)), scrubbed(&reason.threshold));
         let same = |other: &GateFinding| {
             (&other.code, other.verdict, &other.message, &other.remedy)
                 == (&reason.code, reason.verdict, &reason.message, &reason.remedy)
@@ -283,14 +284,15 @@ fn reasons(reasons: &[GateFinding]) -> String {
         }
     }
     for (reason, places) in said {
-        let _ = writeln!(text, "  {}: {}", verdict_and_codes(reason.verdict, [reason.code.as_str()]), reason.message);
+        let found = verdict_and_codes(reason.verdict, [reason.code.as_str()]);
+        let _ = writeln!(text, "  {}: {}", scrubbed(&found), scrubbed(&reason.message));
         for place in places.iter().take(PLACES) {
             let _ = writeln!(text, "    {place}");
         }
         if places.len() > PLACES {
             let _ = writeln!(text, "    and in {} more arms: summary.json has all", places.len() - PLACES);
         }
-        let _ = writeln!(text, "    {}", reason.remedy);
+        let _ = writeln!(text, "    {}", scrubbed(&reason.remedy));
     }
     text
 }
@@ -300,7 +302,7 @@ fn verdict(summary: &RunSummary) -> String {
     let mut text = format!("verdict: {}", summary.verdict.word());
     let codes: Vec<&str> = summary.codes().into_iter().collect();
     if !codes.is_empty() {
-        let _ = write!(text, " ({})", codes.join(", "));
+        let _ = write!(text, " ({})", scrubbed(&codes.join(", ")));
     }
     if !summary.valid {
         text.push_str(": no conclusion may be drawn from these figures");

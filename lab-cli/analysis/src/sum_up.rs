@@ -81,12 +81,6 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
     let verdict = gates::verdict(&reasons);
     let evidence = Evidence { arms: found.arms, left_out: &left_out, timeline: found.timeline, parts: found.parts };
     let mut thresholds: Vec<_> = found.thresholds.iter().map(|threshold| threshold.judge(&evidence)).collect();
-    if verdict == Validity::Invalid {
-        // That requests were lost is known, whatever the other figures are worth.
-        let judged = found.thresholds.iter().zip(&mut thresholds);
-        let void = judged.filter(|(threshold, result)| result.held || !threshold.is_of_errors());
-        void.for_each(|(_, result)| result.leave_unjudged("the run is INVALID"));
-    }
     if let Some(abort) = found.abort
         && let Some(result) = thresholds.get_mut(abort.threshold)
     {
@@ -123,6 +117,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         noise_floor,
         void_twins: if found.mode == Mode::Virtual { found.twins.to_vec() } else { Vec::new() },
     };
+    summary.leave_void_unjudged();
     summary.answer = Some(answer(&summary, found.order, found.hindsight, found.compare.phase.as_deref()));
     summary
 }
@@ -220,6 +215,8 @@ mod tests {
         assert_eq!(judged("none.spike.error_rate < 1%"), ("FAILED", false));
         assert_eq!(judged("none.spike.error_rate <= 1"), ("not judged", true));
         assert_eq!(judged("none.spike.sent > 500"), ("not judged", true));
+        let void = &of("none.spike.sent > 5", &arms("CPU"), false).thresholds[0];
+        assert_eq!((void.word_over_seeds(), void.over_seeds()), ("not judged", (0, 0)), "no claim holds by it");
         assert!(of("none.spike.sent > 5", &arms("CPU"), false).nothing_served());
     }
 
@@ -232,6 +229,11 @@ mod tests {
             (some.verdict, some.partial_in_words().as_deref()),
             (Validity::Valid, Some("PARTIAL: 1 of 5 blocks ran to their end"))
         );
+        let of_part = &some.thresholds[0];
+        assert!(of_part.outcome() == "not judged" && of_part.why.starts_with("the run is partial; "), "{of_part:?}");
+        assert_eq!((of_part.word_over_seeds(), of_part.over_seeds()), ("not judged", (0, 0)));
+        let lost = of("none.spike.error_rate < 1%", &all, true);
+        assert_eq!(lost.thresholds[0].outcome(), "FAILED", "no more requests make up for it: {:?}", lost.thresholds);
         for few in [&all[..1], &[]] {
             let none = of("none.spike.sent > 5", few, true);
             assert_eq!((none.verdict, none.reasons[0].code.as_str()), (Validity::Invalid, "EMPTY"));

@@ -17,10 +17,73 @@ pub fn scrubbed(text: &str) -> String {
         .collect()
 }
 
-/// The same for a text of several lines.
+/// The same for a text of several lines, which stay so. All that is printed goes through it once more, as a whole: no text can be forgotten.
 pub fn scrubbed_lines(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(scrubbed).collect();
-    lines.join("\n")
+    let acts = |c: char| !matches!(c, '\n' | '\t') && acts_on_a_terminal(c);
+    text.replace(acts, "\u{FFFD}")
+}
+
+/// Without the numbers that the operating system has for its errors: the words beside them say the same.
+pub fn without_os_numbers(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        text.push_str(rest.strip_prefix(')').unwrap_or(rest));
+    }
+    text
+}
+
+/// What is wrong with JSON that begins in this line of its file, without the names that this program has for what it reads.
+pub fn json_in_words(error: &serde_json::Error, begins: usize) -> String {
+    use serde_json::error::Category;
+    let message = error.to_string();
+    // Of an element of what was read already, and of what is written, there is no line.
+    let (what, place) = match message.rsplit_once(" at line ") {
+        Some((what, _)) if error.line() > 0 => {
+            (what, format!("line {}, column {}: ", begins + error.line() - 1, error.column()))
+        }
+        _ => (message.as_str(), String::new()),
+    };
+    match error.classify() {
+        Category::Eof => format!("{place}it ends here, in the middle"),
+        Category::Syntax => format!("{place}no JSON: {}", scrubbed(what)),
+        Category::Io => without_os_numbers(what),
+        Category::Data => format!("{place}{}", without_types(&scrubbed(what))),
+    }
+}
+
+/// A message as people read it: without numbers of the operating system, and without the names that this program has for what it reads.
+pub fn in_plain_words(message: &str) -> String {
+    without_types(&without_os_numbers(message))
+}
+
+/// `expected an object` for `expected struct Threshold`: what serde says of a type.
+fn without_types(message: &str) -> String {
+    const KINDS: [(&str, &str); 8] = [
+        ("internally tagged enum ", "an object"),
+        ("adjacently tagged enum ", "an object"),
+        ("struct variant ", "an object"),
+        ("tuple variant ", "a list"),
+        ("tuple struct ", "a list"),
+        ("unit struct ", "nothing"),
+        ("struct ", "an object"),
+        ("enum ", "a word or an object"),
+    ];
+    let mut parts = message.split("expected ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push_str("expected ");
+        let of_type = KINDS.into_iter().find_map(|(kind, words)| {
+            let name = part.strip_prefix(kind).filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))?;
+            Some((words, name.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_' || c == ':')))
+        });
+        match of_type {
+            Some((words, rest)) => text.extend([words, rest]),
+            None => text.push_str(part),
+        }
+    }
+    text
 }
 
 /// JSON for standard output, which may be a terminal: on several lines, with an end of line, and with what would act on a
@@ -145,6 +208,17 @@ mod tests {
     fn what_acts_on_a_terminal_does_not_reach_it() {
         assert_eq!(scrubbed("a\u{1b}]0;b\u{9b}\u{202e}c\nd"), "a\u{fffd}]0;b\u{fffd}\u{fffd}c d");
         assert_eq!(scrubbed("Grüße 你好 👋"), "Grüße 你好 👋");
+    }
+
+    #[test]
+    fn an_error_has_words_and_no_number_of_the_system() {
+        let message = "a.yaml: No such file or directory (os error 2); b: Permission denied (os error 13)";
+        assert_eq!(without_os_numbers(message), "a.yaml: No such file or directory; b: Permission denied");
+        assert_eq!(without_os_numbers("x (Connection refused (os error 111))"), "x (Connection refused)");
+        assert_eq!(without_os_numbers("nothing (so far)"), "nothing (so far)");
+        let message = "a.yaml: expected struct PlantSpec, found 7; expected tuple variant A::B at line 3; expected struct members";
+        let plain = "a.yaml: expected an object, found 7; expected a list at line 3; expected struct members";
+        assert_eq!(in_plain_words(message), plain);
     }
 
     #[test]

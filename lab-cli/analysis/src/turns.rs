@@ -6,9 +6,9 @@ use measure::Report;
 
 use crate::{
     FolderError, Manifest, Recorded, figures,
-    folder::from_file,
     live::{LiveEvent, TimelineSecond},
     record::{self, ArmRecord},
+    run_file,
     summary::{Arm, Headroom, PhaseSummary, Touched},
 };
 
@@ -41,11 +41,10 @@ pub(crate) fn turns(
     for block in &manifest.blocks {
         for label in &block.order {
             let file = path.join(record::file_name(label, block.block));
-            if !file.is_file() {
+            let Some(mut kept): Option<ArmRecord> = run_file::if_there(run_file::json(&file))? else {
                 missing += 1;
                 continue;
-            }
-            let mut kept: ArmRecord = from_file(&file)?;
+            };
             let senseless = FolderError::senseless(&file);
             if (kept.seen.shown_name(), kept.seen.block) != (label.as_str(), block.block) {
                 return Err(senseless("it is another arm's"));

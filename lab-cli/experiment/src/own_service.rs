@@ -69,6 +69,16 @@ pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
 /// Reads scheme, host and port; the paths are under `users`.
 fn base(fields: &Fields<'_>, text: &str) -> Option<String> {
     let example = "write http://127.0.0.1:8080";
+    // `localhost:8080` would be a scheme and a path, and `127.0.0.1:8080` is neither.
+    if !text.contains("://") {
+        let host = text.split('/').next().unwrap_or_default();
+        fields.problem(
+            "url",
+            format!("{text:?} does not begin with http:// or https://"),
+            format!("write http://{host}"),
+        );
+        return None;
+    }
     let url = match Url::parse(text) {
         Ok(url) => url,
         Err(error) => {

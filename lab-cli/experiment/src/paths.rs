@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use analysis::text::suggestion;
+use analysis::text::{suggestion, without_os_numbers};
 use schemars::json_schema;
 use traces::{
     import::Format,
@@ -22,7 +22,7 @@ use super::{
     named_file,
     problem::Problems,
     raw::{Node, Value, parse},
-    recorded_requests::{FileRequests, from_har, from_log, in_words, of_one_host, request, type_of},
+    recorded_requests::{FileRequests, from_har, from_log, of_one_host, request, type_of},
 };
 
 table! {
@@ -143,7 +143,7 @@ const FIRST: usize = 64 << 10;
 /// In words, with the path: what cannot be read, or is none of these.
 pub fn from_file(path: &Path, hosts: &[String]) -> Result<FileRequests, String> {
     let named = |problem: String| format!("{}: {problem}", path.display());
-    let broken = |error: io::Error| named(in_words(&error));
+    let broken = |error: io::Error| named(without_os_numbers(&error.to_string()));
     let (stream, _) = pack::unpack(named_file::open(path)?).map_err(broken)?;
     let mut stream = stream.take(MOST_BYTES + 1);
     let mut first = pack::peek(&mut stream, FIRST).map_err(broken)?;

@@ -3,8 +3,9 @@
 //! A load asks one service. Requests of a recording to other hosts are left out, and so are those that users cannot send as
 //! they were sent; what was left out is said in words.
 
-use std::{collections::BTreeMap, io, io::Read};
+use std::{collections::BTreeMap, io::Read};
 
+use analysis::text::without_os_numbers;
 use traces::{
     lines::{Line, Lines},
     web::{
@@ -54,8 +55,8 @@ pub fn from_har(from: impl Read, hosts: &[String]) -> Result<FileRequests, Strin
         Ok(())
     });
     read.map_err(|error| match error {
-        HarError::File(place, error) => format!("{place}: {}", in_words(&error)),
-        HarError::Receiver(error) => in_words(&error),
+        HarError::File(place, error) => format!("{place}: {}", without_os_numbers(&error.to_string())),
+        HarError::Receiver(error) => without_os_numbers(&error.to_string()),
     })?;
     let host = main_host(&entries.iter(), hosts).unwrap_or_default().to_owned();
     for entry in entries {
@@ -93,7 +94,7 @@ pub fn from_log(from: impl Read) -> Result<FileRequests, String> {
     let (mut lines, mut container) = (Lines::new(from, LONGEST_LINE), ContainerLog::default());
     loop {
         let place = lines.place();
-        match lines.next().map_err(|error| format!("{place}: {}", in_words(&error)))? {
+        match lines.next().map_err(|error| format!("{place}: {}", without_os_numbers(&error.to_string())))? {
             None => break,
             Some(Line::TooLong) => collected.left_out.because("lines over 1 MiB"),
             Some(Line::Whole(line)) => {
@@ -107,12 +108,6 @@ pub fn from_log(from: impl Read) -> Result<FileRequests, String> {
         collected.line(line.trim_end(), &mut host);
     }
     collected.finished("GET requests", "this log has no GET request that was answered")
-}
-
-/// Without the number that the system has for it.
-pub fn in_words(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 impl Collected {

@@ -114,7 +114,7 @@ fn looks<'a>(run: &'a Entry, others: &[Entry]) -> Option<&'a [Look]> {
 
 /// All that was asked for is INVALID, or alone.
 fn nothing_left(left_out: &[NotCompared]) -> CommandResult {
-    let lines: Vec<String> = left_out.iter().map(|left| format!("{}: {}", left.what, left.why)).collect();
+    let lines: Vec<String> = left_out.iter().map(|left| scrubbed(&format!("{}: {}", left.what, left.why))).collect();
     if left_out.iter().any(|left| left.invalid) {
         super::run::aside(&format!("nothing is left to compare\n{}", lines.join("\n")));
         return Ok(End::Invalid);
@@ -133,7 +133,7 @@ fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, F
     let mut refused = Vec::new();
     for other in others {
         for reason in analysis::comparable::unlike(&first.manifest, &other.manifest) {
-            let line = format!("{} and {}: {reason}", first.name, other.name);
+            let line = scrubbed(&format!("{} and {}: {reason}", first.name, other.name));
             if anyway { notes.push(line) } else { refused.push(line) }
         }
         if first.manifest.lab != other.manifest.lab {

@@ -39,8 +39,12 @@ fn table(runs: &[PastRun]) -> String {
     let mut table = Table::new(&heads, ..0);
     for run in runs {
         let partial = if run.partial { ", partial" } else { "" };
-        let held =
-            if run.thresholds == 0 { "-".to_owned() } else { format!("{} of {} held", run.held, run.thresholds) };
+        let held = match run.thresholds - run.judged.min(run.thresholds) {
+            _ if run.thresholds == 0 => "-".to_owned(),
+            0 => format!("{} of {} held", run.held, run.thresholds),
+            _ if run.judged == 0 => "not judged".to_owned(),
+            others => format!("{} of {} held, {others} not judged", run.held, run.judged),
+        };
         let arm = |arm: &crate::store::history::PastArm| match arm.policy.as_str() {
             "" => arm.name.clone(),
             policy if policy == arm.name => arm.name.clone(),

@@ -28,7 +28,7 @@ const SHOWN: usize = 30;
 
 pub fn recheck(args: &args::RecheckArgs) -> CommandResult {
     let folder = find_run(&args.run).map_err(Failure::usage)?;
-    let mut found = compute_again(&folder, &planned).map_err(Failure::because)?;
+    let mut found = compute_again(&folder, &planned)?;
     if !args.no_rerun {
         again::run_again(&folder, &mut found)?;
     }

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use analysis::{
     Recorded,
     report::{RunFiles, csv, html, junit, markdown},
+    text::scrubbed_lines,
 };
 
 use super::print;
 use crate::{
     args::{self, ReportFormat},
     exit::{CommandResult, End, Failure},
-    store::find_run,
+    store::{find_run, put_in_place},
 };
 
 pub fn report(args: &args::ReportArgs) -> CommandResult {
@@ -19,8 +20,8 @@ pub fn report(args: &args::ReportArgs) -> CommandResult {
         return Err(Failure::usage("--details is for --format text; the other forms have them all"));
     }
     let folder = find_run(&args.run).map_err(Failure::usage)?;
-    let Some(run) = RunFiles::read(&folder).map_err(Failure::because)? else {
-        let why = Recorded::read(&folder).map_err(Failure::because)?.why_no_summary();
+    let Some(run) = RunFiles::read(&folder)? else {
+        let why = Recorded::read(&folder)?.why_no_summary();
         let what =
             if folder.join("service.log").exists() { "timeline.jsonl and service.log" } else { "timeline.jsonl" };
         return Err(Failure::because(format!("{} {why}; what there is is its {what}", folder.display())));
@@ -31,12 +32,14 @@ pub fn report(args: &args::ReportArgs) -> CommandResult {
         ReportFormat::Junit => junit::document(&run).into_bytes(),
         ReportFormat::Csv => csv::table(&run.name, &run.summary).map_err(Failure::because)?,
         ReportFormat::Md => markdown::document(&run).into_bytes(),
-        ReportFormat::Text => analysis::report::text(&run.summary, args.details).into_bytes(),
+        ReportFormat::Text => scrubbed_lines(&analysis::report::text(&run.summary, args.details)).into_bytes(),
     };
     match place(args, &folder) {
         None => print(&bytes),
         Some(path) => {
-            std::fs::write(&path, &bytes).map_err(|error| {
+            // A file in the folder may be a link to anywhere, if the folder is another's.
+            let written = if args.out.is_some() { std::fs::write(&path, &bytes) } else { put_in_place(&path, &bytes) };
+            written.map_err(|error| {
                 Failure::because(format!("{}: {error}; name another place with -o", path.display()))
             })?;
             print(format!("{}\n", path.display()).as_bytes())?;

@@ -80,7 +80,7 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
             return Ok(end);
         }
         let Finished { summary, folder } = finished?;
-        let figure = figure::drawn(&folder, experiment.figure.as_ref()).map_err(Failure::because)?;
+        let figure = figure::drawn(&folder, experiment.figure.as_ref())?;
         if let Some(path) = &args.svg {
             let failed = |error| Failure::because(format!("{}: {error}", path.display()));
             std::fs::write(path, figure.to_svg()).map_err(failed)?;
@@ -232,8 +232,7 @@ impl Artefact {
             let _ = writeln!(text, "  {:6}  {}\n          {}", claim.word_over_seeds(), wanted.join(" "), claim.why);
         }
         for claim in &self.lettered_claims {
-            let word = if claim.held { "held" } else { "FAILED" };
-            let (held_by, seeds) = (claim.held_by, counted(claim.seeds, "seed"));
+            let (word, held_by, seeds) = (claim.word(), claim.held_by, counted(claim.seeds, "seed"));
             let _ = writeln!(text, "  claim {}  {word}, with {held_by} of {seeds}: {}", claim.letter, claim.label);
             if let Some(remedy) = claim.remedy() {
                 let _ = writeln!(text, "           {remedy}");

@@ -1,9 +1,6 @@
 //! `lab run`.
 
-use std::{
-    io::{IsTerminal, Write},
-    path::Path,
-};
+use std::{io::IsTerminal, path::Path};
 
 use analysis::{
     folder::Recorded,
@@ -234,7 +231,5 @@ pub(super) fn palette(colours: Colours) -> Palette {
     if has_many { Palette::Many(theme) } else { Palette::Sixteen(theme) }
 }
 
-/// Messages for people, apart from the result. Standard error may be closed.
-pub(super) fn aside(message: &str) {
-    let _ = writeln!(std::io::stderr(), "lab: {message}");
-}
+/// Messages for people, apart from the result.
+pub(super) use crate::exit::complain as aside;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use analysis::{
-    folder::Recorded,
+    folder::{self, Recorded},
     live::LiveEvent,
     manifest::Manifest,
     report::ArmTimes,
@@ -198,7 +198,7 @@ fn listed(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn summary_of(folder: &Path) -> Option<PastSummary> {
-    let summary: RunSummary = serde_json::from_slice(&fs::read(folder.join("summary.json")).ok()?).ok()?;
+    let summary = folder::summary(folder).ok()??;
     let arms = summary.arm_names().into_iter().map(str::to_owned).collect();
     let partial = if summary.partial { ", partial" } else { "" };
     let verdict = format!("{}{partial}", summary.verdict.word());

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::Write,
+    io::{self, Write},
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -67,17 +67,25 @@ impl ResultsFolder {
 
     fn in_place(&self, name: &str, mut text: Vec<u8>) -> Result<(), FolderError> {
         let path = self.path.join(name);
-        let unfinished = self.path.join(format!("{name}.unfinished"));
         text.push(b'\n');
-        let write = || {
-            let mut file = File::create(&unfinished)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            fs::rename(&unfinished, &path)?;
-            File::open(&self.path)?.sync_all()
-        };
-        write().map_err(FolderError::at(&path))
+        put_in_place(&path, &text).and_then(|()| File::open(&self.path)?.sync_all()).map_err(FolderError::at(&path))
     }
+}
+
+/// Puts a whole file in its place, or leaves what was there. A link that stands there goes, and what it points to stays as it is.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn put_in_place(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".unfinished");
+    let unfinished = Path::new(&unfinished);
+    // Of a run that was killed; if it cannot be removed, the next line says so.
+    let _ = fs::remove_file(unfinished);
+    let mut file = File::create_new(unfinished)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(unfinished, path)
 }
 
 /// The name, or with a number after it where two runs begin in one second.
@@ -158,7 +166,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use std::{io, time::Duration};
+    use std::time::Duration;
 
     use super::*;
 

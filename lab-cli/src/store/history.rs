@@ -11,8 +11,9 @@ use std::{
 };
 
 use analysis::{
+    folder::summary,
     manifest::Manifest,
-    summary::{Mode, RunSummary},
+    summary::{Mode, ThresholdResult},
 };
 use serde::Serialize;
 
@@ -43,6 +44,8 @@ pub struct PastRun {
     pub arms: Vec<PastArm>,
     /// Thresholds that held.
     pub held: u32,
+    /// Those of which something is known: none of an INVALID run or of a part of one.
+    pub judged: u32,
     /// All thresholds.
     pub thresholds: u32,
 }
@@ -108,8 +111,7 @@ fn mark(file: &Path) -> Option<String> {
 fn read(runs: &Path, name: &str) -> Option<PastRun> {
     let folder = runs.join(name);
     let manifest = Manifest::read(&folder).ok()?;
-    let summary: Option<RunSummary> =
-        fs::read(folder.join("summary.json")).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let summary = summary(&folder).ok().flatten();
     let policy = |label: &str| {
         let arm = summary.as_ref()?.arms.iter().find(|arm| arm.shown_name() == label)?;
         Some(arm.policy.clone())
@@ -117,7 +119,8 @@ fn read(runs: &Path, name: &str) -> Option<PastRun> {
     let arms = manifest.arms().into_iter();
     let arms = arms.map(|name| PastArm { policy: policy(&name).unwrap_or_default(), name }).collect();
     let thresholds = summary.as_ref().map_or(&[][..], |summary| &summary.thresholds);
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let count =
+        |are: fn(&&ThresholdResult) -> bool| u32::try_from(thresholds.iter().filter(are).count()).unwrap_or(u32::MAX);
     Some(PastRun {
         began: stamp(name).unwrap_or_else(|| changed(&folder.join("manifest.json"))),
         experiment: manifest.experiment.name.clone(),
@@ -126,8 +129,9 @@ fn read(runs: &Path, name: &str) -> Option<PastRun> {
         partial: summary.as_ref().is_none_or(|summary| summary.partial),
         blocks: manifest.blocks.iter().map(|block| block.block).max().unwrap_or(0),
         arms,
-        held: count(thresholds.iter().filter(|threshold| threshold.held).count()),
-        thresholds: count(thresholds.len()),
+        held: count(|threshold| threshold.held),
+        judged: count(|threshold| threshold.judged),
+        thresholds: count(|_| true),
         name: name.to_owned(),
     })
 }

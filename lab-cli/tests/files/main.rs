@@ -10,6 +10,7 @@ use serde_json::Value;
 
 mod browser;
 mod compare;
+mod foreign;
 mod history;
 mod kill;
 mod pictures;

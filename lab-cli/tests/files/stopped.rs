@@ -1,4 +1,4 @@
-//! A run that is stopped in the middle: every form of its result says how far it came, and judges nothing that was cut off.
+//! A run that is stopped in the middle: every form of its result says how far it came, and judges nothing.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ thresholds:
 ";
 
 #[test]
-fn a_run_that_is_stopped_in_a_phase_says_so_and_judges_what_ran_to_its_end() {
+fn a_run_that_is_stopped_in_a_phase_says_so_and_nothing_of_it_is_judged() {
     let scratch = Scratch::new();
     fs::write(scratch.path().join("cut.yaml"), EXPERIMENT).expect("written");
     let mut command = scratch.command(&["run", "cut.yaml", "--no-tui", "--details", "--out", "out"]);

@@ -100,8 +100,16 @@ pub enum StoreError {
     /// A search exceeded its time limit.
     #[error("the search took too long")]
     TooLong,
+    /// A file cannot be opened as a mail store.
+    #[error("{path}: {}", said(source))]
+    Unopened {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: sqlx::Error,
+    },
     /// Anything else that the database reports.
-    #[error("mail store: {0}")]
+    #[error("mail store: {}", said(.0))]
     Database(#[source] sqlx::Error),
     /// An invalid setting of the work knob.
     #[error("work: {0}")]
@@ -129,6 +137,11 @@ const SQLITE_LOCKED: u32 = 6;
 const SQLITE_INTERRUPT: u32 = 9;
 const SQLITE_IOERR: u32 = 10;
 const SQLITE_FULL: u32 = 13;
+
+/// What the database says, without what the library that asks it says around that.
+fn said(error: &sqlx::Error) -> String {
+    error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
+}
 
 /// The low byte of SQLite's extended result code.
 fn primary_code(error: &sqlx::Error) -> Option<u32> {
@@ -183,7 +196,10 @@ impl Store {
     }
 
     async fn connect(path: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        Self::connect_with(connection(path, options), options).await
+        Self::connect_with(connection(path, options), options).await.map_err(|error| match error {
+            StoreError::Database(source) => StoreError::Unopened { path: path.to_owned(), source },
+            other => other,
+        })
     }
 
     async fn connect_with(connect: SqliteConnectOptions, options: &StoreOptions) -> Result<Self, StoreError> {

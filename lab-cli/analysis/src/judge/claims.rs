@@ -93,10 +93,16 @@ pub struct ClaimVariant {
 }
 
 impl LetteredClaim {
+    /// What became of it, in a word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        word_over_seeds(self.held_by, self.seeds)
+    }
+
     /// Of one that does not hold: the arms that make it hold, or that nothing tried does.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
-        if self.held {
+        if self.word() != "FAILED" {
             return None;
         }
         let named = |variants: Vec<&ClaimVariant>| variants.into_iter().map(ClaimVariant::named).collect::<Vec<_>>();
@@ -191,6 +197,14 @@ fn over_seeds(parts: &[&ThresholdResult]) -> (usize, usize) {
     ((0..blocks).filter(judged).filter(held).count(), (0..blocks).filter(judged).count())
 }
 
+fn word_over_seeds(held_by: usize, seeds: usize) -> &'static str {
+    match seeds {
+        0 => "not judged",
+        _ if holds_with(held_by, seeds) => "held",
+        _ => "FAILED",
+    }
+}
+
 impl ThresholdResult {
     /// Seeds with which it held, and those with which it could be judged.
     #[must_use]
@@ -208,11 +222,8 @@ impl ThresholdResult {
     /// What became of it over all seeds, in a word.
     #[must_use]
     pub fn word_over_seeds(&self) -> &'static str {
-        match self.over_seeds() {
-            (_, 0) => "not judged",
-            _ if self.holds_over_seeds() => "held",
-            _ => "FAILED",
-        }
+        let (held_by, seeds) = self.over_seeds();
+        word_over_seeds(held_by, seeds)
     }
 
     /// What was found with the first seed: `0.368`, `41.45 s, against 13.96 s`.
@@ -246,6 +257,8 @@ pub struct ClaimCount {
     papers: BTreeMap<usize, PaperCount>,
     thresholds: usize,
     thresholds_held: usize,
+    /// Claims of runs that say nothing of them.
+    unjudged: usize,
 }
 
 /// The claims of a paper.
@@ -266,11 +279,15 @@ impl ClaimCount {
         claims: &[LetteredClaim],
         thresholds: &[ThresholdResult],
     ) {
+        let judged = |seeds: usize| seeds > 0;
+        let (claims, void): (Vec<_>, Vec<_>) = claims.iter().partition(|claim| judged(claim.seeds));
+        let thresholds = thresholds.iter().filter(|threshold| judged(threshold.over_seeds().1));
+        self.unjudged += source.and_then(paper_of).map_or(0, |_| void.len());
         self.add_counted(
             artefact,
             source,
-            claims.iter().map(|claim| (claim.letter, claim.held)),
-            thresholds.iter().map(ThresholdResult::holds_over_seeds),
+            claims.into_iter().map(|claim| (claim.letter, claim.held)),
+            thresholds.map(ThresholdResult::holds_over_seeds),
         );
     }
 
@@ -299,12 +316,13 @@ impl ClaimCount {
         }
     }
 
-    /// `66 of 87 claims of the papers held`.
+    /// `66 of 87 claims of the papers held, 2 not judged`.
     #[must_use]
     pub fn claims(&self) -> String {
         let of = |count: fn(&PaperCount) -> usize| self.papers.values().map(count).sum::<usize>();
         let claims = counted(of(|paper| paper.claims), "claim");
-        format!("{} of {claims} of the papers held", of(|paper| paper.held))
+        let unjudged = if self.unjudged > 0 { format!(", {} not judged", self.unjudged) } else { String::new() };
+        format!("{} of {claims} of the papers held{unjudged}", of(|paper| paper.held))
     }
 
     /// `329 of 422 thresholds`.

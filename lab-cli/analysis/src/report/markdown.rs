@@ -18,15 +18,15 @@ pub fn document(run: &RunFiles) -> String {
     let summary = &run.summary;
     let mut text = String::new();
     let codes: Vec<&str> = summary.codes().into_iter().collect();
-    let codes = if codes.is_empty() { String::new() } else { format!(" ({})", codes.join(", ")) };
+    let codes = if codes.is_empty() { String::new() } else { format!(" ({})", escaped(&codes.join(", "))) };
     let partial = if summary.partial { ", PARTIAL" } else { "" };
     let _ = writeln!(text, "### {}: {}{codes}{partial}\n", escaped(&summary.experiment), summary.verdict.word());
     answer(run, &mut text);
     if let Some(partial) = summary.partial_in_words() {
-        let _ = writeln!(text, "{partial}.\n");
+        let _ = writeln!(text, "{}.\n", escaped(&partial));
     }
     if let Some(decision) = &summary.decision {
-        let _ = writeln!(text, "- Stopping rule: {}", decision.in_words());
+        let _ = writeln!(text, "- Stopping rule: {}", escaped(&decision.in_words()));
         for open in decision.open_points() {
             let _ = writeln!(text, "- {}", escaped(&open));
         }
@@ -161,10 +161,13 @@ fn recording(run: &RunFiles) -> Table {
 /// A table in Markdown, whose cells are texts.
 fn put(table: &Table, text: &mut String) {
     let sides = (0..table.heads.len()).map(|column| if table.is_of_numbers(column) { "---:|" } else { "---|" });
-    let _ = writeln!(text, "| {} |\n|{}", table.heads.join(" | "), sides.collect::<String>());
-    for row in &table.rows {
-        let cells: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
-        let _ = writeln!(text, "| {} |", cells.join(" | "));
+    let row = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+        format!("| {} |", cells.join(" | "))
+    };
+    let _ = writeln!(text, "{}\n|{}", row(&table.heads), sides.collect::<String>());
+    for cells in &table.rows {
+        let _ = writeln!(text, "{}", row(cells));
     }
 }
 

@@ -1,10 +1,10 @@
 //! The response times of a block, from its logs of histograms: by phase, and of live runs by second.
 
-use std::{collections::BTreeMap, fs, io, path::Path};
+use std::{collections::BTreeMap, path::Path};
 
 use measure::least_samples;
 
-use crate::{histograms, interval_log, seconds_log, series::value::Value};
+use crate::{histograms, interval_log, run_file, seconds_log, series::value::Value};
 
 /// Steps of a spectrum in each factor of ten of 1 / (1 - p).
 const STEPS: u32 = 20;
@@ -91,9 +91,9 @@ type LogLine = (String, u128, Counts);
 
 /// The lines of a log; of one that is torn its whole ones.
 fn lines(path: &Path) -> (Vec<LogLine>, LogRead) {
-    let log = match fs::read(path) {
-        Ok(log) => log,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return (Vec::new(), LogRead::Missing),
+    let log = match run_file::find(path) {
+        Ok(Some(log)) => log,
+        Ok(None) => return (Vec::new(), LogRead::Missing),
         Err(error) => return (Vec::new(), LogRead::Unreadable(error.to_string())),
     };
     let whole = log.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);

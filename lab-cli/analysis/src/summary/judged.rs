@@ -49,6 +49,7 @@ impl ThresholdResult {
     /// Nothing can be said of it after all, for this reason.
     pub fn leave_unjudged(&mut self, because: &str) {
         (self.held, self.judged) = (false, false);
+        self.blocks.iter_mut().for_each(|block| (block.held, block.judged) = (false, false));
         self.why = format!("{because}; {}", self.why);
     }
 

@@ -31,11 +31,12 @@ impl Table {
 
     /// The whole table, a line for each row.
     pub fn to_text(&self) -> String {
-        let all = || std::iter::once(&self.heads).chain(&self.rows);
-        let width = |column: usize| all().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+        let scrubbed = |row: &Vec<String>| -> Vec<String> { row.iter().map(|cell| super::scrubbed(cell)).collect() };
+        let all: Vec<Vec<String>> = std::iter::once(&self.heads).chain(&self.rows).map(scrubbed).collect();
+        let width = |column: usize| all.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
         let widths: Vec<usize> = (0..self.heads.len()).map(|column| width(column).unwrap_or(0)).collect();
         let mut text = String::new();
-        for row in all() {
+        for row in &all {
             let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
                 if self.is_of_numbers(column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
             });

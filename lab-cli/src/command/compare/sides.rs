@@ -42,8 +42,8 @@ pub fn read(names: &[String]) -> Result<(Vec<Option<Entry>>, Vec<NotCompared>), 
     for name in names {
         let (folder, arm) = folder_and_arm(name)?;
         let shown = folder.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into_owned());
-        let manifest = Manifest::read(&folder).map_err(Failure::because)?;
-        let mut recorded = Recorded::read(&folder).map_err(Failure::because)?;
+        let manifest = Manifest::read(&folder)?;
+        let mut recorded = Recorded::read(&folder)?;
         let Some(summary) = recorded.summary.take() else {
             let why = format!("it {}", recorded.why_no_summary());
             left_out.push(NotCompared { what: shown, why, invalid: false });

@@ -15,13 +15,13 @@ use super::{Found, PastArm, PastRun, Question, listed, read};
 /// Its name in the folder of the runs.
 pub const FILE: &str = ".history.sqlite";
 /// The version of the layout; an index of another version is rebuilt.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const LAYOUT: &str = "
     CREATE TABLE run (
         name TEXT PRIMARY KEY, mark TEXT NOT NULL, began TEXT NOT NULL, experiment TEXT NOT NULL, mode TEXT NOT NULL,
         verdict TEXT NOT NULL, partial INTEGER NOT NULL, blocks INTEGER NOT NULL, held INTEGER NOT NULL,
-        thresholds INTEGER NOT NULL);
+        judged INTEGER NOT NULL, thresholds INTEGER NOT NULL);
     CREATE TABLE arm (
         run TEXT NOT NULL REFERENCES run (name) ON DELETE CASCADE, place INTEGER NOT NULL, name TEXT NOT NULL,
         policy TEXT NOT NULL, PRIMARY KEY (run, place));
@@ -41,8 +41,17 @@ pub enum HistoryError {
         source: std::io::Error,
     },
     /// The index failed.
-    #[error("the index of runs: {0} (it is made from the folders alone: --rebuild makes it anew)")]
+    #[error("the index of runs: {} (it is made from the folders alone: --rebuild makes it anew)", in_words(.0))]
     Database(#[from] sqlx::Error),
+}
+
+/// What the database says, without what the library that asks it says around that.
+fn in_words(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(error) => error.message().to_owned(),
+        sqlx::Error::Io(error) => error.to_string(),
+        _ => "it is not as this lab writes it".to_owned(),
+    }
 }
 
 /// An index that is open, and as new as the folders were when it was opened.
@@ -198,7 +207,7 @@ async fn forget(name: &str, database: &mut SqliteConnection) -> Result<(), sqlx:
 }
 
 async fn keep(run: &PastRun, mark: &str, database: &mut SqliteConnection) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+    sqlx::query("INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         .bind(&run.name)
         .bind(mark)
         .bind(&run.began)
@@ -208,6 +217,7 @@ async fn keep(run: &PastRun, mark: &str, database: &mut SqliteConnection) -> Res
         .bind(run.partial)
         .bind(run.blocks)
         .bind(run.held)
+        .bind(run.judged)
         .bind(run.thresholds)
         .execute(&mut *database)
         .await?;
@@ -229,6 +239,7 @@ fn run_of(row: &SqliteRow) -> Result<PastRun, sqlx::Error> {
         blocks: row.try_get("blocks")?,
         arms: Vec::new(),
         held: row.try_get("held")?,
+        judged: row.try_get("judged")?,
         thresholds: row.try_get("thresholds")?,
     })
 }

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use analysis::summary::{Arm, SCHEMA, ThresholdResult, Validity};
+use analysis::summary::{Arm, RunSummary, SCHEMA, ThresholdResult, Validity};
 use serde_json::json;
 
 use super::*;
@@ -113,6 +113,23 @@ fn a_run_that_was_killed_is_in_it_too() {
     assert_eq!((run.verdict.as_str(), run.partial, run.arms.len(), run.thresholds), ("-", true, 2, 0));
     assert_eq!(ask(runs.path(), &ALL), ["flash-20261120T100000Z"]);
     assert_eq!(listed(&runs.path().join("nowhere")).expect("no folder, no runs"), []);
+}
+
+#[test]
+fn thresholds_of_a_run_that_says_nothing_are_not_judged_whatever_its_summary_says() {
+    let runs = tempfile::tempdir().expect("a folder");
+    let counts = |verdict, partial: bool| {
+        let folder = put(runs.path(), "flash", "flash", "seda", verdict);
+        let path = folder.join("summary.json");
+        let mut summary: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("there")).expect("JSON");
+        summary["partial"] = partial.into();
+        fs::write(&path, summary.to_string()).expect("written");
+        let run = read(runs.path(), "flash").expect("a run");
+        (run.held, run.judged, run.thresholds)
+    };
+    assert_eq!(counts(Validity::Valid, false), (1, 2, 2));
+    assert_eq!(counts(Validity::Invalid, false), (0, 0, 2));
+    assert_eq!(counts(Validity::Valid, true), (0, 0, 2));
 }
 
 #[test]

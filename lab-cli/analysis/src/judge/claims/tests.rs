@@ -111,4 +111,13 @@ fn claims_count_by_paper_and_those_of_no_paper_with_their_thresholds_alone() {
     let rows = [["SEDA (USITS'03)", "2", "1", "seda-fig7 b"], ["WebQ", "1", "1", ""]].map(|row| row.map(str::to_owned));
     assert_eq!(tally.table().rows, rows);
     assert_eq!(ClaimCount::default().claims(), "0 of 0 claims of the papers held");
+    // Of a run that was INVALID: neither held nor failed.
+    let mut void = result("none.x.sent > 2", &[true, true]);
+    void.leave_unjudged("the run is INVALID");
+    let rows = [ClaimRow { letters: vec!['c'], ..ClaimRow::default() }];
+    let claims = lettered_claims(&rows, std::slice::from_ref(&void), &BTreeMap::new());
+    assert_eq!((claims[0].word(), claims[0].remedy()), ("not judged", None));
+    tally.add("webq-fig3", Some("WebQ, figure 3"), &claims, &[void]);
+    assert_eq!(tally.claims(), "2 of 3 claims of the papers held, 1 not judged");
+    assert_eq!(tally.thresholds(), "5 of 7 thresholds");
 }

@@ -110,16 +110,23 @@ impl AtlasArtefact {
     }
 }
 
-/// `a, c held; b not`.
+/// `a, c held; b not; d not judged`.
 fn letters(claims: &[LetteredClaim]) -> String {
-    let named = |held: bool| -> Vec<String> {
-        claims.iter().filter(|claim| claim.held == held).map(|claim| claim.letter.to_string()).collect()
+    let named = |word: &str| -> Vec<String> {
+        claims.iter().filter(|claim| claim.word() == word).map(|claim| claim.letter.to_string()).collect()
     };
-    match (&named(true)[..], &named(false)[..]) {
-        ([], []) => "no claim".to_owned(),
+    let judged = match (&named("held")[..], &named("FAILED")[..]) {
+        ([], []) if claims.is_empty() => "no claim".to_owned(),
+        ([], []) => String::new(),
         (held, []) => format!("{} held", held.join(", ")),
         ([], failed) => format!("{} not held", failed.join(", ")),
         (held, failed) => format!("{} held; {} not", held.join(", "), failed.join(", ")),
+    };
+    let void = named("not judged");
+    match (judged.as_str(), &void[..]) {
+        (_, []) => judged,
+        ("", void) => format!("{} not judged", void.join(", ")),
+        (judged, void) => format!("{judged}; {} not judged", void.join(", ")),
     }
 }
 
@@ -192,7 +199,7 @@ fn heading(claim: &LetteredClaim, columns: usize) -> Markup {
     let seeds = format!("with {} of {}", claim.held_by, counted(claim.seeds, "seed"));
     html! {
         tr.claim {
-            (verdict(if claim.held { "held" } else { "FAILED" }, "rowgroup"))
+            (verdict(claim.word(), "rowgroup"))
             td colspan=(columns) {
                 strong { (shown(&claim.label)) } " (" (seeds) ")"
                 @if let Some(remedy) = claim.remedy() { br; (claim.letter) ": " (in_code(&remedy)) }
