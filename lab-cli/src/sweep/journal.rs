@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use analysis::summary::Arm;
+use analysis::{run_file, summary::Arm};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ impl Journal {
             move |error: io::Error| Failure::because(format!("{path}: {error}"))
         };
         let (plan_path, runs_path) = (folder.join(PLAN), folder.join(RUNS));
-        match fs::read(&plan_path) {
+        match run_file::read(&plan_path) {
             Ok(known) if serde_json::from_slice::<Value>(&known).ok().as_ref() != Some(plan) => {
                 let message =
                     "is a search with another plan (file, ranges, seeds): name another --out, or take the same flags";
@@ -60,11 +60,8 @@ impl Journal {
                     .map_err(at(&plan_path))?;
             }
         }
-        let written = match fs::read_to_string(&runs_path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(at(&runs_path)(error)),
-        };
+        let written =
+            run_file::find(&runs_path)?.map_or_else(String::new, |text| String::from_utf8_lossy(&text).into_owned());
         let runs = written.lines().filter_map(|line| serde_json::from_str::<Line<Arm>>(line).ok());
         let runs = runs.map(|line| (line.run, line.found)).collect();
         let mut file = File::options().create(true).append(true).open(&runs_path).map_err(at(&runs_path))?;
@@ -147,5 +144,19 @@ mod tests {
         Journal::open(&folder, &json!({"points": 3})).expect("made");
         assert!(matches!(Journal::open(&folder, &json!({"points": 4})), Err(Failure::Usage(_))));
         assert!(matches!(Journal::open(scratch.path(), &json!({})), Err(Failure::Usage(_))), "no search");
+    }
+
+    #[test]
+    fn a_pipe_in_its_folder_is_not_waited_for() {
+        use nix::{sys::stat::Mode, unistd::mkfifo};
+        let scratch = tempfile::tempdir().expect("a folder");
+        let plan = json!({"points": 3});
+        for file in [RUNS, PLAN] {
+            let folder = scratch.path().join(file);
+            drop(Journal::open(&folder, &plan).expect("made"));
+            fs::remove_file(folder.join(file)).expect("there");
+            mkfifo(&folder.join(file), Mode::S_IRWXU).expect("made");
+            assert!(matches!(Journal::open(&folder, &plan), Err(Failure::Usage(_))), "{file}");
+        }
     }
 }
