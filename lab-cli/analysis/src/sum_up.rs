@@ -69,8 +69,14 @@ fn noise_floor(found: &Findings<'_>, arms: &[Arm]) -> Vec<Comparison> {
 
 /// The summary.
 pub fn sum_up(found: &Findings<'_>) -> RunSummary {
+    let mut arms = found.arms.to_vec();
+    if let Some(baseline) =
+        found.compare.family(found.order, found.hindsight).baseline.or(found.order.first().map(String::as_str))
+    {
+        measures::hold_against(&mut arms, baseline, found.objective);
+    }
     let left_out = gates::excluded(found.arms);
-    let kept: Vec<Arm> = found.arms.iter().filter(|arm| !left_out.contains(&arm.block)).cloned().collect();
+    let kept: Vec<Arm> = arms.iter().filter(|arm| !left_out.contains(&arm.block)).cloned().collect();
     let noise_floor = noise_floor(found, &kept);
     let stopped = found.partial.then(|| Stopped::of(found.arms, found.order, found.blocks));
     let mut reasons = gates::judge_run(found.arms, &left_out, &noise_floor);
@@ -79,7 +85,7 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         reasons.insert(0, reason);
     }
     let verdict = gates::verdict(&reasons);
-    let evidence = Evidence { arms: found.arms, left_out: &left_out, timeline: found.timeline, parts: found.parts };
+    let evidence = Evidence { arms: &arms, left_out: &left_out, timeline: found.timeline, parts: found.parts };
     let mut thresholds: Vec<_> = found.thresholds.iter().map(|threshold| threshold.judge(&evidence)).collect();
     if let Some(abort) = found.abort
         && let Some(result) = thresholds.get_mut(abort.threshold)
@@ -89,7 +95,6 @@ pub fn sum_up(found: &Findings<'_>) -> RunSummary {
         result.why = format!("{}; {}", abort.found, result.why);
         result.aborted = Some(abort.found.clone());
     }
-    let mut arms = found.arms.to_vec();
     oracle_share::fill_in(&mut arms, found.told_costs);
     let mut summary = RunSummary {
         schema: SCHEMA,

@@ -37,7 +37,9 @@ pub use decision::{DecisionEnd, LookFound, SequentialOutcome, Undecided};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ComparisonVerdict, ThresholdResult, deciding};
 pub use measured::Measured;
-pub use measures::{Collapse, Curve, CurvePoint, Measures, PhaseRole, PlannedLoad, Recovery, Steadiness};
+pub use measures::{
+    Collapse, Curve, CurvePoint, Measures, PhaseRole, PlannedLoad, Recovery, Steadiness, Watched, WatchedSecond,
+};
 pub use neighbours::{NeighbourUse, ServiceWait, Stolen, Throttled};
 pub use phase::{PhaseSummary, busiest};
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};

@@ -22,6 +22,7 @@ use crate::{
 };
 
 pub use curves::curves;
+pub use recovery::hold_against;
 
 /// What was planned, as far as measures depend on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -140,7 +140,7 @@ pub struct Recovery {
     /// The arm's own goodput before it, a second.
     pub goodput_before_per_s: f64,
     /// What counts as normal: what was offered before it, less the share that was not in time then, of which the objective's own share is the
-    /// most that counts.
+    /// most that counts; by the calm of the baseline, where that was better.
     pub normal_per_s: f64,
     /// Seconds from its end until goodput stayed at 95 % of what is normal, and the objective kept, in the next 10 s and in all that followed; `None`: not in this phase.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,6 +158,35 @@ pub struct Recovery {
     pub retries: bool,
     /// `recovered`, `metastable` or `undecided`.
     pub verdict: String,
+    /// What it is judged by, in no file: the summary holds it against the baseline's calm.
+    #[serde(skip)]
+    pub watched: Watched,
+}
+
+/// What was normal before a trigger, and the seconds after it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Watched {
+    /// Users wait for answers, and ask for less where these are late.
+    pub closed: bool,
+    /// What was offered before the trigger, a second.
+    pub offered_before_per_s: f64,
+    /// The share of it that has to be in time.
+    pub in_time: f64,
+    /// In order.
+    pub seconds: Vec<WatchedSecond>,
+}
+
+/// Requests of one second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WatchedSecond {
+    /// That came.
+    pub offered: u64,
+    /// Wants that were met in time.
+    pub goodput: u64,
+    /// Answered in time.
+    pub served: u64,
+    /// Answered late, or waited for in vain.
+    pub late: u64,
 }
 
 /// A figure over the load, for one arm: every phase with one load is a point. Only where there are three loads or more.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use workloads::{
     background::BackgroundRole,
     plan::{
-        AnswerCheck, ArrivalLaw, Behaviour, Conduct, ConnectionHabit, FailureRule, Marks, PreviousPage, TestPlan, UrlRequest,
+        AnswerCheck, ArrivalLaw, Behaviour, Conduct, ConnectionHabit, FailureRule, Marks, PreviousPage, TestPlan,
+        UrlRequest,
     },
 };
 

@@ -9,6 +9,7 @@ use analysis::{
     Manifest, digests,
     json_diff::differ,
     recheck::{Difference, Rechecked},
+    run_file,
     summary::{Mode, RunSummary},
 };
 use experiment::{Experiment, plan::Model, plan_digest::experiment_of};
@@ -24,7 +25,7 @@ const TOLD: usize = 5;
 
 /// Runs it again and adds what differs; or a note on why it was not run again.
 pub(super) fn run_again(folder: &Path, found: &mut Rechecked) -> Result<(), Failure> {
-    let manifest = Manifest::read(folder).map_err(Failure::because)?;
+    let manifest = Manifest::read(folder)?;
     if manifest.mode != Mode::Virtual {
         return Ok(());
     }
@@ -57,7 +58,7 @@ pub(super) fn run_again(folder: &Path, found: &mut Rechecked) -> Result<(), Fail
         if ![digests::NAME, "summary.json"].contains(&name.as_str()) {
             files += 1;
             let second = fs::read(entry.path()).map_err(Failure::because)?;
-            compare(&name, fs::read(folder.join(&name)).ok(), &second, found);
+            compare(&name, run_file::find(&folder.join(&name))?, &second, found);
         }
     }
     found.run_again = Some(files);

@@ -3,14 +3,15 @@
 //! A trigger is a phase of more load than before and after it, or a fault. Recovered is a service from the first second on from which
 //! it stays well: in the ten seconds that follow, and in all that follow taken together, goodput is at least 95 % of what is normal, and the
 //! objective is kept. Normal is what is offered, less the share that was not in time before the trigger, of which the objective's own share is the most that counts: an arm that
-//! refuses nearly everything in calm, too, has not recovered by doing so again. One that is
+//! refuses nearly everything in calm, too, has not recovered by doing so again. Nor has one that was slow in calm, so that its users asked for
+//! less: where the baseline's calm was better, that is normal. One that is
 //! still below 80 % after it was watched for long is in a bad state that keeps itself alive: metastable (Bronson and others,
 //! "Metastable failures in distributed systems", HotOS'21; Huang and others, OSDI'22). The numbers are ours.
 
 use super::{MeasuresPlan, PlannedPhase};
 use crate::{
     live::TimelineSecond,
-    summary::{LatencyObjective, PlannedLoad, Recovery},
+    summary::{Arm, LatencyObjective, PlannedLoad, Recovery, Watched, WatchedSecond},
 };
 
 /// Share of what is normal that counts as well again.
@@ -121,36 +122,79 @@ impl Trigger<'_> {
         if offered_before <= 0.0 {
             return None;
         }
-        let share = (goodput(before) / offered_before).clamp(objective.percentile / 100.0, 1.0);
-        // What comes to an open load is chance; users who wait ask for less, which is no recovery.
-        let normal = |seconds: &[TimelineSecond]| share * if self.closed { offered_before } else { offered(seconds) };
-        let holds = HOLDS_S.min(self.after.len() / 2).max(1);
-        let well = |seconds: &[TimelineSecond]| goodput(seconds) >= WELL * normal(seconds) && keeps(seconds, objective);
-        let windows = self.after.len() - holds + 1;
-        let stays = |from: &usize| well(&self.after[*from..from + holds]) && well(&self.after[*from..]);
-        let after_s = (0..windows).find(stays).map(|from| from as f64);
-        let end = &self.after[self.after.len() - holds..];
-        let (at_end, normal_at_end) = (goodput(end), normal(end));
-        let (watched_s, watch_needed_s) = (self.after.len() as f64, WATCH_S.max(WATCH_TIMES * self.lasted_s));
-        let verdict = match after_s {
-            Some(_) if at_end >= BAD * normal_at_end => "recovered",
-            _ if at_end < BAD * normal_at_end && watched_s >= watch_needed_s => "metastable",
-            _ => "undecided",
-        };
-        Some(Recovery {
+        let mut found = Recovery {
             from: self.from.clone(),
             trigger_s: self.lasted_s,
             goodput_before_per_s: goodput(before),
-            normal_per_s: share * offered_before,
-            after_s,
-            after_s_at_least: after_s.is_none().then_some(windows as f64),
-            goodput_at_end_per_s: at_end,
-            watched_s,
-            watch_needed_s,
+            watched_s: self.after.len() as f64,
+            watch_needed_s: WATCH_S.max(WATCH_TIMES * self.lasted_s),
             retries: self.during.iter().chain(self.after).any(|second| second.planned > second.offered),
-            verdict: verdict.to_owned(),
-        })
+            watched: Watched {
+                closed: self.closed,
+                offered_before_per_s: offered_before,
+                in_time: (goodput(before) / offered_before).clamp(objective.percentile / 100.0, 1.0),
+                seconds: self.after.iter().map(watched).collect(),
+            },
+            ..Recovery::default()
+        };
+        judge(&mut found, objective);
+        Some(found)
     }
+}
+
+/// When it was well, and whether it stayed so.
+fn judge(found: &mut Recovery, objective: LatencyObjective) {
+    let Watched { closed, offered_before_per_s, in_time, seconds: after } = &found.watched;
+    let mean = |seconds: &[WatchedSecond], read: fn(&WatchedSecond) -> u64| {
+        seconds.iter().map(read).sum::<u64>() as f64 / seconds.len().max(1) as f64
+    };
+    let goodput = |seconds: &[WatchedSecond]| mean(seconds, |second| second.goodput);
+    // What comes to an open load is chance; users who wait ask for less, which is no recovery.
+    let normal = |seconds: &[WatchedSecond]| {
+        in_time * if *closed { *offered_before_per_s } else { mean(seconds, |second| second.offered) }
+    };
+    let holds = HOLDS_S.min(after.len() / 2).max(1);
+    let well = |seconds: &[WatchedSecond]| goodput(seconds) >= WELL * normal(seconds) && keeps(seconds, objective);
+    let windows = after.len() - holds + 1;
+    let stays = |from: &usize| well(&after[*from..from + holds]) && well(&after[*from..]);
+    let after_s = (0..windows).find(stays).map(|from| from as f64);
+    let end = &after[after.len() - holds..];
+    let (at_end, normal_at_end) = (goodput(end), normal(end));
+    let verdict = match after_s {
+        Some(_) if at_end >= BAD * normal_at_end => "recovered",
+        _ if at_end < BAD * normal_at_end && found.watched_s >= found.watch_needed_s => "metastable",
+        _ => "undecided",
+    };
+    found.normal_per_s = in_time * offered_before_per_s;
+    found.after_s = after_s;
+    found.after_s_at_least = after_s.is_none().then_some(windows as f64);
+    found.goodput_at_end_per_s = at_end;
+    verdict.clone_into(&mut found.verdict);
+}
+
+/// Holds what arms recovered to against the calm of their block's baseline, where that was better than their own before the trigger.
+pub fn hold_against(arms: &mut [Arm], baseline: &str, objective: LatencyObjective) {
+    let baselines: Vec<Arm> = arms.iter().filter(|arm| arm.shown_name() == baseline).cloned().collect();
+    for arm in arms.iter_mut().filter(|arm| arm.shown_name() != baseline) {
+        let Some(calm) = baselines.iter().find(|calm| calm.block == arm.block) else { continue };
+        for phase in &mut arm.phases {
+            let same = calm.phases.iter().find(|other| other.name == phase.name);
+            let theirs = same.and_then(|other| other.measures.recovery.as_ref());
+            let (Some(found), Some(theirs)) = (&mut phase.measures.recovery, theirs) else { continue };
+            if found.from != theirs.from || found.watched.seconds.is_empty() {
+                continue;
+            }
+            let (ours, theirs) = (&mut found.watched, &theirs.watched);
+            ours.offered_before_per_s = ours.offered_before_per_s.max(theirs.offered_before_per_s);
+            ours.in_time = ours.in_time.max(theirs.in_time);
+            judge(found, objective);
+        }
+    }
+}
+
+fn watched(second: &TimelineSecond) -> WatchedSecond {
+    let late = second.served_late + second.timed_out + second.abandoned + second.connect_failed;
+    WatchedSecond { offered: second.offered, goodput: second.goodput, served: second.served, late }
 }
 
 fn goodput(seconds: &[TimelineSecond]) -> f64 {
@@ -163,9 +207,8 @@ fn offered(seconds: &[TimelineSecond]) -> f64 {
 
 /// Is the objective kept? Its percentile is in time if that share of what was waited for is: refusals are no waiting, and what
 /// was given up came too late.
-fn keeps(seconds: &[TimelineSecond], objective: LatencyObjective) -> bool {
-    let sum = |read: fn(&TimelineSecond) -> u64| seconds.iter().map(read).sum::<u64>();
-    let in_time = sum(|second| second.served);
-    let late = sum(|second| second.served_late + second.timed_out + second.abandoned + second.connect_failed);
+fn keeps(seconds: &[WatchedSecond], objective: LatencyObjective) -> bool {
+    let sum = |read: fn(&WatchedSecond) -> u64| seconds.iter().map(read).sum::<u64>();
+    let (in_time, late) = (sum(|second| second.served), sum(|second| second.late));
     in_time as f64 >= objective.percentile / 100.0 * (in_time + late) as f64
 }

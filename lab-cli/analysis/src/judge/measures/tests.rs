@@ -141,6 +141,72 @@ fn an_arm_that_serves_next_to_nothing_in_calm_recovers_from_nothing() {
     assert_eq!((within.after_s, within.normal_per_s), (Some(0.0), 46.0));
 }
 
+/// The plan of arms with this load in calm, and each arm's goodput, of what its users ask for, in each second; held against the first arm.
+fn held_against_the_first(
+    load: PlannedLoad,
+    offered: &dyn Fn(usize, u32) -> u64,
+    in_time: [&dyn Fn(u32) -> u64; 2],
+) -> [Recovery; 2] {
+    let mut plan = plan(20);
+    (plan.phases[0].load, plan.phases[2].load) = (Some(load), Some(load));
+    plan.phases[1].load = Some(match load {
+        PlannedLoad::Users(users) => PlannedLoad::Users(10 * users),
+        other => PlannedLoad::RequestsPerS(4.0 * other.amount()),
+    });
+    let mut arms: Vec<Arm> = Vec::new();
+    for (number, in_time) in in_time.into_iter().enumerate() {
+        let (mut arm, mut seconds) = run(&plan, in_time);
+        for second in &mut seconds {
+            second.offered = offered(number, second.second);
+            second.planned = second.offered;
+            second.rejected = second.offered.saturating_sub(second.served);
+            second.served_late = 0;
+        }
+        fill_in(&mut arm, &seconds, &plan);
+        arm.name = ["none", "other"][number].to_owned();
+        arms.push(arm);
+    }
+    hold_against(&mut arms, "none", OBJECTIVE);
+    let found = arms.into_iter().filter_map(|mut arm| arm.phases.pop()?.measures.recovery);
+    found.collect::<Vec<_>>().try_into().expect("two recoveries")
+}
+
+#[test]
+fn an_arm_whose_users_asked_for_less_in_calm_is_held_against_the_baselines_calm() {
+    // Three users who wait. The arm serves 41/s in its cold start, where the baseline serves 75/s, and 2, 0, 27, 42, 74/s after the spike.
+    let users = PlannedLoad::Users(3);
+    let climbs = |s: u32| match s {
+        0..30 => 41,
+        30..34 => [2, 0, 27, 42][s as usize - 30],
+        _ => 74,
+    };
+    let calm = |_: u32| 75;
+    let asked = move |arm: usize, s: u32| if arm == 0 { 75 } else { climbs(s) };
+    let [_, found] = held_against_the_first(users, &asked, [&calm, &climbs]);
+    assert_eq!((found.goodput_before_per_s, found.normal_per_s), (41.0, 75.0));
+    assert_eq!((found.after_s, found.verdict.as_str()), (Some(4.0), "recovered"), "not in the second of 0/s");
+}
+
+#[test]
+fn two_arms_that_serve_the_same_after_a_trigger_recover_alike() {
+    // 53 to 73/s from the second second on: to the arm that served 75/s in calm, and to the one that served 41/s.
+    let users = PlannedLoad::Users(3);
+    let after = |s: u32, before: u64| if s < 30 { before } else { 53 + u64::from(s % 5) * 5 };
+    let (quick, cold) = (move |s: u32| after(s, 75), move |s: u32| after(s, 41));
+    let asked = move |arm: usize, s: u32| if arm == 0 { quick(s) } else { cold(s) };
+    let [baseline, other] = held_against_the_first(users, &asked, [&quick, &cold]);
+    assert_eq!((baseline.after_s, baseline.verdict.as_str()), (None, "undecided"));
+    assert_eq!((other.after_s, other.verdict.as_str()), (None, "undecided"));
+}
+
+#[test]
+fn an_arm_that_serves_11_of_120_in_calm_does_not_recover_by_doing_so_again() {
+    let (all, few) = (|_: u32| 120, |_: u32| 11);
+    let [baseline, pid] = held_against_the_first(PlannedLoad::RequestsPerS(120.0), &|_, _| 120, [&all, &few]);
+    assert_eq!((baseline.after_s, baseline.normal_per_s), (Some(0.0), 120.0));
+    assert_eq!((pid.after_s, pid.goodput_before_per_s, pid.normal_per_s), (None, 11.0, 120.0));
+}
+
 #[test]
 fn well_for_a_while_is_not_recovered() {
     // Well for fifteen seconds, then bad until 70.

@@ -29,7 +29,7 @@ static MEASURES: [MeasureOf; 9] = [
     MeasureOf {
         name: "recovery",
         about: "Recovery time: seconds after a phase of more load, or after a fault, until goodput stays at 95 % of what is normal \
-                (offered, less what was late before it, at most the objective's share) and the objective holds, in the next 10 s (or half of the phase) and in all that follows.",
+                (offered, less what was late before it, at most the objective's share; or the baseline's calm, where that was better) and the objective holds, in the next 10 s (or half of the phase) and in all that follows.",
         unit: Unit::Time,
         unknown: "there was nothing to recover from: recovery needs a fault in this phase or at its beginning, or a phase of \
                   more load before it with as much load as now before that",
