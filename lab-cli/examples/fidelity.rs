@@ -133,6 +133,7 @@ impl With<'_> {
             cpus: &cpus,
             virtual_time: true,
             live_view: false,
+            fail_fast: false,
             touches: &touches,
         };
         let summary = conduct(request, &mut Sinks::default(), &StopSignal::default())?.summary;

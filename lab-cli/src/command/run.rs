@@ -1,6 +1,9 @@
 //! `lab run`.
 
-use std::{io::IsTerminal, path::Path};
+use std::{
+    io::{IsTerminal, Write as _},
+    path::Path,
+};
 
 use analysis::{
     folder::Recorded,

@@ -93,7 +93,9 @@ fn file(search: &Search, args: &TuneArgs) -> Result<Experiment, Failure> {
     }
     match &file.arms[..] {
         [arm] if arm.hindsight.is_none() => Ok(file),
-        [arm] => Err(Failure::usage(format!("{} is a bound, and has nothing to tune", arm.label))),
+        [arm, ..] if arm.hindsight.is_some() => {
+            Err(Failure::usage(format!("{} is a bound, and has nothing to tune", arm.label)))
+        }
         arms => {
             let labels: Vec<&str> = arms.iter().map(|arm| arm.label.as_str()).collect();
             Err(Failure::usage(format!("--policy {} is several arms; say which: {}", args.policy, labels.join(", "))))

@@ -179,7 +179,7 @@ fn a_forgery_in_virtual_time_is_found_though_its_digests_are_new() {
     in_json("manifest.json", "/experiment/target/stage_defaults/batch", json!(4));
     in_json("manifest.json", "/seed", json!(2));
     in_json("none-1.record.json", "/measured/objective_us", json!(900_000));
-    in_json("none-1.record.json", "/measured/raw/cells/0/ledger/resent", json!(7));
+    in_json("none-1.record.json", "/measured/cells/0/ledger/resent", json!(7));
     in_json("none-1.record.json", "/seen/server/cpu", json!(0.01));
     // Figures of single seconds.
     let lines = |file: &str| fs::read_to_string(run.join(file)).expect("readable");

@@ -28,7 +28,7 @@ users:
   path: /
   think: 20ms
   drain: 1s
-  phases: [{name: steady, users: 4, for: 60s}]
+  phases: [{name: steady, users: 4, for: 50s}]
 arms: [none]
 ";
 
@@ -42,7 +42,7 @@ fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
     tmux.type_in(&format!("cd {folder} && {lab} run quick.yaml --out result; echo code=$?"));
     tmux.type_in("Enter");
     // The clock stands still at "0 s" until seconds come in; a user is counted only in one that did.
-    tmux.wait_for(&["arm 1 of 1: none", "[steady 60 s", "4 users", "in time", "generator CPU", "q stop and save"]);
+    tmux.wait_for(&["arm 1 of 1: none", "[steady 50 s", "4 users", "in time", "generator CPU", "q stop and save"]);
     tmux.type_in("?");
     tmux.wait_for(&["this help"]);
     tmux.type_in("q");
@@ -63,7 +63,7 @@ fn the_view_is_drawn_while_a_run_goes_on_and_q_stops_it() {
 #[test]
 fn from_a_choice_to_a_comparison() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
-    let short = EXPERIMENT.replace("for: 60s", "for: 3s").replace("service: 1ms", "service: {exponential: 5ms}");
+    let short = EXPERIMENT.replace("for: 50s", "for: 3s").replace("service: 1ms", "service: {exponential: 5ms}");
     fs::write(scratch.path().join("mine.yaml"), short).expect("written");
     let Some(tmux) = Tmux::start(110, 34) else { return };
     let lab = program::path();
