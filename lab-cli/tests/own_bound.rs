@@ -110,7 +110,7 @@ fn they_are_arms_like_those_of_the_lab() {
     let found = experiment("[none, short-first, {short-first: {as: shorter, longest: 20ms}}, best-depth, oracle]");
     let found = found.expect("a good file");
     let names: Vec<&str> = found.arms.iter().map(ArmPlan::policy_name).collect();
-    assert_eq!(names, ["none", "short-first", "short-first", "queue-length", "oracle"]);
+    assert_eq!(names, ["none", "short-first", "short-first", "queue-length", "oracle", "blind"]);
     let depth = found.arms[3].hindsight.as_ref().and_then(Hindsight::searched).expect("a search");
     assert_eq!((depth.most, depth.parameter.as_str()), (64, "max"));
     // Exponential with a mean of 20 ms: one in 148 is longer than 100 ms, 37 in 100 are longer than 20 ms.

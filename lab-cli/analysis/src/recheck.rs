@@ -291,7 +291,7 @@ fn decided(turn: &Turn, deciders: &[Decider], differences: &mut Vec<Difference>)
     for ((key, found), computed) in of_record.into_iter().zip(of_plan) {
         differ(&format!("/seen/{key}"), Some(&found), Some(&computed), &mut |place, found, computed| {
             if found != computed {
-                let [found, computed] = [found, computed].map(|value| value.cloned());
+                let [found, computed] = [found, computed].map(Option::<&Value>::cloned);
                 differences.push(Difference { file: file.clone(), place: place.to_owned(), found, computed });
             }
         });

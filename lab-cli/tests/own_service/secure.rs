@@ -113,7 +113,9 @@ fn a_service_with_tls_or_http2_is_looked_at_run_and_measured() {
             let mut measure = lab(folder.path());
             measure.args(["calibrate", name, "--for", "1s", "--repeat", "1", "-o"]).arg(&plant).args(by);
             let (output, _, err) = ran(&mut measure);
-            assert!(matches!(output.status.code(), Some(0 | 3)) && plant.exists(), "{secure}: {name}: {err}");
+            // On a crowded machine rates contradict each other (3), and then no plant is written.
+            let is_good = matches!((output.status.code(), plant.exists()), (Some(0), true) | (Some(3), _));
+            assert!(is_good && err.contains("with 64 at once"), "{secure}: {name}: {err}");
         }
     }
 }

@@ -88,7 +88,7 @@ impl Tree {
     /// Requests a second that users may send before some service has more to do than it can, if each call is made once. With
     /// several entries: through the first of them. Of a platform: with the tasks that run at the start.
     pub fn capacity(&self) -> Option<f64> {
-        self.capacity_by(|service, tasks| service.capacity(tasks))
+        self.capacity_by(TreeService::capacity)
     }
 
     /// The same while faults hinder tasks: by the name of their service, and their number.

@@ -116,7 +116,7 @@ fn compare(name: &str, first: Option<Vec<u8>>, second: &[u8], found: &mut Rechec
             // The machine on which it is run again is another one.
             let of_host = name == "manifest.json" && place.starts_with("/host/");
             if there != computed && !of_host {
-                let [there, computed] = [there, computed].map(|value| value.cloned());
+                let [there, computed] = [there, computed].map(Option::<&Value>::cloned);
                 let place = format!("{line}{place} (run again)");
                 all.push(Difference { file: name.to_owned(), place, found: there, computed });
             }

@@ -7,7 +7,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use analysis::text::without_os_numbers;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::{
@@ -22,14 +21,14 @@ use tokio::{
     runtime, time,
 };
 use tokio_rustls::TlsConnector;
-use workloads::{HttpVersion, RunOptions, TlsOptions, plan::Target, tls::client_config};
+use workloads::{
+    HttpVersion, RunOptions, TlsOptions,
+    plan::Target,
+    tls::{client_config, said},
+};
 
 /// The number of bytes of an answer that are read at most.
 const MOST: u64 = 1 << 20;
-
-fn said(error: io::Error) -> String {
-    without_os_numbers(&error.to_string())
-}
 
 /// Where a service takes requests, and how it is spoken to.
 #[derive(Debug, Clone)]
@@ -90,14 +89,14 @@ impl Door {
         headers: &[(&str, &str)],
         most: usize,
     ) -> Result<(u16, HeaderMap, Bytes), String> {
-        let stream = tokio::net::TcpStream::connect(self.address).await.map_err(said)?;
+        let stream = tokio::net::TcpStream::connect(self.address).await.map_err(|error| said(&error))?;
         let answer = if self.is_secure() {
             let offered: &[&str] = if self.version == HttpVersion::Http2 { &["h2"] } else { &["h2", "http/1.1"] };
             let config = client_config(&self.tls, offered).map_err(|error| error.to_string())?;
             let name = self.host().rsplit_once(':').map_or(self.host(), |(host, _)| host).trim_matches(['[', ']']);
             let name = ServerName::try_from(name.to_owned()).map_err(|error| error.to_string())?;
             let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
-            let stream = stream.map_err(said)?;
+            let stream = stream.map_err(|error| said(&error))?;
             let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2") || self.version == HttpVersion::Http2;
             self.answer(stream, http2, path, headers).await?
         } else {
