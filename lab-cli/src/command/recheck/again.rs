@@ -1,9 +1,6 @@
 //! A run in virtual time, run a second time from its manifest: what it writes is what the first one wrote.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use analysis::{
     Manifest, digests,
@@ -36,11 +33,13 @@ pub(super) fn run_again(folder: &Path, found: &mut Rechecked) -> Result<(), Fail
             return Ok(());
         }
     };
-    let scratch = Scratch::new();
+    // Of its own, whatever others have put beside it; removed with its value.
+    let scratch = tempfile::Builder::new().prefix("lab-recheck-").tempdir()?;
+    let run = scratch.path().join("run");
     let (cpus, touches) = (Cpus::choose(), Interventions::default());
     let request = RunRequest {
         experiment: &experiment,
-        out: Some(&scratch.0),
+        out: Some(&run),
         cpus: &cpus,
         virtual_time: true,
         live_view: false,
@@ -53,7 +52,7 @@ pub(super) fn run_again(folder: &Path, found: &mut Rechecked) -> Result<(), Fail
         return Ok(());
     }
     let mut files = 0;
-    for entry in fs::read_dir(&scratch.0).map_err(Failure::because)?.flatten() {
+    for entry in fs::read_dir(&run).map_err(Failure::because)?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         // Figures are computed from the others, and digests are of all of them.
         if ![digests::NAME, "summary.json"].contains(&name.as_str()) {
@@ -123,20 +122,4 @@ fn compare(name: &str, first: Option<Vec<u8>>, second: &[u8], found: &mut Rechec
         });
     }
     found.differences.extend(all.into_iter().take(TOLD));
-}
-
-/// A folder of its own for the second run, removed with it.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Self {
-        Self(std::env::temp_dir().join(format!("lab-recheck-{}", std::process::id())))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What cannot be removed harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
