@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use measure::Window;
 use ratatui::DefaultTerminal;
 
@@ -91,8 +91,8 @@ fn run(
             Err(RecvTimeoutError::Timeout) => false,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
-        while event::poll(Duration::ZERO)? {
-            match event::read()? {
+        while let Some(happened) = terminal::next(Duration::ZERO)? {
+            match happened {
                 Event::Key(key) if terminal::is_suspend(key) => terminal::suspend(&mut screen)?,
                 Event::Key(key) if is_stop(key) => {
                     progress.stops();

@@ -32,6 +32,7 @@ mod theme;
 
 pub use hold::restore;
 pub(super) use hold::{suspend, take, write};
+pub(super) use input::next;
 pub use theme::of_terminal as theme_of_terminal;
 
 /// Until there is nothing left to show, the person leaves, or the sender is gone.

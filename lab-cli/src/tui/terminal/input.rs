@@ -17,7 +17,8 @@ use nix::{
 ///
 /// # Errors
 /// It is gone.
-pub(super) fn next(longest: Duration) -> io::Result<Option<Event>> {
+#[expect(clippy::disallowed_methods, reason = "here alone, behind the question whether it is there")]
+pub(in crate::tui) fn next(longest: Duration) -> io::Result<Option<Event>> {
     // Several keys may have come at once, and wait in a queue.
     for wait in [Duration::ZERO, longest] {
         stays_within(wait)?;
