@@ -37,6 +37,7 @@ pub use live::service::{
     Door, HttpAnswer, RunningService, get as get_page, guard::guard, kept_connections, log_in as service_log,
 };
 pub use live::{
+    carry_over::CarryOver,
     interventions::Interventions,
     snapshot::{Corpus, Scratch, cache_folder},
 };

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::{
     print, print_as, read_experiment,
-    run::{aside, failed, worse},
+    run::{aside, failed, look, worse},
 };
 use crate::{
     args::{self, Output},
@@ -71,6 +71,7 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
     let cpus = Cpus::choose();
     if args.live {
         cpus.pin_generator();
+        look(&cpus, experiments.iter().map(|(experiment, _)| experiment))?;
     }
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let (mut worst, mut found) = (End::Done, Vec::new());

@@ -57,8 +57,6 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
     let cpus = Cpus::choose();
     if !args.virtual_time {
         cpus.pin_generator();
-    }
-    if !args.virtual_time {
         look(&cpus, experiments)?;
     }
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
@@ -84,10 +82,10 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
 }
 
 /// Before the first arm: says if others have the processors, and asks a person whether to go on.
-fn look(cpus: &Cpus, experiments: &[Experiment]) -> Result<(), Failure> {
-    let lasts = experiments.iter().map(|experiment| experiment.block_time() * experiment.repeat).sum();
+pub(super) fn look<'a>(cpus: &Cpus, experiments: impl IntoIterator<Item = &'a Experiment>) -> Result<(), Failure> {
+    let lasts = experiments.into_iter().map(Experiment::planned_time).sum();
     let Some(found) = look_before(cpus, lasts) else { return Ok(()) };
-    aside(&format!("{found}. Stop them (builds, browsers, backups), or wait until they have ended"));
+    aside(&found);
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(());
     }

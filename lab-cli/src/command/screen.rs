@@ -21,7 +21,7 @@ use super::{close, compare::of_two, own_service, read_text, run::palette, trace}
 use crate::{
     args::Colours,
     exit::{CommandResult, End, Failure},
-    run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct},
+    run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct, look_before},
     store::{RUNS, write_schema_beside},
     tui::{Ask, FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, Teller, Told, restore},
 };
@@ -127,11 +127,13 @@ fn run(
     // A host beyond this machine has to be typed: lab run --allow-host.
     own_service::may_run(&experiment, order.virtual_time, &[])?;
     let cpus = Cpus::choose();
+    stop.run_begins();
+    let virtual_time = order.virtual_time;
+    let crowded = (!virtual_time).then(|| look_before(&cpus, experiment.planned_time())).flatten();
+    crowded.into_iter().for_each(|text| teller.event(&LiveEvent::Note { text }));
     let mut sinks = Sinks::default();
     let teller = teller.clone();
     sinks.add(move |event: &LiveEvent| teller.event(event));
-    stop.run_begins();
-    let virtual_time = order.virtual_time;
     let request = RunRequest {
         experiment: &experiment,
         out: None,

@@ -369,7 +369,8 @@ impl Run<'_> {
             AppPlan::Own(service) => {
                 let of = |_| resolve::proxy_spec(experiment, arm, "", seed, self.request.cpus.proxy);
                 let proxy = (!arm.direct).then_some(()).map(of);
-                SiteSpec::Own(Box::new(OwnSite { service: service.clone(), cpu, proxy }))
+                let runs_on = self.carry_over.as_ref().is_some_and(CarryOver::has_begun);
+                SiteSpec::Own(Box::new(OwnSite { service: service.clone(), cpu, proxy, runs_on }))
             }
             _ => {
                 let mut target = Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu));

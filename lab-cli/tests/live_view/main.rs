@@ -1,5 +1,6 @@
 //! The program in a real terminal (tmux): screens to choose from, a run as it happens, the terminal given back when it is left.
 
+mod crowded;
 mod leaving;
 #[path = "../program/mod.rs"]
 mod program;

@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     net::{SocketAddr, TcpListener, TcpStream},
+    process::Stdio,
     sync::mpsc,
     thread,
     time::Duration,
@@ -46,10 +47,15 @@ fn one_by_one() -> SocketAddr {
 
 #[test]
 fn an_arm_begins_when_the_backlog_of_the_one_before_is_gone() {
+    // A page that has a way of its own, and one that waits in the queue like all others.
+    ["/health", "/page"].into_iter().for_each(a_backlog_is_waited_for);
+}
+
+fn a_backlog_is_waited_for(ready: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let text = format!(
-        "name: mine\ntarget: {{url: \"http://{}\", ready: /health}}\nobjective: {{percentile: 90, response_time: 200ms}}\nusers:\n  \
-         model: url\n  path: /page\n  timeout: 300ms\n  drain: 300ms\n  phases: [{{name: overload, requests: 300/s, for: 2s}}]\n\
+        "name: mine\ntarget: {{url: \"http://{}\", ready: {ready}}}\nobjective: {{percentile: 90, response_time: 200ms}}\nusers:\n  \
+         model: url\n  path: /page\n  timeout: 300ms\n  drain: 300ms\n  phases: [{{name: overload, requests: 400/s, for: 2s}}]\n\
          arms: [{{none: {{as: first, direct: true}}}}, {{none: {{as: second, direct: true}}}}]\n",
         one_by_one()
     );
@@ -60,10 +66,34 @@ fn an_arm_begins_when_the_backlog_of_the_one_before_is_gone() {
     let summary: Value = serde_json::from_str(&said).expect("JSON");
     assert!(summary["arms"][0]["conditions"]["carried"].is_null(), "it is the first: {said}");
     let carried = &summary["arms"][1]["conditions"]["carried"];
-    // 600 pages were asked for in two seconds, and take twelve.
+    // 800 pages were asked for in two seconds, and take sixteen: longer than a service is given that has not answered yet.
     assert!(carried["settled"] == true && carried["waited_s"].as_f64() > Some(1.0), "{carried}");
-    assert!(err.contains("the service still works on what the arm before has left"), "{err}");
-    assert!(err.contains("the service answers as before the first arm"), "{err}");
+    assert!(err.contains("the service still works on what the load before has left"), "{err}");
+    assert!(err.contains("the service answers as it did at first"), "{err}");
     let answered = |arm: usize| summary["arms"][arm]["phases"][0]["served"].as_u64().expect("a count");
     assert!(answered(0) > 0 && answered(1) > 0, "both began with an empty queue: {said}");
+}
+
+#[test]
+fn a_trial_of_a_search_begins_when_the_backlog_of_the_one_before_is_gone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("http://{}/page", one_by_one());
+    let search = ["-R", "400", "--find-rate", "p50 < 200ms", "--try-for", "2s..3s", "--timeout", "300ms", "--no-save"];
+    let mut command = lab(folder.path());
+    command.args(["load", &url]).args(search).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut searching = command.spawn().expect("it starts");
+    let said = BufReader::new(searching.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    // The second trial is told after the wait; what comes next is of no interest.
+    let said: Vec<String> = said
+        .scan(0, |trials, line| {
+            *trials += usize::from(line.contains("p50 < 200ms"));
+            (*trials < 2).then_some(line)
+        })
+        .collect();
+    searching.kill().expect("it runs");
+    searching.wait().expect("it has ended");
+    let waits = said.iter().position(|line| line.contains("the service still works on what the load before has left"));
+    let goes_on = said.iter().position(|line| line.contains("the service answers as it did at first"));
+    // 800 requests in two seconds take sixteen, and ten are the longest pause.
+    assert!(waits.is_some() && goes_on > waits, "{said:#?}");
 }

@@ -12,7 +12,7 @@ use std::{
 use analysis::{
     figures,
     judge::gates::{self, limits},
-    summary::{Arm, LatencyObjective, SCHEMA, Validity},
+    summary::{Arm, CarriedOver, LatencyObjective, SCHEMA, Validity},
     text::{counted, percent, rate, time},
 };
 use experiment::{
@@ -34,7 +34,7 @@ use super::{
 use crate::{
     args::{LoadArgs, LoadOutput, Output},
     exit::{CommandResult, End, Failure},
-    run::{FinishedLoad, LoadFolder, LoadRequest, StopSignal, load_context, run_load},
+    run::{CarryOver, Door, FinishedLoad, LoadFolder, LoadRequest, StopSignal, load_context, run_load},
     tui::restore,
 };
 
@@ -46,6 +46,9 @@ const CONFIRMATION: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(2);
 /// And for so long at most.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Why a search ends whose service does not become what it was.
+const CARRIES: &str = "a minute after the last trial the service did not yet answer as before the first: what comes next would be about that trial";
 
 /// What `--output json` prints.
 #[derive(Debug, Serialize)]
@@ -80,6 +83,8 @@ struct Finder<'a> {
     target: &'a Target,
     options: &'a RunOptions,
     stop: StopSignal,
+    /// What a trial leaves to the next one.
+    carry_over: CarryOver,
 }
 
 pub(super) fn find_rate(
@@ -103,7 +108,8 @@ pub(super) fn find_rate(
     experiment.objective =
         LatencyObjective { percentile: 100.0 * (1.0 - objective.may_miss), response_time_ms: within };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
-    let finder = Finder { args, experiment, objective, target, options, stop };
+    let carry_over = CarryOver::by_page(&experiment.users.model, "/", args.timeout);
+    let finder = Finder { args, experiment, objective, target, options, stop, carry_over };
     let found = finder.search()?;
     match args.results.output {
         LoadOutput::Json => print_as(Output::Json, &found, String::new)?,
@@ -134,15 +140,14 @@ impl Finder<'_> {
             trials: Vec::new(),
             folder: None,
         };
+        let mut carries = false;
+        self.asked();
         loop {
             match search.next() {
                 Next::Try(rate) => {
                     let (trial, in_vain) = self.attempt(rate)?;
                     found.nothing_served &= in_vain;
                     search.takes(&trial);
-                    if trial.outcome == Outcome::Missed {
-                        self.pause(&trial);
-                    }
                     found.trials.push(trial);
                 }
                 Next::Confirm(rate) => {
@@ -151,25 +156,27 @@ impl Finder<'_> {
                     if trial.outcome == Outcome::Missed && search.may_go_on() {
                         search.takes(&trial);
                         found.trials.push(trial);
-                        continue;
+                    } else {
+                        found.confirmed = trial.outcome == Outcome::Met;
+                        found.verdict = Some(finished.arm().verdict);
+                        found.folder = finished.folder.map(|folder| folder.display().to_string());
+                        found.rate_per_s = Some(rate).filter(|_| found.confirmed);
+                        found.trials.push(trial);
+                        break;
                     }
-                    found.confirmed = trial.outcome == Outcome::Met;
-                    found.verdict = Some(finished.arm().verdict);
-                    found.folder = finished.folder.map(|folder| folder.display().to_string());
-                    found.rate_per_s = Some(rate).filter(|_| found.confirmed);
-                    found.trials.push(trial);
-                    break;
                 }
                 Next::End => break,
             }
-            if self.stop.is_asked() {
+            let missed = found.trials.last().filter(|trial| trial.outcome == Outcome::Missed);
+            carries = missed.is_some_and(|trial| !self.settles(trial));
+            if carries || self.stop.is_asked() {
                 break;
             }
         }
         found.partial = self.stop.is_asked();
         found.nothing_served &= !found.partial;
         found.interval_per_s = search.interval();
-        found.why = search.why(self.args.rates.try_for[1]);
+        found.why = carries.then(|| CARRIES.to_owned()).or_else(|| search.why(self.args.rates.try_for[1]));
         if search.generator_failed() {
             found.verdict = Some(Validity::Invalid);
         }
@@ -237,12 +244,24 @@ impl Finder<'_> {
         Ok((finished, trial))
     }
 
-    fn pause(&self, trial: &Trial) {
+    /// Leaves the service alone until it answers as before the first trial: `false` if it does not.
+    fn settles(&self, trial: &Trial) -> bool {
         let pause = (PAUSE + trial.backlog()).min(LONGEST_PAUSE);
         let until = std::time::Instant::now() + pause;
         while std::time::Instant::now() < until && !self.stop.is_asked() {
             std::thread::sleep(Duration::from_millis(100));
         }
+        self.asked().is_none_or(|carried| carried.settled)
+    }
+
+    /// Before the first trial, and after one that was too much. `None`: it is not known how the service answers that has nothing to do.
+    fn asked(&self) -> Option<CarriedOver> {
+        // A path of this machine has no address to ask at.
+        self.args.transport.unix_socket.is_none().then_some(())?;
+        let RunOptions { tls, version, .. } = self.options;
+        let door =
+            Door { url: self.target.url.clone(), address: self.target.address, tls: tls.clone(), version: *version };
+        self.carry_over.wait(&door, &self.stop, |said| aside(&said))
     }
 }
 

@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// CPU time of others, as a share of a processor, which is no chance of so short a look: three times what NOISE allows.
 const MUCH: f64 = 0.1;
 
-/// What others use of the processors that a run would have, in words; `None`: little enough, or the run is a short one.
+/// What others use of the processors that a run would have, in words, with the way out; `None`: little enough, or the run is a short one.
 pub fn look_before(cpus: &Cpus, lasts: Duration) -> Option<String> {
     if lasts < WORTH_A_LOOK {
         return None;
@@ -27,7 +27,12 @@ pub fn look_before(cpus: &Cpus, lasts: Duration) -> Option<String> {
 
 fn told(share: f64, processors: usize) -> Option<String> {
     let of = if processors == 1 { "its one processor".to_owned() } else { format!("its {processors} processors") };
-    (share > MUCH).then(|| format!("other programs use {share:.1} of {of}: every arm would be INVALID (NOISE)"))
+    (share > MUCH).then(|| {
+        format!(
+            "other programs use {share:.1} of {of}: every arm would be INVALID (NOISE). Stop them (builds, browsers, backups), or \
+             wait until they have ended"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -36,8 +41,8 @@ mod tests {
 
     #[test]
     fn a_busy_machine_is_told_and_a_quiet_one_is_not() {
-        let text = "other programs use 1.6 of its 2 processors: every arm would be INVALID (NOISE)";
-        assert_eq!(told(1.6, 2).as_deref(), Some(text));
+        let text = "other programs use 1.6 of its 2 processors: every arm would be INVALID (NOISE). Stop them";
+        assert!(told(1.6, 2).is_some_and(|told| told.starts_with(text)));
         assert_eq!(told(0.1, 2), None);
         let began = std::time::Instant::now();
         assert_eq!(look_before(&Cpus::anywhere(), Duration::from_secs(59)), None);

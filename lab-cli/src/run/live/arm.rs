@@ -74,7 +74,7 @@ pub fn run(
     stop: &StopSignal,
 ) -> Result<Ended, RunFailure> {
     tell(&ArmRecorder::started(turn.arm, turn.block), folder, sinks)?;
-    let site = LiveSite::start(&turn.site, &log_in(folder.path()))?;
+    let mut site = LiveSite::start(&turn.site, &log_in(folder.path()))?;
     let plan = plan(site.users_go_to.clone());
     let options = site.users_go_by.clone();
     if let Some(missing) = site.metrics().filter(|_| turn.block == 1).and_then(|read| read.missing_at_first.clone()) {
@@ -82,8 +82,9 @@ pub fn run(
     }
     let carried = site.own_service().zip(turn.carry_over).and_then(|(service, carry_over)| {
         // A folder that cannot be written is told with the next event.
-        carry_over.wait(service, stop, |text| _ = tell(&LiveEvent::Note { text }, folder, sinks))
+        carry_over.wait(&service.door, stop, |text| _ = tell(&LiveEvent::Note { text }, folder, sinks))
     });
+    site.read_metrics(&turn.site)?;
     let before = Before {
         carried,
         gauges: site.controls().gauges()?,

@@ -1,4 +1,4 @@
-//! What an arm leaves in a service that runs on: before the next one, its backlog has to be gone.
+//! What a load (an arm of a run, a trial of a search) leaves in a service that runs on: before the next one, its backlog has to be gone.
 
 use std::{
     sync::OnceLock,
@@ -9,14 +9,14 @@ use std::{
 use analysis::summary::CarriedOver;
 use experiment::plan::{AppPlan, Experiment, Model, OwnService};
 
-use super::service::{RunningService, get};
+use super::service::{Door, get};
 use crate::run::StopSignal;
 
 /// Questions before the first arm, and answers that are looked at later: the newest ones.
 const QUESTIONS: usize = 5;
 /// Of these the larger part has to be as before the first arm.
 const ENOUGH: usize = 3;
-/// The longest wait for one answer before the first arm.
+/// The longest wait for one answer before the first arm of a run.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest wait for a service to be as before.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -29,6 +29,7 @@ const MARGIN: Duration = Duration::from_millis(20);
 pub struct CarryOver {
     page: String,
     headers: Vec<(String, String)>,
+    patience: Duration,
     /// `None`: it gave too few answers.
     first: OnceLock<Option<Calm>>,
 }
@@ -55,29 +56,35 @@ impl CarryOver {
         if experiment.arms.len() as u32 * experiment.repeat < 2 {
             return None;
         }
+        Some(Self::by_page(&experiment.users.model, ready, PATIENCE))
+    }
+
+    /// Asks for a page that changes nothing: one of these users', or else this one. `patience`: the longest wait for an answer before the
+    /// first arm.
+    pub fn by_page(users: &Model, otherwise: &str, patience: Duration) -> Self {
         let plain = |path: &str| !path.contains('{');
-        let (page, headers) = match &experiment.users.model {
+        let (page, headers) = match users {
             Model::Url { requests, .. } if !requests.is_empty() => {
                 let found = requests.iter().find(|one| one.method == "GET" && one.body.is_none() && plain(&one.path));
-                found.map(|one| (one.path.clone(), one.headers.clone())).unwrap_or((ready.clone(), Vec::new()))
+                found.map_or_else(|| (otherwise.to_owned(), Vec::new()), |one| (one.path.clone(), one.headers.clone()))
             }
             Model::Url { path, .. } if plain(path) => (path.clone(), Vec::new()),
-            _ => (ready.clone(), Vec::new()),
+            _ => (otherwise.to_owned(), Vec::new()),
         };
-        Some(Self { page, headers, first: OnceLock::new() })
+        Self { page, headers, patience, first: OnceLock::new() }
+    }
+
+    /// True once the service was asked before the first arm: from then on a wait for it is [`wait`](Self::wait)'s.
+    pub fn has_begun(&self) -> bool {
+        self.first.get().is_some()
     }
 
     /// Before an arm. `tell`: what the wait is for, in words. `None`: it is the first one, or how the service answered then is not known.
-    pub fn wait(
-        &self,
-        service: &RunningService,
-        stop: &StopSignal,
-        mut tell: impl FnMut(String),
-    ) -> Option<CarriedOver> {
+    pub fn wait(&self, door: &Door, stop: &StopSignal, mut tell: impl FnMut(String)) -> Option<CarriedOver> {
         let Some(first) = self.first.get() else {
-            if self.first.get_or_init(|| self.calm(service)).is_none() {
+            if self.first.get_or_init(|| self.calm(door)).is_none() {
                 tell(format!(
-                    "{} is not answered in time: whether an arm leaves a backlog for the next one is not known",
+                    "{} is not answered in time: whether a load leaves a backlog for the next one is not known",
                     self.page
                 ));
             }
@@ -92,13 +99,13 @@ impl CarryOver {
             last_ms: last.map(|took| took.as_secs_f64() * 1e3),
         };
         loop {
-            let answer = self.ask(service, (calm.longest() * 4).max(Duration::from_secs(1)));
+            let answer = self.ask(door, (calm.longest() * 4).max(Duration::from_secs(1)));
             newest.push(answer.is_some_and(|now| now.class == calm.class && now.took <= calm.longest()));
             let last = answer.map(|answer| answer.took);
             if newest.iter().rev().take(QUESTIONS).filter(|fine| **fine).count() >= ENOUGH {
                 if told {
                     tell(format!(
-                        "the service answers as before the first arm, after {:.1} s",
+                        "the service answers as it did at first, after {:.1} s",
                         began.elapsed().as_secs_f64()
                     ));
                 }
@@ -113,7 +120,7 @@ impl CarryOver {
             if !told && newest.len() >= ENOUGH {
                 told = true;
                 tell(format!(
-                    "the service still works on what the arm before has left (before the first arm it answered in {:.0} ms): waiting, at most {} s",
+                    "the service still works on what the load before has left (at first it answered in {:.0} ms): waiting, at most {} s",
                     calm.took.as_secs_f64() * 1e3,
                     LONGEST.as_secs()
                 ));
@@ -123,14 +130,14 @@ impl CarryOver {
     }
 
     /// The middle one of some answers.
-    fn calm(&self, service: &RunningService) -> Option<Calm> {
-        let mut answers: Vec<Calm> = (0..QUESTIONS).map_while(|_| self.ask(service, PATIENCE)).collect();
+    fn calm(&self, door: &Door) -> Option<Calm> {
+        let mut answers: Vec<Calm> = (0..QUESTIONS).map_while(|_| self.ask(door, self.patience)).collect();
         answers.sort_by_key(|answer| answer.took);
         (answers.len() >= ENOUGH).then(|| answers[answers.len() / 2])
     }
 
-    fn ask(&self, service: &RunningService, timeout: Duration) -> Option<Calm> {
-        let answer = get(&service.door, &self.page, &self.headers, timeout).ok()?;
+    fn ask(&self, door: &Door, timeout: Duration) -> Option<Calm> {
+        let answer = get(door, &self.page, &self.headers, timeout).ok()?;
         Some(Calm { class: answer.status / 100, took: answer.took })
     }
 }

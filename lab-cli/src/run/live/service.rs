@@ -10,7 +10,7 @@ pub mod process_tree;
 pub mod use_meter;
 
 use std::{
-    fs,
+    fs, io,
     net::{SocketAddr, TcpListener, ToSocketAddrs},
     path::{Path, PathBuf},
     sync::{
@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use experiment::plan::{ExportedMetrics, OwnService};
+use experiment::plan::OwnService;
 use target_app::control::wire::Gauges;
 
 use self::{guarded_command::GuardedCommand, process_tree::TreeSample};
@@ -40,6 +40,8 @@ const START: Duration = Duration::from_secs(30);
 const RESET: Duration = Duration::from_secs(120);
 /// Longest wait for the answer to one question whether it is ready.
 const LONGEST_ANSWER: Duration = Duration::from_secs(10);
+/// A service that takes a connection and does not answer for so long is busy.
+const BUSY: Duration = Duration::from_secs(1);
 /// Longest wait for its metrics, once it is ready, and the pause between two looks.
 const METRICS: Duration = Duration::from_secs(5);
 const AGAIN: Duration = Duration::from_millis(200);
@@ -61,12 +63,22 @@ pub struct RunningService {
 }
 
 impl RunningService {
-    /// Starts the service, unless it runs already, and waits until it answers. Its output goes to `log`. `cpu`: the processor
-    /// that a service started by the lab is kept to.
+    /// [Begins](Self::begin) the service, and waits until it [is ready](Self::wait_until_ready).
     ///
     /// # Errors
     /// The service does not start, ends, or does not answer in time; the error has the last lines of its output.
     pub fn start(own: &OwnService, cpu: Option<usize>, log: &Path) -> Result<Self, RunFailure> {
+        let mut service = Self::begin(own, cpu, log)?;
+        service.wait_until_ready(own)?;
+        Ok(service)
+    }
+
+    /// Starts the service, unless it runs already. Its output goes to `log`. `cpu`: the processor that a service started by the
+    /// lab is kept to.
+    ///
+    /// # Errors
+    /// The service does not start; the error has the last lines of its output.
+    pub fn begin(own: &OwnService, cpu: Option<usize>, log: &Path) -> Result<Self, RunFailure> {
         let name = own.shown().to_owned();
         let because =
             |cause: String, way_out: String| RunFailure::Service { name: own.shown().to_owned(), cause, way_out };
@@ -113,14 +125,39 @@ impl RunningService {
             resident_peak: AtomicU64::new(0),
             exported: OnceLock::new(),
         };
-        let mut service = Self { name, guarded, log: log.to_owned(), door, meter: Arc::new(meter) };
-        service.wait_until_ready(&own.ready)?;
-        own.metrics.iter().try_for_each(|metrics| service.read_metrics(metrics))?;
-        Ok(service)
+        Ok(Self { name, guarded, log: log.to_owned(), door, meter: Arc::new(meter) })
+    }
+
+    /// Waits until it answers, and reads its metrics from then on.
+    ///
+    /// # Errors
+    /// It ends, or does not answer in time; the error has the last lines of its output.
+    pub fn wait_until_ready(&mut self, own: &OwnService) -> Result<(), RunFailure> {
+        self.wait_for(&own.ready, LONGEST_ANSWER, |asked| match asked {
+            Ok(got) if got.status < 500 => Ok(()),
+            Ok(got) => Err(format!("it answers {}", got.status)),
+            Err(error) => Err(error.to_string()),
+        })?;
+        self.read_metrics(own)
+    }
+
+    /// Waits until it is there, however busy.
+    ///
+    /// # Errors
+    /// Nothing takes connections, or they break off.
+    pub fn wait_until_there(&mut self, own: &OwnService) -> Result<(), RunFailure> {
+        self.wait_for(&own.ready, BUSY, |asked| match asked {
+            Err(error) if error.kind() != io::ErrorKind::TimedOut => Err(error.to_string()),
+            _ => Ok(()),
+        })
     }
 
     /// Begins to read its metrics, which may be there a moment later than its pages.
-    fn read_metrics(&mut self, metrics: &ExportedMetrics) -> Result<(), RunFailure> {
+    ///
+    /// # Errors
+    /// They are not there in time.
+    pub fn read_metrics(&mut self, own: &OwnService) -> Result<(), RunFailure> {
+        let Some(metrics) = &own.metrics else { return Ok(()) };
         let began = Instant::now();
         loop {
             match MetricsReader::begin(metrics, &self.door) {
@@ -134,7 +171,12 @@ impl RunningService {
         }
     }
 
-    fn wait_until_ready(&mut self, path: &str) -> Result<(), RunFailure> {
+    fn wait_for(
+        &mut self,
+        path: &str,
+        longest: Duration,
+        is_there: impl Fn(io::Result<HttpAnswer>) -> Result<(), String>,
+    ) -> Result<(), RunFailure> {
         let began = Instant::now();
         let mut last = "nothing listens there".to_owned();
         while began.elapsed() < START {
@@ -142,10 +184,9 @@ impl RunningService {
                 let hint = if how.ends_with("status: 0") { "; a service must stay in the foreground" } else { "" };
                 return Err(self.failed(format!("it ended with {how} before it answered {path}{hint}")));
             }
-            match get(&self.door, path, &[], LONGEST_ANSWER) {
-                Ok(got) if got.status < 500 => return Ok(()),
-                Ok(got) => last = format!("it answers {}", got.status),
-                Err(error) => last = error.to_string(),
+            match is_there(get(&self.door, path, &[], longest)) {
+                Ok(()) => return Ok(()),
+                Err(why) => last = why,
             }
             // A service that runs already is ready, or it is not the one that was meant.
             if self.guarded.is_none() && began.elapsed() > Duration::from_secs(3) {

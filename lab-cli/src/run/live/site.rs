@@ -46,6 +46,8 @@ pub struct OwnSite {
     pub cpu: Option<usize>,
     /// The proxy, but for the service's URL; `None`: users go to the service itself.
     pub proxy: Option<ProxySpec>,
+    /// It has worked for an arm before, and may still do so: nobody waits for its first answer here.
+    pub runs_on: bool,
 }
 
 /// What runs. Killed and reaped when dropped.
@@ -182,6 +184,14 @@ impl LiveSite {
         self.controls.meter.as_deref()
     }
 
+    /// Reads the metrics of such a service that runs on, once it is as it was.
+    pub fn read_metrics(&mut self, spec: &SiteSpec) -> Result<(), RunFailure> {
+        match (&mut self.service, spec) {
+            (Some(service), SiteSpec::Own(own)) if own.runs_on => service.read_metrics(&own.service),
+            _ => Ok(()),
+        }
+    }
+
     /// The metrics that such a service exports.
     pub fn metrics(&self) -> Option<&MetricsReader> {
         self.meter()?.exported()
@@ -198,7 +208,12 @@ impl LiveSite {
 /// what the service says beside it.
 fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
     let folder = log.parent().unwrap_or(Path::new("."));
-    let service = RunningService::start(&spec.service, spec.cpu, &service::log_in(folder))?;
+    let mut service = RunningService::begin(&spec.service, spec.cpu, &service::log_in(folder))?;
+    if spec.runs_on {
+        service.wait_until_there(&spec.service)?;
+    } else {
+        service.wait_until_ready(&spec.service)?;
+    }
     let meter = Some(Arc::clone(service.meter()));
     let (processes, mut services) = (Processes::default(), Vec::new());
     let (mut users_go_to, mut users_go_by) = (service.door.target(), service.door.options());
