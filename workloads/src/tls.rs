@@ -81,6 +81,23 @@ pub fn said(error: &io::Error) -> String {
     said.to_owned()
 }
 
+/// The certificates in a file of PEM, and what is trusted by them.
+///
+/// # Errors
+/// There is none that can be read: the reason, in words.
+pub fn authorities(pem: &[u8]) -> Result<(Vec<CertificateDer<'static>>, RootCertStore), String> {
+    let found = CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    let named = found.map_err(|_| "this is no PEM: a line of it is broken".to_owned())?;
+    if named.is_empty() {
+        return Err("there is no certificate in it: it is to be in PEM".to_owned());
+    }
+    let mut roots = RootCertStore::empty();
+    if roots.add_parsable_certificates(named.iter().cloned()).0 == 0 {
+        return Err("no certificate in it can be read".to_owned());
+    }
+    Ok((named, roots))
+}
+
 fn bad(what: &'static str) -> impl Fn(&dyn std::fmt::Display) -> RunError {
     move |cause| RunError::Certificate { what, cause: cause.to_string() }
 }
@@ -98,17 +115,8 @@ struct Verifier {
 impl Verifier {
     fn new(tls: &TlsOptions, provider: Arc<CryptoProvider>) -> Result<Self, RunError> {
         let bad = bad("the authorities' certificate");
-        let mut named = Vec::new();
-        let mut roots = RootCertStore::empty();
-        if let Some(pem) = tls.authorities.as_deref() {
-            named = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|error| bad(&error))?;
-            if named.is_empty() {
-                return Err(bad(&"there is no certificate in it: it is to be in PEM"));
-            }
-            if roots.add_parsable_certificates(named.iter().cloned()).0 == 0 {
-                return Err(bad(&"no certificate in it can be read"));
-            }
-        }
+        let of_file = tls.authorities.as_deref().map(authorities).transpose().map_err(|error| bad(&error))?;
+        let (named, mut roots) = of_file.unwrap_or_else(|| (Vec::new(), RootCertStore::empty()));
         if tls.insecure {
             return Ok(Self { provider, authorities: None, named });
         }

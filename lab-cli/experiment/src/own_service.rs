@@ -8,7 +8,6 @@ use super::{
     exported_metrics::{MetricsKeys, exported_metrics},
     fields::Fields,
     keys::{Table, by, count, flag, table, text},
-    named_file,
     plan::{CommandWords, ExportedMetrics, OwnService, PORT},
 };
 
@@ -59,10 +58,10 @@ pub fn own_service(fields: &Fields<'_>) -> Option<OwnService> {
         fields.problem(key, "is about certificates, and this service has none", "write url: https://127.0.0.1:8443");
     }
     let cacert = cacert.map(|named| fields.file("cacert").unwrap_or_else(|| PathBuf::from(named)));
-    if let Some(Err(problem)) = cacert.as_deref().map(named_file::text) {
+    let service = OwnService { url, command, ready, reset, concurrency, metrics, pid, cacert, insecure, http2 };
+    if let Err(problem) = service.transport() {
         fields.problem("cacert", problem, "name a file of certificates in PEM");
     }
-    let service = OwnService { url, command, ready, reset, concurrency, metrics, pid, cacert, insecure, http2 };
     (service.url.is_some() || service.command.is_some()).then_some(service)
 }
 
@@ -191,6 +190,7 @@ mod tests {
             ("{url: \"h2c://127.0.0.1:1\"}", "2:15", "speaks HTTP"),
             ("{url: \"http://127.0.0.1:1\", insecure: true}", "2:47", "https://"),
             ("{url: \"https://127.0.0.1:1\", cacert: /nowhere}", "2:46", "/nowhere"),
+            ("{url: \"https://127.0.0.1:1\", cacert: Cargo.toml}", "2:46", "no certificate"),
             ("{url: \"http://127.0.0.1:1/x\"}", "2:15", "under users"),
             ("{url: \"http://me:secret@127.0.0.1:1\"}", "2:15", "password"),
             ("{url: \"http://127.0.0.1:1\", workers: 3}", "2:46", "workers"),

@@ -1,12 +1,17 @@
 //! `lab history`.
 
+use std::path::Path;
+
 use analysis::text::{scrubbed, table::Table};
 
 use super::print_as;
 use crate::{
     args,
     exit::{CommandResult, Failure},
-    store::history::{HistoryError, Index, PastRun, Question},
+    store::{
+        RUNS,
+        history::{HistoryError, Index, PastRun, Question},
+    },
 };
 
 pub fn history(args: &args::HistoryArgs) -> CommandResult {
@@ -18,6 +23,13 @@ pub fn history(args: &args::HistoryArgs) -> CommandResult {
         until: args.until.as_deref(),
         limit: args.limit,
     };
+    if !args.runs.is_dir() {
+        // Nothing was run here yet.
+        if args.runs == Path::new(RUNS) && !args.runs.exists() {
+            return print_as(args.output, &[(); 0], || "no runs yet: lab run makes the first\n".to_owned());
+        }
+        return Err(Failure::usage(format!("--runs {}: there is no such folder", args.runs.display())));
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::because)?;
     let (found, in_memory) = runtime
         .block_on(async {

@@ -127,7 +127,7 @@ fn service(args: &args::InitArgs) -> Result<(OwnService, String), Failure> {
 /// The service, spoken to as was said.
 ///
 /// # Errors
-/// Certificates of a service that has none.
+/// Certificates of a service that has none, or a file without any.
 pub(super) fn reached(own: OwnService, by: &args::ServiceTransport) -> Result<OwnService, Failure> {
     let args::ServiceTransport { insecure, cacert, http2 } = by.clone();
     let is_secure = own.url.as_ref().is_some_and(|url| url.starts_with("https:"));
@@ -138,7 +138,9 @@ pub(super) fn reached(own: OwnService, by: &args::ServiceTransport) -> Result<Ow
     }
     // The file that is written may be run from another folder.
     let whole = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    Ok(OwnService { insecure, cacert: cacert.map(whole), http2, ..own })
+    let own = OwnService { insecure, cacert: cacert.map(whole), http2, ..own };
+    own.transport().map_err(|problem| Failure::usage(format!("--cacert {problem}")))?;
+    Ok(own)
 }
 
 /// Whether this is host and port, and perhaps a path, and no command: `127.0.0.1:8080/items`.

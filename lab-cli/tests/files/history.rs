@@ -4,7 +4,18 @@ use super::*;
 fn runs_are_found_and_the_index_is_never_needed() {
     let scratch = Scratch::new();
     let none = scratch.lab(&["history"]);
-    assert_eq!((none.status.code(), text(&none).as_str()), (Some(0), "no such runs\n"), "{}", told(&none));
+    assert_eq!(
+        (none.status.code(), text(&none).as_str()),
+        (Some(0), "no runs yet: lab run makes the first\n"),
+        "{}",
+        told(&none)
+    );
+    let nowhere = scratch.lab(&["history", "--runs", "nowhere"]);
+    assert!(
+        nowhere.status.code() == Some(2) && told(&nowhere).contains("--runs nowhere: there is no"),
+        "{}",
+        told(&nowhere)
+    );
     scratch.run("short-20261120T100000Z", &[]);
     scratch.run("short-20261121T100000Z", &["--policy", "concurrency"]);
     let names = |args: &[&str]| -> Vec<String> {

@@ -98,7 +98,7 @@ fn a_client_shows_its_certificate() {
         (&["--cert", "/nowhere"][..], "--cert /nowhere: No such file"),
         (&["--key", &key], "--cert"),
         (&["--cert", &cert], "cannot be used"),
-        (&["--cacert", &key], "cannot be used"),
+        (&["--cacert", &key], "no certificate"),
     ] {
         let ended = Running::load(&[&[url.as_str(), "-n", "1"], args].concat()).ends_within(SOON);
         let said = String::from_utf8_lossy(&ended.output.stderr).into_owned();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use workloads::{HttpVersion, TlsOptions};
+use workloads::{HttpVersion, TlsOptions, tls::authorities};
 
 use super::ExportedMetrics;
 use crate::named_file;
@@ -103,9 +103,14 @@ impl OwnService {
     /// How it is spoken to.
     ///
     /// # Errors
-    /// The file of certificates cannot be read: the reason, in words.
+    /// The file of certificates cannot be read, or has none: the reason, in words.
     pub fn transport(&self) -> Result<(TlsOptions, HttpVersion), String> {
-        let authorities = self.cacert.as_deref().map(named_file::text).transpose()?.map(String::into_bytes);
+        let of_file = |path: &PathBuf| {
+            let pem = named_file::text(path)?.into_bytes();
+            authorities(&pem).map_err(|problem| format!("{}: {problem}", path.display()))?;
+            Ok::<_, String>(pem)
+        };
+        let authorities = self.cacert.as_ref().map(of_file).transpose()?;
         let version = if self.http2 { HttpVersion::Http2 } else { HttpVersion::Auto };
         Ok((TlsOptions { insecure: self.insecure, authorities, identity: None }, version))
     }

@@ -18,6 +18,7 @@ use reqwest::Url;
 use workloads::{
     HttpVersion, RunOptions, TlsOptions,
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, Target},
+    tls::authorities,
 };
 
 use super::{conditions::thresholds, contents, expect::expected, requests::requests};
@@ -220,6 +221,10 @@ pub(super) fn options(args: &LoadArgs, url: &Url) -> Result<RunOptions, Failure>
     let file = |flag: &'static str, path: &Option<std::path::PathBuf>| {
         path.as_ref().map(|path| contents(flag, path)).transpose()
     };
+    let trusted = file("--cacert", cacert)?;
+    if let (Some(path), Some(Err(problem))) = (cacert, trusted.as_deref().map(authorities)) {
+        return Err(Failure::usage(format!("--cacert {}: {problem}", path.display())));
+    }
     let mut identity = file("--cert", cert)?;
     if let (Some(identity), Some(key)) = (&mut identity, file("--key", key)?) {
         identity.push(b'\n');
@@ -229,7 +234,7 @@ pub(super) fn options(args: &LoadArgs, url: &Url) -> Result<RunOptions, Failure>
         requests_limit: args.requests,
         source_addresses: source_address.clone(),
         unix_socket: unix_socket.as_deref().map(socket).transpose()?,
-        tls: TlsOptions { insecure: *insecure, authorities: file("--cacert", cacert)?, identity },
+        tls: TlsOptions { insecure: *insecure, authorities: trusted, identity },
         version: match (http1, http2) {
             (true, _) => HttpVersion::Http1,
             (_, true) => HttpVersion::Http2,
