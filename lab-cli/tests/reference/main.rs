@@ -7,6 +7,9 @@ mod experiments;
 mod gates;
 mod metrics;
 mod policies;
+#[path = "../program/mod.rs"]
+mod program;
+mod samples;
 
 /// What a page says about itself after its title.
 const GENERATED: &str = "Generated from the program: do not edit. `INSTA_UPDATE=always cargo test --workspace --test reference` writes it anew.\n";
