@@ -127,13 +127,13 @@ users:
   phases:
     - {name: calm, requests: 30/s, for: 120s}
     - {name: spike, requests: 150/s, for: 60s}
-    - {name: after, requests: 30/s, for: 120s}
+    - {name: after, requests: 30/s, for: 180s}
     - {name: faulty, requests: 30/s, for: 60s}
-virtual: {faults: [{at: 310s, for: 20s, capacity: 0}]}
+virtual: {faults: [{at: 370s, for: 20s, capacity: 0}]}
 arms: [none]
 ";
 
-/// The first seconds of a recovery are what it is about: it takes some 75 s of its 120 here.
+/// The first seconds of a recovery are what it is about: it takes some 90 s of its 180 here.
 #[test]
 fn no_warm_up_is_seen_in_a_spike_a_recovery_or_a_fault() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -114,17 +114,19 @@ pub struct Steadiness {
     /// By the plan its subject is a change: a spike, a fault, or what comes after either.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub transient: bool,
-    /// Length of what was averaged before anything was decided, in seconds.
-    pub batch_s: f64,
-    /// How many of these there are.
-    pub batches: u64,
-    /// How long it took to settle (MSER, the longest over goodput, median response time and requests in flight), in seconds.
+    /// Length of one of the 24 parts that are compared, in seconds; 0 in a phase that is too short for so many.
+    pub part_s: f64,
+    /// Whether it is long enough, for what is in flight, to tell a warm-up from chance.
+    pub judged: bool,
+    /// How much of its beginning lies outside of what its last third shows, in seconds: the longest over goodput, median response time and
+    /// requests in flight.
     pub warm_up_s: f64,
-    /// By how much the figures of the warm-up differ from those after it, as a share of the latter: the most of the three.
+    /// By how much the figures of the warm-up differ from those of the last third, as a share of the latter: the most of the three.
     pub warm_up_effect: f64,
-    /// By how much goodput or median response time still changed after it, over that time, as a share of their median; 0 if
-    /// it may be chance.
-    pub trend: f64,
+    /// How much of its end lies outside of what its first third shows, in seconds.
+    pub late_s: f64,
+    /// By how much, as a share of the latter.
+    pub late_effect: f64,
     /// Requests in flight, or waiting at the service, grew by so many a second, the more of the two; 0 if it may be chance, or too little to matter.
     pub growth_per_s: f64,
 }

@@ -1,23 +1,30 @@
 //! WARM-UP and UNSTABLE: is what a phase shows the same at its end as at its beginning?
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{Check, Context, Reasons, ValidityGate, reading::greatest};
 use crate::{
+    judge::steady::{EndShift, beginning, end, in_most_blocks},
     summary::{Arm, PhaseSummary, Steadiness, Validity},
     text::{percent, rate},
 };
 
 pub(super) const WARM_UP: ValidityGate = ValidityGate {
     code: "WARM-UP",
-    verdicts: &[Validity::Warn, Validity::Invalid],
-    finds: "a phase that is read as a steady state begins otherwise than it goes on (MSER), or goes on changing",
-    limit: "10 %; void if more than half is warm-up and the file says `steady: true`",
+    verdicts: &[Validity::Warn],
+    finds: "a phase that is read as a steady state begins otherwise than it goes on, or ends otherwise than it began, in most blocks of an arm",
+    limit: "10 %, far outside of what the third at the other end shows, for a quarter of the phase (an eighth in each of several blocks); not judged: under 12 relaxation times of its queue",
     remedy: "a phase of its own for the warm-up; `steady: false` where that is the subject",
-    checks: &[Check::Arm(warm_up)],
+    checks: &[Check::Arms(warm_up)],
     reading: |run| {
-        run.most(
-            |arm| greatest(read_as_steady(arm).map(|(_, found)| found.warm_up_s)),
-            |seconds, _| format!("{seconds:.0} s until settled"),
-        )
+        let judged = |arm: &Arm| {
+            greatest(read_as_steady(arm).filter(|(_, found)| found.judged).map(|(_, found)| found.warm_up_s))
+        };
+        let settled = run.most(judged, |seconds, _| format!("{seconds:.0} s until settled"));
+        settled.or_else(|| {
+            let any = run.0.arms.iter().any(|arm| read_as_steady(arm).next().is_some());
+            any.then(|| "not judged: too few requests for a queue of that length".to_owned())
+        })
     },
 };
 
@@ -66,44 +73,38 @@ fn unstable(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     }
 }
 
-/// What UNSTABLE finds is no warm-up, though it looks like one.
-fn warm_up(arm: &Arm, _: &Context, reasons: &mut Reasons) {
-    for (phase, found) in read_as_steady(arm).filter(|(_, found)| found.growth_per_s <= 0.0) {
-        phase_warm_up(phase, found, reasons);
+/// Over all blocks of an arm: what one of them shows may be chance.
+fn warm_up(arms: &[Arm], left_out: &BTreeSet<u32>, reasons: &mut Reasons) {
+    let mut blocks: BTreeMap<(&str, &str), Vec<Option<Steadiness>>> = BTreeMap::new();
+    for arm in arms.iter().filter(|arm| !left_out.contains(&arm.block)) {
+        for (phase, found) in read_as_steady(arm) {
+            // What UNSTABLE finds is no warm-up, though it looks like one.
+            let settles = found.judged && found.growth_per_s <= 0.0;
+            blocks.entry((arm.shown_name(), phase.name.as_str())).or_default().push(settles.then_some(found));
+        }
     }
-}
-
-fn phase_warm_up(phase: &PhaseSummary, found: Steadiness, reasons: &mut Reasons) {
-    let half = found.batch_s * found.batches as f64 / 2.0;
-    if found.warm_up_s > half {
-        // Where a steady state is what the file promises, there is none.
-        let verdict = if found.declared == Some(true) { Validity::Invalid } else { Validity::Warn };
-        reasons.add(
-            verdict,
-            format!("{}: not settled after {:.0} s", phase.name, found.warm_up_s),
-            format!("{half:.0} s, half of it"),
-            "most of the phase is warm-up: its figures are not those of a steady state",
-            "make the phase longer; steady: false for a phase that is not about a steady state",
-        );
-    } else if found.warm_up_s > 0.0 {
-        reasons.warn(
-            format!(
-                "{}: the first {:.0} s differ by {} from the rest",
-                phase.name,
-                found.warm_up_s,
-                percent(found.warm_up_effect)
-            ),
-            "10 %",
-            "the figures of the phase are about its warm-up too",
-            "ask for the part after it in thresholds (name[20%..]), or give the warm-up a phase of its own",
-        );
+    for ((arm, phase), blocks) in blocks {
+        arm.clone_into(&mut reasons.arm);
+        let of = |found: usize| {
+            if blocks.len() > 1 { format!(" (in {found} of {} blocks)", blocks.len()) } else { String::new() }
+        };
+        if let Some((EndShift { seconds, effect }, found)) = in_most_blocks(&blocks, beginning) {
+            let (effect, of) = (percent(effect), of(found));
+            reasons.warn(
+                format!("{phase}: the first {seconds:.0} s differ by {effect} from the last third{of}"),
+                "10 %, and what a queue does by chance",
+                "the figures of the phase are about its warm-up too",
+                "ask for the part after it in thresholds (name[20%..]), or give the warm-up a phase of its own",
+            );
+        } else if let Some((EndShift { seconds, effect }, found)) = in_most_blocks(&blocks, end) {
+            let (effect, of) = (percent(effect), of(found));
+            reasons.warn(
+                format!("{phase}: the last {seconds:.0} s differ by {effect} from the first third{of}"),
+                "10 %, and what a queue does by chance",
+                "goodput or response times changed late: the phase is not steady",
+                "look at timeline.jsonl for what changed; steady: false for a phase that is not about a steady state",
+            );
+        }
     }
-    if found.trend > 0.0 {
-        reasons.warn(
-            format!("{}: changes by {} after its warm-up", phase.name, percent(found.trend)),
-            "10 %, or chance",
-            "goodput or response times go on rising or falling: the phase is not steady",
-            "make it longer, and look at timeline.jsonl for what goes on changing",
-        );
-    }
+    reasons.arm.clear();
 }

@@ -1,21 +1,7 @@
 //! Statistics of batches in order of time.
 
-/// What Mann and Kendall's test says: chances of an order at least as extreme if there is no trend.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct MannKendall {
-    pub two_sided: f64,
-    pub upwards: f64,
-}
-
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
-/// Standard deviation.
-pub(super) fn spread(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    (squares / (values.len().saturating_sub(1)).max(1) as f64).sqrt()
 }
 
 pub(in crate::judge) fn median(values: &[f64]) -> f64 {
@@ -29,21 +15,6 @@ pub(in crate::judge) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// How many batches to cut off: the number for which the squared standard error of the mean of those that are left is the
-/// least (MSER). The last ones may agree by chance, so that at least five, and a quarter of all, are left.
-pub(super) fn mser(values: &[f64]) -> usize {
-    let left = 5.max(values.len() / 4);
-    let Some(most) = values.len().checked_sub(left) else { return 0 };
-    let score = |cut: usize| {
-        let rest = &values[cut..];
-        let mean = mean(rest);
-        let n = rest.len() as f64;
-        rest.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / (n * n)
-    };
-    // Of equal ones the first: nothing is cut off for nothing.
-    (0..=most).min_by(|&a, &b| score(a).total_cmp(&score(b))).unwrap_or(0)
-}
-
 /// The median of the slopes between all pairs, a batch; 0 for fewer than two.
 pub(super) fn theil_sen(values: &[f64]) -> f64 {
     let slopes: Vec<f64> = (0..values.len())
@@ -52,13 +23,12 @@ pub(super) fn theil_sen(values: &[f64]) -> f64 {
     median(&slopes)
 }
 
-/// By the normal approximation with ties and continuity (Kendall, "Rank Correlation Methods"), which is close from about ten
+/// Chance of an order that rises at least as much if there is no trend: Mann and Kendall's test, one-sided. By the normal approximation with ties and continuity (Kendall, "Rank Correlation Methods"), which is close from about ten
 /// values on, and says nothing (1) for fewer than eight.
-pub(super) fn mann_kendall(values: &[f64]) -> MannKendall {
+pub(super) fn mann_kendall(values: &[f64]) -> f64 {
     let n = values.len();
-    let nothing = MannKendall { two_sided: 1.0, upwards: 1.0 };
     if n < 8 {
-        return nothing;
+        return 1.0;
     }
     let mut s = 0_i64;
     for (a, first) in values.iter().enumerate() {
@@ -69,11 +39,10 @@ pub(super) fn mann_kendall(values: &[f64]) -> MannKendall {
     let pairs = |n: usize| (n * (n - 1)) as f64 * (2 * n + 5) as f64 / 18.0;
     let variance = pairs(n) - ties(values).into_iter().map(pairs).sum::<f64>();
     if variance <= 0.0 {
-        return nothing;
+        return 1.0;
     }
     let z = (s - s.signum()) as f64 / variance.sqrt();
-    let over = |z: f64| 0.5 * libm::erfc(z / std::f64::consts::SQRT_2);
-    MannKendall { two_sided: (2.0 * over(z.abs())).min(1.0), upwards: over(z) }
+    0.5 * libm::erfc(z / std::f64::consts::SQRT_2)
 }
 
 /// Sizes of the groups of equal values.
@@ -90,20 +59,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mser_cuts_off_what_is_different_and_nothing_else() {
-        let mut values = vec![10.0; 20];
-        assert_eq!(mser(&values), 0);
-        values[0] = 100.0;
-        values[1] = 50.0;
-        values[2] = 20.0;
-        assert_eq!(mser(&values), 3);
-        // A line never settles: as much is cut off as may be.
-        let line: Vec<f64> = (0..20).map(f64::from).collect();
-        assert_eq!(mser(&line), 15);
-        assert_eq!(mser(&[1.0, 2.0]), 0);
-    }
-
-    #[test]
     fn slopes_are_not_moved_by_a_single_value() {
         let mut line: Vec<f64> = (0..15).map(|n| 3.0 + 2.0 * f64::from(n)).collect();
         assert_eq!(theil_sen(&line), 2.0);
@@ -117,20 +72,20 @@ mod tests {
     fn ten_in_order_are_no_chance() {
         let up: Vec<f64> = (0..10).map(f64::from).collect();
         let found = mann_kendall(&up);
-        assert!((found.upwards - 4.15e-5).abs() < 2e-7 && (found.two_sided - 8.30e-5).abs() < 4e-7, "{found:?}");
+        assert!((found - 4.15e-5).abs() < 2e-7, "{found}");
         let down: Vec<f64> = up.iter().rev().copied().collect();
         let found = mann_kendall(&down);
-        assert!(found.upwards > 0.999 && found.two_sided < 1e-4, "{found:?}");
+        assert!(found > 0.9999, "{found}");
     }
 
     #[test]
     fn equal_values_and_few_ones_say_nothing() {
-        assert_eq!(mann_kendall(&[4.0; 12]).two_sided, 1.0);
-        assert_eq!(mann_kendall(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]).upwards, 1.0);
+        assert_eq!(mann_kendall(&[4.0; 12]), 1.0);
+        assert_eq!(mann_kendall(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), 1.0);
         // Two heights: up once. S = 36, ties of 6 and 6: variance 212.67 - 2 * 28.33 = 156, z = 2.80.
         let once = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0];
         let found = mann_kendall(&once);
-        assert!((found.upwards - 0.00254).abs() < 5e-5, "{found:?}");
+        assert!((found - 0.00254).abs() < 5e-5, "{found}");
     }
 
     #[test]
@@ -139,7 +94,7 @@ mod tests {
         let mut found = 0;
         for _ in 0..2000 {
             let values: Vec<f64> = (0..12).map(|_| random.uniform()).collect();
-            found += u32::from(mann_kendall(&values).two_sided < 0.05);
+            found += u32::from(mann_kendall(&values) < 0.05);
         }
         // 100 of 2000, give or take three standard deviations.
         assert!((71..130).contains(&found), "{found}");

@@ -25,29 +25,76 @@ fn phase(length: u32, of: impl Fn(u32) -> (f64, f64, f64)) -> Steadiness {
     judge(&seconds.iter().collect::<Vec<_>>()).expect("long enough")
 }
 
+/// Of nothing: warm-up, change at the end, growth.
+fn changes(found: &Steadiness) -> (f64, f64, f64) {
+    (found.warm_up_s, found.late_s, found.growth_per_s)
+}
+
 #[test]
 fn a_phase_that_is_the_same_from_its_first_second_on_is_steady() {
-    for length in [20, 30, 60, 300] {
-        let found = phase(length, |_| (95.0, 20.0, 40.0));
-        assert_eq!((found.warm_up_s, found.trend, found.growth_per_s), (0.0, 0.0, 0.0), "{length} s: {found:?}");
-        assert!(found.batches >= 12, "{length} s: {found:?}");
+    for (length, judged) in [(20, false), (30, true), (60, true), (300, true)] {
+        let found = phase(length, |_| (95.0, 20.0, 2.0));
+        assert_eq!((changes(&found), found.judged), ((0.0, 0.0, 0.0), judged), "{length} s: {found:?}");
     }
 }
 
 #[test]
-fn a_slow_start_is_cut_off_and_its_effect_told() {
-    let found = phase(120, |second| if second < 20 { (50.0, 60.0, 40.0) } else { (95.0, 20.0, 40.0) });
-    assert!(found.batch_s == 5.0 && (20.0..=30.0).contains(&found.warm_up_s), "{found:?}");
-    // Three times as long, noise and a batch too many aside.
-    assert!((1.3..2.2).contains(&found.warm_up_effect), "{found:?}");
-    assert_eq!((found.trend, found.growth_per_s), (0.0, 0.0));
+fn a_slow_start_is_found_and_its_effect_told() {
+    let found = phase(120, |second| if second < 20 { (50.0, 60.0, 2.0) } else { (95.0, 20.0, 2.0) });
+    assert_eq!((found.part_s, found.judged, changes(&found)), (5.0, true, (20.0, 0.0, 0.0)), "{found:?}");
+    // Three times as long, noise aside.
+    assert!((1.8..2.2).contains(&found.warm_up_effect), "{found:?}");
+    // Less than an eighth of the phase may be chance.
+    let found = phase(120, |second| if second < 10 { (50.0, 60.0, 2.0) } else { (95.0, 20.0, 2.0) });
+    assert_eq!(changes(&found), (0.0, 0.0, 0.0), "{found:?}");
 }
 
 #[test]
-fn what_goes_on_changing_has_a_trend() {
-    let found = phase(120, |second| (95.0, 20.0 + f64::from(second) * 0.1, 40.0));
-    assert!(found.trend > 0.1 || found.warm_up_s > 60.0, "{found:?}");
-    assert_eq!(found.growth_per_s, 0.0);
+fn a_change_that_comes_late_is_found_too_and_one_that_goes_on_twice() {
+    let found = phase(120, |second| if second < 100 { (95.0, 20.0, 2.0) } else { (95.0, 26.0, 2.0) });
+    assert_eq!(changes(&found), (0.0, 20.0, 0.0), "{found:?}");
+    assert!((0.25..0.35).contains(&found.late_effect), "{found:?}");
+    let found = phase(120, |second| (95.0, 20.0 + f64::from(second) * 0.1, 2.0));
+    assert!(found.warm_up_s >= 30.0 && found.late_s >= 30.0 && found.growth_per_s == 0.0, "{found:?}");
+}
+
+/// 12 relaxation times of 4 (1 + L)² requests, at most those of 19 in flight: here 100 come a second.
+#[test]
+fn a_phase_that_is_short_for_its_queue_is_not_judged() {
+    let judged = |seconds: u32, in_flight: u64| {
+        let second = |second| TimelineSecond { second, planned: 100, in_flight, ..TimelineSecond::default() };
+        let seconds: Vec<TimelineSecond> = (0..seconds).map(second).collect();
+        judge(&seconds.iter().collect::<Vec<_>>()).expect("long enough").judged
+    };
+    // 12 * 4 * 10² = 4800, and 12 * 4 * 20² = 19 200.
+    assert_eq!([judged(47, 9), judged(48, 9), judged(191, 19), judged(192, 19)], [false, true, false, true]);
+    assert_eq!([judged(191, 500), judged(192, 500)], [false, true]);
+}
+
+/// In 6000 arrivals and as many departures, a random walk goes 3 * √12000 = 329 at most.
+#[test]
+fn a_queue_that_goes_farther_than_chance_can_is_judged_at_any_length() {
+    let warm_up = |from: f64| {
+        let found = phase(60, |second| (95.0, 20.0, if second < 20 { from } else { 100.0 }));
+        (found.judged, found.warm_up_s)
+    };
+    assert_eq!([warm_up(400.0), warm_up(500.0)], [(false, 0.0), (true, 20.0)]);
+}
+
+/// Parts of 5 s: an eighth of the phase is 15 s, a quarter 30 s.
+#[test]
+fn one_block_has_to_show_more_than_each_of_several() {
+    let block = |warm_up_s| {
+        Some(Steadiness { part_s: 5.0, judged: true, warm_up_s, warm_up_effect: 0.5, ..Steadiness::default() })
+    };
+    let found =
+        |blocks: &[Option<Steadiness>]| in_most_blocks(blocks, beginning).map(|(found, of)| (found.seconds, of));
+    assert_eq!([found(&[block(25.0)]), found(&[block(30.0)])], [None, Some((30.0, 1))]);
+    assert_eq!(found(&[block(15.0), block(20.0)]), Some((20.0, 2)));
+    assert_eq!(found(&[block(15.0), block(15.0), block(0.0)]), Some((15.0, 2)));
+    // Half of them are not most of them; one that is not judged counts among all.
+    assert_eq!(found(&[block(60.0), block(0.0)]), None);
+    assert_eq!([found(&[block(60.0), None]), found(&[None]), found(&[])], [None; 3]);
 }
 
 #[test]
@@ -113,8 +160,8 @@ fn a_phase_without_percentiles_is_judged_by_the_rest() {
 
 #[test]
 fn what_ends_at_nothing_changes_by_a_number_all_the_same() {
-    let found = phase(60, |second| if second < 20 { (95.0, 20.0, 40.0) } else { (0.0, 20.0, 40.0) });
-    assert!(found.warm_up_effect == ENDLESS && found.warm_up_s >= 20.0, "{found:?}");
+    let found = phase(60, |second| if second < 20 { (95.0, 20.0, 2.0) } else { (0.0, 20.0, 2.0) });
+    assert_eq!((found.warm_up_effect, found.warm_up_s), (1000.0, 20.0), "{found:?}");
 }
 
 #[test]

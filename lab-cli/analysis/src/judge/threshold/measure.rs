@@ -86,10 +86,10 @@ static MEASURES: [MeasureOf; 9] = [
     ),
     MeasureOf {
         name: "warm_up",
-        about: "Length of the beginning that differs from the rest of the phase (MSER).",
+        about: "Length of the beginning that differs from the last third of the phase.",
         unit: Unit::Time,
-        unknown: "the load changes, or the phase is shorter than 20 s",
-        value: |m| Some(m.steadiness?.warm_up_s * 1e3),
+        unknown: "the load changes, or the phase is too short for its queue (WARM-UP in validity.md)",
+        value: |m| m.steadiness.filter(|found| found.judged).map(|found| found.warm_up_s * 1e3),
         bound: |_| None,
     },
 ];
@@ -129,7 +129,7 @@ mod tests {
             wasted: Some(0.25),
             hysteresis: Some(0.2),
             user_fairness: Some(Fairness { users: 10, jain: 0.9, worst_tenth: 0.0 }),
-            steadiness: Some(Steadiness { warm_up_s: 5.0, growth_per_s: 12.0, ..Steadiness::default() }),
+            steadiness: Some(Steadiness { judged: true, warm_up_s: 5.0, growth_per_s: 12.0, ..Steadiness::default() }),
             ..Measures::default()
         };
         let measured = Measured { planned: 300, retries: 100, ..Measured::default() };

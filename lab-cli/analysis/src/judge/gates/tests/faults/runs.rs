@@ -85,6 +85,65 @@ fn arms_of_one_block_that_ran_at_two_speeds_are_found_and_blocks_may_differ() {
     assert_eq!(found(&arms), []);
 }
 
+/// Blocks of an arm, of two minutes each, that differ from their last third for so many seconds.
+fn warming_up(seconds: &[f64], change: fn(&mut Arm)) -> Vec<(String, String)> {
+    let arm = |(block, seconds): (u32, &f64)| {
+        let mut arm = Arm { block, ..sound() };
+        steady(&mut arm, |found| found.warm_up_s = *seconds);
+        change(&mut arm);
+        arm
+    };
+    let arms: Vec<Arm> = (1..).zip(seconds).map(arm).collect();
+    let reasons = judge_run(&arms, &BTreeSet::new(), &[]).into_iter();
+    reasons
+        .map(|reason| {
+            assert_eq!((reason.code.as_str(), reason.verdict), ("WARM-UP", Warn));
+            (reason.arm, reason.value)
+        })
+        .collect()
+}
+
+fn of_the_first(arm: &mut Arm, change: impl FnOnce(&mut Steadiness)) {
+    change(arm.phases[0].measures.steadiness.as_mut().expect("it is steady"));
+}
+
+#[test]
+fn a_warm_up_that_most_blocks_have_is_told_once_and_is_a_caution_at_most() {
+    let told = |seconds: &[f64]| warming_up(seconds, |_| ());
+    let one = |value: &str| vec![("seda".to_owned(), value.to_owned())];
+    assert_eq!(told(&[30.0]), one("spike: the first 30 s differ by 50 % from the last third"));
+    // Most of the phase, and the file says that it is to be steady: still no fault of the measurement.
+    let declared = |arm: &mut Arm| of_the_first(arm, |found| found.declared = Some(true));
+    assert_eq!(warming_up(&[80.0], declared), one("spike: the first 80 s differ by 50 % from the last third"));
+    assert_eq!(
+        told(&[15.0, 0.0, 20.0]),
+        one("spike: the first 20 s differ by 50 % from the last third (in 2 of 3 blocks)")
+    );
+    // An eighth of one block, or a half of the blocks, may be chance.
+    assert_eq!([told(&[25.0]), told(&[60.0, 0.0])], [vec![], vec![]]);
+    let late = |arm: &mut Arm| of_the_first(arm, |found| (found.late_s, found.late_effect) = (40.0, 0.25));
+    assert_eq!(warming_up(&[0.0], late), one("spike: the last 40 s differ by 25 % from the first third"));
+}
+
+#[test]
+fn what_nobody_reads_as_a_steady_state_has_no_warm_up() {
+    let changes: [fn(&mut Arm); 6] = [
+        |arm| arm.phases[0].seconds = 59.0,
+        |arm| of_the_first(arm, |found| found.declared = Some(false)),
+        |arm| of_the_first(arm, |found| found.transient = true),
+        |arm| of_the_first(arm, |found| found.judged = false),
+        // A growing backlog is none, though it looks like one: UNSTABLE tells it.
+        |arm| of_the_first(arm, |found| found.growth_per_s = 12.0),
+        |arm| arm.phases[0].measures.steadiness = None,
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        assert_eq!(warming_up(&[60.0], change), [], "change {number}");
+    }
+    // Unless the file says so.
+    let recovery = |arm: &mut Arm| of_the_first(arm, |found| (found.transient, found.declared) = (true, Some(true)));
+    assert_eq!(warming_up(&[60.0], recovery).len(), 1);
+}
+
 /// Two arms in five blocks, of which these are INVALID for these reasons.
 fn blocks(void: &[(&str, u32, &'static str)]) -> Vec<Arm> {
     let mut arms: Vec<Arm> =
@@ -151,6 +210,13 @@ fn every_gate_says_what_it_saw_where_there_is_something_to_look_at() {
         noise_floor: vec![twins(ComparisonVerdict::Equivalent, Some([0.99, 1.02]))],
         ..RunSummary::default()
     };
+    let mut short = summary.clone();
+    of_the_first(&mut short.arms[1], |found| found.judged = false);
+    assert!(
+        WARM_UP.reading(&short).is_some_and(|said| said.starts_with("not judged")),
+        "{:?}",
+        WARM_UP.reading(&short)
+    );
     for gate in &GATES {
         assert!(gate.reading(&summary).is_some(), "{} says nothing", gate.code);
     }
