@@ -13,6 +13,8 @@ pub const CPU: f64 = 0.70;
 pub const MOVED: (f64, f64) = (0.05, 0.10);
 /// What is shorter moves no percentile, for the same two verdicts, milliseconds.
 pub const MOVED_MS: (f64, f64) = (0.1, 0.2);
+/// The shortest pause of the generator that is seen as one (`health::gaps`), milliseconds.
+pub const STALL_MS: f64 = 5.0;
 /// A pause of the whole process that is no scheduling accident, milliseconds.
 pub const GAP_MS: f64 = 1000.0;
 /// Longest time that the machine may have slept, milliseconds: the clocks that tell are read one after the other.

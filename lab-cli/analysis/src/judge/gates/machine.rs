@@ -22,20 +22,32 @@ pub(super) const STEAL: ValidityGate = ValidityGate {
     },
 };
 
-const STEAL_LIMIT: &str = "10 % of a shown p50, p90 or p99, and 0.2 ms; 10 % of the time; a caution from half of that";
+const STEAL_LIMIT: &str = "10 % of a shown p50, p90 or p99, and 0.2 ms, a caution where the generator's own delays speak against it; 10 % of the time; a caution from half of that";
 
-/// By effect: most of what a host takes away is taken in turns that no percentile shows.
+/// By effect: most of what a host takes away is taken in turns that no percentile shows. How long these were is known of the generator
+/// alone.
 fn steal(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     let found = stolen(arm).flat_map(|(phase, stolen)| {
         let taken =
             format!("{}: {} of the CPU time was taken away by the machine's host", phase.name, percent(stolen.share));
         let held_up = [stolen.p50_ms, stolen.p90_ms, stolen.p99_ms];
-        let shown = effect::percentiles(&phase.measured.response_time_ms).into_iter().zip(held_up);
+        let without = phase
+            .measures
+            .undelayed
+            .map_or([None; 3], |known| effect::percentiles(&known.response_time_ms).map(|(.., undelayed)| undelayed));
+        let shown = effect::percentiles(&phase.measured.response_time_ms).into_iter().zip(without).zip(held_up);
         let moved: Vec<_> = shown
-            .filter_map(|((name, _, shown), by)| {
+            .filter_map(|(((name, _, shown), undelayed), most)| {
                 let shown = shown?;
-                let words = format!("{taken}; {} of the {name} of {} can be that", time(by), time(shown));
-                Some((effect::verdict(by / shown, by)?, words))
+                let bound = effect::verdict(most / shown, most)?;
+                let can_be = format!("{taken}; {} of the {name} of {} can be that", time(most), time(shown));
+                let likely = likely_ms(most, undelayed.map(|undelayed| shown - undelayed));
+                if effect::verdict(likely / shown, likely) == Some(Validity::Invalid) {
+                    return Some((bound, can_be));
+                }
+                let less =
+                    if likely < most { format!(", and more likely {} or less", time(likely)) } else { String::new() };
+                Some((bound.min(Validity::Warn), can_be + &less))
             })
             .collect();
         // A rate has no milliseconds.
@@ -50,6 +62,13 @@ fn steal(arm: &Arm, _: &Context, reasons: &mut Reasons) {
             "run again at another time, or on a machine of your own",
         );
     }
+}
+
+/// What the host can have added at most is reckoned with turns as long as the generator's longest pause. The generator loses its processor
+/// in the same way, and its own delays are known: so as much again for the service. Of turns too short to be seen as a pause nothing is
+/// known.
+fn likely_ms(most_ms: f64, own_ms: Option<f64>) -> f64 {
+    own_ms.map_or(most_ms, |own_ms| most_ms.min((2.0 * own_ms).max(limits::STALL_MS)))
 }
 
 /// By phase. Where that is not known, as much as the whole machine lost over the arm, which moved nothing that is known.

@@ -1,4 +1,4 @@
-//! LAG, HICCUP and CROWDED: one rule, told by the cause that explains it.
+//! LAG, HICCUP and CROWDED: one rule, told by the cause that explains it. STEAL goes by it too.
 
 use super::*;
 
@@ -113,4 +113,44 @@ fn what_can_be_the_generators_own_is_told_in_plain_words() {
             "10 % of a closed load"
         ]
     );
+}
+
+/// The host took 1.5 % of the time; at most `most` ms of the p99 can be that, and the generator's own delays moved it by `own` ms.
+fn stolen_beside(shown: f64, most: f64, own: f64) -> Arm {
+    let mut arm = sound();
+    moves(&mut arm, shown, own, 0.0);
+    stolen(&mut arm, shown, most);
+    arm
+}
+
+#[test]
+fn what_was_stolen_voids_a_run_where_it_is_likely_and_not_where_it_is_only_possible() {
+    let judged = |shown: f64, most: f64, own: f64| verdicts(&stolen_beside(shown, most, own));
+    // 7 of 60 ms is 11.7 %; as much again as the generator's 0.5 ms, and turns under 5 ms, are 8.3 %.
+    assert_eq!(judged(60.0, 7.0, 0.5), of("STEAL", Warn));
+    assert_eq!(judged(60.0, 60.0, 2.9), of("STEAL", Warn));
+    // Twice 3.1 ms are 10.3 %, and what the generator alone did is 5.2 %.
+    assert_eq!(judged(60.0, 7.0, 3.1), [of("STEAL", Invalid), of("LAG", Warn)].concat());
+    // 5 of 49 ms, in turns that the generator cannot have seen.
+    assert_eq!(judged(49.0, 7.0, 0.0), of("STEAL", Invalid));
+    // A small figure stays a caution, and a large share of the time a loss of capacity.
+    assert_eq!([judged(120.0, 7.0, 0.0), judged(141.0, 7.0, 0.0)], [of("STEAL", Warn), vec![]]);
+    let mut arm = stolen_beside(60.0, 7.0, 0.0);
+    arm.conditions.neighbours.as_mut().expect("it has them").stolen[0].share = 0.11;
+    assert_eq!(verdicts(&arm), of("STEAL", Invalid));
+    // Of an older version, which knows nothing of its own delays.
+    let mut arm = stolen_beside(60.0, 7.0, 0.0);
+    arm.phases[0].measures.undelayed = None;
+    assert_eq!(verdicts(&arm), of("STEAL", Invalid));
+}
+
+#[test]
+fn what_was_stolen_is_told_with_what_is_likely() {
+    let told = |own| judge(&stolen_beside(60.0, 7.0, own), &context()).swap_remove(0).value;
+    assert_eq!(
+        told(0.5),
+        "spike: 1.5 % of the CPU time was taken away by the machine's host; 7.0 ms of the p99 of 60 ms can be that, and more likely \
+         5.0 ms or less"
+    );
+    assert!(told(3.6).ends_with("can be that"), "{}", told(3.6));
 }
