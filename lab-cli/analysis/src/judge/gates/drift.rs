@@ -1,18 +1,19 @@
 //! DRIFT: the machine's own speed changed. What differs between arms, or over time, may be that.
 //!
 //! It is the service's processor that is judged. The generator's follows the service's load, where both are halves of one core:
-//! it is half as fast again while the other one idles.
+//! it is half as fast again while the other one idles. A service that uses its processor little is told from one that is bound to it: what
+//! the speed can have changed of the figures is judged, as by LAG and STEAL.
 
 use std::collections::BTreeSet;
 
-use super::{Check, Context, Reasons, ValidityGate, label, limits};
-use crate::summary::{Arm, Speed, Validity};
+use super::{Check, Context, Reasons, ValidityGate, effect, label, limits};
+use crate::summary::{Arm, Measured, Speed, Validity};
 
 pub(super) const DRIFT: ValidityGate = ValidityGate {
     code: "DRIFT",
     verdicts: &[Validity::Warn],
     finds: "the service's processor did the same work faster for one arm than for another of its block, or in one half of an arm than in the other",
-    limit: "10 %",
+    limit: "10 %; none if that cannot change a shown p50, p90 or p99 by 5 % and 0.1 ms, and the service used its processors for under half of the busiest second",
     remedy: "more blocks, a quieter machine",
     checks: &[Check::Arm(halves), Check::Arms(between_arms)],
     reading: |run| {
@@ -30,7 +31,8 @@ fn speed(arm: &Arm) -> Option<Speed> {
 
 /// Within an arm: its halves.
 fn halves(arm: &Arm, _: &Context, reasons: &mut Reasons) {
-    let Some(speed) = speed(arm).filter(|speed| times(*speed) > 1.0 + limits::DRIFT) else { return };
+    let differs = |speed: &Speed| times(*speed) > 1.0 + limits::DRIFT && matters(arm, times(*speed));
+    let Some(speed) = speed(arm).filter(differs) else { return };
     let faster = if speed.first_half > speed.second_half { "first" } else { "second" };
     let times = times(speed);
     reasons.warn(
@@ -44,6 +46,28 @@ fn halves(arm: &Arm, _: &Context, reasons: &mut Reasons) {
 /// How many times as fast one half was as the other.
 fn times(speed: Speed) -> f64 {
     speed.first_half.max(speed.second_half) / speed.first_half.min(speed.second_half)
+}
+
+/// Whether figures of the arm can depend on it if its service's processor is so many times as fast. No more than a share `q` of the requests
+/// use over `c / q` of CPU time each, if all use `c` on average (Markov): so that is what a percentile can contain of it.
+fn matters(arm: &Arm, times: f64) -> bool {
+    let Some(service) = arm.conditions.neighbours.as_ref().and_then(|neighbours| neighbours.service) else {
+        return true;
+    };
+    let lasted: f64 = arm.phases.iter().map(|phase| phase.seconds).sum();
+    let sent = arm.sum(|found: &Measured| found.sent) as f64;
+    let busiest = service.wanted() * (arm.conditions.sent_per_s_max * lasted / sent.max(1.0)).max(1.0);
+    if busiest >= limits::STARVED_BUSY {
+        return true;
+    }
+    let answered = arm.sum(|found: &Measured| found.served + found.served_late + found.rejected + found.failed).max(1);
+    // Requests that wait for each other do so for longer, too.
+    let added_ms = service.ran_s * 1e3 / answered as f64 * (times - 1.0) / (1.0 - busiest);
+    let percentiles = arm.phases.iter().flat_map(|phase| effect::percentiles(&phase.measured.response_time_ms));
+    percentiles.into_iter().any(|(_, beyond, shown)| {
+        let most = added_ms / beyond;
+        shown.is_some_and(|shown| effect::verdict(most / shown, most).is_some())
+    })
 }
 
 /// Between the arms of a block, which are compared with each other. Whole blocks may differ: pairs are made within them.
@@ -81,7 +105,8 @@ fn apart<'a>(block: u32, arms: &[(&'a Arm, f64)]) -> Option<Apart<'a>> {
     let (slow, least) = own().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let (fast, most) = own().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let times = most / least;
-    (times > 1.0 + limits::DRIFT).then_some(Apart { slow, fast, times })
+    let told = times > 1.0 + limits::DRIFT && (matters(slow, times) || matters(fast, times));
+    told.then_some(Apart { slow, fast, times })
 }
 
 fn limit() -> String {

@@ -85,6 +85,33 @@ fn arms_of_one_block_that_ran_at_two_speeds_are_found_and_blocks_may_differ() {
     assert_eq!(found(&arms), []);
 }
 
+/// 10 000 requests in 30 s, of which the busiest second had twice as many as others, and a median of 50 ms; the service used this share of
+/// its processor, which was 1.2 times as fast for one arm as for the other and in one half of it as in the other.
+fn drifts(used: f64, p99_ms: f64) -> (usize, usize) {
+    let arms = [("none", 100.0), ("seda", 120.0)].map(|(policy, speed_of_all)| {
+        let mut arm = steady_at(policy, 1, 100.0, speed_of_all);
+        arm.phases[0].seconds = 30.0;
+        arm.conditions.sent_per_s_max = 2.0 * 10_000.0 / 30.0;
+        starved(&mut arm, 0.0, used);
+        let times = Times { p50: Some(50.0), p99: Some(p99_ms), ..Times::default() };
+        arm.phases[0].measured.response_time_ms = Times { count: 9_000, ..times };
+        arm
+    });
+    let between = judge_run(&arms, &BTreeSet::new(), &[]).len();
+    let [mut arm, _] = arms;
+    halves(&mut arm, 100.0, 120.0);
+    (judge(&arm, &context()).len(), between)
+}
+
+/// By hand, at 0.03 of 30 s: 0.09 ms a request, a fifth of it is 0.018 ms, and at 6 % of the busiest second 0.0191 ms; of the slowest
+/// hundredth at most 1.91 ms.
+#[test]
+fn a_processor_that_changes_its_speed_matters_to_a_service_that_uses_it() {
+    assert_eq!([drifts(0.03, 39.0), drifts(0.03, 38.0)], [(0, 0), (1, 1)]);
+    // Half of the busiest second: that is capacity, whatever a request uses.
+    assert_eq!([drifts(0.24, 1e5), drifts(0.26, 1e5)], [(0, 0), (1, 1)]);
+}
+
 /// Blocks of an arm, of two minutes each, that differ from their last third for so many seconds.
 fn warming_up(seconds: &[f64], change: fn(&mut Arm)) -> Vec<(String, String)> {
     let arm = |(block, seconds): (u32, &f64)| {
