@@ -21,12 +21,15 @@ pub enum TimeFamily {
     /// In replays: the delay of first attempts behind their recorded times, because their users still waited for an
     /// earlier answer. The generator's own lateness is not included.
     Behind,
+    /// From the start of a request's first attempt to its answer: a family of its own only where a retry was answered, since
+    /// else these are the response times. Requests belong to the cell of their first attempt.
+    FirstAttempt,
 }
 
 impl TimeFamily {
     /// All families.
-    pub const ALL: [Self; 6] =
-        [Self::Response, Self::Service, Self::Reject, Self::Connect, Self::SendLag, Self::Behind];
+    pub const ALL: [Self; 7] =
+        [Self::Response, Self::Service, Self::Reject, Self::Connect, Self::SendLag, Self::Behind, Self::FirstAttempt];
 
     /// The family's name in file names.
     #[must_use]
@@ -38,6 +41,7 @@ impl TimeFamily {
             Self::Connect => "connect",
             Self::SendLag => "send-lag",
             Self::Behind => "behind",
+            Self::FirstAttempt => "from-first-attempt",
         }
     }
 }
@@ -67,9 +71,30 @@ impl Cell {
         self.families[family as usize].get_or_insert_with(|| Box::new(Distribution::new(most)))
     }
 
+    /// Times from the start of first attempts to the answers.
+    pub(super) fn from_first_attempts(&self) -> Option<&Distribution> {
+        self.of(TimeFamily::FirstAttempt).or_else(|| self.of(TimeFamily::Response))
+    }
+
+    /// The same, which from now on are not the response times.
+    pub(super) fn own_from_first_attempts(&mut self) -> &mut Distribution {
+        if self.of(TimeFamily::FirstAttempt).is_none() {
+            // A user may try for longer than any single time-out.
+            let mut times = Distribution::new(Duration::MAX);
+            self.of(TimeFamily::Response).into_iter().for_each(|answers| times.add_known(answers));
+            self.set(TimeFamily::FirstAttempt, times);
+        }
+        self.at(TimeFamily::FirstAttempt, Duration::MAX)
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
         self.ledger += other.ledger;
-        for (mine, theirs) in self.families.iter_mut().zip(&other.families) {
+        if [&*self, other].iter().any(|cell| cell.of(TimeFamily::FirstAttempt).is_some()) {
+            let times = self.own_from_first_attempts();
+            other.from_first_attempts().into_iter().for_each(|theirs| times.add_known(theirs));
+        }
+        let others = TimeFamily::FirstAttempt as usize;
+        for (mine, theirs) in self.families[..others].iter_mut().zip(&other.families[..others]) {
             match (mine, theirs) {
                 (_, None) => {}
                 (Some(mine), Some(theirs)) => mine.add(theirs),

@@ -59,6 +59,13 @@ impl Distribution {
         }
     }
 
+    /// Adds the known times of another distribution, which has counted what of them is over the bound.
+    pub(super) fn add_known(&mut self, other: &Self) {
+        self.total_us += other.total_us;
+        self.longest_us = self.longest_us.max(other.longest_us);
+        merge(&mut self.known, &other.known);
+    }
+
     /// Removes all samples and keeps the memory.
     pub fn clear(&mut self) {
         self.known.reset();
@@ -134,25 +141,46 @@ impl Distribution {
         if hidden { Percentile::AtLeast(ms(all.lowest_equivalent(value))) } else { at(value) }
     }
 
+    /// The known time with this rank, from 1, in milliseconds; `None` if there are not so many.
+    fn of_rank(&self, rank: u64) -> Option<f64> {
+        let mut so_far = 0;
+        let found = self.known.iter_recorded().find(|value| {
+            so_far += u64::from(value.count_at_value());
+            so_far >= rank
+        });
+        Some(ms(self.known.highest_equivalent(found?.value_iterated_to()).min(self.longest_us)))
+    }
+
     /// The percentiles that every table shows.
     #[must_use]
     pub fn percentiles(&self) -> Times {
-        let [p50, p90, p95, p99, p999] = [50.0, 90.0, 95.0, 99.0, 99.9].map(|p| self.percentile(p));
         Times {
-            p50: p50.number(),
-            p90: p90.number(),
-            p95: p95.number(),
-            p99: p99.number(),
-            p999: p999.number(),
-            p50_at_least: p50.bound(),
-            p90_at_least: p90.bound(),
-            p95_at_least: p95.bound(),
-            p99_at_least: p99.bound(),
-            p999_at_least: p999.bound(),
             max: self.max_ms(),
             mean: self.mean_ms(),
             count: self.count(),
             censored: self.censored(),
+            ..Times::of(|per_mille| self.percentile(per_mille as f64 / 10.0))
+        }
+    }
+
+    /// Percentiles of this many requests, of which the known times are those of the answered ones, and of which all others would
+    /// have waited for ever: a percentile beyond the answered ones is at least `patience`, and at least as long as any answer
+    /// took.
+    pub(super) fn percentiles_among(&self, wanted: u64, patience: Duration) -> Times {
+        let all = wanted.max(self.count());
+        let never = ms(micros(patience).max(self.longest_us));
+        let at = |per_mille: u64| {
+            if all < least_samples(per_mille as f64 / 10.0) {
+                return Percentile::Unknown;
+            }
+            self.of_rank((all * per_mille).div_ceil(1000)).map_or(Percentile::AtLeast(never), Percentile::At)
+        };
+        Times {
+            max: self.max_ms(),
+            mean: self.mean_ms(),
+            count: self.count(),
+            censored: all - self.count(),
+            ..Times::of(at)
         }
     }
 
@@ -268,6 +296,30 @@ pub struct Times {
 }
 
 impl Times {
+    /// The percentiles, in thousandths, and nothing else.
+    fn of(percentile: impl Fn(u64) -> Percentile) -> Self {
+        let [p50, p90, p95, p99, p999] = [500, 900, 950, 990, 999].map(percentile);
+        Self {
+            p50: p50.number(),
+            p90: p90.number(),
+            p95: p95.number(),
+            p99: p99.number(),
+            p999: p999.number(),
+            p50_at_least: p50.bound(),
+            p90_at_least: p90.bound(),
+            p95_at_least: p95.bound(),
+            p99_at_least: p99.bound(),
+            p999_at_least: p999.bound(),
+            ..Self::default()
+        }
+    }
+
+    /// The share of censored times; 0 without any.
+    #[must_use]
+    pub fn censored_share(&self) -> f64 {
+        if self.censored == 0 { 0.0 } else { self.censored as f64 / (self.count + self.censored) as f64 }
+    }
+
     /// True if there are no times.
     #[must_use]
     pub fn is_empty(&self) -> bool {

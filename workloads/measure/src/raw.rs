@@ -251,6 +251,13 @@ impl Raw {
         u32::try_from(index).unwrap_or(u32::MAX)
     }
 
+    /// The cell of the same type and class at another time.
+    pub(super) fn cell_at(&self, at: Timestamp, like: u32) -> u32 {
+        let (phase, part) = self.phase_and_part(at);
+        let of_a_part = (self.kinds.len() * self.classes.len()) as u32;
+        u32::try_from(phase * PARTS + part).unwrap_or(u32::MAX).saturating_mul(of_a_part) + like % of_a_part
+    }
+
     pub(super) fn cell(&mut self, index: u32) -> &mut Cell {
         self.cells[index as usize].get_or_insert_default()
     }
@@ -258,5 +265,23 @@ impl Raw {
     pub(super) fn time(&mut self, index: u32, family: TimeFamily) -> &mut Distribution {
         let most = self.most;
         self.cell(index).at(family, most)
+    }
+
+    /// The users' time-out: nobody waits for an answer to one attempt for longer.
+    pub(super) fn patience(&self) -> Duration {
+        self.most / 2
+    }
+
+    /// Records an answer by its response time, and by the cell of its first attempt and the time since that began.
+    pub(super) fn answered(&mut self, cell: u32, response: Duration, first: (u32, Duration)) {
+        let apart = first != (cell, response);
+        if apart {
+            self.cell(cell).own_from_first_attempts();
+        }
+        self.time(cell, TimeFamily::Response).record(response);
+        let of_first = self.cell(first.0);
+        if apart || of_first.of(TimeFamily::FirstAttempt).is_some() {
+            of_first.own_from_first_attempts().record(first.1);
+        }
     }
 }

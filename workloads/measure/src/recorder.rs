@@ -31,6 +31,7 @@ pub struct Ticket {
     begun: Moment,
     /// True for the first request of its user.
     arrival: bool,
+    retry: bool,
     sent: Moment,
 }
 
@@ -166,6 +167,7 @@ impl Recorder {
             asked: None,
             begun: Moment::NOT_YET,
             arrival,
+            retry: intent.attempt > 0,
             sent: Moment::NOT_YET,
         }
     }
@@ -286,7 +288,9 @@ impl Recorder {
                 if !late {
                     self.raw.gets(ticket.intended, ticket.user);
                 }
-                self.raw.time(ticket.cell, TimeFamily::Response).record(response);
+                let first_cell =
+                    if ticket.retry { self.raw.cell_at(ticket.wanted_at, ticket.cell) } else { ticket.cell };
+                self.raw.answered(ticket.cell, response, (first_cell, now.since(ticket.wanted_at)));
                 self.raw.time(ticket.cell, TimeFamily::Service).record(now.since(sent));
                 self.window_response.record(response);
                 self.reports.answered(ticket.cell, response);
@@ -388,7 +392,7 @@ impl Recorder {
     /// The time after which a request that was lost before its time-out would have been answered at the earliest: it never
     /// will be, and nobody waits for longer than the time-out.
     fn never(&self, waited: Duration) -> Duration {
-        waited.max(self.raw.most / 2)
+        waited.max(self.raw.patience())
     }
 
     /// The number of requests that were written and have not ended.

@@ -107,6 +107,9 @@ pub struct PhaseReport {
     pub amplification: Option<f64>,
     /// Response times of requests answered as requested, connecting included; time-outs are censored.
     pub response_time_ms: Times,
+    /// Times from the start of a request's first attempt to its answer, of all requests that users wanted: one that had no answer,
+    /// whatever the reason, is censored, and longer than all that had.
+    pub response_time_all_ms: Times,
     /// The times of the same requests from the actual send.
     pub service_time_ms: Times,
     /// Response times of rejects.
@@ -264,16 +267,18 @@ impl Raw {
         let seconds = length.as_secs_f64() * (share.end.min(1.0) - share.start.max(0.0)).max(0.0);
         let summed = |wanted: &dyn Fn(usize, usize) -> bool| self.gather(phases.clone(), share.clone(), wanted);
 
-        let mut report = summary(name, seconds, &summed(&|_, _| true));
+        let patience = self.patience();
+        let summary = |name: &str, cell: &Cell| summary(name, seconds, cell, patience);
+        let mut report = summary(name, &summed(&|_, _| true));
         for (kind, name) in self.kinds.iter().enumerate() {
             let cell = summed(&|of, _| of == kind);
             if cell.ledger.planned > 0 {
-                report.by_type.insert(name.clone(), summary(name, seconds, &cell));
+                report.by_type.insert(name.clone(), summary(name, &cell));
             }
         }
         for (at, class) in self.classes.iter().enumerate().filter(|_| self.classes.len() > 1) {
             let name = class.0.to_string();
-            report.by_class.insert(name.clone(), summary(&name, seconds, &summed(&|_, of| of == at)));
+            report.by_class.insert(name.clone(), summary(&name, &summed(&|_, of| of == at)));
         }
         let (mut seen, mut connect_timed_out) = (UserSet::default(), UserSet::default());
         for phase in &self.phases[phases] {
@@ -286,8 +291,10 @@ impl Raw {
     }
 }
 
-fn summary(name: &str, seconds: f64, cell: &Cell) -> PhaseReport {
+fn summary(name: &str, seconds: f64, cell: &Cell, patience: Duration) -> PhaseReport {
     let times = |family| cell.of(family).map(Distribution::percentiles).unwrap_or_default();
+    let nobody = Distribution::new(patience);
+    let answered = cell.from_first_attempts().unwrap_or(&nobody);
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     PhaseReport {
         name: name.to_owned(),
@@ -298,6 +305,7 @@ fn summary(name: &str, seconds: f64, cell: &Cell) -> PhaseReport {
         reject_fraction: cell.ledger.reject_fraction(),
         amplification: cell.ledger.amplification(),
         response_time_ms: times(TimeFamily::Response),
+        response_time_all_ms: answered.percentiles_among(cell.ledger.first_attempts(), patience),
         service_time_ms: times(TimeFamily::Service),
         reject_time_ms: times(TimeFamily::Reject),
         connect_time_ms: times(TimeFamily::Connect),

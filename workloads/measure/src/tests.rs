@@ -4,6 +4,7 @@ use controllers::{Class, Kind, Timestamp};
 
 use super::*;
 
+mod all_requests;
 mod balance;
 mod distribution;
 mod undelayed;
