@@ -286,7 +286,11 @@ pub enum MetricName {
     Goodput,
     /// Rejected of those sent.
     RejectFraction,
-    /// 90th percentile of response time.
+    /// 90th percentile of the time to an answer, of all requests: one without an answer is longer than any.
+    P90All,
+    /// 99th percentile of it.
+    P99All,
+    /// 90th percentile of response time, of what was answered.
     P90,
     /// 99th percentile.
     P99,

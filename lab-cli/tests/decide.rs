@@ -204,7 +204,7 @@ fn a_sweep_of_anything_else_runs_all_arms_and_values_that_clash_are_shown() {
     let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(
         (result["points"].as_array().map(Vec::len), &result["goal"]),
-        (Some(6), &"least response_time.p90".into())
+        (Some(6), &"least response_time_all.p90".into())
     );
     // A least limit above the first one is not allowed.
     let clash = [

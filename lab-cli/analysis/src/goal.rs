@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::{
-    judge::threshold::{Evidence, OfPhase, PhaseMeasure, Threshold, ThresholdError},
+    judge::threshold::{Evidence, OfPhase, PhaseMeasure, Threshold, ThresholdError, of_response_times},
     series::value::Value,
     summary::Arm,
     text::{rate, time},
@@ -42,17 +42,16 @@ pub struct GoalFound {
 const MORE_IS_BETTER: [&str; 4] = ["goodput", "served", "served_fraction", "offered"];
 /// Measures that are so many a second.
 const RATES: [&str; 2] = ["goodput", "offered"];
-/// Statistics that stand for those of response times.
-const OF_RESPONSE_TIMES: [&str; 8] = ["p50", "p90", "p95", "p99", "p999", "max", "mean", "count"];
 
 impl Goal {
-    /// Reads both sides, in the language of thresholds without arm and phase: `goodput`, `response_time.p99`, or `p99` for short;
-    /// the condition as `p99 < 1s`.
+    /// Reads both sides, in the language of thresholds without arm and phase: `goodput`, `response_time.p99`; the condition as `p99 < 1s`,
+    /// for `response_time.p99`. A percentile that is to be small is for short that of all requests, since among settings the one that
+    /// refuses the most answers the rest soonest.
     ///
     /// # Errors
     /// The first place where one makes no sense, and what would.
     pub fn parse(measure: &str, condition: Option<&str>) -> Result<Self, ThresholdError> {
-        let measure = of_requests(PhaseMeasure::parse(&in_full(measure))?)?;
+        let measure = of_requests(PhaseMeasure::parse(&in_full(&of_all(measure)))?)?;
         let condition = condition.map(Condition::parse).transpose()?;
         let name = measure.text().rsplit('.').next().unwrap_or_default();
         let most = MORE_IS_BETTER.contains(&name);
@@ -190,11 +189,21 @@ fn blocks(arms: &[Arm], label: &str) -> Vec<u32> {
     arms.iter().filter(|arm| arm.shown_name() == label).map(|arm| arm.block).collect()
 }
 
-/// `p99` for `response_time.p99`, at the beginning.
+/// `response_time.p99` for `p99`, at the beginning.
 fn in_full(text: &str) -> String {
     let text = text.trim();
     let word = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_').next().unwrap_or_default();
-    if OF_RESPONSE_TIMES.contains(&word) { format!("response_time.{text}") } else { text.to_owned() }
+    match of_response_times(word) {
+        Some(full) => full + &text[word.len()..],
+        None => text.to_owned(),
+    }
+}
+
+/// `p99_all` for `p99`, if that is all.
+fn of_all(measure: &str) -> String {
+    let measure = measure.trim();
+    let is_percentile = measure.strip_prefix('p').is_some_and(|p| p.bytes().all(|digit| digit.is_ascii_digit()));
+    if is_percentile { format!("{measure}_all") } else { measure.to_owned() }
 }
 
 /// Counts and times of requests, which are all that is kept of a run among hundreds.
@@ -244,8 +253,14 @@ mod tests {
 
     #[test]
     fn times_are_the_better_the_less_they_are_and_may_be_bounds() {
-        let goal = Goal::parse("p99", None).expect("a goal");
+        let goal = Goal::parse("response_time.p99", None).expect("a goal");
         assert_eq!((goal.in_words(), goal.is_most()), ("least response_time.p99".to_owned(), false));
+        for (short, full) in
+            [("p99", "_all.p99"), ("p99_answered", "_answered.p99"), ("max", ".max"), ("p999 / 2", ".p999 / 2")]
+        {
+            let goal = Goal::parse(short, None).expect(short);
+            assert_eq!(goal.in_words(), format!("least response_time{full}"));
+        }
         let arms = [arm("a", 1, 1.0, Some(200.0)), arm("b", 1, 1.0, None)];
         let [a, b] = ["a", "b"].map(|label| goal.found(&arms, label, "spike"));
         assert!(goal.is_better(&a, &b) && b.bound && !a.bound);
@@ -253,6 +268,23 @@ mod tests {
         assert_eq!(Goal::parse("class-1.goodput", None).expect("a goal").shown(200.0), "200/s");
         assert_eq!(Goal::parse("reject_fraction", None).expect("a goal").shown(0.25), "0.250");
         assert_eq!(goal.found(&arms, "a", "calm").mean(), None, "no such phase");
+    }
+
+    /// Of ten requests each: one setting answers all, the other one a third of them, sooner.
+    #[test]
+    fn the_setting_that_refuses_the_most_is_not_the_one_with_the_least_percentile() {
+        let refuses = |mut arm: Arm, p90: Option<f64>| {
+            let all = Times { p90, p90_at_least: p90.is_none().then_some(10_000.0), ..Times::default() };
+            arm.phases[0].measured.response_time_all_ms = all;
+            arm.phases[0].measured.response_time_ms.p90 = Some(if p90.is_none() { 20.0 } else { 400.0 });
+            arm
+        };
+        let arms = [refuses(arm("all", 1, 9.0, None), Some(400.0)), refuses(arm("third", 1, 3.0, None), None)];
+        let is_better = |measure: &str| {
+            let goal = Goal::parse(measure, None).expect("a goal");
+            goal.is_better(&goal.found(&arms, "all", "spike"), &goal.found(&arms, "third", "spike"))
+        };
+        assert_eq!(["p90", "response_time.p90"].map(is_better), [true, false]);
     }
 
     #[test]

@@ -99,6 +99,8 @@ pub fn identical(summary: &RunSummary) -> Vec<String> {
     summary.identical.iter().map(sentence).chain(summary.void_twins.iter().map(void)).collect()
 }
 
+/// Behind the percentiles of response times.
+const BEHIND_TIMES: usize = 5;
 /// Behind goodput: what share of the bounds' that is.
 const OF_BOUNDS: usize = 6;
 /// Cells of a row that a bound has: up to goodput.
@@ -129,6 +131,8 @@ fn arms(summary: &RunSummary) -> String {
     ];
     let columns = heads.len();
     heads.splice(OF_BOUNDS..OF_BOUNDS, shares.iter().map(|(head, _)| *head));
+    let of_all = any_unanswered(summary);
+    heads.splice(BEHIND_TIMES..BEHIND_TIMES, of_all.then_some(OF_ALL));
     let mut table = Table::new(&heads, 2..);
     for arm in &summary.arms {
         for (index, phase) in arm.phases.iter().enumerate() {
@@ -141,6 +145,8 @@ fn arms(summary: &RunSummary) -> String {
             }
             let cells = shares.iter().map(|(_, share)| share(phase).map_or_else(|| "-".to_owned(), percent));
             row.splice(OF_BOUNDS..OF_BOUNDS, cells.collect::<Vec<_>>());
+            let p90 = if arm.bound { "-".to_owned() } else { of_phase(phase, p90_of_all(&phase.measured)) };
+            row.splice(BEHIND_TIMES..BEHIND_TIMES, of_all.then_some(p90));
             table.row(row);
         }
     }
@@ -161,6 +167,33 @@ fn phase_row(arm: String, phase: &PhaseSummary) -> Vec<String> {
 fn percentiles(times: &Times) -> [String; 3] {
     [(times.p50, times.p50_at_least), (times.p90, times.p90_at_least), (times.p99, times.p99_at_least)]
         .map(|(value, bound)| known_or_at_least(value, bound))
+}
+
+/// The same of all requests: `none` where too few were answered.
+pub fn percentiles_of_all(times: &Times) -> [String; 3] {
+    [(times.p50, times.p50_at_least), (times.p90, times.p90_at_least), (times.p99, times.p99_at_least)].map(
+        |(value, never)| match never {
+            Some(_) => "none".to_owned(),
+            None => known_or_at_least(value, None),
+        },
+    )
+}
+
+/// The column of [`p90_of_all`], in tables of runs in which something had no answer.
+const OF_ALL: &str = "p90 of all";
+
+fn any_unanswered(summary: &RunSummary) -> bool {
+    summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.measured.response_time_all_ms.censored > 0)
+}
+
+/// `none: 47 % unanswered`.
+fn p90_of_all(measured: &Measured) -> String {
+    let times = &measured.response_time_all_ms;
+    let [_, p90, _] = percentiles_of_all(times);
+    match times.p90_at_least {
+        Some(_) => format!("{p90}: {} unanswered", percent(times.censored_share())),
+        None => p90,
+    }
 }
 
 /// In parentheses where it depends on how long the phase was.

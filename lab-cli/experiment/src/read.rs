@@ -72,6 +72,8 @@ table! {
 const METRICS: &[(&str, Metric)] = &[
     ("goodput", Metric::Goodput),
     ("reject-fraction", Metric::RejectFraction),
+    ("p90-all", Metric::P90All),
+    ("p99-all", Metric::P99All),
     ("p90", Metric::P90),
     ("p99", Metric::P99),
 ];

@@ -178,6 +178,8 @@ fn metric_of(name: MetricName) -> Metric {
     match name {
         MetricName::Goodput => Metric::Goodput,
         MetricName::RejectFraction => Metric::RejectFraction,
+        MetricName::P90All => Metric::P90All,
+        MetricName::P99All => Metric::P99All,
         MetricName::P90 => Metric::P90,
         MetricName::P99 => Metric::P99,
     }

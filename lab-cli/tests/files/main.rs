@@ -19,6 +19,7 @@ mod program;
 mod recheck;
 mod report;
 mod stopped;
+mod survivors;
 mod thresholds;
 
 /// An emulated service of 200 requests a second, and users of two classes that are too many for it.

@@ -93,7 +93,11 @@ pub fn verdict_head(answer: &RunAnswer) -> String {
     let metric = match metric.as_str() {
         "goodput_per_s" => "goodput",
         "reject_fraction" => "rejected",
-        other => other.trim_start_matches("response_time_ms."),
+        other => match other.split_once('.') {
+            Some(("response_time_all_ms", statistic)) => &format!("{statistic} of all requests"),
+            Some((_, statistic)) => statistic,
+            None => other,
+        },
     };
     format!("verdict on {metric} in {}", scrubbed(phase))
 }

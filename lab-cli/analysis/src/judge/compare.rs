@@ -82,7 +82,11 @@ pub enum Metric {
     Goodput,
     /// Rejected of those sent.
     RejectFraction,
-    /// 90th percentile of response time.
+    /// 90th percentile of the time to an answer, of all requests.
+    P90All,
+    /// 99th percentile of it.
+    P99All,
+    /// 90th percentile of response time, of what was answered.
     P90,
     /// 99th percentile.
     P99,
@@ -90,16 +94,23 @@ pub enum Metric {
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Goodput, Self::RejectFraction, Self::P90, Self::P99];
+    pub const ALL: [Self; 6] = [Self::Goodput, Self::RejectFraction, Self::P90All, Self::P99All, Self::P90, Self::P99];
 
     /// Its name in the summary.
     pub fn name(self) -> &'static str {
         match self {
             Self::Goodput => "goodput_per_s",
             Self::RejectFraction => "reject_fraction",
+            Self::P90All => "response_time_all_ms.p90",
+            Self::P99All => "response_time_all_ms.p99",
             Self::P90 => "response_time_ms.p90",
             Self::P99 => "response_time_ms.p99",
         }
+    }
+
+    /// The one with this name in the summary.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
     /// What matters in practice unless the file says otherwise: 5 % of goodput, 10 % of a percentile, 2 points of a fraction.
@@ -107,7 +118,7 @@ impl Metric {
         match self {
             Self::Goodput => 0.05,
             Self::RejectFraction => 0.02,
-            Self::P90 | Self::P99 => 0.10,
+            Self::P90All | Self::P99All | Self::P90 | Self::P99 => 0.10,
         }
     }
 
@@ -124,6 +135,16 @@ impl Metric {
     /// A percentile of times.
     fn is_time(self) -> bool {
         !matches!(self, Self::Goodput | Self::RejectFraction)
+    }
+
+    /// A percentile of what was answered alone.
+    fn is_of_answers(self) -> bool {
+        matches!(self, Self::P90 | Self::P99)
+    }
+
+    /// A percentile of all requests.
+    fn is_of_all(self) -> bool {
+        self.is_time() && !self.is_of_answers()
     }
 
     /// A margin on the scale of the differences.
@@ -422,6 +443,32 @@ mod tests {
         assert!(words.ends_with("; answers 53 %, none 100 %: percentiles of different requests"), "{words}");
         // Within the margin of 10 %.
         assert_eq!((of_p90(91).verdict, of_p90(91).answered), (Better, None));
+    }
+
+    #[test]
+    fn over_all_requests_the_arm_that_leaves_half_of_them_unanswered_is_worse() {
+        let over_all = |known: f64, unanswered: &str| {
+            let mut arms: Vec<Arm> =
+                (1..=8).flat_map(|b| [arm("none", b, 1.0, Some(900.0)), arm("limit", b, 1.0, Some(100.0))]).collect();
+            for arm in &mut arms {
+                let is_beyond = arm.policy == unanswered || unanswered == "both";
+                let p90 = (!is_beyond).then_some(known + f64::from(arm.block));
+                arm.phases[1].measured.served = if is_beyond { 53 } else { 100 };
+                arm.phases[1].measured.response_time_all_ms =
+                    Times { p90, p90_at_least: is_beyond.then_some(5000.0), ..Times::default() };
+            }
+            of(&compared(&arms, &["none", "limit"]), "limit", Metric::P90All).cloned()
+        };
+        let refuses = over_all(900.0, "limit").expect("compared");
+        assert_eq!((refuses.verdict, refuses.bound, refuses.answered), (Worse, true, Some([1.0, 0.53])));
+        let words = words::in_words(&refuses);
+        assert!(words.starts_with("at least x5.53 ") && words.ends_with("worse; answers 53 %, none 100 %"), "{words}");
+        assert!(sentence(&refuses).contains("has a p90 of all requests at least 5.53 times as long"));
+        // An answer to the third attempt took longer than anybody waits for one: still, it came.
+        assert_eq!(over_all(7000.0, "limit").map(|found| found.verdict), Some(Worse));
+        assert_eq!(over_all(7000.0, "none").map(|found| found.verdict), Some(Better));
+        assert_eq!(over_all(900.0, "neither").map(|found| (found.verdict, found.answered)), Some((Equivalent, None)));
+        assert_eq!(over_all(900.0, "both"), None);
     }
 
     #[test]

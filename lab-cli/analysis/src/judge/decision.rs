@@ -67,7 +67,7 @@ fn at_look(
         .map(|name| Open { told: Undecided { policy: (**name).clone(), why: NO_FIGURES.to_owned() }, never: true });
     let open = known.iter().filter(|comparison| !is_decided(comparison)).map(|comparison| Open {
         told: Undecided { policy: comparison.policy.clone(), why: why(comparison) },
-        never: comparison.answered.is_some(),
+        never: different_requests(comparison).is_some(),
     });
     (decided, no_figures.chain(open).collect())
 }
@@ -76,7 +76,7 @@ fn is_decided(comparison: &Comparison) -> bool {
     comparison.verdict != ComparisonVerdict::Undecided
 }
 
-const NO_FIGURES: &str = "in some block neither arm has a figure of what decides (hidden by time-outs, or too few samples), or all of \
+const NO_FIGURES: &str = "in some block neither arm has a figure of what decides (hidden by time-outs, unanswered, or too few samples), or all of \
                           its turns are INVALID";
 
 fn why(comparison: &Comparison) -> String {

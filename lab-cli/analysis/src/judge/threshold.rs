@@ -17,7 +17,9 @@
 //! seda.spike.gauge."users/login".p90_ms.mean <= 4000   of one type, or of one class: users/class-1
 //! seda.spike.reject_fraction between 0.5 and 0.95      both ends allowed
 //! seda.spike.goodput > none.spike.goodput              arms against each other
-//! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3
+//! none.spike.response_time.p90 / seda.spike.response_time.p90 >= 3     holds only where seda answers as many, within 10 points
+//! seda.spike.response_time_all.p90 <= 2s               of all requests: 90 % of them were answered so soon
+//! none.spike.response_time_answered.p90 / seda.spike.response_time_answered.p90 >= 3   whatever shares they answer
 //! seda.after.recovery < 5s                             until it was well again after the phase before: goodput, and the objective
 //! seda.after.metastable == 0                           it did get well; hysteresis, wasted, user_fairness, worst_tenth, class_fairness,
 //! seda.spike.wasted < 5%                               growth, warm_up; and amplification, of groups too
@@ -44,12 +46,14 @@ mod parse;
 mod phase_measure;
 mod range;
 pub mod reference;
+mod survivors;
 #[cfg(test)]
 mod tests;
 mod watch;
 
 pub use check::KnownNames;
 pub use evidence::{Evidence, Parts};
+pub use metric::of_response_times;
 pub use phase_measure::{OfPhase, PhaseMeasure};
 pub use watch::{Abort, AbortRule, Watch, abort_at, first_abort, watches};
 
@@ -239,6 +243,15 @@ impl Claim {
             Self::Compare { left, right, .. } => vec![left, right],
             Self::Between { value, low, high } => vec![value, low, high],
         }
+    }
+
+    /// Changes every metric outside of shares.
+    fn each_metric(&mut self, change: &mut impl FnMut(&mut Metric)) {
+        let sides = match self {
+            Self::Compare { left, right, .. } => vec![left, right],
+            Self::Between { value, low, high } => vec![value, low, &mut **high],
+        };
+        sides.into_iter().for_each(|side| side.each_metric(change));
     }
 
     fn metrics(&self) -> Vec<(usize, &Metric)> {

@@ -51,17 +51,18 @@ const PERCENTILES: [Percentile; 4] = [
 /// Never while there is memory: it is written to memory.
 pub fn table(name: &str, summary: &RunSummary) -> Result<Vec<u8>, csv::Error> {
     let mut out = csv::Writer::from_writer(Vec::new());
-    let names = PERCENTILES
-        .iter()
-        .flat_map(|(name, ..)| [format!("response_time_ms_{name}"), format!("response_time_ms_{name}_at_least")]);
+    let names = |times: &'static str| {
+        PERCENTILES.iter().flat_map(move |(name, ..)| [format!("{times}_{name}"), format!("{times}_{name}_at_least")])
+    };
     let header: Vec<String> = KEYS
         .iter()
         .map(|key| (*key).to_owned())
         .chain(std::iter::once("seconds".to_owned()))
         .chain(COUNTS.iter().map(|(name, _)| (*name).to_owned()))
         .chain(FIGURES.iter().map(|(name, _)| (*name).to_owned()))
-        .chain(names)
+        .chain(names("response_time_ms"))
         .chain(["response_time_count", "cut_off"].map(str::to_owned))
+        .chain(names("response_time_all_ms"))
         .collect();
     out.write_record(&header)?;
     for arm in &summary.arms {
@@ -91,10 +92,13 @@ fn row(
     cells.extend(COUNTS.iter().map(|(_, read)| read(measured).to_string()));
     let shown = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     cells.extend(FIGURES.iter().map(|(_, read)| shown(read(measured))));
+    let percentiles =
+        |times: &Times| PERCENTILES.map(|(_, value, bound)| [shown(value(times)), shown(bound(times))]).concat();
     let times = &measured.response_time_ms;
-    cells.extend(PERCENTILES.iter().flat_map(|(_, value, bound)| [shown(value(times)), shown(bound(times))]));
+    cells.extend(percentiles(times));
     cells.push(times.count.to_string());
     cells.push(phase.cut_off.to_string());
+    cells.extend(percentiles(&measured.response_time_all_ms));
     cells
 }
 

@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::{REFUSALS, RunFiles, cautions::cautions, identical, percentiles, refusals, replayed};
+use super::{
+    OF_ALL, REFUSALS, RunFiles, any_unanswered, cautions::cautions, identical, p90_of_all, percentiles, refusals,
+    replayed,
+};
 use crate::{
     answer::{NO_CONCLUSION, table},
     judge::compare::words::{chance, in_words},
@@ -123,12 +126,17 @@ fn thresholds(run: &RunFiles, text: &mut String) {
 }
 
 fn figures(run: &RunFiles) -> Table {
-    let mut table = Table::new(&["arm", "phase", "p50", "p90", "p99", "goodput/s", "rejected"], 2..);
+    let of_all = any_unanswered(&run.summary).then_some(OF_ALL);
+    let heads = ["arm", "phase", "p50", "p90", "p99"].into_iter().chain(of_all).chain(["goodput/s", "rejected"]);
+    let mut table = Table::new(&heads.collect::<Vec<_>>(), 2..);
     for arm in run.summary.arms.iter().take(TURNS) {
         for phase in &arm.phases {
             let [p50, p90, p99] = percentiles(&phase.measured.response_time_ms);
             let (goodput, rejected) = (rate(phase.measured.goodput_per_s), percent(phase.measured.reject_fraction));
-            table.row([run.turn(arm), phase.shown_name(), p50, p90, p99, goodput, rejected]);
+            let mut row = vec![run.turn(arm), phase.shown_name(), p50, p90, p99];
+            row.extend(of_all.map(|_| p90_of_all(&phase.measured)));
+            row.extend([goodput, rejected]);
+            table.row(row);
         }
     }
     if run.summary.arms.len() > TURNS {

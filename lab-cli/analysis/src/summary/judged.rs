@@ -140,7 +140,8 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bound: bool,
     /// Of a percentile, the shares of requests that had an answer, the baseline's and the policy's, where they differ by more than the
-    /// margin: the percentiles are then of different requests, and the side that answers fewer is not better.
+    /// margin: the percentiles are then of different requests, and the side that answers fewer is not better. Of a percentile of all
+    /// requests, where one side's is beyond what it answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answered: Option<[f64; 2]>,
     /// Blocks that both had, neither of them INVALID.

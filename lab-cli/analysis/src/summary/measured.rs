@@ -55,6 +55,10 @@ pub struct Measured {
     pub clients_with_connect_timeout: f64,
     /// From intended start to the end of the answer, of what was served. Includes connecting.
     pub response_time_ms: Times,
+    /// From the intended start of a request's first attempt to the end of its answer, over all requests that users wanted, retries not
+    /// counted: `count` of them were answered; `censored` of them were not, whatever the reason, and are longer than all that were.
+    /// A percentile among these is null, with a lower bound beside it: the users' time-out, or the longest answer.
+    pub response_time_all_ms: Times,
     /// From actual send to the end of the answer, of what was served.
     pub service_time_ms: Times,
     /// From intended start to the end of the refusal.
@@ -76,6 +80,12 @@ impl Measured {
     /// Requests that the service was asked for and did not answer as asked.
     pub fn errors(&self) -> u64 {
         self.planned.saturating_sub(self.unsent + self.served + self.served_late)
+    }
+
+    /// The share of what users wanted that had an answer, in time or late; `None` where nothing was wanted.
+    pub fn answered(&self) -> Option<f64> {
+        let wanted = self.planned.saturating_sub(self.retries);
+        (wanted > 0).then(|| (self.served + self.served_late) as f64 / wanted as f64)
     }
 
     /// The client's own equations: nothing planned is lost, nothing sent is lost.

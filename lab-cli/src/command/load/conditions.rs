@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use analysis::judge::threshold::Threshold;
+use analysis::judge::threshold::{Threshold, of_response_times};
 use controllers::catalogue::parse_time;
 
 use crate::exit::Failure;
@@ -12,17 +12,6 @@ pub(super) const ARM: &str = "load";
 
 /// What fails a load, each with the comparison that must hold instead.
 const OPERATORS: [(&str, &str); 4] = [(">=", "<"), ("<=", ">"), (">", "<="), ("<", ">=")];
-/// Statistics of the response time, by their short names.
-const TIMES: [(&str, &str); 8] = [
-    ("p50", "p50"),
-    ("p90", "p90"),
-    ("p95", "p95"),
-    ("p99", "p99"),
-    ("p99.9", "p999"),
-    ("p999", "p999"),
-    ("max", "max"),
-    ("mean", "mean"),
-];
 const EXAMPLES: &str = "for example 'p99 > 200ms', 'error_rate > 1%', 'goodput < 500'";
 
 /// The thresholds that hold as long as a condition does not: one for each phase.
@@ -35,10 +24,8 @@ pub(super) fn thresholds(condition: &str, phases: &[&str]) -> Result<Vec<String>
     let (metric, instead, limit) = found.ok_or_else(|| bad("there is no comparison".to_owned()))?;
     let one = |phase: &&str| {
         let of = |name: &str| format!("{ARM}.{phase}.{name}");
-        let left = match TIMES.iter().find(|(short, _)| *short == metric) {
-            Some((_, statistic)) => of(&format!("response_time.{statistic}")),
-            None => of(metric),
-        };
+        let metric = metric.replace("p99.9", "p999");
+        let left = of(&of_response_times(&metric).unwrap_or(metric));
         let text = format!("{left} {instead} {limit}");
         match Threshold::parse(&text) {
             Ok(_) => Ok(text),
@@ -84,6 +71,7 @@ mod tests {
         let of = |condition: &str| thresholds(condition, &["load"]).expect(condition).concat();
         assert_eq!(of("p99 > 200ms"), "load.load.response_time.p99 <= 200ms");
         assert_eq!(of("p99.9>=1s"), "load.load.response_time.p999 < 1s");
+        assert_eq!(of("p99_all > 200ms"), "load.load.response_time_all.p99 <= 200ms");
         assert_eq!(of("goodput < 500"), "load.load.goodput >= 500");
         assert_eq!(of("service_time.p50 > 1s"), "load.load.service_time.p50 <= 1s");
         assert_eq!(of("error_rate > 1%"), "load.load.error_rate <= 1%");

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use analysis::{
+    report::percentiles_of_all,
     summary::{PhaseSummary, Times},
     text::{counted, percent, scrubbed, time, volume},
 };
@@ -47,6 +48,7 @@ pub(super) fn of(told: &Told<'_>, loaded: &LoadResult, report: &Report) -> Strin
     let shown = if told.percentiles.is_empty() { &PERCENTILES[..] } else { told.percentiles };
     let table = |text: &mut String, title, family| percentiles(text, title, &report.total_distribution(family), shown);
     table(&mut text, "response time", TimeFamily::Response);
+    of_all(&mut text, &found.response_time_all_ms);
     if !told.flat_out {
         from_the_send(&mut text, &found.service_time_ms);
     }
@@ -158,6 +160,16 @@ fn findings(text: &mut String, loaded: &LoadResult) {
     }
     if loaded.nothing_served {
         let _ = writeln!(text, "FAILED: none of {} requests was served", loaded.measured.planned);
+    }
+}
+
+/// Of all requests, where some had no answer.
+fn of_all(text: &mut String, times: &Times) {
+    if times.censored > 0 {
+        let [p50, p90, p99] = percentiles_of_all(times);
+        let (all, unanswered) = (times.count + times.censored, percent(times.censored_share()));
+        let _ =
+            writeln!(text, "  of all {all} requests, {unanswered} of them unanswered: p50 {p50}, p90 {p90}, p99 {p99}");
     }
 }
 

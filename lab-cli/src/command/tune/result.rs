@@ -138,6 +138,8 @@ pub fn compared(winner: &[Arm], before: &[Arm], phase: &str, goal: &Goal, margin
     let metric = match goal.measure().text() {
         "goodput" => Metric::Goodput,
         "reject_fraction" => Metric::RejectFraction,
+        "response_time_all.p90" => Metric::P90All,
+        "response_time_all.p99" => Metric::P99All,
         "response_time.p90" => Metric::P90,
         "response_time.p99" => Metric::P99,
         _ => return None,

@@ -125,7 +125,11 @@ impl Compare {
         });
         let shows =
             |column: &Column| runs.iter().flat_map(|run| &run.timeline).any(|second| column.at(second).is_some());
-        let columns = Column::OF_USERS.into_iter().chain(Column::OF_POLICIES.into_iter().filter(shows)).collect();
+        // Older runs do not have it.
+        let measured = || runs.iter().flat_map(|run| &run.summary.arms).flat_map(|arm| &arm.phases);
+        let of_all = measured().any(|phase| Column::P90All.of(&phase.measured).is_some());
+        let of_users = Column::OF_USERS.into_iter().filter(|column| of_all || *column != Column::P90All);
+        let columns = of_users.chain(Column::OF_POLICIES.into_iter().filter(shows)).collect();
         let openings = runs.iter().map(|run| opening(&run.summary)).collect();
         let known = Known { arms, openings, ..Known::default() };
         Self { runs, known, courses, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() }

@@ -2,7 +2,7 @@
 
 use super::{
     Metric,
-    words::{different_requests, needs, shown},
+    words::{asides, shown},
 };
 use crate::{
     summary::{Comparison, ComparisonVerdict},
@@ -16,20 +16,17 @@ const TIMES: f64 = 2.0;
 pub fn sentence(comparison: &Comparison) -> String {
     let Comparison { policy, phase, verdict, .. } = comparison;
     let (policy, phase) = (scrubbed(policy), scrubbed(phase));
-    let metric = Metric::ALL.into_iter().find(|metric| metric.name() == comparison.metric);
+    let metric = Metric::named(&comparison.metric);
     let found = metric.and_then(|metric| against(comparison, metric));
     let whole = match found {
         Some(found) => format!("{policy} {found} in {phase}"),
         None => format!("{policy} and {} in {phase} have no figures to compare", scrubbed(&comparison.baseline)),
     };
+    let asides = asides(comparison);
     match verdict {
-        ComparisonVerdict::Better | ComparisonVerdict::Worse => whole,
+        ComparisonVerdict::Better | ComparisonVerdict::Worse => whole + &asides,
         ComparisonVerdict::Equivalent => format!("{whole}: equivalent, within {}", amount(comparison.margin, metric)),
-        ComparisonVerdict::Undecided => {
-            let needs = different_requests(comparison).or_else(|| needs(comparison));
-            let needs = needs.map_or_else(String::new, |needs| format!("; {needs}"));
-            format!("{whole}: undecided{needs}")
-        }
+        ComparisonVerdict::Undecided => format!("{whole}: undecided{asides}"),
     }
 }
 
@@ -38,6 +35,8 @@ fn verb(metric: Metric) -> [&'static str; 4] {
     match metric {
         Metric::Goodput => ["serves", "more", "less", "much"],
         Metric::RejectFraction => ["rejects", "more", "less", "much"],
+        Metric::P90All => ["has a p90 of all requests", "longer", "shorter", "long"],
+        Metric::P99All => ["has a p99 of all requests", "longer", "shorter", "long"],
         Metric::P90 => ["has a p90", "longer", "shorter", "long"],
         Metric::P99 => ["has a p99", "longer", "shorter", "long"],
     }

@@ -7,11 +7,14 @@ use crate::summary::{PhaseSummary, Times};
 /// number says how many times as much another arm had.
 const NEARLY_NOTHING: f64 = 5.0;
 
+/// What is never answered counts as so many times the answer that it is compared with, where it is not known to be longer: its time has no logarithm.
+const NEVER: f64 = 2.0;
+
 /// A figure of one arm in one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value {
     Known(f64),
-    /// Hidden by time-outs.
+    /// Hidden by time-outs; of all requests, among those without an answer.
     AtLeast(f64),
     /// Nearly nothing. `counted`: what stands for it where a logarithm is wanted.
     Scant {
@@ -41,8 +44,8 @@ impl Value {
 impl Metric {
     pub(super) fn read(self, phase: &PhaseSummary) -> Option<Value> {
         let measured = &phase.measured;
+        let times = if self.is_of_all() { &measured.response_time_all_ms } else { &measured.response_time_ms };
         let time = |known: fn(&Times) -> Option<f64>, bound: fn(&Times) -> Option<f64>| {
-            let times = &measured.response_time_ms;
             known(times).map(Value::Known).or_else(|| bound(times).map(Value::AtLeast))
         };
         match self {
@@ -53,8 +56,8 @@ impl Metric {
                 Some(if found * seconds < NEARLY_NOTHING { scant } else { Value::Known(found) })
             }
             Self::RejectFraction => (measured.sent > 0).then_some(Value::Known(measured.reject_fraction)),
-            Self::P90 => time(|t| t.p90, |t| t.p90_at_least),
-            Self::P99 => time(|t| t.p99, |t| t.p99_at_least),
+            Self::P90All | Self::P90 => time(|t| t.p90, |t| t.p90_at_least),
+            Self::P99All | Self::P99 => time(|t| t.p99, |t| t.p99_at_least),
         }
     }
 }
@@ -69,7 +72,15 @@ pub(super) struct Difference {
 
 /// `None` if nothing can be said of which is larger.
 pub(super) fn difference(ours: Value, theirs: Value, metric: Metric) -> Option<Difference> {
-    let [a, b] = [ours.number(), theirs.number()];
+    let [mut a, mut b] = [ours.number(), theirs.number()];
+    if metric.is_of_all() {
+        // What is never answered takes longer than any answer, also than one to the fifth attempt.
+        match (ours, theirs) {
+            (Value::AtLeast(_), Value::Known(known)) => a = a.max(known * NEVER),
+            (Value::Known(known), Value::AtLeast(_)) => b = b.max(known * NEVER),
+            _ => {}
+        }
+    }
     let by = if metric.is_ratio() { libm::log(a / b) } else { a - b };
     let larger = a > b;
     match (ours, theirs) {

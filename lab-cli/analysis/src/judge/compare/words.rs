@@ -38,7 +38,7 @@ pub fn effect(comparison: &Comparison) -> Option<String> {
 /// `from 0.0/s to 286/s`; the longer one of two times is the one that may be a bound.
 fn values(comparison: &Comparison) -> Option<String> {
     let (from, to) = (comparison.baseline_value?, comparison.policy_value?);
-    let metric = Metric::ALL.into_iter().find(|metric| metric.name() == comparison.metric)?;
+    let metric = Metric::named(&comparison.metric)?;
     let shown = |value: f64, other: f64| {
         let bound = if comparison.bound && value > other && metric.is_time() { ">= " } else { "" };
         format!("{bound}{}", shown(metric, value))
@@ -51,7 +51,7 @@ pub(super) fn shown(metric: Metric, value: f64) -> String {
     match metric {
         Metric::Goodput => format!("{}/s", rate(value)),
         Metric::RejectFraction => percent(value),
-        Metric::P90 | Metric::P99 => time(value),
+        Metric::P90All | Metric::P99All | Metric::P90 | Metric::P99 => time(value),
     }
 }
 
@@ -73,27 +73,41 @@ pub fn needs(comparison: &Comparison) -> Option<String> {
     Some(format!("{}, {about}{needed} needed to decide", counted(has as usize, "block")))
 }
 
-/// `answers 53 %, none 100 %: percentiles of different requests`.
+/// `answers 53 %, none 100 %: percentiles of different requests`; `None` where both sides' are of the same ones.
 pub fn different_requests(comparison: &Comparison) -> Option<String> {
+    let is_of_all = Metric::named(&comparison.metric).is_some_and(Metric::is_of_all);
+    answered(comparison).filter(|_| !is_of_all).map(|shares| format!("{shares}: percentiles of different requests"))
+}
+
+fn answered(comparison: &Comparison) -> Option<String> {
     let [theirs, ours] = comparison.answered?;
-    let baseline = scrubbed(&comparison.baseline);
-    Some(format!("answers {}, {baseline} {}: percentiles of different requests", percent(ours), percent(theirs)))
+    Some(format!("answers {}, {} {}", percent(ours), scrubbed(&comparison.baseline), percent(theirs)))
+}
+
+/// What has to be known beside an effect: whose requests it is of, and how many blocks are missing; each after a semicolon.
+pub fn asides(comparison: &Comparison) -> String {
+    let asides = match different_requests(comparison) {
+        Some(different) => [Some(different), None],
+        None => [answered(comparison), needs(comparison)],
+    };
+    asides.into_iter().flatten().map(|aside| format!("; {aside}")).collect()
 }
 
 /// `x93.65; 5 blocks, 6 needed to decide`: the effect, and what is missing.
 pub fn effect_and_needs(comparison: &Comparison) -> Option<String> {
-    let effect = effect(comparison)?;
-    let missing = different_requests(comparison).or_else(|| needs(comparison));
-    Some(missing.map_or(effect.clone(), |missing| format!("{effect}; {missing}")))
+    Some(effect(comparison)? + &asides(comparison))
 }
 
 /// `x1.20 [1.10, 1.31] better`, or `~` before what does not say anything for sure.
 pub fn in_words(comparison: &Comparison) -> String {
-    match (effect_and_needs(comparison), comparison.verdict) {
-        (None, _) => "~".to_owned(),
+    let words = match (effect(comparison), comparison.verdict) {
+        (None, _) => {
+            return format!("~{}", answered(comparison).map_or_else(String::new, |shares| format!(" {shares}")));
+        }
         (Some(effect), ComparisonVerdict::Undecided) => format!("~ {effect}"),
         (Some(effect), known) => format!("{effect} {}", known.word()),
-    }
+    };
+    words + &asides(comparison)
 }
 
 #[cfg(test)]

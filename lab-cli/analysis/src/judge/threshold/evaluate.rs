@@ -5,6 +5,7 @@ use super::{
     check::{share, twentieths},
     metric::{Group, Metric, Quantity},
     range::Range,
+    survivors,
 };
 use crate::summary::{BlockResult, Measured, PhaseSummary, ThresholdResult};
 
@@ -64,8 +65,9 @@ fn in_words(blocks: &[BlockResult]) -> String {
 
 /// The left side's value, whether it held, and why.
 fn in_block(claim: &Claim, block: u32, evidence: &Evidence<'_>) -> (Option<f64>, BlockResult) {
+    let (claim, aside) = survivors::told_apart(claim, |metric| answered(metric, block, evidence));
     let value = |expr: &Expr| evaluate(expr, block, evidence);
-    let judged = match claim {
+    let judged = match &claim {
         Claim::Compare { left, op, right } => (|| {
             let (l, r) = (value(left)?, value(right)?);
             let unit = left.unit();
@@ -80,7 +82,7 @@ fn in_block(claim: &Claim, block: u32, evidence: &Evidence<'_>) -> (Option<f64>,
     };
     let result = |held, judged, found| BlockResult { block, held, judged, found };
     match judged {
-        Ok((held, value, why)) => (Some(value), result(held, true, why)),
+        Ok((held, value, why)) => (Some(value), result(held, true, why + &aside)),
         Err(Missing::Value(why)) => (None, result(false, true, why)),
         Err(Missing::End(why)) => (None, result(false, false, why)),
     }
@@ -185,7 +187,18 @@ fn measure(metric: &Metric, block: u32, evidence: &Evidence<'_>) -> Result<Range
             evidence.phase(metric, block, Some(part)).ok_or_else(|| format!("no parts of {arm}.{phase} were kept"))?
         }
     };
-    Ok(read(metric, &phase_or_part)?)
+    let found = read(metric, &phase_or_part)?;
+    Ok(if metric.of_fewer { Range::at_least(found.low) } else { found })
+}
+
+/// The share of the requests that a metric is of that had an answer.
+fn answered(metric: &Metric, block: u32, evidence: &Evidence<'_>) -> Option<f64> {
+    let whole = evidence.phase(metric, block, None)?;
+    let found = match &metric.part {
+        None => whole,
+        Some(part) => evidence.phase(metric, block, Some(share(part, whole.seconds).ok()?))?,
+    };
+    group_of(&found, &metric.group).0?.answered()
 }
 
 /// A number or a time of a phase, or of a part of one.

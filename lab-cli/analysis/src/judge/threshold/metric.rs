@@ -11,6 +11,8 @@ pub(super) struct Metric {
     pub part: Option<Part>,
     pub group: Group,
     pub quantity: Quantity,
+    /// Its arm answers fewer requests than another one of the claim: its times are lower bounds.
+    pub of_fewer: bool,
 }
 
 /// A part of a phase, from and to; an end that is not written is the phase's own.
@@ -68,6 +70,19 @@ pub(super) struct TimesOf {
     /// What is timed, for the reference.
     pub about: &'static str,
     pub read: fn(&Measured) -> &Times,
+    /// What may be said of them between arms that answer unequal shares.
+    pub of: Requests,
+}
+
+/// The requests that times are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Requests {
+    /// Those that were answered: a different part of them in each arm.
+    Answered,
+    /// All that users wanted.
+    All,
+    /// Any, on purpose.
+    Any,
 }
 
 /// A statistic of times.
@@ -163,15 +178,43 @@ static RATIOS: [Number; 8] = [
     },
 ];
 
-static TIMES: [TimesOf; 4] = [
+static TIMES: [TimesOf; 6] = [
     TimesOf {
         name: "response_time",
-        about: "From the intended start of a request to its answer.",
+        about: "From the intended start of a request to its answer, of answered requests. Of two arms whose answered shares differ by over 10 points, that of the one that answers fewer is a lower bound.",
         read: |m| &m.response_time_ms,
+        of: Requests::Answered,
     },
-    TimesOf { name: "service_time", about: "From the actual send to the answer.", read: |m| &m.service_time_ms },
-    TimesOf { name: "reject_time", about: "From the intended start to the refusal.", read: |m| &m.reject_time_ms },
-    TimesOf { name: "connect_time", about: "Time to establish a connection.", read: |m| &m.connect_time_ms },
+    TimesOf {
+        name: "response_time_all",
+        about: "From the start of a request's first attempt to its answer, of all requests that users wanted: one without an answer, whatever the reason, is longer than any.",
+        read: |m| &m.response_time_all_ms,
+        of: Requests::All,
+    },
+    TimesOf {
+        name: "response_time_answered",
+        about: "As `response_time`, held against another arm's whatever shares they answer.",
+        read: |m| &m.response_time_ms,
+        of: Requests::Any,
+    },
+    TimesOf {
+        name: "service_time",
+        about: "From the actual send to the answer, of answered requests; between arms as `response_time`.",
+        read: |m| &m.service_time_ms,
+        of: Requests::Answered,
+    },
+    TimesOf {
+        name: "reject_time",
+        about: "From the intended start to the refusal.",
+        read: |m| &m.reject_time_ms,
+        of: Requests::Any,
+    },
+    TimesOf {
+        name: "connect_time",
+        about: "Time to establish a connection.",
+        read: |m| &m.connect_time_ms,
+        of: Requests::Any,
+    },
 ];
 
 static STATISTICS: [Statistic; 8] = [
@@ -224,7 +267,20 @@ impl TimesOf {
     }
 }
 
+/// A statistic of response times by its short name, in full: `response_time.p99` for `p99`, `response_time_all.p99` for `p99_all`.
+pub fn of_response_times(short: &str) -> Option<String> {
+    let (statistic, of) =
+        short.split_once('_').map_or((short, ""), |(statistic, _)| (statistic, &short[statistic.len()..]));
+    let times = TimesOf::find(&format!("response_time{of}"))?;
+    Some(format!("{}.{}", times.name, Statistic::find(statistic)?.name))
+}
+
 impl Statistic {
+    /// A time; else a count of them.
+    pub fn is_time(&self) -> bool {
+        self.unit == Unit::Time
+    }
+
     pub fn all() -> impl Iterator<Item = &'static Self> {
         STATISTICS.iter()
     }

@@ -257,7 +257,7 @@ impl Parser {
     ) -> Result<Metric, ThresholdError> {
         if word == "gauge" {
             let quantity = self.gauge()?;
-            return Ok(Metric { arm, phase, part, group: Group::All, quantity });
+            return Ok(Metric { arm, phase, part, group: Group::All, quantity, of_fewer: false });
         }
         let mut group = Group::All;
         if !names().contains(&word.as_str()) {
@@ -288,7 +288,7 @@ impl Parser {
             };
             return Err(error(at, format!("{word} is known of whole phases and all requests alone"), hint));
         }
-        Ok(Metric { arm, phase, part, group, quantity })
+        Ok(Metric { arm, phase, part, group, quantity, of_fewer: false })
     }
 
     fn quantity(&mut self, word: &str, at: usize) -> Result<Quantity, ThresholdError> {

@@ -150,8 +150,8 @@ impl PhaseMeasure {
 }
 
 impl Expr {
-    /// Changes every metric. No measure has a share in it.
-    fn each_metric(&mut self, change: &mut impl FnMut(&mut Metric)) {
+    /// Changes every metric outside of shares. No measure has a share in it.
+    pub(super) fn each_metric(&mut self, change: &mut impl FnMut(&mut Metric)) {
         match &mut self.node {
             Node::Number { .. } | Node::Share(_) => {}
             Node::Metric(metric) => change(metric),

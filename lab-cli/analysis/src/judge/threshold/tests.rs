@@ -44,7 +44,8 @@ fn arms() -> Vec<Arm> {
     let none = Measured {
         planned: 500,
         sent: 500,
-        timed_out: 500,
+        served: 125,
+        timed_out: 375,
         goodput_per_s: 20.0,
         response_time_ms: times(None, Some(60_000.0), 400),
         ..Measured::default()
@@ -454,4 +455,71 @@ fn the_generator_is_asked_like_a_stage() {
         "in virtual time there is none"
     );
     assert!(judged("none.spike.sent > 0", &live));
+}
+
+/// `none` answers all of 100 with a p90 of 900 ms; `limit` so many of them with one of 100 ms.
+fn a_limit_that_answers(served: u64) -> Vec<Arm> {
+    let of = |served, p90, all| Measured {
+        planned: 100,
+        sent: 100,
+        served,
+        response_time_ms: times(Some(p90), None, served),
+        response_time_all_ms: all,
+        ..Measured::default()
+    };
+    let unanswered = times(None, Some(5000.0), served);
+    vec![arm("none", 1, of(100, 900.0, times(Some(900.0), None, 100))), arm("limit", 1, of(served, 100.0, unanswered))]
+}
+
+#[test]
+fn of_two_arms_the_percentile_of_the_one_that_answers_fewer_is_a_lower_bound() {
+    let refuses = a_limit_that_answers(53);
+    let of = |text: &str| {
+        let found = judged(&refuses, text);
+        (found.held, found.why)
+    };
+    let shares = "limit answers 53 %, none answers 100 %: percentiles of different requests";
+    let found = of("limit.spike.response_time.p90 < none.spike.response_time.p90");
+    assert_eq!(found, (false, format!("found at least 100.0 ms, against 900.0 ms; {shares}")));
+    for survivors in [
+        "none.spike.response_time.p90 > 3 * limit.spike.response_time.p90",
+        "none.spike.response_time.p90 / limit.spike.response_time.p90 >= 3",
+        "limit.spike.class-1.response_time.p90 - none.spike.class-1.response_time.p90 < 0ms",
+        "limit.spike.response_time.p90 between 0ms and none.spike.response_time.p90",
+    ] {
+        let (held, why) = of(survivors);
+        assert!(!held && why.ends_with(": percentiles of different requests"), "{survivors}: {why}");
+    }
+    // A bound that is above all the same; one arm alone; figures of each arm by itself.
+    for holds in [
+        "limit.spike.response_time.p90 > 0.1 * none.spike.response_time.p90",
+        "limit.spike.response_time.p90 < 200ms",
+        "limit.spike.response_time.count < none.spike.response_time.count",
+    ] {
+        assert!(of(holds).0, "{holds}");
+    }
+    // On purpose.
+    let found = of("limit.spike.response_time_answered.p90 < none.spike.response_time_answered.p90");
+    assert_eq!(found, (true, "found 100.0 ms, against 900.0 ms".to_owned()));
+    let near = judged(&a_limit_that_answers(91), "limit.spike.response_time.p90 < none.spike.response_time.p90");
+    assert_eq!((near.held, near.why.as_str()), (true, "found 100.0 ms, against 900.0 ms"));
+}
+
+#[test]
+fn a_percentile_of_all_requests_is_of_those_without_an_answer_too() {
+    let refuses = a_limit_that_answers(53);
+    let of = |text: &str| {
+        let found = judged(&refuses, text);
+        (found.held, found.why)
+    };
+    assert_eq!(
+        of("limit.spike.response_time_all.p90 < none.spike.response_time_all.p90"),
+        (false, "found at least 5.00 s, against 900.0 ms; limit answers 53 %".to_owned())
+    );
+    assert!(of("none.spike.response_time_all.p90 < limit.spike.response_time_all.p90").0);
+    assert_eq!(
+        of("limit.spike.response_time_all.p90 < 1s"),
+        (false, "found at least 5.00 s; limit answers 53 %".to_owned())
+    );
+    assert_eq!(of("none.spike.response_time_all.p90 < 1s"), (true, "found 900.0 ms".to_owned()));
 }

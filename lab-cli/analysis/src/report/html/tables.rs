@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{head, shown, wide};
 use crate::{
     judge::compare::words::{chance, in_words},
-    report::{REFUSALS, RunFiles, percentiles, read_and_difference, refusals},
+    report::{OF_ALL, REFUSALS, RunFiles, p90_of_all, percentiles, read_and_difference, refusals},
     summary::{Arm, Measured},
     text::{percent, rate, table::Table, time},
 };
@@ -108,7 +108,8 @@ pub fn phases(run: &RunFiles) -> Markup {
         @if others { (more()) }
         (wide(
             "Response times are of what was served, from the intended start, connecting included. A percentile that time-outs hide is a \
-             bound; - means too few samples.",
+             bound; - means too few samples. Of all: of every request that users wanted, from its first attempt; those without an answer \
+             take longer than any other.",
             &table,
         ))
     }
@@ -131,8 +132,20 @@ pub fn types(run: &RunFiles) -> Markup {
     wide(&format!("Phase {name}{of_block}"), &table)
 }
 
-const FIGURES: [&str; 11] =
-    ["p50", "p90", "p99", "mean", "offered/s", "goodput/s", "late", "rejected", "timed out", "conn. errors", "failed"];
+const FIGURES: [&str; 12] = [
+    "p50",
+    "p90",
+    "p99",
+    OF_ALL,
+    "mean",
+    "offered/s",
+    "goodput/s",
+    "late",
+    "rejected",
+    "timed out",
+    "conn. errors",
+    "failed",
+];
 
 /// In the order of [`FIGURES`].
 fn figures(measured: &Measured) -> [String; FIGURES.len()] {
@@ -145,7 +158,7 @@ fn figures(measured: &Measured) -> [String; FIGURES.len()] {
         [measured.served_late, measured.timed_out, measured.connect_failed, measured.failed]
             .map(|count| count.to_string());
     let rejected = percent(measured.reject_fraction);
-    [p50, p90, p99, mean, offered, goodput, late, rejected, timed_out, connection_errors, failed]
+    [p50, p90, p99, p90_of_all(measured), mean, offered, goodput, late, rejected, timed_out, connection_errors, failed]
 }
 
 /// Both sides' books.

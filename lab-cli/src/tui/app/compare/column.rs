@@ -17,6 +17,8 @@ pub(in crate::tui) enum Column {
     P90,
     P99,
     TimedOut,
+    /// The 90th percentile of all requests, those without an answer being the longest.
+    P90All,
     /// Jobs that wait at all stages.
     Queue,
     /// What a policy shows of itself: the limit in force, of the stage with the largest.
@@ -29,8 +31,8 @@ pub(in crate::tui) enum Column {
 
 impl Column {
     /// Of every run: figures of its users.
-    pub const OF_USERS: [Self; 7] =
-        [Self::Goodput, Self::Offered, Self::Rejected, Self::P50, Self::P90, Self::P99, Self::TimedOut];
+    pub const OF_USERS: [Self; 8] =
+        [Self::Goodput, Self::Offered, Self::Rejected, Self::P50, Self::P90, Self::P99, Self::TimedOut, Self::P90All];
     /// What stages and policies showed of themselves, where they did.
     pub const OF_POLICIES: [Self; 4] = [Self::Queue, Self::Limit, Self::Rate, Self::BelievedP90];
 
@@ -61,6 +63,7 @@ impl Column {
             Self::P90 => "p90",
             Self::P99 => "p99",
             Self::TimedOut => "timed out",
+            Self::P90All => "p90 all",
             Self::Queue => "queue",
             Self::Limit => "limit",
             Self::Rate => "rate/s",
@@ -73,13 +76,13 @@ impl Column {
         match self {
             Self::Rejected => " %",
             Self::Goodput | Self::Offered | Self::TimedOut | Self::Rate => "/s",
-            Self::P50 | Self::P90 | Self::P99 | Self::BelievedP90 | Self::Queue | Self::Limit => "",
+            Self::P50 | Self::P90 | Self::P99 | Self::P90All | Self::BelievedP90 | Self::Queue | Self::Limit => "",
         }
     }
 
     /// Drawn on a logarithmic axis.
     pub fn is_time(self) -> bool {
-        matches!(self, Self::P50 | Self::P90 | Self::P99 | Self::BelievedP90)
+        matches!(self, Self::P50 | Self::P90 | Self::P99 | Self::P90All | Self::BelievedP90)
     }
 
     /// Its name in `summary.json`, for comparisons.
@@ -89,13 +92,14 @@ impl Column {
             Self::Rejected => "reject_fraction",
             Self::P90 => "response_time_ms.p90",
             Self::P99 => "response_time_ms.p99",
+            Self::P90All => "response_time_all_ms.p90",
             _ => "",
         }
     }
 
     /// Of a phase, and whether it is only a bound from below.
     pub fn of(self, measured: &Measured) -> Option<Value> {
-        let times = &measured.response_time_ms;
+        let (times, all) = (&measured.response_time_ms, &measured.response_time_all_ms);
         match self {
             Self::Goodput => Some(Value::known(measured.goodput_per_s)),
             Self::Offered => Some(Value::known(measured.offered_per_s)),
@@ -104,6 +108,7 @@ impl Column {
             Self::P90 => Value::of(times.p90, times.p90_at_least),
             Self::P99 => Value::of(times.p99, times.p99_at_least),
             Self::TimedOut => Some(Value::known(measured.timed_out as f64)),
+            Self::P90All => Value::of(all.p90, all.p90_at_least),
             Self::Queue | Self::Limit | Self::Rate | Self::BelievedP90 => None,
         }
     }
@@ -117,7 +122,7 @@ impl Column {
     pub fn better(self) -> Option<Better> {
         match self {
             Self::Goodput => Some(Better::Higher),
-            Self::P50 | Self::P90 | Self::P99 | Self::TimedOut => Some(Better::Lower),
+            Self::P50 | Self::P90 | Self::P99 | Self::P90All | Self::TimedOut => Some(Better::Lower),
             // More of what is refused may be right or wrong.
             _ => None,
         }
@@ -138,6 +143,8 @@ impl Column {
             Self::P90 => Value::of(second.p90_ms, second.p90_at_least_ms),
             Self::P99 => Value::of(second.p99_ms, second.p99_at_least_ms),
             Self::TimedOut => Some(Value::known(second.timed_out as f64)),
+            // What a second's requests come to is not known before their end.
+            Self::P90All => None,
             Self::Queue => {
                 let stages = &second.target.as_ref()?.stages;
                 Some(Value::known(stages.iter().map(|stage| f64::from(stage.queue)).sum()))
@@ -151,7 +158,7 @@ impl Column {
     /// The value as it stands in a table.
     pub fn shown(self, value: Option<Value>) -> String {
         let number = |value: f64| match self {
-            Self::P50 | Self::P90 | Self::P99 | Self::BelievedP90 => text::time(value),
+            Self::P50 | Self::P90 | Self::P99 | Self::P90All | Self::BelievedP90 => text::time(value),
             Self::Rejected => text::percent(value),
             Self::TimedOut | Self::Queue => format!("{value:.0}"),
             Self::Goodput | Self::Offered | Self::Rate | Self::Limit => text::rate(value),
