@@ -294,7 +294,7 @@ impl Recorder {
                 self.raw.time(ticket.cell, TimeFamily::Service).record(now.since(sent));
                 self.window_response.record(response);
                 self.reports.answered(ticket.cell, response);
-                self.without_delay(ticket, now, true);
+                self.without_delay(ticket, now, response, true);
                 return;
             }
             Fate::Rejected => {
@@ -342,7 +342,7 @@ impl Recorder {
             .record_censored(response.saturating_sub(sent.since(ticket.intended)));
         self.window_response.record_censored(response);
         self.reports.given_up(ticket.cell, response);
-        self.without_delay(ticket, now, false);
+        self.without_delay(ticket, now, response, false);
     }
 
     fn end_unsent(&mut self, ticket: &Ticket, fate: Fate, now: Timestamp) {
@@ -378,14 +378,16 @@ impl Recorder {
         self.raw.time(ticket.cell, TimeFamily::Response).record_censored(waited);
         self.window_response.record_censored(waited);
         self.reports.given_up(ticket.cell, waited);
-        self.without_delay(ticket, now, false);
+        self.without_delay(ticket, now, waited, false);
     }
 
     /// Notes a response time for [`looked`](Self::looked).
-    fn without_delay(&mut self, ticket: &Ticket, now: Timestamp, is_known: bool) {
+    fn without_delay(&mut self, ticket: &Ticket, now: Timestamp, took: Duration, is_known: bool) {
         if let (Some(meter), Some(begun)) = (&mut self.undelayed, ticket.begun.get()) {
-            let lag = begun.since(ticket.free);
-            meter.ended(EndedRequest { intended: ticket.intended, begun, lag, ended: now, is_known });
+            // What is lost will never be answered, whatever the generator did.
+            let is_lost = took > now.since(ticket.intended);
+            let (begun, lag) = if is_lost { (now, Duration::ZERO) } else { (begun, begun.since(ticket.free)) };
+            meter.ended(EndedRequest { intended: ticket.intended, begun, lag, ended: now, took, is_known });
         }
     }
 

@@ -48,6 +48,8 @@ pub(super) struct EndedRequest {
     pub begun: Timestamp,
     pub lag: Duration,
     pub ended: Timestamp,
+    /// Its response time, or the bound of it, as it is shown.
+    pub took: Duration,
     /// It was answered as requested; else its time is censored.
     pub is_known: bool,
 }
@@ -75,9 +77,9 @@ impl UndelayedMeter {
         let pause = pauses.add(now, stood_still);
         let pauses = &*pauses;
         let without = move |request: EndedRequest| {
-            let EndedRequest { intended, begun, lag, ended, .. } = request;
+            let EndedRequest { begun, lag, ended, took, .. } = request;
             let added = lag + pauses.between(begun, ended);
-            (request, ended.since(intended).saturating_sub(added))
+            (request, took.saturating_sub(added))
         };
         (pause, ended.drain(..).map(without))
     }

@@ -132,6 +132,7 @@ impl Source {
     async fn answer(&self) -> Result<String, String> {
         let own = [("user-agent", "lab"), ("accept", "text/plain")];
         match self.door.ask(&self.path, &own, MOST).await? {
+            (200..300, _, body) if body.len() >= MOST => Err(format!("its answer is over {MOST} bytes")),
             (200..300, _, body) => Ok(String::from_utf8_lossy(&body).into_owned()),
             (status, ..) => Err(format!("it answers {status}")),
         }

@@ -1,14 +1,15 @@
 //! One request on a connection of its own: shows whether a service is there, and its answer.
 
 use std::{
-    io::{self, Read, Write},
-    net::{SocketAddr, TcpStream},
+    error::Error as _,
+    io,
+    net::SocketAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http_body_util::{BodyExt as _, Empty};
 use hyper::{
     HeaderMap, Request, Response,
     body::Incoming,
@@ -28,7 +29,7 @@ use workloads::{
 };
 
 /// The number of bytes of an answer that are read at most.
-const MOST: u64 = 1 << 20;
+const MOST: usize = 1 << 20;
 
 /// Where a service takes requests, and how it is spoken to.
 #[derive(Debug, Clone)]
@@ -79,7 +80,7 @@ impl Door {
         }
     }
 
-    /// The whole answer to a `GET` on a connection of its own.
+    /// The answer to a `GET` on a connection of its own, with at most so many bytes of its body (and the rest of a piece).
     ///
     /// # Errors
     /// There is none, in words.
@@ -88,7 +89,7 @@ impl Door {
         path: &str,
         headers: &[(&str, &str)],
         most: usize,
-    ) -> Result<(u16, HeaderMap, Bytes), String> {
+    ) -> Result<(u16, HeaderMap, Vec<u8>), String> {
         let stream = tokio::net::TcpStream::connect(self.address).await.map_err(|error| said(&error))?;
         let answer = if self.is_secure() {
             let offered: &[&str] = if self.version == HttpVersion::Http2 { &["h2"] } else { &["h2", "http/1.1"] };
@@ -102,9 +103,15 @@ impl Door {
         } else {
             self.answer(stream, self.version == HttpVersion::Http2, path, headers).await?
         };
-        let (head, body) = answer.into_parts();
-        let body = Limited::new(body, most).collect().await.map_err(|error| error.to_string())?;
-        Ok((head.status.as_u16(), head.headers, body.to_bytes()))
+        let (head, mut body) = answer.into_parts();
+        let mut bytes = Vec::new();
+        while bytes.len() < most
+            && let Some(frame) = body.frame().await
+        {
+            let frame = frame.map_err(|error| format!("its answer breaks off: {}", why(&error)))?;
+            bytes.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new()));
+        }
+        Ok((head.status.as_u16(), head.headers, bytes))
     }
 
     async fn answer<S>(
@@ -118,7 +125,8 @@ impl Door {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let version = if http2 { "2" } else { "1" };
-        let broken = |error: hyper::Error| format!("it does not answer in HTTP/{version}: {error}");
+        let hint = if self.is_secure() { "" } else { NOT_HTTP };
+        let broken = |error: hyper::Error| format!("it does not answer in HTTP/{version}: {}{hint}", why(&error));
         let stream = TokioIo::new(stream);
         let request = headers.iter().fold(Request::get(path), |request, (name, value)| request.header(*name, *value));
         if http2 {
@@ -138,14 +146,25 @@ impl Door {
 }
 
 /// What may be behind a connection that breaks off, or an answer that is none.
-const NOT_HTTP: &str = "if it speaks HTTPS there, write https://";
+const NOT_HTTP: &str = "; if it speaks HTTPS there, write https://";
+
+/// What is wrong with an answer.
+fn why(error: &hyper::Error) -> String {
+    let cause = std::iter::successors(error.source(), |cause| (*cause).source()).find_map(|cause| cause.downcast_ref());
+    match cause {
+        Some(cause) => said(cause),
+        None if error.is_incomplete_message() => "it closes the connection".to_owned(),
+        None if error.is_parse() => "what it sends is something else".to_owned(),
+        None => "the connection fails".to_owned(),
+    }
+}
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpAnswer {
     /// The HTTP status.
     pub status: u16,
-    /// Header lines and body as received, up to a megabyte.
+    /// Header lines and body, up to a megabyte.
     pub text: String,
     /// The time from connecting to the end of the answer.
     pub took: Duration,
@@ -156,47 +175,50 @@ pub struct HttpAnswer {
 /// # Errors
 /// There is no answer in time, or none of HTTP.
 pub fn get(door: &Door, path: &str, headers: &[(String, String)], timeout: Duration) -> io::Result<HttpAnswer> {
-    if !door.is_plain() {
-        return get_otherwise(door, path, headers, timeout);
-    }
-    let began = Instant::now();
-    let mut stream = TcpStream::connect_timeout(&door.address, timeout)?;
-    stream.set_read_timeout(Some(timeout))?;
-    stream.set_write_timeout(Some(timeout))?;
-    let host = door.host();
-    let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: lab\r\nAccept: */*\r\n{more}Connection: close\r\n\r\n"
-    )?;
-    let mut bytes = Vec::new();
-    let read = stream.take(MOST).read_to_end(&mut bytes);
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let status = text.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)?.get(..3)?.parse().ok());
-    match (status, read) {
-        (Some(status), _) => Ok(HttpAnswer { status, text, took: began.elapsed() }),
-        (None, Err(error)) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-            Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", timeout.as_secs())))
-        }
-        (None, Err(error)) => Err(io::Error::new(error.kind(), format!("{error}; {NOT_HTTP}"))),
-        (None, Ok(_)) => {
-            Err(io::Error::new(io::ErrorKind::InvalidData, format!("it does not answer in HTTP/1; {NOT_HTTP}")))
-        }
-    }
-}
-
-/// The same over TLS, or in HTTP/2.
-fn get_otherwise(door: &Door, path: &str, headers: &[(String, String)], timeout: Duration) -> io::Result<HttpAnswer> {
     let began = Instant::now();
     let own = [("user-agent", "lab"), ("accept", "*/*")].into_iter();
     let all: Vec<(&str, &str)> = own.chain(headers.iter().map(|(name, value)| (&**name, &**value))).collect();
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    let most = usize::try_from(MOST).unwrap_or(usize::MAX);
-    let asked = runtime.block_on(async { time::timeout(timeout, door.ask(path, &all, most)).await });
+    let asked = runtime.block_on(async { time::timeout(timeout, door.ask(path, &all, MOST)).await });
     let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", timeout.as_secs()));
     let (status, headers, body) = asked.map_err(|_| late())?.map_err(io::Error::other)?;
     let lines =
         headers.iter().map(|(name, value)| format!("{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes())));
     let text = lines.chain(["\r\n".to_owned(), String::from_utf8_lossy(&body).into_owned()]).collect();
     Ok(HttpAnswer { status, text, took: began.elapsed() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::{TcpListener, TcpStream},
+        thread,
+    };
+
+    use super::*;
+
+    /// Says this to every request, and keeps the connection whatever it is asked.
+    fn keeping(answer: &'static [u8]) -> Door {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        thread::spawn(move || {
+            let mut kept: Vec<TcpStream> = Vec::new();
+            for mut stream in listener.incoming().flatten() {
+                let _ = stream.read(&mut [0; 4096]).and_then(|_| stream.write_all(answer));
+                kept.push(stream);
+            }
+        });
+        Door::plain(format!("http://{address}"), address)
+    }
+
+    #[test]
+    fn an_answer_ends_where_it_says_and_not_with_its_connection() {
+        let longest = Duration::from_secs(5);
+        let found = get(&keeping(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), "/", &[], longest);
+        let found = found.expect("an answer");
+        assert!(found.status == 200 && found.text.ends_with("\r\n\r\nok") && found.took < longest / 2, "{found:?}");
+        let hello = get(&keeping(b"hello\n"), "/", &[], longest).expect_err("no HTTP").to_string();
+        assert!(hello.starts_with("it does not answer in HTTP/1: ") && hello.contains("write https://"), "{hello}");
+    }
 }
