@@ -222,6 +222,89 @@ fn a_forgery_in_virtual_time_is_found_though_its_digests_are_new() {
     assert!(code == Some(0) && said.contains("it was not run again: "), "{said}");
 }
 
+/// An older lab did not know some figures: these are no differences, and what it did write is held against the records.
+#[test]
+fn a_run_of_an_older_lab_is_compared_as_far_as_it_goes() {
+    fn without(value: &mut Value, name: &str) {
+        match value {
+            Value::Object(members) => {
+                members.remove(name);
+                members.values_mut().for_each(|member| without(member, name));
+            }
+            Value::Array(members) => members.iter_mut().for_each(|member| without(member, name)),
+            _ => {}
+        }
+    }
+    let scratch = Scratch::new();
+    let run = scratch.run("one", &[]);
+    let (manifest, summary) = (run.join("manifest.json"), run.join("summary.json"));
+    let mut older = json(&summary);
+    without(&mut older, "response_time_all_ms");
+    fs::write(&summary, older.to_string()).expect("written");
+    seal(&run);
+    let (code, said) = rechecked(&scratch, "one");
+    assert!(code == Some(4) && said.contains("DIFFERS"), "this lab writes it: {said}");
+    let mut before = json(&manifest);
+    without(&mut before, "world");
+    fs::write(&manifest, before.to_string()).expect("written");
+    seal(&run);
+    let (code, said) = rechecked(&scratch, "one");
+    assert!(code == Some(0) && !said.contains("DIFFERS"), "{said}");
+    assert!(
+        said.contains("with an older edition of virtual time ran it: ") && said.contains("were left out"),
+        "{said}"
+    );
+    older["arms"][1]["phases"][1]["goodput_per_s"] = json!(1.0);
+    fs::write(&summary, older.to_string()).expect("written");
+    seal(&run);
+    let (code, said) = rechecked(&scratch, "one");
+    assert!(
+        code == Some(4) && said.contains("/arms/1/phases/1/goodput_per_s") && said.contains("has changed since"),
+        "{said}"
+    );
+}
+
+/// A disk that is full while the run is made again says nothing about the run.
+#[test]
+fn a_second_run_that_cannot_be_written_is_no_difference() {
+    let scratch = Scratch::new();
+    scratch.run("one", &[]);
+    let mut shell = Command::new("sh");
+    let program = scratch.command(&["recheck", "one"]);
+    // No file may have more than a kilobyte.
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" recheck one"]).arg(program.get_program());
+    shell.current_dir(scratch.path()).env("LAB_CACHE", scratch.path().join("cache")).stdin(Stdio::null());
+    let output = shell.output().expect("sh runs");
+    let said = told(&output);
+    assert!(output.status.code() == Some(1) && !said.contains("DIFFERS"), "{said}");
+    assert!(said.contains("the second run, in ") && said.contains("--no-rerun leaves it out"), "{said}");
+}
+
+#[test]
+fn a_second_run_is_stopped_by_control_c_and_leaves_nothing() {
+    let scratch = Scratch::new();
+    scratch.run("one", &["--set", "users.phases.busy.for=900s"]);
+    let temporary = scratch.path().join("temporary");
+    fs::create_dir(&temporary).expect("made");
+    let mut command = scratch.command(&["recheck", "one"]);
+    let child =
+        command.env("TMPDIR", &temporary).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("lab runs");
+    let begun = || {
+        let mut folders = fs::read_dir(&temporary).expect("listed").flatten();
+        folders.any(|folder| folder.path().join("run/manifest.json").exists())
+    };
+    let before = std::time::Instant::now();
+    while !begun() && before.elapsed() < std::time::Duration::from_secs(60) {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.is_ok_and(|killed| killed.success()));
+    let output = child.wait_with_output().expect("it ends");
+    let said = told(&output);
+    assert!(output.status.code() == Some(130) && said.contains("it was stopped"), "{said}");
+    assert_eq!(fs::read_dir(&temporary).expect("listed").count(), 0, "its folder is gone");
+}
+
 /// What a foreign folder says does not act on the terminal, whichever command quotes it.
 #[test]
 fn control_characters_of_a_file_do_not_reach_the_terminal() {

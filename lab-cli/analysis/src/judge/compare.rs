@@ -94,7 +94,7 @@ pub enum Metric {
 
 impl Metric {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Goodput, Self::RejectFraction, Self::P90All, Self::P99All, Self::P90, Self::P99];
+    pub const ALL: [Self; 6] = [Self::Goodput, Self::RejectFraction, Self::P90, Self::P99, Self::P90All, Self::P99All];
 
     /// Its name in the summary.
     pub fn name(self) -> &'static str {

@@ -13,26 +13,27 @@ use experiment::{Experiment, plan::Model, plan_digest::experiment_of};
 use serde_json::Value;
 
 use crate::{
-    exit::Failure,
-    run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, WORLD, conduct},
+    exit::{End, Failure},
+    run::{Cpus, Interventions, RunFailure, RunRequest, Sinks, StopSignal, WORLD, conduct},
+    tui::restore,
 };
 
 /// Differences of a file that are told.
 const TOLD: usize = 5;
 
-/// Runs it again and adds what differs; or a note on why it was not run again.
-pub(super) fn run_again(folder: &Path, found: &mut Rechecked) -> Result<(), Failure> {
-    let manifest = Manifest::read(folder)?;
+/// Runs it again and adds what differs; or a note on why it was not run again. `Some`: somebody stopped it.
+pub(super) fn run_again(folder: &Path, manifest: &Manifest, found: &mut Rechecked) -> Result<Option<End>, Failure> {
     if manifest.mode != Mode::Virtual {
-        return Ok(());
+        return Ok(None);
     }
-    let experiment = match repeatable(&manifest, &found.summary) {
+    let experiment = match repeatable(manifest, &found.summary) {
         Ok(experiment) => experiment,
         Err(why) => {
             found.notes.push(format!("it was not run again: {why}"));
-            return Ok(());
+            return Ok(None);
         }
     };
+    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     // Of its own, whatever others have put beside it; removed with its value.
     let scratch = tempfile::Builder::new().prefix("lab-recheck-").tempdir()?;
     let run = scratch.path().join("run");
@@ -46,10 +47,25 @@ pub(super) fn run_again(folder: &Path, found: &mut Rechecked) -> Result<(), Fail
         fail_fast: false,
         touches: &touches,
     };
-    if let Err(failure) = conduct(request, &mut Sinks::default(), &StopSignal::default()) {
-        let place = format!("it cannot be run again: {failure}");
-        found.differences.push(Difference { file: "manifest.json".to_owned(), place, found: None, computed: None });
-        return Ok(());
+    let conducted = conduct(request, &mut Sinks::default(), &stop);
+    if let Some(end) = stop.end() {
+        found.notes.push("it was not run again to the end: it was stopped".to_owned());
+        return Ok(Some(end));
+    }
+    match conducted {
+        Ok(_) => {}
+        // This machine's doing, and nothing about the run.
+        Err(failure @ (RunFailure::Folder(_) | RunFailure::Machine { .. } | RunFailure::FolderExists(_))) => {
+            return Err(Failure::because(format!(
+                "the second run, in {}, could not be written: {failure}; TMPDIR names another place, --no-rerun leaves it out",
+                scratch.path().display()
+            )));
+        }
+        Err(failure) => {
+            let place = format!("it cannot be run again: {failure}");
+            found.differences.push(Difference { file: "manifest.json".to_owned(), place, found: None, computed: None });
+            return Ok(None);
+        }
     }
     let mut files = 0;
     for entry in fs::read_dir(&run).map_err(Failure::because)?.flatten() {
@@ -63,18 +79,28 @@ pub(super) fn run_again(folder: &Path, found: &mut Rechecked) -> Result<(), Fail
         }
     }
     found.run_again = Some(files);
-    Ok(())
+    Ok(None)
+}
+
+/// What ran it, if that is another lab, or has another virtual time, than this one: `lab 0.1.0 with an older edition of virtual time`.
+pub(super) fn other_lab(manifest: &Manifest) -> Option<String> {
+    let (lab, world) = (env!("CARGO_PKG_VERSION"), manifest.whole.get("world").and_then(Value::as_u64));
+    let other_world = manifest.mode == Mode::Virtual && world != Some(WORLD.into());
+    (manifest.lab != lab || other_world).then(|| {
+        let edition = match world {
+            _ if manifest.mode != Mode::Virtual => return format!("lab {}", manifest.lab),
+            Some(world) => format!("edition {world}"),
+            None => "an older edition".to_owned(),
+        };
+        format!("lab {} with {edition} of virtual time", manifest.lab)
+    })
 }
 
 /// The experiment as it was run, if a second run of it must come to the same.
 fn repeatable(manifest: &Manifest, summary: &RunSummary) -> Result<Experiment, String> {
-    let (lab, world) = (env!("CARGO_PKG_VERSION"), manifest.whole.get("world").and_then(Value::as_u64));
-    if manifest.lab != lab || world != Some(WORLD.into()) {
-        let edition = world.map_or_else(|| "an older edition".to_owned(), |world| format!("edition {world}"));
-        return Err(format!(
-            "lab {} with {edition} of virtual time ran it, and this is lab {lab} with edition {WORLD}",
-            manifest.lab
-        ));
+    if let Some(other) = other_lab(manifest) {
+        let lab = env!("CARGO_PKG_VERSION");
+        return Err(format!("{other} ran it, and this is lab {lab} with edition {WORLD}"));
     }
     let experiment = experiment_of(manifest)?;
     if summary.partial {
