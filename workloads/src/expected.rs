@@ -51,6 +51,15 @@ pub(crate) fn regex(text: &str) -> Result<Regex, CheckProblem> {
     })
 }
 
+impl AnswerCheck {
+    /// What of it no answer can meet, or cannot be looked for, with the way out.
+    #[must_use]
+    pub fn problem(&self) -> Option<String> {
+        let (_, problems) = Expected::of(self);
+        problems.first().map(|CheckProblem { problem, remedy, .. }| format!("{problem}: {remedy}"))
+    }
+}
+
 impl Expected {
     /// The parts of this check that can be made, and the problems of the others.
     pub(crate) fn of(check: &AnswerCheck) -> (Self, Vec<CheckProblem>) {
