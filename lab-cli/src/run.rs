@@ -41,7 +41,7 @@ pub use live::{
     interventions::Interventions,
     snapshot::{Corpus, Scratch, cache_folder},
 };
-pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, run_load};
+pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, judged as judged_report, run_load};
 pub use manifest::WORLD;
 pub use preview::{preview, previewed};
 pub use rehearsal::rehearse;

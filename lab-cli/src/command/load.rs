@@ -14,13 +14,7 @@ mod watch;
 
 use std::{io::Read as _, path::Path, time::Duration};
 
-use analysis::{
-    figures, histograms,
-    judge::gates,
-    report::csv,
-    summary::{Arm, LatencyObjective},
-    text::scrubbed,
-};
+use analysis::{figures, histograms, report::csv, text::scrubbed};
 use measure::{Report, Window};
 use workloads::{
     RunError, RunOptions,
@@ -40,7 +34,7 @@ use super::{
 use crate::{
     args::{self, Colours, LoadOutput, Output},
     exit::{CommandResult, End, Failure},
-    run::{FinishedLoad, LoadFolder, LoadRequest, RunFailure, StopSignal, load_context, run_load},
+    run::{FinishedLoad, LoadFolder, LoadRequest, RunFailure, StopSignal, judged_report, run_load},
     tui::restore,
 };
 
@@ -203,14 +197,7 @@ pub(super) fn report_on(
     output: Output,
     stop: &StopSignal,
 ) -> CommandResult {
-    let mut arm = Arm {
-        generator: figures::generator(report),
-        conditions: figures::conditions(report),
-        phases: report.phases.iter().map(figures::phase).collect(),
-        ..Arm::default()
-    };
-    let objective = LatencyObjective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 };
-    gates::stamp(&mut arm, &load_context(objective, told.flat_out));
+    let arm = judged_report(plan, report, told.flat_out);
     let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
     let total = figures::phase(&report.total);
     let loaded = LoadResult::of(told.url, &arm, (report, total), planned, None, stop.is_asked());

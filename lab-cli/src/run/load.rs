@@ -92,6 +92,19 @@ impl LoadRequest<'_> {
     }
 }
 
+/// A report alone as an arm that gates have judged: of a load without a folder.
+pub fn judged(plan: &LoadPlan, report: &Report, flat_out: bool) -> Arm {
+    let mut arm = Arm {
+        generator: figures::generator(report),
+        conditions: figures::conditions(report),
+        phases: report.phases.iter().map(figures::phase).collect(),
+        ..Arm::default()
+    };
+    let objective = LatencyObjective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 };
+    gates::stamp(&mut arm, &context(objective, flat_out));
+    arm
+}
+
 /// What gates know of a load on somebody else's service.
 pub fn context(objective: LatencyObjective, flat_out: bool) -> gates::Context {
     gates::Context {

@@ -3,9 +3,8 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use analysis::{
-    figures,
     judge::gates,
-    summary::{Arm, GateFinding, LatencyObjective, Validity},
+    summary::{GateFinding, Validity},
 };
 use experiment::plan::Simulation;
 use measure::Report;
@@ -40,15 +39,7 @@ impl PlantVerdict {
 
     /// Judges one load, which answered `per_second` over so many `seconds`. `name`: the same in every round.
     pub fn judge(&mut self, name: &str, plan: &LoadPlan, report: &Report, (per_second, seconds): (f64, f64)) {
-        let mut arm = Arm {
-            generator: figures::generator(report),
-            conditions: figures::conditions(report),
-            phases: report.phases.iter().map(figures::phase).collect(),
-            ..Arm::default()
-        };
-        let objective = LatencyObjective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 };
-        gates::stamp(&mut arm, &load::context(objective, true));
-        for finding in arm.reasons {
+        for finding in load::judged(plan, report, true).reasons {
             self.found.entry((name.to_owned(), finding.code.clone())).or_default().push(finding);
         }
         let (rates, counted) = self.rates.entry(name.to_owned()).or_default();
