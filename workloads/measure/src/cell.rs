@@ -72,7 +72,7 @@ impl Cell {
     }
 
     /// Times from the start of first attempts to the answers.
-    pub(super) fn from_first_attempts(&self) -> Option<&Distribution> {
+    pub(super) fn since_first_attempts(&self) -> Option<&Distribution> {
         self.of(TimeFamily::FirstAttempt).or_else(|| self.of(TimeFamily::Response))
     }
 
@@ -91,7 +91,7 @@ impl Cell {
         self.ledger += other.ledger;
         if [&*self, other].iter().any(|cell| cell.of(TimeFamily::FirstAttempt).is_some()) {
             let times = self.own_from_first_attempts();
-            other.from_first_attempts().into_iter().for_each(|theirs| times.add_known(theirs));
+            other.since_first_attempts().into_iter().for_each(|theirs| times.add_known(theirs));
         }
         let others = TimeFamily::FirstAttempt as usize;
         for (mine, theirs) in self.families[..others].iter_mut().zip(&other.families[..others]) {

@@ -294,7 +294,7 @@ impl Raw {
 fn summary(name: &str, seconds: f64, cell: &Cell, patience: Duration) -> PhaseReport {
     let times = |family| cell.of(family).map(Distribution::percentiles).unwrap_or_default();
     let nobody = Distribution::new(patience);
-    let answered = cell.from_first_attempts().unwrap_or(&nobody);
+    let answered = cell.since_first_attempts().unwrap_or(&nobody);
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
     PhaseReport {
         name: name.to_owned(),

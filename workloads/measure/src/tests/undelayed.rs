@@ -50,7 +50,7 @@ fn what_was_sent_late_and_what_waited_unread_is_taken_off() {
 
 #[test]
 fn a_lost_request_is_no_pause_of_the_generator() {
-    let tenth_is_lost = |start: u64| if start % 100 == 0 { Fate::Broken } else { Fate::Served };
+    let tenth_is_lost = |start: u64| if start.is_multiple_of(100) { Fate::Broken } else { Fate::Served };
     for pauses in [&[][..], &[(1001, 1101)]] {
         let found = ended(pauses, tenth_is_lost);
         let (shown, own) = (found.response_time_ms, found.undelayed.expect("watched").response_time_ms);

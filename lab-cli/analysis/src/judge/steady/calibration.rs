@@ -99,8 +99,11 @@ fn steady(_: f64) -> f64 {
     1.0
 }
 
+/// How many times as slow it is, over the phase from 0 to 1.
+type Slowness = fn(f64) -> f64;
+
 /// Real warm-ups.
-const WARM_UPS: [(&str, fn(f64) -> f64); 4] = [
+const WARM_UPS: [(&str, Slowness); 4] = [
     ("twice as slow for a tenth", |over| if over < 0.1 { 2.0 } else { 1.0 }),
     ("twice as slow for a third", |over| if over < 1.0 / 3.0 { 2.0 } else { 1.0 }),
     ("twice as slow, less and less for a third", |over| 1.0 + (1.0 - 3.0 * over).max(0.0)),
