@@ -67,7 +67,7 @@ fn what_cannot_be_opened_is_named_without_numbers_or_types() {
         (&["trace", "import", "nothing", "-o", "x.trace"], "nothing: "),
         (&["load", "http://127.0.0.1:9/", "-b", "@nothing", "-n", "1"], "nothing: "),
         (&["serve", "--database", "junk"], "junk: file is not a database"),
-        (&["history", "--runs", "junk"], "junk: Not a directory"),
+        (&["history", "--runs", "junk"], "junk: this is no folder"),
         (&["proxy", "--config", "nothing"], "nothing: "),
         (&["init", "http://127.0.0.1:9/"], "(Connection refused)\n"),
     ] {

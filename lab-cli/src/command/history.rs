@@ -28,7 +28,8 @@ pub fn history(args: &args::HistoryArgs) -> CommandResult {
         if args.runs == Path::new(RUNS) && !args.runs.exists() {
             return print_as(args.output, &[(); 0], || "no runs yet: lab run makes the first\n".to_owned());
         }
-        return Err(Failure::usage(format!("--runs {}: there is no such folder", args.runs.display())));
+        let why = if args.runs.exists() { "this is no folder" } else { "there is no such folder" };
+        return Err(Failure::usage(format!("--runs {}: {why}", args.runs.display())));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::because)?;
     let (found, in_memory) = runtime
