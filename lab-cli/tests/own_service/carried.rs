@@ -48,14 +48,18 @@ fn one_by_one() -> SocketAddr {
 #[test]
 fn an_arm_begins_when_the_backlog_of_the_one_before_is_gone() {
     // A page that has a way of its own, and one that waits in the queue like all others.
-    ["/health", "/page"].into_iter().for_each(a_backlog_is_waited_for);
+    for (ready, paths) in
+        [("/health", "[{path: /page}]"), ("/page", "[{path: /page}]"), ("/health", "[{path: /at-once}, {path: /page}]")]
+    {
+        a_backlog_is_waited_for(ready, paths);
+    }
 }
 
-fn a_backlog_is_waited_for(ready: &str) {
+fn a_backlog_is_waited_for(ready: &str, paths: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let text = format!(
         "name: mine\ntarget: {{url: \"http://{}\", ready: {ready}}}\nobjective: {{percentile: 90, response_time: 200ms}}\nusers:\n  \
-         model: url\n  path: /page\n  timeout: 300ms\n  drain: 300ms\n  phases: [{{name: overload, requests: 400/s, for: 2s}}]\n\
+         model: url\n  paths: {paths}\n  timeout: 300ms\n  drain: 300ms\n  phases: [{{name: overload, requests: 400/s, for: 2s}}]\n\
          arms: [{{none: {{as: first, direct: true}}}}, {{none: {{as: second, direct: true}}}}]\n",
         one_by_one()
     );

@@ -108,7 +108,7 @@ pub(super) fn find_rate(
     experiment.objective =
         LatencyObjective { percentile: 100.0 * (1.0 - objective.may_miss), response_time_ms: within };
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
-    let carry_over = CarryOver::by_page(&experiment.users.model, "/", args.timeout);
+    let carry_over = CarryOver::by_pages(&experiment.users.model, "/", args.timeout);
     let finder = Finder { args, experiment, objective, target, options, stop, carry_over };
     let found = finder.search()?;
     match args.results.output {

@@ -12,7 +12,9 @@ use experiment::plan::{AppPlan, Experiment, Model, OwnService};
 use super::service::{Door, get};
 use crate::run::StopSignal;
 
-/// Questions before the first arm, and answers that are looked at later: the newest ones.
+/// Pages that are asked for at most.
+const MOST_PAGES: usize = 8;
+/// Questions before the first arm for each page, and answers that are looked at later: the newest ones.
 const QUESTIONS: usize = 5;
 /// Of these the larger part has to be as before the first arm.
 const ENOUGH: usize = 3;
@@ -24,14 +26,20 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// What any machine may add to an answer.
 const MARGIN: Duration = Duration::from_millis(20);
 
-/// Asks a service for one of its users' pages: before the first arm, and then before each until it answers as it did.
+/// Asks a service for its users' pages: before the first arm, and then before each until it answers as it did.
 #[derive(Debug)]
 pub struct CarryOver {
-    page: String,
-    headers: Vec<(String, String)>,
+    pages: Vec<Page>,
     patience: Duration,
-    /// `None`: it gave too few answers.
-    first: OnceLock<Option<Calm>>,
+    /// Of those pages that were answered often enough; `None`: none was.
+    first: OnceLock<Option<Vec<(usize, Calm)>>>,
+}
+
+/// A page that changes nothing.
+#[derive(Debug, Clone, PartialEq)]
+struct Page {
+    path: String,
+    headers: Vec<(String, String)>,
 }
 
 /// How a service answers that has nothing to do.
@@ -56,22 +64,29 @@ impl CarryOver {
         if experiment.arms.len() as u32 * experiment.repeat < 2 {
             return None;
         }
-        Some(Self::by_page(&experiment.users.model, ready, PATIENCE))
+        Some(Self::by_pages(&experiment.users.model, ready, PATIENCE))
     }
 
-    /// Asks for a page that changes nothing: one of these users', or else this one. `patience`: the longest wait for an answer before the
-    /// first arm.
-    pub fn by_page(users: &Model, otherwise: &str, patience: Duration) -> Self {
+    /// Asks for pages that change nothing: these users', or else this one. Each may wait in a queue of its own. `patience`: the longest wait
+    /// for an answer before the first arm.
+    pub fn by_pages(users: &Model, otherwise: &str, patience: Duration) -> Self {
         let plain = |path: &str| !path.contains('{');
-        let (page, headers) = match users {
-            Model::Url { requests, .. } if !requests.is_empty() => {
-                let found = requests.iter().find(|one| one.method == "GET" && one.body.is_none() && plain(&one.path));
-                found.map_or_else(|| (otherwise.to_owned(), Vec::new()), |one| (one.path.clone(), one.headers.clone()))
+        let mut pages: Vec<Page> = Vec::new();
+        if let Model::Url { requests, path, .. } = users {
+            for one in requests.iter().filter(|one| one.method == "GET" && one.body.is_none() && plain(&one.path)) {
+                let page = Page { path: one.path.clone(), headers: one.headers.clone() };
+                if pages.len() < MOST_PAGES && !pages.contains(&page) {
+                    pages.push(page);
+                }
             }
-            Model::Url { path, .. } if plain(path) => (path.clone(), Vec::new()),
-            _ => (otherwise.to_owned(), Vec::new()),
-        };
-        Self { page, headers, patience, first: OnceLock::new() }
+            if requests.is_empty() && plain(path) {
+                pages.push(Page { path: path.clone(), headers: Vec::new() });
+            }
+        }
+        if pages.is_empty() {
+            pages.push(Page { path: otherwise.to_owned(), headers: Vec::new() });
+        }
+        Self { pages, patience, first: OnceLock::new() }
     }
 
     /// True once the service was asked before the first arm: from then on a wait for it is [`wait`](Self::wait)'s.
@@ -85,59 +100,80 @@ impl CarryOver {
             if self.first.get_or_init(|| self.calm(door)).is_none() {
                 tell(format!(
                     "{} is not answered in time: whether a load leaves a backlog for the next one is not known",
-                    self.page
+                    self.pages[0].path
                 ));
             }
             return None;
         };
-        let calm = (*first)?;
-        let (began, mut newest, mut told) = (Instant::now(), Vec::new(), false);
-        let waited = |settled, last: Option<Duration>| CarriedOver {
-            settled,
-            waited_s: began.elapsed().as_secs_f64(),
-            before_ms: calm.took.as_secs_f64() * 1e3,
-            last_ms: last.map(|took| took.as_secs_f64() * 1e3),
-        };
-        loop {
-            let answer = self.ask(door, (calm.longest() * 4).max(Duration::from_secs(1)));
-            newest.push(answer.is_some_and(|now| now.class == calm.class && now.took <= calm.longest()));
-            let last = answer.map(|answer| answer.took);
-            if newest.iter().rev().take(QUESTIONS).filter(|fine| **fine).count() >= ENOUGH {
-                if told {
+        let (began, mut told, mut settled) = (Instant::now(), false, None::<CarriedOver>);
+        for (page, calm) in first.as_ref()? {
+            let found = self.page_settles(door, (&self.pages[*page], *calm), began, stop, || {
+                if !std::mem::replace(&mut told, true) {
                     tell(format!(
-                        "the service answers as it did at first, after {:.1} s",
-                        began.elapsed().as_secs_f64()
+                        "the service still works on what the load before has left (at first it answered in {:.0} ms): waiting, at most {} s",
+                        calm.took.as_secs_f64() * 1e3,
+                        LONGEST.as_secs()
                     ));
                 }
-                return Some(waited(true, last));
+            })?;
+            if !found.settled {
+                return Some(found);
+            }
+            settled.get_or_insert(found);
+        }
+        if told {
+            tell(format!("the service answers as it did at first, after {:.1} s", began.elapsed().as_secs_f64()));
+        }
+        settled.map(|first| CarriedOver { waited_s: began.elapsed().as_secs_f64(), ..first })
+    }
+
+    /// Waits for one page; `None`: somebody stopped it.
+    fn page_settles(
+        &self,
+        door: &Door,
+        (page, calm): (&Page, Calm),
+        began: Instant,
+        stop: &StopSignal,
+        mut is_late: impl FnMut(),
+    ) -> Option<CarriedOver> {
+        let mut newest = Vec::new();
+        loop {
+            let answer = ask(door, page, (calm.longest() * 4).max(Duration::from_secs(1)));
+            newest.push(answer.is_some_and(|now| now.class == calm.class && now.took <= calm.longest()));
+            let fine = newest.iter().rev().take(QUESTIONS).filter(|fine| **fine).count();
+            let settled = fine >= ENOUGH;
+            if settled || began.elapsed() > LONGEST {
+                let ms = |time: Duration| time.as_secs_f64() * 1e3;
+                return Some(CarriedOver {
+                    settled,
+                    waited_s: began.elapsed().as_secs_f64(),
+                    before_ms: ms(calm.took),
+                    last_ms: answer.map(|answer| ms(answer.took)),
+                });
             }
             if stop.is_asked() {
                 return None;
             }
-            if began.elapsed() > LONGEST {
-                return Some(waited(false, last));
-            }
-            if !told && newest.len() >= ENOUGH {
-                told = true;
-                tell(format!(
-                    "the service still works on what the load before has left (at first it answered in {:.0} ms): waiting, at most {} s",
-                    calm.took.as_secs_f64() * 1e3,
-                    LONGEST.as_secs()
-                ));
+            if newest.len() > fine + 1 {
+                is_late();
             }
             thread::sleep(PAUSE);
         }
     }
 
-    /// The middle one of some answers.
-    fn calm(&self, door: &Door) -> Option<Calm> {
-        let mut answers: Vec<Calm> = (0..QUESTIONS).map_while(|_| self.ask(door, self.patience)).collect();
-        answers.sort_by_key(|answer| answer.took);
-        (answers.len() >= ENOUGH).then(|| answers[answers.len() / 2])
+    /// The middle one of some answers of each page.
+    fn calm(&self, door: &Door) -> Option<Vec<(usize, Calm)>> {
+        let of_page = |(nth, page): (usize, &Page)| {
+            let mut answers: Vec<Calm> = (0..QUESTIONS).map_while(|_| ask(door, page, self.patience)).collect();
+            answers.sort_by_key(|answer| answer.took);
+            (answers.len() >= ENOUGH).then(|| (nth, answers[answers.len() / 2]))
+        };
+        let found: Vec<(usize, Calm)> = self.pages.iter().enumerate().filter_map(of_page).collect();
+        (!found.is_empty()).then_some(found)
     }
+}
 
-    fn ask(&self, door: &Door, timeout: Duration) -> Option<Calm> {
-        let answer = get(door, &self.page, &self.headers, timeout).ok()?;
-        Some(Calm { class: answer.status / 100, took: answer.took })
-    }
+fn ask(door: &Door, page: &Page, timeout: Duration) -> Option<Calm> {
+    let answer = get(door, &page.path, &page.headers, timeout).ok()?;
+    Some(Calm { class: answer.status / 100, took: answer.took })
 }
