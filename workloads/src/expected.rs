@@ -5,6 +5,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use crate::{
     persona::Answer,
     plan::{AnswerCheck, MOST_BODY},
+    text::Text,
 };
 
 /// The size of a compiled regular expression at most, in bytes. Matching takes time linear in the text.
@@ -24,7 +25,12 @@ pub(crate) struct Expected {
 #[derive(Debug)]
 enum Condition {
     Matches(Regex),
-    Length { least: usize, most: usize },
+    /// A text with the number of the request in it.
+    Numbered(Text),
+    Length {
+        least: usize,
+        most: usize,
+    },
 }
 
 /// The number of what an answer had not, in the order of [`Expected`].
@@ -84,9 +90,16 @@ impl Expected {
             Some(Err(problem)) => problems.push(problem),
         }
         for text in texts {
-            match regex(&regex::escape(text)) {
-                Ok(made) => expected.add(Condition::Matches(made), format!("answer without the text {text:?}")),
-                Err(problem) => problems.push(CheckProblem { key: "texts", ..problem }),
+            let objection = format!("answer without the text {text:?}");
+            let filled = Text::of(text);
+            match (&filled, regex(&regex::escape(text))) {
+                (Text::Filled(_), _) if filled.numbered(0).is_none() => {
+                    let problem = format!("{text:?} has a drawn placeholder, which is not known when the answer comes");
+                    problems.push(CheckProblem { key: "texts", problem, remedy: "{{number}} alone is".to_owned() });
+                }
+                (Text::Filled(_), _) => expected.add(Condition::Numbered(filled), objection),
+                (Text::Fixed(_), Ok(made)) => expected.add(Condition::Matches(made), objection),
+                (Text::Fixed(_), Err(problem)) => problems.push(CheckProblem { key: "texts", ..problem }),
             }
         }
         let (least, most) = (at_least.unwrap_or(0), at_most.unwrap_or(usize::MAX));
@@ -121,14 +134,19 @@ impl Expected {
         if self.statuses.is_empty() { usual } else { self.statuses.contains(&status) }
     }
 
-    /// The first thing that an answer has not, where one was named; `unseen`: what would be in its body is not known.
-    pub(crate) fn objection(&self, answer: &Answer<'_>, unseen: bool) -> Option<Objection> {
+    /// The first thing that an answer to the request with this number has not, where one was named; `unseen`: what would be in its body is
+    /// not known.
+    pub(crate) fn objection(&self, answer: &Answer<'_>, number: u64, unseen: bool) -> Option<Objection> {
         if !self.statuses.is_empty() && !self.statuses.contains(&answer.status) {
             return Some(Objection(0));
         }
         let body = &answer.body[..answer.body.len().min(MOST_BODY)];
         let missing = |condition: &Condition| match condition {
             Condition::Matches(regex) => !regex.is_match(body),
+            Condition::Numbered(text) => {
+                let wanted = text.numbered(number).unwrap_or_default();
+                !body.windows(wanted.len().max(1)).any(|part| part == wanted.as_bytes())
+            }
             Condition::Length { least, most } => !(*least..=*most).contains(&answer.length),
         };
         let nth = self.conditions.iter().position(missing).filter(|_| !unseen)?;
@@ -148,7 +166,7 @@ mod tests {
     fn said(check: &AnswerCheck, answer: Answer<'_>) -> String {
         let (expected, problems) = Expected::of(check);
         assert!(problems.is_empty(), "{problems:?}");
-        let objection = expected.objection(&answer, false);
+        let objection = expected.objection(&answer, 7, false);
         objection.and_then(|objection| expected.said(objection)).unwrap_or_default().to_owned()
     }
 
@@ -168,6 +186,19 @@ mod tests {
         assert_eq!(answer(200, b"ok.)"), "answer without the text \"(\"");
         assert_eq!(answer(200, b"ok.(()"), "answer without bytes >= 4 and <= 5");
         assert_eq!(answer(204, b"ok.("), "");
+    }
+
+    #[test]
+    fn a_text_may_have_the_number_of_the_request() {
+        let check = |text: &str| AnswerCheck { texts: vec![text.to_owned()], ..AnswerCheck::default() };
+        let item = check("item {{number}}.");
+        assert_eq!(said(&item, Answer::whole(200, &[], b"this is item 7.")), "");
+        let swapped = said(&item, Answer::whole(200, &[], b"this is item 8."));
+        assert_eq!(swapped, "answer without the text \"item {{number}}.\"");
+        for drawn in ["{{uuid}}", "a{{1..9}}"] {
+            assert!(check(drawn).problem().is_some_and(|problem| problem.contains("{{number}} alone is")), "{drawn}");
+        }
+        assert_eq!(said(&check("{{name}}"), Answer::whole(200, &[], b"{{name}}")), "", "no placeholder");
     }
 
     #[test]

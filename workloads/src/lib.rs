@@ -30,6 +30,7 @@ pub mod script;
 pub mod sim;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod text;
 pub mod tls;
 pub mod url;
 

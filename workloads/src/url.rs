@@ -2,7 +2,6 @@
 
 mod choice;
 mod template;
-mod text;
 
 use std::{sync::Arc, time::Duration};
 
@@ -94,6 +93,8 @@ pub struct UrlUser {
     class: Class,
     stay: Stay,
     step: u64,
+    /// The number of the current request in the run.
+    number: u64,
     /// The move after the pause.
     after_pause: AfterPause,
     objection: Option<Objection>,
@@ -127,6 +128,7 @@ impl UrlUser {
             class,
             stay,
             step: 0,
+            number: 0,
             after_pause: AfterPause::NextRequest,
             objection: None,
             recorded: None,
@@ -164,7 +166,8 @@ impl UrlUser {
         let step = self.recorded.as_ref().and_then(|recorded| Some((&recorded.user, recorded.now.as_ref()?)));
         let choice = &shared.choice;
         let chosen = if step.is_none() { choice.drawn(draws) } else { choice.first() };
-        let mut call = chosen.call(self.class, choice.number(), draws);
+        self.number = choice.number();
+        let mut call = chosen.call(self.class, self.number, draws);
         call.connection = shared.users.connections.connection(true, draws);
         let mut wanted_at = now;
         if let Some((user, (step, recorded))) = step {
@@ -209,7 +212,7 @@ impl UrlUser {
             FirstLook::Hop(wait) => Turn { ending: Ending::Continued, then: self.resume(wait, Pause::Waiting) },
             FirstLook::Failure(ending, failure) => self.after_failure(ending, failure, now, draws),
             FirstLook::Page => {
-                self.objection = expected.objection(answer, false);
+                self.objection = expected.objection(answer, self.number, false);
                 let usual = matches!(answer.status, 200..=299 | 304);
                 if self.objection.is_some() || !expected.allows(answer.status, usual) {
                     return self.after_failure(Ending::Failed, AttemptFailure::Failed, now, draws);

@@ -56,8 +56,8 @@ pub struct LoadArgs {
     /// fails too.
     #[arg(long, value_name = "CONDITION", action = ArgAction::Append)]
     pub fail_if: Vec<String>,
-    /// What counts as served: 'status 200' (several: any of them), 'text ok' (in the first 256 KiB of the body), 'bytes >= 100' (its
-    /// length). Other answers are errors [default: any 2xx, or 304].
+    /// What counts as served: 'status 200' (several: any of them), 'text ok' or 'text item {{number}}' (in the first 256 KiB of the
+    /// body), 'bytes >= 100' (its length). Other answers are errors [default: any 2xx, or 304].
     #[arg(long, value_name = "CONDITION", action = ArgAction::Append)]
     pub expect: Vec<String>,
     /// Root of all randomness.

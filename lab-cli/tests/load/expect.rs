@@ -33,6 +33,33 @@ fn an_answer_that_is_not_as_expected_is_an_error_and_named() {
     }
 }
 
+/// Answers with the number of its request, and swaps each eighth with the one after it.
+fn swaps(stream: &mut std::net::TcpStream) -> bool {
+    static ANSWERED: AtomicU64 = AtomicU64::new(0);
+    let number = ANSWERED.fetch_add(1, SeqCst);
+    let said = match number % 8 {
+        6 => number + 1,
+        7 => number - 1,
+        _ => number,
+    };
+    let body = format!("item {said}.");
+    service::say(stream, &format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
+}
+
+#[test]
+fn an_answer_to_another_request_is_found_by_its_number() {
+    let service = Service::start(Behaves::Does(swaps));
+    let url = format!("{}item/{{{{number}}}}", service.url());
+    let asked = ["-c", "1", "-n", "40", "--expect", "text item {{number}}."];
+    let found = Running::load(&[&[url.as_str()], &asked[..]].concat()).ends_within(SOON).json();
+    assert_eq!((count(&found, "served"), count(&found, "failed")), (30, 10), "{found:#}");
+    assert_eq!(count(&found["errors"], "answer without the text \"item {{number}}.\""), 10, "{found:#}");
+    let drawn = ["-n", "1", "--expect", "text {{1..9}}"];
+    let refused = Running::load(&[&[url.as_str()], &drawn[..]].concat()).ends_within(SOON);
+    let said = String::from_utf8_lossy(&refused.output.stderr).into_owned();
+    assert!(refused.code() == 2 && said.contains("{{number}} alone"), "{said}");
+}
+
 #[test]
 fn a_status_that_is_asked_for_is_served_whatever_it_means_otherwise() {
     let moved = "HTTP/1.1 302 Found\r\nLocation: http://elsewhere.example/\r\nContent-Length: 0\r\n\r\n";

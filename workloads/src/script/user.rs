@@ -212,7 +212,7 @@ impl ScriptUser {
     fn judge(&mut self, step: &Prepared, answer: &Answer<'_>) -> Ending {
         let shared = self.shared.shared.clone();
         let unseen = self.shared.in_virtual_time && answer.body.is_empty();
-        self.objection = step.expected.objection(answer, unseen);
+        self.objection = step.expected.objection(answer, 0, unseen);
         if self.objection.is_some() || !step.expected.allows(answer.status, matches!(answer.status, 200..=399)) {
             return Ending::Failed;
         }

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use controllers::{Class, Kind};
 
-use super::{text::Text, unsendable};
+use super::unsendable;
 use crate::{
     crowd::CrowdError,
     http1::header_lines,
     persona::{Call, Draws, Method, Purpose},
     plan::{Marks, UrlRequest, UrlUsers},
+    text::Text,
 };
 
 /// Most requests to choose among: each has its header lines by class in memory.

@@ -14,13 +14,13 @@ use crate::persona::{Draws, Purpose};
 ///
 /// Draws follow from the seed. All other text is sent as it is, braces too.
 #[derive(Debug)]
-pub(super) enum Text {
+pub(crate) enum Text {
     Fixed(Arc<str>),
     Filled(Vec<Piece>),
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     Text(String),
     Number,
     Uuid,
@@ -28,7 +28,7 @@ pub(super) enum Piece {
 }
 
 impl Text {
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let (mut pieces, mut fixed, mut rest) = (Vec::new(), String::new(), text);
         while let Some(at) = rest.find("{{") {
             let placeholder = rest[at + 2..].find("}}").and_then(|end| {
@@ -52,7 +52,7 @@ impl Text {
     }
 
     /// The text of the request with this number. `nth`: which of the request's texts it is, for draws that differ.
-    pub(super) fn fill(&self, number: u64, nth: u32, draws: &Draws) -> Arc<str> {
+    pub(crate) fn fill(&self, number: u64, nth: u32, draws: &Draws) -> Arc<str> {
         let pieces = match self {
             Self::Fixed(text) => return Arc::clone(text),
             Self::Filled(pieces) => pieces,
@@ -71,6 +71,22 @@ impl Text {
             }
         }
         filled.into()
+    }
+}
+
+impl Text {
+    /// The text for the request with this number; `None`: a part of it is drawn, and not known any more once a request is sent.
+    pub(crate) fn numbered(&self, number: u64) -> Option<String> {
+        let pieces = match self {
+            Self::Fixed(text) => return Some(text.to_string()),
+            Self::Filled(pieces) => pieces,
+        };
+        let numbered = pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => Some(text.clone()),
+            Piece::Number => Some(number.to_string()),
+            Piece::Uuid | Piece::Between(..) => None,
+        });
+        numbered.collect()
     }
 }
 
