@@ -6,6 +6,6 @@ pub(super) mod headroom;
 pub(super) mod host_noise;
 pub(super) mod kernel;
 pub(super) mod look_before;
-mod neighbours;
+pub(super) mod neighbours;
 pub(super) mod service_processes;
 pub(super) mod speed;

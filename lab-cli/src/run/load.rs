@@ -17,7 +17,7 @@ use analysis::{
     manifest::Block,
     record::{self, ArmRecord},
     sum_up::{Findings, sum_up},
-    summary::{Arm, LatencyObjective, Mode, RunSummary},
+    summary::{Arm, Conditions, LatencyObjective, Mode, NeighbourUse, RunSummary},
 };
 use experiment::{
     Experiment,
@@ -31,7 +31,14 @@ use workloads::{
     plan::{LoadPlan, Target},
 };
 
-use super::{Cpus, RunFailure, arm_recorder::ArmRecorder, manifest::manifest, seconds::Seconds};
+use super::{
+    Cpus, RunFailure,
+    arm_recorder::ArmRecorder,
+    environment::{neighbours::NeighbourWatch, service_processes::ServiceProcesses},
+    live::service::process_tree,
+    manifest::manifest,
+    seconds::Seconds,
+};
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms, rfc3339, seconds_log::SecondsLog};
 
 /// There is one repetition.
@@ -141,6 +148,7 @@ pub fn run_load(
     let mut timeline = Vec::new();
     let mut failure = None;
     let options = RunOptions { second_times: true, ..request.options.clone() };
+    let neighbours = neighbours(&plan.target, &options)?;
     let report = workloads::run(
         &plan,
         &options,
@@ -174,7 +182,11 @@ pub fn run_load(
         return Err(failure);
     }
     let partial = partial();
-    let seen = Arm { conditions: figures::conditions(&report), ..Arm::default() };
+    let neighbours = neighbours.map(|watch| watch.end(&own_process(), &report));
+    // The generator may run on any processor, and what others leave free may be enough: what they took from the service is what counts.
+    let neighbours = neighbours.map(|found| NeighbourUse { others: None, unknown: None, stolen: Vec::new(), ..found });
+    let conditions = Conditions { neighbours, ..figures::conditions(&report) };
+    let seen = Arm { conditions, ..Arm::default() };
     let ended = recorder.finish(report, seen);
     let (mut found, report) = (ended.arm, ended.report);
     let measures = experiment.measures_plan(None, false);
@@ -193,6 +205,20 @@ pub fn run_load(
         })
         .transpose()?;
     Ok(FinishedLoad { summary, report, folder })
+}
+
+/// Watches what a service of this machine waits for; `None`: it is another machine's, or its processes cannot be seen.
+fn neighbours(target: &Target, options: &RunOptions) -> Result<Option<NeighbourWatch>, RunFailure> {
+    let is_here = target.address.ip().is_loopback() && options.unix_socket.is_none();
+    let root = is_here.then(|| process_tree::listener(target.address).ok()).flatten();
+    let Some(root) = root.filter(|root| *root != std::process::id()) else { return Ok(None) };
+    let pids = move || Ok(process_tree::sample(root).map(|tree| tree.pids).unwrap_or_default());
+    let watch = NeighbourWatch::begin(&Cpus::anywhere(), ServiceProcesses::new(false, pids));
+    watch.map(Some).map_err(RunFailure::machine("the thread that follows the processors"))
+}
+
+fn own_process() -> Vec<i32> {
+    i32::try_from(std::process::id()).into_iter().collect()
 }
 
 /// What is saved of a turn.

@@ -43,7 +43,7 @@ impl HostNoise {
             kernel_noise: share(others.kernel),
             clocks: ClockConditions { source: self.clock, source_at_end: clock_source(), ..known.clocks },
             service_silent_max_ms: silent.as_secs_f64() * 1e3,
-            neighbours: Some(self.neighbours.end(others.ours, report)),
+            neighbours: Some(self.neighbours.end(&pids, report)),
             ..known
         }
     }

@@ -13,7 +13,7 @@ use nix::{
     sched::{CpuSet, sched_getaffinity},
     unistd::Pid,
 };
-use workloads::health::{ProcessorSample, ThreadSample};
+use workloads::health::{OthersMeter, ProcessorSample, ThreadSample};
 
 use super::{cgroup, service_processes::ServiceProcesses};
 use crate::run::{Cpus, sampler::Sampler};
@@ -30,18 +30,21 @@ pub struct NeighbourWatch {
     lab: BTreeSet<usize>,
     of_service: BTreeSet<usize>,
     began: Instant,
+    used: OthersMeter,
     processors: BTreeMap<usize, ProcessorSample>,
     throttled: [Option<Throttled>; 2],
     pressure: Option<Duration>,
 }
 
 impl NeighbourWatch {
-    /// The arm begins.
+    /// The arm begins. A generator that is kept to no processor may use those of the service.
     pub fn begin(cpus: &Cpus, service: ServiceProcesses) -> std::io::Result<Self> {
         let first = service.pids().ok().and_then(|pids| pids.first().copied());
+        let used = OthersMeter::begin(&[]);
         let of_service = first.map(allowed).filter(|found| !found.is_empty());
         let of_service = of_service.unwrap_or_else(|| cpus.target.into_iter().collect());
         let lab: BTreeSet<usize> = cpus.generator.into_iter().chain(cpus.proxy).collect();
+        let lab = if lab.is_empty() { of_service.clone() } else { lab };
         let followed = Followed::begin(service.clone(), lab.union(&of_service).copied().collect());
         let (began, processors) = (followed.at, followed.processors.clone());
         let followed = Arc::new(Mutex::new(followed));
@@ -52,12 +55,12 @@ impl NeighbourWatch {
         })?;
         let throttled = [first.and_then(cgroup::throttled), cgroup::throttled(std::process::id())];
         let pressure = pressure();
-        Ok(Self { followed, sampler, service, lab, of_service, began, processors, throttled, pressure })
+        Ok(Self { followed, sampler, service, lab, of_service, began, used, processors, throttled, pressure })
     }
 
-    /// The arm is over. `ours`: CPU time of the lab and of all that it has started, meanwhile.
-    pub fn end(self, ours: Duration, report: &Report) -> NeighbourUse {
-        let Self { followed, sampler, service, lab, of_service, began, processors, throttled, pressure: pressed } =
+    /// The arm is over. `ours`: the processes of the lab and all that it has started.
+    pub fn end(self, ours: &[i32], report: &Report) -> NeighbourUse {
+        let Self { followed, sampler, service, lab, of_service, began, used, processors, throttled, pressure: pressed } =
             self;
         drop(sampler);
         let mut followed = followed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,18 +80,23 @@ impl NeighbourWatch {
             found.unknown = (!service.is_elsewhere).then_some(why);
             return found;
         }
+        // Threads that were there for less than a second may never have been seen.
+        let seen = followed.threads.as_ref().map_or(Duration::ZERO, |threads| threads.total.cpu);
+        let pids: Vec<i32> =
+            service.pids().unwrap_or_default().into_iter().filter_map(|pid| i32::try_from(pid).ok()).collect();
+        let ran = used.used(&pids).ours.max(seen);
+        let ours = used.used(&[ours, &pids].concat()).ours;
         let busy = |on: &BTreeSet<usize>| -> Option<Duration> {
             on.iter().map(|cpu| Some(now.get(cpu)?.busy_since(processors.get(cpu)?, elapsed))).sum::<Option<Duration>>()
         };
         found.others =
             busy(&lab.union(&of_service).copied().collect()).map(|busy| share(busy.saturating_sub(ours), elapsed));
         found.service = followed.threads.as_ref().map(|threads| {
-            let ran = threads.total.cpu;
             // The lab's own use of a processor that both may use is no neighbour's.
             let of_lab = if lab.is_disjoint(&of_service) { Duration::ZERO } else { ours.saturating_sub(ran) };
             let others = busy(&of_service).map(|busy| busy.saturating_sub(ran + of_lab));
-            let stopped = service_throttled.map_or(0.0, |throttled| throttled.seconds);
-            waited(&threads.total, elapsed * of_service.len().max(1) as u32, others, stopped)
+            let threads = ThreadSample { cpu: ran, ..threads.total };
+            waited(&threads, elapsed * of_service.len().max(1) as u32, others)
         });
         if found.service.is_none() && found.others.is_none() {
             found.unknown =
@@ -112,12 +120,12 @@ fn by_phase(seconds: &[f64], report: &Report) -> Vec<Stolen> {
     if seconds.is_empty() { Vec::new() } else { report.phases.iter().map(|phase| phase.seconds).map(phase).collect() }
 }
 
-/// The most of its threads' waits that was not for each other.
-fn waited(threads: &ThreadSample, available: Duration, others: Option<Duration>, stopped_s: f64) -> ServiceWait {
+/// The most of its threads' waits that was not for each other, nor for a limit of its own (THROTTLED).
+fn waited(threads: &ThreadSample, available: Duration, others: Option<Duration>) -> ServiceWait {
     let own_waits = WAKE_UP.saturating_mul(u32::try_from(threads.turns).unwrap_or(u32::MAX));
     let queued = threads.run_queue_delay.saturating_sub(own_waits);
     let free = available.saturating_sub(threads.cpu).as_secs_f64();
-    let caused = others.map_or(f64::INFINITY, |others| others.as_secs_f64() + stopped_s);
+    let caused = others.map_or(f64::INFINITY, |others| others.as_secs_f64());
     ServiceWait {
         ran_s: threads.cpu.as_secs_f64(),
         queued_s: queued.as_secs_f64(),
@@ -223,26 +231,26 @@ mod tests {
     #[test]
     fn threads_that_wait_for_each_other_are_not_starved() {
         let second = Duration::from_secs(1);
-        let starved = |threads: &ThreadSample, others: Option<u64>, stopped| {
-            (waited(threads, second, others.map(Duration::from_millis), stopped).starved_s * 1e3).round()
+        let starved = |threads: &ThreadSample, others: Option<u64>| {
+            (waited(threads, second, others.map(Duration::from_millis)).starved_s * 1e3).round()
         };
         // Eight threads of a service that fills its processor wait most of the time, and nobody else has it.
-        assert_eq!(starved(&threads(1000, 7000, 10), Some(0), 0.0), 0.0);
-        assert_eq!(starved(&threads(1000, 7000, 10), None, 0.0), 0.0);
+        assert_eq!(starved(&threads(1000, 7000, 10), Some(0)), 0.0);
+        assert_eq!(starved(&threads(1000, 7000, 10), None), 0.0);
         // Others have half of it, and one or eight threads wait for that.
-        assert_eq!(starved(&threads(500, 500, 0), Some(500), 0.0), 500.0);
-        assert_eq!(starved(&threads(500, 4000, 0), Some(500), 0.0), 500.0);
+        assert_eq!(starved(&threads(500, 500, 0), Some(500)), 500.0);
+        assert_eq!(starved(&threads(500, 4000, 0), Some(500)), 500.0);
         // A fifth of a processor is the limit of its group, and nobody else is there.
-        assert_eq!(starved(&threads(200, 800, 0), Some(0), 0.8), 800.0);
+        assert_eq!(starved(&threads(200, 800, 0), Some(0)), 0.0);
         // Where others are not known, it is no more than what it waited.
-        assert_eq!(starved(&threads(100, 300, 0), None, 0.0), 300.0);
-        assert!(!waited(&threads(100, 300, 0), second, None, 0.0).confirmed);
+        assert_eq!(starved(&threads(100, 300, 0), None), 300.0);
+        assert!(!waited(&threads(100, 300, 0), second, None).confirmed);
     }
 
     #[test]
     fn a_wake_up_takes_a_moment_on_any_machine() {
         // 4000 of them, of 25 µs each.
-        let found = waited(&threads(300, 150, 4000), Duration::from_secs(1), None, 0.0);
+        let found = waited(&threads(300, 150, 4000), Duration::from_secs(1), None);
         assert_eq!((found.queued_s * 1e3).round(), 50.0);
     }
 

@@ -47,7 +47,9 @@ fn waited(arm: &Arm, wait: &ServiceWait, context: &Context, reasons: &mut Reason
     let medians = arm.phases.iter().filter_map(|phase| phase.measured.response_time_ms.p50);
     let median = medians.min_by(f64::total_cmp);
     let moves = median.is_none_or(|median| effect::verdict(added_ms / median, added_ms) == Some(Validity::Invalid));
-    let spoils = wait.confirmed && (moves || wait.wanted() > STARVED_BUSY);
+    // A load on a service that is none of the lab's: a caution, since what runs beside it may belong there.
+    let is_load = !context.own_target && !context.foreign_service;
+    let spoils = !is_load && wait.confirmed && (moves || wait.wanted() > STARVED_BUSY);
     let effect = match median {
         Some(median) => format!("{} a request, beside a median of {}", time(added_ms), time(median)),
         None => format!("{} a request", time(added_ms)),

@@ -154,3 +154,16 @@ fn what_was_stolen_is_told_with_what_is_likely() {
     );
     assert!(told(3.6).ends_with("can be that"), "{}", told(3.6));
 }
+
+#[test]
+fn a_service_that_is_starved_under_a_load_of_its_owner_is_a_caution() {
+    let mut arm = sound();
+    starved(&mut arm, 0.5, 0.9);
+    let by = |context: &Context| {
+        let found = codes(&arm, context).into_iter();
+        found.filter(|(code, _)| code == "STARVED").map(|(_, verdict)| verdict).collect::<Vec<_>>()
+    };
+    assert_eq!(by(&context()), [Invalid]);
+    assert_eq!(by(&Context { own_target: false, ..context() }), [Warn]);
+    assert_eq!(by(&Context { own_target: false, foreign_service: true, ..context() }), [Invalid]);
+}
