@@ -184,6 +184,7 @@ pub fn run_load(
     let partial = partial();
     let neighbours = neighbours.map(|watch| watch.end(&own_process(), &report));
     // The generator may run on any processor, and what others leave free may be enough: what they took from the service is what counts.
+    // STEAL goes by the whole machine here.
     let neighbours = neighbours.map(|found| NeighbourUse { others: None, unknown: None, stolen: Vec::new(), ..found });
     let conditions = Conditions { neighbours, ..figures::conditions(&report) };
     let seen = Arm { conditions, ..Arm::default() };
