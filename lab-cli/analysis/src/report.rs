@@ -131,7 +131,7 @@ fn arms(summary: &RunSummary) -> String {
     ];
     let columns = heads.len();
     heads.splice(OF_BOUNDS..OF_BOUNDS, shares.iter().map(|(head, _)| *head));
-    let of_all = any_unanswered(summary);
+    let of_all = any_not_served(summary);
     heads.splice(BEHIND_TIMES..BEHIND_TIMES, of_all.then_some(OF_ALL));
     let mut table = Table::new(&heads, 2..);
     for arm in &summary.arms {
@@ -169,29 +169,29 @@ fn percentiles(times: &Times) -> [String; 3] {
         .map(|(value, bound)| known_or_at_least(value, bound))
 }
 
-/// The same of all requests: `none` where too few were answered.
+/// The same of all requests: `never` where too few were served.
 pub fn percentiles_of_all(times: &Times) -> [String; 3] {
     [(times.p50, times.p50_at_least), (times.p90, times.p90_at_least), (times.p99, times.p99_at_least)].map(
         |(value, never)| match never {
-            Some(_) => "none".to_owned(),
+            Some(_) => "never".to_owned(),
             None => known_or_at_least(value, None),
         },
     )
 }
 
-/// The column of [`p90_of_all`], in tables of runs in which something had no answer.
+/// The column of [`p90_of_all`], in tables of runs in which something was not served.
 const OF_ALL: &str = "p90 of all";
 
-fn any_unanswered(summary: &RunSummary) -> bool {
+fn any_not_served(summary: &RunSummary) -> bool {
     summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.measured.response_time_all_ms.censored > 0)
 }
 
-/// `none: 47 % unanswered`.
+/// `never: 47 % not served`.
 fn p90_of_all(measured: &Measured) -> String {
     let times = &measured.response_time_all_ms;
     let [_, p90, _] = percentiles_of_all(times);
     match times.p90_at_least {
-        Some(_) => format!("{p90}: {} unanswered", percent(times.censored_share())),
+        Some(_) => format!("{p90}: {} not served", percent(times.censored_share())),
         None => p90,
     }
 }

@@ -70,7 +70,7 @@ pub fn calibrate(args: &args::CalibrateArgs) -> CommandResult {
     let mut sinks = Sinks::default();
     sinks.add(ProgressLines::default());
     if cfg!(debug_assertions) {
-        sinks.note("THIS IS A DEBUG BUILD: its figures are of no use (cargo run --release -- calibrate ...)");
+        sinks.note("THIS IS A DEBUG BUILD: its figures are of no use (cargo run --release -- calibrate)");
     }
     let scratch = Scratch::new(&cache_folder().join("calibrate")).map_err(Failure::because)?;
     let log = scratch.path().join("target.log");

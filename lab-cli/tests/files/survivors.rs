@@ -59,7 +59,7 @@ fn an_arm_that_refuses_a_third_is_no_better_by_the_times_of_the_others() {
     assert!(said.contains("verdict on p90 of all requests in crowd") && said.contains("; answers 6"), "{said}");
     for format in [&["md"][..], &["html"], &["text", "--details"]] {
         let written = text(&scratch.lab(&[&["report", "refuses", "-o", "-", "--format"][..], format].concat()));
-        assert!(written.contains("p90 of all") && written.contains(" unanswered"), "{format:?}: {written}");
+        assert!(written.contains("p90 of all") && written.contains(" not served"), "{format:?}: {written}");
     }
     let compared = text(&scratch.lab(&["compare", "refuses"]));
     let first = compared.lines().next().expect("a line");

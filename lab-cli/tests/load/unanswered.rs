@@ -138,5 +138,5 @@ fn connections_that_the_service_had_closed_are_counted_and_cautioned_about() {
     assert!(codes(&found).contains(&"RESENT"), "{found:#}");
     let text = String::from_utf8(Running::start(lab(&args)).ends_within(SOON).output.stdout).expect("text");
     assert!(text.lines().any(|line| line.split_whitespace().eq(["resent", "7"])), "{text}");
-    assert!(text.contains("WARN RESENT: 7 of 40 requests (18 %)"), "{text}");
+    assert!(text.contains("WARN RESENT: 7 of 40 requests (17.50 %)"), "{text}");
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    OF_ALL, REFUSALS, RunFiles, any_unanswered, cautions::cautions, identical, p90_of_all, percentiles, refusals,
+    OF_ALL, REFUSALS, RunFiles, any_not_served, cautions::cautions, identical, p90_of_all, percentiles, refusals,
     replayed,
 };
 use crate::{
@@ -126,7 +126,7 @@ fn thresholds(run: &RunFiles, text: &mut String) {
 }
 
 fn figures(run: &RunFiles) -> Table {
-    let of_all = any_unanswered(&run.summary).then_some(OF_ALL);
+    let of_all = any_not_served(&run.summary).then_some(OF_ALL);
     let heads = ["arm", "phase", "p50", "p90", "p99"].into_iter().chain(of_all).chain(["goodput/s", "rejected"]);
     let mut table = Table::new(&heads.collect::<Vec<_>>(), 2..);
     for arm in run.summary.arms.iter().take(TURNS) {

@@ -163,13 +163,13 @@ fn findings(text: &mut String, loaded: &LoadResult) {
     }
 }
 
-/// Of all requests, where some had no answer.
+/// Of all requests, where some were not served.
 fn of_all(text: &mut String, times: &Times) {
     if times.censored > 0 {
         let [p50, p90, p99] = percentiles_of_all(times);
-        let (all, unanswered) = (times.count + times.censored, percent(times.censored_share()));
+        let (all, unserved) = (times.count + times.censored, percent(times.censored_share()));
         let _ =
-            writeln!(text, "  of all {all} requests, {unanswered} of them unanswered: p50 {p50}, p90 {p90}, p99 {p99}");
+            writeln!(text, "  of all {all} requests, {unserved} of them not served: p50 {p50}, p90 {p90}, p99 {p99}");
     }
 }
 

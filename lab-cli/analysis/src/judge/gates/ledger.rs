@@ -193,7 +193,7 @@ fn resent(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     if share_resent(arm) > limits::RESENT {
         let (resent, sent) = (arm.sum(|measured| measured.resent), arm.sum(|measured| measured.sent));
         reasons.warn(
-            format!("{resent} of {sent} requests ({})", percent(share_resent(arm))),
+            format!("{resent} of {sent} requests ({:.2} %)", 100.0 * share_resent(arm)),
             percent(limits::RESENT),
             "the service had closed their connections: they went out on new ones, and what that takes is in their times",
             RESENT.remedy,

@@ -41,7 +41,7 @@ fn measured_by_debug_build(_: &Arm, context: &Context, reasons: &mut Reasons) {
             "the plant was measured with a debug build",
             "a release build",
             "what requests cost is not what they cost in a live run: the program that measured it was slow itself",
-            "measure it again: cargo run --release -- calibrate ...",
+            "measure it again with a release build (cargo run --release -- calibrate)",
         );
     }
 }
@@ -60,6 +60,11 @@ fn doubtful(_: &Arm, context: &Context, reasons: &mut Reasons) {
     ];
     for (_, value, limit) in doubts.into_iter().filter(|(holds, ..)| *holds) {
         let message = "what requests cost here may be something else";
-        reasons.warn(value, limit, message, "measure it here: lab calibrate ... -o NEW, and name that file");
+        reasons.warn(
+            value,
+            limit,
+            message,
+            "measure it here with a new file (lab calibrate -o NEW), and name that one",
+        );
     }
 }
