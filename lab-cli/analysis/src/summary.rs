@@ -32,7 +32,7 @@ pub use answer::{
 };
 pub(crate) use arm::arm_names;
 pub use arm::{Arm, Client, WalkCell, WalkRow};
-pub use conditions::{CarriedOver, ClockConditions, Conditions, Headroom, Speed};
+pub use conditions::{CarriedOver, ClockConditions, Conditions, Headroom, Notches, Speed};
 pub use decision::{DecisionEnd, LookFound, SequentialOutcome, Undecided};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ComparisonVerdict, ThresholdResult, deciding};

@@ -10,7 +10,7 @@ mod ends;
 mod statistics;
 
 pub use ends::{EndShift, beginning, end, in_most_blocks};
-pub(super) use statistics::median;
+pub(super) use statistics::{median, quartiles};
 
 use crate::{live::TimelineSecond, summary::Steadiness};
 use ends::Parts;

@@ -75,6 +75,21 @@ pub struct Speed {
     pub first_half: f64,
     /// Of the second half.
     pub second_half: f64,
+    /// What each of the three may be off by, as the readings scatter ([`Notches`]); 0 in files of before.
+    #[serde(default)]
+    pub notches: Notches,
+}
+
+/// Half the width of the notches of a box plot: 1.57 times the distance of the quartiles by the root of their number. Two medians whose
+/// notches do not touch differ at about the level of 5 % (McGill, Tukey and Larsen, "Variations of box plots", 1978).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Notches {
+    /// Of the whole arm.
+    pub median: f64,
+    /// Of the first half.
+    pub first_half: f64,
+    /// Of the second half.
+    pub second_half: f64,
 }
 
 /// What the machine's clocks did while an arm ran.

@@ -13,7 +13,7 @@ pub(super) const DRIFT: ValidityGate = ValidityGate {
     code: "DRIFT",
     verdicts: &[Validity::Warn],
     finds: "the service's processor did the same work faster for one arm than for another of its block, or in one half of an arm than in the other",
-    limit: "10 %; none if that cannot change a shown p50, p90 or p99 by 5 % and 0.1 ms, and the service used its processors for under half of the busiest second",
+    limit: "10 %, and more than the readings of a second scatter (the notches of two box plots do not touch); none if that cannot change a shown p50, p90 or p99 by 5 % and 0.1 ms, and the service used its processors for under half of the busiest second",
     remedy: "more blocks, a quieter machine",
     checks: &[Check::Arm(halves), Check::Arms(between_arms)],
     reading: |run| {
@@ -31,7 +31,7 @@ fn speed(arm: &Arm) -> Option<Speed> {
 
 /// Within an arm: its halves.
 fn halves(arm: &Arm, _: &Context, reasons: &mut Reasons) {
-    let differs = |speed: &Speed| times(*speed) > 1.0 + limits::DRIFT && matters(arm, times(*speed));
+    let differs = |speed: &Speed| halves_differ(*speed) && matters(arm, times(*speed));
     let Some(speed) = speed(arm).filter(differs) else { return };
     let faster = if speed.first_half > speed.second_half { "first" } else { "second" };
     let times = times(speed);
@@ -41,6 +41,18 @@ fn halves(arm: &Arm, _: &Context, reasons: &mut Reasons) {
         "the machine changed its speed: what changed over the arm may be that",
         "run again on a quieter machine, or more blocks; timeline.jsonl has the speed of each second",
     );
+}
+
+fn halves_differ(speed: Speed) -> bool {
+    let Speed { first_half, second_half, notches, .. } = speed;
+    differ((first_half, notches.first_half), (second_half, notches.second_half))
+}
+
+/// Whether two medians are further apart than is allowed, and than what they may be off by: on a machine whose every second has another
+/// speed, those of two halves differ too.
+fn differ(one: (f64, f64), other: (f64, f64)) -> bool {
+    let (low, high) = if one.0 < other.0 { (one, other) } else { (other, one) };
+    high.0 > low.0 * (1.0 + limits::DRIFT) && high.0 - high.1 > low.0 + low.1
 }
 
 /// How many times as fast one half was as the other.
@@ -72,10 +84,10 @@ fn matters(arm: &Arm, times: f64) -> bool {
 
 /// Between the arms of a block, which are compared with each other. Whole blocks may differ: pairs are made within them.
 fn between_arms(arms: &[Arm], left_out: &BTreeSet<u32>, reasons: &mut Reasons) {
-    let usable: Vec<(&Arm, f64)> = arms
+    let usable: Vec<(&Arm, Speed)> = arms
         .iter()
         .filter(|arm| arm.verdict != Validity::Invalid && !left_out.contains(&arm.block))
-        .filter_map(|arm| Some((arm, speed(arm)?.median)))
+        .filter_map(|arm| Some((arm, speed(arm)?)))
         .collect();
     let mut blocks: Vec<u32> = usable.iter().map(|(arm, _)| arm.block).collect();
     blocks.sort_unstable();
@@ -100,12 +112,13 @@ struct Apart<'a> {
 }
 
 /// The slowest and the fastest arm of a block, if they are too far apart.
-fn apart<'a>(block: u32, arms: &[(&'a Arm, f64)]) -> Option<Apart<'a>> {
+fn apart<'a>(block: u32, arms: &[(&'a Arm, Speed)]) -> Option<Apart<'a>> {
     let own = || arms.iter().filter(|(arm, _)| arm.block == block);
-    let (slow, least) = own().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (fast, most) = own().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let times = most / least;
-    let told = times > 1.0 + limits::DRIFT && (matters(slow, times) || matters(fast, times));
+    let (slow, least) = own().min_by(|a, b| a.1.median.total_cmp(&b.1.median))?;
+    let (fast, most) = own().max_by(|a, b| a.1.median.total_cmp(&b.1.median))?;
+    let times = most.median / least.median;
+    let of = |speed: &Speed| (speed.median, speed.notches.median);
+    let told = differ(of(least), of(most)) && (matters(slow, times) || matters(fast, times));
     told.then_some(Apart { slow, fast, times })
 }
 

@@ -1,9 +1,9 @@
 //! How fast a processor was over an arm, from a reading a second.
 
 use crate::{
-    judge::steady::median,
+    judge::steady::{median, quartiles},
     live::{CoreSpeeds, TimelineSecond},
-    summary::Speed,
+    summary::{Notches, Speed},
 };
 
 /// Readings that a half has at least: a single one is off by some percent.
@@ -17,7 +17,13 @@ pub fn of(seconds: &[TimelineSecond], read: fn(&CoreSpeeds) -> Option<f64>) -> O
         median: median(&all),
         first_half: median(first),
         second_half: median(second),
+        notches: Notches { median: notch(&all), first_half: notch(first), second_half: notch(second) },
     })
+}
+
+fn notch(values: &[f64]) -> f64 {
+    let [lower, upper] = quartiles(values);
+    1.57 * (upper - lower) / (values.len().max(1) as f64).sqrt()
 }
 
 #[cfg(test)]
@@ -38,6 +44,9 @@ mod tests {
         let found = of(&seconds(&speeds), |cores| cores.generator).expect("enough");
         assert_eq!((found.first_half, found.second_half), (100.0, 80.0), "one that is off decides nothing");
         assert!((80.0..=100.0).contains(&found.median));
+        // The whole one by hand: quartiles 80 and 100, of ten readings.
+        assert_eq!((found.notches.first_half, found.notches.second_half), (0.0, 0.0));
+        assert!((found.notches.median - 1.57 * 20.0 / 10.0_f64.sqrt()).abs() < 1e-9, "{found:?}");
         assert_eq!(of(&seconds(&speeds), |cores| cores.service), None);
         speeds.pop();
         assert_eq!(of(&seconds(&speeds), |cores| cores.generator), None, "four in one half are too few");

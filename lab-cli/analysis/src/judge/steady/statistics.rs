@@ -15,6 +15,14 @@ pub(in crate::judge) fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// The medians of the lower and of the upper half of the values, each with the middle one if there is one (Tukey's hinges).
+pub(in crate::judge) fn quartiles(values: &[f64]) -> [f64; 2] {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let half = sorted.len().div_ceil(2);
+    [median(&sorted[..half]), median(&sorted[sorted.len() - half..])]
+}
+
 /// The median of the slopes between all pairs, a batch; 0 for fewer than two.
 pub(super) fn theil_sen(values: &[f64]) -> f64 {
     let slopes: Vec<f64> = (0..values.len())

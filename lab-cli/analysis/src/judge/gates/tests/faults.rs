@@ -6,8 +6,8 @@ use measure::Offered;
 
 use super::*;
 use crate::summary::{
-    CarriedOver, Comparison, Dispersion, Headroom, Measures, Mode, PlannedLoad, RunSummary, ServiceWait, Speed,
-    Steadiness, Stolen, Throttled, Touched, Undelayed,
+    CarriedOver, Comparison, Dispersion, Headroom, Measures, Mode, Notches, PlannedLoad, RunSummary, ServiceWait,
+    Speed, Steadiness, Stolen, Throttled, Touched, Undelayed,
     Validity::{Invalid, Unstable, Warn},
     WalkCell, WalkRow,
 };
@@ -18,7 +18,7 @@ mod runs;
 /// A code, its verdict, what is measured, what is over its limit, and what is just within.
 type Limit = (&'static str, Validity, fn(&mut Arm, &mut Context, f64), f64, f64);
 
-const LIMITS: [Limit; 49] = [
+const LIMITS: [Limit; 50] = [
     ("LEDGER", Invalid, |arm, _, requests| read(arm, requests as u64), 9_989.0, 9_990.0),
     ("RESENT", Warn, |arm, _, requests| arm.phases[0].measured.resent = requests as u64, 11.0, 10.0),
     ("LITTLE", Invalid, |arm, _, apart| arm.generator.little = apart, 0.051, 0.05),
@@ -63,6 +63,7 @@ const LIMITS: [Limit; 49] = [
     ("THROTTLED", Warn, |arm, _, seconds| throttled(arm, seconds), 0.031, 0.03),
     ("DRIFT", Warn, |arm, _, second| halves(arm, 100.0, second), 110.1, 109.9),
     ("DRIFT", Warn, |arm, _, first| halves(arm, first, 100.0), 110.1, 109.9),
+    ("DRIFT", Warn, |arm, _, second| scattered(arm, second), 120.1, 119.9),
     ("PAGING", Warn, |arm, _, faults| arm.generator.major_faults = faults as u64, 1.0, 0.0),
     ("BACKLOG", Invalid, |arm, _, dropped| arm.kernel.own_drops = Some(dropped as u64), 1.0, 0.0),
     ("BACKLOG", Warn, |arm, _, dropped| arm.kernel.listen_drops = dropped as u64, 1.0, 0.0),
@@ -273,7 +274,7 @@ fn headroom(arm: &mut Arm, context: &mut Context, ceiling_per_s: f64, p99: f64) 
 }
 
 fn speed(first_half: f64, second_half: f64) -> Option<Speed> {
-    Some(Speed { median: first_half, first_half, second_half })
+    Some(Speed { median: first_half, first_half, second_half, ..Speed::default() })
 }
 
 /// Of a shown p99.
@@ -315,6 +316,12 @@ fn throttled(arm: &mut Arm, seconds: f64) {
 
 fn halves(arm: &mut Arm, first: f64, second: f64) {
     arm.conditions.service_speed = speed(first, second);
+}
+
+/// Halves of 100 and so much, of which each may be off by 10.
+fn scattered(arm: &mut Arm, second: f64) {
+    let notches = Notches { median: 0.0, first_half: 10.0, second_half: 10.0 };
+    arm.conditions.service_speed = speed(100.0, second).map(|speed| Speed { notches, ..speed });
 }
 
 fn clock(arm: &mut Arm, before: &str, after: &str) {
