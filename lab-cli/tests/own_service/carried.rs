@@ -4,6 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     net::{SocketAddr, TcpListener, TcpStream},
+    path::Path,
     process::Stdio,
     sync::mpsc,
     thread,
@@ -81,14 +82,26 @@ fn a_backlog_is_waited_for(ready: &str, paths: &str) {
 #[test]
 fn a_trial_of_a_search_begins_when_the_backlog_of_the_one_before_is_gone() {
     let folder = tempfile::tempdir().expect("a folder");
+    // A generator that cannot keep up on a busy machine ends its search: it is asked again.
+    let keeps_up = |said: &Vec<String>| !said.iter().any(|line| line.contains("could not keep up"));
+    let said = (0..5).map(|_| first_trials(folder.path())).find(keeps_up);
+    let said = said.expect("the generator keeps up once");
+    let waits = said.iter().position(|line| line.contains("the service still works on what the load before has left"));
+    let goes_on = said.iter().position(|line| line.contains("the service answers as it did at first"));
+    // 800 requests in two seconds take sixteen, and ten are the longest pause.
+    assert!(waits.is_some() && goes_on > waits, "{said:#?}");
+}
+
+/// What a search of a service of its own says until its second trial.
+fn first_trials(folder: &Path) -> Vec<String> {
     let url = format!("http://{}/page", one_by_one());
     let search = ["-R", "400", "--find-rate", "p50 < 200ms", "--try-for", "2s..3s", "--timeout", "300ms", "--no-save"];
-    let mut command = lab(folder.path());
+    let mut command = lab(folder);
     command.args(["load", &url]).args(search).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut searching = command.spawn().expect("it starts");
     let said = BufReader::new(searching.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
     // The second trial is told after the wait; what comes next is of no interest.
-    let said: Vec<String> = said
+    let said = said
         .scan(0, |trials, line| {
             *trials += usize::from(line.contains("p50 < 200ms"));
             (*trials < 2).then_some(line)
@@ -96,8 +109,5 @@ fn a_trial_of_a_search_begins_when_the_backlog_of_the_one_before_is_gone() {
         .collect();
     searching.kill().expect("it runs");
     searching.wait().expect("it has ended");
-    let waits = said.iter().position(|line| line.contains("the service still works on what the load before has left"));
-    let goes_on = said.iter().position(|line| line.contains("the service answers as it did at first"));
-    // 800 requests in two seconds take sixteen, and ten are the longest pause.
-    assert!(waits.is_some() && goes_on > waits, "{said:#?}");
+    said
 }
