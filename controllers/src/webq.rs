@@ -23,6 +23,7 @@ mod check;
 mod cubic;
 mod epochs;
 mod estimate;
+mod queue_share;
 mod replicas;
 mod samples;
 mod slots;
@@ -46,6 +47,6 @@ pub use crate::search::{Annealing, Bounds, CmaEs, Minimise, Minimum};
 pub use subunits::Subunits;
 pub use token_gen::{CapacityState, TokenGen, TokenGenAction, TokenGenEvent, TokenGenNext, TokenGenParams};
 pub use waiting_room::{
-    RoomAction, RoomAnswer, RoomCounts, RoomFigures, RoomNext, RoomParams, ShownToken, TokenFault, TokenRefusal,
+    Comer, RoomAction, RoomAnswer, RoomCounts, RoomFigures, RoomNext, RoomParams, ShownToken, TokenFault, TokenRefusal,
     VisitClaim, WaitingRoom,
 };

@@ -37,6 +37,8 @@ pub struct WaitingRoomSpec {
     pub stay_s: u32,
     /// Seconds that can be promised, 1 to 3600: whoever would wait longer is turned away.
     pub horizon_s: u32,
+    /// The part of the queue that one address may have (in IPv6 one network of 64 bits), up to 1; `None`: all of it.
+    pub source_share: Option<f64>,
     /// A file with the page for those who wait; `None`: the proxy's own.
     pub page: Option<PathBuf>,
     /// A file with the keys of tokens; `None`: a key that is drawn at the start, and known to this process alone.
@@ -100,6 +102,7 @@ impl Default for WaitingRoomSpec {
             skew_s: CheckParams::default().skew_s,
             stay_s: 300,
             horizon_s: tokens.booking.horizon_s,
+            source_share: None,
             page: None,
             keys: None,
             name: "waiting room".to_owned(),
@@ -152,6 +155,7 @@ impl WaitingRoomSpec {
             },
             check: CheckParams { skew_s: self.skew_s, single_use: self.single_use.then(|| self.memory()) },
             stay_s: self.stay_s,
+            source_share: self.source_share,
         }
     }
 

@@ -29,6 +29,9 @@ pub enum BadParams {
     /// A memory for no token: nobody would be let in.
     #[error("single_use is 0: room for at least one token, or no single use")]
     NoMemory,
+    /// A part of the queue that is none.
+    #[error("source_share is {0}: a part of the queue, over 0 and at most 1")]
+    SourceShare(f64),
     /// No request types.
     #[error("hardness is empty: one number for each request type, 1 where it is not known")]
     NoTypes,

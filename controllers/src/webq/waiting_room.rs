@@ -21,7 +21,7 @@ use crate::{Timestamp, UnixSeconds};
 use super::{
     BadParams, BookingCounts, CapacityState, CheckCounts, CheckParams, CheckRefusal, EpochSample, Estimate, Full,
     NotYet, PromisedTurn, ReplicaCounts, ReplicaReport, ReportRefused, Subunits, TokenCheck, TokenGen, TokenGenAction,
-    TokenGenEvent, TokenGenNext, TokenGenParams,
+    TokenGenEvent, TokenGenNext, TokenGenParams, queue_share::QueueShare,
 };
 
 pub use counts::RoomCounts;
@@ -35,6 +35,17 @@ pub struct RoomParams {
     pub check: CheckParams,
     /// Seconds for which a user who was let in needs no turn. 0, as published: each request has a turn of its own.
     pub stay_s: u32,
+    /// The part of the queue that one source of requests may have, up to 1. `None`, as published: all of it.
+    pub source_share: Option<f64>,
+}
+
+/// A request that has come: its type, and its source as the host tells sources apart.
+#[derive(Debug, Clone, Copy)]
+pub struct Comer {
+    /// The number of its type.
+    pub kind: usize,
+    /// A number for its address or network.
+    pub source: u64,
 }
 
 /// What a request shows, as far as the host could verify it.
@@ -177,6 +188,7 @@ pub struct WaitingRoom {
     tokens: TokenGen<()>,
     check: TokenCheck,
     stay_s: u32,
+    share: Option<QueueShare>,
     actions: VecDeque<RoomAction>,
     counts: RoomCounts,
 }
@@ -187,7 +199,12 @@ impl WaitingRoom {
     /// # Errors
     /// A setting is out of range: the message names it, and says what it may be.
     pub fn new(params: &RoomParams) -> Result<Self, BadParams> {
+        if let Some(share) = params.source_share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+            return Err(BadParams::SourceShare(share));
+        }
+        let horizon_s = params.tokens.booking.horizon_s;
         Ok(Self {
+            share: params.source_share.map(|share| QueueShare::new(share, horizon_s)),
             tokens: TokenGen::new(&params.tokens)?,
             check: TokenCheck::new(params.check)?,
             stay_s: params.stay_s,
@@ -196,8 +213,9 @@ impl WaitingRoom {
         })
     }
 
-    /// Decides about a request of type `kind`. `steady` is a clock that never goes back. Poll afterwards.
-    pub fn present(&mut self, now: UnixSeconds, steady: Timestamp, kind: usize, token: &ShownToken<'_>) -> RoomAnswer {
+    /// Decides about a request. `steady` is a clock that never goes back. Poll afterwards.
+    pub fn present(&mut self, now: UnixSeconds, steady: Timestamp, comer: Comer, token: &ShownToken<'_>) -> RoomAnswer {
+        let kind = comer.kind;
         let refused = match token {
             ShownToken::Absent => None,
             ShownToken::Unverified(fault) => Some(TokenRefusal::Unverified(*fault)),
@@ -215,7 +233,7 @@ impl WaitingRoom {
         if let Some(refused) = refused {
             self.counts.refused(refused);
         }
-        self.ask(now, kind, refused)
+        self.ask(now, comer, refused)
     }
 
     /// A request that passed has ended. `response`: from its arrival to its answer; `served`: it was answered well.
@@ -323,7 +341,14 @@ impl WaitingRoom {
     }
 
     /// Asks for a turn.
-    fn ask(&mut self, now: UnixSeconds, kind: usize, why: Option<TokenRefusal>) -> RoomAnswer {
+    fn ask(&mut self, now: UnixSeconds, comer: Comer, why: Option<TokenRefusal>) -> RoomAnswer {
+        let Comer { kind, source } = comer;
+        if let (Some(share), Some(capacity)) = (&mut self.share, self.tokens.share())
+            && !share.has_room(now, source, capacity)
+        {
+            self.counts.over_share += 1;
+            return RoomAnswer::Full { full: Full { longest_wait_s: self.tokens.longest_wait_s(now) }, why };
+        }
         self.tokens.tell(now, TokenGenEvent::Asked { job: (), kind });
         while let TokenGenNext::Do(action) = self.tokens.poll(now) {
             match of_room(action) {
@@ -331,6 +356,10 @@ impl WaitingRoom {
                 Err(Ok(booked)) if booked.wait_s == 0 => return self.pass(now, kind),
                 Err(Ok(booked)) => {
                     self.counts.promised += 1;
+                    if let Some(share) = &mut self.share {
+                        let work = self.tokens.hardness().get(kind).copied().unwrap_or(Subunits::whole(1));
+                        share.promised(now, source, booked.at, work);
+                    }
                     return RoomAnswer::Wait { at: booked.at, wait_s: booked.wait_s, keeps_token: false, why };
                 }
                 Err(Err(full)) => {

@@ -20,7 +20,7 @@ use target_app::{
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
 use workloads::{
-    background::BackgroundRole,
+    background::{BackgroundRole, HEALTH},
     plan::{self, Account, ClientSpec, LoadPlan, MailUsers, ScriptUsers, UrlUsers},
 };
 
@@ -139,7 +139,14 @@ pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, 
         criticality: experiment.target.criticality.clone(),
         waiting_room: arm.target(experiment).waiting_room.as_ref().map(|rooms| rooms.room.clone()),
         // Nothing but the policy is to decide: neither limits nor the health of the one service.
-        limits: LimitSpec { backlog: LONG_BACKLOG, backend_connections: 65_535, held: 65_535, ..LimitSpec::default() },
+        limits: LimitSpec {
+            backlog: LONG_BACKLOG,
+            backend_connections: 65_535,
+            held: 65_535,
+            checks: u16::MAX,
+            ..LimitSpec::default()
+        },
+        health_path: HEALTH.to_owned(),
         health: HealthSpec { failures: 0, ..HealthSpec::default() },
         // Users are told what the policy says, or the experiment: users with `retry_after`, and those of a test plan, wait as told.
         refusal: RefusalSpec { retry_after: arm.target(experiment).retry_after, ..RefusalSpec::default() },

@@ -35,6 +35,12 @@ enum Slow {
     Body,
     /// Asks much, and does not read.
     Reader,
+    /// Asks for something long, and does not read: behind a proxy it holds a connection of the service.
+    Long,
+    /// Asks over HTTP/2 for something short, and never opens its window.
+    Window,
+    /// Asks over HTTP/2 for a hundred things that are long, never opens its window, and sends PINGs.
+    Pings,
     /// Nothing at all.
     Idle,
 }
@@ -66,9 +72,14 @@ impl Size {
 fn crowd(slow: Slow, size: &Size, to: SocketAddr, over: &AtomicBool) -> usize {
     let (mut open, mut opened) = (VecDeque::new(), 0);
     let (began, mut dripped) = (Instant::now(), Instant::now());
+    let wanted = match slow {
+        // Each is a hundred.
+        Slow::Pings => size.wanted.div_ceil(25),
+        _ => size.wanted,
+    };
     while !over.load(Ordering::Relaxed) {
         let due = (began.elapsed().as_secs_f64() * size.rate) as usize;
-        while opened < due && open.len() < size.wanted {
+        while opened < due && open.len() < wanted {
             opened += 1;
             open.extend(begin(slow, to));
         }
@@ -84,7 +95,7 @@ fn crowd(slow: Slow, size: &Size, to: SocketAddr, over: &AtomicBool) -> usize {
 
 fn begin(slow: Slow, to: SocketAddr) -> Option<TcpStream> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).ok()?;
-    if matches!(slow, Slow::Reader) {
+    if matches!(slow, Slow::Reader | Slow::Long) {
         socket.set_recv_buffer_size(2048).ok()?;
     }
     socket.connect_timeout(&to.into(), Duration::from_millis(200)).ok()?;
@@ -95,6 +106,9 @@ fn begin(slow: Slow, to: SocketAddr) -> Option<TcpStream> {
         Slow::Head => b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_vec(),
         Slow::Body => b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n".to_vec(),
         Slow::Reader => b"GET /style.css HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(1000),
+        Slow::Long => GET.to_vec(),
+        Slow::Window => closed_window(1),
+        Slow::Pings => closed_window(100),
     };
     let _ = stream.write(&first); // what fits
     Some(stream)
@@ -106,7 +120,9 @@ fn goes_on(slow: Slow, mut stream: &TcpStream) -> bool {
         Slow::Idle => b"",
         Slow::Head => b"x",
         Slow::Body => &[b'x'; 550],
-        Slow::Reader => {
+        Slow::Window => b"",
+        Slow::Pings => &PING.repeat(50),
+        Slow::Reader | Slow::Long => {
             // What was read would make room; a look is enough to see whether it is still open.
             return !matches!(stream.take_error(), Ok(Some(_)) | Err(_)) && is_open(stream);
         }
@@ -114,8 +130,33 @@ fn goes_on(slow: Slow, mut stream: &TcpStream) -> bool {
     if !more.is_empty() && stream.write(more).is_err_and(|error| error.kind() != ErrorKind::WouldBlock) {
         return false;
     }
-    matches!(stream.read(&mut [0; 512]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+    loop {
+        match stream.read(&mut [0; 4096]) {
+            // What comes over HTTP/2 beside answers.
+            Ok(1..) if matches!(slow, Slow::Window | Slow::Pings) => {}
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+            Ok(_) => return false,
+        }
+    }
 }
+
+/// A connection of HTTP/2 with a window of 0 for every stream, and so many GETs.
+fn closed_window(streams: u32) -> Vec<u8> {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    const INITIAL_WINDOW_SIZE_0: [u8; 6] = [0, 4, 0, 0, 0, 0];
+    /// `:method GET`, `:scheme http`, `:path /` of the static table, and an `:authority` in letters (RFC 7541).
+    const HEAD: &[u8] = b"\x82\x86\x84\x41\x09localhost";
+    let (settings, headers, end_of_both) = (4, 1, 0x5);
+    let asks = (0..streams).flat_map(|n| frame(headers, end_of_both, 2 * n + 1, HEAD));
+    [PREFACE, &frame(settings, 0, 0, &INITIAL_WINDOW_SIZE_0)].concat().into_iter().chain(asks).collect()
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("short").to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+const PING: [u8; 17] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
 
 fn is_open(stream: &TcpStream) -> bool {
     match stream.peek(&mut [0]) {
@@ -137,19 +178,17 @@ fn passers_by(to: SocketAddr, over: &AtomicBool) -> (u32, u32) {
 }
 
 /// Requests of those who keep their connections, and ask on each of them every half second; a connection that is gone is
-/// a request that was not served, and is made anew.
+/// a request that was not served, and the next one makes another.
 fn regulars(to: SocketAddr, over: &AtomicBool) -> (u32, u32) {
     let (mut asked, mut served) = (0, 0);
-    let mut kept: Vec<Option<TcpStream>> =
-        (0..20).map(|_| TcpStream::connect_timeout(&to, Duration::from_secs(1)).ok()).collect();
+    let mut kept: Vec<Option<TcpStream>> = (0..20).map(|_| None).collect();
     while !over.load(Ordering::Relaxed) {
         for place in &mut kept {
             asked += 1;
-            if place.as_mut().is_some_and(asks) {
-                served += 1;
-            } else {
-                *place = TcpStream::connect_timeout(&to, Duration::from_secs(1)).ok();
-            }
+            let mut connection = place.take().or_else(|| TcpStream::connect_timeout(&to, Duration::from_secs(1)).ok());
+            let is_served = connection.as_mut().is_some_and(asks);
+            served += u32::from(is_served);
+            *place = connection.filter(|_| is_served);
             thread::sleep(Duration::from_millis(25));
         }
     }
@@ -161,14 +200,22 @@ fn asks(stream: &mut TcpStream) -> bool {
     stream.write_all(GET).is_ok() && answer(stream).is_some_and(|(status, _)| status == 200)
 }
 
+/// The length of an answer that no buffer between service and client holds, bytes.
+const LONG: u32 = 2 << 20;
+
 /// `lab serve` and `lab proxy` have the same limits.
 fn honest_clients_are_served_beside(slow: Slow, by_proxy: bool) {
     let size = Size::of_environment();
-    let limits = json!({"connections": size.cap, "connection_requests": 0});
+    let mut limits = json!({"connections": size.cap, "connection_requests": 0});
+    if matches!(slow, Slow::Long | Slow::Pings) {
+        // It is these that are to be too few.
+        limits["backend_connections"] = json!((size.cap / 4).max(1));
+    }
     let of_service = if by_proxy { json!({}) } else { limits.clone() };
     let service = match slow {
         // Something that costs next to nothing to serve: it is not the requests that are to be too many.
         Slow::Reader => Service::arashi(LETTER, of_service),
+        Slow::Long | Slow::Pings => Service::emulated_with(LONG, of_service),
         _ => Service::emulated(of_service),
     };
     let service = if by_proxy { service.behind_proxy(json!({"limits": limits})) } else { service };
@@ -186,7 +233,12 @@ fn honest_clients_are_served_beside(slow: Slow, by_proxy: bool) {
         (attack.join().expect("ran"), new.join().expect("ran"), kept.join().expect("ran"), after)
     });
     let more = (after.saturating_sub(resident)) >> 20;
-    println!("{slow:?}: {opened} opened; new {}/{}, kept {}/{}; {more} MiB more", new.1, new.0, kept.1, kept.0);
+    thread::sleep(Duration::from_secs(1));
+    let left = (service.resident().saturating_sub(resident)) >> 20;
+    println!(
+        "{slow:?}: {opened} opened; new {}/{}, kept {}/{}; {more} MiB more, {left} after it",
+        new.1, new.0, kept.1, kept.0
+    );
     for (name, (asked, served)) in [("new", new), ("kept", kept)] {
         assert!(asked > 10, "{name}: {asked} asked");
         assert!(
@@ -229,6 +281,41 @@ fn slow_bodies_make_room_at_a_proxy() {
 #[test]
 fn slow_readers_make_room_at_a_proxy() {
     honest_clients_are_served_beside(Slow::Reader, true);
+}
+
+#[test]
+fn slow_readers_of_long_answers_make_room_at_a_proxy() {
+    honest_clients_are_served_beside(Slow::Long, true);
+}
+
+#[test]
+fn closed_windows_make_room_at_a_proxy() {
+    honest_clients_are_served_beside(Slow::Window, true);
+}
+
+#[test]
+fn pings_with_closed_windows_make_room_at_a_proxy() {
+    honest_clients_are_served_beside(Slow::Pings, true);
+}
+
+/// Nobody needs their places: they are closed for what they do.
+#[test]
+fn whoever_takes_nothing_is_closed_after_the_time_out() {
+    let service = Service::emulated_with(LONG, json!({})).behind_proxy(json!({"timeouts": {"write": "1s"}}));
+    for slow in [Slow::Long, Slow::Window, Slow::Pings] {
+        let open: Vec<_> = (0..5).filter_map(|_| begin(slow, service.address)).collect();
+        let began = Instant::now();
+        while service.connections() < 5 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        // A client that reads nothing does not see the end of its connection.
+        while service.connections() > 0 {
+            thread::sleep(Duration::from_millis(100));
+            open.iter().for_each(|stream| drop(goes_on(slow, stream)));
+            assert!(began.elapsed() < Duration::from_secs(10), "{slow:?}: {} are open", service.connections());
+        }
+        assert!(began.elapsed() > Duration::from_millis(900), "{slow:?}: {:?}", began.elapsed());
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{
 use controllers::{Objective, catalogue::PolicySpec};
 use serde_json::{Value, json};
 use target_app::{
-    control::client::ControlClient,
+    control::{client::ControlClient, wire::ServerLedger},
     spec::{App, EmulatedSpec, ServiceTime, TargetSpec, WorkSpec},
     tree::TaskSpec,
 };
@@ -34,9 +34,18 @@ impl Service {
         Self::start("emulated", tempfile::tempdir().expect("a folder"), Self::quick(), edge)
     }
 
+    /// The same with answers of so many bytes.
+    pub fn emulated_with(answer_bytes: u32, edge: Value) -> Self {
+        Self::start("emulated", tempfile::tempdir().expect("a folder"), Self::quick_with(answer_bytes), edge)
+    }
+
     fn quick() -> App {
+        Self::quick_with(200)
+    }
+
+    fn quick_with(answer_bytes: u32) -> App {
         let time = ServiceTime::Constant(Duration::from_millis(1));
-        App::Emulated(EmulatedSpec { servers: 64, answer_bytes: 200, ..EmulatedSpec::one(time) })
+        App::Emulated(EmulatedSpec { servers: 64, answer_bytes, ..EmulatedSpec::one(time) })
     }
 
     /// Arashi with this mail (mbox), for alice with the password `secret`.
@@ -125,8 +134,17 @@ impl Service {
 
     /// Heads that it read and that were no acceptable HTTP, as its own ledger says.
     pub fn malformed(&self) -> u64 {
+        self.ledger().malformed
+    }
+
+    /// Open connections of clients.
+    pub fn connections(&self) -> u64 {
+        self.ledger().connections_open
+    }
+
+    fn ledger(&self) -> ServerLedger {
         let ready = serde_json::from_value(self.ready.clone()).expect("a ready line");
-        ControlClient::of(&ready).expect("an address").gauges().expect("it runs").ledger.malformed
+        ControlClient::of(&ready).expect("an address").gauges().expect("it runs").ledger
     }
 
     pub fn pid(&self) -> u32 {

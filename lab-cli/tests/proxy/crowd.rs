@@ -96,6 +96,7 @@ fn a_browser_among_two_thousand_is_let_in_in_its_second_and_nobody_loses_a_turn(
     let backend = Backend::start();
     let settings = json!({
         "waiting_room": {"capacity": "100/s", "skew": format!("{SKEW_S}s"), "stay": "5m", "keys": keys},
+        "health_path": "/health",
         // Longer than anybody waits: a connection that is closed just as its user comes back is a request lost.
         "timeouts": {"idle": "60s"},
         "log": "changes",

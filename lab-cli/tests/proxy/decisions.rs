@@ -147,3 +147,44 @@ fn other_policies_and_settings_come_into_force_without_losing_a_request() {
     let wrong = proxy.control("PUT", "/config", &json!({"to": [backend.url()], "seed": 9}).to_string());
     assert!(wrong.status == 400 && wrong.body.contains("seed: is fixed while the proxy runs"), "{wrong:?}");
 }
+
+/// What a monitor asks for passes a full policy, and nothing else does by its path.
+#[test]
+fn a_health_check_is_no_way_round_the_policy() {
+    let backend = Backend::start();
+    let unset = Proxied::before(&[backend.url()], json!({"policy": {"concurrency": {"max": 1}}, "log": "off"}));
+    let (address, inside) = (unset.address, AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            assert_eq!(get(address, "/slow?900").status, 200);
+            inside.store(true, Ordering::SeqCst);
+        });
+        until("request inside", || (backend.requests() == 1).then_some(()));
+        assert_eq!(unset.get("/health").status, 503, "without a setting it is a path like any other");
+        assert!(!inside.load(Ordering::SeqCst), "or it was not full");
+    });
+    let mut settings = json!({"policy": {"concurrency": {"max": 1}}, "log": "off", "limits": {"checks": 2}});
+    settings["health_path"] = json!("/slow");
+    let proxy = Proxied::before(&[backend.url()], settings);
+    let address = proxy.address;
+    let before = backend.requests();
+    thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(get(address, "/slow?1500").status, 200));
+        until("request inside", || (backend.requests() == before + 1).then_some(()));
+        // With a query, by another method, and with an upgrade it is a request as all others.
+        for (method, path, more) in [
+            ("GET", "/slow?1", ""),
+            ("POST", "/slow", ""),
+            ("GET", "/slow", "Connection: upgrade\r\nUpgrade: websocket\r\n"),
+        ] {
+            let end = if more.is_empty() { "Connection: close\r\n" } else { more };
+            let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n{end}\r\n");
+            assert_eq!(Answer::to(address, &head).status, 503, "{method} {path} {more}");
+        }
+        // Two at once pass, each of half a second.
+        let checks: Vec<_> = (0..6).map(|_| scope.spawn(|| get(address, "/slow").status)).collect();
+        let mut statuses: Vec<u16> = checks.into_iter().map(|check| check.join().expect("an answer")).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [200, 200, 429, 429, 429, 429]);
+    });
+}

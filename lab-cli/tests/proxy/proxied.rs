@@ -143,7 +143,11 @@ pub struct Answer {
 impl Answer {
     /// Sends bytes on a connection of their own, and reads to its end.
     pub fn to(address: SocketAddr, bytes: &str) -> Self {
-        let mut stream = TcpStream::connect(address).expect("a connection");
+        Self::over(TcpStream::connect(address).expect("a connection"), bytes)
+    }
+
+    /// Sends bytes on this connection, and reads to its end.
+    pub fn over(mut stream: TcpStream, bytes: &str) -> Self {
         stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
         stream.write_all(bytes.as_bytes()).expect("it goes out");
         Self::from(stream)

@@ -348,3 +348,25 @@ fn a_real_browser_waits_and_is_let_in_in_its_turn() {
     assert!(counts["promised"].as_u64() >= Some(2), "it was told to wait first: {counts}");
     assert_eq!((&counts["token_late"], &counts["token_other_binding"]), (&json!(0), &json!(0)), "{counts}");
 }
+
+/// By hand: a tenth of a request a second for 100 s is ten.
+#[test]
+fn one_address_cannot_have_the_whole_queue() {
+    let backend = Backend::start();
+    let settings = room(&json!({"horizon": "100s", "source_share": 0.1}));
+    let proxy = Proxied::before(&[backend.url()], settings);
+    (0..60).for_each(|_| drop(Browser::default().get(&proxy, "/")));
+    let found = row(&proxy);
+    let count = |name: &str| found["counts"][name].as_u64().expect("a count");
+    assert!((10..=20).contains(&count("promised")), "ten, and some whose seconds are over meanwhile: {found}");
+    assert!(count("over_share") >= 30 && count("full") == 0, "{found}");
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).expect("a socket");
+    socket.bind(&SocketAddr::from(([127, 0, 0, 2], 0)).into()).expect("is ours");
+    socket.connect(&proxy.address.into()).expect("a connection");
+    let newcomer = Answer::over(
+        socket.into(),
+        "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nConnection: close\r\n\r\n",
+    );
+    assert!(newcomer.header("x-refused").is_none(), "{newcomer:?}");
+    assert_eq!(row(&proxy)["counts"]["promised"].as_u64(), Some(count("promised") + 1));
+}

@@ -31,6 +31,9 @@ pub(crate) struct Conn {
     requests: AtomicU32,
     /// True if another service calls on it.
     of_caller: AtomicBool,
+    /// True while the kernel has no room for what is to be written.
+    held_up: AtomicBool,
+    tell_written: Notify,
 }
 
 #[derive(Debug)]
@@ -85,6 +88,8 @@ impl Conn {
             tell_late: Notify::new(),
             requests: AtomicU32::new(0),
             of_caller: AtomicBool::new(false),
+            held_up: AtomicBool::new(false),
+            tell_written: Notify::new(),
         }
     }
 
@@ -117,7 +122,13 @@ impl Conn {
     /// It does not return on a connection that is being closed. Its task is aborted while it waits here, and what the request
     /// would have changed is unchanged: its client sees a kept connection end without an answer, and may send it again
     /// (RFC 9112, section 9.3.1).
+    ///
+    /// A client that has not taken the answers to its earlier requests is waited for: until then the connection is one that
+    /// writes, and may be evicted.
     pub(crate) async fn request_begins(&self) -> bool {
+        while self.is_held_up() {
+            self.tell_written.notified().await;
+        }
         match self.try_begin() {
             Some(ambiguous) => ambiguous,
             None => std::future::pending().await,
@@ -188,6 +199,15 @@ impl Conn {
         self.moves(&mut doing, bytes);
     }
 
+    /// Takes in bytes of answers over HTTP/2. Between requests they are the end of an answer that is still on its way.
+    pub(crate) fn sent_data(&self, bytes: usize) {
+        let mut doing = self.lock();
+        self.moves(&mut doing, bytes);
+        if doing.phase == Phase::Idle {
+            doing.since = self.clock.now();
+        }
+    }
+
     fn moves(&self, doing: &mut Doing, bytes: usize) {
         let waiting = self.is_waited_for(doing.phase).then_some(doing.since);
         doing
@@ -200,8 +220,22 @@ impl Conn {
         self.lock().taken = true;
     }
 
+    /// Notes that the kernel has no room for what is to be written.
+    pub(crate) fn holds_up(&self) {
+        self.held_up.store(true, Ordering::Release);
+    }
+
+    /// True while bytes wait for room in the kernel.
+    pub(crate) fn is_held_up(&self) -> bool {
+        self.held_up.load(Ordering::Acquire)
+    }
+
     /// Notes that the kernel has all bytes of the writer.
     pub(crate) fn flushed(&self) {
+        if self.is_held_up() {
+            self.held_up.store(false, Ordering::Release);
+            self.tell_written.notify_one();
+        }
         let mut doing = self.lock();
         if doing.phase == Phase::Writing && doing.taken {
             let ahead = doing.framing.is_ahead(self.requests.load(Ordering::Relaxed));
@@ -291,7 +325,8 @@ impl Conn {
         Some(if self.is_waited_for(doing.phase) {
             doing.client_wait.eviction_score(self.waited(&doing, now))
         } else {
-            now.since(doing.since).as_secs_f64() / (IDLE_DISCOUNT * f64::from(requests))
+            let idle = now.since(doing.since);
+            idle.saturating_sub(IN_USE).as_secs_f64() / (IDLE_DISCOUNT * f64::from(requests))
         })
     }
 
@@ -314,6 +349,8 @@ impl Conn {
     }
 }
 
+/// A client that comes back within this time uses its place: nobody's place is taken before it.
+const IN_USE: Duration = Duration::from_secs(1);
 /// The factor by which a second between requests counts less than one of waiting for the client.
 const IDLE_DISCOUNT: f64 = 16.0;
 
@@ -394,6 +431,8 @@ mod tests {
         let after = |conn: &Conn| conn.eviction_score(Timestamp::from_secs(4));
         assert!(after(&silent) > after(&served) && after(&slow) > after(&served));
         assert_eq!(after(&working), None, "that is the service's own time");
+        let just_served = served.eviction_score(Timestamp::from_millis(900));
+        assert_eq!(just_served, Some(0.0), "it comes back within a second");
         let score = after(&served);
         serve(&served);
         assert!(after(&served) < score, "the more it was used the longer it is kept");

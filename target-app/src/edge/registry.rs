@@ -47,6 +47,16 @@ impl Source {
     }
 }
 
+impl Source {
+    /// A number of its own: the network's, and for an address of IPv4 one where no network is.
+    pub(crate) fn number(self) -> u64 {
+        match self.0 {
+            IpAddr::V6(network) => (network.to_bits() >> 64) as u64,
+            IpAddr::V4(address) => 0xffff << 32 | u64::from(address.to_bits()),
+        }
+    }
+}
+
 fn one_less(sources: &mut HashMap<Source, usize>, source: Source) {
     if let Entry::Occupied(mut entry) = sources.entry(source) {
         *entry.get_mut() -= 1;

@@ -44,7 +44,11 @@ impl Wire {
         write: impl Fn(&TcpStream) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.stream.poll_write_ready(cx))?;
+            let Poll::Ready(ready) = self.stream.poll_write_ready(cx) else {
+                self.conn.holds_up();
+                return Poll::Pending;
+            };
+            ready?;
             match write(&self.stream) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Ok(sent) => {

@@ -7,7 +7,7 @@ use controllers::{
     JobId, Reason, Timestamp, UnixSeconds,
     random::mix,
     site::StageGauges,
-    webq::{Estimate, ReplicaId, ReplicaParams, ReplicaReport, RoomAction, RoomAnswer, RoomNext, WaitingRoom},
+    webq::{Comer, Estimate, ReplicaId, ReplicaParams, ReplicaReport, RoomAction, RoomAnswer, RoomNext, WaitingRoom},
 };
 use http::request::Parts;
 use workloads::sim::Response;
@@ -98,7 +98,12 @@ impl PlantRooms {
         let Carried { token, .. } = Carried::take(head, false);
         let binding = Binding::digest(&user.to_be_bytes());
         let opened = token.as_deref().map(|token| tokens::open(&self.ring, token, self.audience, wall));
-        let answer = self.rooms[at_room].present(wall, now, kind, &tokens::shown(opened.as_ref(), &binding));
+        let answer = self.rooms[at_room].present(
+            wall,
+            now,
+            Comer { kind, source: user },
+            &tokens::shown(opened.as_ref(), &binding),
+        );
         let entry = match answer {
             RoomAnswer::Pass { .. } => PlantEntry::In(PlantTurn { room: at_room, kind, entered: now }),
             RoomAnswer::Wait { at, wait_s, keeps_token, .. } => {

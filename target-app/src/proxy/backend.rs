@@ -22,7 +22,13 @@ use health::Health;
 use pool::Pool;
 use sender::Sender;
 
-use super::{address::Address, error::ProxyError, spec::ProxySpec, upload::Upload};
+use super::{
+    address::Address,
+    error::ProxyError,
+    spec::ProxySpec,
+    takers::{BackendId, Takers},
+    upload::Upload,
+};
 use crate::{clock::ServiceClock, stage::lock};
 
 /// The reason that a request got no answer of a backend.
@@ -37,6 +43,9 @@ pub(super) enum Trouble {
     /// The policy of retries lets no attempt go out.
     Withheld,
 }
+
+/// How often a request that finds all connections in use may have another one's end.
+const ROOM_TRIES: u32 = 4;
 
 /// A request without an answer.
 #[derive(Debug)]
@@ -53,6 +62,8 @@ pub(super) struct Backends {
     picker: Mutex<Picker>,
     hears_reports: bool,
     connector: Connector,
+    /// Who makes room where a backend has all its connections.
+    pub(super) takers: Arc<Takers>,
     clock: ServiceClock,
 }
 
@@ -81,7 +92,7 @@ impl Backends {
     ///
     /// # Errors
     /// An address or a path of checks that is none.
-    pub(super) fn new(spec: &ProxySpec, clock: ServiceClock) -> Result<Arc<Self>, ProxyError> {
+    pub(super) fn new(spec: &ProxySpec, clock: ServiceClock, takers: &Arc<Takers>) -> Result<Arc<Self>, ProxyError> {
         if spec.to.is_empty() {
             return Err(ProxyError::setting("to", "no backend; --to http://127.0.0.1:8080 names one"));
         }
@@ -97,7 +108,8 @@ impl Backends {
         let all = all.collect::<Result<Vec<_>, ProxyError>>()?;
         let picker = Mutex::new(Picker::new(spec.balancer, all.len(), spec.seed));
         let hears_reports = spec.balancer.hears_reports();
-        let backends = Arc::new(Self { all, picker, hears_reports, connector: Connector::new(spec)?, clock });
+        let (connector, takers) = (Connector::new(spec)?, Arc::clone(takers));
+        let backends = Arc::new(Self { all, picker, hears_reports, connector, takers, clock });
         if !spec.health.path.is_empty() {
             if !spec.health.path.starts_with('/') || spec.health.path.parse::<http::uri::PathAndQuery>().is_err() {
                 let message = format!("{:?} is not a path; /health is one", spec.health.path);
@@ -178,6 +190,11 @@ impl Backends {
 }
 
 impl Backend {
+    /// As answers know it that hold one of its connections, which it outlives.
+    pub(super) fn id(self: &Arc<Self>) -> BackendId {
+        BackendId(Arc::as_ptr(self).addr())
+    }
+
     /// Connections to it, idle ones included.
     pub(super) fn open(&self) -> u32 {
         self.pool.open()
@@ -216,6 +233,7 @@ impl Lease {
     ) -> Result<Response<Incoming>, Unanswered> {
         let backend = Arc::clone(self.backend());
         backend.requests.fetch_add(1, Ordering::Relaxed);
+        let mut makes_room = ROOM_TRIES;
         loop {
             let kept = backend.pool.take(self.backends.clock.now()).await;
             let was_kept = kept.is_some();
@@ -226,6 +244,11 @@ impl Lease {
                     let connected = Box::pin(self.backends.connect(&backend)).await;
                     let sender = match connected {
                         Ok(sender) => sender,
+                        Err(Trouble::Full) if makes_room > 0 && self.backends.takers.make_room_at(backend.id()) => {
+                            makes_room -= 1;
+                            Box::pin(backend.pool.freed()).await;
+                            continue;
+                        }
                         Err(trouble) => return Err(Unanswered { trouble, unsent: Some(body) }),
                     };
                     backend.pool.share(&sender, self.backends.clock.now());

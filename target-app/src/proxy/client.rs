@@ -14,7 +14,10 @@ use http::HeaderValue;
 use socket2::SockRef;
 use tokio::{net::TcpStream, sync::Notify};
 
-use super::patience::Baton;
+use super::{
+    patience::Baton,
+    takers::{BackendId, Takers, WaitingAnswer},
+};
 use crate::{
     edge::{Conn, Member, Phase},
     ledger::ServiceLedger,
@@ -48,6 +51,7 @@ pub(super) struct Client {
     pub(super) secure: bool,
     /// The requests of an HTTP/2 connection; `None`: HTTP/1.1, one at a time.
     streams: Option<Streams>,
+    takers: Arc<Takers>,
     retired: Notify,
     /// The address as `X-Forwarded-For` has it.
     pub(super) address: HeaderValue,
@@ -72,32 +76,36 @@ struct Streams {
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) client: Arc<Client>,
-    blocked: bool,
+    /// Its number among the answers that wait, while the client has more of it than it takes.
+    waits: Option<u64>,
 }
 
 impl Stream {
-    /// Notes whether the client has more of the answer than it takes.
-    pub(super) fn set_blocked(&mut self, blocked: bool) {
-        if let Some(streams) = &self.client.streams
-            && blocked != self.blocked
-        {
-            self.blocked = blocked;
-            let one = u32::from(!blocked);
-            let before = if blocked {
-                streams.blocked.fetch_add(1, Ordering::Relaxed)
-            } else {
-                streams.blocked.fetch_sub(1, Ordering::Relaxed)
-            };
-            if before == one {
-                self.client.conn.enter(if blocked { Phase::Writing } else { Phase::Working });
+    /// Notes that the client has more of the answer than it has taken; `held`: a connection of this backend waits with it.
+    pub(super) fn waits(&mut self, held: Option<BackendId>) {
+        let Client { streams, conn, takers, .. } = &*self.client;
+        self.waits.get_or_insert_with(|| {
+            if streams.as_ref().is_some_and(|streams| streams.blocked.fetch_add(1, Ordering::Relaxed) == 0) {
+                conn.enter(Phase::Writing);
             }
+            takers.wait(WaitingAnswer::new(conn, held, streams.is_some()))
+        });
+    }
+
+    /// Notes that the client has taken that.
+    pub(super) fn goes_on(&mut self) {
+        let Client { streams, conn, takers, .. } = &*self.client;
+        let Some(number) = self.waits.take() else { return };
+        takers.leave(number);
+        if streams.as_ref().is_some_and(|streams| streams.blocked.fetch_sub(1, Ordering::Relaxed) == 1) {
+            conn.enter(Phase::Working);
         }
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.set_blocked(false);
+        self.goes_on();
         if let Some(streams) = &self.client.streams
             && streams.open.fetch_sub(1, Ordering::Relaxed) == 1
         {
@@ -111,8 +119,8 @@ impl Client {
         conn: &Arc<Conn>,
         socket: &Arc<TcpStream>,
         open: &Arc<Open>,
-        secure: bool,
-        multiplexed: bool,
+        takers: &Arc<Takers>,
+        [secure, multiplexed]: [bool; 2],
     ) -> Arc<Self> {
         let address = conn.peer.ip().to_canonical().to_string();
         Arc::new(Self {
@@ -121,6 +129,7 @@ impl Client {
             _open: Arc::clone(open),
             secure,
             streams: multiplexed.then(Streams::default),
+            takers: Arc::clone(takers),
             retired: Notify::new(),
             address: HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("unknown")),
             forwarded: Mutex::new(None),
@@ -148,7 +157,7 @@ impl Client {
         {
             self.conn.enter(Phase::Working);
         }
-        Stream { client: Arc::clone(self), blocked: false }
+        Stream { client: Arc::clone(self), waits: None }
     }
 
     /// True if the current request is the last one that this connection may bring.

@@ -16,7 +16,7 @@ use hyper::{
     server::conn::{http1, http2},
     service::service_fn,
 };
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, Interest},
     net::TcpStream,
@@ -26,6 +26,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::{
     client::{Client, Open},
+    endable::StreamTasks,
     exchange,
     state::Proxy,
     stream::{Reported, Shared, Taken},
@@ -136,7 +137,7 @@ async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I,
         http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
     }
     drop(settings);
-    let client = &Client::new(conn, stream, open, tls.is_some(), false);
+    let client = &Client::new(conn, stream, open, &proxy.takers, [tls.is_some(), false]);
     let service = service_fn(|request| exchange::answer(proxy, request, client));
     let mut serving = pin!(http.serve_connection(io, service).with_upgrades());
     // In a set: each has a waker of its own, and is looked at when it was woken and not at each turn of a request.
@@ -170,14 +171,14 @@ where
 {
     let Served { proxy, conn, open, ending, tls } = served;
     let settings = proxy.settings();
-    let mut http = http2::Builder::new(TokioExecutor::new());
+    let mut http = http2::Builder::new(StreamTasks);
     http.max_concurrent_streams(settings.spec.limits.streams)
         .max_header_list_size(settings.edge.head_bytes)
         .initial_stream_window_size(WINDOWS.0)
         .initial_connection_window_size(WINDOWS.1)
         .max_send_buf_size(usize::try_from(WINDOWS.0).unwrap_or(usize::MAX));
     drop(settings);
-    let client = Client::new(conn, stream, open, tls.is_some(), true);
+    let client = Client::new(conn, stream, open, &proxy.takers, [tls.is_some(), true]);
     let service = service_fn(|request| {
         let (proxy, client) = (Arc::clone(proxy), Arc::clone(&client));
         async move { exchange::answer(&proxy, request, &client).await }

@@ -89,11 +89,11 @@ impl Exchange<'_> {
             self.proxy.ledgers.users.malformed();
             return closing(self.failed(status, Box::default()));
         }
-        let is_check = !spec.health_path.is_empty()
-            && head.uri.path() == spec.health_path
-            && [Method::GET, Method::HEAD].contains(&head.method);
-        if is_check {
+        if self.is_check(&head) {
             self.proxy.ledgers.users.checked();
+            let Ok(_one) = self.settings.checks.try_acquire() else {
+                return self.page(page::failed(StatusCode::TOO_MANY_REQUESTS), Box::default());
+            };
             let job = Box::new(Job { admitted: Some(Admitted::unasked()), ..Job::default() });
             return self.forward(head, body, job, None).await;
         }
@@ -126,6 +126,16 @@ impl Exchange<'_> {
         };
         waiting_room::put(cookies, answer.headers_mut());
         answer
+    }
+
+    /// True for what passes without the policy: the settings name it, and it asks for nothing else.
+    fn is_check(&self, head: &Parts) -> bool {
+        let path = &self.settings.spec.health_path;
+        !path.is_empty()
+            && head.uri.path() == path
+            && head.uri.query().is_none()
+            && [Method::GET, Method::HEAD].contains(&head.method)
+            && !head.headers.contains_key(header::UPGRADE)
     }
 
     /// Asks the waiting room, if there is one.

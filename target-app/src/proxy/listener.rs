@@ -13,16 +13,23 @@ use tokio::{sync::Notify, task::coop::unconstrained};
 use super::{
     client::Open,
     connection::{self, Served},
+    endable::EndableTask,
     state::Proxy,
     tls::Acceptor,
 };
 use crate::{
     edge::{Accepting, Arrival, Conn, Phase, Registry, Source, bounded, cap, turn_away},
+    spec::EdgeSpec,
     stage::GatePermit,
 };
 
 /// The period of the check of deadlines.
 const TICK: Duration = Duration::from_millis(250);
+
+/// The largest number of connections of clients: a request needs two descriptors, its client's connection and its backend's.
+pub(super) fn most_connections(edge: &EdgeSpec) -> usize {
+    if edge.connections > 0 { cap(edge) } else { (cap(edge) / 2).max(1) }
+}
 
 /// The listening side.
 #[derive(Debug)]
@@ -47,9 +54,7 @@ impl Listener {
         backlog: u32,
         tls: Option<Acceptor>,
     ) -> io::Result<Arc<Self>> {
-        // A request needs two descriptors: its client's connection and its backend's.
-        let edge = &proxy.settings().edge;
-        let cap = if edge.connections > 0 { cap(edge) } else { (cap(edge) / 2).max(1) };
+        let cap = most_connections(&proxy.settings().edge);
         let accepting = Accepting::new(listener, Arc::clone(&proxy.accept), backlog)?;
         Ok(Arc::new(Self { proxy, accepting, registry: Arc::default(), cap, tls, ending: Arc::default() }))
     }
@@ -104,6 +109,7 @@ impl Listener {
             tokio::time::sleep(TICK).await;
             let settings = self.proxy.settings();
             self.registry.reap(self.proxy.clock.now(), &settings.edge);
+            self.proxy.takers.pass(TICK, settings.edge.write_timeout);
             // Unconstrained: tokio lets one task look at so many sockets only.
             unconstrained(async { settings.backends.sweep() }).await;
             for backend in settings.backends.iter() {
@@ -145,10 +151,9 @@ impl Listener {
         let (proxy, about, ending) = (Arc::clone(&self.proxy), Arc::clone(&conn), Arc::clone(&self.ending));
         self.registry.add(conn, |member| {
             let open = Arc::new(Open { ledger: Arc::clone(&proxy.ledgers.users), permit, _member: member });
-            tokio::spawn(async move {
+            EndableTask::spawn(async move {
                 connection::serve(Served { proxy, conn: about, open, ending, tls }, stream).await;
             })
-            .abort_handle()
         });
     }
 

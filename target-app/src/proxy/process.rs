@@ -7,7 +7,7 @@ use controllers::Place;
 use super::{
     admission::Admission,
     error::ProxyError,
-    listener::Listener,
+    listener::{Listener, most_connections},
     log::Log,
     metrics,
     observe::Observers,
@@ -15,6 +15,7 @@ use super::{
     running::{DRY_AT_ACCEPT, DRY_WAITING_ROOM, RunningProxy},
     spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
+    takers::Takers,
     tls,
     waiting_room::{self, Room},
 };
@@ -145,7 +146,8 @@ fn build(spec: ProxySpec, chosen: &Resolved) -> Result<(Arc<Proxy>, Seating), Pr
     let log = (spec.log != LogLevel::Off).then(Log::start).transpose();
     let log = log.map_err(|source| ServeError::System { what: "cannot start the thread of the log", source })?;
     let room = spec.waiting_room.as_ref().map(|room| Room::new(room, clock, spec.seed)).transpose()?;
-    let settings = Settings::new(spec, clock, None)?;
+    let takers = Takers::new(clock, most_connections(&spec.edge()));
+    let settings = Settings::new(spec, clock, &takers, None)?;
     let observers = Observers::new(clock, log);
     Ok((Proxy::new(clock, gates, observers, Intake::new(classification), settings, room), seating))
 }

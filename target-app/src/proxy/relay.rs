@@ -77,6 +77,11 @@ impl Job {
         if let Some(observation) = self.observation.take() {
             observation.ended(self.ending);
         }
+        self.leave_backend();
+    }
+
+    /// Gives the backend's connection back: its answer was read to the end.
+    fn leave_backend(&mut self) {
         if let Some(lease) = self.lease.take()
             && self.progress.as_ref().is_none_or(|progress| progress.is_all())
         {
@@ -98,6 +103,8 @@ impl Job {
 #[derive(Debug)]
 pub(super) struct Relayed {
     source: BodySource,
+    /// The rest of the last frame: a stream of HTTP/2 is given an answer in [`PIECE`]s.
+    rest: Bytes,
     /// Boxed: an answer is moved a dozen times on its way to the connection.
     job: Box<Job>,
     stream: Stream,
@@ -110,10 +117,24 @@ pub(super) struct Relayed {
 
 type Polled<E> = Poll<Option<Result<Frame<Bytes>, E>>>;
 
+/// The largest part of an answer that a stream of HTTP/2 takes at once, bytes: less than the slowest client that is let through
+/// takes within the time-out of writing, so that whoever does not come back for more in that time is slower.
+const PIECE: usize = 14 * 1024;
+
 #[derive(Debug)]
 enum BodySource {
     Page(Bytes),
     Backend(Incoming),
+}
+
+impl BodySource {
+    /// True if nothing comes any more.
+    fn is_all(&self) -> bool {
+        match self {
+            Self::Page(page) => page.is_empty(),
+            Self::Backend(body) => body.is_end_stream(),
+        }
+    }
 }
 
 impl Relayed {
@@ -130,7 +151,8 @@ impl Relayed {
     }
 
     fn new(source: BodySource, stall: Duration, is_all: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
-        let mut body = Self { source, job, stream: client.stream(), stall, stalled: None, breaks: false };
+        let rest = Bytes::new();
+        let mut body = Self { source, rest, job, stream: client.stream(), stall, stalled: None, breaks: false };
         client.enter(Phase::Writing);
         if is_all {
             body.taken();
@@ -141,6 +163,22 @@ impl Relayed {
     fn taken(&mut self) {
         self.stream.client.conn.taken();
         self.job.end();
+    }
+
+    /// A part of the answer for the client. Until it asks for more, or this is dropped, it has not taken that.
+    fn given(&mut self, mut data: Bytes) -> Polled<BrokenOff> {
+        let is_stream = self.stream.client.is_multiplexed();
+        if is_stream {
+            self.rest = data.split_off(data.len().min(PIECE));
+        }
+        let is_last = self.is_end_stream();
+        if is_last {
+            self.taken();
+        }
+        if is_stream || !is_last {
+            self.stream.waits(self.job.lease.as_ref().map(|lease| lease.backend().id()));
+        }
+        Poll::Ready(Some(Ok(Frame::data(data))))
     }
 
     fn broke(&mut self) -> Polled<BrokenOff> {
@@ -180,7 +218,11 @@ impl Body for Relayed {
         if relayed.breaks {
             return relayed.broke();
         }
-        relayed.stream.set_blocked(false);
+        relayed.stream.goes_on();
+        if !relayed.rest.is_empty() {
+            let rest = std::mem::take(&mut relayed.rest);
+            return relayed.given(rest);
+        }
         let polled = match &mut relayed.source {
             BodySource::Page(page) if page.is_empty() => return Poll::Ready(None),
             BodySource::Page(page) => {
@@ -188,8 +230,7 @@ impl Body for Relayed {
                 if let Some(observation) = &mut relayed.job.observation {
                     observation.passed(page.len());
                 }
-                relayed.taken();
-                return Poll::Ready(Some(Ok(Frame::data(page))));
+                return relayed.given(page);
             }
             BodySource::Backend(body) => poll_backend(body, relayed.job.lease.as_mut(), cx),
         };
@@ -210,28 +251,37 @@ impl Body for Relayed {
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }
-            frame => {
-                if frame.is_none() || relayed.is_end_stream() {
-                    relayed.taken();
-                } else {
-                    relayed.stream.set_blocked(true); // until it asks for more
-                }
-                Poll::Ready(frame.and_then(Result::ok).map(Ok))
+            None => {
+                relayed.taken();
+                Poll::Ready(None)
             }
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) => {
+                    if relayed.source.is_all() {
+                        relayed.job.leave_backend(); // whatever the client takes of it from now on
+                    }
+                    relayed.given(data)
+                }
+                Err(trailers) => {
+                    relayed.taken();
+                    Poll::Ready(Some(Ok(trailers)))
+                }
+            },
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.source {
-            BodySource::Page(page) => page.is_empty(),
-            BodySource::Backend(body) => body.is_end_stream(),
-        }
+        self.rest.is_empty() && self.source.is_all()
     }
 
     fn size_hint(&self) -> SizeHint {
+        let rest = self.rest.len() as u64;
         match &self.source {
-            BodySource::Page(page) => SizeHint::with_exact(page.len() as u64),
-            BodySource::Backend(body) => body.size_hint(),
+            BodySource::Page(page) => SizeHint::with_exact(page.len() as u64 + rest),
+            BodySource::Backend(body) => match body.size_hint().exact() {
+                Some(exact) => SizeHint::with_exact(exact + rest),
+                None => SizeHint::new(),
+            },
         }
     }
 }

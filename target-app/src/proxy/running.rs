@@ -220,7 +220,8 @@ impl Controlled for RunningProxy {
             return Err(vec![format!("dry_run: {DRY_WAITING_ROOM}")]);
         }
         let _on_the_runtime = self.runtime.enter();
-        let settings = Settings::new(spec, self.proxy.clock, Some(&before)).map_err(|error| vec![error.to_string()])?;
+        let settings = Settings::new(spec, self.proxy.clock, &self.proxy.takers, Some(&before))
+            .map_err(|error| vec![error.to_string()])?;
         let capacity = settings.spec.waiting_room.as_ref().and_then(|room| room.capacity);
         if let (Some(room), Some(capacity)) = (&self.proxy.room, capacity) {
             room.give(capacity);

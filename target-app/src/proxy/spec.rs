@@ -47,7 +47,8 @@ pub struct ProxySpec {
     pub types: RequestTypes,
     /// The criticality of requests without one of their own, by class.
     pub criticality: BTreeMap<Class, Criticality>,
-    /// The path whose requests pass without asking the policy, and are counted apart from requests; empty: none.
+    /// The path whose GET and HEAD requests without a query pass without asking the policy, a few at once, and are counted apart from
+    /// requests; empty: none.
     pub health_path: String,
     /// A waiting room before the policy; `None`: there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,7 +106,7 @@ impl Default for ProxySpec {
             class: ClassRule::default(),
             types: RequestTypes::default(),
             criticality: BTreeMap::new(),
-            health_path: workloads::background::HEALTH.to_owned(),
+            health_path: String::new(),
             waiting_room: None,
             refusal: RefusalSpec::default(),
             timeouts: TimeoutSpec::default(),
@@ -217,6 +218,11 @@ pub struct LimitSpec {
     pub connection_requests: u32,
     /// Connections to one backend; a request beyond is refused as `concurrency`.
     pub backend_connections: u32,
+    /// Requests of `health_path` that may be inside at once: a balancer's and a monitor's, and some to spare. Whoever finds the path gets
+    /// no more of the service by it.
+    pub checks: u16,
+    /// Bytes of each answer that are taken in ahead of a client that does not take them, so that it holds no backend; 0: none.
+    pub answer_buffer: u32,
     /// Requests that the policy may hold at once; one beyond is refused as `queue-full`.
     pub held: u32,
     /// The largest request head, bytes, at least 8192.
@@ -241,6 +247,8 @@ impl Default for LimitSpec {
             backlog: 1024,
             connection_requests: 1000,
             backend_connections: 1024,
+            checks: 4,
+            answer_buffer: 0,
             held: 1024,
             head_bytes: 32 * 1024,
             headers: 100,

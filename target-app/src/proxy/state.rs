@@ -8,6 +8,8 @@ use std::{
     },
 };
 
+use tokio::sync::Semaphore;
+
 use super::{
     admission::Admission,
     backend::Backends,
@@ -16,6 +18,7 @@ use super::{
     page::Pages,
     retry::{Retries, RetryCounts},
     spec::ProxySpec,
+    takers::Takers,
     waiting_room::Room,
 };
 use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec, stage::AdmissionGate};
@@ -29,6 +32,7 @@ pub(super) struct Proxy {
     /// The gate of a policy at accept, which decides about connections.
     pub(super) accept: Arc<AdmissionGate>,
     pub(super) ledgers: Ledgers,
+    pub(super) takers: Arc<Takers>,
     pub(super) observers: Arc<Observers>,
     pub(super) intake: Intake,
     pub(super) retry_counts: RetryCounts,
@@ -45,6 +49,8 @@ pub(super) struct Settings {
     pub(super) backends: Arc<Backends>,
     pub(super) retries: Option<Arc<Retries>>,
     pub(super) pages: Pages,
+    /// Places for health checks.
+    pub(super) checks: Semaphore,
 }
 
 impl Settings {
@@ -52,14 +58,20 @@ impl Settings {
     ///
     /// # Errors
     /// The first that makes no sense.
-    pub(super) fn new(spec: ProxySpec, clock: ServiceClock, before: Option<&Self>) -> Result<Arc<Self>, ProxyError> {
-        let backends = Backends::new(&spec, clock)?;
+    pub(super) fn new(
+        spec: ProxySpec,
+        clock: ServiceClock,
+        takers: &Arc<Takers>,
+        before: Option<&Self>,
+    ) -> Result<Arc<Self>, ProxyError> {
+        let backends = Backends::new(&spec, clock, takers)?;
         let retries = match before.filter(|before| Retries::are_kept(&before.spec, &spec)) {
             Some(before) => before.retries.clone(),
             None => Retries::new(&spec, clock)?,
         };
         let pages = Pages::new(&spec.refusal)?;
-        Ok(Arc::new(Self { edge: spec.edge(), backends, retries, pages, spec }))
+        let checks = Semaphore::new(spec.limits.checks.into());
+        Ok(Arc::new(Self { edge: spec.edge(), backends, retries, pages, checks, spec }))
     }
 }
 
@@ -78,6 +90,7 @@ impl Proxy {
             room,
             accept,
             ledgers: Ledgers::default(),
+            takers: Arc::clone(&settings.backends.takers),
             observers,
             intake,
             retry_counts: RetryCounts::default(),

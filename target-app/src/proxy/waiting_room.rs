@@ -20,7 +20,7 @@ use admission_token::{Audience, Binding, Claims, TokenPurpose};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use controllers::{
     Reason, UnixSeconds,
-    webq::{ReplicaParams, RoomAnswer, Subunits, TokenRefusal, WaitingRoom},
+    webq::{Comer, ReplicaParams, RoomAnswer, Subunits, TokenRefusal, WaitingRoom},
 };
 use http::{HeaderValue, Response, request::Parts};
 use hyper::body::Bytes;
@@ -28,6 +28,7 @@ use hyper::body::Bytes;
 use super::{client::Client, error::ProxyError};
 use crate::{
     clock::ServiceClock,
+    edge::Source,
     stage::lock,
     waiting_room::{
         TokenBinding, WaitingRoomSpec,
@@ -105,7 +106,8 @@ impl Room {
         let opened = token.as_deref().map(|token| self.keys.open(token, now));
         let answer = {
             let shown = tokens::shown(opened.as_ref(), &bearer.binding);
-            lock(&self.machine).present(now, entered, kind, &shown)
+            let comer = Comer { kind, source: Source::of(client.peer()).number() };
+            lock(&self.machine).present(now, entered, comer, &shown)
         };
         match answer {
             RoomAnswer::Pass { visit } => {

@@ -19,7 +19,7 @@ pub enum RoomPreset {
 }
 
 /// The keys.
-pub(super) const KEYS: [&str; 16] = [
+pub(super) const KEYS: [&str; 17] = [
     "preset",
     "capacity",
     "hardness",
@@ -28,6 +28,7 @@ pub(super) const KEYS: [&str; 16] = [
     "skew",
     "stay",
     "horizon",
+    "source_share",
     "page",
     "keys",
     "name",
@@ -52,6 +53,8 @@ pub(super) struct Written {
     skew: Option<String>,
     stay: Option<String>,
     horizon: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_share: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     page: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +89,7 @@ impl TryFrom<Written> for WaitingRoomSpec {
             skew_s: seconds("skew", written.skew, usual.skew_s)?,
             stay_s: seconds("stay", written.stay, usual.stay_s)?,
             horizon_s: seconds("horizon", written.horizon, usual.horizon_s)?,
+            source_share: written.source_share.or(usual.source_share),
             page: written.page,
             keys: written.keys,
             name: written.name.unwrap_or(usual.name),
@@ -116,6 +120,7 @@ impl From<WaitingRoomSpec> for Written {
             skew: time(spec.skew_s),
             stay: time(spec.stay_s),
             horizon: time(spec.horizon_s),
+            source_share: spec.source_share,
             page: spec.page,
             keys: spec.keys,
             name: Some(spec.name),

@@ -4,7 +4,7 @@ use crate::{Timestamp, UnixSeconds};
 
 use super::{
     super::{
-        BookingParams, CheckParams, CheckRefusal, PromisedTurn, RoomAnswer, RoomParams, ShownToken, Subunits,
+        BookingParams, CheckParams, CheckRefusal, Comer, PromisedTurn, RoomAnswer, RoomParams, ShownToken, Subunits,
         TokenFault, TokenGenParams, TokenRefusal, VisitClaim, WaitingRoom,
     },
     at,
@@ -19,6 +19,7 @@ fn room(stay_s: u32, horizon_s: u32) -> WaitingRoom {
         tokens: TokenGenParams { booking, ..TokenGenParams::alone() },
         check: CheckParams { skew_s: 1, single_use: Some(100) },
         stay_s,
+        source_share: None,
     };
     let mut room = WaitingRoom::new(&params).expect("good params");
     room.give(at(0), Some(Subunits::whole(2)), vec![]);
@@ -26,7 +27,7 @@ fn room(stay_s: u32, horizon_s: u32) -> WaitingRoom {
 }
 
 fn come(room: &mut WaitingRoom, now: u64, token: &ShownToken<'_>) -> RoomAnswer {
-    room.present(at(now), Timestamp::from_secs(now), 0, token)
+    room.present(at(now), Timestamp::from_secs(now), Comer { kind: 0, source: 0 }, token)
 }
 
 fn turn(promised: UnixSeconds, id: u128) -> ShownToken<'static> {
@@ -137,7 +138,34 @@ fn who_is_inside_stays_and_takes_room_of_those_who_ask() {
 
 #[test]
 fn without_a_capacity_everybody_passes() {
-    let params = RoomParams { tokens: TokenGenParams::alone(), check: CheckParams::default(), stay_s: 0 };
+    let params =
+        RoomParams { tokens: TokenGenParams::alone(), check: CheckParams::default(), stay_s: 0, source_share: None };
     let mut room = WaitingRoom::new(&params).expect("good params");
     assert!((0..1000).all(|_| come(&mut room, 0, &ShownToken::Absent) == IN));
+}
+
+/// By hand: a tenth of two requests a second for 100 s is twenty.
+#[test]
+fn a_source_that_has_its_share_is_turned_away_and_others_wait_no_longer_for_it() {
+    let booking = BookingParams { horizon_s: 100, ..BookingParams::alone() };
+    let params = RoomParams {
+        tokens: TokenGenParams { booking, ..TokenGenParams::alone() },
+        check: CheckParams { skew_s: 1, single_use: Some(100) },
+        stay_s: 0,
+        source_share: Some(0.1),
+    };
+    let mut room = WaitingRoom::new(&params).expect("good params");
+    room.give(at(0), Some(Subunits::whole(2)), vec![]);
+    let come = |room: &mut WaitingRoom, now: u64, source| {
+        room.present(at(now), Timestamp::from_secs(now), Comer { kind: 0, source }, &ShownToken::Absent)
+    };
+    let greedy: Vec<_> = (0..100).map(|_| come(&mut room, 0, 7)).collect();
+    let has = |wanted: fn(&RoomAnswer) -> bool| greedy.iter().filter(|answer| wanted(answer)).count();
+    assert_eq!(has(|answer| matches!(answer, RoomAnswer::Pass { .. })), 2);
+    assert_eq!(has(|answer| matches!(answer, RoomAnswer::Wait { .. })), 20);
+    assert_eq!(has(|answer| matches!(answer, RoomAnswer::Full { full, .. } if full.longest_wait_s == 10)), 78);
+    assert!(matches!(come(&mut room, 0, 8), RoomAnswer::Wait { wait_s: 11, .. }));
+    assert_eq!((room.counts().over_share, room.counts().full), (78, 0));
+    let wrong = RoomParams { source_share: Some(0.0), ..params };
+    assert!(WaitingRoom::new(&wrong).is_err());
 }

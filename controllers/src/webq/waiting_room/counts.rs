@@ -3,7 +3,7 @@
 use super::{CheckRefusal, TokenFault, TokenRefusal};
 
 /// Requests by what became of them, and shown tokens by why they did not let in. Each request is in one of `passed`,
-/// `inside`, `promised`, `full`, and those that kept their place: `early` and `no_memory`.
+/// `inside`, `promised`, `full`, `over_share`, and those that kept their place: `early` and `no_memory`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RoomCounts {
     /// Let in: in their turn, or with room at once.
@@ -14,6 +14,8 @@ pub struct RoomCounts {
     pub promised: u64,
     /// Turned away: the queue is full.
     pub full: u64,
+    /// Turned away: their source has its share of the queue.
+    pub over_share: u64,
     /// Told what is left of their wait.
     pub early: u64,
     /// In their turn, and told to come again within it: no more used tokens can be remembered.
@@ -54,12 +56,13 @@ impl RoomCounts {
 
     /// Requests by what became of them.
     #[must_use]
-    pub const fn requests(&self) -> [(&'static str, u64); 6] {
+    pub const fn requests(&self) -> [(&'static str, u64); 7] {
         [
             ("passed", self.passed),
             ("inside", self.inside),
             ("promised", self.promised),
             ("full", self.full),
+            ("over-share", self.over_share),
             ("early", self.early),
             ("no-memory", self.no_memory),
         ]

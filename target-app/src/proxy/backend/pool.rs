@@ -9,6 +9,7 @@ use std::{
 };
 
 use controllers::Timestamp;
+use tokio::sync::Notify;
 
 use super::sender::Sender;
 use crate::stage::lock;
@@ -17,20 +18,31 @@ use crate::stage::lock;
 pub(super) struct Pool {
     /// Connections without a request, the one used last at the end: those not needed grow old.
     idle: Mutex<Vec<(Sender, Timestamp)>>,
-    open: Arc<AtomicU32>,
+    open: Arc<OpenConnections>,
     most: u32,
     keep: Duration,
 }
 
+#[derive(Debug, Default)]
+struct OpenConnections {
+    count: AtomicU32,
+    /// Told when one of them can take a request, or makes room for another.
+    freed: Notify,
+}
+
 /// The place of an open connection; dropped when its task ends.
 #[derive(Debug)]
-pub(super) struct OpenConnection(Arc<AtomicU32>);
+pub(super) struct OpenConnection(Arc<OpenConnections>);
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.count.fetch_sub(1, Ordering::Relaxed);
+        self.0.freed.notify_one();
     }
 }
+
+/// The longest wait for one whose request was ended.
+const ENDS: Duration = Duration::from_millis(100);
 
 impl Pool {
     pub(super) fn new(most: u32, keep: Duration) -> Self {
@@ -40,13 +52,18 @@ impl Pool {
     /// A place for another connection; `None`: there are as many as there may be.
     pub(super) fn place(&self) -> Option<OpenConnection> {
         let more = |open| (open < self.most).then_some(open + 1);
-        self.open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
+        self.open.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok()?;
         Some(OpenConnection(Arc::clone(&self.open)))
+    }
+
+    /// Waits a moment for a connection, or the place of one.
+    pub(super) async fn freed(&self) {
+        let _ = tokio::time::timeout(ENDS, self.open.freed.notified()).await; // whoever comes too late finds out
     }
 
     /// A place beside the limit, for a check.
     pub(super) fn extra_place(&self) -> OpenConnection {
-        self.open.fetch_add(1, Ordering::Relaxed);
+        self.open.count.fetch_add(1, Ordering::Relaxed);
         OpenConnection(Arc::clone(&self.open))
     }
 
@@ -79,6 +96,7 @@ impl Pool {
     pub(super) fn keep(&self, mut sender: Sender, now: Timestamp) {
         if sender.rests() && !self.keep.is_zero() {
             lock(&self.idle).push((sender, now));
+            self.open.freed.notify_one();
         }
     }
 
@@ -88,7 +106,7 @@ impl Pool {
     }
 
     pub(super) fn open(&self) -> u32 {
-        self.open.load(Ordering::Relaxed)
+        self.open.count.load(Ordering::Relaxed)
     }
 
     pub(super) fn idle(&self) -> usize {
