@@ -32,6 +32,7 @@ mod body;
 mod canned;
 mod client_wait;
 mod conn;
+mod ebb;
 mod framing;
 mod registry;
 mod wire;
@@ -41,6 +42,7 @@ pub(crate) use accepting::{Accepting, Arrival};
 pub(crate) use body::{Answered, read as read_body};
 pub(crate) use canned::{LATE, turn_away};
 pub(crate) use conn::{Conn, Phase};
+pub(crate) use ebb::Ebb;
 pub(crate) use registry::{Member, Registry, Source};
 use wire::given_up;
 pub(crate) use wire::{Wire, read_some};
@@ -124,9 +126,12 @@ impl Edge {
 
     /// Closes overdue connections, for ever.
     pub async fn keep_deadlines(&self) {
+        let mut ebb = Ebb::default();
         loop {
             tokio::time::sleep(TICK).await;
-            self.registry.reap(self.app.clock.now(), &self.app.edge);
+            let now = self.app.clock.now();
+            self.registry.reap(now, &self.app.edge);
+            ebb.look(now, self.registry.all());
         }
     }
 

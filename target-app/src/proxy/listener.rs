@@ -18,7 +18,7 @@ use super::{
     tls::Acceptor,
 };
 use crate::{
-    edge::{Accepting, Arrival, Conn, Phase, Registry, Source, bounded, cap, turn_away},
+    edge::{Accepting, Arrival, Conn, Ebb, Phase, Registry, Source, bounded, cap, turn_away},
     spec::EdgeSpec,
     stage::GatePermit,
 };
@@ -104,11 +104,13 @@ impl Listener {
 
     /// Closes overdue connections of both sides, and logs which backends are left out, for ever.
     pub(super) async fn keep_deadlines(&self) {
-        let mut up = BTreeMap::new();
+        let (mut up, mut ebb) = (BTreeMap::new(), Ebb::default());
         loop {
             tokio::time::sleep(TICK).await;
             let settings = self.proxy.settings();
-            self.registry.reap(self.proxy.clock.now(), &settings.edge);
+            let now = self.proxy.clock.now();
+            self.registry.reap(now, &settings.edge);
+            ebb.look(now, self.registry.all());
             self.proxy.takers.pass(TICK, settings.edge.write_timeout);
             // Unconstrained: tokio lets one task look at so many sockets only.
             unconstrained(async { settings.backends.sweep() }).await;

@@ -120,6 +120,8 @@ type Polled<E> = Poll<Option<Result<Frame<Bytes>, E>>>;
 /// The largest part of an answer that a stream of HTTP/2 takes at once, bytes: less than the slowest client that is let through
 /// takes within the time-out of writing, so that whoever does not come back for more in that time is slower.
 const PIECE: usize = 14 * 1024;
+/// Less than this is copied, bytes: it would keep the buffer that it was read into, of 8 KiB or more, until the client takes it.
+const SMALL: usize = 2 * 1024;
 
 #[derive(Debug)]
 enum BodySource {
@@ -170,6 +172,9 @@ impl Relayed {
         let is_stream = self.stream.client.is_multiplexed();
         if is_stream {
             self.rest = data.split_off(data.len().min(PIECE));
+            if data.len() < SMALL {
+                data = Bytes::copy_from_slice(&data);
+            }
         }
         let is_last = self.is_end_stream();
         if is_last {
