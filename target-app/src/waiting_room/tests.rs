@@ -82,6 +82,7 @@ fn keys_are_changed_and_a_preset_begins_anew() {
     assert_eq!(room, WaitingRoomSpec { capacity: Some(100.0), ..WaitingRoomSpec::as_published() });
     assert!(with(&room, "stay", 5.into()).unwrap_err().contains("expected a string"));
     let written = serde_json::json!(WaitingRoomSpec {
+        source_share: Some(0.1),
         page: Some("a".into()),
         keys: Some("b".into()),
         replicas: Some(ReplicaSpec {
