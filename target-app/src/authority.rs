@@ -45,6 +45,14 @@ impl<'a> Host<'a> {
         (!name.is_empty()).then_some(Self::Name(name))
     }
 
+    /// True if both are the same one: names have no case.
+    pub(crate) fn is(self, other: Host<'_>) -> bool {
+        match (self, other) {
+            (Self::Name(one), Host::Name(other)) => one.eq_ignore_ascii_case(other),
+            (one, other) => one == other,
+        }
+    }
+
     /// True for this machine, by a name or address that cannot mean another one.
     pub(crate) fn is_loopback(self) -> bool {
         match self {

@@ -7,6 +7,7 @@ mod conformance;
 mod control;
 mod crowd;
 mod download;
+mod rfc9112;
 mod security_headers;
 mod service;
 mod smuggling;

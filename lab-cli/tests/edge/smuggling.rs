@@ -12,14 +12,14 @@ use crate::{
     wire::{After, Said, exchange},
 };
 
-struct Case {
-    id: &'static str,
-    request: Vec<u8>,
-    wanted: Wanted,
+pub struct Case {
+    pub id: &'static str,
+    pub request: Vec<u8>,
+    pub wanted: Wanted,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Wanted {
+pub enum Wanted {
     /// Answered, and not as malformed.
     Taken,
     /// Answered once with one of these, and closed.
@@ -32,30 +32,30 @@ enum Wanted {
 
 use Wanted::{NotSwitched, Refused, RefusedOrSilent, Taken};
 
-const BAD: Wanted = Refused(&[400]);
-const HOST: &str = "Host: localhost:80\r\n";
+pub const BAD: Wanted = Refused(&[400]);
+pub const HOST: &str = "Host: localhost:80\r\n";
 
-fn case(id: &'static str, request: impl Into<Vec<u8>>, wanted: Wanted) -> Case {
+pub fn case(id: &'static str, request: impl Into<Vec<u8>>, wanted: Wanted) -> Case {
     Case { id, request: request.into(), wanted }
 }
 
-fn get(id: &'static str, lines: &str, wanted: Wanted) -> Case {
+pub fn get(id: &'static str, lines: &str, wanted: Wanted) -> Case {
     case(id, format!("GET / HTTP/1.1\r\n{HOST}{lines}\r\n"), wanted)
 }
 
-fn line(id: &'static str, line: &str, wanted: Wanted) -> Case {
+pub fn line(id: &'static str, line: &str, wanted: Wanted) -> Case {
     case(id, format!("{line}\r\n{HOST}\r\n"), wanted)
 }
 
-fn host(id: &'static str, host: &str, wanted: Wanted) -> Case {
+pub fn host(id: &'static str, host: &str, wanted: Wanted) -> Case {
     case(id, format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"), wanted)
 }
 
-fn post(id: &'static str, lines: &str, body: &str, wanted: Wanted) -> Case {
+pub fn post(id: &'static str, lines: &str, body: &str, wanted: Wanted) -> Case {
     case(id, format!("POST / HTTP/1.1\r\n{HOST}{lines}\r\n{body}"), wanted)
 }
 
-fn chunked(id: &'static str, body: &str, wanted: Wanted) -> Case {
+pub fn chunked(id: &'static str, body: &str, wanted: Wanted) -> Case {
     post(id, "Transfer-Encoding: chunked\r\n", body, wanted)
 }
 
@@ -64,7 +64,7 @@ fn coded(id: &'static str, coding: &str) -> Case {
     post(id, &format!("{coding}\r\nContent-Length: 5\r\n"), "hello", BAD)
 }
 
-fn length(id: &'static str, length: &str, body: &str, wanted: Wanted) -> Case {
+pub fn length(id: &'static str, length: &str, body: &str, wanted: Wanted) -> Case {
     post(id, &format!("Content-Length:{length}\r\n"), body, wanted)
 }
 
@@ -343,7 +343,7 @@ fn holds(said: &Said, wanted: Wanted) -> bool {
 }
 
 /// All that do not hold. A few at a time: each that stays open is waited for.
-fn failures(service: &Service, cases: &[Case], after: After) -> Vec<String> {
+pub fn failures(service: &Service, cases: &[Case], after: After) -> Vec<String> {
     thread::scope(|scope| {
         let parts = cases.chunks(cases.len().div_ceil(12));
         let running: Vec<_> = parts

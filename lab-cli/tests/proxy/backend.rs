@@ -158,5 +158,24 @@ fn head(stream: &mut TcpStream) -> Option<String> {
     let head = String::from_utf8(head).ok()?;
     let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
     stream.read_exact(&mut vec![0; length.unwrap_or(0)]).ok()?;
+    if head.to_ascii_lowercase().contains("\r\ntransfer-encoding: chunked\r\n") {
+        loop {
+            let size = usize::from_str_radix(line(stream)?.trim(), 16).ok()?;
+            if size == 0 {
+                break;
+            }
+            stream.read_exact(&mut vec![0; size + 2]).ok()?;
+        }
+        while !line(stream)?.trim().is_empty() {} // trailers
+    }
     Some(head)
+}
+
+fn line(stream: &mut TcpStream) -> Option<String> {
+    let (mut line, mut byte) = (Vec::new(), [0; 1]);
+    while !line.ends_with(b"\n") {
+        stream.read_exact(&mut byte).ok()?;
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).ok()
 }

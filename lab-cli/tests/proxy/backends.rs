@@ -1,4 +1,4 @@
-//! Several backends, of which some are down or ill.
+//! Several backends, of which some are down or ill; and one that says a length in more than one way.
 
 use std::sync::atomic::Ordering;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     backend::Backend,
-    proxied::{Proxied, until},
+    proxied::{Answer, Proxied, until},
 };
 
 #[test]
@@ -53,4 +53,40 @@ fn requests_go_on_when_all_are_left_out() {
     let proxy = Proxied::before(&[ill.url()], json!({"health": health}));
     proxy.logged("backend_out");
     assert_eq!(proxy.get("/").status, 200);
+}
+
+#[test]
+fn two_lengths_of_an_answer_that_are_one_go_on_as_one() {
+    let backend = Backend::start();
+    let proxy = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    for lengths in [
+        "Content-Length: 5\r\nContent-Length: 5",
+        "Content-Length: 05\r\nContent-Length: 5",
+        "Content-Length: 5, 5",
+        "Content-Length: 005",
+    ] {
+        backend.state.next.lock().expect("a list").push_back(format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\nhello"));
+        let answer = proxy.get("/");
+        let lines: Vec<_> =
+            answer.head.lines().filter(|line| line.to_ascii_lowercase().starts_with("content-length:")).collect();
+        assert_eq!(
+            (answer.status, answer.body.as_str(), lines),
+            (200, "hello", vec!["content-length: 5"]),
+            "{lengths}"
+        );
+    }
+    // Lengths that contradict each other are an answer of nobody.
+    for lengths in ["Content-Length: 5\r\nContent-Length: 6", "Content-Length: 5, 6", "Content-Length: +5"] {
+        backend.state.next.lock().expect("a list").push_back(format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\nhello"));
+        assert_eq!(proxy.get("/").status, 502, "{lengths}");
+    }
+    // An answer to HEAD has no body; what it says of one is one thing, or nothing.
+    let head = "HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    for (lengths, wanted) in [("Content-Length: 5\r\nContent-Length: 5", Some("5")), ("Content-Length: 5, 6", None)] {
+        backend.state.next.lock().expect("a list").push_back(format!("HTTP/1.1 200 OK\r\n{lengths}\r\n\r\n"));
+        let answer = Answer::to(proxy.address, head);
+        let lines = answer.head.lines().filter(|line| line.to_ascii_lowercase().starts_with("content-length:"));
+        assert_eq!((answer.status, lines.count()), (200, usize::from(wanted.is_some())), "{lengths}: {answer:?}");
+        assert_eq!(answer.header("content-length"), wanted, "{lengths}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Checks of a head that the parser accepted.
 
-use http::{Method, StatusCode, Version, header, request::Parts};
+use http::{HeaderMap, Method, StatusCode, Version, header, request::Parts, uri::Scheme};
 
 use crate::{authority::Host, spec::EdgeSpec};
 
@@ -46,7 +46,7 @@ type Hosts<'a> = (Option<Host<'a>>, Option<Host<'a>>);
 
 /// Checks framing, target, names and hosts; `underscores`: names may have them.
 fn well_formed(head: &Parts, ambiguous: bool, underscores: bool) -> Result<Hosts<'_>, Fault> {
-    if ambiguous || !is_target(head) {
+    if ambiguous || !is_target(head) || !has_one_length(&head.headers) {
         return Err(StatusCode::BAD_REQUEST.into());
     }
     // Gateways replace underscores by hyphens: a header could mean one thing to them and another here.
@@ -60,6 +60,10 @@ fn well_formed(head: &Parts, ambiguous: bool, underscores: bool) -> Result<Hosts
     }
     match head.uri.authority().map(|authority| Host::of(authority.as_str())) {
         Some(None) => Err(StatusCode::BAD_REQUEST.into()),
+        // HTTP/1.1 lets the target count (RFC 9112, section 3.2.2), HTTP/2 neither (RFC 9113, section 8.3.1).
+        Some(Some(authority)) if head.version == Version::HTTP_2 && host.is_some_and(|host| !host.is(authority)) => {
+            Err(StatusCode::BAD_REQUEST.into())
+        }
         Some(authority) => Ok((host, authority)),
         None => Ok((host, None)),
     }
@@ -74,10 +78,26 @@ fn over(head: &Parts, limits: &EdgeSpec) -> Option<Fault> {
     (path > URI_BYTES).then_some(StatusCode::URI_TOO_LONG.into())
 }
 
-/// True if the target has a form that its method allows, and no byte that must be percent-encoded.
+/// True if the target has a form that its method allows (RFC 9112, section 3.2), a scheme of HTTP if it has one, and no byte that must
+/// be percent-encoded.
 fn is_target(head: &Parts) -> bool {
     let path = head.uri.path_and_query().map_or("", http::uri::PathAndQuery::as_str);
-    path.is_ascii() && (path != "*" || head.method == Method::OPTIONS)
+    let is_authority = head.uri.scheme().is_none() && head.uri.authority().is_some();
+    path.is_ascii()
+        && (path != "*" || head.method == Method::OPTIONS)
+        && (!is_authority || head.method == Method::CONNECT)
+        && head.uri.scheme().is_none_or(|scheme| [Scheme::HTTP, Scheme::HTTPS].contains(scheme))
+}
+
+/// True if the length of the body is said once and in digits (RFC 9110, section 8.6), or not at all. HTTP/2 lets lines pass that
+/// say the same number twice.
+fn has_one_length(headers: &HeaderMap) -> bool {
+    let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
+    match (lengths.next(), lengths.next()) {
+        (None, _) => true,
+        (Some(length), None) => !length.is_empty() && length.as_bytes().iter().all(u8::is_ascii_digit),
+        (Some(_), Some(_)) => false,
+    }
 }
 
 /// The only host; `None` before HTTP/1.1 if there is none.
@@ -99,6 +119,6 @@ fn host(head: &Parts) -> Result<Option<Host<'_>>, StatusCode> {
 fn is_ours(host: Host<'_>, limits: &EdgeSpec) -> bool {
     match host {
         Host::Address(_) => true,
-        Host::Name(name) => host.is_loopback() || limits.hosts.iter().any(|known| known.eq_ignore_ascii_case(name)),
+        Host::Name(_) => host.is_loopback() || limits.hosts.iter().any(|known| host.is(Host::Name(known))),
     }
 }

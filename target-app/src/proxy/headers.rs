@@ -53,6 +53,30 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
         .collect()
 }
 
+/// Says the length of a body in one line, as digits without zeros before them: what lines that repeat it mean, others could read in
+/// another way. Lines that contradict each other say nothing; there is no body then, or frames say where it ends.
+fn say_one_length(headers: &mut HeaderMap) {
+    let number = |text: &[u8]| {
+        let digits = std::str::from_utf8(text.trim_ascii()).ok()?;
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten()
+    };
+    let mut lines = headers.get_all(header::CONTENT_LENGTH).iter();
+    let Some(first) = lines.next() else { return };
+    if lines.next().is_none()
+        && matches!(first.as_bytes(), [b'0'] | [b'1'..=b'9', ..])
+        && number(first.as_bytes()).is_some()
+    {
+        return;
+    }
+    let lines = headers.get_all(header::CONTENT_LENGTH).iter();
+    let mut numbers = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).map(number);
+    let first = numbers.next().flatten();
+    match first.filter(|first| numbers.all(|other| other == Some(*first))) {
+        Some(length) => drop(headers.insert(header::CONTENT_LENGTH, length.into())),
+        None => drop(headers.remove(header::CONTENT_LENGTH)),
+    }
+}
+
 /// The protocol that a request asks to switch to, if that one is passed on.
 pub(super) fn upgrade(head: &request::Parts, spec: &HeaderSpec) -> Option<HeaderValue> {
     let value = head.headers.get(header::UPGRADE)?;
@@ -79,6 +103,7 @@ pub(super) fn to_backend(
     join_cookies(head);
     let trailers = head.headers.get(header::TE).is_some_and(|te| te == "trailers");
     strip(&mut head.headers, ends_with_request);
+    say_one_length(&mut head.headers);
     let host = named_host(head).unwrap_or_else(|| to.host_header.clone());
     head.headers.reserve(ADDED); // once, and not twice on the way
     forwarded(&mut head.headers, client, &host, spec.trust_forwarded);
@@ -189,6 +214,7 @@ pub(super) fn to_client(head: &mut response::Parts, client: &Client, is_empty: b
     if head.headers.contains_key(header::TRANSFER_ENCODING) {
         head.headers.remove(header::CONTENT_LENGTH);
     }
+    say_one_length(&mut head.headers);
     strip(&mut head.headers, is_hop_by_hop);
     head.version = match (client.is_multiplexed(), until_close) {
         (true, _) => Version::HTTP_2,
@@ -246,5 +272,31 @@ mod tests {
         let mut headers = map(&[("via", "1.0 a"), ("via", "1.1 b")]);
         append(&mut headers, header::VIA, HeaderValue::from_static("1.1 lab"));
         assert_eq!(headers, map(&[("via", "1.0 a, 1.1 b, 1.1 lab")]));
+    }
+
+    #[test]
+    fn a_length_is_said_once_and_plainly_or_not_at_all() {
+        let said = |lines: &[&'static str]| {
+            let mut headers: HeaderMap =
+                lines.iter().map(|line| (header::CONTENT_LENGTH, HeaderValue::from_static(line))).collect();
+            say_one_length(&mut headers);
+            let said = headers.get_all(header::CONTENT_LENGTH).iter();
+            said.map(|line| line.to_str().expect("digits").to_owned()).collect::<Vec<_>>()
+        };
+        for (lines, length) in [
+            (&["5"][..], "5"),
+            (&["0"], "0"),
+            (&["005"], "5"),
+            (&["00"], "0"),
+            (&["5", "5"], "5"),
+            (&["05", "5"], "5"),
+            (&["5, 5"], "5"),
+            (&["5,5", " 05"], "5"),
+        ] {
+            assert_eq!(said(lines), [length], "{lines:?}");
+        }
+        for lines in [&["5", "6"][..], &["5, 6"], &["5, "], &["+5"], &["0x5"], &[""], &["99999999999999999999"]] {
+            assert!(said(lines).is_empty(), "{lines:?}");
+        }
     }
 }
