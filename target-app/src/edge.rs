@@ -40,7 +40,7 @@ mod wire;
 pub(crate) use acceptable::{Fault, fault_of_proxied};
 pub(crate) use accepting::{Accepting, Arrival};
 pub(crate) use body::{Answered, read as read_body};
-pub(crate) use canned::{LATE, turn_away};
+pub(crate) use canned::{LATE, PLAIN, turn_away};
 pub(crate) use conn::{Conn, Phase};
 pub(crate) use ebb::Ebb;
 pub(crate) use registry::{Member, Registry, Source};

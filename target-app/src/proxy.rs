@@ -17,6 +17,7 @@ mod listener;
 mod log;
 mod metrics;
 mod observe;
+mod opening;
 mod otlp;
 mod page;
 mod patience;

@@ -1,6 +1,8 @@
 //! Cases of our own, by section of RFC 9112 (and 9110 where that is said), beside those of [`crate::smuggling`]: one request each, so that
 //! more than one answer means that bytes were taken for a request that they are not.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use crate::{
@@ -10,7 +12,7 @@ use crate::{
         Wanted::{Refused, RefusedOrSilent, Taken},
         case, chunked, failures, get, host, length, line, post,
     },
-    wire::After,
+    wire::{After, exchange},
 };
 
 /// Section 3: the request line, and the forms of targets.
@@ -245,4 +247,22 @@ fn no_case_of_our_own_fails_at_a_proxy() {
         assert!(failed.is_empty(), "{after:?}, {} of {}: {failed:#?}", failed.len(), cases.len());
         assert_eq!(service.behind.as_ref().expect("it is a proxy").malformed(), 0, "{after:?}");
     }
+}
+
+/// A body that does not come is answered with 408, by a service and by a proxy before it.
+#[test]
+fn a_body_that_does_not_come_is_answered() {
+    let lengths = format!("POST / HTTP/1.1\r\n{HOST}Content-Length: 10\r\n\r\nhello");
+    let chunks = format!("POST / HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n5\r\nhel");
+    let serve = Service::emulated(json!({"body_timeout": {"secs": 0, "nanos": 500_000_000}}));
+    let proxy = Service::proxied(json!({"timeouts": {"body": "500ms"}, "log": "off"}));
+    for service in [&serve, &proxy] {
+        for request in [&lengths, &chunks] {
+            let began = Instant::now();
+            let said = exchange(service.address, request.as_bytes(), After::Wait);
+            assert_eq!((said.statuses(), said.closed), (vec![408], true), "{}: {request}", service.name);
+            assert!(began.elapsed() < Duration::from_secs(5), "{}: {:?}", service.name, began.elapsed());
+        }
+    }
+    assert_eq!(proxy.behind.as_ref().expect("it is a proxy").malformed(), 0);
 }

@@ -16,6 +16,7 @@ mod http2_floods;
 mod http2_wire;
 mod notes;
 mod observed;
+mod opening;
 mod own_rooms;
 mod proxied;
 mod replicas;

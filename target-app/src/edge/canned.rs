@@ -5,14 +5,20 @@ use std::{io::Write as _, net::Shutdown, net::TcpStream, sync::LazyLock};
 use crate::security_headers;
 
 /// The answer to a head that takes too long.
-pub(crate) static LATE: LazyLock<String> = LazyLock::new(|| whole("408 Request Timeout", ""));
+pub(crate) static LATE: LazyLock<String> = LazyLock::new(|| whole("408 Request Timeout", "", ""));
+/// The answer to HTTP without TLS where TLS is spoken.
+pub(crate) static PLAIN: LazyLock<String> = LazyLock::new(|| {
+    let kind = "Content-Type: text/plain; charset=utf-8\r\n";
+    whole("400 Bad Request", kind, "this port speaks HTTPS: ask it with https:// in place of http://\n")
+});
 /// The answer to a connection that is refused.
-static CROWDED: LazyLock<String> = LazyLock::new(|| whole("503 Service Unavailable", "X-Refused: connections\r\n"));
+static CROWDED: LazyLock<String> = LazyLock::new(|| whole("503 Service Unavailable", "X-Refused: connections\r\n", ""));
 
 static SECURITY_HEADERS: LazyLock<String> = LazyLock::new(security_headers::lines);
 
-fn whole(status: &str, more: &str) -> String {
-    format!("HTTP/1.1 {status}\r\n{more}{}Connection: close\r\nContent-Length: 0\r\n\r\n", *SECURITY_HEADERS)
+fn whole(status: &str, more: &str, body: &str) -> String {
+    let (own, length) = (&*SECURITY_HEADERS, body.len());
+    format!("HTTP/1.1 {status}\r\n{more}{own}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}")
 }
 
 /// hyper's own answer (to a head that it cannot parse), with the headers that all others have.

@@ -255,6 +255,7 @@ impl Lease {
                     sender
                 }
             };
+            let progress = body.progress();
             match sender.send(head, body).await {
                 Ok(response) => {
                     if !backend.health.answered(response.status(), || self.backends.clock.now()) {
@@ -266,7 +267,10 @@ impl Lease {
                 }
                 Err(Some(unsent)) if was_kept => (head, body) = unsent,
                 Err(unsent) => {
-                    self.failed(&backend);
+                    // A client whose own body breaks off says nothing of the backend.
+                    if progress.is_none_or(|progress| progress.fault().is_none()) {
+                        self.failed(&backend);
+                    }
                     let unsent = unsent.map(|(_, body)| body);
                     return Err(Unanswered { trouble: Trouble::Broken, unsent });
                 }

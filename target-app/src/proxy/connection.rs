@@ -4,7 +4,6 @@ use std::{
     io,
     pin::{Pin, pin},
     sync::Arc,
-    time::Duration,
 };
 
 use futures_util::{
@@ -22,12 +21,12 @@ use tokio::{
     net::TcpStream,
     sync::Notify,
 };
-use tokio_rustls::server::TlsStream;
 
 use super::{
     client::{Client, Open},
     endable::StreamTasks,
     exchange,
+    opening::{self, Spoken, Unsecured},
     state::Proxy,
     stream::{Reported, Shared, Taken},
     tls::Acceptor,
@@ -66,8 +65,6 @@ enum Signal {
 
 type SignalFuture<'a> = Pin<Box<dyn Future<Output = Signal> + Send + 'a>>;
 
-/// What begins every HTTP/2 connection, as far as it cannot be HTTP/1.1.
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
 /// hyper parses up to this number of header lines on its stack; for more it allocates.
 const HEADERS_ON_STACK: u32 = 100;
 /// Bytes that a stream and a connection of HTTP/2 may bring unasked.
@@ -79,8 +76,10 @@ pub(super) async fn serve(served: Served, stream: TcpStream) {
     let streams = served.proxy.settings().spec.limits.streams;
     let ended = match &served.tls {
         Some(tls) => {
-            let Some(secured) = handshake(tls, &stream, served.proxy.settings().edge.head_timeout).await else {
-                return;
+            let secured = match opening::secured(tls, &stream, served.proxy.settings().edge.head_timeout).await {
+                Ok(secured) => secured,
+                Err(Unsecured::Plain) => return served.proxy.ledgers.users.malformed(),
+                Err(Unsecured::Broken) => return,
             };
             if secured.get_ref().1.alpn_protocol() == Some(b"h2") {
                 let io = TokioIo::new(Taken::new(secured, &served.conn));
@@ -89,38 +88,23 @@ pub(super) async fn serve(served: Served, stream: TcpStream) {
                 http1(&served, TokioIo::new(Reported::new(secured, &served.conn)), &stream).await
             }
         }
-        None if streams > 0 && is_http2(&stream).await => {
-            let io = TokioIo::new(Taken::new(Shared(Arc::clone(&stream)), &served.conn));
-            http2(&served, io, &stream).await
-        }
         None => {
-            let wire = TokioIo::new(Wire::new(Arc::clone(&stream), Arc::clone(&served.conn)));
-            http1(&served, wire, &stream).await
+            let spoken = if streams > 0 { opening::spoken(&stream, &served.conn).await } else { Some(Spoken::Http1) };
+            match spoken {
+                None => Ended::Malformed,
+                Some(Spoken::Http1) => {
+                    let wire = TokioIo::new(Wire::new(Arc::clone(&stream), Arc::clone(&served.conn)));
+                    http1(&served, wire, &stream).await
+                }
+                Some(Spoken::Http2) => {
+                    let io = TokioIo::new(Taken::new(Shared(Arc::clone(&stream)), &served.conn));
+                    http2(&served, io, &stream).await
+                }
+            }
         }
     };
     if let Ended::Malformed = ended {
         served.proxy.ledgers.users.malformed();
-    }
-}
-
-async fn handshake(tls: &Acceptor, stream: &Arc<TcpStream>, limit: Duration) -> Option<TlsStream<Shared>> {
-    tokio::time::timeout(limit, tls.0.accept(Shared(Arc::clone(stream)))).await.ok()?.ok()
-}
-
-/// True if the first bytes are those of HTTP/2. They are looked at and left where they are.
-async fn is_http2(stream: &TcpStream) -> bool {
-    let mut first = [0; PREFACE.len()];
-    loop {
-        let Ok(count) = stream.peek(&mut first).await else { return false };
-        let come = &first[..count];
-        if !PREFACE.starts_with(come) || count == 0 {
-            return false;
-        }
-        if count == PREFACE.len() {
-            return true;
-        }
-        // Some of them: what is there already would wake this at once.
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 

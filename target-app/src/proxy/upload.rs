@@ -7,7 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicU8, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -15,7 +15,7 @@ use controllers::Timestamp;
 use http::StatusCode;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
-use super::client::Client;
+use super::{client::Client, patience::Patience};
 use crate::{clock::ServiceClock, edge::Phase, spec::EdgeSpec};
 
 /// A request's body.
@@ -29,14 +29,16 @@ struct Streamed {
     progress: Arc<Progress>,
     clock: ServiceClock,
     account: Account,
-    /// Since when the client is waited for.
-    waits: Option<Timestamp>,
+    /// Since when the client is waited for, and for how long it is.
+    waits: Option<(Timestamp, Patience)>,
 }
 
 /// What a client may do with its body, and has done.
 #[derive(Debug)]
 struct Account {
     limit: u64,
+    /// The longest pause.
+    pause: Duration,
     grace: Duration,
     rate: f64,
     come: u64,
@@ -92,6 +94,11 @@ impl Upload {
         Self(None)
     }
 
+    /// How far it has got; `None`: there is no body.
+    pub(super) fn progress(&self) -> Option<Arc<Progress>> {
+        Some(Arc::clone(&self.0.as_ref()?.progress))
+    }
+
     /// The body of a request; `None` beside it: there is none.
     pub(super) fn new(
         body: Incoming,
@@ -104,8 +111,8 @@ impl Upload {
         }
         let progress = Arc::new(Progress::default());
         let limit = if limits.body_bytes == 0 { u64::MAX } else { limits.body_bytes.into() };
-        let account =
-            Account { limit, grace: limits.body_grace, rate: limits.body_rate.into(), come: 0, waited: Duration::ZERO };
+        let (pause, grace, rate) = (limits.body_timeout, limits.body_grace, limits.body_rate.into());
+        let account = Account { limit, pause, grace, rate, come: 0, waited: Duration::ZERO };
         let (client, told) = (Arc::clone(client), Arc::clone(&progress));
         (Self(Some(Box::new(Streamed { body, client, progress, clock, account, waits: None }))), Some(told))
     }
@@ -119,25 +126,32 @@ impl Account {
         if self.come > self.limit {
             return Some(LARGE);
         }
-        let paid_for = if self.rate > 0.0 {
-            self.grace + Duration::from_secs_f64(self.come as f64 / self.rate)
-        } else {
-            Duration::MAX
-        };
-        (self.waited > paid_for).then_some(SLOW)
+        (self.waited > self.paid_for()).then_some(SLOW)
+    }
+
+    /// The time that the client may be waited for in all, by the bytes that have come.
+    fn paid_for(&self) -> Duration {
+        if self.rate > 0.0 { self.grace + Duration::from_secs_f64(self.come as f64 / self.rate) } else { Duration::MAX }
+    }
+
+    /// The time for which the client may be waited for now.
+    fn left(&self) -> Duration {
+        self.pause.min(self.paid_for().saturating_sub(self.waited))
     }
 }
 
 impl Streamed {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
-            if self.waits.is_none() {
-                self.waits = Some(self.clock.now());
+            let (_, patience) = self.waits.get_or_insert_with(|| {
                 self.client.enter(Phase::Body);
-            }
-            return Poll::Pending;
+                (self.clock.now(), self.client.timer.limit(self.account.left()))
+            });
+            ready!(patience.poll_over(cx));
+            return self.broken_off(SLOW);
         };
-        let waited = self.waits.take().map(|since| {
+        let waited = self.waits.take().map(|(since, patience)| {
+            self.client.timer.take_back(patience);
             self.client.enter(Phase::Working);
             self.clock.now().since(since)
         });
@@ -152,13 +166,17 @@ impl Streamed {
             None => None,
         };
         if let Some(fault) = fault {
-            self.progress.set(fault);
-            return Poll::Ready(Some(Err(BrokenOff)));
+            return self.broken_off(fault);
         }
         if frame.is_none() || self.body.is_end_stream() {
             self.progress.set(ALL);
         }
         Poll::Ready(frame.and_then(Result::ok).map(Ok))
+    }
+
+    fn broken_off(&self, fault: u8) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        self.progress.set(fault);
+        Poll::Ready(Some(Err(BrokenOff)))
     }
 }
 
@@ -188,10 +206,14 @@ mod tests {
 
     #[test]
     fn a_body_that_drips_is_too_slow_and_one_that_a_backend_takes_slowly_is_not() {
+        let secs = Duration::from_secs;
         let mut account =
-            Account { limit: 1000, grace: Duration::from_secs(5), rate: 100.0, come: 0, waited: Duration::ZERO };
-        assert_eq!(account.take(10, Duration::from_secs(5)), None);
-        assert_eq!(account.take(10, Duration::from_secs(1)), Some(SLOW));
+            Account { limit: 1000, pause: secs(3), grace: secs(5), rate: 100.0, come: 0, waited: Duration::ZERO };
+        assert_eq!(account.left(), secs(3), "a pause");
+        assert_eq!(account.take(10, secs(4)), None);
+        assert_eq!(account.left(), Duration::from_millis(1100), "what is paid for");
+        assert_eq!(account.take(10, secs(2)), Some(SLOW));
+        assert_eq!(account.left(), Duration::ZERO);
         account.waited = Duration::ZERO;
         assert_eq!(account.take(900, Duration::ZERO), None);
         assert_eq!(account.take(900, Duration::ZERO), Some(LARGE));
