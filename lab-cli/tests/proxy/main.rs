@@ -11,6 +11,7 @@ mod connections;
 mod crowd;
 mod decisions;
 mod exported;
+mod flooded;
 mod http2_cases;
 mod http2_floods;
 mod http2_wire;

@@ -1,5 +1,6 @@
 //! The backends: which of them a request goes to, and the kept connections to each.
 
+mod allowance;
 mod check;
 mod connect;
 mod driven;

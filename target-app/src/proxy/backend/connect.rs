@@ -16,7 +16,11 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
-use super::{pool::OpenConnection, sender::Sender};
+use super::{
+    allowance::{Allowance, Bounded},
+    pool::OpenConnection,
+    sender::Sender,
+};
 use crate::proxy::{
     address::{Address, Protocol},
     error::ProxyError,
@@ -89,11 +93,14 @@ async fn speak<S>(stream: S, place: OpenConnection) -> io::Result<Sender>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    Ok(Sender::http1(sender, async move {
+    let allowance = Allowance::new();
+    let stream = TokioIo::new(Bounded::new(stream, &allowance));
+    let (sender, connection) = http1::handshake(stream).await.map_err(io::Error::other)?;
+    let connection = async move {
         let _place = place;
         let _ = connection.with_upgrades().await; // what breaks it is told to the request on it
-    }))
+    };
+    Ok(Sender::http1(sender, connection, allowance))
 }
 
 async fn speak_http2<S>(stream: S, place: OpenConnection, secure: bool) -> io::Result<Sender>

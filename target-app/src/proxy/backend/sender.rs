@@ -3,6 +3,7 @@
 use std::{
     future::{Future, poll_fn},
     pin::pin,
+    sync::Arc,
 };
 
 use http::{Request, Response, request::Parts};
@@ -12,7 +13,7 @@ use hyper::{
 };
 use tokio::task::coop::unconstrained;
 
-use super::driven::Driven;
+use super::{allowance::Allowance, driven::Driven};
 use crate::proxy::{headers, upload::Upload};
 
 /// One connection.
@@ -23,6 +24,7 @@ pub(super) enum Sender {
         sender: http1::SendRequest<Upload>,
         /// `None`: the connection has a task of its own.
         driven: Option<Driven>,
+        allowance: Arc<Allowance>,
     },
     /// HTTP/2: shared by all requests.
     Http2 {
@@ -37,8 +39,9 @@ impl Sender {
     pub(super) fn http1(
         sender: http1::SendRequest<Upload>,
         connection: impl Future<Output = ()> + Send + 'static,
+        allowance: Arc<Allowance>,
     ) -> Self {
-        Self::Http1 { sender, driven: Some(Driven::new(connection)) }
+        Self::Http1 { sender, driven: Some(Driven::new(connection)), allowance }
     }
 
     /// Sends a request and waits for the head of its answer. The error is the request, if no part of it was sent.
@@ -48,11 +51,16 @@ impl Sender {
         body: Upload,
     ) -> Result<Response<Incoming>, Option<(Box<Parts>, Upload)>> {
         let sent = match self {
-            Self::Http1 { sender, driven: None } => sender.try_send_request(Request::from_parts(*head, body)).await,
-            Self::Http1 { sender, driven: Some(driven) } => {
+            Self::Http1 { sender, driven, allowance } => {
+                allowance.begin();
                 // Unconstrained: a turn of the connection has made it ready or not, whatever this task has done before.
                 let mut sent = pin!(unconstrained(sender.try_send_request(Request::from_parts(*head, body))));
-                poll_fn(|cx| driven.drive(cx, |unwoken| sent.as_mut().poll(unwoken))).await
+                let sent = match driven {
+                    None => sent.await,
+                    Some(driven) => poll_fn(|cx| driven.drive(cx, |unwoken| sent.as_mut().poll(unwoken))).await,
+                };
+                allowance.lift();
+                sent
             }
             Self::Http2 { sender, secure } => {
                 sender.try_send_request(headers::to_http2(Request::from_parts(*head, body), *secure)).await
@@ -83,8 +91,8 @@ impl Sender {
     pub(super) async fn is_usable(&mut self) -> bool {
         match self {
             // What has ended since hands the request back.
-            Self::Http1 { sender, driven: Some(_) } => sender.is_ready(),
-            Self::Http1 { sender, driven: None } => sender.ready().await.is_ok(),
+            Self::Http1 { sender, driven: Some(_), .. } => sender.is_ready(),
+            Self::Http1 { sender, driven: None, .. } => sender.ready().await.is_ok(),
             Self::Http2 { sender, .. } => sender.ready().await.is_ok(),
         }
     }
@@ -92,7 +100,7 @@ impl Sender {
     /// Between requests: true if nothing can be sent on it any more.
     pub(super) fn is_closed(&mut self) -> bool {
         match self {
-            Self::Http1 { sender, driven } => driven.as_mut().is_some_and(Driven::has_ended) || sender.is_closed(),
+            Self::Http1 { sender, driven, .. } => driven.as_mut().is_some_and(Driven::has_ended) || sender.is_closed(),
             Self::Http2 { sender, .. } => sender.is_closed(),
         }
     }
@@ -108,11 +116,11 @@ impl Sender {
     /// The request on it has ended. True if the connection is to be kept: a shared one is in the pool all the time.
     pub(super) fn rests(&mut self) -> bool {
         match self {
-            Self::Http1 { sender, driven: Some(driven) } => {
+            Self::Http1 { sender, driven: Some(driven), .. } => {
                 driven.rest();
                 sender.is_ready()
             }
-            Self::Http1 { sender, driven: None } => !sender.is_closed(),
+            Self::Http1 { sender, driven: None, .. } => !sender.is_closed(),
             Self::Http2 { .. } => false,
         }
     }
