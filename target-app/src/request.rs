@@ -23,6 +23,7 @@ use controllers::{
 pub use intake::Intake;
 pub(crate) use own_headers::OwnHeaders;
 pub(crate) use reply::{DEGRADED, REFUSED, RETRY_AFTER, headers, retry_after, whole_seconds};
+pub(crate) use tags::CRITICALITY;
 use tags::tags;
 
 use crate::{calls::CallsEnded, ledger::RequestEnding};

@@ -15,7 +15,7 @@ use controllers::{
 use installed::catalogue;
 use target_app::{
     mail::corpus,
-    proxy::{HealthSpec, LimitSpec, LogLevel, ProxySpec, RefusalSpec, TimeoutSpec},
+    proxy::{HeaderSpec, HealthSpec, LimitSpec, LogLevel, ProxySpec, RefusalSpec, TimeoutSpec},
     spec::{self, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec},
     tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
@@ -150,6 +150,8 @@ pub fn proxy_spec(experiment: &Experiment, arm: &ArmPlan, url: &str, seed: u64, 
         health: HealthSpec { failures: 0, ..HealthSpec::default() },
         // Users are told what the policy says, or the experiment: users with `retry_after`, and those of a test plan, wait as told.
         refusal: RefusalSpec { retry_after: arm.target(experiment).retry_after, ..RefusalSpec::default() },
+        // The senders are the lab's own users.
+        headers: HeaderSpec { trust_forwarded: true, trust_criticality: true, ..HeaderSpec::default() },
         timeouts: TimeoutSpec {
             response: experiment.users.timeout.max(Duration::from_secs(60)),
             ..TimeoutSpec::default()

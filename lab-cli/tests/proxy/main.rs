@@ -23,6 +23,7 @@ mod proxied;
 mod replicas;
 mod retries;
 mod sentry;
+mod strangers;
 mod tokens;
 mod transport;
 mod waiting_room;

@@ -89,6 +89,7 @@ impl Exchange<'_> {
             self.proxy.ledgers.users.malformed();
             return closing(self.failed(status, Box::default()));
         }
+        headers::keep_trusted(&mut head.headers, &spec.headers);
         if self.is_check(&head) {
             self.proxy.ledgers.users.checked();
             let Ok(_one) = self.settings.checks.try_acquire() else {

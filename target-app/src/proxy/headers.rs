@@ -8,6 +8,7 @@ use super::{
     client::Client,
     spec::{HeaderSpec, HostHeader},
 };
+use crate::request::CRITICALITY;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -51,6 +52,31 @@ fn named_by_connection(headers: &HeaderMap) -> Vec<HeaderName> {
         // Framing and routing are not a client's to take out.
         .filter(|name| ![header::HOST, header::CONTENT_LENGTH].contains(name))
         .collect()
+}
+
+/// What proxies say of a request, beside all that begins with `X-Forwarded` or `X-Original-`: who asks, and for which URL.
+const OF_PROXIES: [&str; 7] =
+    ["forwarded", "x-real-ip", "x-rewrite-url", "x-client-ip", "x-cluster-client-ip", "client-ip", "true-client-ip"];
+
+/// True if a name is this one to gateways that take underscores for hyphens, too.
+fn is(name: &str, known: &str) -> bool {
+    name.len() == known.len()
+        && name.bytes().zip(known.bytes()).all(|(byte, of)| byte == of || byte == b'_' && of == b'-')
+}
+
+/// Takes out what counts only if the sender is trusted: neither policies nor backends see it of strangers.
+pub(super) fn keep_trusted(headers: &mut HeaderMap, spec: &HeaderSpec) {
+    let begins = |name: &str, known: &str| name.get(..known.len()).is_some_and(|begin| is(begin, known));
+    let of_proxies = |name: &str| {
+        begins(name, "x-forwarded") || begins(name, "x-original-") || OF_PROXIES.iter().any(|known| is(name, known))
+    };
+    let is_untrusted = |name: &HeaderName| {
+        (!spec.trust_forwarded && of_proxies(name.as_str()))
+            || (!spec.trust_criticality && is(name.as_str(), CRITICALITY.as_str()))
+    };
+    while let Some(name) = headers.keys().find(|name| is_untrusted(name)).cloned() {
+        headers.remove(name);
+    }
 }
 
 /// Says the length of a body in one line, as digits without zeros before them: what lines that repeat it mean, others could read in
@@ -298,5 +324,31 @@ mod tests {
         for lines in [&["5", "6"][..], &["5, 6"], &["5, "], &["+5"], &["0x5"], &[""], &["99999999999999999999"]] {
             assert!(said(lines).is_empty(), "{lines:?}");
         }
+    }
+
+    #[test]
+    fn what_strangers_say_for_proxies_and_users_of_the_lab_is_taken_out() {
+        let names = [
+            "forwarded",
+            "x-forwarded",
+            "x-forwarded-for",
+            "x-forwarded-port",
+            "x-forwarded-whatever",
+            "x_forwarded_proto",
+            "x-real-ip",
+            "x-original-url",
+            "x-original-host",
+            "x-rewrite-url",
+            "client-ip",
+        ];
+        let all = || names.into_iter().chain(["x-criticality", "x-forwarder", "x-user", "via", "x-real-ipv6"]);
+        let left = |trust_forwarded, trust_criticality| {
+            let mut headers = map(&all().map(|name| (name, "1")).collect::<Vec<_>>());
+            keep_trusted(&mut headers, &HeaderSpec { trust_forwarded, trust_criticality, ..HeaderSpec::default() });
+            all().filter(|name| headers.contains_key(*name)).collect::<Vec<_>>()
+        };
+        assert_eq!(left(false, false), ["x-forwarder", "x-user", "via", "x-real-ipv6"]);
+        assert_eq!(left(false, true), ["x-criticality", "x-forwarder", "x-user", "via", "x-real-ipv6"]);
+        assert_eq!(left(true, true), all().collect::<Vec<_>>());
     }
 }

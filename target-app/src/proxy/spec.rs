@@ -266,8 +266,10 @@ impl Default for LimitSpec {
 pub struct HeaderSpec {
     /// The `Host` that a backend sees: the client's, or the backend's own.
     pub host: HostHeader,
-    /// Keep what the client says in `X-Forwarded-*` and `Forwarded`, and add to it: only behind another proxy.
+    /// Keep what the client says in `X-Forwarded-*`, `Forwarded`, `X-Real-IP` and the like, and add to it: only behind another proxy.
     pub trust_forwarded: bool,
+    /// Keep the client's `X-Criticality`, and let it count for the policy: only where all clients are your own.
+    pub trust_criticality: bool,
     /// Let names with underscores pass. Gateways of some backends take them for hyphens, so they are refused.
     pub underscores: bool,
     /// Protocols of `Upgrade` that are passed on.
@@ -283,6 +285,7 @@ impl Default for HeaderSpec {
         Self {
             host: HostHeader::default(),
             trust_forwarded: false,
+            trust_criticality: false,
             underscores: false,
             upgrades: vec!["websocket".to_owned()],
             half_close: false,

@@ -13,7 +13,7 @@ static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");
 /// The time that the sender still waits, milliseconds.
 static TIMEOUT: HeaderName = HeaderName::from_static("x-timeout-ms");
 /// One of the names of [`Criticality`].
-static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
+pub(crate) static CRITICALITY: HeaderName = HeaderName::from_static("x-criticality");
 /// The number of the user.
 static USER: HeaderName = HeaderName::from_static("x-user");
 /// The number of the paying customer.
