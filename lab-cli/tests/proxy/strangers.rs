@@ -1,4 +1,6 @@
-//! What clients say that are not trusted: for whom they ask, and how important that is.
+//! What clients say that are not trusted: for whom they ask, how important that is, and where a request has been.
+
+use std::net::TcpListener;
 
 use serde_json::json;
 
@@ -72,4 +74,26 @@ fn the_criticality_that_a_stranger_claims_does_not_count_for_the_policy() {
         let urgent = "GET / HTTP/1.1\r\nHost: localhost\r\nX-Criticality: CRITICAL_PLUS\r\nConnection: close\r\n\r\n";
         assert_eq!(Answer::to(proxy.address, urgent).status, status, "trusted: {trusted}");
     }
+}
+
+#[test]
+fn a_request_that_comes_back_is_a_loop_and_a_chain_of_proxies_is_none() {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let settings = json!({"limits": {"backend_connections": 20}, "log": "off"});
+    let itself = Proxied::listening(&[format!("http://{port}")], &port.to_string(), settings);
+    let answer = itself.get("/");
+    assert_eq!((answer.status, answer.whole), (508, true), "{answer:?}");
+    assert_eq!(itself.ledger()["malformed"], 1, "at the second sight");
+    // Three in a row.
+    let backend = Backend::start();
+    let last = Proxied::before(&[backend.url()], json!({"log": "off"}));
+    let middle = Proxied::before(&[format!("http://{}", last.address)], json!({"log": "off"}));
+    let first = Proxied::before(&[format!("http://{}", middle.address)], json!({"log": "off"}));
+    assert_eq!(first.get("/").status, 200);
+    let via = got(&backend, "via").expect("a line");
+    let mut marks: Vec<&str> = via.split(", ").collect();
+    assert!(marks.len() == 3 && marks.iter().all(|mark| mark.starts_with("1.1 lab-")), "{via}");
+    marks.sort_unstable();
+    marks.dedup();
+    assert_eq!(marks.len(), 3, "{via}");
 }

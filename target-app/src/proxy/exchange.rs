@@ -83,9 +83,10 @@ impl Exchange<'_> {
         ambiguous: bool,
     ) -> Response<Relayed> {
         let spec = &self.settings.spec;
-        if let Some(Fault { status, .. }) =
-            fault_of_proxied(&head, ambiguous, &self.settings.edge, spec.headers.underscores)
-        {
+        let fault = fault_of_proxied(&head, ambiguous, &self.settings.edge, spec.headers.underscores);
+        let fault = fault.map(|Fault { status, .. }| status);
+        let comes_back = || headers::has_been_here(&head.headers).then_some(StatusCode::LOOP_DETECTED);
+        if let Some(status) = fault.or_else(comes_back) {
             self.proxy.ledgers.users.malformed();
             return closing(self.failed(status, Box::default()));
         }

@@ -1,7 +1,10 @@
 //! What a proxy does to heads: it takes out what belongs to one connection (RFC 9110, section 7.6.1), and says for whom it
 //! asks (RFC 7239, RFC 9110, section 7.6.3).
 
+use std::sync::LazyLock;
+
 use http::{HeaderMap, HeaderName, HeaderValue, Version, header, request, response};
+use memchr::memmem;
 
 use super::{
     address::Address,
@@ -13,6 +16,15 @@ use crate::request::CRITICALITY;
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// The lines of `Via` of this process, by the version that a request came in. Another proxy in a chain has another mark, so that a
+/// request that comes back is known.
+static VIA: LazyLock<[HeaderValue; 3]> = LazyLock::new(|| {
+    let mut mark = [0; 4];
+    getrandom::fill(&mut mark).expect("the system gives random numbers");
+    let line = |version| format!("{version}lab-{:08x}", u32::from_ne_bytes(mark));
+    ["1.1 ", "1.0 ", "2 "].map(|version| HeaderValue::try_from(line(version)).expect("letters and digits"))
+});
 
 /// The most lines that a request gets here: three of `X-Forwarded`, `Forwarded`, `Via`, `Host`.
 const ADDED: usize = 6;
@@ -79,6 +91,12 @@ pub(super) fn keep_trusted(headers: &mut HeaderMap, spec: &HeaderSpec) {
     }
 }
 
+/// True if a request has passed through this process before.
+pub(super) fn has_been_here(headers: &HeaderMap) -> bool {
+    let mark = VIA[0].as_bytes().split(|byte| *byte == b' ').nth(1).unwrap_or_default();
+    headers.get_all(header::VIA).iter().any(|line| memmem::find(line.as_bytes(), mark).is_some())
+}
+
 /// Says the length of a body in one line, as digits without zeros before them: what lines that repeat it mean, others could read in
 /// another way. Lines that contradict each other say nothing; there is no body then, or frames say where it ends.
 fn say_one_length(headers: &mut HeaderMap) {
@@ -121,10 +139,11 @@ pub(super) fn to_backend(
     spec: &HeaderSpec,
     upgrade: Option<HeaderValue>,
 ) {
+    let [http11, http10, http2] = &*VIA;
     let via = match head.version {
-        Version::HTTP_2 => "2 lab",
-        Version::HTTP_10 => "1.0 lab",
-        _ => "1.1 lab",
+        Version::HTTP_2 => http2,
+        Version::HTTP_10 => http10,
+        _ => http11,
     };
     join_cookies(head);
     let trailers = head.headers.get(header::TE).is_some_and(|te| te == "trailers");
@@ -133,7 +152,7 @@ pub(super) fn to_backend(
     let host = named_host(head).unwrap_or_else(|| to.host_header.clone());
     head.headers.reserve(ADDED); // once, and not twice on the way
     forwarded(&mut head.headers, client, &host, spec.trust_forwarded);
-    append(&mut head.headers, header::VIA, HeaderValue::from_static(via));
+    append(&mut head.headers, header::VIA, via.clone());
     if let Some(protocol) = upgrade {
         head.headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
         head.headers.insert(header::UPGRADE, protocol);
@@ -350,5 +369,15 @@ mod tests {
         assert_eq!(left(false, false), ["x-forwarder", "x-user", "via", "x-real-ipv6"]);
         assert_eq!(left(false, true), ["x-criticality", "x-forwarder", "x-user", "via", "x-real-ipv6"]);
         assert_eq!(left(true, true), all().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_request_that_comes_back_is_known_and_one_of_another_proxy_is_not() {
+        let mut headers = map(&[("via", "1.1 lab, 2 lab-00000000"), ("via", "1.0 fred")]);
+        let mark = VIA[1].to_str().unwrap().trim_start_matches("1.0 ");
+        assert!(mark.starts_with("lab-") && mark.len() == 12, "{mark}");
+        assert!(!has_been_here(&headers), "{mark}");
+        append(&mut headers, header::VIA, VIA[2].clone());
+        assert!(has_been_here(&headers));
     }
 }
