@@ -12,6 +12,7 @@ mod crowd;
 mod decisions;
 mod exported;
 mod flooded;
+mod full_disk;
 mod http2_cases;
 mod http2_floods;
 mod http2_wire;

@@ -50,6 +50,14 @@ impl Proxied {
         Self::start(command, "")
     }
 
+    /// One that is started with this command line, and whose standard error is on a full disk.
+    pub fn on_a_full_disk(flags: &[&str]) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec \"$0\" \"$@\" 2>/dev/full"]).arg(crate::program::path());
+        command.args(["proxy", "--json", "--listen", "127.0.0.1:0"]).args(flags);
+        Self::start(command, "")
+    }
+
     fn start(mut command: Command, settings: &str) -> Self {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().expect("lab starts");

@@ -4,6 +4,7 @@
 use std::{
     io::{self, BufWriter, Write},
     sync::{
+        Arc,
         atomic::{AtomicU64, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
@@ -23,7 +24,7 @@ const FLUSH: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Log {
     lines: SyncSender<Queued>,
-    lost: AtomicU64,
+    lost: Arc<AtomicU64>,
 }
 
 /// What the writer gets.
@@ -51,8 +52,10 @@ impl Log {
     /// If the system has no thread left.
     pub(super) fn start() -> io::Result<Self> {
         let (lines, waiting) = sync_channel(QUEUE);
-        thread::Builder::new().name("log".to_owned()).spawn(move || write(&waiting))?;
-        Ok(Self { lines, lost: AtomicU64::new(0) })
+        let lost = Arc::<AtomicU64>::default();
+        let unwritten = Arc::clone(&lost);
+        thread::Builder::new().name("log".to_owned()).spawn(move || write(&waiting, &unwritten))?;
+        Ok(Self { lines, lost })
     }
 
     /// Writes one value.
@@ -73,20 +76,23 @@ impl Log {
         }
     }
 
-    /// Lines that were lost, since the reader of standard error was too slow.
+    /// Lines that were lost, since the reader of standard error was too slow, or what it is written to is full or closed.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }
 
-/// Writes until the log is dropped. Lines reach the reader once none waits, or in blocks.
-fn write(waiting: &Receiver<Queued>) {
+/// Writes until the log is dropped. Lines reach the reader once none waits, or in blocks; what cannot be written stays in the buffer, and
+/// what finds no room there is counted and lost.
+fn write(waiting: &Receiver<Queued>, lost: &AtomicU64) {
     let mut out = BufWriter::with_capacity(64 * 1024, io::stderr());
     while let Ok(first) = waiting.recv() {
         let mut next = Some(first);
         while let Some(queued) = next {
             match queued {
-                Queued::Line(line) => _ = out.write_all(&line), // a closed pipe is no reason to stop serving
+                // A full disk or a closed pipe is no reason to stop serving.
+                Queued::Line(line) if out.write_all(&line).is_err() => _ = lost.fetch_add(1, Ordering::Relaxed),
+                Queued::Line(_) => {}
                 Queued::Flush(written) => {
                     let _ = out.flush();
                     let _ = written.try_send(());
