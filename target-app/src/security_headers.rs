@@ -18,6 +18,13 @@ pub(crate) const HEADERS: [(HeaderName, &str); 7] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
+/// The rule for a page whose style is in it: that, and nothing else.
+pub(crate) const STYLED: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+);
+/// The rule for a page of whoever runs a proxy: it loads what it likes, and no page frames it.
+pub(crate) const OF_A_FILE: HeaderValue = HeaderValue::from_static("frame-ancestors 'none'");
+
 /// Adds the security headers.
 pub(crate) fn add_to(headers: &mut HeaderMap) {
     headers.extend(HEADERS.map(|(name, value)| (name, HeaderValue::from_static(value))));

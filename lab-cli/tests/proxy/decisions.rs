@@ -49,6 +49,41 @@ fn a_refused_request_gets_the_page_that_was_given_and_never_reaches_the_backend(
 }
 
 #[test]
+fn the_proxys_own_answers_have_the_security_headers_and_a_page_that_was_given_may_load_what_it_likes() {
+    let backend = Backend::start();
+    let proxy = Proxied::before(&[backend.url()], one_inside());
+    let refused = while_one_is_inside(&backend, &proxy);
+    let at_fault = Answer::to(proxy.address, "GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+    backend.state.dead.store(true, Ordering::SeqCst);
+    let settings = json!({"waiting_room": {"capacity": "1/s", "stay": "0s"}, "log": "off"});
+    let waits = "GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nConnection: close\r\n\r\n";
+    let room = Proxied::before(&[backend.url()], settings);
+    let unanswered = Answer::to(room.address, waits);
+    let waiting =
+        until("page for those who wait", || Some(Answer::to(room.address, waits)).filter(|page| page.status == 200));
+    for (answer, status) in [(&refused, 503), (&at_fault, 400), (&unanswered, 502), (&waiting, 200)] {
+        assert_eq!(answer.status, status, "{answer:?}");
+        let rule = answer.header("content-security-policy").unwrap_or_default();
+        assert!(rule.starts_with("default-src 'none'") && rule.ends_with("frame-ancestors 'none'"), "{answer:?}");
+        assert_eq!(rule.contains("style-src 'unsafe-inline'"), status == 200, "{answer:?}");
+        let named = ["x-content-type-options", "x-frame-options", "cache-control"].map(|name| answer.header(name));
+        assert_eq!(named, [Some("nosniff"), Some("DENY"), Some("no-store")], "{answer:?}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("busy.html");
+    fs::write(&page, "<style>p{color:red}</style><p>come back").expect("written");
+    let backend = Backend::start();
+    let mut settings = one_inside();
+    settings["refusal"] = json!({"page": page});
+    let given = while_one_is_inside(&backend, &Proxied::before(&[backend.url()], settings));
+    assert_eq!(given.header("content-security-policy"), Some("frame-ancestors 'none'"));
+    assert_eq!(
+        (given.header("x-frame-options"), given.header("x-content-type-options")),
+        (Some("DENY"), Some("nosniff"))
+    );
+}
+
+#[test]
 fn a_refusal_says_when_to_come_back_or_where_to_go() {
     for (refusal, status, header, value) in [
         (json!({"retry_after": "3s"}), 503, "retry-after", "3"),

@@ -7,7 +7,10 @@ use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, reques
 use hyper::body::Bytes;
 
 use super::{error::ProxyError, spec::RefusalSpec};
-use crate::request::{End, headers, whole_seconds};
+use crate::{
+    request::{End, headers, whole_seconds},
+    security_headers::{self, OF_A_FILE},
+};
 
 /// What refused requests are answered.
 #[derive(Debug)]
@@ -15,6 +18,8 @@ pub(super) struct Pages {
     spec: RefusalSpec,
     refused: Bytes,
     kind: HeaderValue,
+    /// What it may load, if that is not what the proxy's own pages may: the value of `Content-Security-Policy`.
+    loads: Option<HeaderValue>,
 }
 
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
@@ -41,7 +46,8 @@ impl Pages {
             }
         }
         let Some(path) = &spec.page else {
-            return Ok(Self { spec: spec.clone(), refused: Bytes::from_static(REFUSED.as_bytes()), kind: HTML });
+            let refused = Bytes::from_static(REFUSED.as_bytes());
+            return Ok(Self { spec: spec.clone(), refused, kind: HTML, loads: None });
         };
         let wrong = |error: io::Error| ProxyError::setting("refusal.page", format!("{}: {error}", path.display()));
         let size = std::fs::metadata(path).map_err(wrong)?.len();
@@ -53,7 +59,8 @@ impl Pages {
             Some("txt") => TEXT,
             _ => HTML,
         };
-        Ok(Self { spec: spec.clone(), refused: std::fs::read(path).map_err(wrong)?.into(), kind })
+        let (refused, loads) = (std::fs::read(path).map_err(wrong)?.into(), Some(OF_A_FILE));
+        Ok(Self { spec: spec.clone(), refused, kind, loads })
     }
 
     /// How a refused request ends.
@@ -77,6 +84,9 @@ impl Pages {
         let page = if matches!(end, End::Refused(_)) { self.refused.clone() } else { Bytes::new() };
         let mut response = answer(StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE), page);
         response.headers_mut().insert(header::CONTENT_TYPE, self.kind.clone());
+        if let Some(loads) = &self.loads {
+            response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, loads.clone());
+        }
         for (name, value) in headers(end, note) {
             let value = match value {
                 Cow::Borrowed(value) => Some(HeaderValue::from_static(value)),
@@ -103,7 +113,7 @@ pub(super) fn failed(status: StatusCode) -> Response<Bytes> {
 fn answer(status: StatusCode, page: Bytes) -> Response<Bytes> {
     let mut response = Response::new(page);
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    security_headers::add_to(response.headers_mut());
     response
 }
 

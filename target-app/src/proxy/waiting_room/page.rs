@@ -5,9 +5,13 @@
 use std::path::Path;
 
 use controllers::UnixSeconds;
+use http::HeaderValue;
 use hyper::body::Bytes;
 
-use crate::proxy::error::ProxyError;
+use crate::{
+    proxy::error::ProxyError,
+    security_headers::{OF_A_FILE, STYLED},
+};
 
 /// The largest page of a service's own, bytes: it is sent while everything else is full.
 const LARGEST: u64 = 64 * 1024;
@@ -16,7 +20,11 @@ const OWN: &str = include_str!("wait.html");
 
 /// A page with places for what it says.
 #[derive(Debug)]
-pub(super) struct WaitPage(String);
+pub(super) struct WaitPage {
+    text: String,
+    /// What it may load: the value of `Content-Security-Policy`.
+    pub(super) loads: HeaderValue,
+}
 
 /// What a page says.
 #[derive(Debug, Clone, Copy)]
@@ -80,13 +88,14 @@ impl WaitPage {
     /// # Errors
     /// The file cannot be read, or is too large.
     pub(super) fn new(file: Option<&Path>) -> Result<Self, ProxyError> {
-        let Some(path) = file else { return Ok(Self(OWN.to_owned())) };
+        let Some(path) = file else { return Ok(Self { text: OWN.to_owned(), loads: STYLED }) };
         let wrong = |what: String| ProxyError::setting("waiting_room.page", format!("{}: {what}", path.display()));
         let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
         if size > LARGEST {
             return Err(wrong(format!("{size} bytes, and a page for those who wait may have {LARGEST}")));
         }
-        std::fs::read_to_string(path).map(Self).map_err(|error| wrong(error.to_string()))
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self { text, loads: OF_A_FILE })
     }
 
     /// The page with what it says. Nothing of it comes from the request but the URL in `refresh`.
@@ -97,7 +106,7 @@ impl WaitPage {
         });
         let (seconds, wait, at) = (wait_s.to_string(), in_words(wait_s), time_of_day(at));
         let numbers = [("{{refresh}}", &refresh), ("{{seconds}}", &seconds), ("{{wait}}", &wait), ("{{at}}", &at)];
-        let mut page = self.0.clone();
+        let mut page = self.text.clone();
         for (place, value) in case.words() {
             page = page.replace(place, value);
         }

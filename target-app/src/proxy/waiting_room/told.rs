@@ -9,7 +9,10 @@ use hyper::body::Bytes;
 use serde::Serialize;
 
 use super::page::{PageCase, Said, WaitPage, in_words};
-use crate::waiting_room::{carried, tokens::REASON};
+use crate::{
+    security_headers,
+    waiting_room::{carried, tokens::REASON},
+};
 
 /// Why a token that was shown did not let in.
 const TOKEN_REFUSED: HeaderName = HeaderName::from_static("x-token-refused");
@@ -72,15 +75,15 @@ impl Told<'_> {
         let mut response = Response::new(body);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, form.content_type());
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        security_headers::add_to(headers);
+        if form == Form::Page {
+            headers.insert(header::CONTENT_SECURITY_POLICY, page.loads.clone());
+        }
         if let Some(why) = self.why {
             headers.insert(TOKEN_REFUSED, HeaderValue::from_static(why.name()));
         }
         match refresh.and_then(|value| HeaderValue::try_from(value).ok()) {
-            Some(refresh) => {
-                headers.insert(REFRESH, refresh);
-                headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-            }
+            Some(refresh) => drop(headers.insert(REFRESH, refresh)),
             None => {
                 headers.insert(header::RETRY_AFTER, self.wait_s.into());
                 headers.insert(REFUSED, HeaderValue::from_static(REASON.name()));
@@ -190,6 +193,10 @@ mod tests {
         assert_eq!((answer.status(), header(&answer, "refresh")), (StatusCode::OK, Some("12; url=?b=1&lab-turn=T")));
         assert_eq!((header(&answer, "retry-after"), header(&answer, "x-token-refused")), (None, Some("late")));
         assert!(String::from_utf8_lossy(answer.body()).contains("You have a new place in the queue"));
+        let rule = header(&answer, "content-security-policy").unwrap();
+        assert!(rule.contains("default-src 'none'; style-src 'unsafe-inline';"), "{rule}");
+        assert!(rule.ends_with("frame-ancestors 'none'"), "{rule}");
+        assert_eq!(header(&answer, "x-content-type-options"), Some("nosniff"));
         let by_cookie = told(false).answer(&head("GET", "text/html"), &page);
         assert_eq!((header(&by_cookie, "refresh"), header(&by_cookie, "x-turn")), (Some("12"), None));
     }
