@@ -93,10 +93,10 @@ impl Exchange<'_> {
         headers::keep_trusted(&mut head.headers, &spec.headers);
         if self.is_check(&head) {
             self.proxy.ledgers.users.checked();
-            let Ok(_one) = self.settings.checks.try_acquire() else {
+            let Ok(place) = Arc::clone(&self.settings.checks).try_acquire_owned() else {
                 return self.page(page::failed(StatusCode::TOO_MANY_REQUESTS), Box::default());
             };
-            let job = Box::new(Job { admitted: Some(Admitted::unasked()), ..Job::default() });
+            let job = Box::new(Job { admitted: Some(Admitted::unasked()), check: Some(place), ..Job::default() });
             return self.forward(head, body, job, None).await;
         }
         let mut job = Box::new(Job {

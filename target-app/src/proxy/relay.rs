@@ -9,6 +9,7 @@ use std::{
 
 use controllers::{Note, Outcome};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     admission::Admitted,
@@ -41,6 +42,8 @@ pub(super) struct Job {
     pub(super) observation: Option<Observation>,
     /// Of the waiting room.
     pub(super) turn: Option<Turn>,
+    /// Of a health check.
+    pub(super) check: Option<OwnedSemaphorePermit>,
 }
 
 /// A request that no policy and no backend has a part in, and that nobody notes.
@@ -58,6 +61,7 @@ impl Default for Job {
             told: None,
             observation: None,
             turn: None,
+            check: None,
         }
     }
 }
@@ -78,6 +82,7 @@ impl Job {
             observation.ended(self.ending);
         }
         self.leave_backend();
+        drop(self.check.take());
     }
 
     /// Gives the backend's connection back: its answer was read to the end.

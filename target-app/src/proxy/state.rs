@@ -50,7 +50,7 @@ pub(super) struct Settings {
     pub(super) retries: Option<Arc<Retries>>,
     pub(super) pages: Pages,
     /// Places for health checks.
-    pub(super) checks: Semaphore,
+    pub(super) checks: Arc<Semaphore>,
 }
 
 impl Settings {
@@ -70,7 +70,7 @@ impl Settings {
             None => Retries::new(&spec, clock)?,
         };
         let pages = Pages::new(&spec.refusal)?;
-        let checks = Semaphore::new(spec.limits.checks.into());
+        let checks = Arc::new(Semaphore::new(spec.limits.checks.into()));
         Ok(Arc::new(Self { edge: spec.edge(), backends, retries, pages, checks, spec }))
     }
 }
