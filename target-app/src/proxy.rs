@@ -6,6 +6,7 @@
 
 mod address;
 mod admission;
+mod ahead;
 mod backend;
 mod client;
 mod connection;

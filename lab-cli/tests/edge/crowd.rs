@@ -207,7 +207,7 @@ const LONG: u32 = 2 << 20;
 fn honest_clients_are_served_beside(slow: Slow, by_proxy: bool) {
     let size = Size::of_environment();
     let mut limits = json!({"connections": size.cap, "connection_requests": 0});
-    if matches!(slow, Slow::Long | Slow::Pings) {
+    if matches!(slow, Slow::Long | Slow::Pings | Slow::Body) && by_proxy {
         // It is these that are to be too few.
         limits["backend_connections"] = json!((size.cap / 4).max(1));
     }

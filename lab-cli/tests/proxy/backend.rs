@@ -17,7 +17,7 @@ use std::{
 pub struct State {
     /// Requests whose head came.
     pub requests: AtomicUsize,
-    /// Bytes of `/endless` that were written.
+    /// Bytes of `/endless` and `/long` that were written.
     pub written: AtomicUsize,
     /// True: `/health` fails.
     pub sick: AtomicBool,
@@ -132,6 +132,18 @@ fn serve(mut stream: TcpStream, state: &State) {
                     state.written.fetch_add(part.len(), Ordering::SeqCst);
                 }
                 false
+            }
+            // So many bytes.
+            "/long" => {
+                let bytes = path.split_once('?').and_then(|(_, n)| n.parse().ok()).unwrap_or(0);
+                let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
+                let (part, mut left) = ([b'x'; 64 * 1024], bytes);
+                while left > 0 && stream.write_all(&part[..part.len().min(left)]).is_ok() {
+                    let written = part.len().min(left);
+                    state.written.fetch_add(written, Ordering::SeqCst);
+                    left -= written;
+                }
+                left == 0
             }
             "/stalls" => {
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello");

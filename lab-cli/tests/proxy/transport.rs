@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{
     backend::Backend,
-    proxied::{PATIENCE, Proxied, get, request, until},
+    proxied::{Answer, PATIENCE, Proxied, get, request, until},
 };
 
 #[test]
@@ -74,6 +74,26 @@ fn an_answer_that_nobody_reads_is_not_collected() {
     });
     // The buffers of four sockets and the proxy's own.
     assert!(stopped < 32 << 20, "{stopped} bytes were taken from the backend for a client that takes none");
+}
+
+/// The backend has done with it, and its one connection serves others.
+#[test]
+fn an_answer_that_is_read_ahead_holds_no_backend() {
+    let backend = Backend::start();
+    let limits = json!({"backend_connections": 1, "answer_buffer": 8 << 20});
+    let proxy = Proxied::before(&[backend.url()], json!({"limits": limits, "log": "off"}));
+    let mut slow = TcpStream::connect(proxy.address).expect("a connection");
+    slow.write_all(request("/long?4000000").as_bytes()).expect("it goes out");
+    until("whole answer", || (backend.state.written.load(Ordering::SeqCst) == 4_000_000).then_some(()));
+    let other = until("free connection", || Some(proxy.get("/")).filter(|answer| answer.status == 200));
+    assert_eq!((other.body.as_str(), backend.requests()), ("hello", 2));
+    let answer = Answer::from(slow);
+    assert!(answer.whole && answer.body.len() == 4_000_000, "{}", answer.head);
+    // What is longer than the buffer goes only as far.
+    let mut slow = TcpStream::connect(proxy.address).expect("a connection");
+    slow.write_all(request("/long?60000000").as_bytes()).expect("it goes out");
+    thread::sleep(Duration::from_secs(1));
+    assert!(backend.state.written.load(Ordering::SeqCst) < 4_000_000 + (32 << 20));
 }
 
 #[test]

@@ -234,6 +234,7 @@ impl Lease {
     ) -> Result<Response<Incoming>, Unanswered> {
         let backend = Arc::clone(self.backend());
         backend.requests.fetch_add(1, Ordering::Relaxed);
+        body.goes_to(backend.id());
         let mut makes_room = ROOM_TRIES;
         loop {
             let kept = backend.pool.take(self.backends.clock.now()).await;

@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU32, Ordering},
     },
+    time::Duration,
 };
 
 use controllers::Outcome;
@@ -15,8 +16,9 @@ use socket2::SockRef;
 use tokio::{net::TcpStream, sync::Notify};
 
 use super::{
+    endable::EndableTask,
     patience::Baton,
-    takers::{BackendId, Takers, WaitingAnswer},
+    takers::{BackendId, Takers, WaitingRequest},
 };
 use crate::{
     edge::{Conn, Member, Phase},
@@ -51,7 +53,7 @@ pub(super) struct Client {
     pub(super) secure: bool,
     /// The requests of an HTTP/2 connection; `None`: HTTP/1.1, one at a time.
     streams: Option<Streams>,
-    takers: Arc<Takers>,
+    pub(super) takers: Arc<Takers>,
     retired: Notify,
     /// The address as `X-Forwarded-For` has it.
     pub(super) address: HeaderValue,
@@ -88,7 +90,8 @@ impl Stream {
             if streams.as_ref().is_some_and(|streams| streams.blocked.fetch_add(1, Ordering::Relaxed) == 0) {
                 conn.enter(Phase::Writing);
             }
-            takers.wait(WaitingAnswer::new(conn, held, streams.is_some()))
+            let closed = streams.is_some().then_some(Duration::ZERO);
+            takers.wait(WaitingRequest { closed, ..WaitingRequest::new(conn, EndableTask::current(), held) })
         });
     }
 

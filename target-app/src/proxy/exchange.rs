@@ -228,7 +228,13 @@ impl Exchange<'_> {
         job.told = OwnHeaders::of(&head.headers).note();
         headers::to_client(&mut head, self.client, self.is_head || body.is_end_stream());
         let stall = self.settings.spec.timeouts.stall;
-        Response::from_parts(head, Relayed::backend(body, stall, self.is_head, job, self.client))
+        let ahead = self.settings.spec.limits.answer_buffer;
+        let body = if ahead > 0 && !self.is_head && !body.is_end_stream() {
+            Relayed::ahead(body, stall, ahead, job, self.client)
+        } else {
+            Relayed::backend(body, stall, self.is_head, job, self.client)
+        };
+        Response::from_parts(head, body)
     }
 
     /// Joins both sides after a switch of protocols, which ends the request: what follows is no work that policies know.

@@ -60,8 +60,8 @@ fn write(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
     let lost = running.proxy.observers.lost_lines() as f64;
     page.number("log_lines_lost", "Lines of the log that were lost", MetricType::Counter, lost)?;
     let ended = running.proxy.takers.ended() as f64;
-    let help = "Answers that were ended since their clients did not take them";
-    page.number("answers_not_taken", help, MetricType::Counter, ended)?;
+    let help = "Requests that were ended since their clients took or sent too little";
+    page.number("slow_clients_ended", help, MetricType::Counter, ended)?;
     metrics::process(page, &gauges, "proxy")?;
     times(page, running.proxy.observers.times())
 }

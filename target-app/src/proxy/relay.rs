@@ -13,6 +13,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     admission::Admitted,
+    ahead::Ahead,
     backend::Lease,
     client::{Client, Stream},
     observe::Observation,
@@ -132,6 +133,7 @@ const SMALL: usize = 2 * 1024;
 enum BodySource {
     Page(Bytes),
     Backend(Incoming),
+    Ahead(Ahead),
 }
 
 impl BodySource {
@@ -140,6 +142,7 @@ impl BodySource {
         match self {
             Self::Page(page) => page.is_empty(),
             Self::Backend(body) => body.is_end_stream(),
+            Self::Ahead(ahead) => ahead.is_all(),
         }
     }
 }
@@ -155,6 +158,13 @@ impl Relayed {
     pub(super) fn backend(body: Incoming, stall: Duration, is_head: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
         let is_all = is_head || body.is_end_stream();
         Self::new(BodySource::Backend(body), stall, is_all, job, client)
+    }
+
+    /// The same, read ahead of the client by so many bytes at most.
+    pub(super) fn ahead(body: Incoming, stall: Duration, most: u32, mut job: Box<Job>, client: &Arc<Client>) -> Self {
+        let Some(lease) = job.lease.take() else { return Self::backend(body, stall, false, job, client) };
+        let ahead = Ahead::read(body, lease, job.progress.clone(), most);
+        Self::new(BodySource::Ahead(ahead), stall, false, job, client)
     }
 
     fn new(source: BodySource, stall: Duration, is_all: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
@@ -186,7 +196,11 @@ impl Relayed {
             self.taken();
         }
         if is_stream || !is_last {
-            self.stream.waits(self.job.lease.as_ref().map(|lease| lease.backend().id()));
+            let held = match &self.source {
+                BodySource::Ahead(ahead) => ahead.held(),
+                _ => self.job.lease.as_ref().map(|lease| lease.backend().id()),
+            };
+            self.stream.waits(held);
         }
         Poll::Ready(Some(Ok(Frame::data(data))))
     }
@@ -207,6 +221,10 @@ impl Relayed {
         let stalled = self.stalled.get_or_insert_with(|| self.stream.client.timer.limit(self.stall));
         stalled.poll_over(cx).is_ready()
     }
+}
+
+fn with_rest(size: &SizeHint, rest: u64) -> SizeHint {
+    size.exact().map_or_else(SizeHint::new, |exact| SizeHint::with_exact(exact + rest))
 }
 
 /// The next frame of a backend's answer.
@@ -243,6 +261,7 @@ impl Body for Relayed {
                 return relayed.given(page);
             }
             BodySource::Backend(body) => poll_backend(body, relayed.job.lease.as_mut(), cx),
+            BodySource::Ahead(ahead) => ahead.poll_frame(cx),
         };
         let Poll::Ready(frame) = polled else {
             return if relayed.is_stalled(cx) { relayed.broke() } else { Poll::Pending };
@@ -288,10 +307,8 @@ impl Body for Relayed {
         let rest = self.rest.len() as u64;
         match &self.source {
             BodySource::Page(page) => SizeHint::with_exact(page.len() as u64 + rest),
-            BodySource::Backend(body) => match body.size_hint().exact() {
-                Some(exact) => SizeHint::with_exact(exact + rest),
-                None => SizeHint::new(),
-            },
+            BodySource::Backend(body) => with_rest(&body.size_hint(), rest),
+            BodySource::Ahead(ahead) => with_rest(&ahead.size_hint(), rest),
         }
     }
 }

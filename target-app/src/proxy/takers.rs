@@ -1,5 +1,6 @@
-//! The answers that wait for their clients: each holds memory, most of them a backend's connection too, for as long as its client
-//! takes nothing. Who takes nothing for too long is ended, and whoever takes least makes room where there is none left.
+//! The requests that wait for their clients, to take an answer or to send a body: each holds memory, most of them a backend's connection
+//! too, for as long as its client does neither. Who takes nothing for too long is ended, and whoever is slowest makes room where there is
+//! none left.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -19,48 +20,42 @@ use crate::{
     stage::lock,
 };
 
-/// All answers that wait.
+/// All that wait.
 #[derive(Debug)]
 pub(super) struct Takers {
     clock: ServiceClock,
     waiting: Mutex<Waiting>,
-    /// The number of answers that may wait at once: one more ends the slowest.
+    /// The number that may wait at once: one more ends the slowest.
     most: usize,
-    /// Answers that were ended.
+    /// The number that were ended.
     ended: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     next: u64,
-    answers: BTreeMap<u64, WaitingAnswer>,
+    requests: BTreeMap<u64, WaitingRequest>,
 }
 
-/// A backend, among those that answers wait for.
+/// A backend, among those whose connections are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BackendId(pub(super) usize);
 
-/// An answer of which the client has not taken what it was given last.
+/// A request whose client has not taken what it was given last, or not sent what comes next.
 #[derive(Debug)]
-pub(super) struct WaitingAnswer {
+pub(super) struct WaitingRequest {
     pub(super) conn: Arc<Conn>,
     pub(super) task: EndableTask,
     /// The backend of which a connection is held meanwhile.
     pub(super) held: Option<BackendId>,
-    /// Of HTTP/2: for how long the client has kept its window closed while the kernel had room; `None`: HTTP/1.1.
+    /// Of an answer over HTTP/2: for how long the client has kept its window closed while the kernel had room.
     pub(super) closed: Option<Duration>,
-    since: Timestamp,
+    pub(super) since: Timestamp,
 }
 
-impl WaitingAnswer {
-    pub(super) fn new(conn: &Arc<Conn>, held: Option<BackendId>, is_stream: bool) -> Self {
-        Self {
-            conn: Arc::clone(conn),
-            task: EndableTask::current(),
-            held,
-            closed: is_stream.then_some(Duration::ZERO),
-            since: Timestamp::default(),
-        }
+impl WaitingRequest {
+    pub(super) fn new(conn: &Arc<Conn>, task: EndableTask, held: Option<BackendId>) -> Self {
+        Self { conn: Arc::clone(conn), task, held, closed: None, since: Timestamp::default() }
     }
 
     /// For how long its place was wasted, in seconds: the window kept closed, or what the connection as a whole makes of its time.
@@ -78,71 +73,71 @@ impl Takers {
         Arc::new(Self { clock, waiting: Mutex::default(), most, ended: AtomicU64::new(0) })
     }
 
-    /// Takes an answer in, until [`Takers::leave`] with the number that it gets.
-    pub(super) fn wait(&self, answer: WaitingAnswer) -> u64 {
+    /// Takes a request in, until [`Takers::leave`] with the number that it gets.
+    pub(super) fn wait(&self, request: WaitingRequest) -> u64 {
         let mut waiting = lock(&self.waiting);
         let number = waiting.next;
         waiting.next += 1;
-        waiting.answers.insert(number, WaitingAnswer { since: self.clock.now(), ..answer });
-        if waiting.answers.len() > self.most {
+        waiting.requests.insert(number, WaitingRequest { since: self.clock.now(), ..request });
+        if waiting.requests.len() > self.most {
             self.end_slowest(&mut waiting, |_| true);
         }
         number
     }
 
     pub(super) fn leave(&self, number: u64) {
-        lock(&self.waiting).answers.remove(&number);
+        lock(&self.waiting).requests.remove(&number);
     }
 
-    /// Ends the slowest answer of this backend. False if none waits.
+    /// Ends the slowest at this backend. False if none waits.
     pub(super) fn make_room_at(&self, backend: BackendId) -> bool {
-        self.end_slowest(&mut lock(&self.waiting), |answer| answer.held == Some(backend))
+        self.end_slowest(&mut lock(&self.waiting), |request| request.held == Some(backend))
     }
 
     /// Lets time pass: who has kept its window closed for longer than `limit` is ended.
     pub(super) fn pass(&self, time: Duration, limit: Duration) {
         let mut waiting = lock(&self.waiting);
-        waiting.answers.retain(|_, answer| {
-            let Some(closed) = answer.closed.as_mut().filter(|_| !answer.conn.is_held_up()) else { return true };
+        waiting.requests.retain(|_, request| {
+            let Some(closed) = request.closed.as_mut().filter(|_| !request.conn.is_held_up()) else { return true };
             *closed += time;
             let is_over = *closed > limit;
             if is_over {
-                self.end(answer);
+                self.end(request);
             }
             !is_over
         });
     }
 
-    /// The number of answers that were ended.
+    /// The number that were ended.
     pub(super) fn ended(&self) -> u64 {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Of the source that has most of these answers, the slowest: a part of them at once, since each search looks at all.
-    fn end_slowest(&self, waiting: &mut Waiting, among: impl Fn(&WaitingAnswer) -> bool) -> bool {
+    /// Of the source that has most of these, the slowest: a part of them at once, since each search looks at all.
+    fn end_slowest(&self, waiting: &mut Waiting, among: impl Fn(&WaitingRequest) -> bool) -> bool {
         /// The divisor of their number.
         const AT_ONCE: usize = 64;
         let mut sources = HashMap::<Source, usize>::new();
-        let of = |answer: &WaitingAnswer| Source::of(answer.conn.peer);
-        let all = || waiting.answers.iter().filter(|(_, answer)| among(answer));
-        all().for_each(|(_, answer)| *sources.entry(of(answer)).or_default() += 1);
+        let of = |request: &WaitingRequest| Source::of(request.conn.peer);
+        let all = || waiting.requests.iter().filter(|(_, request)| among(request));
+        all().for_each(|(_, request)| *sources.entry(of(request)).or_default() += 1);
         let most = sources.values().max().copied().unwrap_or(0);
         let now = self.clock.now();
-        let of_greedy = all().filter(|(_, answer)| sources[&of(answer)] == most);
-        let mut scored: Vec<_> = of_greedy.map(|(number, answer)| (answer.score(now), *number)).collect();
+        let of_greedy = all().filter(|(_, request)| sources[&of(request)] == most);
+        let mut scored: Vec<_> = of_greedy.map(|(number, request)| (request.score(now), *number)).collect();
         let wanted = most.div_ceil(AT_ONCE);
         if wanted == 0 {
             return false;
         }
         scored.select_nth_unstable_by(wanted - 1, |one, other| other.0.total_cmp(&one.0));
         scored.truncate(wanted);
-        let ended = scored.iter().filter_map(|(_, number)| waiting.answers.remove(number));
-        ended.for_each(|answer| self.end(&answer));
+        let ended = scored.iter().filter_map(|(_, number)| waiting.requests.remove(number));
+        ended.for_each(|request| self.end(&request));
         true
     }
 
-    fn end(&self, answer: &WaitingAnswer) {
+    fn end(&self, request: &WaitingRequest) {
         self.ended.fetch_add(1, Ordering::Relaxed);
-        answer.task.end();
+        request.task.end();
     }
 }

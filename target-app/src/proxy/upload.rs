@@ -15,7 +15,12 @@ use controllers::Timestamp;
 use http::StatusCode;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 
-use super::{client::Client, patience::Patience};
+use super::{
+    client::Client,
+    endable::EndableTask,
+    patience::Patience,
+    takers::{BackendId, WaitingRequest},
+};
 use crate::{clock::ServiceClock, edge::Phase, spec::EdgeSpec};
 
 /// A request's body.
@@ -29,8 +34,27 @@ struct Streamed {
     progress: Arc<Progress>,
     clock: ServiceClock,
     account: Account,
-    /// Since when the client is waited for, and for how long it is.
-    waits: Option<(Timestamp, Patience)>,
+    /// The task of the request, which ends with it.
+    task: EndableTask,
+    /// The backend that it goes to.
+    to: Option<BackendId>,
+    waits: Option<Wait>,
+}
+
+/// A wait for the client.
+#[derive(Debug)]
+struct Wait {
+    since: Timestamp,
+    /// For how long.
+    patience: Patience,
+    /// Its number among those that wait.
+    number: u64,
+}
+
+impl Drop for Streamed {
+    fn drop(&mut self) {
+        self.waits.iter().for_each(|wait| self.client.takers.leave(wait.number));
+    }
 }
 
 /// What a client may do with its body, and has done.
@@ -114,7 +138,14 @@ impl Upload {
         let (pause, grace, rate) = (limits.body_timeout, limits.body_grace, limits.body_rate.into());
         let account = Account { limit, pause, grace, rate, come: 0, waited: Duration::ZERO };
         let (client, told) = (Arc::clone(client), Arc::clone(&progress));
-        (Self(Some(Box::new(Streamed { body, client, progress, clock, account, waits: None }))), Some(told))
+        let task = EndableTask::current();
+        let streamed = Streamed { body, client, progress, clock, account, task, to: None, waits: None };
+        (Self(Some(Box::new(streamed))), Some(told))
+    }
+
+    /// Notes where it goes.
+    pub(super) fn goes_to(&mut self, backend: BackendId) {
+        self.0.iter_mut().for_each(|streamed| streamed.to = Some(backend));
     }
 }
 
@@ -143,14 +174,17 @@ impl Account {
 impl Streamed {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) else {
-            let (_, patience) = self.waits.get_or_insert_with(|| {
+            let wait = self.waits.get_or_insert_with(|| {
                 self.client.enter(Phase::Body);
-                (self.clock.now(), self.client.timer.limit(self.account.left()))
+                let (since, patience) = (self.clock.now(), self.client.timer.limit(self.account.left()));
+                let waits = WaitingRequest::new(&self.client.conn, self.task.clone(), self.to);
+                Wait { since, patience, number: self.client.takers.wait(waits) }
             });
-            ready!(patience.poll_over(cx));
+            ready!(wait.patience.poll_over(cx));
             return self.broken_off(SLOW);
         };
-        let waited = self.waits.take().map(|(since, patience)| {
+        let waited = self.waits.take().map(|Wait { since, patience, number }| {
+            self.client.takers.leave(number);
             self.client.timer.take_back(patience);
             self.client.enter(Phase::Working);
             self.clock.now().since(since)
