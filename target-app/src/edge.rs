@@ -191,7 +191,10 @@ impl Edge {
         let evicted = self.registry.evict(self.app.clock.now(), of_source.then_some(source));
         // Evicted tasks need a moment to end, and have their descriptors until then.
         let room = evicted > 0 && self.registry.all() < self.cap + (self.cap / 8).max(8);
-        (0..evicted.max(1)).for_each(|_| self.app.ledgers.users.connection_refused());
+        self.app.ledgers.users.connections_evicted(evicted);
+        if !room {
+            self.app.ledgers.users.connection_refused();
+        }
         room
     }
 

@@ -42,7 +42,7 @@ impl Ledgers {
     /// The gauges of reading and of sending, which have no site.
     #[must_use]
     pub fn rows([users, calls]: &[ServerLedger; 2], intake: &Intake) -> [StageGauges; 2] {
-        let sent = |books: &ServerLedger| books.served + books.errors + books.refused.values().sum::<u64>();
+        let sent = |books: &ServerLedger| books.answered() + books.errors + books.refused.values().sum::<u64>();
         let row = |name: &str, completed| StageGauges { name: name.to_owned(), completed, ..StageGauges::default() };
         let read = StageGauges {
             counts: intake.by_attempt().chain([("checks".to_owned(), users.checks)]).collect(),
@@ -72,6 +72,8 @@ struct Books {
 pub enum RequestEnding {
     /// Answered as requested.
     Served,
+    /// Answered that its body is at fault.
+    AtFault,
     /// Refused.
     Refused(Reason),
     /// Failed.
@@ -124,9 +126,14 @@ impl ServiceLedger {
         self.lock().sums.connections_open -= 1;
     }
 
-    /// Counts a connection that was refused or evicted.
+    /// Counts a connection that was refused.
     pub fn connection_refused(&self) {
         self.lock().sums.connections_refused += 1;
+    }
+
+    /// Counts connections that were closed to make room.
+    pub fn connections_evicted(&self, count: usize) {
+        self.lock().sums.connections_evicted += count as u64;
     }
 
     /// Counts a failure of accept.
@@ -179,6 +186,7 @@ impl LedgerEntry {
         books.sums.in_flight -= 1;
         match ending {
             RequestEnding::Served => books.sums.served += 1,
+            RequestEnding::AtFault => books.sums.at_fault += 1,
             RequestEnding::Refused(reason) => *books.refused.entry(reason).or_default() += 1,
             RequestEnding::Failed => books.sums.errors += 1,
         }

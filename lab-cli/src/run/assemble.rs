@@ -29,11 +29,11 @@ pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, join
     let seconds = (last.at_ms - at_before) / 1e3;
     Server {
         connections_accepted: ledger.connections_accepted,
-        connections_refused: ledger.connections_refused,
+        connections_refused: ledger.connections_refused + ledger.connections_evicted,
         accept_errors: ledger.accept_errors,
         requests_read: ledger.requests_read,
         malformed: ledger.malformed,
-        served: ledger.served,
+        served: ledger.answered(),
         refused: ledger.refused.clone(),
         errors: ledger.errors,
         client_gone: ledger.client_gone,

@@ -189,7 +189,7 @@ impl Seconds {
             cpu: if seconds > 0.0 { (gauges.cpu_s - earlier.cpu_s) / seconds } else { 0.0 },
             rss_bytes: gauges.rss_bytes,
             connections: gauges.ledger.connections_open,
-            answered: gauges.ledger.served.saturating_sub(earlier.ledger.served),
+            answered: gauges.ledger.answered().saturating_sub(earlier.ledger.answered()),
             client_gone: gauges.ledger.client_gone.saturating_sub(earlier.ledger.client_gone),
             stages: client.into_iter().chain(stages).collect(),
         };

@@ -227,3 +227,81 @@ fn a_path_of_checks_that_is_none_and_an_address_in_use_are_said() {
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(!ran.status.success() && said.contains(&address), "{said}");
 }
+
+/// The values of these metrics of a proxy, once no request is in flight.
+fn settled(proxy: &Proxied, names: &[&str]) -> Vec<f64> {
+    let values = until("ends", || {
+        let values = metrics(proxy);
+        (values["lab_proxy_requests_in_flight"] == 0.0).then_some(values)
+    });
+    let value = |name: &&str| {
+        values.get(&format!("lab_proxy_{name}")).copied().unwrap_or_else(|| panic!("{name} in {values:#?}"))
+    };
+    names.iter().map(value).collect()
+}
+
+#[test]
+fn requests_are_counted_by_what_became_of_them() {
+    let backend = Backend::start();
+    let settings = json!({"metrics": "127.0.0.1:0", "log": "requests", "limits": {"body_bytes": 10}});
+    let proxy = Proxied::before(&[backend.url()], settings);
+    backend.answers(&["404 Not Found", "500 Oops"]);
+    let to = |text: &str| Answer::to(proxy.address, &text.replace('\n', "\r\n")).status;
+    assert_eq!((proxy.get("/").status, proxy.get("/").status), (404, 500));
+    assert_eq!(proxy.logged("request")["outcome"], "served");
+    assert_eq!(proxy.logged("request")["outcome"], "error");
+    // A body that is said to be too large, and one that turns out to be.
+    assert_eq!(to("POST / HTTP/1.1\nHost: a\nContent-Length: 100\n\n"), 413);
+    assert_eq!(proxy.logged("request")["outcome"], "client_error");
+    assert_eq!(to("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n14\n01234567890123456789\n0\n\n"), 413);
+    assert_eq!(proxy.logged("request")["outcome"], "client_error");
+    // No requests at all.
+    assert_eq!((to("GET / HTTP/1.1\n\n"), to("nonsense\n\n")), (400, 400));
+    until("both are counted", || (proxy.ledger()["malformed"] == 2).then_some(()));
+    let outcomes = ["served", "error", "client_error", "refused", "client_gone"]
+        .map(|of| format!("requests_total{{outcome=\"{of}\"}}"));
+    let names: Vec<&str> =
+        outcomes.iter().map(String::as_str).chain(["requests_read_total", "malformed_total"]).collect();
+    assert_eq!(settled(&proxy, &names), [1.0, 1.0, 2.0, 0.0, 0.0, 4.0, 2.0]);
+}
+
+#[test]
+fn connections_are_refused_or_evicted_and_backends_checked() {
+    let backend = Backend::start();
+    let settings = json!({
+        "metrics": "127.0.0.1:0", "log": "off", "limits": {"connections": 2}, "health": {"path": "/health", "every": "100ms"},
+    });
+    let proxy = Proxied::before(&[backend.url()], settings);
+    let counts = ["connections_accepted_total", "connections_evicted_total", "connections_refused_total"];
+    let kept = |path: &str| {
+        let mut stream = std::net::TcpStream::connect(proxy.address).expect("a connection");
+        std::io::Write::write_all(&mut stream, format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes())
+            .expect("it goes out");
+        stream
+    };
+    let idle: Vec<_> = (0..2)
+        .map(|number| {
+            let stream = kept("/");
+            until("its answer", || (proxy.ledger()["served"] == number + 1).then_some(()));
+            stream
+        })
+        .collect();
+    let third = kept("/");
+    until("room for a third", || (proxy.ledger()["served"] == 3).then_some(()));
+    assert_eq!(settled(&proxy, &counts), [3.0, 1.0, 0.0]);
+    drop((idle, third));
+    until("an end", || (proxy.ledger()["connections_open"] == 0).then_some(()));
+    // Nobody makes room whose request is inside.
+    let before = backend.requests();
+    let busy = [kept("/slow?1500"), kept("/slow?1500")];
+    until("requests inside", || (backend.requests() == before + 2).then_some(()));
+    assert_eq!(proxy.get("/").status, 503);
+    let values = metrics(&proxy);
+    assert_eq!(counts.map(|name| values[&format!("lab_proxy_{name}")]), [5.0, 1.0, 1.0]);
+    drop(busy);
+    let of = |outcome: &str| {
+        format!("lab_proxy_backend_checks_total{{backend=\"{}\",outcome=\"{outcome}\"}}", backend.url())
+    };
+    assert!(values[&of("passed")] >= 1.0 && values[&of("failed")] == 0.0, "{values:#?}");
+    assert_eq!(values["lab_proxy_health_checks_total"], 0.0, "those of clients");
+}

@@ -94,26 +94,32 @@ pub struct MadeCalls {
     pub contradictions: u64,
 }
 
-/// The service's ledger: `requests_read = served + refused + errors + client_gone + in_flight`.
+/// The service's ledger: `requests_read = served + refused + errors + at_fault + client_gone + in_flight`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ServerLedger {
     /// Connections accepted.
     pub connections_accepted: u64,
-    /// Connections refused or evicted by a limit.
+    /// Connections refused by a limit.
     pub connections_refused: u64,
     /// Open now.
     pub connections_open: u64,
     /// Accept failures (descriptors ran out, …).
+    /// Accepted connections that were closed to make room for others.
+    #[serde(default)]
+    pub connections_evicted: u64,
     pub accept_errors: u64,
     /// Requests whose head was read whole.
     pub requests_read: u64,
-    /// Heads that were no acceptable HTTP: answered 4xx and closed; not in `requests_read`.
+    /// Heads that were no acceptable HTTP, or did not come in time: answered 4xx and closed; not in `requests_read`.
     pub malformed: u64,
     /// Answered as requested (any status that is not a refusal or a failure of the service).
     pub served: u64,
     /// Refused, by reason (`controllers::Reason`).
     pub refused: BTreeMap<String, u64>,
     /// Failed: 5xx that is not a refusal.
+    /// Answered 4xx by a proxy itself: the request's body was too large, malformed, or came too slowly.
+    #[serde(default)]
+    pub at_fault: u64,
     pub errors: u64,
     /// The client was gone before the answer was ready or taken.
     pub client_gone: u64,
@@ -146,7 +152,13 @@ impl ServerLedger {
     #[must_use]
     pub fn balances(&self) -> bool {
         let refused: u64 = self.refused.values().sum();
-        self.requests_read == self.served + refused + self.errors + self.client_gone + self.in_flight
+        self.requests_read == self.answered() + refused + self.errors + self.client_gone + self.in_flight
+    }
+
+    /// Requests that were answered as they deserved.
+    #[must_use]
+    pub fn answered(&self) -> u64 {
+        self.served + self.at_fault
     }
 }
 

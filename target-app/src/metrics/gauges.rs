@@ -11,7 +11,12 @@ use crate::control::wire::{Gauges, StageGauges};
 pub(crate) fn requests(page: &mut Page<'_>, gauges: &Gauges) -> fmt::Result {
     use MetricType::{Counter, Gauge};
     let ledger = &gauges.ledger;
-    let ended = [("served", ledger.served), ("error", ledger.errors), ("client_gone", ledger.client_gone)];
+    let ended = [
+        ("served", ledger.served),
+        ("error", ledger.errors),
+        ("client_error", ledger.at_fault),
+        ("client_gone", ledger.client_gone),
+    ];
     let refused: u64 = ledger.refused.values().sum();
     let ended =
         ended.into_iter().chain([("refused", refused)]).map(|(name, count)| ([("outcome", name)], count as f64));
@@ -19,12 +24,23 @@ pub(crate) fn requests(page: &mut Page<'_>, gauges: &Gauges) -> fmt::Result {
     let reasons = ledger.refused.iter().map(|(reason, &count)| ([("reason", reason.as_str())], count as f64));
     page.family("refused", "Refused requests, by reason", Counter, reasons)?;
     for (name, help, kind, count) in [
-        ("requests_read", "Requests whose head was read whole", Counter, ledger.requests_read),
+        (
+            "requests_read",
+            "Requests whose head was read whole, without malformed ones and health checks",
+            Counter,
+            ledger.requests_read,
+        ),
         ("requests_in_flight", "Requests that have not ended", Gauge, ledger.in_flight),
-        ("malformed", "Request heads that were no acceptable HTTP", Counter, ledger.malformed),
-        ("health_checks", "Health checks, which no policy is asked about", Counter, ledger.checks),
-        ("connections_accepted", "Connections of clients", Counter, ledger.connections_accepted),
-        ("connections_refused", "Connections refused or closed by a limit", Counter, ledger.connections_refused),
+        ("malformed", "Heads that were no acceptable HTTP, or did not come in time", Counter, ledger.malformed),
+        ("health_checks", "Clients' health checks, which no policy is asked about", Counter, ledger.checks),
+        ("connections_accepted", "Connections of clients that were served", Counter, ledger.connections_accepted),
+        ("connections_refused", "Connections turned away by a limit", Counter, ledger.connections_refused),
+        (
+            "connections_evicted",
+            "Accepted connections closed to make room for others",
+            Counter,
+            ledger.connections_evicted,
+        ),
         ("connections_open", "Open connections of clients", Gauge, ledger.connections_open),
         ("accept_errors", "Connections that could not be accepted", Counter, ledger.accept_errors),
     ] {

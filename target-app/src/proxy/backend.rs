@@ -74,9 +74,9 @@ pub(super) struct Backend {
     pub(super) address: Address,
     pool: Pool,
     health: Health,
-    /// Requests that were sent to it.
+    /// Requests that it was chosen for.
     pub(super) requests: AtomicU64,
-    /// Those of them without a complete head of an answer.
+    /// Those of them without a whole answer, or with one that says that there is none.
     pub(super) failures: AtomicU64,
 }
 
@@ -202,6 +202,11 @@ impl Backend {
     }
 
     /// Connections to it without a request.
+    /// Checks of its health so far, by their outcome.
+    pub(super) fn checks(&self) -> [(&'static str, u64); 2] {
+        self.health.counts()
+    }
+
     pub(super) fn idle(&self) -> usize {
         self.pool.idle()
     }

@@ -31,7 +31,7 @@ use super::{
     stream::{Reported, Shared, Taken},
     tls::Acceptor,
 };
-use crate::edge::{Conn, Wire};
+use crate::edge::{Conn, Phase, Wire};
 
 /// A connection, and what its requests need.
 pub(super) struct Served {
@@ -137,6 +137,11 @@ async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I,
             ended = &mut serving => break ended,
         };
         match signal {
+            // It has the answer to a head at fault, and has closed its side too.
+            Signal::Left if conn.phase() == Phase::Closing => match serving.as_mut().now_or_never() {
+                Some(ended) => break ended,
+                None => return Ended::ClientLeft,
+            },
             Signal::Left => return Ended::ClientLeft,
             Signal::End => serving.as_mut().graceful_shutdown(),
             // On the next read, the wire sends the answer itself.

@@ -106,6 +106,7 @@ impl Exchange<'_> {
         });
         let limit = self.settings.edge.body_bytes;
         if limit > 0 && body.size_hint().lower() > limit.into() {
+            job.ending = RequestEnding::AtFault;
             return closing(self.failed(StatusCode::PAYLOAD_TOO_LARGE, job));
         }
         if self.proxy.draining.load(Ordering::Relaxed) {
@@ -278,7 +279,7 @@ impl Exchange<'_> {
         // A client whose own body broke off or was at fault gets that for an answer.
         let fault = job.progress.as_ref().and_then(|progress| progress.fault());
         if let Some(status) = fault {
-            (job.outcome, job.ending) = (Outcome::Ignored, RequestEnding::Served);
+            (job.outcome, job.ending) = (Outcome::Ignored, RequestEnding::AtFault);
             return closing(self.page(page::failed(status), job));
         }
         match trouble {

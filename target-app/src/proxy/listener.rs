@@ -168,7 +168,10 @@ impl Listener {
         }
         let evicted = self.registry.evict(self.proxy.clock.now(), of_source.then_some(source));
         let room = evicted > 0 && self.registry.all() < self.cap + (self.cap / 8).max(8);
-        (0..evicted.max(1)).for_each(|_| self.proxy.ledgers.users.connection_refused());
+        self.proxy.ledgers.users.connections_evicted(evicted);
+        if !room {
+            self.proxy.ledgers.users.connection_refused();
+        }
         room
     }
 }

@@ -87,9 +87,14 @@ fn backends(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
     let all = || settings.backends.iter().zip(&settings.spec.to);
     let sum = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
     let rows = all().map(|(backend, url)| ([("backend", url.as_str())], sum(&backend.requests)));
-    page.family("backend_requests", "Requests that were sent to a backend", Counter, rows)?;
+    page.family("backend_requests", "Requests and attempts that a backend was chosen for", Counter, rows)?;
     let rows = all().map(|(backend, url)| ([("backend", url.as_str())], sum(&backend.failures)));
-    page.family("backend_failures", "Requests to a backend without a whole answer", Counter, rows)?;
+    let help = "Those of them without a connection or a whole answer, or with 502 or 504";
+    page.family("backend_failures", help, Counter, rows)?;
+    let rows = all().flat_map(|(backend, url)| {
+        backend.checks().map(|(outcome, count)| ([("backend", url.as_str()), ("outcome", outcome)], count as f64))
+    });
+    page.family("backend_checks", "Checks of a backend's health by this proxy", Counter, rows)?;
     let rows = all().map(|(backend, url)| ([("backend", url.as_str())], backend.open().into()));
     page.family("backend_connections", "Open connections to a backend", Gauge, rows)?;
     let clock = running.proxy.clock;

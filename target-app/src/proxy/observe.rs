@@ -137,7 +137,7 @@ struct RequestLine {
     path: String,
     /// The status of the answer; 0: the client left before it.
     status: u16,
-    /// `served`, `refused`, `error`, `client_gone`.
+    /// `served`, `refused`, `error`, `client_error`, `client_gone`.
     outcome: &'static str,
     /// The reason of a refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,6 +198,7 @@ impl Observation {
         if let Some(line) = &mut self.line {
             (line.outcome, line.reason) = match ending {
                 RequestEnding::Served => ("served", None),
+                RequestEnding::AtFault => ("client_error", None),
                 RequestEnding::Refused(reason) => ("refused", Some(reason.name())),
                 RequestEnding::Failed => ("error", None),
             };

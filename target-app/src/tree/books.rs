@@ -223,11 +223,13 @@ fn together(name: String, stages: &[(usize, &StageGauges)]) -> StageGauges {
 pub(crate) fn add(all: &mut ServerLedger, one: &ServerLedger) {
     all.connections_accepted += one.connections_accepted;
     all.connections_refused += one.connections_refused;
+    all.connections_evicted += one.connections_evicted;
     all.connections_open += one.connections_open;
     all.accept_errors += one.accept_errors;
     all.requests_read += one.requests_read;
     all.malformed += one.malformed;
     all.served += one.served;
+    all.at_fault += one.at_fault;
     all.errors += one.errors;
     all.client_gone += one.client_gone;
     all.in_flight += one.in_flight;

@@ -25,6 +25,8 @@ pub(super) struct Health {
     until: AtomicU64,
     /// Failed checks in a row.
     checks: AtomicU32,
+    /// Checks that it has passed and failed.
+    counts: [AtomicU64; 2],
 }
 
 impl Health {
@@ -35,6 +37,7 @@ impl Health {
             requests: AtomicU32::new(0),
             until: AtomicU64::new(0),
             checks: AtomicU32::new(0),
+            counts: Default::default(),
         }
     }
 
@@ -57,12 +60,19 @@ impl Health {
     /// Counts a check. A backend that fails so many in a row is left out until it passes one, whatever it answers to
     /// requests; a passed check ends an ejection by failed requests too, as in Envoy.
     pub(super) fn checked(&self, passed: bool) {
+        self.counts[usize::from(!passed)].fetch_add(1, Ordering::Relaxed);
         if passed {
             self.checks.store(0, Ordering::Relaxed);
             self.serves_requests();
         } else {
             count(&self.checks);
         }
+    }
+
+    /// Checks so far by their outcome.
+    pub(super) fn counts(&self) -> [(&'static str, u64); 2] {
+        let [passed, failed] = self.counts.each_ref().map(|count| count.load(Ordering::Relaxed));
+        [("passed", passed), ("failed", failed)]
     }
 
     /// Counts a request without an answer.
