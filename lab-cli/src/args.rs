@@ -472,7 +472,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     pub database: Option<PathBuf>,
     /// What opens the control port: a file with one line, which nobody but its owner may read (mode 0600) [default: a new
-    /// token, which is printed].
+    /// token, which is printed on a terminal].
     #[arg(long, value_name = "FILE")]
     pub control_token_file: Option<PathBuf>,
     /// Where the metrics for Prometheus are, without a token and read-only [default: nowhere].

@@ -116,8 +116,15 @@ fn ready_for_people(ready: &Ready) -> String {
         text.push_str(&format!("metrics {metrics}\n"));
     }
     text.push_str(&format!("control port {}; Ctrl-C ends it\n", ready.control));
-    if let Some(token) = &ready.token {
-        text.push_str(&format!("control token {}\n", token.in_full()));
+    match &ready.token {
+        // What is no terminal is kept: a journal, a container's log.
+        Some(token) if std::io::stdout().is_terminal() => {
+            text.push_str(&format!("control token {}\n", token.in_full()));
+        }
+        Some(_) => {
+            text.push_str("control token not shown, since this is no terminal: --control-token-file FILE gives one\n")
+        }
+        None => {}
     }
     text
 }

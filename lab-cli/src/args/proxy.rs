@@ -48,7 +48,7 @@ pub struct ProxyArgs {
     #[arg(long, value_name = "ADDR")]
     pub control: Option<SocketAddr>,
     /// What opens the control port: a file with one line, which nobody but its owner may read (mode 0600) [default: a new
-    /// token, which is printed].
+    /// token, which is printed on a terminal].
     #[arg(long, value_name = "FILE")]
     pub control_token_file: Option<PathBuf>,
     /// Most connections of clients at once [default: two fifths of the descriptors, at most 2048].
