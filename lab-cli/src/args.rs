@@ -15,7 +15,7 @@ mod trace;
 
 pub use init::InitArgs;
 pub use load::{LoadArgs, LoadOutput, RateArgs, RequestArgs, TransportArgs};
-pub use proxy::{Log, ProxyArgs};
+pub use proxy::{Log, ProxyArgs, ProxyCommand, SetArgs};
 pub use replay::{By, ReplayArgs};
 pub use sweep::{GoalArgs, SweepArgs, TuneArgs};
 pub use trace::{AnonymizeArgs, FitArgs, GenerateArgs, ImportArgs, InspectArgs, Trace};

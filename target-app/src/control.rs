@@ -8,6 +8,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::
 use http_body_util::Either;
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
 
 use crate::{
     authority::Host,
@@ -23,7 +24,7 @@ pub mod reports;
 mod token;
 pub mod wire;
 
-pub(crate) use controlled::Controlled;
+pub(crate) use controlled::{ConfigForm, Controlled};
 use port::Port;
 pub(crate) use port::serve;
 pub use token::{Token, TokenError};
@@ -84,7 +85,14 @@ async fn answer(port: &Port, request: Request<Incoming>, conn: &Arc<Conn>) -> An
 /// The answer to an authorised request.
 fn authorised(port: &Port, head: &Parts, body: &[u8]) -> ControlAnswer {
     let running = &port.running;
-    match (head.method.clone(), head.uri.path()) {
+    let change_of = || value(head, body);
+    let in_experiment = running.is_in_experiment();
+    let paths = PATHS.iter().filter(|path| in_experiment || !path.of_experiments);
+    let Some(path) = paths.clone().find(|path| path.name == head.uri.path()) else {
+        let names: Vec<&str> = paths.map(|path| path.name).collect();
+        return problem(StatusCode::NOT_FOUND, &format!("there are: {}", names.join(", ")));
+    };
+    match (head.method.clone(), path.name) {
         (Method::GET, "/gauges") => json(StatusCode::OK, &running.gauges()),
         (Method::GET, "/requests") => json(StatusCode::OK, &running.requests()),
         (Method::GET, "/policies") => json(StatusCode::OK, &running.policies()),
@@ -93,15 +101,17 @@ fn authorised(port: &Port, head: &Parts, body: &[u8]) -> ControlAnswer {
             Some(reports) => stream(Source::Reports(reports.subscribe())),
             None => problem(StatusCode::CONFLICT, "nobody carries reports to and from this target"),
         },
-        (Method::PUT, "/report") => change(body, |report| {
+        (Method::GET, "/config") => config(&**running, head),
+        (Method::PUT, "/report") => change(change_of(), |report| {
             running.hear(report);
             Ok(())
         }),
-        (Method::PUT, "/policy") => change(body, |change| running.set_policy(&change)),
-        (Method::PUT, "/config") => done(running.configure(body)),
-        (Method::PUT, "/callees") => change(body, |change| running.set_callees(&change)),
-        (Method::PUT, "/work") => change(body, |work| running.set_work(&work)),
-        (Method::PUT, "/hinder") => change(body, |hinder| running.hinder(&hinder)),
+        (Method::PUT, "/policy") => change(change_of(), |change| running.set_policy(&change)),
+        (Method::PUT, "/config") => change(change_of(), |whole: Value| running.configure(&whole)),
+        (Method::PATCH, "/config") => change(change_of(), |part: Value| running.amend(&part)),
+        (Method::PUT, "/callees") => change(change_of(), |change| running.set_callees(&change)),
+        (Method::PUT, "/work") => change(change_of(), |work| running.set_work(&work)),
+        (Method::PUT, "/hinder") => change(change_of(), |hinder| running.hinder(&hinder)),
         (Method::POST, "/renew-callers") => {
             running.renew_callers();
             json(StatusCode::OK, &Done { done: true })
@@ -118,27 +128,44 @@ fn authorised(port: &Port, head: &Parts, body: &[u8]) -> ControlAnswer {
             Ok(halted) => json(StatusCode::OK, &halted),
             Err(problems) => json(StatusCode::CONFLICT, &Problems { problems }),
         },
-        (_, path) if PATHS.contains(&path) => problem(StatusCode::METHOD_NOT_ALLOWED, "not with this method"),
-        _ => problem(StatusCode::NOT_FOUND, &format!("there are: {}", PATHS.join(", "))),
+        _ => problem(StatusCode::METHOD_NOT_ALLOWED, &format!("not with this method: {}", path.methods)),
     }
 }
 
-const PATHS: [&str; 15] = [
-    "/gauges",
-    "/requests",
-    "/events",
-    "/reports",
-    "/report",
-    "/policies",
-    "/policy",
-    "/config",
-    "/callees",
-    "/work",
-    "/hinder",
-    "/renew-callers",
-    "/drain",
-    "/stop",
-    "/halt",
+/// A path of the control port.
+struct ControlPath {
+    name: &'static str,
+    methods: &'static str,
+    /// It is there for experiments alone: faults, and what the lab reads to check its own counts.
+    of_experiments: bool,
+}
+
+impl ControlPath {
+    const fn of_all(name: &'static str, methods: &'static str) -> Self {
+        Self { name, methods, of_experiments: false }
+    }
+
+    const fn of_experiments(name: &'static str, methods: &'static str) -> Self {
+        Self { name, methods, of_experiments: true }
+    }
+}
+
+static PATHS: [ControlPath; 15] = [
+    ControlPath::of_all("/gauges", "GET"),
+    ControlPath::of_experiments("/requests", "GET"),
+    ControlPath::of_all("/events", "GET"),
+    ControlPath::of_experiments("/reports", "GET"),
+    ControlPath::of_experiments("/report", "PUT"),
+    ControlPath::of_all("/policies", "GET"),
+    ControlPath::of_all("/policy", "PUT"),
+    ControlPath::of_all("/config", "GET, PUT, PATCH"),
+    ControlPath::of_experiments("/callees", "PUT"),
+    ControlPath::of_experiments("/work", "PUT"),
+    ControlPath::of_experiments("/hinder", "PUT"),
+    ControlPath::of_experiments("/renew-callers", "POST"),
+    ControlPath::of_all("/drain", "POST"),
+    ControlPath::of_all("/stop", "POST"),
+    ControlPath::of_experiments("/halt", "POST"),
 ];
 
 #[derive(Serialize)]
@@ -146,12 +173,43 @@ struct Done {
     done: bool,
 }
 
-fn change<T: DeserializeOwned>(body: &[u8], apply: impl FnOnce(T) -> Result<(), Vec<String>>) -> ControlAnswer {
-    let wanted = match serde_json::from_slice(body) {
-        Ok(wanted) => wanted,
-        Err(error) => return problem(StatusCode::BAD_REQUEST, &error.to_string()),
-    };
-    done(apply(wanted))
+/// A body: JSON where its head says so, else YAML, of which JSON is a part.
+fn value(head: &Parts, body: &[u8]) -> Result<Value, String> {
+    let read = serde_json::from_slice(body);
+    if read.is_err() && !names_json(head, &header::CONTENT_TYPE) {
+        return serde_yaml::from_slice(body).map_err(|error| error.without_snippet().to_string());
+    }
+    read.map_err(|error| format!("no JSON: {error}"))
+}
+
+fn names_json(head: &Parts, header: &header::HeaderName) -> bool {
+    let mut values = head.headers.get_all(header).iter();
+    values.any(|value| value.to_str().is_ok_and(|kinds| kinds.to_ascii_lowercase().contains("json")))
+}
+
+fn change<T: DeserializeOwned>(
+    value: Result<Value, String>,
+    apply: impl FnOnce(T) -> Result<(), Vec<String>>,
+) -> ControlAnswer {
+    match value.and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())) {
+        Ok(wanted) => done(apply(wanted)),
+        Err(error) => problem(StatusCode::BAD_REQUEST, &error),
+    }
+}
+
+/// The settings in force: YAML, unless the request names JSON.
+fn config(running: &dyn Controlled, head: &Parts) -> ControlAnswer {
+    let wants_json = [header::ACCEPT, header::CONTENT_TYPE].iter().any(|header| names_json(head, header));
+    let (form, kind) =
+        if wants_json { (ConfigForm::Json, "application/json") } else { (ConfigForm::Yaml, "application/yaml") };
+    match running.config(form) {
+        Ok(text) => ControlAnswer {
+            status: StatusCode::OK,
+            headers: vec![(header::CONTENT_TYPE, HeaderValue::from_static(kind))],
+            body: AnswerBody::Page(text.into_bytes()),
+        },
+        Err(problems) => json(StatusCode::BAD_REQUEST, &Problems { problems }),
+    }
 }
 
 fn done(result: Result<(), Vec<String>>) -> ControlAnswer {

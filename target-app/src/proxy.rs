@@ -8,11 +8,13 @@ mod address;
 mod admission;
 mod ahead;
 mod backend;
+mod checks;
 mod client;
 mod connection;
 mod endable;
 mod error;
 mod exchange;
+mod file;
 mod headers;
 mod listener;
 mod log;
@@ -23,7 +25,9 @@ mod otlp;
 mod page;
 mod patience;
 mod process;
+mod reach;
 mod relay;
+mod reload;
 mod retry;
 mod running;
 mod span;
@@ -38,7 +42,10 @@ mod upload;
 mod waiting_room;
 
 pub use error::ProxyError;
-pub use process::proxy_blocking;
+pub use file::read as read_settings;
+pub use process::{check, proxy_blocking};
+pub use reload::Reread;
+pub(crate) use spec::choice;
 pub use spec::{
     HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, OtlpSpec, ProxySpec, RefusalSpec, RetryCause, RetrySpec,
     TimeoutSpec, TlsSpec,

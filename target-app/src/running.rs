@@ -12,6 +12,7 @@ use std::{
 
 use controllers::{PeerReport, Seen, catalogue::Setting};
 use installed::catalogue;
+use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
     calls::Callers,
     clock::ServiceClock,
     control::{
-        Controlled,
+        ConfigForm, Controlled,
         events::Events,
         reports::Reports,
         wire::{CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
@@ -45,6 +46,8 @@ pub struct Running {
     backlog: u32,
     itself: Weak<Self>,
 }
+
+const NO_CONFIG: &str = "a service has no settings to change as a whole: PUT /policy and PUT /work change it";
 
 /// Longest wait for the thread of a service that is to be halted.
 const HALT: Duration = Duration::from_secs(4);
@@ -86,6 +89,10 @@ impl Running {
 impl Controlled for Running {
     fn clock(&self) -> ServiceClock {
         self.app().clock
+    }
+
+    fn is_in_experiment(&self) -> bool {
+        true
     }
 
     fn events(&self) -> &Events {
@@ -227,8 +234,16 @@ impl Controlled for Running {
         told.recv_timeout(HALT).map_err(|_| vec![format!("its thread was busy for {HALT:?}")])
     }
 
-    fn configure(&self, _: &[u8]) -> Result<(), Vec<String>> {
-        Err(vec!["a service has no settings to change as a whole: PUT /policy and PUT /work change it".to_owned()])
+    fn config(&self, _: ConfigForm) -> Result<String, Vec<String>> {
+        Err(vec![NO_CONFIG.to_owned()])
+    }
+
+    fn configure(&self, _: &Value) -> Result<(), Vec<String>> {
+        Err(vec![NO_CONFIG.to_owned()])
+    }
+
+    fn amend(&self, _: &Value) -> Result<(), Vec<String>> {
+        Err(vec![NO_CONFIG.to_owned()])
     }
 }
 

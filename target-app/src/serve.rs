@@ -93,7 +93,15 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
         let edge = Arc::clone(&edge);
         async move { edge.keep_deadlines().await }
     });
-    on_ready(Ready { pid: std::process::id(), url: service, control, token: drawn, metrics, open });
+    on_ready(Ready {
+        pid: std::process::id(),
+        url: service,
+        control,
+        token: drawn,
+        metrics,
+        open,
+        unreachable: Vec::new(),
+    });
 
     tokio::select! {
         () = running.stopped() => {}

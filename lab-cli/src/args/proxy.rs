@@ -1,12 +1,19 @@
 //! What can be typed after `lab proxy`.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// `lab proxy`.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct ProxyArgs {
+    #[command(subcommand)]
+    pub command: Option<ProxyCommand>,
+    /// Say everything that is wrong with the settings, or that they are right, and start nothing: those of FILE, or of --config and the
+    /// other flags.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub check: Option<Option<String>>,
     /// A file with all settings (YAML), or - for standard input; flags count more than what it says.
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
@@ -29,6 +36,9 @@ pub struct ProxyArgs {
     /// estimated], preset=as-published, stay=10m.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// What policies are told to keep: the 99th percentile of response times (or that of the file) within this time [default: 1s].
+    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    pub objective: Option<Duration>,
     /// Requests that one backend works on side by side, for policies that keep a queue [default: 64].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub concurrency: Option<u32>,
@@ -60,6 +70,27 @@ pub struct ProxyArgs {
     /// The ready line as JSON: how `lab run` starts its proxies.
     #[arg(long)]
     pub json: bool,
+}
+
+/// What is done with a proxy that runs.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ProxyCommand {
+    /// Changes settings of a running proxy: lab proxy set dry_run=false --control http://127.0.0.1:PORT --control-token-file FILE.
+    Set(SetArgs),
+}
+
+/// `lab proxy set`.
+#[derive(Debug, Clone, Args)]
+pub struct SetArgs {
+    /// A setting as its file has it: dry_run=false, timeouts.head=2s, policy=vegas, policy.gradient2.limit_max=500.
+    #[arg(value_name = "KEY=VALUE", required = true)]
+    pub changes: Vec<String>,
+    /// Its control port, as it printed it at the start.
+    #[arg(long, value_name = "URL")]
+    pub control: String,
+    /// The file with the token that it was started with.
+    #[arg(long, value_name = "FILE")]
+    pub control_token_file: PathBuf,
 }
 
 /// What is logged.

@@ -1,6 +1,7 @@
 //! `lab proxy`: a policy before a service of one's own.
 
 mod sentry_file;
+mod set;
 
 use std::{
     io::{self, Read, Write},
@@ -12,29 +13,69 @@ use experiment::raw::MAX_BYTES;
 use serde::de::DeserializeOwned;
 use target_app::{
     control::{Token, wire::Ready},
-    proxy::{LogLevel, ProxyError, ProxySpec, proxy_blocking},
+    proxy::{LogLevel, ProxyError, ProxySpec, Reread, check, proxy_blocking, read_settings},
     serve::ServeError,
     waiting_room::WaitingRoomSpec,
 };
 
 use super::{input, print, ready_for_people};
 use crate::{
-    args::{Log, ProxyArgs},
-    exit::{CommandResult, End, Failure},
+    args::{Log, ProxyArgs, ProxyCommand},
+    exit::{CommandResult, End, Failure, complain},
 };
 
 pub fn proxy(args: &ProxyArgs) -> CommandResult {
-    let spec = spec(args)?;
+    if let Some(ProxyCommand::Set(args)) = &args.command {
+        return set::set(args);
+    }
+    if let Some(file) = &args.check {
+        return checked(args, file.as_deref());
+    }
+    let spec = spec(args, args.config.as_deref())?;
     let (json, dry_run) = (args.json, spec.dry_run);
-    let room = spec.waiting_room.as_ref().map_or_else(String::new, in_room);
-    let settings: Vec<String> = spec.policy.settings.iter().map(|(key, value)| format!(" {key}={value}")).collect();
-    let about = format!("{room}{}{} → {}", spec.policy.name, settings.concat(), spec.to.join(", "));
+    let about = about(&spec);
     let told = |ready: Ready| {
+        if !json {
+            ready.unreachable.iter().for_each(|backend| complain(&format!("warning: {backend}")));
+        }
         // A closed pipe is no reason to stop serving.
         let _ = if json { tell(&ready) } else { print(for_people(&ready, &about, dry_run).as_bytes()).map(drop) };
     };
-    proxy_blocking(spec, told).map_err(failure)?;
+    proxy_blocking(spec, reread(args), told).map_err(failure)?;
     Ok(End::Done)
+}
+
+/// How SIGHUP reads the settings again: from the file and with the same flags. Standard input is read once.
+fn reread(args: &ProxyArgs) -> Option<Reread> {
+    let file = args.config.clone().filter(|file| file != "-")?;
+    let args = args.clone();
+    Some(Box::new(move || {
+        spec(&args, Some(&file)).map_err(|failure| failure.in_words().lines().map(str::to_owned).collect())
+    }))
+}
+
+/// `lab proxy --check`.
+fn checked(args: &ProxyArgs, file: Option<&str>) -> CommandResult {
+    let file = match (file, args.config.as_deref()) {
+        (Some(_), Some(_)) => return Err(Failure::usage("--check FILE and --config FILE: name the file once")),
+        (file, config) => file.or(config),
+    };
+    let of = |line: &str| file.map_or_else(|| line.to_owned(), |file| format!("{file}: {line}"));
+    let spec = spec(args, file)?;
+    let good = of(&format!("good: {}", about(&spec)));
+    let warnings = check(spec).map_err(|error| {
+        let lines: Vec<String> = error.to_string().lines().map(of).collect();
+        Failure::usage(lines.join("\n"))
+    })?;
+    warnings.iter().for_each(|warning| complain(&of(&format!("warning: {warning}"))));
+    print(format!("{good}\n").as_bytes())
+}
+
+/// The proxy in one line.
+fn about(spec: &ProxySpec) -> String {
+    let room = spec.waiting_room.as_ref().map_or_else(String::new, in_room);
+    let settings: Vec<String> = spec.policy.settings.iter().map(|(key, value)| format!(" {key}={value}")).collect();
+    format!("{room}{}{} → {}", spec.policy.name, settings.concat(), spec.to.join(", "))
 }
 
 /// What is wrong with the settings is bad input; what the system refuses is not.
@@ -48,9 +89,12 @@ fn failure(error: ProxyError) -> Failure {
 }
 
 /// The settings: those of the file, with what was typed in their place.
-fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
-    let mut spec = match &args.config {
-        Some(name) => yaml(name)?,
+fn spec(args: &ProxyArgs, file: Option<&str>) -> Result<ProxySpec, Failure> {
+    let mut spec = match file {
+        Some(name) => read_settings(&text(name)?).map_err(|problems| {
+            let lines: Vec<String> = problems.iter().map(|problem| format!("{name}: {problem}")).collect();
+            Failure::usage(lines.join("\n"))
+        })?,
         None => ProxySpec::default(),
     };
     let token = args.control_token_file.as_deref().map(Token::read).transpose();
@@ -64,6 +108,7 @@ fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
     if let Some(to) = &args.otlp {
         spec.otlp.get_or_insert_default().to.clone_from(to);
     }
+    spec.objective.response_time = args.objective.unwrap_or(spec.objective.response_time);
     spec.concurrency = args.concurrency.unwrap_or(spec.concurrency);
     spec.limits.connections = args.max_connections.unwrap_or(spec.limits.connections);
     spec.dry_run |= args.dry_run;
@@ -81,7 +126,7 @@ fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
     if let Some(name) = &args.sentry {
         sentry_file::seat(name, &mut spec)?;
     }
-    set(&mut spec, args)?;
+    set_typed(&mut spec, args)?;
     spec.log = match args.log {
         None => spec.log,
         Some(Log::Off) => LogLevel::Off,
@@ -92,7 +137,7 @@ fn spec(args: &ProxyArgs) -> Result<ProxySpec, Failure> {
 }
 
 /// What was typed after `--set`: the keys of a waiting room are its own, if there is one, and all others are the policy's.
-fn set(spec: &mut ProxySpec, args: &ProxyArgs) -> Result<(), Failure> {
+fn set_typed(spec: &mut ProxySpec, args: &ProxyArgs) -> Result<(), Failure> {
     if args.waiting_room {
         spec.waiting_room.get_or_insert_default();
     }
@@ -130,8 +175,12 @@ fn in_room(room: &WaitingRoomSpec) -> String {
     }
 }
 
-/// Reads a file, or standard input.
 fn yaml<T: DeserializeOwned>(name: &str) -> Result<T, Failure> {
+    serde_yaml::from_str(&text(name)?).map_err(|error| Failure::usage(format!("{name}: {}", error.without_snippet())))
+}
+
+/// The text of a file, or of standard input.
+fn text(name: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let from: Box<dyn Read> = if name == "-" {
         Box::new(io::stdin())
@@ -139,7 +188,7 @@ fn yaml<T: DeserializeOwned>(name: &str) -> Result<T, Failure> {
         Box::new(input::open(Path::new(name)).map_err(|error| Failure::usage(format!("{name}: {error}")))?)
     };
     from.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| Failure::usage(format!("{name}: {error}")))?;
-    serde_yaml::from_str(&text).map_err(|error| Failure::usage(format!("{name}: {}", error.without_snippet())))
+    Ok(text)
 }
 
 fn for_people(ready: &Ready, about: &str, dry_run: bool) -> String {

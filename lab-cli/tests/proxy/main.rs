@@ -2,14 +2,18 @@
 
 #[path = "../program/mod.rs"]
 mod program;
+#[path = "../terminal/mod.rs"]
+mod terminal;
 
 mod accepted;
 mod backend;
 mod backends;
+mod checked;
 mod chromium;
 mod connections;
 mod crowd;
 mod decisions;
+mod ending;
 mod exported;
 mod flooded;
 mod full_disk;
@@ -21,9 +25,11 @@ mod observed;
 mod opening;
 mod own_rooms;
 mod proxied;
+mod reload;
 mod replicas;
 mod retries;
 mod sentry;
+mod settings;
 mod strangers;
 mod tokens;
 mod transport;

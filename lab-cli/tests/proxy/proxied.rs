@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
+    path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     sync::mpsc::{self, Receiver},
     thread,
@@ -82,13 +83,25 @@ impl Proxied {
         get(self.address, path)
     }
 
+    /// One that reads its settings from this file.
+    pub fn of_file(file: &Path, flags: &[&str]) -> Self {
+        let mut command = crate::program::lab();
+        command.args(["proxy", "--json", "--config"]).arg(file).args(flags);
+        Self::start(command, "")
+    }
+
     /// A request to the control port.
     pub fn control(&self, method: &str, path: &str, body: &str) -> Answer {
+        self.control_with("", method, path, body)
+    }
+
+    /// A request to the control port with these lines in its head.
+    pub fn control_with(&self, lines: &str, method: &str, path: &str, body: &str) -> Answer {
         let control = self.ready["control"].as_str().expect("an address").trim_start_matches("http://");
         let token = self.ready["token"].as_str().expect("a token");
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: {control}\r\nAuthorization: Bearer {token}\r\nContent-Length: {}\r\n\
-             Connection: close\r\n\r\n{body}",
+             {lines}Connection: close\r\n\r\n{body}",
             body.len()
         );
         Answer::to(control.parse().expect("an address"), &head)
@@ -191,13 +204,28 @@ impl Answer {
 }
 
 /// The first line that a proxy prints for people; it is ended then.
-pub fn first_line(mut command: Command) -> String {
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("lab starts");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+pub fn first_line(command: Command) -> String {
+    first_lines(command, "").0
+}
+
+/// What a proxy prints for people up to a line with this word, and what it says on standard error; it is ended then.
+pub fn first_lines(mut command: Command, word: &str) -> (String, String) {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("lab starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+    let mut said = String::new();
+    loop {
+        let mut line = String::new();
+        let read = lines.read_line(&mut line).expect("a line");
+        said.push_str(&line);
+        if read == 0 || line.contains(word) {
+            break;
+        }
+    }
     let _ = child.kill();
+    let mut errors = String::new();
+    let _ = child.stderr.take().expect("piped").read_to_string(&mut errors);
     let _ = child.wait();
-    line
+    (said, errors)
 }
 
 pub fn get(address: SocketAddr, path: &str) -> Answer {

@@ -99,6 +99,14 @@ impl ControlClient {
         self.call::<_, serde_json::Value>("PUT", "/policy", change).map(drop)
     }
 
+    /// Changes the settings of a proxy that `part` names.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn amend(&self, part: &serde_json::Value) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("PATCH", "/config", part).map(drop)
+    }
+
     /// Replaces the policies of the target's own calls by new ones of the same kind.
     ///
     /// # Errors

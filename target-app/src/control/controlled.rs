@@ -3,6 +3,7 @@
 use std::fmt;
 
 use controllers::PeerReport;
+use serde_json::Value;
 
 use super::{
     events::Events,
@@ -11,10 +12,22 @@ use super::{
 };
 use crate::{clock::ServiceClock, spec::WorkSpec};
 
+/// A form of settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConfigForm {
+    /// As people write files.
+    Yaml,
+    /// As programs do.
+    Json,
+}
+
 /// A running process behind a control port. Changes return everything that is wrong with them; then nothing has changed.
 pub(crate) trait Controlled: fmt::Debug + Send + Sync + 'static {
     /// The clock of all its sites.
     fn clock(&self) -> ServiceClock;
+
+    /// False: paths that only an experiment uses are not there.
+    fn is_in_experiment(&self) -> bool;
 
     /// The current gauges of all sites and ledgers.
     fn gauges(&self) -> Gauges;
@@ -37,8 +50,14 @@ pub(crate) trait Controlled: fmt::Debug + Send + Sync + 'static {
     /// Switches the policy, at one site or at all.
     fn set_policy(&self, change: &SetPolicy) -> Result<(), Vec<String>>;
 
-    /// Changes the settings as a whole: a JSON value of the process's own kind.
-    fn configure(&self, settings: &[u8]) -> Result<(), Vec<String>>;
+    /// The settings in force, as a file has them.
+    fn config(&self, form: ConfigForm) -> Result<String, Vec<String>>;
+
+    /// Changes the settings as a whole.
+    fn configure(&self, settings: &Value) -> Result<(), Vec<String>>;
+
+    /// Changes the settings that `part` names.
+    fn amend(&self, part: &Value) -> Result<(), Vec<String>>;
 
     /// Replaces the policies of the process's own calls by new ones of the same kind.
     fn renew_callers(&self);

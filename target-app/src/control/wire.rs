@@ -4,10 +4,10 @@ pub use controllers::site::StageGauges;
 use std::{collections::BTreeMap, net::SocketAddr};
 
 use controllers::PolicyEvent;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use super::Token;
-use crate::calls::CallCounts;
+use crate::{calls::CallCounts, proxy::choice};
 
 /// The one line that a target prints on standard output once it takes requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,9 @@ pub struct Ready {
     /// Who can reach a proxy that listens beyond loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<String>,
+    /// Backends of a proxy that took no connection when it started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreachable: Vec<String>,
 }
 
 /// All gauges of one moment (`GET /gauges`).
@@ -101,12 +104,12 @@ pub struct ServerLedger {
     pub connections_accepted: u64,
     /// Connections refused by a limit.
     pub connections_refused: u64,
-    /// Open now.
-    pub connections_open: u64,
-    /// Accept failures (descriptors ran out, …).
     /// Accepted connections that were closed to make room for others.
     #[serde(default)]
     pub connections_evicted: u64,
+    /// Open now.
+    pub connections_open: u64,
+    /// Accept failures (descriptors ran out, …).
     pub accept_errors: u64,
     /// Requests whose head was read whole.
     pub requests_read: u64,
@@ -114,12 +117,12 @@ pub struct ServerLedger {
     pub malformed: u64,
     /// Answered as requested (any status that is not a refusal or a failure of the service).
     pub served: u64,
-    /// Refused, by reason (`controllers::Reason`).
-    pub refused: BTreeMap<String, u64>,
-    /// Failed: 5xx that is not a refusal.
     /// Answered 4xx by a proxy itself: the request's body was too large, malformed, or came too slowly.
     #[serde(default)]
     pub at_fault: u64,
+    /// Refused, by reason (`controllers::Reason`).
+    pub refused: BTreeMap<String, u64>,
+    /// Failed: 5xx that is not a refusal.
     pub errors: u64,
     /// The client was gone before the answer was ready or taken.
     pub client_gone: u64,
@@ -172,14 +175,33 @@ pub struct Policies {
 }
 
 /// A change of policy while running (`PUT /policy`), at one stage or all.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SetPolicy {
     /// Stage name; `None`: all sites of the policy.
-    #[serde(default)]
     pub stage: Option<String>,
     /// The new policy with its settings.
     pub policy: crate::spec::PolicySpec,
+}
+
+/// A policy in any form that a file has, or one with its stage.
+impl<'de> Deserialize<'de> for SetPolicy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Staged {
+            #[serde(default)]
+            stage: Option<String>,
+            #[serde(with = "choice")]
+            policy: crate::spec::PolicySpec,
+        }
+        let value = serde_json::Value::deserialize(deserializer)?;
+        if ["policy", "stage"].iter().all(|key| value.get(key).is_none()) {
+            let policy = choice::deserialize(value).map_err(D::Error::custom)?;
+            return Ok(Self { stage: None, policy });
+        }
+        let Staged { stage, policy } = serde_json::from_value(value).map_err(D::Error::custom)?;
+        Ok(Self { stage, policy })
+    }
 }
 
 /// The tasks of a called service from now on (`PUT /callees`). Calls under way go on.

@@ -96,6 +96,25 @@ impl Accepting {
     }
 }
 
+/// The listening socket of a service that is about to end, whose policy is not asked any more.
+impl Accepting {
+    /// Waits for a connection, and takes it. `None`: there is none after all.
+    ///
+    /// # Errors
+    /// If the connection could not be accepted.
+    pub(crate) async fn next_unasked(&self) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+        let mut ready = self.listener.readable().await?;
+        ready.try_io(|listener| listener.get_ref().accept()).map_or(Ok(None), |taken| taken.map(Some))
+    }
+
+    /// Closes the port. Returns the connections that were in the kernel's queue.
+    pub(crate) fn close(&self) -> Vec<(TcpStream, SocketAddr)> {
+        let queue = std::iter::from_fn(|| self.listener.get_ref().accept().ok()).collect();
+        let _ = SockRef::from(self.listener.get_ref()).shutdown(std::net::Shutdown::Both); // it is closed at the end at the latest
+        queue
+    }
+}
+
 /// True if a connection could not be accepted for want of descriptors or memory: it stays in the queue.
 pub(crate) fn is_exhausted(error: &io::Error) -> bool {
     let exhausted = [Errno::EMFILE, Errno::ENFILE, Errno::ENOBUFS, Errno::ENOMEM];

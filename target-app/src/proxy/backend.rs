@@ -92,7 +92,7 @@ impl Backends {
     /// The backends of these settings, which are checked from now on if the settings say so. Needs a runtime.
     ///
     /// # Errors
-    /// An address or a path of checks that is none.
+    /// An address that is none.
     pub(super) fn new(spec: &ProxySpec, clock: ServiceClock, takers: &Arc<Takers>) -> Result<Arc<Self>, ProxyError> {
         if spec.to.is_empty() {
             return Err(ProxyError::setting("to", "no backend; --to http://127.0.0.1:8080 names one"));
@@ -112,10 +112,6 @@ impl Backends {
         let (connector, takers) = (Connector::new(spec)?, Arc::clone(takers));
         let backends = Arc::new(Self { all, picker, hears_reports, connector, takers, clock });
         if !spec.health.path.is_empty() {
-            if !spec.health.path.starts_with('/') || spec.health.path.parse::<http::uri::PathAndQuery>().is_err() {
-                let message = format!("{:?} is not a path; /health is one", spec.health.path);
-                return Err(ProxyError::setting("health.path", message));
-            }
             check::start(&backends, &spec.health);
         }
         Ok(backends)
@@ -202,13 +198,13 @@ impl Backend {
     }
 
     /// Connections to it without a request.
+    pub(super) fn idle(&self) -> usize {
+        self.pool.idle()
+    }
+
     /// Checks of its health so far, by their outcome.
     pub(super) fn checks(&self) -> [(&'static str, u64); 2] {
         self.health.counts()
-    }
-
-    pub(super) fn idle(&self) -> usize {
-        self.pool.idle()
     }
 
     /// True while it is left out.

@@ -8,28 +8,23 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::Notify, task::coop::unconstrained};
+use tokio::{sync::Notify, task::coop::unconstrained, time::Instant};
 
 use super::{
     client::Open,
     connection::{self, Served},
     endable::EndableTask,
     state::Proxy,
-    tls::Acceptor,
 };
 use crate::{
-    edge::{Accepting, Arrival, Conn, Ebb, Phase, Registry, Source, bounded, cap, turn_away},
-    spec::EdgeSpec,
+    edge::{Accepting, Arrival, Conn, Ebb, Phase, Registry, Source, bounded, turn_away},
     stage::GatePermit,
 };
 
 /// The period of the check of deadlines.
 const TICK: Duration = Duration::from_millis(250);
-
-/// The largest number of connections of clients: a request needs two descriptors, its client's connection and its backend's.
-pub(super) fn most_connections(edge: &EdgeSpec) -> usize {
-    if edge.connections > 0 { cap(edge) } else { (cap(edge) / 2).max(1) }
-}
+/// The time that the last connections have for their request, once the port is closed.
+const LATE: Duration = Duration::from_millis(500);
 
 /// The listening side.
 #[derive(Debug)]
@@ -38,7 +33,6 @@ pub(super) struct Listener {
     accepting: Accepting,
     registry: Arc<Registry>,
     cap: usize,
-    tls: Option<Acceptor>,
     /// Tells connections to end after the answer that is under way.
     ending: Arc<Notify>,
 }
@@ -48,15 +42,10 @@ impl Listener {
     ///
     /// # Errors
     /// If the socket cannot be watched.
-    pub(super) fn new(
-        proxy: Arc<Proxy>,
-        listener: TcpListener,
-        backlog: u32,
-        tls: Option<Acceptor>,
-    ) -> io::Result<Arc<Self>> {
-        let cap = most_connections(&proxy.settings().edge);
+    pub(super) fn new(proxy: Arc<Proxy>, listener: TcpListener, backlog: u32) -> io::Result<Arc<Self>> {
+        let cap = proxy.settings().spec.most_connections();
         let accepting = Accepting::new(listener, Arc::clone(&proxy.accept), backlog)?;
-        Ok(Arc::new(Self { proxy, accepting, registry: Arc::default(), cap, tls, ending: Arc::default() }))
+        Ok(Arc::new(Self { proxy, accepting, registry: Arc::default(), cap, ending: Arc::default() }))
     }
 
     /// Changes the length of the kernel's queue of connections.
@@ -126,17 +115,43 @@ impl Listener {
     }
 
     /// Waits until every connection is closed: idle ones at once, the others after their answer, at the latest after
-    /// the drain time.
-    pub(super) async fn drain(&self) {
-        self.proxy.begin_drain();
+    /// the drain time. Whoever connects meanwhile is told that the proxy ends, and then the port is closed.
+    pub(super) async fn drain(self: &Arc<Self>) {
+        let mark = self.registry.mark();
         self.ending.notify_waiters();
-        let end = tokio::time::Instant::now() + self.proxy.settings().edge.drain;
-        while self.registry.len() > 0 && tokio::time::Instant::now() < end {
-            self.registry.close_idle();
-            let pause = end.min(tokio::time::Instant::now() + TICK / 10);
+        let end = Instant::now() + self.proxy.settings().edge.drain;
+        tokio::select! {
+            () = self.accept_late() => {}
+            () = self.wait_until(end, || self.registry.close_idle_before(mark)) => {}
+        }
+        self.accepting.close().into_iter().for_each(|(stream, peer)| self.start(stream, peer, None));
+        self.wait_until(Instant::now() + LATE, || self.registry.all()).await;
+        self.ending.notify_waiters(); // who has said nothing
+        self.wait_until(Instant::now() + TICK, || self.registry.all()).await;
+    }
+
+    /// Closes all connections.
+    pub(super) fn close_all(&self) {
+        self.registry.close_all();
+    }
+
+    /// Waits until no connection is left of those that are counted.
+    async fn wait_until(&self, end: Instant, left: impl Fn() -> usize) {
+        while left() > 0 && Instant::now() < end {
+            let pause = end.min(Instant::now() + TICK / 10);
             let _ = tokio::time::timeout_at(pause, self.registry.changed()).await;
         }
-        self.registry.close_all();
+    }
+
+    /// Accepts for ever: requests are refused.
+    async fn accept_late(self: &Arc<Self>) {
+        loop {
+            match self.accepting.next_unasked().await {
+                Ok(Some((stream, peer))) => self.start(stream, peer, None),
+                Ok(None) => {}
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await, // out of descriptors: some will be freed
+            }
+        }
     }
 
     fn start(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr, permit: Option<GatePermit>) {
@@ -149,7 +164,7 @@ impl Listener {
         let Ok(stream) = ready.and_then(|()| tokio::net::TcpStream::from_std(stream)) else { return };
         let conn = Arc::new(Conn::new(peer, self.proxy.clock, &settings.edge));
         self.proxy.ledgers.users.connected();
-        let tls = self.tls.clone();
+        let tls = settings.tls.clone();
         let (proxy, about, ending) = (Arc::clone(&self.proxy), Arc::clone(&conn), Arc::clone(&self.ending));
         self.registry.add(conn, |member| {
             let open = Arc::new(Open { ledger: Arc::clone(&proxy.ledgers.users), permit, _member: member });

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// What refused requests are answered.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Pages {
     spec: RefusalSpec,
     refused: Bytes,
@@ -35,16 +35,27 @@ impl Pages {
     /// Reads the page.
     ///
     /// # Errors
-    /// A page that cannot be read, or a node that is no URL.
+    /// A page that cannot be read, and nodes that are no URLs.
     pub(super) fn new(spec: &RefusalSpec) -> Result<Self, ProxyError> {
+        let mut found = Vec::new();
         for (key, node) in [("refusal.redirect", &spec.redirect), ("refusal.come_back", &spec.come_back)] {
             let is_node = |node: &String| {
                 node.parse::<http::Uri>().is_ok_and(|uri| uri.scheme().is_some() && uri.authority().is_some())
             };
             if let Some(node) = node.as_ref().filter(|node| !is_node(node)) {
-                return Err(ProxyError::setting(key, format!("{node:?} is no URL; https://busy.example is one")));
+                found.push(format!("{key}: {node:?} is no URL; https://busy.example is one"));
             }
         }
+        match Self::read(spec) {
+            Ok(pages) if found.is_empty() => Ok(pages),
+            read => {
+                found.extend(read.err().map(|problem| problem.to_string()));
+                Err(ProxyError::Settings(found))
+            }
+        }
+    }
+
+    fn read(spec: &RefusalSpec) -> Result<Self, ProxyError> {
         let Some(path) = &spec.page else {
             let refused = Bytes::from_static(REFUSED.as_bytes());
             return Ok(Self { spec: spec.clone(), refused, kind: HTML, loads: None });

@@ -2,21 +2,21 @@
 
 use std::{sync::Arc, time::Duration};
 
-use controllers::Place;
+use tokio::{runtime::Builder, task::JoinHandle};
 
 use super::{
     admission::Admission,
     error::ProxyError,
-    listener::{Listener, most_connections},
+    listener::Listener,
     log::Log,
     metrics,
     observe::Observers,
     otlp::Export,
-    running::{DRY_AT_ACCEPT, DRY_WAITING_ROOM, RunningProxy},
+    reach::{self, Unreachable},
+    reload::{Reloads, Reread},
+    running::RunningProxy,
     spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
-    takers::Takers,
-    tls,
     waiting_room::{self, Room},
 };
 use crate::{
@@ -36,31 +36,46 @@ use crate::{
     stage::{AdmissionGate, keep_time, spawn},
 };
 
-/// Serves until SIGTERM, SIGHUP or SIGINT, or an order on the control port. Calls `on_ready` once requests are
-/// accepted. Pins the calling process to the processors of the spec.
+/// Serves until SIGTERM, SIGHUP or SIGINT, or an order on the control port. With `reread` SIGHUP reads the settings again.
+/// Calls `on_ready` once requests are accepted. Pins the calling process to the processors of the spec.
 ///
 /// # Errors
 /// The error that kept it from serving. Once it serves, it ends without an error.
-pub fn proxy_blocking(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
+pub fn proxy_blocking(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
     if let Some(parent) = spec.die_with {
         die_with(parent)?;
     }
     pin(&spec.cpus)?;
     let runtime = runtime()?;
-    let served = runtime.block_on(serve(spec, on_ready));
+    let served = runtime.block_on(serve(spec, reread, on_ready));
     runtime.shutdown_timeout(Duration::from_secs(1));
     served
 }
 
-async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
-    let mut ends = Ends::listen()?;
+/// Checks settings, and starts nothing. Returns what may be wrong although the proxy would start.
+///
+/// # Errors
+/// All that is wrong.
+pub fn check(spec: ProxySpec) -> Result<Vec<String>, ProxyError> {
+    let system = |source| ServeError::System { what: "cannot start the runtime", source };
+    // Of one thread: what the settings would start in the background does not come to run.
+    let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;
+    let checked = runtime.block_on(async {
+        Settings::new(spec.clone(), ServiceClock::start(), None).map_err(ProxyError::Settings)?;
+        Ok(reach::unreachable(&spec).await.iter().map(Unreachable::warning).collect())
+    });
+    runtime.shutdown_background(); // a name that is still looked for
+    checked
+}
+
+async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Ready)) -> Result<(), ProxyError> {
+    let mut ends = if reread.is_some() { Ends::but_hang_up()? } else { Ends::listen()? };
+    let system = |what| move |source| ServeError::System { what, source };
+    let reloads = reread.map(Reloads::listen).transpose().map_err(system("cannot listen for signals"))?;
+    let clock = ServiceClock::start();
+    let settings = Settings::new(spec, clock, None).map_err(ProxyError::Settings)?;
+    let spec = &settings.spec;
     let chosen = Resolved::at_proxy(&spec.policy).map_err(ServeError::from)?;
-    if spec.dry_run && chosen.place == Place::Accept {
-        return Err(ProxyError::setting("dry_run", DRY_AT_ACCEPT));
-    }
-    if spec.dry_run && spec.waiting_room.is_some() {
-        return Err(ProxyError::setting("dry_run", DRY_WAITING_ROOM));
-    }
     let backlog = running::backlog(&chosen, spec.limits.backlog);
     let listener =
         edge::listen(spec.listen, backlog).map_err(|source| ServeError::Listen { address: spec.listen, source })?;
@@ -74,11 +89,9 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
     }
     let given = spec.control_token.clone();
     let open = beyond_loopback([(Some(spec.listen), "this proxy"), (spec.metrics, "its metrics")]);
-    let tls = spec.tls.as_ref().map(|tls| tls::acceptor(tls, spec.limits.streams > 0)).transpose()?;
-    let (proxy, seating) = build(spec, &chosen)?;
-    let system = |what| move |source| ServeError::System { what, source };
-    let listener = Listener::new(Arc::clone(&proxy), listener, backlog, tls)
-        .map_err(system("cannot watch the listening socket"))?;
+    let (proxy, seating) = build(Arc::clone(&settings), &chosen, clock)?;
+    let listener =
+        Listener::new(Arc::clone(&proxy), listener, backlog).map_err(system("cannot watch the listening socket"))?;
     for gate in [&proxy.admission.gate, &proxy.accept] {
         spawn(keep_time(Arc::downgrade(gate)));
     }
@@ -89,8 +102,7 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
     if let Some(socket) = scraped {
         metrics::serve(socket, &running).map_err(system(METRICS))?;
     }
-    let otlp = running.proxy.settings().spec.otlp.clone();
-    let export = otlp.map(|otlp| Export::start(&running, &otlp)).transpose()?;
+    let export = spec.otlp.as_ref().map(|otlp| Export::start(&running, otlp)).transpose()?;
     let (token, drawn) = match given {
         Some(token) => (token, None),
         None => {
@@ -108,17 +120,15 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
         async move { listener.keep_deadlines().await }
     });
     let (url, control) = ready_at;
-    on_ready(Ready { pid: std::process::id(), url, control, token: drawn, metrics: scraped_at, open });
+    let unreachable = warnings(&proxy).await;
+    on_ready(Ready { pid: std::process::id(), url, control, token: drawn, metrics: scraped_at, open, unreachable });
+    let reloading = reloads.map(|reloads| tokio::spawn(reloads.carry_out(Arc::clone(&running))));
     tokio::select! {
         () = running.stopped() => {}
         () = ends.told() => {}
     }
-    accepting.abort();
-    let _ = accepting.await; // it ends as cancelled, as ordered
-    tokio::select! {
-        () = listener.drain() => {}
-        () = ends.told() => {} // the second order ends it at once
-    }
+    [Some(accepting), reloading].iter().flatten().for_each(JoinHandle::abort);
+    end(&proxy, &listener, &mut ends).await;
     deadlines.abort();
     if let Some(export) = export {
         export.end().await;
@@ -128,12 +138,31 @@ async fn serve(spec: ProxySpec, on_ready: impl FnOnce(Ready)) -> Result<(), Prox
     Ok(())
 }
 
-/// The proxy of a spec with this policy, and the seats of its policies.
-fn build(spec: ProxySpec, chosen: &Resolved) -> Result<(Arc<Proxy>, Seating), ProxyError> {
-    if spec.limits.head_bytes < edge::LEAST_HEAD_BYTES {
-        return Err(ServeError::Head(spec.limits.head_bytes).into());
+/// Logs which backends cannot be reached. Returns what people are told of them.
+async fn warnings(proxy: &Proxy) -> Vec<String> {
+    let settings = proxy.settings();
+    if settings.spec.experiment {
+        return Vec::new(); // whose service counts each connection
     }
-    let clock = ServiceClock::start();
+    let found = reach::unreachable(&settings.spec).await;
+    found.iter().for_each(|backend| proxy.changed("backend_unreachable", backend));
+    found.iter().map(Unreachable::warning).collect()
+}
+
+/// Ends what is inside; a second order ends it at once.
+async fn end(proxy: &Proxy, listener: &Arc<Listener>, ends: &mut Ends) {
+    let inside = proxy.begin_drain();
+    tokio::select! {
+        () = listener.drain() => {}
+        () = ends.told() => {}
+    }
+    proxy.drained(inside);
+    listener.close_all();
+}
+
+/// The proxy of these settings with this policy, and the seats of its policies.
+fn build(settings: Arc<Settings>, chosen: &Resolved, clock: ServiceClock) -> Result<(Arc<Proxy>, Seating), ProxyError> {
+    let spec = &settings.spec;
     let classification = Classification::by(&spec.class, spec.criticality.clone()).map_err(ServeError::Class)?;
     let graph = Arc::new(Graph::proxy(&["request"]));
     let seating = Seating::new(Arc::clone(&graph), spec.objective, spec.seed, Events::default());
@@ -146,8 +175,6 @@ fn build(spec: ProxySpec, chosen: &Resolved) -> Result<(Arc<Proxy>, Seating), Pr
     let log = (spec.log != LogLevel::Off).then(Log::start).transpose();
     let log = log.map_err(|source| ServeError::System { what: "cannot start the thread of the log", source })?;
     let room = spec.waiting_room.as_ref().map(|room| Room::new(room, clock, spec.seed)).transpose()?;
-    let takers = Takers::new(clock, most_connections(&spec.edge()));
-    let settings = Settings::new(spec, clock, &takers, None)?;
     let observers = Observers::new(clock, log);
     Ok((Proxy::new(clock, gates, observers, Intake::new(classification), settings, room), seating))
 }

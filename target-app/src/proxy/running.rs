@@ -8,11 +8,13 @@ use std::{
     },
 };
 
-use controllers::{PeerReport, Place, Seen};
+use controllers::{PeerReport, Seen, catalogue::PolicySpec};
 use installed::catalogue;
+use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::{
+    checks, file,
     listener::Listener,
     spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
@@ -20,7 +22,7 @@ use super::{
 use crate::{
     clock::ServiceClock,
     control::{
-        Controlled,
+        ConfigForm, Controlled,
         events::Events,
         reports::Reports,
         wire::{CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
@@ -34,13 +36,6 @@ use crate::{
     waiting_room::WaitingRoomSpec,
 };
 
-/// A policy at accept has no dry run: it decides whether the next connection is taken from the kernel's queue at all.
-pub(super) const DRY_AT_ACCEPT: &str = "a policy at accept decides about connections, of which none can be let pass on trial: leave dry_run off, or use a policy that decides about requests";
-
-/// What a waiting room promises, it has to keep: there is no trial of it.
-pub(super) const DRY_WAITING_ROOM: &str =
-    "a waiting room promises turns, which it cannot do on trial: leave dry_run off, or waiting_room";
-
 /// A running proxy.
 #[derive(Debug)]
 pub(super) struct RunningProxy {
@@ -48,8 +43,8 @@ pub(super) struct RunningProxy {
     listener: Arc<Listener>,
     seating: Seating,
     runtime: tokio::runtime::Handle,
-    /// The name of the policy.
-    policy: Mutex<String>,
+    /// Held while settings or policy change.
+    changes: Mutex<()>,
     stopping: AtomicBool,
     stop: Notify,
 }
@@ -57,14 +52,13 @@ pub(super) struct RunningProxy {
 impl RunningProxy {
     /// Needs a runtime.
     pub(super) fn new(proxy: Arc<Proxy>, listener: Arc<Listener>, seating: Seating) -> Arc<Self> {
-        let policy = Mutex::new(proxy.settings().spec.policy.name.clone());
         let runtime = tokio::runtime::Handle::current();
         Arc::new(Self {
             proxy,
             listener,
             seating,
             runtime,
-            policy,
+            changes: Mutex::default(),
             stopping: AtomicBool::new(false),
             stop: Notify::new(),
         })
@@ -117,9 +111,71 @@ impl RunningProxy {
     }
 }
 
+impl RunningProxy {
+    /// Puts other settings in force: all that were changed, or none if anything is wrong.
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub(super) fn put(
+        &self,
+        settings: impl FnOnce(&ProxySpec) -> Result<ProxySpec, Vec<String>>,
+    ) -> Result<(), Vec<String>> {
+        let _one_at_a_time = lock(&self.changes);
+        let before = self.proxy.settings();
+        let ProxySpec { die_with, experiment, .. } = before.spec;
+        let spec = ProxySpec { die_with, experiment, ..settings(&before.spec)? };
+        let mut found = fixed(&before.spec, &spec);
+        let policy = (spec.policy != before.spec.policy).then(|| spec.policy.clone());
+        if spec.dry_run && policy.is_none() && self.proxy.accept.is_watched() {
+            found.push(checks::DRY_AT_ACCEPT.to_owned());
+        }
+        let on_the_runtime = self.runtime.enter();
+        let settings = Settings::new(spec, self.proxy.clock, Some(&before));
+        drop(on_the_runtime);
+        let settings = match settings {
+            Ok(settings) if found.is_empty() => settings,
+            Ok(_) => return Err(found),
+            Err(mut others) => {
+                others.retain(|other| !found.contains(other));
+                return Err([found, others].concat());
+            }
+        };
+        if let Some(policy) = &policy {
+            self.seat(policy, settings.spec.limits.backlog)?;
+        }
+        let capacity = settings.spec.waiting_room.as_ref().and_then(|room| room.capacity);
+        if let (Some(room), Some(capacity)) = (&self.proxy.room, capacity) {
+            room.give(capacity);
+        }
+        self.proxy.room.iter().for_each(|room| room.read_page_again());
+        self.proxy.set(Arc::clone(&settings));
+        self.proxy.changed("config", &settings.spec);
+        Ok(())
+    }
+
+    /// Seats a policy at its usual place. `backlog`: the length of the kernel's queue, unless the policy says one.
+    fn seat(&self, policy: &PolicySpec, usual: u32) -> Result<(), Vec<String>> {
+        let chosen = resolved(policy)?;
+        let graph = self.seating.graph();
+        let _on_the_runtime = self.runtime.enter();
+        for (site, gate) in [(graph.dispatch(), &self.proxy.admission.gate), (graph.accept(), &self.proxy.accept)] {
+            gate.replace(self.seating.policy(&chosen, site));
+        }
+        self.listener.set_backlog(backlog(&chosen, usual)).map_err(|error| vec![error.to_string()])
+    }
+}
+
+fn resolved(policy: &PolicySpec) -> Result<Resolved, Vec<String>> {
+    Resolved::at_proxy(policy).map_err(|unfit| vec![unfit.to_string()])
+}
+
 impl Controlled for RunningProxy {
     fn clock(&self) -> ServiceClock {
         self.proxy.clock
+    }
+
+    fn is_in_experiment(&self) -> bool {
+        self.proxy.settings().spec.experiment
     }
 
     fn gauges(&self) -> Gauges {
@@ -135,7 +191,7 @@ impl Controlled for RunningProxy {
             [read].into_iter().chain(room).chain([self.gate()]).chain(self.backends()).chain([send, accept]).collect();
         Gauges {
             at_ms: clock.now().as_secs_f64() * 1e3,
-            policy: lock(&self.policy).clone(),
+            policy: self.proxy.settings().spec.policy.name.clone(),
             ledger,
             stages,
             cpu_s: signals::cpu_time().as_secs_f64(),
@@ -183,52 +239,44 @@ impl Controlled for RunningProxy {
             let known = sites.map(|(site, _)| graph.site_name(site)).join(", ");
             return Err(vec![format!("stage: no policy can sit at {stage:?}; it can at: {known}")]);
         }
-        let chosen = Resolved::at_proxy(&change.policy).map_err(|unfit| {
-            unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect::<Vec<_>>()
-        })?;
-        if self.proxy.settings().spec.dry_run && chosen.place == Place::Accept {
-            return Err(vec![format!("dry_run: {DRY_AT_ACCEPT}")]);
+        let _one_at_a_time = lock(&self.changes);
+        let before = self.proxy.settings();
+        let after = before.with_policy(&change.policy);
+        let found = checks::of_policy(&after.spec);
+        if !found.is_empty() {
+            return Err(found);
         }
-        let _on_the_runtime = self.runtime.enter();
-        for (site, gate) in sites {
-            match only {
-                Some(stage) if stage == graph.site_name(site) => gate.replace(self.seating.forced(&chosen, site)),
-                Some(_) => {}
-                None => gate.replace(self.seating.policy(&chosen, site)),
+        match only {
+            None => {
+                self.seat(&change.policy, before.spec.limits.backlog)?;
+                self.proxy.set(after);
             }
-        }
-        if only.is_none() {
-            change.policy.name.clone_into(&mut lock(&self.policy));
-            let usual = self.proxy.settings().spec.limits.backlog;
-            self.listener.set_backlog(backlog(&chosen, usual)).map_err(|error| vec![error.to_string()])?;
+            Some(stage) => {
+                let chosen = resolved(&change.policy)?;
+                let _on_the_runtime = self.runtime.enter();
+                let (site, gate) = if graph.site_name(sites[0].0) == stage { sites[0] } else { sites[1] };
+                gate.replace(self.seating.forced(&chosen, site));
+            }
         }
         self.proxy.changed("policy", &change.policy);
         Ok(())
     }
 
-    fn configure(&self, settings: &[u8]) -> Result<(), Vec<String>> {
-        let spec: ProxySpec = serde_json::from_slice(settings).map_err(|error| vec![error.to_string()])?;
-        let before = self.proxy.settings();
-        let fixed = fixed(&before.spec, &spec);
-        if !fixed.is_empty() {
-            return Err(fixed);
-        }
-        if spec.dry_run && self.proxy.accept.is_watched() {
-            return Err(vec![format!("dry_run: {DRY_AT_ACCEPT}")]);
-        }
-        if spec.dry_run && spec.waiting_room.is_some() {
-            return Err(vec![format!("dry_run: {DRY_WAITING_ROOM}")]);
-        }
-        let _on_the_runtime = self.runtime.enter();
-        let settings = Settings::new(spec, self.proxy.clock, &self.proxy.takers, Some(&before))
-            .map_err(|error| vec![error.to_string()])?;
-        let capacity = settings.spec.waiting_room.as_ref().and_then(|room| room.capacity);
-        if let (Some(room), Some(capacity)) = (&self.proxy.room, capacity) {
-            room.give(capacity);
-        }
-        self.proxy.set(Arc::clone(&settings));
-        self.proxy.changed("config", &settings.spec);
-        Ok(())
+    fn config(&self, form: ConfigForm) -> Result<String, Vec<String>> {
+        file::shown(&self.proxy.settings().spec, form).map_err(|error| vec![error])
+    }
+
+    fn configure(&self, settings: &Value) -> Result<(), Vec<String>> {
+        self.put(|_| file::of(settings)).map_err(|mut problems| {
+            if problems.iter().any(|problem| problem.contains(FIXED)) {
+                problems.push(PUT_REPLACES.to_owned());
+            }
+            problems
+        })
+    }
+
+    fn amend(&self, part: &Value) -> Result<(), Vec<String>> {
+        self.put(|now| file::amended(now, part))
     }
 
     fn renew_callers(&self) {}
@@ -246,7 +294,7 @@ impl Controlled for RunningProxy {
     }
 
     fn drain(&self) {
-        self.proxy.begin_drain();
+        let _ = self.proxy.begin_drain();
     }
 
     fn stop(&self) {
@@ -261,13 +309,12 @@ fn fixed(old: &ProxySpec, new: &ProxySpec) -> Vec<String> {
     let keys = [
         ("listen", old.listen != new.listen, started_with),
         ("control", old.control != new.control, started_with),
-        ("policy", old.policy != new.policy, "is changed by PUT /policy"),
         ("objective", old.objective != new.objective, started_with),
         ("concurrency", old.concurrency != new.concurrency, started_with),
         ("class", old.class != new.class, started_with),
         ("criticality", old.criticality != new.criticality, started_with),
         ("waiting_room", !same_room(old.waiting_room.as_ref(), new.waiting_room.as_ref()), BUT_CAPACITY),
-        ("tls", old.tls != new.tls, started_with),
+        ("tls", old.tls.is_some() != new.tls.is_some(), started_with),
         ("otlp", old.otlp != new.otlp, started_with),
         ("metrics", old.metrics != new.metrics, started_with),
         ("log", (old.log == LogLevel::Off) != (new.log == LogLevel::Off), started_with),
@@ -278,6 +325,11 @@ fn fixed(old: &ProxySpec, new: &ProxySpec) -> Vec<String> {
     ];
     keys.into_iter().filter(|(_, differs, _)| *differs).map(|(key, _, why)| format!("{key}: {why}")).collect()
 }
+
+/// What is said of every key that cannot change.
+const FIXED: &str = "is fixed while the proxy runs";
+
+const PUT_REPLACES: &str = "PUT /config replaces all settings, and a key that it leaves out has its default: PATCH /config changes only the keys that it names, and GET /config shows what is in force";
 
 const BUT_CAPACITY: &str = "is fixed while the proxy runs, but for a capacity that was given: start it anew";
 

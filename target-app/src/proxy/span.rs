@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use controllers::catalogue::parse_time;
+use controllers::catalogue::{parse_time, shown_time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    text(*time).serialize(serializer)
+    shown_time(*time).serialize(serializer)
 }
 
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
@@ -17,16 +17,12 @@ fn read<E: Error>(text: &str) -> Result<Duration, E> {
     parse_time(text).ok_or_else(|| E::custom(format!("{text:?} is not a duration; 500ms, 15s and 1h are some")))
 }
 
-fn text(time: Duration) -> String {
-    format!("{}us", time.as_micros())
-}
-
 /// A duration that may be absent.
 pub(super) mod optional {
-    use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, read, text};
+    use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, read, shown_time};
 
     pub(in super::super) fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-        time.map(text).serialize(to)
+        time.map(shown_time).serialize(to)
     }
 
     pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {

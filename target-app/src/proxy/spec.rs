@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use workloads::balance::Balancer;
 
 use super::{span, types::RequestTypes};
-use crate::{control::Token, spec::EdgeSpec, waiting_room::WaitingRoomSpec};
+use crate::{control::Token, edge::cap, spec::EdgeSpec, waiting_room::WaitingRoomSpec};
 
-mod choice;
+pub(crate) mod choice;
 mod retry;
 
 pub use retry::{RetryCause, RetrySpec};
@@ -67,13 +67,16 @@ pub struct ProxySpec {
     /// Which backends get requests.
     pub health: HealthSpec,
     /// The certificate of the listener; `None`: without TLS.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsSpec>,
     /// A PEM file with the certificates of authorities that `https` backends show one of; `None`: the system's.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub backend_ca: Option<PathBuf>,
     /// Backends may show any certificate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub backend_insecure: bool,
     /// The address of the metrics for Prometheus; `None`: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<SocketAddr>,
     /// The collector of OpenTelemetry that metrics are exported to; `None`: none. Needs a build with the feature `otel`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +91,11 @@ pub struct ProxySpec {
     #[serde(skip)]
     pub control_token: Option<Token>,
     /// The process id of the parent, if this process is to be killed with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub die_with: Option<u32>,
+    /// `lab run` has started it: its control port has the paths that only an experiment uses.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub experiment: bool,
 }
 
 impl Default for ProxySpec {
@@ -124,6 +131,7 @@ impl Default for ProxySpec {
             cpus: Vec::new(),
             control_token: None,
             die_with: None,
+            experiment: false,
         }
     }
 }
@@ -133,14 +141,17 @@ impl Default for ProxySpec {
 #[serde(deny_unknown_fields, default)]
 pub struct RefusalSpec {
     /// A file with the page; `None`: a short one of the proxy's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub page: Option<PathBuf>,
     /// `Retry-After` where the policy does not say, whole seconds, rounded up: 1 s unless set, as in the tower layer. `None` (`null` in
     /// files): no advice.
     #[serde(with = "span::optional")]
     pub retry_after: Option<Duration>,
     /// A node that refused GET and HEAD requests are redirected to, path and query included; `None`: 503.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub redirect: Option<String>,
     /// A node that requests which the policy sends back are redirected to; `None`: 503 with `Retry-After`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub come_back: Option<String>,
 }
 
@@ -377,6 +388,12 @@ pub enum LogLevel {
 }
 
 impl ProxySpec {
+    /// The largest number of connections of clients: a request needs two descriptors, its client's connection and its backend's.
+    pub(super) fn most_connections(&self) -> usize {
+        let edge = self.edge();
+        if edge.connections > 0 { cap(&edge) } else { (cap(&edge) / 2).max(1) }
+    }
+
     /// The limits of the connections of clients, as the edge has them.
     pub(super) fn edge(&self) -> EdgeSpec {
         let (limits, timeouts) = (&self.limits, &self.timeouts);

@@ -8,17 +8,20 @@ use std::{
     },
 };
 
+use controllers::{Reason, catalogue::PolicySpec};
 use tokio::sync::Semaphore;
 
 use super::{
     admission::Admission,
     backend::Backends,
+    checks,
     error::ProxyError,
     observe::Observers,
     page::Pages,
     retry::{Retries, RetryCounts},
     spec::ProxySpec,
     takers::Takers,
+    tls::{self, Acceptor},
     waiting_room::Room,
 };
 use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec, stage::AdmissionGate};
@@ -42,7 +45,7 @@ pub(super) struct Proxy {
 }
 
 /// What may change while the proxy runs. A request keeps to the settings that it found.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) spec: ProxySpec,
     pub(super) edge: EdgeSpec,
@@ -51,28 +54,75 @@ pub(super) struct Settings {
     pub(super) pages: Pages,
     /// Places for health checks.
     pub(super) checks: Arc<Semaphore>,
+    /// The listener's side of TLS.
+    pub(super) tls: Option<Acceptor>,
 }
 
 impl Settings {
     /// Checks settings, and reads what they name. `before`: those in force, if there are any. Needs a runtime.
     ///
     /// # Errors
-    /// The first that makes no sense.
-    pub(super) fn new(
-        spec: ProxySpec,
-        clock: ServiceClock,
-        takers: &Arc<Takers>,
-        before: Option<&Self>,
-    ) -> Result<Arc<Self>, ProxyError> {
-        let backends = Backends::new(&spec, clock, takers)?;
-        let retries = match before.filter(|before| Retries::are_kept(&before.spec, &spec)) {
-            Some(before) => before.retries.clone(),
-            None => Retries::new(&spec, clock)?,
+    /// Everything that makes no sense, each with its key.
+    pub(super) fn new(spec: ProxySpec, clock: ServiceClock, before: Option<&Self>) -> Result<Arc<Self>, Vec<String>> {
+        let mut found = checks::problems(&spec);
+        let takers = match before {
+            Some(before) => Arc::clone(&before.backends.takers),
+            None => Takers::new(clock, spec.most_connections()),
         };
-        let pages = Pages::new(&spec.refusal)?;
-        let checks = Arc::new(Semaphore::new(spec.limits.checks.into()));
-        Ok(Arc::new(Self { edge: spec.edge(), backends, retries, pages, checks, spec }))
+        let backends = match before.filter(|before| keeps_backends(&before.spec, &spec)) {
+            Some(before) => Some(Arc::clone(&before.backends)),
+            None => note(&mut found, Backends::new(&spec, clock, &takers)),
+        };
+        let retries = match before.filter(|before| Retries::are_kept(&before.spec, &spec)) {
+            Some(before) => Some(before.retries.clone()),
+            None => note(&mut found, Retries::new(&spec, clock)),
+        };
+        let pages = note(&mut found, Pages::new(&spec.refusal));
+        let tls = spec.tls.as_ref().map(|tls| tls::acceptor(tls, spec.limits.streams > 0));
+        let tls = note(&mut found, tls.transpose());
+        match (backends, retries, pages, tls) {
+            (Some(backends), Some(retries), Some(pages), Some(tls)) if found.is_empty() => {
+                let checks = Arc::new(Semaphore::new(spec.limits.checks.into()));
+                Ok(Arc::new(Self { edge: spec.edge(), backends, retries, pages, checks, tls, spec }))
+            }
+            _ => Err(found.iter().map(|problem| checks::in_words(problem)).collect()),
+        }
     }
+
+    /// The same with another policy.
+    pub(super) fn with_policy(&self, policy: &PolicySpec) -> Arc<Self> {
+        Arc::new(Self { spec: ProxySpec { policy: policy.clone(), ..self.spec.clone() }, ..self.clone() })
+    }
+}
+
+/// What was made, or a note of the problems.
+fn note<T>(found: &mut Vec<String>, made: Result<T, ProxyError>) -> Option<T> {
+    made.map_err(|problem| {
+        for line in problem.to_string().lines() {
+            if !found.iter().any(|known| known == line) {
+                found.push(line.to_owned());
+            }
+        }
+    })
+    .ok()
+}
+
+/// True if nothing changes that concerns backends: they keep their connections, their health and their counts. A file of
+/// certificates is read again.
+fn keeps_backends(old: &ProxySpec, new: &ProxySpec) -> bool {
+    let beside = ProxySpec {
+        policy: old.policy.clone(),
+        dry_run: old.dry_run,
+        types: old.types,
+        refusal: old.refusal.clone(),
+        retries: old.retries.clone(),
+        headers: old.headers.clone(),
+        waiting_room: old.waiting_room.clone(),
+        tls: old.tls.clone(),
+        log: old.log,
+        ..new.clone()
+    };
+    beside == *old && new.backend_ca.is_none()
 }
 
 impl Proxy {
@@ -104,12 +154,22 @@ impl Proxy {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Refuses requests from now on, before the proxy stops, and logs that.
-    pub(super) fn begin_drain(&self) {
+    /// Refuses requests from now on, before the proxy stops, and logs that. Returns the number of requests inside.
+    pub(super) fn begin_drain(&self) -> u64 {
+        let inside = self.ledgers.users.read().in_flight;
         if !self.draining.swap(true, Ordering::Relaxed) {
-            let inside = self.ledgers.users.read().in_flight;
             self.changed("drain", &BTreeMap::from([("requests_inside", inside)]));
         }
+        inside
+    }
+
+    /// Logs what has become of the requests that were inside when the proxy was to stop, and of those that came later.
+    pub(super) fn drained(&self, inside: u64) {
+        let books = self.ledgers.users.read();
+        let cut = books.in_flight.min(inside);
+        let refused = books.refused.get(Reason::Draining.name()).copied().unwrap_or(0);
+        let says = [("requests_inside", inside), ("ended", inside - cut), ("cut", cut), ("refused", refused)];
+        self.changed("drained", &BTreeMap::from(says));
     }
 
     /// Logs a change of the proxy.

@@ -27,9 +27,16 @@ impl fmt::Debug for Acceptor {
 /// # Errors
 /// Files that cannot be read, or that do not belong together.
 pub(super) fn acceptor(spec: &TlsSpec, http2: bool) -> Result<Acceptor, ProxyError> {
-    let chain = certificates("tls.certificate", &spec.certificate)?;
+    let chain = certificates("tls.certificate", &spec.certificate);
     let key = PrivateKeyDer::from_pem_file(&spec.key)
-        .map_err(|error| ProxyError::setting("tls.key", format!("{}: {error}", spec.key.display())))?;
+        .map_err(|error| ProxyError::setting("tls.key", format!("{}: {error}", spec.key.display())));
+    let (chain, key) = match (chain, key) {
+        (Ok(chain), Ok(key)) => (chain, key),
+        (chain, key) => {
+            let problems = [chain.err(), key.err()].into_iter().flatten();
+            return Err(ProxyError::Settings(problems.map(|problem| problem.to_string()).collect()));
+        }
+    };
     let built = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key));

@@ -49,7 +49,7 @@ pub(super) struct Room {
     machine: Mutex<WaitingRoom>,
     spec: WaitingRoomSpec,
     keys: Keys,
-    page: WaitPage,
+    page: Mutex<Arc<WaitPage>>,
     replicas: Option<Replicas>,
     clock: ServiceClock,
     seed: u64,
@@ -86,10 +86,22 @@ impl Room {
             machine.give(now, spec.capacity(), Vec::new());
         }
         let keys = Keys::new(spec.keys.as_deref(), Audience::named(&spec.name), spec.longest_life_s(), now)?;
-        let page = WaitPage::new(spec.page.as_deref())?;
+        let page = Mutex::new(Arc::new(WaitPage::new(spec.page.as_deref())?));
         let replicas = spec.replicas.as_ref().map(Replicas::bind).transpose()?;
         let machine = Mutex::new(machine);
         Ok(Arc::new(Self { machine, spec: spec.clone(), keys, page, replicas, clock, seed }))
+    }
+
+    /// What is wrong with the files that the settings name.
+    pub(super) fn problems(spec: &WaitingRoomSpec) -> Vec<ProxyError> {
+        let keys = Keys::new(spec.keys.as_deref(), Audience::named(&spec.name), spec.longest_life_s(), UnixSeconds(0));
+        keys.err().into_iter().chain(WaitPage::new(spec.page.as_deref()).err()).collect()
+    }
+
+    /// Takes its page from the file again, unless there is none any more.
+    pub(super) fn read_page_again(&self) {
+        let read = WaitPage::new(self.spec.page.as_deref());
+        read.into_iter().for_each(|page| *lock(&self.page) = Arc::new(page));
     }
 
     /// True if requests are of several types.
@@ -136,7 +148,7 @@ impl Room {
                     token
                 };
                 let told = Told { token: token.as_deref(), ..self.told(at, wait_s, why, &bearer) };
-                let mut answer = told.answer(head, &self.page);
+                let mut answer = told.answer(head, &lock(&self.page).clone());
                 put(cookies, answer.headers_mut());
                 Entry::Told(answer, tokens::REASON)
             }
@@ -144,7 +156,7 @@ impl Room {
                 let wait_s = full.come_back_s(u64::from_ne_bytes(drawn()));
                 let at = UnixSeconds(now.0.saturating_add(wait_s.into()));
                 let told = Told { is_full: true, ..self.told(at, wait_s, why, &bearer) };
-                Entry::Told(told.answer(head, &self.page), Reason::QueueFull)
+                Entry::Told(told.answer(head, &lock(&self.page).clone()), Reason::QueueFull)
             }
         }
     }

@@ -56,6 +56,11 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
+    /// Without SIGHUP, which is somebody else's.
+    pub(crate) fn but_hang_up() -> Result<Self, ServeError> {
+        Self::listen().map(|ends| Self { hang_up: None, ..ends })
+    }
+
     pub(crate) fn listen() -> Result<Self, ServeError> {
         let listen = |kind| {
             unix::signal(kind).map_err(|source| ServeError::System { what: "cannot listen for signals", source })

@@ -45,6 +45,7 @@ impl TargetProcess {
     /// Starts a proxy, in the same way.
     pub fn start_proxy(mut spec: ProxySpec, log: &Path) -> Result<Self, RunFailure> {
         spec.die_with = Some(std::process::id());
+        spec.experiment = true;
         Self::start_as(&["proxy", "--json", "--config", "-"], &spec, log)
     }
 
