@@ -528,6 +528,8 @@ pub enum Output {
 pub enum SchemaOf {
     /// Experiment files.
     Experiment,
+    /// The file of a proxy (lab proxy --config FILE).
+    Proxy,
     /// `summary.json`.
     Summary,
     /// A line of `timeline.jsonl`.

@@ -148,6 +148,7 @@ fn list(output: Output) -> CommandResult {
 fn schema(of: SchemaOf) -> CommandResult {
     let schema = match of {
         SchemaOf::Experiment => experiment::schema::experiment(),
+        SchemaOf::Proxy => experiment::schema::proxy(),
         SchemaOf::Summary => schemars::schema_for!(analysis::summary::RunSummary),
         SchemaOf::Timeline => schemars::schema_for!(analysis::live::TimelineSecond),
         SchemaOf::Trace => schemars::schema_for!(traces::trace::SomeLine),

@@ -13,6 +13,7 @@ use controllers::{
     UnixSeconds,
     webq::{BadParams, BookingParams, CheckParams, ReplicaParams, RoomParams, Subunits, TokenGenParams},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use search::HardnessSearch;
@@ -20,7 +21,7 @@ pub use written::RoomPreset;
 use written::Written;
 
 /// A waiting room.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct WaitingRoomSpec {
     /// Requests of hardness 1 that the service takes a second; `None`: it is estimated.
@@ -65,7 +66,7 @@ pub struct ReplicaSpec {
 }
 
 /// Whom a token is given to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TokenBinding {
     /// The bearer of a cookie, whatever the address.

@@ -9,6 +9,7 @@ mod metrics;
 mod policies;
 #[path = "../program/mod.rs"]
 mod program;
+mod proxy;
 mod samples;
 
 /// What a page says about itself after its title.
@@ -56,6 +57,11 @@ fn experiments_of_the_library() {
 #[test]
 fn validity_gates() {
     assert_page("gates.md", &gates::page());
+}
+
+#[test]
+fn keys_of_a_proxys_file() {
+    assert_page("proxy.md", &proxy::page());
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The types of requests of a service that the proxy knows nothing of.
 
 use controllers::{Kind, random::mix};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What tells types of requests apart, for policies that learn by type.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestTypes {
     /// All requests are of one type.

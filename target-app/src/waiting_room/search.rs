@@ -4,10 +4,11 @@ use controllers::{
     Seeded,
     webq::{Annealing, CmaEs, EpochSample, Estimate, EstimateParams, Minimise, NotYet, estimate},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The search for the hardness of request types (WebQ, section IV-B).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HardnessSearch {
     /// Evolution with an adapted covariance matrix.

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use controllers::catalogue::parse_time;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{HardnessSearch, ReplicaSpec, TokenBinding, WaitingRoomSpec, per_second::PerSecond};
@@ -11,7 +12,7 @@ use super::{HardnessSearch, ReplicaSpec, TokenBinding, WaitingRoomSpec, per_seco
 const MOST_REPLICAS: usize = 16;
 
 /// Where settings begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RoomPreset {
     /// [`WaitingRoomSpec::as_published`].
@@ -40,31 +41,65 @@ pub(super) const KEYS: [&str; 17] = [
 ];
 
 /// Every key has a default; `waiting_room:` with nothing else is one.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Written {
+    /// Where settings begin. `as-published`: `binding: address`, `single_use: false`, `skew: 0s`, `stay: 0s`, as the paper has it (*WebQ*, sections II and III).
+    #[schemars(example = &"as-published")]
     #[serde(skip_serializing_if = "Option::is_none")]
     preset: Option<RoomPreset>,
+    /// Requests of hardness 1 that the service takes, for all replicas together; absent: estimated. A change of one that was given comes into force at once.
+    #[schemars(with = "Option<String>", example = &"100/s", extend("unit" = "requests a second"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<PerSecond>,
+    /// The work of a request by class: a request of class 1 is four of class 0. A class beyond the list counts as its last.
+    #[schemars(example = [1.0, 4.0])]
     hardness: Option<Vec<f64>>,
+    /// Whom a token is given to. `cookie`: a browser, whatever its address; the token is a cookie (`__Host-lab-turn` under TLS, else `lab-turn`). `address`: whoever has the address of the connection (behind another proxy: that proxy's); the token is in the URL (`lab-turn=…`), and no cookie is needed.
+    #[schemars(example = &"address")]
     binding: Option<TokenBinding>,
+    /// A turn is taken once, by each replica; at most 65 536 used tokens are remembered, more where the capacity asks for it. What cannot be remembered is told to come again a second later, and counted.
+    #[schemars(example = false)]
     single_use: Option<bool>,
+    /// How far clocks may differ, and how early or late a turn may be taken: 0 to 30 s.
+    #[schemars(example = &"5s", extend("unit" = "time"))]
     skew: Option<String>,
+    /// For how long who was let in needs no turn, in whole seconds: a page is more than one request. Requests of those inside are counted against the capacity before new turns are given. A visit that is used goes on. `0s`: each request has a turn of its own.
+    #[schemars(example = &"10m", extend("unit" = "time"))]
     stay: Option<String>,
+    /// What can be promised, 1 to 3600 s: who would wait longer is told that the queue is full, and when to try again.
+    #[schemars(example = &"30m", extend("unit" = "time"))]
     horizon: Option<String>,
+    /// The part of the queue (`capacity × horizon`) that one address, or network of 64 bits, may have promised, over 0 to 1: who asks beyond it is told that the queue is full. What it costs: [front-doors.md](../front-doors.md#what-it-does-not). Absent: all of it.
+    #[schemars(example = 0.05)]
     #[serde(skip_serializing_if = "Option::is_none")]
     source_share: Option<f64>,
+    /// A file of at most 64 KiB in which `{{refresh}}` (a meta element, for the head), `{{wait}}` (2 min 5 s), `{{seconds}}`, `{{at}}` (UTC), `{{title}}`, `{{message}}`, `{{when}}` and `{{advice}}` are filled in; absent: the proxy's own.
+    #[schemars(example = &"wait.html")]
     #[serde(skip_serializing_if = "Option::is_none")]
     page: Option<PathBuf>,
+    /// A file of mode 0600, a line `NUMBER KEY` for each key of 64 hexadecimal digits; the last one seals. All replicas read the same. Absent: drawn at the start.
+    #[schemars(example = &"/etc/lab/keys.txt")]
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<PathBuf>,
+    /// What tokens are for: two services with the same keys need two names.
+    #[schemars(example = &"tickets")]
     name: Option<String>,
+    /// Length of an epoch of the estimate.
+    #[schemars(example = &"10s", extend("unit" = "time"))]
     epoch: Option<String>,
+    /// Epochs of a training period of the estimate.
+    #[schemars(example = 84, extend("unit" = "epochs"))]
     training_epochs: Option<usize>,
+    /// How the estimate looks for the hardness of requests.
+    #[schemars(example = &"annealing")]
     search: Option<HardnessSearch>,
+    /// The addresses of the others, 1 to 15.
+    #[schemars(example = ["10.0.0.2:7100", "10.0.0.3:7100"])]
     #[serde(skip_serializing_if = "Option::is_none")]
     replicas: Option<Vec<SocketAddr>>,
+    /// The address that the others have for this one.
+    #[schemars(example = &"10.0.0.1:7100")]
     #[serde(skip_serializing_if = "Option::is_none")]
     listen_replicas: Option<SocketAddr>,
 }

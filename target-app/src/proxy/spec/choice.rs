@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use controllers::catalogue::{PolicySpec, Settings};
+use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const FORM: &str = "a policy is a name, or one name with its settings: {gradient2: {limit_max: 500}}";
 
@@ -37,7 +38,7 @@ fn shown(settings: &Settings) -> Value {
             _ => {}
         }
     }
-    let mut shown = serde_json::json!(settings);
+    let mut shown = json!(settings);
     plain(&mut shown);
     shown
 }
@@ -54,18 +55,64 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     }
 }
 
+/// The form of a policy whose names and settings the catalogue has.
+pub(super) fn schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": ["string", "object"]})
+}
+
+/// The balancers.
+pub(super) fn balancers(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": ["round-robin", "random", "least-loaded", "utilization"]})
+}
+
+/// The rules for classes.
+pub(super) fn classes(_: &mut SchemaGenerator) -> Schema {
+    let name = |about: &str| json!({"type": "string", "description": about});
+    let pairs = |about: &str| {
+        let pair = json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "minItems": 2, "maxItems": 2});
+        json!({"type": "array", "items": pair, "description": about})
+    };
+    let named = json!({
+        "type": "object",
+        "description": "By the value of a header: header: X-Plan, values: {gold: 2, paid: 1}",
+        "properties": {
+            "header": {"type": "string", "description": "The header"},
+            "values": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "Classes by value"},
+        },
+        "additionalProperties": false,
+    });
+    let rules = json!({
+        "header": name("A whole number in this header"),
+        "cookie": name("A whole number in this cookie"),
+        "named": named,
+        "address": pairs("Prefixes of addresses, 127.1.0.0/16, with their classes: the first that matches"),
+        "path": pairs("Beginnings of paths with their classes: the first that matches"),
+    });
+    json_schema!({"anyOf": [
+        {"enum": ["none"]},
+        {"type": "object", "properties": rules, "additionalProperties": false, "minProperties": 1, "maxProperties": 1},
+    ]})
+}
+
 /// The objective with a duration as people write it.
 pub(super) mod objective {
     use controllers::Objective;
+    use schemars::JsonSchema;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::super::span;
 
-    #[derive(Serialize, Deserialize)]
+    /// The service-level objective that policies are told.
+    #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
-    struct Written {
+    #[schemars(rename = "Objective")]
+    pub(in super::super) struct Written {
+        /// The percentile of response times.
+        #[schemars(example = 99.0)]
         percentile: f64,
+        /// What it stays under.
         #[serde(with = "span")]
+        #[schemars(with = "String", example = &"200ms", extend("unit" = "time"))]
         response_time: std::time::Duration,
     }
 

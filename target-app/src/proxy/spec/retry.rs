@@ -1,25 +1,30 @@
 //! Which requests go out once more, and who decides it.
 
 use controllers::catalogue::PolicySpec;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use super::choice;
 
 /// Retries by the proxy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetrySpec {
     /// The policy of the sender's side that is asked before each attempt, the first one too.
     #[serde(with = "choice", default = "retry_budget")]
+    #[schemars(schema_with = "choice::schema", example = serde_json::json!({"retry-budget": {"retry_share": 0.1}}))]
     pub policy: PolicySpec,
     /// Attempts of one request in all, 2 to 10.
     #[serde(default = "attempts")]
+    #[schemars(example = 2, extend("unit" = "attempts"))]
     pub attempts: u8,
-    /// The ends of an attempt that another one may follow.
+    /// The ends of an attempt that another one may follow: `connect`, `broken`, or a status from 400 to 599.
     #[serde(default = "causes")]
+    #[schemars(with = "Vec<Written>", example = serde_json::json!(["connect", 503]))]
     pub on: Vec<RetryCause>,
     /// Repeat requests too that change something each time they are made (POST, PATCH), although a backend has got them.
     #[serde(default)]
+    #[schemars(example = true)]
     pub non_idempotent: bool,
 }
 
@@ -46,8 +51,9 @@ fn causes() -> Vec<RetryCause> {
     vec![RetryCause::Connect, RetryCause::Broken, RetryCause::Status(502), RetryCause::Status(503)]
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "RetryCause")]
 enum Written {
     Status(u16),
     Name(String),
