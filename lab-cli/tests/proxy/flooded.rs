@@ -9,7 +9,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::proxied::{Proxied, get};
+use crate::{
+    http2_wire::{END_HEADERS, HEADERS, PREFACE, SETTINGS, block, frame},
+    proxied::{Proxied, get},
+};
 
 /// A service that answers `/`, and anything else with interim answers for as long as they are taken, this far apart.
 fn backend(pause: Duration) -> String {
@@ -85,4 +88,50 @@ fn interim_answers_do_not_put_the_time_out_off() {
     let (flooded, others) = flooded(&proxy);
     assert!(flooded.iter().all(|(status, took)| *status == 504 && *took < Duration::from_secs(4)), "{flooded:?}");
     assert_eq!(others, [200; 20]);
+}
+
+/// A service of HTTP/2 that answers every request with interim answers for as long as they are taken.
+fn http2_backend() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("h2c://{}", listener.local_addr().expect("an address"));
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || serve_http2(stream));
+        }
+    });
+    url
+}
+
+fn serve_http2(mut stream: TcpStream) -> Option<()> {
+    let read = |stream: &mut TcpStream, length: usize| {
+        let mut bytes = vec![0; length];
+        stream.read_exact(&mut bytes).ok().map(|()| bytes)
+    };
+    read(&mut stream, PREFACE.len())?;
+    stream.write_all(&frame(SETTINGS, 0, 0, &[])).ok()?;
+    loop {
+        let head = read(&mut stream, 9)?;
+        read(&mut stream, usize::from(head[1]) << 8 | usize::from(head[2]))?;
+        if head[3] != HEADERS {
+            continue;
+        }
+        let of = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        let some = frame(HEADERS, END_HEADERS, of, &block(&[(b":status", b"100")])).repeat(1000);
+        while stream.write_all(&some).is_ok() {}
+        return None;
+    }
+}
+
+#[test]
+fn a_backend_of_http2_that_floods_interim_answers_is_cut() {
+    let proxy = Proxied::before(&[http2_backend()], json!({"timeouts": {"response": "1s"}, "log": "off"}));
+    let (address, began) = (proxy.address, Instant::now());
+    let clients: Vec<_> = (0..8).map(|_| thread::spawn(move || get(address, "/").status)).collect();
+    let statuses: Vec<u16> = clients.into_iter().map(|client| client.join().expect("an answer")).collect();
+    assert!(statuses.iter().all(|status| [502, 504].contains(status)), "{statuses:?}");
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+    thread::sleep(Duration::from_secs(1));
+    let used = cpu_s(&proxy);
+    thread::sleep(Duration::from_millis(500));
+    assert!(cpu_s(&proxy) - used < 0.1, "{used} s and then {}", cpu_s(&proxy));
 }

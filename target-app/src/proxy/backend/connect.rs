@@ -94,7 +94,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let allowance = Allowance::new();
-    let stream = TokioIo::new(Bounded::new(stream, &allowance));
+    let stream = TokioIo::new(Bounded::http1(stream, &allowance));
     let (sender, connection) = http1::handshake(stream).await.map_err(io::Error::other)?;
     let connection = async move {
         let _place = place;
@@ -109,10 +109,12 @@ where
 {
     let mut http = http2::Builder::new(TokioExecutor::new());
     http.initial_stream_window_size(WINDOWS.0).initial_connection_window_size(WINDOWS.1);
-    let (sender, connection) = http.handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    let allowance = Allowance::new();
+    let stream = TokioIo::new(Bounded::http2(stream, &allowance));
+    let (sender, connection) = http.handshake(stream).await.map_err(io::Error::other)?;
     tokio::spawn(async move {
         let _place = place;
         let _ = connection.await; // what breaks it is told to the requests on it
     });
-    Ok(Sender::Http2 { sender, secure })
+    Ok(Sender::Http2 { sender, secure, allowance })
 }

@@ -31,6 +31,7 @@ pub(super) enum Sender {
         sender: http2::SendRequest<Upload>,
         /// In TLS.
         secure: bool,
+        allowance: Arc<Allowance>,
     },
 }
 
@@ -62,8 +63,13 @@ impl Sender {
                 allowance.lift();
                 sent
             }
-            Self::Http2 { sender, secure } => {
-                sender.try_send_request(headers::to_http2(Request::from_parts(*head, body), *secure)).await
+            Self::Http2 { sender, secure, allowance } => {
+                let request = headers::to_http2(Request::from_parts(*head, body), *secure);
+                let sent = sender.try_send_request(request).await;
+                if sent.is_ok() {
+                    allowance.begin();
+                }
+                sent
             }
         };
         sent.map_err(|mut error| {
@@ -109,7 +115,10 @@ impl Sender {
     pub(super) fn shared(&self) -> Option<Self> {
         match self {
             Self::Http1 { .. } => None,
-            Self::Http2 { sender, secure } => Some(Self::Http2 { sender: sender.clone(), secure: *secure }),
+            Self::Http2 { sender, secure, allowance } => {
+                let (sender, allowance) = (sender.clone(), Arc::clone(allowance));
+                Some(Self::Http2 { sender, secure: *secure, allowance })
+            }
         }
     }
 
