@@ -179,6 +179,8 @@ fn other_policies_and_settings_come_into_force_without_losing_a_request() {
     OVER.store(true, Ordering::SeqCst);
     let statuses: Vec<u16> = clients.into_iter().flat_map(|client| client.join().expect("its statuses")).collect();
     assert!(statuses.len() > 40 && statuses.iter().all(|&status| status == 200), "{statuses:?}");
+    let counted: u64 = proxy.backend(1)["completed"].as_u64().expect("a count");
+    assert_eq!(counted, statuses.len() as u64, "a change of settings forgets none");
     let wrong = proxy.control("PUT", "/config", &json!({"to": [backend.url()], "seed": 9}).to_string());
     assert!(wrong.status == 400 && wrong.body.contains("seed: is fixed while the proxy runs"), "{wrong:?}");
 }

@@ -117,6 +117,13 @@ impl Proxied {
             .clone()
     }
 
+    /// The row of a backend, by its number from 1.
+    pub fn backend(&self, number: usize) -> Value {
+        let gauges: Value = serde_json::from_str(&self.control("GET", "/gauges", "").body).expect("JSON");
+        let (rows, name) = (gauges["stages"].as_array().expect("rows"), format!("backend {number}"));
+        rows.iter().find(|row| row["name"] == *name).expect("a backend").clone()
+    }
+
     pub fn ledger(&self) -> Value {
         let gauges: Value = serde_json::from_str(&self.control("GET", "/gauges", "").body).expect("JSON");
         gauges["ledger"].clone()

@@ -74,6 +74,12 @@ pub(super) struct Backend {
     pub(super) address: Address,
     pool: Pool,
     health: Health,
+    pub(super) counts: Arc<BackendCounts>,
+}
+
+/// What has become of requests, for as long as the settings name the backend.
+#[derive(Debug, Default)]
+pub(super) struct BackendCounts {
     /// Requests that it was chosen for.
     pub(super) requests: AtomicU64,
     /// Those of them without a whole answer, or with one that says that there is none.
@@ -89,21 +95,30 @@ pub(super) struct Lease {
 }
 
 impl Backends {
-    /// The backends of these settings, which are checked from now on if the settings say so. Needs a runtime.
+    /// The backends of these settings, which are checked from now on if the settings say so; `before`: those of the settings in force. Needs a
+    /// runtime.
     ///
     /// # Errors
     /// An address that is none.
-    pub(super) fn new(spec: &ProxySpec, clock: ServiceClock, takers: &Arc<Takers>) -> Result<Arc<Self>, ProxyError> {
+    pub(super) fn new(
+        spec: &ProxySpec,
+        clock: ServiceClock,
+        takers: &Arc<Takers>,
+        before: Option<&Self>,
+    ) -> Result<Arc<Self>, ProxyError> {
         if spec.to.is_empty() {
             return Err(ProxyError::setting("to", "no backend; --to http://127.0.0.1:8080 names one"));
         }
+        let counted = |url: &String| {
+            let same = before?.iter().find(|backend| backend.address.url == *url)?;
+            Some(Arc::clone(&same.counts))
+        };
         let all = spec.to.iter().map(|url| {
             Ok(Arc::new(Backend {
                 address: Address::of(url).map_err(|message| ProxyError::setting("to", message))?,
                 pool: Pool::new(spec.limits.backend_connections, spec.timeouts.backend_idle),
                 health: Health::new(&spec.health),
-                requests: AtomicU64::new(0),
-                failures: AtomicU64::new(0),
+                counts: counted(url).unwrap_or_default(),
             }))
         });
         let all = all.collect::<Result<Vec<_>, ProxyError>>()?;
@@ -175,7 +190,7 @@ impl Backends {
     }
 
     fn failed(&self, backend: &Backend) {
-        backend.failures.fetch_add(1, Ordering::Relaxed);
+        backend.counts.failures.fetch_add(1, Ordering::Relaxed);
         backend.health.failed(self.clock.now());
     }
 
@@ -234,7 +249,7 @@ impl Lease {
         mut body: Upload,
     ) -> Result<Response<Incoming>, Unanswered> {
         let backend = Arc::clone(self.backend());
-        backend.requests.fetch_add(1, Ordering::Relaxed);
+        backend.counts.requests.fetch_add(1, Ordering::Relaxed);
         body.goes_to(backend.id());
         let mut makes_room = ROOM_TRIES;
         loop {
@@ -262,7 +277,7 @@ impl Lease {
             match sender.send(head, body).await {
                 Ok(response) => {
                     if !backend.health.answered(response.status(), || self.backends.clock.now()) {
-                        backend.failures.fetch_add(1, Ordering::Relaxed);
+                        backend.counts.failures.fetch_add(1, Ordering::Relaxed);
                     }
                     self.backends.answered(self.index, response.headers());
                     self.sender = Some(sender);

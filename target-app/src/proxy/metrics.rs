@@ -86,9 +86,9 @@ fn backends(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
     let settings = running.proxy.settings();
     let all = || settings.backends.iter().zip(&settings.spec.to);
     let sum = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
-    let rows = all().map(|(backend, url)| ([("backend", url.as_str())], sum(&backend.requests)));
+    let rows = all().map(|(backend, url)| ([("backend", url.as_str())], sum(&backend.counts.requests)));
     page.family("backend_requests", "Requests and attempts that a backend was chosen for", Counter, rows)?;
-    let rows = all().map(|(backend, url)| ([("backend", url.as_str())], sum(&backend.failures)));
+    let rows = all().map(|(backend, url)| ([("backend", url.as_str())], sum(&backend.counts.failures)));
     let help = "Those of them without a connection or a whole answer, or with 502 or 504";
     page.family("backend_failures", help, Counter, rows)?;
     let rows = all().flat_map(|(backend, url)| {

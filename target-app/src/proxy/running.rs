@@ -93,7 +93,7 @@ impl RunningProxy {
         let settings = self.proxy.settings();
         let row = |(number, backend): (usize, &Arc<super::backend::Backend>)| {
             let counts: BTreeMap<String, u64> = [
-                ("failures", backend.failures.load(Ordering::Relaxed)),
+                ("failures", backend.counts.failures.load(Ordering::Relaxed)),
                 ("connections", backend.open().into()),
                 ("ejected", u64::from(backend.is_ejected(self.proxy.clock))),
             ]
@@ -102,7 +102,7 @@ impl RunningProxy {
             StageGauges {
                 name: format!("backend {}", number + 1),
                 idle: u32::try_from(backend.idle()).unwrap_or(u32::MAX),
-                completed: backend.requests.load(Ordering::Relaxed),
+                completed: backend.counts.requests.load(Ordering::Relaxed),
                 counts,
                 ..StageGauges::default()
             }

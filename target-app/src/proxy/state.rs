@@ -71,7 +71,7 @@ impl Settings {
         };
         let backends = match before.filter(|before| keeps_backends(&before.spec, &spec)) {
             Some(before) => Some(Arc::clone(&before.backends)),
-            None => note(&mut found, Backends::new(&spec, clock, &takers)),
+            None => note(&mut found, Backends::new(&spec, clock, &takers, before.map(|before| &*before.backends))),
         };
         let retries = match before.filter(|before| Retries::are_kept(&before.spec, &spec)) {
             Some(before) => Some(before.retries.clone()),
