@@ -174,6 +174,19 @@ mod tests {
     }
 
     #[test]
+    fn the_proxy_before_it_believes_the_labs_own_users() {
+        let experiment = experiment("{command: \"./serve {port}\"}", "[dagor]").expect("it is good");
+        let arm = &experiment.arms[0];
+        let before_own = crate::resolve::proxy_spec(&experiment, arm, "http://127.0.0.1:8080", 1, None).headers;
+        let with_room = crate::resolve::room_spec(&experiment, arm, 1, None).headers;
+        for headers in [before_own, with_room] {
+            assert!(headers.trust_criticality && headers.trust_forwarded, "{headers:?}");
+        }
+        let others = target_app::proxy::HeaderSpec::default();
+        assert!(!others.trust_criticality && !others.trust_forwarded);
+    }
+
+    #[test]
     fn a_service_that_runs_on_from_arm_to_arm_is_told_of() {
         let cautions = |target: &str, arms: &str| experiment(target, arms).expect("it is good").live_cautions().len();
         let url = "{url: \"http://127.0.0.1:8080\"}";
