@@ -301,8 +301,16 @@ fn pings_with_closed_windows_make_room_at_a_proxy() {
 /// Nobody needs their places: they are closed for what they do.
 #[test]
 fn whoever_takes_nothing_is_closed_after_the_time_out() {
-    let service = Service::emulated_with(LONG, json!({})).behind_proxy(json!({"timeouts": {"write": "1s"}}));
-    for slow in [Slow::Long, Slow::Window, Slow::Pings] {
+    let short = || Service::emulated(json!({}));
+    let long = || Service::emulated_with(LONG, json!({}));
+    for (slow, service) in [
+        (Slow::Long, long()),
+        (Slow::Window, long()),
+        (Slow::Window, short()),
+        (Slow::Pings, long()),
+        (Slow::Pings, short()),
+    ] {
+        let service = service.behind_proxy(json!({"timeouts": {"write": "1s"}}));
         let open: Vec<_> = (0..5).filter_map(|_| begin(slow, service.address)).collect();
         let began = Instant::now();
         while service.connections() < 5 {

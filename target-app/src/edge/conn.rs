@@ -230,12 +230,17 @@ impl Conn {
         self.held_up.load(Ordering::Acquire)
     }
 
-    /// Notes that the kernel has all bytes of the writer.
-    pub(crate) fn flushed(&self) {
+    /// Notes that the kernel has all bytes so far.
+    pub(crate) fn written(&self) {
         if self.is_held_up() {
             self.held_up.store(false, Ordering::Release);
             self.tell_written.notify_one();
         }
+    }
+
+    /// Notes that the kernel has all bytes of the writer.
+    pub(crate) fn flushed(&self) {
+        self.written();
         let mut doing = self.lock();
         if doing.phase == Phase::Writing && doing.taken {
             let ahead = doing.framing.is_ahead(self.requests.load(Ordering::Relaxed));

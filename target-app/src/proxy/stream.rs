@@ -222,7 +222,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.inner).poll_flush(cx);
         ready!(told(polled, &self.conn))?;
-        self.conn.flushed();
+        self.conn.written();
         Poll::Ready(Ok(()))
     }
 
