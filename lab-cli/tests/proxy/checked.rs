@@ -167,3 +167,21 @@ fn a_drawn_token_is_shown_to_a_terminal_alone() {
         tmux.type_in("C-c");
     }
 }
+
+#[test]
+fn the_file_of_the_docs_is_right() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("../docs/proxy.md")).expect("a page");
+    let text = page.split("\n## A file\n").nth(1).and_then(|rest| rest.split("```yaml\n").nth(1)?.split("```").next());
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), text.expect("a file"));
+    for (from, to) in [("certificate.pem", "chain.pem"), ("key.pem", "key.pem")] {
+        fs::copy(root.join("tests/proxy/tls").join(from), folder.path().join(to)).expect("copied");
+    }
+    fs::write(folder.path().join("busy.html"), "busy").expect("written");
+    let mut lab = crate::program::lab();
+    let ran = lab.current_dir(folder.path()).args(["proxy", "--check", "proxy.yaml"]).output().expect("lab runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{said}");
+    assert!(String::from_utf8_lossy(&ran.stdout).starts_with("proxy.yaml: good: gradient2 limit_max=500 "), "{ran:?}");
+}

@@ -1,6 +1,7 @@
 //! A proxy's settings as files and requests have them: read with every problem at once, changed in part, and shown again.
 
 use controllers::catalogue::nearest;
+use schemars::schema_for;
 use serde_json::{Map, Value, json};
 
 use super::spec::ProxySpec;
@@ -107,7 +108,8 @@ fn told(key: &str, error: &str) -> String {
     }
     let Some((found, expected)) = error.rsplit_once(", expected ") else {
         let error = error.strip_prefix(key).and_then(|error| error.strip_prefix(": ")).unwrap_or(error);
-        return format!("{key}: {error}");
+        let way_out = if error.contains("; ") || error.contains(": ") { String::new() } else { shown_right(key) };
+        return format!("{key}: {error}{way_out}");
     };
     let expected = match expected.split(' ').next() {
         Some("u8" | "u16" | "u32" | "u64" | "usize") => "a whole number, 0 or more",
@@ -117,7 +119,24 @@ fn told(key: &str, error: &str) -> String {
         _ => expected,
     };
     let found = found.trim_start_matches("invalid type: ").trim_start_matches("invalid value: ");
-    format!("{key}: {found}; it is to be {expected}")
+    format!("{key}: {found}; it is to be {expected}{}", shown_right(key))
+}
+
+/// What could be there: the key's example.
+fn shown_right(key: &str) -> String {
+    let schema = schema_for!(ProxySpec).to_value();
+    let (mut keys, mut shape) = (&schema["properties"], &Value::Null);
+    for name in key.split('.') {
+        shape = &keys[name];
+        let any = shape["anyOf"].as_array().into_iter().flatten();
+        let named = any.chain([shape]).find_map(|shape| shape["$ref"].as_str()?.strip_prefix("#/$defs/"));
+        keys = named.map_or(&Value::Null, |name| &schema["$defs"][name]["properties"]);
+    }
+    match &shape["examples"][0] {
+        Value::Null => String::new(),
+        Value::String(example) => format!(", as {example}"),
+        example => format!(", as {example}"),
+    }
 }
 
 #[cfg(test)]
@@ -181,19 +200,20 @@ limits: {held: -1}
 refusal: 5
 tls: {certificate: a.pem}
 retries: {on: [teapot], attempts: 3}
-waiting_room: {skew: 1h, stey: 1m}
+waiting_room: {skew: 1h, stey: 1m, capacity: [1]}
 ";
         let found = read(text).unwrap_err();
         for wanted in [
             "dry_rum: there is no such key; did you mean dry_run?",
-            "listen: ",
+            "listen: invalid socket address syntax, as 0.0.0.0:8000",
             "dry_run: string \"perhaps\"; it is to be a boolean",
             "policy: a policy is a name, or one name with its settings",
             "timeouts.conect: there is no such key; did you mean connect?",
             "timeouts.head: \"soon\" is not a duration",
             "timeouts.idle: integer `15`; it is to be a string",
-            "limits.held: integer `-1`; it is to be a whole number, 0 or more",
-            "refusal: integer `5`; it is to be keys with values",
+            "limits.held: integer `-1`; it is to be a whole number, 0 or more, as 256",
+            "refusal: integer `5`; it is to be keys with values, as {\"page\":\"busy.html\",\"retry_after\":\"3s\"}",
+            "waiting_room.capacity: ",
             "tls.key: is missing",
             "retries.on: connect, broken, or the status of an error",
             "waiting_room.stey: there is no such key; did you mean stay?",
@@ -201,7 +221,7 @@ waiting_room: {skew: 1h, stey: 1m}
         ] {
             assert!(found.iter().any(|line| line.starts_with(wanted)), "{wanted} in {found:#?}");
         }
-        assert_eq!(found.len(), 13, "{found:#?}");
+        assert_eq!(found.len(), 14, "{found:#?}");
         assert_eq!(read("to: [a").unwrap_err().len(), 1);
         assert_eq!(read("- to").unwrap_err(), [KEYS]);
     }
