@@ -108,6 +108,8 @@ fn told(key: &str, error: &str) -> String {
     }
     let Some((found, expected)) = error.rsplit_once(", expected ") else {
         let error = error.strip_prefix(key).and_then(|error| error.strip_prefix(": ")).unwrap_or(error);
+        // Of a value that has several forms the reader says none.
+        let error = if error.contains(" untagged enum ") { "none of its forms" } else { error };
         let way_out = if error.contains("; ") || error.contains(": ") { String::new() } else { shown_right(key) };
         return format!("{key}: {error}{way_out}");
     };
@@ -213,7 +215,7 @@ waiting_room: {skew: 1h, stey: 1m, capacity: [1]}
             "timeouts.idle: integer `15`; it is to be a string",
             "limits.held: integer `-1`; it is to be a whole number, 0 or more, as 256",
             "refusal: integer `5`; it is to be keys with values, as {\"page\":\"busy.html\",\"retry_after\":\"3s\"}",
-            "waiting_room.capacity: ",
+            "waiting_room.capacity: none of its forms, as 100/s",
             "tls.key: is missing",
             "retries.on: connect, broken, or the status of an error",
             "waiting_room.stey: there is no such key; did you mean stay?",
