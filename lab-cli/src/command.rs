@@ -122,7 +122,7 @@ fn ready_for_people(ready: &Ready) -> String {
             text.push_str(&format!("control token {}\n", token.in_full()));
         }
         Some(_) => {
-            text.push_str("control token not shown, since this is no terminal: --control-token-file FILE gives one\n")
+            text.push_str("control token not shown, since this is no terminal: --control-token-file FILE gives one\n");
         }
         None => {}
     }

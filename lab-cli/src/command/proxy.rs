@@ -63,7 +63,7 @@ fn checked(args: &ProxyArgs, file: Option<&str>) -> CommandResult {
     let of = |line: &str| file.map_or_else(|| line.to_owned(), |file| format!("{file}: {line}"));
     let spec = spec(args, file)?;
     let good = of(&format!("good: {}", about(&spec)));
-    let warnings = check(spec).map_err(|error| {
+    let warnings = check(&spec).map_err(|error| {
         let lines: Vec<String> = error.to_string().lines().map(of).collect();
         Failure::usage(lines.join("\n"))
     })?;

@@ -103,7 +103,8 @@ fn floods() -> Vec<Flood> {
             false,
         ),
     ];
-    let continued: [(_, fn(u32) -> Vec<u8>); 2] = [
+    type Part = fn(u32) -> Vec<u8>;
+    let continued: [(_, Part); 2] = [
         ("CVE-2024-27316 CONTINUATION", |n| {
             frame(CONTINUATION, 0, 1, &block(&[(format!("x-{n}").as_bytes(), &[b'a'; 1000])]))
         }),

@@ -79,7 +79,7 @@ impl Ahead {
     }
 
     pub(super) fn size_hint(&self) -> SizeHint {
-        self.size.clone()
+        self.size
     }
 }
 

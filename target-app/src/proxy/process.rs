@@ -56,13 +56,13 @@ pub fn proxy_blocking(spec: ProxySpec, reread: Option<Reread>, on_ready: impl Fn
 ///
 /// # Errors
 /// All that is wrong.
-pub fn check(spec: ProxySpec) -> Result<Vec<String>, ProxyError> {
+pub fn check(spec: &ProxySpec) -> Result<Vec<String>, ProxyError> {
     let system = |source| ServeError::System { what: "cannot start the runtime", source };
     // Of one thread: what the settings would start in the background does not come to run.
     let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;
     let checked = runtime.block_on(async {
         Settings::new(spec.clone(), ServiceClock::start(), None).map_err(ProxyError::Settings)?;
-        Ok(reach::unreachable(&spec).await.iter().map(Unreachable::warning).collect())
+        Ok(reach::unreachable(spec).await.iter().map(Unreachable::warning).collect())
     });
     runtime.shutdown_background(); // a name that is still looked for
     checked
