@@ -165,11 +165,14 @@ fn a_flood_is_ended_or_bounded_and_others_are_served() {
         let (said, honest) = thread::scope(|scope| {
             let honest = scope.spawn(|| {
                 let mut statuses = Vec::new();
-                while !over.load(Ordering::SeqCst) {
+                // At least one, however soon the flood ends.
+                loop {
                     statuses.push(get_path(proxy.address, "/honest").status);
+                    if over.load(Ordering::SeqCst) {
+                        return statuses;
+                    }
                     thread::sleep(Duration::from_millis(5));
                 }
-                statuses
             });
             let said = flood.run(&proxy);
             over.store(true, Ordering::SeqCst);
@@ -178,7 +181,7 @@ fn a_flood_is_ended_or_bounded_and_others_are_served() {
         let (after, cpu) = gauges(&proxy);
         let id = flood.id;
         assert!(honest.iter().all(|status| *status == 200), "{id}: {honest:?}");
-        assert_eq!((honest.is_empty(), proxy.get("/after").status), (false, 200), "{id}");
+        assert_eq!(proxy.get("/after").status, 200, "{id}");
         let has_ended = said.closed || said.goaway.is_some_and(|reason| reason != 0);
         assert!(has_ended || !flood.ends, "{id}: {said:?}");
         assert!(has_ended || said.pongs > 0, "{id}: neither ended nor answered: {said:?}");
