@@ -22,7 +22,7 @@ impl Ebb {
     /// Gives memory back once for each flood. `open`: connections now. Needs a runtime.
     pub(crate) fn look(&mut self, now: Timestamp, open: usize) {
         if self.is_over(now, open) {
-            // It looks at all that is free: ten milliseconds for a hundred megabytes.
+            // It looks at all that is free: not on a thread of requests.
             tokio::task::spawn_blocking(give_back);
         }
     }
