@@ -32,16 +32,18 @@ mod body;
 mod canned;
 mod client_wait;
 mod conn;
+mod door;
 mod ebb;
 mod framing;
 mod registry;
 mod wire;
 
 pub(crate) use acceptable::{Fault, fault_of_proxied};
-pub(crate) use accepting::{Accepting, Arrival};
+use accepting::Arrival;
 pub(crate) use body::{Answered, read as read_body};
-pub(crate) use canned::{LATE, PLAIN, turn_away};
+pub(crate) use canned::{LATE, PLAIN};
 pub(crate) use conn::{Conn, Phase};
+pub(crate) use door::Door;
 pub(crate) use ebb::Ebb;
 pub(crate) use registry::{Member, Registry, Source};
 use wire::given_up;
@@ -58,9 +60,7 @@ const TICK: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub struct Edge {
     app: Arc<LiveApp>,
-    accepting: Accepting,
-    registry: Arc<Registry>,
-    cap: usize,
+    door: Door,
 }
 
 /// Opens a listening socket.
@@ -82,21 +82,21 @@ impl Edge {
     /// # Errors
     /// If the socket cannot be watched.
     pub fn new(app: Arc<LiveApp>, listener: TcpListener, backlog: u32) -> io::Result<Arc<Self>> {
-        let cap = cap(&app.edge);
-        let accepting = Accepting::new(listener, Arc::clone(&app.sites.accept), backlog)?;
-        Ok(Arc::new(Self { app, accepting, registry: Arc::default(), cap }))
+        let gate = (Arc::clone(&app.sites.accept), backlog);
+        let door = Door::new(listener, gate, cap(&app.edge), Arc::clone(&app.ledgers.users), app.clock)?;
+        Ok(Arc::new(Self { app, door }))
     }
 
     /// The number of requests that are being read.
     #[must_use]
     pub fn reading(&self) -> usize {
-        self.registry.in_phase(&[Phase::Head, Phase::Body])
+        self.door.reading()
     }
 
     /// The number of answers that are being written.
     #[must_use]
     pub fn writing(&self) -> usize {
-        self.registry.in_phase(&[Phase::Writing])
+        self.door.writing()
     }
 
     /// Changes the length of the kernel's queue of connections. Linux allows that on a listening socket.
@@ -104,24 +104,13 @@ impl Edge {
     /// # Errors
     /// If the kernel refuses.
     pub fn set_backlog(&self, backlog: u32) -> io::Result<()> {
-        self.accepting.set_backlog(backlog)
+        self.door.set_backlog(backlog)
     }
 
     /// Accepts for ever. Drop the future to stop.
-    pub async fn accept(self: &Arc<Self>) {
-        let mut in_a_row = 0_u32;
-        loop {
-            match self.accepting.next(|| self.app.intake.connection(self.app.clock.now())).await {
-                Ok(Some(Arrival::Accepted(stream, peer, permit))) => self.start(stream, peer, permit),
-                Ok(Some(Arrival::Refused(stream))) => self.turn_away(&stream),
-                Ok(None) => {}
-                Err(error) => self.accept_failed(&error).await,
-            }
-            in_a_row += 1;
-            if in_a_row.is_multiple_of(16) {
-                tokio::task::yield_now().await; // a flood of connections must not starve the open ones
-            }
-        }
+    pub async fn accept(&self) {
+        let offer = || self.app.intake.connection(self.app.clock.now());
+        self.door.accept(offer, |stream, peer, permit| self.start(stream, peer, permit)).await;
     }
 
     /// Closes overdue connections, for ever.
@@ -129,49 +118,23 @@ impl Edge {
         let mut ebb = Ebb::default();
         loop {
             tokio::time::sleep(TICK).await;
-            let now = self.app.clock.now();
-            self.registry.reap(now, &self.app.edge);
-            ebb.look(now, self.registry.all());
+            self.door.keep_deadlines(&mut ebb, &self.app.edge);
         }
     }
 
-    /// Waits until every connection is closed: idle ones at once, the others after their answer, at the latest after
-    /// the drain time. Returns the number of those cut off. New requests on open connections are refused meanwhile.
-    pub async fn drain(&self) -> usize {
+    /// Waits until every connection is closed ([`Door::drain`]), at the latest after the drain time, and closes the others. New
+    /// requests are refused meanwhile.
+    pub async fn drain(&self) {
         self.app.draining.store(true, Ordering::Relaxed);
-        let end = tokio::time::Instant::now() + self.app.edge.drain;
-        while self.registry.len() > 0 && tokio::time::Instant::now() < end {
-            self.registry.close_idle();
-            let pause = end.min(tokio::time::Instant::now() + TICK / 10);
-            let _ = tokio::time::timeout_at(pause, self.registry.changed()).await;
-        }
-        let left = self.registry.len();
-        self.registry.close_all();
-        left
+        self.door.drain(self.app.edge.drain, |stream, peer| self.start(stream, peer, None), || {}).await;
+        self.door.registry.close_all();
     }
 
-    async fn accept_failed(&self, error: &io::Error) {
-        self.app.ledgers.users.accept_failed();
-        if accepting::is_exhausted(error) {
-            self.registry.evict(self.app.clock.now(), None);
-            // The connection that could not be taken stays readable: without a pause this would spin.
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    }
-
-    fn start(self: &Arc<Self>, stream: TcpStream, peer: SocketAddr, permit: Option<GatePermit>) {
-        if !self.has_room(Source::of(peer)) {
-            return canned::turn_away(&stream);
-        }
-        let limits = &self.app.edge;
-        let ready = stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true));
-        let ready = ready.and_then(|()| bounded(&stream, limits.send_buffer));
-        let Ok(stream) = ready.and_then(|()| tokio::net::TcpStream::from_std(stream)) else { return };
-        let conn = Arc::new(Conn::new(peer, self.app.clock, limits));
-        self.app.ledgers.users.connected();
+    fn start(&self, stream: TcpStream, peer: SocketAddr, permit: Option<GatePermit>) {
+        let Some((stream, conn)) = self.door.open(stream, peer, &self.app.edge) else { return };
         let app = Arc::clone(&self.app);
         let about = Arc::clone(&conn);
-        self.registry.add(conn, |member| {
+        self.door.registry.add(conn, |member| {
             let open = Open { app: Arc::clone(&app), permit, conn: Arc::clone(&about), _member: member };
             tokio::spawn(async move {
                 let _open = open;
@@ -179,28 +142,6 @@ impl Edge {
             })
             .abort_handle()
         });
-    }
-
-    /// True if there is room for one more connection, after evictions if need be.
-    fn has_room(&self, source: Source) -> bool {
-        let most_of_one = usize::try_from(self.app.edge.connections_per_source).unwrap_or(usize::MAX);
-        let of_source = most_of_one > 0 && self.registry.len_from(source) >= most_of_one;
-        if !of_source && self.registry.len() < self.cap {
-            return true;
-        }
-        let evicted = self.registry.evict(self.app.clock.now(), of_source.then_some(source));
-        // Evicted tasks need a moment to end, and have their descriptors until then.
-        let room = evicted > 0 && self.registry.all() < self.cap + (self.cap / 8).max(8);
-        self.app.ledgers.users.connections_evicted(evicted);
-        if !room {
-            self.app.ledgers.users.connection_refused();
-        }
-        room
-    }
-
-    fn turn_away(&self, stream: &TcpStream) {
-        self.app.ledgers.users.connection_refused();
-        canned::turn_away(stream);
     }
 }
 

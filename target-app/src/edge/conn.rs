@@ -282,9 +282,11 @@ impl Conn {
         })
     }
 
-    /// Whether it is between requests. Then its task is to be aborted, and begins no request before that.
-    pub(crate) fn end_if_idle(&self) -> bool {
-        self.end_if(|doing| doing.phase == Phase::Idle)
+    /// Whether it is between requests, or, if `new`, before its first one. Then its task is to be aborted, and begins no request
+    /// before that.
+    pub(crate) fn end_if_idle(&self, new: bool) -> bool {
+        let had_one = self.requests.load(Ordering::Relaxed) > 0;
+        self.end_if(|doing| doing.phase == Phase::Idle && (new || had_one))
     }
 
     /// Whether it may be closed to make room ([`Conn::eviction_score`]). Then its task is to be aborted, and begins no

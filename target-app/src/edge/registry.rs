@@ -136,20 +136,16 @@ impl Registry {
         self.close_if(|conn| conn.end_if_overdue(now, limits));
     }
 
-    /// Closes connections between requests.
-    pub(crate) fn close_idle(&self) {
-        self.close_if(Conn::end_if_idle);
-    }
-
     /// A mark between the connections so far and those that are added from now on.
     pub(crate) fn mark(&self) -> u64 {
         self.lock().next
     }
 
-    /// The number of connections before a mark that have not ended. Those of them between requests are closed.
-    pub(crate) fn close_idle_before(&self, mark: u64) -> usize {
+    /// The number of connections before a mark that have not ended. Those of them between requests are closed, and, if `new`,
+    /// those before their first one.
+    pub(crate) fn close_idle_before(&self, mark: u64, new: bool) -> usize {
         let open = self.lock();
-        open.slots.range(..mark).filter(|(_, slot)| slot.conn.end_if_idle()).for_each(|(_, slot)| slot.task.abort());
+        open.slots.range(..mark).filter(|(_, slot)| slot.conn.end_if_idle(new)).for_each(|(_, slot)| slot.task.abort());
         open.slots.range(..mark).count()
     }
 

@@ -157,7 +157,7 @@ async fn end(proxy: &Proxy, listener: &Arc<Listener>, ends: &mut Ends) {
         () = ends.told() => {}
     }
     proxy.drained(inside);
-    listener.close_all();
+    listener.door.registry.close_all();
 }
 
 /// The proxy of these settings with this policy, and the seats of its policies.

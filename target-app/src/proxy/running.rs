@@ -161,7 +161,7 @@ impl RunningProxy {
         for (site, gate) in [(graph.dispatch(), &self.proxy.admission.gate), (graph.accept(), &self.proxy.accept)] {
             gate.replace(self.seating.policy(&chosen, site));
         }
-        self.listener.set_backlog(backlog(&chosen, usual)).map_err(|error| vec![error.to_string()])
+        self.listener.door.set_backlog(backlog(&chosen, usual)).map_err(|error| vec![error.to_string()])
     }
 }
 
@@ -183,8 +183,8 @@ impl Controlled for RunningProxy {
         let books = ledgers.read();
         let [read, send] = Ledgers::rows(&books, intake);
         let [ledger, calls] = books;
-        let read = StageGauges { queue: count(self.listener.reading()), ..read };
-        let send = StageGauges { queue: count(self.listener.writing()), ..send };
+        let read = StageGauges { queue: count(self.listener.door.reading()), ..read };
+        let send = StageGauges { queue: count(self.listener.door.writing()), ..send };
         let accept = self.proxy.accept.gauges();
         let room = self.proxy.room.iter().map(|room| room.gauges());
         let stages =

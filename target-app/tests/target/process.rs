@@ -113,6 +113,41 @@ fn sigterm_finishes_what_was_admitted_and_exits_with_0() {
 }
 
 #[test]
+fn those_who_come_while_it_drains_are_told_so_and_none_is_reset() {
+    let spec = TargetSpec { app: emulated(Duration::from_millis(1200), 4), ..spec() };
+    let mut child = start_with(&spec, "target", None);
+    let ready = ready(&mut child);
+    let mut idle = connect(&ready);
+    assert_eq!(get(&mut idle), 200);
+    let mut busy = connect(&ready);
+    busy.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let mut new = connect(&ready);
+    thread::sleep(Duration::from_millis(200));
+    kill(pid(&child), Signal::SIGTERM).unwrap();
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0, "it drains");
+    assert_eq!(get(&mut new), 503, "it was about to ask");
+    let mut told = 0;
+    while let Ok(mut late) = TcpStream::connect(ready.url.trim_start_matches("http://")) {
+        late.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut text = Vec::new();
+        let _ = late.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").and_then(|()| late.read_to_end(&mut text));
+        let head = String::from_utf8_lossy(&text).to_ascii_lowercase();
+        if head.is_empty() {
+            // The port was closed between the kernel's handshake and its next look.
+            assert!(TcpStream::connect(ready.url.trim_start_matches("http://")).is_err(), "after {told}");
+            break;
+        }
+        let whole = head.starts_with("http/1.1 503 ") && head.contains("connection: close");
+        assert!(whole && head.contains("x-refused: draining"), "{head}");
+        told += 1;
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(told > 10, "{told}");
+    assert_eq!(answer(&mut busy).0, 200);
+    assert!(wait(&mut child, Duration::from_secs(5)).expect("it ends by itself").success());
+}
+
+#[test]
 fn a_second_signal_does_not_wait() {
     let spec = TargetSpec {
         app: emulated(Duration::from_secs(8), 4),
