@@ -19,6 +19,8 @@ pub mod cataclysm;
 pub mod catalogue;
 pub mod classify;
 mod compose;
+#[cfg(test)]
+mod differential;
 mod entry;
 mod estimate;
 pub mod job;

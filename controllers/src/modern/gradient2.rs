@@ -20,11 +20,14 @@ pub(super) struct Gradient2 {
     last_s: f64,
 }
 
-/// The mean of the first samples, then a moving average.
+/// The mean of the first samples, then a moving average. A change of the value lasts until the next of the first samples alone, as in
+/// `ExpAvgMeasurement.java`.
 #[derive(Debug)]
 struct LongAverage {
     new_weight: f64,
     samples: u32,
+    /// Of the first samples.
+    sum_s: f64,
     seconds: f64,
 }
 
@@ -34,8 +37,9 @@ const WARM_UP: u32 = 10;
 impl LongAverage {
     fn add(&mut self, seconds: f64) -> f64 {
         if self.samples < WARM_UP {
-            self.seconds = (self.seconds * f64::from(self.samples) + seconds) / f64::from(self.samples + 1);
             self.samples += 1;
+            self.sum_s += seconds;
+            self.seconds = self.sum_s / f64::from(self.samples);
         } else {
             self.seconds = self.seconds * (1.0 - self.new_weight) + seconds * self.new_weight;
         }
@@ -50,7 +54,7 @@ impl Gradient2 {
         Self {
             limit: f64::from(params.limit_initial),
             params: params.clone(),
-            long: LongAverage { new_weight, samples: 0, seconds: 0.0 },
+            long: LongAverage { new_weight, samples: 0, sum_s: 0.0, seconds: 0.0 },
             last_s: 0.0,
         }
     }

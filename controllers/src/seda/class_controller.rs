@@ -69,6 +69,11 @@ impl ClassController {
         self.samples.record(response);
     }
 
+    /// True if there is no sample.
+    pub(super) fn is_empty(&self) -> bool {
+        self.samples.len() == 0
+    }
+
     /// True if the samples suffice for a run.
     pub(super) fn is_full(&self) -> bool {
         self.samples.is_full()

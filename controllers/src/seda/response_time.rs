@@ -89,7 +89,9 @@ impl ResponseTime {
     /// Runs the controllers that are due, highest class first.
     fn run_due(&mut self, cx: &mut Ctx<'_>) {
         for index in (0..self.classes.len()).rev() {
-            if self.classes[index].is_full() || self.timed_out(index, cx.now) {
+            // The code leaves the time-out of a class without samples alone: its next one is judged at once.
+            let silent = self.decide == Decide::AfterBatch && self.classes[index].is_empty();
+            if !silent && (self.classes[index].is_full() || self.timed_out(index, cx.now)) {
                 self.run(index, cx);
             }
         }
