@@ -8,6 +8,7 @@ mod address;
 mod admission;
 mod ahead;
 mod backend;
+mod cautions;
 mod checks;
 mod client;
 mod connection;

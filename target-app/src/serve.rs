@@ -100,7 +100,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
         token: drawn,
         metrics,
         open,
-        unreachable: Vec::new(),
+        warnings: Vec::new(),
     });
 
     tokio::select! {

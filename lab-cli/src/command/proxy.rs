@@ -36,7 +36,7 @@ pub fn proxy(args: &ProxyArgs) -> CommandResult {
     let about = about(&spec);
     let told = |ready: Ready| {
         if !json {
-            ready.unreachable.iter().for_each(|backend| complain(&format!("warning: {backend}")));
+            ready.warnings.iter().for_each(|warning| complain(&format!("warning: {warning}")));
         }
         // A closed pipe is no reason to stop serving.
         let _ = if json { tell(&ready) } else { print(for_people(&ready, &about, dry_run).as_bytes()).map(drop) };

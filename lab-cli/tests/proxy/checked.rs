@@ -104,6 +104,28 @@ fn right_settings_are_one_line_and_start_nothing() {
     assert!(code == Some(2) && err.contains("did you mean vegas?"), "{err}");
 }
 
+#[test]
+fn what_a_policy_does_nothing_with_is_warned_of() {
+    let backend = Backend::start();
+    let to = backend.url();
+    let folder = tempfile::tempdir().expect("a folder");
+    for (policy, class, warns) in [
+        ("gradient2: {}", "{header: X-Plan}", Some("gradient2 does not tell classes apart")),
+        ("seda: {classes: 3}", "none", Some("all requests are of class 0")),
+        ("seda: {classes: 3}", "{header: X-Plan}", None),
+        ("dagor: {business: class}", "{header: X-Plan}", Some("by itself makes none wait")),
+        ("compose: {scope: single, select: {dagor: {business: class}}, queue: codel}", "{header: X-Plan}", None),
+    ] {
+        let text = format!("to: ['{to}']\npolicy: {{{policy}}}\nclass: {class}\nconcurrency: 4\n");
+        let (code, _, err) = lab_proxy(&["--check", &written(folder.path(), &text)]);
+        assert_eq!(code, Some(0), "{policy}: {err}");
+        match warns {
+            Some(warning) => assert!(err.contains("warning: ") && err.contains(warning), "{policy}: {err}"),
+            None => assert_eq!(err, "", "{policy}"),
+        }
+    }
+}
+
 /// A backend that refuses, and one whose name stands for nothing.
 fn unreachable() -> [String; 2] {
     let refuses = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
@@ -137,10 +159,10 @@ fn backends_that_cannot_be_reached_are_warned_of() {
     let line = proxy.logged("backend_unreachable");
     assert_eq!(line["backend"], refuses);
     assert!(line["why"].as_str().is_some_and(|why| why.contains("refuses connections")), "{line}");
-    assert_eq!(proxy.ready["unreachable"].as_array().map(Vec::len), Some(2), "{}", proxy.ready);
+    assert_eq!(proxy.ready["warnings"].as_array().map(Vec::len), Some(2), "{}", proxy.ready);
     assert_eq!((0..3).filter(|_| proxy.get("/").status == 200).count(), 1);
     let proxy = Proxied::before(&[backend.url()], json!({}));
-    assert!(proxy.ready.get("unreachable").is_none(), "{}", proxy.ready);
+    assert!(proxy.ready.get("warnings").is_none(), "{}", proxy.ready);
 }
 
 #[test]

@@ -21,12 +21,15 @@ fn counts(line: &Value) -> [Option<u64>; 3] {
 #[test]
 fn those_who_come_while_it_drains_are_told_so_and_those_inside_end() {
     let backend = Backend::start();
-    let mut proxy = Proxied::before(&[backend.url()], json!({}));
+    let mut proxy = Proxied::before(&[backend.url()], json!({"health_path": "/health"}));
     let address = proxy.address;
+    assert_eq!(proxy.get("/health").status, 200);
+    let before = backend.requests();
     let inside = thread::spawn(move || get(address, "/slow?1500"));
-    until("request inside", || (backend.requests() == 1).then_some(()));
+    until("request inside", || (backend.requests() > before).then_some(()));
     proxy.signal("TERM");
     assert_eq!(proxy.logged("drain")["requests_inside"], 1);
+    assert_eq!(proxy.get("/health").status, 503, "a balancer is to stop sending");
     let clients: Vec<_> = (0..4)
         .map(|_| {
             thread::spawn(move || {

@@ -157,11 +157,14 @@ fn the_unit_checks_starts_reloads_and_stops_a_proxy() {
     fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("private");
     let unit = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/lab-proxy.service"))
         .expect("a unit");
-    let line = |key: &str| {
-        let line = unit.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('=')).expect(key);
-        line.replace("/etc/lab", folder.path().to_str().expect("a path"))
-            .replace("/usr/bin/lab", &crate::program::path())
+    let lines = |key: &str| -> Vec<String> {
+        let here = |line: &str| {
+            line.replace("/etc/lab", folder.path().to_str().expect("a path"))
+                .replace("/usr/bin/lab", &crate::program::path())
+        };
+        unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).map(here).collect()
     };
+    let line = |key: &str| lines(key).swap_remove(0);
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let checked = words(&line("ExecStartPre"));
     assert!(Command::new(&checked[0]).args(&checked[1..]).status().expect("it runs").success());
@@ -176,11 +179,15 @@ fn the_unit_checks_starts_reloads_and_stops_a_proxy() {
     assert!(said.any(|line| line.starts_with("control port")));
     let pid = service.id().to_string();
     let mut log = BufReader::new(service.stderr.take().expect("piped")).lines().map_while(Result::ok);
-    for (more, event) in [("dry_run: true\n", "\"config\""), ("dry_rum: true\n", "\"config_refused\"")] {
+    // The second file is wrong: its reload fails, and the proxy is not told of it.
+    for (more, good) in [("dry_run: true\n", true), ("dry_rum: true\n", false)] {
         write(&folder.path().join("proxy.yaml"), &backend, more);
-        let reload = words(&line("ExecReload").replace("$MAINPID", &pid));
-        assert!(Command::new(&reload[0]).args(&reload[1..]).status().expect("it runs").success());
-        assert!(log.any(|line| line.contains(event)), "{event}");
+        let reloaded = lines("ExecReload").iter().all(|line| {
+            let reload = words(&line.replace("$MAINPID", &pid));
+            Command::new(&reload[0]).args(&reload[1..]).status().expect("it runs").success()
+        });
+        assert_eq!(reloaded, good, "{more}");
+        assert!(!good || log.any(|line| line.contains("\"config\"")));
     }
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
     assert!(log.any(|line| line.contains("\"drained\"")));

@@ -27,9 +27,9 @@ pub struct Ready {
     /// Who can reach a proxy that listens beyond loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<String>,
-    /// Backends of a proxy that took no connection when it started.
+    /// What people are told of a proxy when it starts: backends that took no connection, settings that do nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unreachable: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// All gauges of one moment (`GET /gauges`).

@@ -93,6 +93,9 @@ impl Exchange<'_> {
         headers::keep_trusted(&mut head.headers, &spec.headers);
         if self.is_check(&head) {
             self.proxy.ledgers.users.checked();
+            if self.proxy.draining.load(Ordering::Relaxed) {
+                return self.page(page::failed(StatusCode::SERVICE_UNAVAILABLE), Box::default());
+            }
             let Ok(place) = Arc::clone(&self.settings.checks).try_acquire_owned() else {
                 return self.page(page::failed(StatusCode::TOO_MANY_REQUESTS), Box::default());
             };

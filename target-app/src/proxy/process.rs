@@ -6,6 +6,7 @@ use tokio::{runtime::Builder, task::JoinHandle};
 
 use super::{
     admission::Admission,
+    cautions::cautions,
     error::ProxyError,
     listener::Listener,
     log::Log,
@@ -62,7 +63,8 @@ pub fn check(spec: &ProxySpec) -> Result<Vec<String>, ProxyError> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;
     let checked = runtime.block_on(async {
         Settings::new(spec.clone(), ServiceClock::start(), None).map_err(ProxyError::Settings)?;
-        Ok(reach::unreachable(spec).await.iter().map(Unreachable::warning).collect())
+        let unreachable = reach::unreachable(spec).await;
+        Ok(cautions(spec).into_iter().chain(unreachable.iter().map(Unreachable::warning)).collect())
     });
     runtime.shutdown_background(); // a name that is still looked for
     checked
@@ -120,8 +122,8 @@ async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Re
         async move { listener.keep_deadlines().await }
     });
     let (url, control) = ready_at;
-    let unreachable = warnings(&proxy).await;
-    on_ready(Ready { pid: std::process::id(), url, control, token: drawn, metrics: scraped_at, open, unreachable });
+    let warnings = warnings(&proxy).await;
+    on_ready(Ready { pid: std::process::id(), url, control, token: drawn, metrics: scraped_at, open, warnings });
     let reloading = reloads.map(|reloads| tokio::spawn(reloads.carry_out(Arc::clone(&running))));
     tokio::select! {
         () = running.stopped() => {}
@@ -138,7 +140,7 @@ async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Re
     Ok(())
 }
 
-/// Logs which backends cannot be reached. Returns what people are told of them.
+/// Logs which backends cannot be reached. Returns what people are told of them, and of settings that do nothing.
 async fn warnings(proxy: &Proxy) -> Vec<String> {
     let settings = proxy.settings();
     if settings.spec.experiment {
@@ -146,7 +148,7 @@ async fn warnings(proxy: &Proxy) -> Vec<String> {
     }
     let found = reach::unreachable(&settings.spec).await;
     found.iter().for_each(|backend| proxy.changed("backend_unreachable", backend));
-    found.iter().map(Unreachable::warning).collect()
+    cautions(&settings.spec).into_iter().chain(found.iter().map(Unreachable::warning)).collect()
 }
 
 /// Ends what is inside; a second order ends it at once.

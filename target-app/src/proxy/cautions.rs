@@ -1,0 +1,53 @@
+//! Settings that are right, and do nothing.
+
+use controllers::{Settings, catalogue::Setting, classify::ClassRule};
+
+use super::spec::ProxySpec;
+
+/// What the settings ask for and the policy does not do, each with the way out.
+pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
+    let policies = policies(spec);
+    let by_class = policies.iter().any(|(name, settings)| tells_classes_apart(name, settings));
+    let ruled = spec.class != ClassRule::default();
+    let name = &spec.policy.name;
+    let said = [
+        (ruled && !by_class && name != "none").then(|| {
+            format!("class: {name} does not tell classes apart: one is refused like another; seda with classes: 3, sentry, and dagor with business: class do")
+        }),
+        (by_class && !ruled).then(|| {
+            "policy: it decides by class, and all requests are of class 0: say with class: what tells them apart".to_owned()
+        }),
+        (name == "dagor").then(|| {
+            "policy: dagor judges how long requests wait here, and by itself makes none wait: it refuses nothing. \
+             compose: {scope: single, select: dagor, queue: codel} keeps a queue"
+                .to_owned()
+        }),
+    ];
+    said.into_iter().flatten().collect()
+}
+
+/// The policy, or the parts of a composition.
+fn policies(spec: &ProxySpec) -> Vec<(&str, Settings)> {
+    let whole = (spec.policy.name.as_str(), spec.policy.settings.clone());
+    spec.policy.settings.values().flat_map(part).chain([whole]).collect()
+}
+
+fn part(setting: &Setting) -> Vec<(&str, Settings)> {
+    match setting {
+        Setting::Text(name) => vec![(name.as_str(), Settings::new())],
+        Setting::Map(named) => named.iter().map(|(name, own)| (name.as_str(), of(own))).collect(),
+        Setting::Flag(_) | Setting::Number(_) => Vec::new(),
+    }
+}
+
+fn of(own: &Setting) -> Settings {
+    if let Setting::Map(settings) = own { settings.clone() } else { Settings::new() }
+}
+
+fn tells_classes_apart(name: &str, settings: &Settings) -> bool {
+    match name {
+        "sentry" => true,
+        "dagor" => settings.get("business") == Some(&Setting::Text("class".to_owned())),
+        _ => settings.contains_key("classes") || settings.contains_key("class_targets"),
+    }
+}
