@@ -453,9 +453,9 @@ pub struct ServeArgs {
     /// Experiment file or id whose target is served [default: Arashi with generated mail].
     #[arg(value_name = "FILE|ID")]
     pub experiment: Option<String>,
-    /// Mail to import: an mbox, a maildir, or a folder of either or of messages.
-    #[arg(long, value_name = "DIR|MBOX")]
-    pub mail: Option<PathBuf>,
+    /// Mail to import: mboxes, maildirs, folders of either or of messages. A FILE of an experiment goes before it.
+    #[arg(long, value_name = "DIR|MBOX", num_args = 1..)]
+    pub mail: Vec<PathBuf>,
     /// Who decides on admission.
     #[arg(long, value_name = "NAME", default_value = "none")]
     pub policy: String,

@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{BufRead, BufReader, Read},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Output, Stdio},
     thread,
     time::{Duration, Instant},
@@ -422,14 +422,42 @@ impl Drop for Served {
     }
 }
 
+/// Two mboxes with a message each.
+fn two_mboxes(scratch: &Scratch) {
+    for n in 1..=2 {
+        let mail = format!(
+            "From a@example.org Thu Jan  1 00:00:00 2026\nFrom: a@example.org\nTo: b@example.org\nSubject: hello\n\
+             Date: Thu, 01 Jan 2026 00:00:00 +0000\nMessage-ID: <{n}@example.org>\n\nA line.\n\n"
+        );
+        fs::write(scratch.path().join(format!("{n}.mbox")), mail).expect("written");
+    }
+}
+
 #[test]
-fn mail_from_a_file_is_served_and_loaded() {
+fn a_refusal_says_when_to_come_back_and_speaks_to_a_person() {
     let scratch = Scratch::new();
-    let mbox: PathBuf = scratch.path().join("inbox.mbox");
-    let mail = "From a@example.org Thu Jan  1 00:00:00 2026\nFrom: a@example.org\nTo: b@example.org\nSubject: hello\n\
-                Date: Thu, 01 Jan 2026 00:00:00 +0000\nMessage-ID: <1@example.org>\n\nA line.\n\n";
-    fs::write(&mbox, mail).expect("written");
-    let served = Served::start(&scratch, &["--mail", "inbox.mbox"]);
+    two_mboxes(&scratch);
+    let served = Served::start(&scratch, &["--policy", "fixed-rate", "--mail", "1.mbox", "2.mbox"]);
+    let address = served.url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let ask = || {
+        let mut stream = std::net::TcpStream::connect(&address).expect("a connection");
+        let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+        std::io::Write::write_all(&mut stream, request.as_bytes()).expect("asked");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer
+    };
+    let refused = (0..2000).map(|_| ask()).find(|answer| answer.starts_with("HTTP/1.1 503 ")).expect("a refusal");
+    let (head, page) = refused.split_once("\r\n\r\n").expect("a page");
+    assert!(head.to_ascii_lowercase().contains("retry-after: 5") && head.contains("x-refused: rate"), "{head}");
+    assert!(page.contains("wait for some seconds") && !page.contains("rate"), "{page}");
+}
+
+#[test]
+fn mail_from_files_is_served_and_loaded() {
+    let scratch = Scratch::new();
+    two_mboxes(&scratch);
+    let served = Served::start(&scratch, &["--mail", "1.mbox", "2.mbox"]);
     let output = scratch.run(&["load", &format!("{}/", served.url), "-c", "2", "-n", "200", "--output", "json"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
     let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -32,10 +32,10 @@ use crate::{
     run::{Corpus, Cpus, Scratch, Sinks, cache_folder, progress::ProgressLines, search_capacity},
 };
 
-/// Served when no experiment is named.
+/// Served when no experiment is named. The users of the papers wait 5 s after a refusal.
 const ALONE: &str = "
 name: serve
-target: {app: arashi, work: 0}
+target: {app: arashi, work: 0, retry_after: 5s}
 objective: {percentile: 90, response_time: 1s}
 users: {model: arashi, phases: [{name: browser, users: 1, for: 1s}]}
 arms: [none]
@@ -118,7 +118,7 @@ fn experiment(args: &args::ServeArgs) -> Result<Experiment, Failure> {
         let message = format!("{} is several services, and this serves one: lab run starts them all", experiment.name);
         return Err(Failure::usage(message));
     }
-    if args.mail.is_some() && !matches!(experiment.target.app, AppPlan::Arashi(_)) {
+    if !args.mail.is_empty() && !matches!(experiment.target.app, AppPlan::Arashi(_)) {
         return Err(Failure::usage("--mail: this experiment's target serves no mail"));
     }
     Ok(experiment)
@@ -133,10 +133,10 @@ fn mail(
     let AppPlan::Arashi(arashi) = &experiment.target.app else { return Ok((None, None)) };
     let at = args.database.clone().unwrap_or_else(|| scratch.path().join("mail.sqlite"));
     let known = args.database.as_ref().is_some_and(|path| path.exists());
-    if let Some(path) = &args.mail {
+    if !args.mail.is_empty() {
         let (password, shown) = password(args)?;
         let recipient = Recipient { name: args.user.clone(), password };
-        let summary = import(&at, &recipient, std::slice::from_ref(path)).map_err(Failure::because)?;
+        let summary = import(&at, &recipient, &args.mail).map_err(Failure::because)?;
         tell_of_import(&summary);
         return Ok((Some(at), Some(Account { user: args.user.clone(), password: shown })));
     }

@@ -373,14 +373,14 @@ impl Service for Arashi {
         })
     }
 
-    fn refused_page(&self, reason: Reason) -> Bytes {
+    fn refused_page(&self, _: Reason) -> Bytes {
         let page = pages::unasked(
             "refused",
             "Too busy",
             self.key_in_links,
             &html! {
-                p { "So many people are reading their mail that this request cannot be served now (" (reason.name()) ")." }
-                p { "Nothing was changed. Please try again in a little while." }
+                p { "So many people are reading their mail that this request cannot be served now." }
+                p { "Nothing was changed. Please wait for some seconds, and load this page again." }
             },
         );
         page.into_string().into()
