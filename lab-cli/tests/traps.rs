@@ -29,7 +29,8 @@ fn users_say_their_class_in_the_header_that_the_service_reads() {
         let summary: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", told(&output)));
         let p50 = |class: &str| summary["arms"][0]["phases"][0]["by_class"][class]["response_time_ms"]["p50"].as_f64();
         let (plain, paying) = (p50("0").expect("answers"), p50("1").expect("answers"));
-        assert!(paying > 5.0 * plain && paying > 60.0, "{world:?}: {plain} ms and {paying} ms");
+        // 80 ms of work against 2: the same on a machine that is slow to both.
+        assert!(paying - plain > 50.0, "{world:?}: {plain} ms and {paying} ms");
     }
 }
 
