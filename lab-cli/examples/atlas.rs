@@ -5,7 +5,8 @@
 //! cargo run --release -p lab-cli --example atlas -- found.json docs/atlas.md
 //! ```
 //! The section `### id: …` of each artefact in `found.json` gets a line with its claims and with what speaks against the figures, a
-//! line for each claim that does not hold, and a row for each threshold; what else is written in it stays. A section that is
+//! line for each claim that does not hold, a row for each threshold, and one for each number of its paper; what else is written in it
+//! stays. Of a run with one seed the numbers alone are taken over. A section that is
 //! missing is put at the end. `found` is of block 1, the run that a repeat of 1 makes. The table by paper, between the comments
 //! `<!-- claims -->` and `<!-- end -->`, counts the sections of the document, so that a few artefacts can be written without the
 //! others.
@@ -19,14 +20,12 @@ use std::{
 };
 
 use analysis::{
-    judge::claims::{ClaimCount, LetteredClaim},
+    figure::merit::Merit,
+    judge::claims::{ClaimCount, LetteredClaim, lettered_claims},
     summary::{GateFinding, ThresholdResult, Validity},
     text::table::Table,
 };
-use experiment::{
-    Changes, Experiment, Library,
-    letters::{claim_rows, lettered_claims},
-};
+use experiment::{Changes, Experiment, Library};
 use serde::Deserialize;
 
 type Error = Box<dyn std::error::Error>;
@@ -39,6 +38,8 @@ struct Artefact {
     verdict: Validity,
     reasons: Vec<GateFinding>,
     claims: Vec<ThresholdResult>,
+    #[serde(default)]
+    merit: Option<Merit>,
 }
 
 fn main() -> ExitCode {
@@ -77,8 +78,7 @@ fn tally(text: &str) -> Result<ClaimCount, Error> {
         let Some(section) = section(text, entry.id).map(|range| &text[range]) else { continue };
         let words = section.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
         let thresholds = words.filter(|word| ["held", "FAILED"].contains(word)).map(|word| word == "held");
-        let source = experiment_of(entry)?.source;
-        tally.add_counted(entry.id, source.as_deref(), letters(section), thresholds);
+        tally.add_counted(entry.id, experiment_of(entry)?.paper, letters(section), thresholds);
     }
     Ok(tally)
 }
@@ -131,8 +131,13 @@ fn with_section(text: &str, artefact: &Artefact) -> Result<String, Error> {
     let Some(range) = section(text, id) else {
         return Ok(format!("{}\n\n{heading}{table}", text.trim_end()));
     };
-    // Prose comes after the table, whose rows are the last lines that begin with a bar.
     let section = &text[range.clone()];
+    // Tables of claims are of several seeds: one adds its numbers alone.
+    let one_seed = artefact.claims.first().is_none_or(|claim| claim.blocks.len() == 1);
+    if let Some(section) = one_seed.then(|| with_numbers(section, artefact)).flatten() {
+        return Ok(format!("{}{section}{}", &text[..range.start], &text[range.end..]));
+    }
+    // Prose comes after the table, whose rows are the last lines that begin with a bar.
     let prose = match section.rfind("\n| ") {
         Some(row) => section[row + 1..].split_once('\n').map_or("", |(_, rest)| rest),
         None => section.split_once('\n').map_or("", |(_, rest)| rest),
@@ -143,12 +148,33 @@ fn with_section(text: &str, artefact: &Artefact) -> Result<String, Error> {
     Ok(format!("{}{heading}{table}{gap}{prose}{last}{}", &text[..range.start], &text[range.end..]))
 }
 
+/// Where the numbers of the paper begin in a section.
+const NUMBERS: &str = "\nBeside the paper, seed 1: ";
+
+/// The paper's numbers and ours.
+fn numbers(artefact: &Artefact) -> String {
+    let of = |merit: &Merit| format!("{NUMBERS}{}.\n\n{}", merit.in_words(), markdown(&merit.table()));
+    artefact.merit.as_ref().map(of).unwrap_or_default()
+}
+
+/// The section with other numbers of the paper, where it has a table of claims.
+fn with_numbers(section: &str, artefact: &Artefact) -> Option<String> {
+    let (before, after) = match section.split_once(NUMBERS) {
+        Some((before, rest)) => (before, rest.split_once("|\n\n").map_or("", |(_, prose)| prose)),
+        None => {
+            let claims = section.find("| | claim | found | ")?;
+            let end = section[claims..].find("|\n\n").map_or(section.len(), |at| claims + at + 2);
+            (&section[..end], section[end..].trim_start())
+        }
+    };
+    Some(format!("{before}{}\n{after}", numbers(artefact)))
+}
+
 fn table(artefact: &Artefact) -> Result<String, Error> {
-    let entry = entry(artefact)?;
-    let texts: Vec<String> = artefact.claims.iter().map(|claim| claim.text.clone()).collect();
+    let experiment = experiment_of(entry(artefact)?)?;
     let held = artefact.claims.iter().filter(|claim| claim.holds_over_seeds()).count();
     let seeds = artefact.claims.first().map_or(0, |claim| claim.blocks.len());
-    let claims = lettered_claims(entry.text, &experiment_of(entry)?.tried, &artefact.claims);
+    let claims = lettered_claims(&experiment.rows, &artefact.claims, &experiment.tried);
     let remedy = |claim: &LetteredClaim| Some(format!("- {}: {}\n", claim.letter, claim.remedy()?));
     let remedies: String = claims.iter().filter_map(remedy).collect();
     let gap = if remedies.is_empty() { "" } else { "\n" };
@@ -158,11 +184,11 @@ fn table(artefact: &Artefact) -> Result<String, Error> {
         artefact.claims.len(),
         against(artefact.verdict, &artefact.reasons)
     );
-    for (claim, row) in artefact.claims.iter().zip(claim_rows(entry.text, &texts)) {
+    for (claim, row) in artefact.claims.iter().zip(&experiment.rows) {
         let word = if claim.holds_over_seeds() { "held" } else { "FAILED" };
         text += &format!("| {word} | {} | {} | {} |\n", row.label, claim.found_first(), over_seeds(claim));
     }
-    Ok(text)
+    Ok(text + &numbers(artefact))
 }
 
 /// `Held: a, c. Not held: b (2 of 10 seeds). `

@@ -4,10 +4,13 @@
 //! every line (or row of bars) is a measure of an arm, in the language of thresholds. Beside them are the curves of the paper,
 //! which are numbers in the file.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 mod drawn;
 mod evaluate;
+pub mod merit;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -60,6 +63,9 @@ pub struct FigurePlan {
     /// Points of a load are not joined.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub scatter: bool,
+    /// A cubic is drawn through the points of each line.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cubic: bool,
     /// Request types that are drawn, where they go to the right.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
@@ -100,6 +106,9 @@ pub struct PanelPlan {
     /// The paper's own curves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paper: Vec<PaperCurve>,
+    /// Numbers that the paper prints and draws nowhere: by name a threshold `ours == the paper's`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub printed: BTreeMap<String, String>,
 }
 
 /// What values are held against.
@@ -154,7 +163,8 @@ impl FigurePlan {
 
     /// True if it is made from parts of phases.
     pub fn reads_parts(&self) -> bool {
-        self.over == Over::Time || self.skip > 0.0
+        let printed = || self.panels.iter().flat_map(|panel| panel.printed.values());
+        self.over == Over::Time || self.skip > 0.0 || printed().any(|equation| equation.contains("%.."))
     }
 
     /// Of these, in their order, those that are drawn in a panel.

@@ -1,6 +1,6 @@
 //! The arms: which policies are compared, with which settings.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{
     Place as Seat,
@@ -13,7 +13,7 @@ use super::{
     client::client_key,
     fields::{Fields, join},
     hindsight::{BestStaticKeys, hindsight},
-    keys::{Table, by, choice, count, flag, free, names, shapes, table},
+    keys::{Table, by, choice, count, flag, free, names, shapes, table, time},
     own_arm,
     own_target::{Base, own_target},
     plan::{AppPlan, ArmPlan, ClientPolicy, Hindsight, SearchRange, Tree},
@@ -36,6 +36,7 @@ table! {
         services = free::<BTreeMap<String, Policy>>(), "Policies of single services of a tree, by name";
         calls = free::<CallChangeKeys>(), "What differs in all calls between services";
         balancer: Option<Balancer> = choice::<_, String>(BALANCERS).otherwise("as each service has it"), "Which task gets a request, in all services of a tree";
+        jitter: Option<Duration> = time(Duration::ZERO..=Duration::from_secs(3600)).otherwise("that of `virtual.link`").example("20ms"), "In virtual time: the largest additional delay of a message of this arm's users, drawn uniformly";
         direct: Option<bool> = flag().otherwise("false"), "own: users of this arm bypass the lab's proxy";
         target = free::<serde_json::Value>(), "What differs in the service: keys of `target`, each in place of the experiment's. Keys that all arms share are excluded. For a policy with a parameter `target`: only if it is a table";
     }
@@ -164,12 +165,13 @@ fn tree_of(base: Option<Base<'_>>) -> Option<&Tree> {
 }
 
 fn lab_keys(arm: &mut ArmPlan, fields: &Fields<'_>, base: Option<Base<'_>>) {
-    let ArmKeys { r#as: label, place, on_refuse, backlog, client, balancer, direct } = ArmKeys::read(fields);
+    let ArmKeys { r#as: label, place, on_refuse, backlog, client, balancer, jitter, direct } = ArmKeys::read(fields);
     if let Some(label) = label {
         arm.label = label;
     }
     arm.policy.place = place;
     (arm.on_refuse, arm.backlog, arm.client, arm.balancer) = (on_refuse, backlog, client, balancer);
+    arm.jitter = jitter;
     let problems = fields.problems();
     if let (Some(node), Some(base)) = (fields.node("target"), base) {
         arm.own_target = own_target(node, base, &fields.path("target"), problems);

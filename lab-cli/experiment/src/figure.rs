@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::{
     figure::{FigurePlan, Limit, MeasurePlan, Over, PanelPlan, PaperCurve},
-    judge::threshold::{KnownNames, PhaseMeasure},
+    judge::threshold::{KnownNames, PhaseMeasure, Threshold},
     text::suggestion,
 };
 use schemars::json_schema;
@@ -32,6 +32,7 @@ table! {
         over: Over = first_of(OVERS), "The horizontal axis: phases by name (bars), their planned load, time, request types or arms (bars)";
         across: Option<String> = text().otherwise("what goes to the right"), "Label of the horizontal axis";
         scatter: bool = flag().or(false), "Do not join the points of a load";
+        cubic: bool = flag().or(false), "Draw a cubic through the points of each line, by least squares";
         log: bool = flag().or(false), "Logarithmic load axis";
         arms = free::<Vec<String>>().otherwise("all"), "Arms to draw";
         phases = free::<Vec<String>>().otherwise("all"), "Phases to draw";
@@ -52,6 +53,7 @@ table! {
         x = free::<String>().otherwise("the planned load"), "A measure for the horizontal axis in place of the load";
         draw = free::<DrawKey>().required(), "Measures, as in thresholds without arm and phase; several by name. Over time, a gauge without a statistic is drawn second by second, `gauge.users.p90_ms` by windows of five seconds";
         paper = free::<Vec<PaperCurveKeys>>().example("[{name: the paper, points: {16: 0.4, 128: 6.3}}]"), "The paper's own curves, dashed";
+        printed = free::<BTreeMap<String, String>>().example("{mean of the spike: seda.spike.gauge.users.p90_ms.mean == 0.6s}"), "Numbers that the paper prints and draws nowhere, each with ours on the left";
     }
 
     /// A curve of the paper.
@@ -73,7 +75,7 @@ shapes! {
 pub fn figure(fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<FigurePlan> {
     let node = fields.node("figure")?;
     let inner = Fields::of_table::<FigureKeys>(node, "figure", fields.problems())?;
-    let FigureKeys { over, across, scatter, log, skip, note } = FigureKeys::read(&inner);
+    let FigureKeys { over, across, scatter, cubic, log, skip, note } = FigureKeys::read(&inner);
     if ((skip / STEP).round() * STEP - skip).abs() > 1e-9 {
         inner.problem(
             "skip",
@@ -84,7 +86,7 @@ pub fn figure(fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<FigurePlan>
     if over == Over::Time && skip > 0.0 {
         inner.problem("skip", "over time nothing is left out", "leave skip out");
     }
-    for (key, is) in [("log", log), ("scatter", scatter)] {
+    for (key, is) in [("log", log), ("scatter", scatter), ("cubic", cubic)] {
         if is && over != Over::Load {
             inner.problem(key, "this is for loads to the right", format!("leave {key} out, or write over: load"));
         }
@@ -97,6 +99,7 @@ pub fn figure(fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<FigurePlan>
         phases: named(&inner, "phases", &phases),
         across,
         scatter,
+        cubic,
         types: types(&inner, over, names),
         skip: (skip / STEP).round() * STEP,
         panels: Vec::new(),
@@ -171,6 +174,7 @@ fn panel(fields: &Fields<'_>, figure: &FigurePlan, names: &KnownNames<'_>) -> Op
         x: x.map(|x| x.measure),
         draw,
         paper: Vec::new(),
+        printed: printed(fields, times > 0, names),
     };
     let lines = figure.line_names(&panel, &names.arms, &phases);
     for (number, node) in fields.list("paper").iter().enumerate() {
@@ -179,6 +183,50 @@ fn panel(fields: &Fields<'_>, figure: &FigurePlan, names: &KnownNames<'_>) -> Op
         panel.paper.extend(curve.map(|curve| self::curve(&curve, figure, &lines, names)));
     }
     Some(panel)
+}
+
+/// Numbers of the paper, each with a measure of ours. `times`: the panel is of times.
+fn printed(fields: &Fields<'_>, times: bool, names: &KnownNames<'_>) -> BTreeMap<String, String> {
+    let example = "{mean of the spike: seda.spike.gauge.users.p90_ms.mean == 0.6s}";
+    let written = match fields.node("printed").map(|node| &node.value) {
+        None => return BTreeMap::new(),
+        Some(Value::Table(entries)) => entries,
+        Some(other) => {
+            fields.problem("printed", format!("unexpected {}", other.shown()), format!("for example {example}"));
+            return BTreeMap::new();
+        }
+    };
+    let mut printed = BTreeMap::new();
+    for entry in written {
+        let problem = |message: String, hint: String| {
+            fields.problems().add(&entry.node.place, &fields.path("printed"), message, hint);
+        };
+        let Value::Text(text) = &entry.node.value else {
+            problem(format!("unexpected {}", entry.node.value.shown()), format!("for example {example}"));
+            continue;
+        };
+        let checked = Threshold::parse(text)
+            .map_err(|found| vec![found])
+            .and_then(|threshold| threshold.check(names).map(|()| threshold));
+        match checked {
+            Err(found) => found.into_iter().for_each(|found| {
+                problem(format!("{} (at character {} of {text:?})", found.message, found.at + 1), found.hint);
+            }),
+            Ok(threshold) if !threshold.is_equation() => {
+                problem(format!("{text:?} is no equation with a number"), format!("for example {example}"));
+            }
+            Ok(threshold) if threshold.is_of_time() != times => {
+                problem(
+                    "times and plain numbers do not share a panel".to_owned(),
+                    "move it to another panel".to_owned(),
+                );
+            }
+            Ok(_) => {
+                printed.insert(entry.key.clone(), text.clone());
+            }
+        }
+    }
+    printed
 }
 
 /// `{target: 10}`.

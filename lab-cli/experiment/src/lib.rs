@@ -12,7 +12,6 @@ pub mod fields;
 mod figure;
 pub mod hindsight;
 mod keys;
-pub mod letters;
 pub mod library;
 mod load;
 mod model;

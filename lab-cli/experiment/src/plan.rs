@@ -21,6 +21,7 @@ use std::{collections::BTreeMap, time::Duration};
 use analysis::{
     figure::FigurePlan,
     judge::{
+        claims::{ClaimRow, Paper},
         compare::{Compare, TooFewBlocks, too_few_blocks},
         threshold::{AbortRule, Threshold},
     },
@@ -56,6 +57,9 @@ pub struct Experiment {
     pub about: String,
     /// Figure and paper, where there is one.
     pub source: Option<String>,
+    /// Whose claims the letters of thresholds are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
     /// What is measured.
     pub target: TargetPlan,
     /// What the service promises.
@@ -70,6 +74,9 @@ pub struct Experiment {
     pub seed: u64,
     /// What must hold.
     pub thresholds: Vec<String>,
+    /// What each of them is about.
+    #[serde(skip)]
+    pub rows: Vec<ClaimRow>,
     /// Which of them end the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aborts: Vec<AbortRule>,
@@ -108,7 +115,7 @@ impl Experiment {
 
     /// A live run is refused.
     pub fn virtual_only(&self) -> bool {
-        self.simulation.only || self.rooms_in_virtual_time()
+        self.simulation.only || self.rooms_in_virtual_time() || self.arms.iter().any(|arm| arm.jitter.is_some())
     }
 
     /// True if an arm has waiting rooms that a live run cannot have: several, or one before several services.

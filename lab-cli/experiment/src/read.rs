@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use analysis::{
-    judge::compare::{Compare, Metric, SequentialRule, sequential::MOST_BLOCKS},
+    judge::{
+        claims::Paper,
+        compare::{Compare, Metric, SequentialRule, sequential::MOST_BLOCKS},
+    },
     manifest::Declared,
     summary::LatencyObjective,
     text::suggestion,
@@ -26,7 +29,7 @@ use super::{
     set::{add_policies, set},
     simulation::{self, SimulationKeys},
     target::{self, TargetKeys},
-    thresholds::{self, ThresholdKey},
+    thresholds::{self, ThresholdKey, Thresholds},
     users::{self, UsersKeys},
 };
 
@@ -38,6 +41,7 @@ table! {
         name = free::<String>().required(), "Names the results folder: letters, digits, - and _";
         about: Option<String> = text(), "One line about the experiment";
         source: Option<String> = text(), "Figure and paper";
+        paper: Option<Paper> = choice::<_, String>(Paper::KEYS).otherwise("none: what is claimed is ours"), "The paper whose claims the letters of thresholds are";
         target = free::<TargetKeys>().required().example("{app: arashi, capacity: 100/s}"), "The service under test";
         objective = free::<ObjectiveKeys>().required(), "What a good answer is";
         users = free::<UsersKeys>().required().example("{model: url, phases: [{requests: 100/s, for: 30s}]}"), "Who sends";
@@ -157,7 +161,7 @@ pub fn read(text: &str, changes: &Changes) -> Result<Experiment, Vec<FileProblem
 
 fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Option<Experiment> {
     let fields = Fields::of_table::<ExperimentKeys>(root, "", problems)?;
-    let ExperimentKeys { about, source, repeat, seed, tried, declares } = ExperimentKeys::read(&fields);
+    let ExperimentKeys { about, source, paper, repeat, seed, tried, declares } = ExperimentKeys::read(&fields);
     let name = name(&fields);
     let target = match fields.node("target") {
         None => {
@@ -202,6 +206,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         name,
         about: about.unwrap_or_default(),
         source,
+        paper,
         target,
         objective,
         users,
@@ -209,6 +214,7 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         repeat: 1,
         seed: changes.seed.unwrap_or(seed),
         thresholds: Vec::new(),
+        rows: Vec::new(),
         aborts: Vec::new(),
         tried,
         compare: Compare::default(),
@@ -217,7 +223,8 @@ fn experiment(root: &raw::Node, changes: &Changes, problems: &Problems) -> Optio
         figure: None,
     };
     check_rates(&experiment, &fields);
-    (experiment.thresholds, experiment.aborts) = thresholds::thresholds(&fields, &experiment, &all_arms);
+    let Thresholds { texts, rows, aborts } = thresholds::thresholds(&fields, &experiment, &all_arms);
+    (experiment.thresholds, experiment.rows, experiment.aborts) = (texts, rows, aborts);
     let (compare, most_blocks) = compare(&fields, &experiment, &all_arms);
     experiment.compare = compare;
     let wanted = changes.repeat.or(repeat);

@@ -2,13 +2,16 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use analysis::judge::threshold::{AbortRule, KnownNames, Threshold, ThresholdError, Watch};
+use analysis::judge::{
+    claims::ClaimRow,
+    threshold::{AbortRule, KnownNames, Threshold, ThresholdError, Watch},
+};
 use schemars::json_schema;
 use workloads::mail::REQUEST_TYPES;
 
 use super::{
     fields::Fields,
-    keys::{Table, flag, free, shapes, table, time},
+    keys::{Table, by, flag, free, shapes, table, text, time},
     plan::{Experiment, Model},
     problem::Problems,
     raw::{Entry, Node, Value},
@@ -18,9 +21,12 @@ use super::{
 const GRACE: Duration = Duration::from_secs(10);
 
 table! {
-    /// A threshold that may end the run.
+    /// What must hold, as a part of a claim or as what may end the run.
     pub(super) struct ThresholdKeys as "ThresholdTable" {
-        check = free::<String>().required().example("seda.spike.response_time.p90 < 2s"), "What must hold";
+        check = free::<CheckKey>().required().example("seda.spike.response_time.p90 < 2s"), "What must hold; a list: each of them";
+        claim: Vec<char> = by::<ClaimKey, _>(letters).otherwise("none").example("a"), "The claim of `paper` that this is a part of, by its letter; a list: of each of them";
+        variant: Option<String> = text().example("as coded"), "What is not as the paper has it. It is judged beside the claim, and is no part of it";
+        about: Option<String> = text().otherwise("what the claim is about").example("rates are cut at once"), "What it says, in a sentence";
         abort: bool = flag().or(false), "End the run once the threshold has failed for the grace time, second by second";
         grace: Option<Duration> = time(Duration::from_secs(1)..=Duration::from_secs(3600)).otherwise("10s").example("20s"), "How long it may fail without a break";
     }
@@ -31,43 +37,90 @@ shapes! {
         "description": "What must hold.",
         "anyOf": [{"type": "string"}, generator.subschema_for::<ThresholdKeys>()],
     });
+    CheckKey as "Check" = |_generator| json_schema!({
+        "description": "One comparison, or several.",
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}],
+    });
+    ClaimKey as "Claim" = |_generator| json_schema!({
+        "description": "A letter, or several.",
+        "anyOf": [{"type": "string", "pattern": "^[a-z]$"}, {"type": "array", "items": {"type": "string", "pattern": "^[a-z]$"}, "minItems": 1}],
+    });
 }
 
-/// Reads `thresholds`, and which of them end the run. `all_arms` are those of the file: where fewer are run, thresholds on the
-/// others are left out.
-pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[String]) -> (Vec<String>, Vec<AbortRule>) {
+/// The thresholds of a file, each with what it is about, and those that end the run.
+#[derive(Debug, Default)]
+pub struct Thresholds {
+    /// In the order of the file.
+    pub texts: Vec<String>,
+    /// One for each.
+    pub rows: Vec<ClaimRow>,
+    /// Some of them.
+    pub aborts: Vec<AbortRule>,
+}
+
+/// Reads `thresholds`. `all_arms` are those of the file: where fewer are run, thresholds on the others are left out.
+pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[String]) -> Thresholds {
     let names = names(experiment, all_arms);
     let running: Vec<&str> = experiment.arms.iter().map(|arm| arm.label.as_str()).collect();
-    let (mut kept, mut aborts) = (Vec::new(), Vec::new());
-    for node in fields.list("thresholds") {
-        let Some((text, grace)) = written(node, fields.problems()) else { continue };
-        let told = |problem: &ThresholdError| tell(problem, &text, node, fields);
-        let checked = Threshold::parse(&text)
-            .map_err(|problem| vec![problem])
-            .and_then(|threshold| threshold.check(&names).map(|()| threshold));
-        let threshold = match checked {
-            Ok(threshold) => threshold,
-            Err(found) => {
-                found.iter().for_each(told);
+    let mut read = Thresholds::default();
+    let written = fields.list("thresholds").iter().filter_map(|node| self::written(node, fields.problems()));
+    for Written { checks, grace, row } in written {
+        for node in checks {
+            let Some((text, threshold)) = parsed(node, fields, &names) else { continue };
+            if let Some(Err(why)) = grace.map(|grace| Watch::new(&threshold, grace)) {
+                fields.problems().add(&node.place, "thresholds", why, "leave abort out: it is judged at the end");
                 continue;
             }
-        };
-        if let Some(Err(why)) = grace.map(|grace| Watch::new(&threshold, grace)) {
-            fields.problems().add(&node.place, "thresholds", why, "leave abort out: it is judged at the end");
-            continue;
-        }
-        if threshold.arms().iter().all(|arm| running.contains(arm)) {
-            aborts.extend(grace.map(|grace| AbortRule { check: text.clone(), grace }));
-            kept.push(text);
+            if threshold.arms().iter().all(|arm| running.contains(arm)) {
+                read.aborts.extend(grace.map(|grace| AbortRule { check: text.clone(), grace }));
+                read.texts.push(text);
+                read.rows.push(row.clone());
+            }
         }
     }
-    (kept, aborts)
+    tell_apart(&mut read);
+    read
+}
+
+/// A threshold that can be judged in this experiment.
+fn parsed(node: &Node, fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<(String, Threshold)> {
+    let text = check(node, fields.problems())?;
+    let checked = Threshold::parse(&text)
+        .map_err(|problem| vec![problem])
+        .and_then(|threshold| threshold.check(names).map(|()| threshold));
+    match checked {
+        Ok(threshold) => Some((text, threshold)),
+        Err(found) => {
+            found.iter().for_each(|problem| tell(problem, &text, node, fields));
+            None
+        }
+    }
+}
+
+/// Puts the letters of a row before what it says, and the threshold behind where several say the same.
+fn tell_apart(read: &mut Thresholds) {
+    for row in &mut read.rows {
+        let letters: Vec<String> = row.letters.iter().map(ToString::to_string).collect();
+        let head: Vec<&str> = letters.iter().map(String::as_str).chain(row.variant.as_deref()).collect();
+        let parts = [head.join(", "), std::mem::take(&mut row.label)];
+        row.label = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+    }
+    let said: Vec<String> = read.rows.iter().map(|row| row.label.clone()).collect();
+    for (row, text) in read.rows.iter_mut().zip(&read.texts) {
+        let threshold = format!("`{}`", text.split_whitespace().collect::<Vec<_>>().join(" "));
+        match said.iter().filter(|other| **other == row.label).count() {
+            _ if row.label.is_empty() => row.label = threshold,
+            1 => {}
+            _ => row.label = format!("{}: {threshold}", row.label),
+        }
+    }
 }
 
 /// Tells of thresholds that are none, where what they may name is not known since the rest of the file cannot be read.
 pub fn check_alone(fields: &Fields<'_>) {
-    for node in fields.list("thresholds") {
-        let Some((text, _)) = written(node, fields.problems()) else { continue };
+    let written = fields.list("thresholds").iter().filter_map(|node| self::written(node, fields.problems()));
+    for node in written.flat_map(|written| written.checks) {
+        let Some(text) = check(node, fields.problems()) else { continue };
         if let Err(problem) = Threshold::parse(&text) {
             tell(&problem, &text, node, fields);
         }
@@ -126,29 +179,64 @@ pub fn tried(fields: &Fields<'_>, key: &str) -> BTreeMap<char, String> {
     entries.iter().filter_map(one).collect()
 }
 
-/// A threshold as text, or a table with it; and for how long it may fail, if it ends the run.
-fn written(node: &Node, problems: &Problems) -> Option<(String, Option<Duration>)> {
-    match &node.value {
-        Value::Text(text) => Some((text.clone(), None)),
-        Value::Table(_) => {
-            let fields = Fields::of_table::<ThresholdKeys>(node, "thresholds", problems)?;
-            let ThresholdKeys { abort, grace } = ThresholdKeys::read(&fields);
-            if !abort && grace.is_some() {
-                fields.problem("grace", "a grace time without abort", "add abort: true, or leave grace out");
-                return None;
-            }
-            let Some(text) = fields.text("check") else {
-                fields.missing("check", "seda.spike.response_time.p90 < 2s");
-                return None;
-            };
-            Some((text, abort.then(|| grace.unwrap_or(GRACE))))
-        }
-        other => {
-            let hint = "write it as text: seda.spike.response_time.p90 < 2s";
-            problems.add(&node.place, "thresholds", format!("unexpected {}", other.shown()), hint);
-            None
-        }
+/// An entry of `thresholds`.
+struct Written<'a> {
+    checks: &'a [Node],
+    /// For how long they may fail, if they end the run.
+    grace: Option<Duration>,
+    /// Its label is what it is about.
+    row: ClaimRow,
+}
+
+fn written<'a>(node: &'a Node, problems: &Problems) -> Option<Written<'a>> {
+    let Value::Table(_) = &node.value else {
+        return Some(Written { checks: std::slice::from_ref(node), grace: None, row: ClaimRow::default() });
+    };
+    let fields = Fields::of_table::<ThresholdKeys>(node, "thresholds", problems)?;
+    let ThresholdKeys { claim: letters, variant, about, abort, grace } = ThresholdKeys::read(&fields);
+    if !abort && grace.is_some() {
+        fields.problem("grace", "a grace time without abort", "add abort: true, or leave grace out");
+        return None;
     }
+    if variant.is_some() && letters.is_empty() {
+        fields.problem("variant", "a variant of no claim", "add its letter: claim: a");
+    }
+    let checks = match node.get("check") {
+        Some(Node { value: Value::List(checks), .. }) => checks,
+        Some(check) => std::slice::from_ref(check),
+        None => &[],
+    };
+    if checks.is_empty() {
+        fields.missing("check", "seda.spike.response_time.p90 < 2s");
+    }
+    let row = ClaimRow { letters, variant, label: about.unwrap_or_default() };
+    Some(Written { checks, grace: abort.then(|| grace.unwrap_or(GRACE)), row })
+}
+
+/// A threshold as it was written.
+fn check(node: &Node, problems: &Problems) -> Option<String> {
+    let Value::Text(text) = &node.value else {
+        let hint = "write it as text: seda.spike.response_time.p90 < 2s";
+        problems.add(&node.place, "thresholds", format!("unexpected {}", node.value.shown()), hint);
+        return None;
+    };
+    Some(text.clone())
+}
+
+/// Reads `claim`: a letter, or several.
+fn letters(fields: &Fields<'_>, key: &str) -> Vec<char> {
+    let letter = |node: &Node| {
+        let one = match &node.value {
+            Value::Text(text) => text.chars().next().filter(|c| c.is_ascii_lowercase() && text.len() == 1),
+            _ => None,
+        };
+        if one.is_none() {
+            let message = format!("{} is no letter of a claim", node.value.shown());
+            fields.problems().add(&node.place, &fields.path(key), message, "for example a, or [a, c]");
+        }
+        one
+    };
+    fields.list(key).iter().filter_map(letter).collect()
 }
 
 /// Enough of a threshold to know it again.
@@ -159,4 +247,49 @@ fn clipped(text: &str) -> String {
         short.push('…');
     }
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Changes, read};
+
+    const FILE: &str = r#"
+name: parts
+paper: webq
+target: {app: emulated, service: 5ms}
+objective: {percentile: 90, response_time: 200ms}
+users: {model: url, phases: [{name: p, requests: 100/s, for: 5s}]}
+arms: [none, codel]
+thresholds:
+  - {claim: a, about: "rates are cut: quickly", check: none.p.sent > 1}
+  - {claim: a, variant: as coded, check: codel.p.sent > 1}
+  - claim: [b, c]
+    about: both
+    check: [none.p.sent > 2, none.p.served > 2]
+  - {about: more (ours), check: none.p.sent > 3}
+  - none.p.sent
+    > 4
+"#;
+
+    #[test]
+    fn a_row_is_a_part_of_a_claim_or_of_a_variant_of_it_or_of_none() {
+        let rows = read(FILE, &Changes::default()).expect("it is good").rows;
+        let letters: Vec<String> = rows.iter().map(|row| row.letters.iter().collect()).collect();
+        assert_eq!(letters, ["a", "a", "bc", "bc", "", ""]);
+        let parts: Vec<&[char]> = rows.iter().map(super::ClaimRow::parts_of).collect();
+        assert_eq!(parts, [&['a'][..], &[], &['b', 'c'], &['b', 'c'], &[], &[]]);
+        let labels: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
+        let both = ["b, c: both: `none.p.sent > 2`", "b, c: both: `none.p.served > 2`"];
+        assert_eq!(
+            labels,
+            ["a: rates are cut: quickly", "a, as coded", both[0], both[1], "more (ours)", "`none.p.sent > 4`"]
+        );
+    }
+
+    #[test]
+    fn rows_go_with_the_thresholds_that_are_kept() {
+        let chosen = Changes { policies: vec!["codel".to_owned()], ..Changes::default() };
+        let found = read(FILE, &chosen).expect("it is good");
+        assert_eq!((found.thresholds.len(), found.rows[0].label.as_str()), (1, "a, as coded"));
+    }
 }

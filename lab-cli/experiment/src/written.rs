@@ -132,16 +132,22 @@ fn keep_what_is_about(root: &mut Node, running: &[&str]) {
     let Value::Table(entries) = &mut root.value else { return };
     for entry in entries.iter_mut() {
         match (entry.key.as_str(), &mut entry.node.value) {
-            ("thresholds", Value::List(thresholds)) => thresholds.retain(|node| {
-                let text = match &node.value {
-                    Value::Text(text) => Some(text),
-                    _ => match node.get("check").map(|check| &check.value) {
-                        Some(Value::Text(text)) => Some(text),
-                        _ => None,
-                    },
+            ("thresholds", Value::List(thresholds)) => thresholds.retain_mut(|node| {
+                let keeps = |node: &Node| match &node.value {
+                    Value::Text(text) => Threshold::parse(text)
+                        .map_or(true, |threshold| threshold.arms().iter().all(|arm| running.contains(arm))),
+                    _ => true,
                 };
-                let read = text.and_then(|text| Threshold::parse(text).ok());
-                read.is_none_or(|threshold| threshold.arms().iter().all(|arm| running.contains(arm)))
+                match &mut node.value {
+                    Value::Table(entries) => match entries.iter_mut().find(|entry| entry.key == "check") {
+                        Some(Entry { node: Node { value: Value::List(checks), .. }, .. }) => {
+                            checks.retain(keeps);
+                            !checks.is_empty()
+                        }
+                        check => check.is_none_or(|check| keeps(&check.node)),
+                    },
+                    _ => keeps(node),
+                }
             }),
             ("compare", Value::Table(compare)) => {
                 compare.retain(|entry| match (entry.key.as_str(), &entry.node.value) {

@@ -7,13 +7,13 @@ use std::{
 };
 
 use analysis::{
-    figure,
-    judge::claims::{ClaimCount, LetteredClaim, paper_of},
+    figure::{self, DrawnFigure, merit::Merit},
+    judge::claims::{ClaimCount, LetteredClaim, Paper, lettered_claims},
     summary::{GateFinding, Mode, RunSummary, ThresholdResult, Validity},
     text::counted,
 };
 use controllers::catalogue::nearest;
-use experiment::{Changes, Experiment, Library, Repeat, letters::lettered_claims};
+use experiment::{Changes, Experiment, Library, Repeat};
 use serde::Serialize;
 
 use super::{
@@ -45,12 +45,13 @@ struct Artefact {
     claims: Vec<ThresholdResult>,
     /// The paper whose claims the letters are of.
     #[serde(skip_serializing_if = "Option::is_none")]
-    paper: Option<&'static str>,
+    paper: Option<Paper>,
     /// The claims that the thresholds are parts of.
     lettered_claims: Vec<LetteredClaim>,
+    /// How near its figure comes to the paper's numbers, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merit: Option<Merit>,
     results: PathBuf,
-    #[serde(skip)]
-    source: Option<String>,
 }
 
 pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
@@ -87,7 +88,7 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
             std::fs::write(path, figure.to_svg()).map_err(failed)?;
         }
         let drawn = if args.output == Output::Text { printed(&figure) } else { String::new() };
-        let artefact = Artefact::of(&experiment, ids, &summary, folder);
+        let artefact = Artefact::of(&experiment, ids, &summary, &figure, folder);
         worst = worse(worst, artefact.end());
         if let Some(page) = &mut page {
             page.add(page::shown(&experiment, &artefact, &summary, figure, args))?;
@@ -192,10 +193,15 @@ fn unknown(id: &str) -> Failure {
 }
 
 impl Artefact {
-    fn of(experiment: &Experiment, ids: Vec<&'static str>, summary: &RunSummary, results: PathBuf) -> Self {
-        let Experiment { name, about, source, tried, .. } = experiment;
+    fn of(
+        experiment: &Experiment,
+        ids: Vec<&'static str>,
+        summary: &RunSummary,
+        figure: &DrawnFigure,
+        results: PathBuf,
+    ) -> Self {
+        let Experiment { name, about, paper, tried, rows, .. } = experiment;
         let claims = summary.thresholds.clone();
-        let entry = Library::find(name);
         Self {
             ids,
             experiment: name.clone(),
@@ -203,11 +209,11 @@ impl Artefact {
             mode: summary.mode,
             verdict: summary.verdict,
             reasons: summary.reasons.clone(),
-            paper: source.as_deref().and_then(paper_of),
-            lettered_claims: entry.map_or_else(Vec::new, |entry| lettered_claims(entry.text, tried, &claims)),
+            paper: *paper,
+            lettered_claims: lettered_claims(rows, &claims, tried),
+            merit: Merit::of(figure),
             claims,
             results,
-            source: source.clone(),
         }
     }
 
@@ -239,6 +245,9 @@ impl Artefact {
                 let _ = writeln!(text, "           {remedy}");
             }
         }
+        if let Some(merit) = &self.merit {
+            let _ = writeln!(text, "  {}", merit.in_words());
+        }
         let _ = writeln!(text, "  results: {}", self.results.display());
         text
     }
@@ -248,8 +257,8 @@ impl Artefact {
 fn in_all(found: &[Artefact]) -> String {
     let mut tally = ClaimCount::default();
     for artefact in found {
-        let Artefact { experiment, source, lettered_claims, claims, .. } = artefact;
-        tally.add(experiment, source.as_deref(), lettered_claims, claims);
+        let Artefact { experiment, paper, lettered_claims, claims, .. } = artefact;
+        tally.add(experiment, *paper, lettered_claims, claims);
     }
     tally.to_text()
 }

@@ -360,12 +360,14 @@ fn panel(measure: &PhaseMeasure, axes: &[Grid], found: &[CaseFound], phase: &str
             let known = lines.len();
             match lines.iter_mut().find(|line| line.name == name) {
                 Some(line) => line.points.push(point),
-                None => lines.push(DrawnLine { name, colour: Some(known), paper: false, points: vec![point] }),
+                None => {
+                    lines.push(DrawnLine { name, colour: Some(known), points: vec![point], ..DrawnLine::default() });
+                }
             }
         }
     }
     let unit = if measure.is_time() { " (ms)" } else { "" };
-    DrawnPanel { title: format!("{}{unit}", measure.text()), log: false, limit: None, lines }
+    DrawnPanel { title: format!("{}{unit}", measure.text()), lines, ..DrawnPanel::default() }
 }
 
 fn last_word(key: &str) -> &str {

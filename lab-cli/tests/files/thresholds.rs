@@ -57,6 +57,11 @@ fn what_cannot_be_watched_is_told_before_anything_runs() {
         ("{check: none.busy.served > 1, abort: true}", "only these can be watched"),
         ("{check: none.busy.goodput > 1, grace: 2s}", "a grace time without abort"),
         ("{abort: true}", "check"),
+        ("{check: []}", "check"),
+        ("{check: [none.busy.goodput > 1, 7]}", "unexpected 7"),
+        ("{claim: A, check: none.busy.goodput > 1}", "\"A\" is no letter of a claim"),
+        ("{claim: [a, bc], check: none.busy.goodput > 1}", "\"bc\" is no letter of a claim"),
+        ("{variant: as coded, check: none.busy.goodput > 1}", "a variant of no claim"),
         ("{check: none.busy.goodput > 1, abrot: true}", "did you mean abort?"),
     ] {
         let output = with(threshold).lab(&["check", "short.yaml"]);

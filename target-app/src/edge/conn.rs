@@ -457,6 +457,6 @@ mod tests {
         assert_eq!(idle.try_begin(), None);
         asked.received(b"GET / HTTP/1.1\r\n\r\n");
         assert_eq!(asked.try_begin(), Some(false));
-        assert!(!asked.end_if_idle() && !asked.end_if_evictable() && !asked.end_if_overdue(idle_for_long, &limits));
+        assert!(!asked.end_if_idle(true) && !asked.end_if_evictable() && !asked.end_if_overdue(idle_for_long, &limits));
     }
 }

@@ -1,10 +1,10 @@
 //! A figure with its values: what a terminal and a page draw.
 
-use super::Limit;
+use super::{Limit, merit::PaperNumber};
 use crate::series::value::Value;
 
 /// A figure.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DrawnFigure {
     /// Of what.
     pub title: String,
@@ -17,7 +17,7 @@ pub struct DrawnFigure {
 }
 
 /// The axis to the right.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct FigureAxis {
     /// With its unit.
     pub title: String,
@@ -41,7 +41,7 @@ pub enum Scale {
 }
 
 /// A panel.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DrawnPanel {
     /// With its unit.
     pub title: String,
@@ -51,10 +51,12 @@ pub struct DrawnPanel {
     pub limit: Option<Limit>,
     /// The paper's last.
     pub lines: Vec<DrawnLine>,
+    /// Numbers that the paper prints and draws nowhere, in the panel's unit.
+    pub printed: Vec<PaperNumber>,
 }
 
 /// A line, or a bar in each group.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DrawnLine {
     /// As the legend has it.
     pub name: String,
@@ -62,8 +64,23 @@ pub struct DrawnLine {
     pub colour: Option<usize>,
     /// It is the paper's.
     pub paper: bool,
+    /// A curve through the points of the line of this colour.
+    pub fitted: bool,
     /// Where there is no value, it has a gap. Of bars: the number of the group.
     pub points: Vec<(f64, Option<Value>)>,
+}
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self::Groups(Vec::new())
+    }
+}
+
+impl FigureAxis {
+    /// Names of the groups of bars; none if there are none.
+    pub fn groups(&self) -> &[String] {
+        if let Scale::Groups(groups) = &self.scale { groups } else { &[] }
+    }
 }
 
 impl DrawnFigure {

@@ -2,12 +2,16 @@
 
 use std::{collections::BTreeSet, ops::Range, path::Path};
 
-use super::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, FigurePlan, Over, PanelPlan, PlannedLine, Scale};
+use controllers::webq::{Cubic, ScaledPoint};
+
+use super::{
+    DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, FigurePlan, Over, PanelPlan, PlannedLine, Scale, merit::PaperNumber,
+};
 use crate::{
     FolderError, Manifest, Recorded,
     judge::{
         gates::first_kept,
-        threshold::{Evidence, OfPhase, PhaseMeasure},
+        threshold::{Evidence, OfPhase, PhaseMeasure, Threshold},
     },
     live::TimelineSecond,
     series::value::Value,
@@ -132,16 +136,30 @@ impl<'a> Evaluation<'a> {
             }
             let points = self.points(panel, &line, windows).into_iter();
             let points = points.map(|(x, value)| (x, value.map(|value| value.map(|at| at * scale)))).collect();
-            lines.push(DrawnLine { name: line.name, colour: Some(colour), paper: false, points });
+            lines.push(DrawnLine { name: line.name, colour: Some(colour), points, ..DrawnLine::default() });
+        }
+        if self.plan.cubic {
+            let fitted: Vec<DrawnLine> = lines.iter().filter_map(cubic).collect();
+            lines.extend(fitted);
         }
         for curve in &panel.paper {
             let colour = curve.beside.as_ref().and_then(|name| names.iter().position(|known| known == name));
             let points = curve.points.iter().map(|[x, y]| (*x, Some(Value::known(*y)))).collect();
-            lines.push(DrawnLine { name: curve.name.clone(), colour, paper: true, points });
+            lines.push(DrawnLine { name: curve.name.clone(), colour, paper: true, points, ..DrawnLine::default() });
         }
         let unit = if is_time { "s" } else { panel.unit.as_str() };
         let title = if unit.is_empty() { panel.title.clone() } else { format!("{}, {unit}", panel.title) };
-        DrawnPanel { title, log: panel.log, limit: panel.limit.clone(), lines }
+        let printed = panel.printed.iter().filter_map(|(name, equation)| self.beside(&title, name, equation)).collect();
+        DrawnPanel { title, log: panel.log, limit: panel.limit.clone(), lines, printed }
+    }
+
+    /// A number of the paper, and ours.
+    fn beside(&self, panel: &str, name: &str, equation: &str) -> Option<PaperNumber> {
+        let threshold = Threshold::parse(equation).ok()?;
+        let scale = if threshold.is_of_time() { 1e-3 } else { 1.0 };
+        let (ours, paper) = self.with_evidence(|evidence| threshold.equated(self.block, evidence))?;
+        let ours = ours.map(|ours| ours.map(|at| at * scale));
+        Some(PaperNumber { panel: panel.to_owned(), name: name.to_owned(), paper: paper * scale, ours })
     }
 
     fn lines<'p>(&self, panel: &'p PanelPlan) -> Vec<FoundLine<'a>>
@@ -306,6 +324,28 @@ impl<'a> Evaluation<'a> {
         let title = self.plan.across.clone().unwrap_or_else(|| title.to_owned());
         FigureAxis { title, scale, joined: !self.plan.scatter, walls }
     }
+}
+
+/// The cubic through a line's points by least squares, as WebQ fits one to power ratios.
+fn cubic(line: &DrawnLine) -> Option<DrawnLine> {
+    /// Straight pieces that a curve is drawn with.
+    const PIECES: u32 = 60;
+    let points: Vec<ScaledPoint> =
+        line.points.iter().filter_map(|(load, value)| Some(ScaledPoint { load: *load, power: (*value)?.at })).collect();
+    let cubic = Cubic::fit(&points)?;
+    let loads = points.iter().map(|point| point.load);
+    let (low, high) = loads.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+    let place = |n: u32| low + (high - low) * f64::from(n) / f64::from(PIECES);
+    // Ratios have no negative values, cubics have.
+    let at = |load: f64| (load, Some(cubic.at(load)).filter(|power| *power >= 0.0).map(Value::known));
+    let points = (0..=PIECES).map(place).map(at).collect();
+    Some(DrawnLine {
+        name: format!("{}, cubic", line.name),
+        colour: line.colour,
+        fitted: true,
+        points,
+        ..DrawnLine::default()
+    })
 }
 
 /// What was planned; where that changes, the users at most, or what was offered a second.

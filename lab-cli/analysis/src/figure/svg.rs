@@ -85,7 +85,9 @@ impl DrawnFigure {
                 Scale::Groups(_) => bar(out, line, [x, y - 5.0, 26.0, 10.0], ""),
                 _ => {
                     let _ = writeln!(out, "<path d=\"M{x} {y}h26\" {}/>", stroke(line));
-                    mark(out, line, (x + 13.0, Value::known(y)), "");
+                    if !line.fitted {
+                        mark(out, line, (x + 13.0, Value::known(y)), "");
+                    }
                 }
             }
             let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 31.0, y + 4.0, escaped(&line.name));
@@ -135,7 +137,7 @@ impl DrawnFigure {
             _ => {
                 // Loads were measured one by one.
                 let apart = if self.across.walls.is_empty() { 0.0 } else { MARKS_APART };
-                let joined = |line: &DrawnLine| self.across.joined || line.paper;
+                let joined = |line: &DrawnLine| self.across.joined || line.paper || line.fitted;
                 panel.lines.iter().for_each(|line| curve(out, line, &frame, apart, joined(line)));
             }
         }
@@ -172,9 +174,11 @@ fn curve(out: &mut String, line: &DrawnLine, frame: &Frame<'_>, apart: f64, join
         let _ = writeln!(out, "<path d=\"{shapes}\" fill=\"{}\"/>", colour_of(line));
     }
     let mut last = f64::NEG_INFINITY;
-    for ((x, value), (at, known)) in places.iter().zip(&line.points) {
+    let marked = places.iter().zip(&line.points).filter(|_| !line.fitted);
+    for ((x, value), (at, known)) in marked {
         let (Some(value), Some(known)) = (value, known) else { continue };
-        if x - last >= apart && !value.at_least {
+        // Points of a load come in any order.
+        if (x - last).abs() >= apart && !value.at_least {
             let told = format!("{}: {} at {}", line.name, known.shown(rounded), shown(*at));
             mark(out, line, (*x, *value), &told);
             last = *x;

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::threshold::Threshold;
 use crate::{
@@ -15,21 +15,47 @@ use crate::{
     text::{counted, table::Table},
 };
 
-/// Papers by what the source of an experiment says.
-const PAPERS: [(&str, &str); 5] = [
-    ("USITS'03", "SEDA (USITS'03)"),
-    ("EW'02", "SEDA (EW'02)"),
-    ("Site Reliability Engineering", "Google SRE, chapter 21"),
-    ("WWW'05", "Cataclysm (WWW'05)"),
-    ("WebQ", "WebQ"),
-];
-
-/// The paper whose claims an experiment has, by its source; `None` if setup, loads or claims are ours.
-#[must_use]
-pub fn paper_of(source: &str) -> Option<&'static str> {
-    let known = PAPERS.into_iter().find(|(word, _)| source.contains(word)).map(|(_, name)| name);
-    known.filter(|_| !source.ends_with(" ours"))
+/// A paper whose claims are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paper {
+    /// Welsh & Culler, USITS'03.
+    SedaUsits03,
+    /// Welsh & Culler, EW'02.
+    SedaEw02,
+    /// Beyer et al., Site Reliability Engineering, chapter 21.
+    SreCh21,
+    /// Urgaonkar & Shenoy, WWW'05.
+    Cataclysm,
+    /// Bhimireddy et al.
+    Webq,
 }
+
+impl Paper {
+    /// As an experiment file has them.
+    pub const KEYS: &[(&str, Self)] = &[
+        ("seda-usits03", Self::SedaUsits03),
+        ("seda-ew02", Self::SedaEw02),
+        ("sre-ch21", Self::SreCh21),
+        ("cataclysm", Self::Cataclysm),
+        ("webq", Self::Webq),
+    ];
+
+    /// As tables have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SedaUsits03 => "SEDA (USITS'03)",
+            Self::SedaEw02 => "SEDA (EW'02)",
+            Self::SreCh21 => "Google SRE, chapter 21",
+            Self::Cataclysm => "Cataclysm (WWW'05)",
+            Self::Webq => "WebQ",
+        }
+    }
+}
+
+/// What is said of a claim that does not hold and has no variant.
+const UNTRIED: &str = "nothing was tried.";
 
 /// The rule of the atlas: what holds with at least nine of ten seeds is held. With fewer than ten all must hold.
 #[must_use]
@@ -99,7 +125,7 @@ impl LetteredClaim {
         word_over_seeds(self.held_by, self.seeds)
     }
 
-    /// Of one that does not hold: the arms that make it hold, or that nothing tried does.
+    /// Of one that does not hold: the arms that make it hold, or what was tried.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         if self.word() != "FAILED" {
@@ -110,7 +136,7 @@ impl LetteredClaim {
         let (holding, failing) = (named(holding).join("; with "), named(failing).join("; not with "));
         let of_arms = match (holding.as_str(), failing.as_str(), &self.tried) {
             ("", "", Some(_)) => String::new(),
-            ("", "", None) => "nothing tried makes it hold.".to_owned(),
+            ("", "", None) => UNTRIED.to_owned(),
             ("", failing, Some(_)) => format!("not with {failing}."),
             ("", failing, None) => format!("nothing tried makes it hold: not with {failing}."),
             (holding, ..) => format!("holds with {holding}."),
@@ -254,7 +280,7 @@ fn bare(found: &str) -> &str {
 /// How many claims hold, by paper.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimCount {
-    papers: BTreeMap<usize, PaperCount>,
+    papers: BTreeMap<Paper, PaperCount>,
     thresholds: usize,
     thresholds_held: usize,
     /// Claims of runs that say nothing of them.
@@ -271,21 +297,21 @@ struct PaperCount {
 }
 
 impl ClaimCount {
-    /// Adds an artefact. One whose source is no paper's counts with its thresholds alone.
+    /// Adds an artefact. One of no paper counts with its thresholds alone.
     pub fn add(
         &mut self,
         artefact: &str,
-        source: Option<&str>,
+        paper: Option<Paper>,
         claims: &[LetteredClaim],
         thresholds: &[ThresholdResult],
     ) {
         let judged = |seeds: usize| seeds > 0;
         let (claims, void): (Vec<_>, Vec<_>) = claims.iter().partition(|claim| judged(claim.seeds));
         let thresholds = thresholds.iter().filter(|threshold| judged(threshold.over_seeds().1));
-        self.unjudged += source.and_then(paper_of).map_or(0, |_| void.len());
+        self.unjudged += paper.map_or(0, |_| void.len());
         self.add_counted(
             artefact,
-            source,
+            paper,
             claims.into_iter().map(|claim| (claim.letter, claim.held)),
             thresholds.map(ThresholdResult::holds_over_seeds),
         );
@@ -295,7 +321,7 @@ impl ClaimCount {
     pub fn add_counted(
         &mut self,
         artefact: &str,
-        source: Option<&str>,
+        paper: Option<Paper>,
         claims: impl IntoIterator<Item = (char, bool)>,
         thresholds: impl IntoIterator<Item = bool>,
     ) {
@@ -303,9 +329,8 @@ impl ClaimCount {
             self.thresholds += 1;
             self.thresholds_held += usize::from(held);
         }
-        let paper = source.and_then(paper_of);
-        let Some(place) = PAPERS.iter().position(|(_, name)| Some(*name) == paper) else { return };
-        let count = self.papers.entry(place).or_default();
+        let Some(paper) = paper else { return };
+        let count = self.papers.entry(paper).or_default();
         for (letter, held) in claims {
             count.claims += 1;
             if held {
@@ -335,8 +360,8 @@ impl ClaimCount {
     #[must_use]
     pub fn table(&self) -> Table {
         let mut table = Table::new(&["paper", "claims", "held", "not held"], 1..3);
-        for (place, PaperCount { claims, held, failed }) in &self.papers {
-            table.row([PAPERS[*place].1.to_owned(), claims.to_string(), held.to_string(), failed.join(", ")]);
+        for (paper, PaperCount { claims, held, failed }) in &self.papers {
+            table.row([paper.name().to_owned(), claims.to_string(), held.to_string(), failed.join(", ")]);
         }
         table
     }

@@ -34,7 +34,7 @@
 
 use std::ops::Range;
 
-use crate::{live::GeneratorSecond, summary::ThresholdResult};
+use crate::{live::GeneratorSecond, series::value::Value, summary::ThresholdResult};
 
 mod check;
 mod evaluate;
@@ -229,6 +229,24 @@ impl Threshold {
     /// Every name that does not, with a suggestion.
     pub fn check(&self, names: &KnownNames<'_>) -> Result<(), Vec<ThresholdError>> {
         check::claim(&self.claim, names)
+    }
+
+    /// True if its sides are times, in milliseconds.
+    pub fn is_of_time(&self) -> bool {
+        let (Claim::Compare { left: side, .. } | Claim::Between { value: side, .. }) = &self.claim;
+        side.unit() == Unit::Time
+    }
+
+    /// True if it is `measured == number`.
+    pub fn is_equation(&self) -> bool {
+        matches!(&self.claim, Claim::Compare { op: Comparator::Equal, right, .. } if evaluate::constant(right))
+    }
+
+    /// What is measured, and the number of an equation. `None`: it is none.
+    pub fn equated(&self, block: u32, evidence: &Evidence<'_>) -> Option<(Option<Value>, f64)> {
+        let Claim::Compare { left, right, .. } = &self.claim else { return None };
+        let number = self.is_equation().then(|| evaluate::evaluate(right, block, evidence).ok())??;
+        Some((evaluate::evaluate(left, block, evidence).ok().and_then(range::Range::shown), number.low))
     }
 
     /// Judges it.

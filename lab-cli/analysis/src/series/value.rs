@@ -1,11 +1,14 @@
 //! What is drawn at a place: a number, or a bound.
 
+use serde::{Deserialize, Serialize};
+
 /// A value that may be known only to be at least something, because time-outs hide it: drawn at its bound, with arrows.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Value {
     /// Where it is drawn.
     pub at: f64,
     /// It is a bound.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
 }
 

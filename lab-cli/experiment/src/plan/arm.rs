@@ -1,10 +1,11 @@
 //! What is compared.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use controllers::catalogue::PolicySpec;
 use installed::catalogue;
 use serde::{Deserialize, Serialize};
+use workloads::sim::LinkSpec;
 
 use super::{CallChanges, ClientPolicy, Experiment, Foreknowledge, Hindsight, TargetPlan};
 
@@ -35,6 +36,9 @@ pub struct ArmPlan {
     /// Users go to the service itself, past the lab's proxy.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub direct: bool,
+    /// The largest additional delay of a message of this arm's users, where it is not that of the link: in virtual time alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Duration>,
 }
 
 /// A service as one arm changes it.
@@ -61,12 +65,19 @@ impl ArmPlan {
             balancer: None,
             own_target: None,
             direct: false,
+            jitter: None,
         }
     }
 
     /// What this arm runs against: its own service, else the experiment's.
     pub fn target<'a>(&'a self, experiment: &'a Experiment) -> &'a TargetPlan {
         self.own_target.as_ref().map_or(&experiment.target, |own| &own.target)
+    }
+
+    /// The way between this arm's users and the service, in virtual time.
+    pub fn link(&self, experiment: &Experiment) -> LinkSpec {
+        let link = experiment.simulation.link();
+        LinkSpec { jitter: self.jitter.unwrap_or(link.jitter), ..link }
     }
 
     /// The name of who decides, in tables.

@@ -10,7 +10,7 @@ use analysis::{
     report::html::atlas::{AtlasArtefact, AtlasPage, MARK},
     summary::RunSummary,
 };
-use experiment::{Experiment, Library, letters::claim_rows, plan::ArmPlan};
+use experiment::{Experiment, Library, plan::ArmPlan};
 use installed::catalogue;
 
 use super::Artefact;
@@ -69,10 +69,11 @@ pub fn shown(
         ids: artefact.ids.iter().map(|&id| id.to_owned()).collect(),
         about: experiment.about.clone(),
         source: experiment.source.clone(),
+        paper: experiment.paper,
         mode: summary.mode,
         verdict: summary.verdict,
         codes: summary.codes().into_iter().map(str::to_owned).collect(),
-        rows: entry.map_or_else(Vec::new, |entry| claim_rows(entry.text, &experiment.thresholds)),
+        rows: experiment.rows.clone(),
         thresholds: artefact.claims.clone(),
         claims: artefact.lettered_claims.clone(),
         figure,

@@ -265,8 +265,8 @@ impl Tuned {
         let line = DrawnLine {
             name: format!("{}, all else as the best has it", self.arm),
             colour: Some(0),
-            paper: false,
             points,
+            ..DrawnLine::default()
         };
         let times = slice.points.iter().all(|point| point.value.ends_with('s'));
         let unit = if times { " (s)" } else { "" };
@@ -274,7 +274,7 @@ impl Tuned {
         DrawnFigure {
             title: format!("{}: {} in {}, training seeds", self.experiment, self.goal, self.phase),
             across: FigureAxis { title: format!("{name}{unit}"), scale, joined: true, walls: Vec::new() },
-            panels: vec![DrawnPanel { title: self.goal.clone(), log: false, limit: None, lines: vec![line] }],
+            panels: vec![DrawnPanel { title: self.goal.clone(), lines: vec![line], ..DrawnPanel::default() }],
             notes: vec![format!("Best: {value}{before}.")],
         }
     }

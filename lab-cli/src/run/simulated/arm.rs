@@ -72,7 +72,7 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
     events.event(&ArmRecorder::started(arm, task.block));
     let finished = sim::run(
         plan,
-        experiment.simulation.link(),
+        arm.link(experiment),
         &mut plant,
         |window, plant, now| {
             computed.fetch_add(1, Ordering::Relaxed);

@@ -137,7 +137,7 @@ impl VirtualSetup {
         capacity: Option<&Capacity>,
         stop: &StopFlag,
     ) -> Result<Report, RunFailure> {
-        let link = experiment.simulation.link();
+        let link = arm.link(experiment);
         let (plan, service) = self.set_up(experiment, arm, seed, capacity)?;
         let finished = match service {
             Built::One(mut plant) => sim::run(&plan, link, &mut *plant, |_, _, _| {}, stop),
@@ -194,7 +194,7 @@ impl VirtualSetup {
     /// What a run of the arm would fail with at its start.
     pub fn bound(&self, experiment: &Experiment, arm: &ArmPlan, seed: u64) -> Result<summary::Arm, RunFailure> {
         let faults = &experiment.simulation.faults;
-        let link = experiment.simulation.link();
+        let link = arm.link(experiment);
         let (plan, service) = self.set_up(experiment, arm, seed, None)?;
         let knowledge = match &arm.hindsight {
             Some(known) if known.is_blind() => Knowledge::Means,

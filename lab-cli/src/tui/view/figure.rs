@@ -115,7 +115,7 @@ fn plotted(figure: &DrawnFigure, panel: &DrawnPanel, scale: &Scale) -> String {
             .iter()
             .flat_map(|(at, value)| {
                 // A gap after each keeps points apart.
-                let gap = (!figure.across.joined && !line.paper).then_some((x(*at), None));
+                let gap = (!figure.across.joined && !line.paper && !line.fitted).then_some((x(*at), None));
                 [Some((x(*at), value.map(y))), gap].into_iter().flatten()
             })
             .collect(),
@@ -215,7 +215,7 @@ mod tests {
 
     fn line(name: &str, colour: Option<usize>, paper: bool, points: &[(f64, f64)]) -> DrawnLine {
         let points = points.iter().map(|(x, y)| (*x, Some(Value::known(*y)))).collect();
-        DrawnLine { name: name.to_owned(), colour, paper, points }
+        DrawnLine { name: name.to_owned(), colour, paper, points, ..DrawnLine::default() }
     }
 
     fn figure(scale: Scale) -> DrawnFigure {
@@ -225,7 +225,8 @@ mod tests {
             line("paper, control (digitised)", Some(1), true, &[(0.0, 0.5), (2.0, 5.0)]),
         ];
         let limit = Some(Limit { name: "target".to_owned(), at: 10.0 });
-        let panel = DrawnPanel { title: "90th percentile, s".to_owned(), log: true, limit, lines };
+        let panel =
+            DrawnPanel { title: "90th percentile, s".to_owned(), log: true, limit, lines, ..DrawnPanel::default() };
         let across = FigureAxis { title: "time, s".to_owned(), scale, joined: true, walls: Vec::new() };
         let notes =
             vec!["Made up: a sentence that is so long that it does not fit on a line of 80 columns.".to_owned()];

@@ -78,7 +78,7 @@ fn a_claim_that_fails_names_the_arm_that_makes_it_hold_or_says_that_nothing_does
     let alone = LetteredClaim { variants: Vec::new(), ..claims[2].clone() };
     assert_eq!(alone.remedy().as_deref(), Some("Slower disks do not either."));
     let untried = LetteredClaim { tried: None, ..alone };
-    assert_eq!(untried.remedy().as_deref(), Some("nothing tried makes it hold."));
+    assert_eq!(untried.remedy().as_deref(), Some("nothing was tried."));
 }
 
 #[test]
@@ -97,14 +97,9 @@ fn a_seed_that_was_not_judged_counts_neither_way() {
 #[test]
 fn claims_count_by_paper_and_those_of_no_paper_with_their_thresholds_alone() {
     let mut tally = ClaimCount::default();
-    tally.add_counted("webq-fig2", Some("WebQ, figure 2"), [('a', true)], [true, true]);
-    tally.add_counted(
-        "seda-fig7",
-        Some("Welsh & Culler, USITS'03, figure 7"),
-        [('a', true), ('b', false)],
-        [true, false, true],
-    );
-    tally.add_counted("webq-2tiers", Some("WebQ, section VI-C; loads ours"), [('a', false)], [false]);
+    tally.add_counted("webq-fig2", Some(Paper::Webq), [('a', true)], [true, true]);
+    tally.add_counted("seda-fig7", Some(Paper::SedaUsits03), [('a', true), ('b', false)], [true, false, true]);
+    tally.add_counted("webq-2tiers", None, [('a', false)], [false]);
     tally.add_counted("noise", None, [('a', true)], [true]);
     assert_eq!(tally.claims(), "2 of 3 claims of the papers held");
     assert_eq!(tally.thresholds(), "5 of 7 thresholds");
@@ -117,7 +112,7 @@ fn claims_count_by_paper_and_those_of_no_paper_with_their_thresholds_alone() {
     let rows = [ClaimRow { letters: vec!['c'], ..ClaimRow::default() }];
     let claims = lettered_claims(&rows, std::slice::from_ref(&void), &BTreeMap::new());
     assert_eq!((claims[0].word(), claims[0].remedy()), ("not judged", None));
-    tally.add("webq-fig3", Some("WebQ, figure 3"), &claims, &[void]);
+    tally.add("webq-fig3", Some(Paper::Webq), &claims, &[void]);
     assert_eq!(tally.claims(), "2 of 3 claims of the papers held, 1 not judged");
     assert_eq!(tally.thresholds(), "5 of 7 thresholds");
 }

@@ -243,7 +243,8 @@ fn group_of<'a>(phase: &'a PhaseSummary, group: &Group) -> (Option<&'a Measured>
     }
 }
 
-fn constant(expr: &Expr) -> bool {
+/// True if it measures nothing.
+pub(super) fn constant(expr: &Expr) -> bool {
     match &expr.node {
         Node::Number { .. } => true,
         Node::Metric(_) => false,

@@ -120,14 +120,14 @@ impl PhaseMeasure {
 
     /// Its value; `None` if there is none: too few samples, no such gauge. Times are milliseconds.
     pub fn value(&self, of: &OfPhase<'_>, evidence: &Evidence<'_>) -> Option<Value> {
-        shown(evaluate(&self.named(of), of.block, evidence).ok()?)
+        evaluate(&self.named(of), of.block, evidence).ok()?.shown()
     }
 
     /// Of a gauge in every second: its values in the seconds of a phase.
     pub fn seconds(&self, of: &OfPhase<'_>, evidence: &Evidence<'_>) -> Vec<Option<Value>> {
         let Node::Metric(metric) = &self.named(of).node else { return Vec::new() };
         let found = pieces(metric, of.block, evidence).unwrap_or_default();
-        found.into_iter().map(|range| range.and_then(shown)).collect()
+        found.into_iter().map(|range| range.and_then(ValueRange::shown)).collect()
     }
 
     fn named(&self, of: &OfPhase<'_>) -> Expr {
@@ -162,11 +162,6 @@ impl Expr {
             Node::Call { arguments, .. } => arguments.iter_mut().for_each(|argument| argument.each_metric(change)),
         }
     }
-}
-
-/// A range that ends somewhere above its beginning is drawn as the bound that it is.
-fn shown(range: ValueRange) -> Option<Value> {
-    range.low.is_finite().then_some(Value { at: range.low, at_least: range.low != range.high })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Values that are known exactly, or only to lie in a range: interval arithmetic.
 
 use super::{Comparator, Function, Operator};
+use crate::series::value::Value;
 
 /// From `low` to `high`, both possible. An exact value has `low == high`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,6 +17,11 @@ impl Range {
 
     pub fn at_least(value: f64) -> Self {
         Self { low: value, high: f64::INFINITY }
+    }
+
+    /// As figures draw it: one that ends above its beginning as a bound. `None` if nothing bounds it from below.
+    pub fn shown(self) -> Option<Value> {
+        self.low.is_finite().then_some(Value { at: self.low, at_least: self.low != self.high })
     }
 
     /// `None` if the result is no number (division by a range that holds zero, infinity minus infinity).

@@ -5,8 +5,8 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{head, page, shown, wide};
 use crate::{
-    figure::DrawnFigure,
-    judge::claims::{ClaimCount, ClaimRow, LetteredClaim},
+    figure::{DrawnFigure, merit::Merit},
+    judge::claims::{ClaimCount, ClaimRow, LetteredClaim, Paper},
     summary::{Mode, ThresholdResult, Validity},
     text::{counted, table::Table},
 };
@@ -36,6 +36,8 @@ pub struct AtlasArtefact {
     pub about: String,
     /// Figure and paper.
     pub source: Option<String>,
+    /// Whose claims the letters are.
+    pub paper: Option<Paper>,
     /// Live or in virtual time.
     pub mode: Mode,
     /// What speaks against the figures.
@@ -62,8 +64,8 @@ impl AtlasPage {
     /// The document.
     pub fn document(&self) -> String {
         let mut tally = ClaimCount::default();
-        for AtlasArtefact { name, source, claims, thresholds, .. } in &self.artefacts {
-            tally.add(name, source.as_deref(), claims, thresholds);
+        for AtlasArtefact { name, paper, claims, thresholds, .. } in &self.artefacts {
+            tally.add(name, *paper, claims, thresholds);
         }
         let missing = self.planned.saturating_sub(self.artefacts.len());
         let body = html! {
@@ -147,6 +149,9 @@ fn section(artefact: &AtlasArtefact) -> Markup {
                 @if !codes.is_empty() { " (" (codes) ")" } "."
             }
             figure.drawn { (PreEscaped(artefact.figure.to_inline_svg())) }
+            @if let Some(merit) = Merit::of(&artefact.figure) {
+                details { summary { (shown(&merit.in_words())) } (wide("Numbers of the paper, and ours", &merit.table())) }
+            }
             (claims(artefact))
             @if !artefact.setup.is_empty() || !artefact.deviations.is_empty() {
                 details {
