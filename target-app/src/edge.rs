@@ -122,7 +122,7 @@ impl Edge {
         }
     }
 
-    /// Waits until every connection is closed ([`Door::drain`]), at the latest after the drain time, and closes the others. New
+    /// Waits until every connection is closed, at the latest after the drain time, and closes the others. New
     /// requests are refused meanwhile.
     pub async fn drain(&self) {
         self.app.draining.store(true, Ordering::Relaxed);

@@ -15,7 +15,7 @@ mod svg;
 #[cfg(test)]
 mod tests;
 
-pub use drawn::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, Scale};
+pub use drawn::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, PaperNumber, Scale};
 pub use evaluate::drawn;
 
 /// What goes to the right.

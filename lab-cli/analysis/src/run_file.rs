@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::FolderError;
 
 /// Most bytes of one that are read: a timeline has about 2 kB for each second of an arm.
-const LONGEST: u64 = 1 << 30;
+const LONGEST: u64 = 1 << 32;
 
 /// Opens it.
 ///

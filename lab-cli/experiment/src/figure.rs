@@ -60,7 +60,7 @@ table! {
     pub(super) struct PaperCurveKeys as "PaperCurve" {
         name: Option<String> = text().wanted("paper, no control (digitised)"), "Its name, with the source of its numbers";
         beside: Option<String> = text(), "The line of the legend whose colour the curve has";
-        points = free::<BTreeMap<String, f64>>().required(), "Places on the axis (loads, seconds, or names of types or phases) with their values";
+        points = free::<BTreeMap<String, f64>>().required().example("{16: 0.4, 128: 6.3}"), "Places on the axis (loads, seconds, or names of types or phases) with their values";
     }
 }
 

@@ -115,7 +115,7 @@ static ALL: &[Library] = library! {
     "webq-fig11" true Some("room-bursts");
     "webq-fig12" true None;
     "webq-fig13" true None;
-    "sre-health" false None;
+    "sre-health" true None;
     "webq-table1" true Some("webq-table1");
     "script-arashi" false None;
     "sentry-cpu" false None;

@@ -1,6 +1,8 @@
 //! A figure with its values: what a terminal and a page draw.
 
-use super::{Limit, merit::PaperNumber};
+use serde::{Deserialize, Serialize};
+
+use super::Limit;
 use crate::series::value::Value;
 
 /// A figure.
@@ -68,6 +70,20 @@ pub struct DrawnLine {
     pub fitted: bool,
     /// Where there is no value, it has a gap. Of bars: the number of the group.
     pub points: Vec<(f64, Option<Value>)>,
+}
+
+/// A number of the paper, and ours.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PaperNumber {
+    /// Title of its panel, with the unit.
+    pub panel: String,
+    /// Curve and place: `paper, control (digitised) at 16`.
+    pub name: String,
+    /// In the unit of the panel.
+    pub paper: f64,
+    /// The same of ours; `None` if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ours: Option<Value>,
 }
 
 impl Default for Scale {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, ops::Range, path::Path};
 use controllers::webq::{Cubic, ScaledPoint};
 
 use super::{
-    DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, FigurePlan, Over, PanelPlan, PlannedLine, Scale, merit::PaperNumber,
+    DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, FigurePlan, Over, PanelPlan, PaperNumber, PlannedLine, Scale,
 };
 use crate::{
     FolderError, Manifest, Recorded,

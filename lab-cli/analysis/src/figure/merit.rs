@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DrawnFigure, DrawnLine, DrawnPanel};
+use super::{DrawnFigure, DrawnLine, DrawnPanel, PaperNumber};
 use crate::{
     series::value::Value,
     text::{counted, table::Table},
@@ -25,29 +25,13 @@ pub struct Merit {
     pub ordered_alike: usize,
 }
 
-/// A number of the paper, and ours.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct PaperNumber {
-    /// Title of its panel, with the unit.
-    pub panel: String,
-    /// Curve and place: `paper, control (digitised) at 16`.
-    pub name: String,
-    /// In the unit of the panel.
-    pub paper: f64,
-    /// The same of ours; `None` if it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ours: Option<Value>,
-}
-
-impl PaperNumber {
-    /// |ours - paper| / paper; infinite where it is not known, or where the paper has 0 and ours is not.
-    fn distance(&self) -> f64 {
-        match self.ours {
-            Some(ours) if ours.at == self.paper && !ours.at_least => 0.0,
-            // A bound under the paper's number may lie anywhere.
-            Some(ours) if !ours.at_least || ours.at >= self.paper => (ours.at - self.paper).abs() / self.paper.abs(),
-            _ => f64::INFINITY,
-        }
+/// |ours - paper| / paper; infinite where it is not known, or where the paper has 0 and ours is not.
+fn distance(of: &PaperNumber) -> f64 {
+    match of.ours {
+        Some(ours) if ours.at == of.paper && !ours.at_least => 0.0,
+        // A bound under the paper's number may lie anywhere.
+        Some(ours) if !ours.at_least || ours.at >= of.paper => (ours.at - of.paper).abs() / of.paper.abs(),
+        _ => f64::INFINITY,
     }
 }
 
@@ -56,7 +40,7 @@ impl Merit {
     #[must_use]
     pub fn of(figure: &DrawnFigure) -> Option<Self> {
         let panels: Vec<Vec<PaperNumber>> = figure.panels.iter().map(|panel| beside(figure, panel)).collect();
-        let mut distances: Vec<f64> = panels.iter().flatten().map(PaperNumber::distance).collect();
+        let mut distances: Vec<f64> = panels.iter().flatten().map(distance).collect();
         distances.sort_by(f64::total_cmp);
         // Of an even number the greater one in the middle.
         let median = *distances.get(distances.len() / 2)?;
@@ -194,8 +178,8 @@ mod tests {
         let printed = vec![beside(1.0, None), beside(10.0, Some(bound)), beside(0.0, Some(Value::known(0.0)))];
         let found = merit(Vec::new(), printed).expect("three numbers");
         assert_eq!((found.median_distance, found.pairs, found.ordered_alike), (None, 3, 1));
-        assert_eq!(beside(4.0, Some(bound)).distance(), 0.25, "at least so far");
-        assert_eq!(beside(0.0, Some(Value::known(0.1))).distance(), f64::INFINITY);
+        assert_eq!(distance(&beside(4.0, Some(bound))), 0.25, "at least so far");
+        assert_eq!(distance(&beside(0.0, Some(Value::known(0.1)))), f64::INFINITY);
         assert_eq!(merit(vec![line(0, false, &[(1.0, 1.0)])], Vec::new()), None, "the paper has no number");
     }
 }
