@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::judge::threshold::Threshold;
+
 mod drawn;
 mod evaluate;
 pub mod merit;
@@ -163,8 +165,9 @@ impl FigurePlan {
 
     /// True if it is made from parts of phases.
     pub fn reads_parts(&self) -> bool {
-        let printed = || self.panels.iter().flat_map(|panel| panel.printed.values());
-        self.over == Over::Time || self.skip > 0.0 || printed().any(|equation| equation.contains("%.."))
+        let mut printed = self.panels.iter().flat_map(|panel| panel.printed.values());
+        let of_part = |equation: &String| Threshold::parse(equation).is_ok_and(|threshold| threshold.reads_parts());
+        self.over == Over::Time || self.skip > 0.0 || printed.any(of_part)
     }
 
     /// Of these, in their order, those that are drawn in a panel.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::{
     figure::{FigurePlan, Limit, MeasurePlan, Over, PanelPlan, PaperCurve},
-    judge::threshold::{KnownNames, PhaseMeasure, Threshold},
+    judge::threshold::{KnownNames, PhaseMeasure},
     text::suggestion,
 };
 use schemars::json_schema;
@@ -13,6 +13,7 @@ use super::{
     fields::Fields,
     keys::{Table, first_of, flag, free, number, shapes, table, text},
     raw::{Node, Value},
+    thresholds::parsed,
 };
 
 /// Parts of phases are kept in steps of this share of their length.
@@ -196,34 +197,19 @@ fn printed(fields: &Fields<'_>, times: bool, names: &KnownNames<'_>) -> BTreeMap
             return BTreeMap::new();
         }
     };
+    let path = fields.path("printed");
     let mut printed = BTreeMap::new();
     for entry in written {
-        let problem = |message: String, hint: String| {
-            fields.problems().add(&entry.node.place, &fields.path("printed"), message, hint);
-        };
-        let Value::Text(text) = &entry.node.value else {
-            problem(format!("unexpected {}", entry.node.value.shown()), format!("for example {example}"));
-            continue;
-        };
-        let checked = Threshold::parse(text)
-            .map_err(|found| vec![found])
-            .and_then(|threshold| threshold.check(names).map(|()| threshold));
-        match checked {
-            Err(found) => found.into_iter().for_each(|found| {
-                problem(format!("{} (at character {} of {text:?})", found.message, found.at + 1), found.hint);
-            }),
-            Ok(threshold) if !threshold.is_equation() => {
-                problem(format!("{text:?} is no equation with a number"), format!("for example {example}"));
+        let problem = |message: &str, hint: &str| fields.problems().add(&entry.node.place, &path, message, hint);
+        match parsed(&entry.node, &path, fields.problems(), names) {
+            None => {}
+            Some((_, threshold)) if !threshold.is_equation() => {
+                problem("no equation with a number", &format!("for example {example}"));
             }
-            Ok(threshold) if threshold.is_of_time() != times => {
-                problem(
-                    "times and plain numbers do not share a panel".to_owned(),
-                    "move it to another panel".to_owned(),
-                );
+            Some((_, threshold)) if threshold.is_of_time() != times => {
+                problem("times and plain numbers do not share a panel", "move it to another panel");
             }
-            Ok(_) => {
-                printed.insert(entry.key.clone(), text.clone());
-            }
+            Some((text, _)) => _ = printed.insert(entry.key.clone(), text),
         }
     }
     printed

@@ -13,7 +13,7 @@ use super::{
     fields::Fields,
     keys::{Table, by, flag, free, shapes, table, text, time},
     plan::{Experiment, Model},
-    problem::Problems,
+    problem::{Place, Problems},
     raw::{Entry, Node, Value},
 };
 
@@ -66,7 +66,7 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
     let written = fields.list("thresholds").iter().filter_map(|node| self::written(node, fields.problems()));
     for Written { checks, grace, row } in written {
         for node in checks {
-            let Some((text, threshold)) = parsed(node, fields, &names) else { continue };
+            let Some((text, threshold)) = parsed(node, "thresholds", fields.problems(), &names) else { continue };
             if let Some(Err(why)) = grace.map(|grace| Watch::new(&threshold, grace)) {
                 fields.problems().add(&node.place, "thresholds", why, "leave abort out: it is judged at the end");
                 continue;
@@ -82,16 +82,21 @@ pub fn thresholds(fields: &Fields<'_>, experiment: &Experiment, all_arms: &[Stri
     read
 }
 
-/// A threshold that can be judged in this experiment.
-fn parsed(node: &Node, fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<(String, Threshold)> {
-    let text = check(node, fields.problems())?;
+/// A threshold that can be judged in this experiment. `path`: its key.
+pub(super) fn parsed(
+    node: &Node,
+    path: &str,
+    problems: &Problems,
+    names: &KnownNames<'_>,
+) -> Option<(String, Threshold)> {
+    let text = check(node, path, problems)?;
     let checked = Threshold::parse(&text)
         .map_err(|problem| vec![problem])
         .and_then(|threshold| threshold.check(names).map(|()| threshold));
     match checked {
         Ok(threshold) => Some((text, threshold)),
         Err(found) => {
-            found.iter().for_each(|problem| tell(problem, &text, node, fields));
+            found.iter().for_each(|problem| tell(problem, &text, &node.place, path, problems));
             None
         }
     }
@@ -120,16 +125,16 @@ fn tell_apart(read: &mut Thresholds) {
 pub fn check_alone(fields: &Fields<'_>) {
     let written = fields.list("thresholds").iter().filter_map(|node| self::written(node, fields.problems()));
     for node in written.flat_map(|written| written.checks) {
-        let Some(text) = check(node, fields.problems()) else { continue };
+        let Some(text) = check(node, "thresholds", fields.problems()) else { continue };
         if let Err(problem) = Threshold::parse(&text) {
-            tell(&problem, &text, node, fields);
+            tell(&problem, &text, &node.place, "thresholds", fields.problems());
         }
     }
 }
 
-fn tell(problem: &ThresholdError, text: &str, node: &Node, fields: &Fields<'_>) {
+fn tell(problem: &ThresholdError, text: &str, place: &Place, path: &str, problems: &Problems) {
     let message = format!("{} (at character {} of {:?})", problem.message, problem.at + 1, clipped(text));
-    fields.problems().add(&node.place, "thresholds", message, problem.hint.clone());
+    problems.add(place, path, message, problem.hint.clone());
 }
 
 /// What may be named: arms of the file and those that are run, phases and request types.
@@ -214,10 +219,10 @@ fn written<'a>(node: &'a Node, problems: &Problems) -> Option<Written<'a>> {
 }
 
 /// A threshold as it was written.
-fn check(node: &Node, problems: &Problems) -> Option<String> {
+fn check(node: &Node, path: &str, problems: &Problems) -> Option<String> {
     let Value::Text(text) = &node.value else {
         let hint = "write it as text: seda.spike.response_time.p90 < 2s";
-        problems.add(&node.place, "thresholds", format!("unexpected {}", node.value.shown()), hint);
+        problems.add(&node.place, path, format!("unexpected {}", node.value.shown()), hint);
         return None;
     };
     Some(text.clone())
@@ -284,6 +289,36 @@ thresholds:
             labels,
             ["a: rates are cut: quickly", "a, as coded", both[0], both[1], "more (ours)", "`none.p.sent > 4`"]
         );
+    }
+
+    #[test]
+    fn numbers_of_a_paper_are_equations_in_the_unit_of_their_panel() {
+        for (printed, says) in [
+            ("none.p.response_time.p90 == 0.1s", ""),
+            ("none.p[..25%].response_time.p90 == 0.1s", ""),
+            ("none.p.response_time.p90 < 0.1s", "no equation"),
+            ("none.p.goodput == 7", "do not share a panel"),
+            ("nobody.p.response_time.p90 == 0.1s", "nobody"),
+        ] {
+            let figure = format!(
+                "figure: {{over: load, panels: [{{title: t, draw: response_time.p90, printed: {{number: '{printed}'}}}}]}}"
+            );
+            match read(&(FILE.to_owned() + &figure), &Changes::default()) {
+                Ok(found) => assert_eq!((says, found.figure.expect("one").reads_parts()), ("", printed.contains('['))),
+                Err(problems) => {
+                    let told: String = problems.iter().map(ToString::to_string).collect();
+                    assert!(!says.is_empty() && told.contains(says), "{printed}: {told}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_arm_has_a_jitter_of_its_own_in_virtual_time_alone() {
+        let file = FILE.replace("[none, codel]", "[none, codel: {jitter: 20ms}]");
+        let found = read(&file, &Changes::default()).expect("it is good");
+        let jitters: Vec<_> = found.arms.iter().map(|arm| arm.link(&found).jitter.as_millis()).collect();
+        assert_eq!((&jitters[..], found.virtual_only()), (&[0, 20][..], true));
     }
 
     #[test]

@@ -8,13 +8,14 @@ use super::spec::ProxySpec;
 pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
     let policies = policies(spec);
     let by_class = policies.iter().any(|(name, settings)| tells_classes_apart(name, settings));
-    let ruled = spec.class != ClassRule::default();
+    // A waiting room tells how hard requests are by their class.
+    let ruled = spec.class != ClassRule::default() && spec.waiting_room.is_none();
     let name = &spec.policy.name;
     let said = [
         (ruled && !by_class && name != "none").then(|| {
             format!("class: {name} does not tell classes apart: one is refused like another; seda with classes: 3, sentry, and dagor with business: class do")
         }),
-        (by_class && !ruled).then(|| {
+        (by_class && spec.class == ClassRule::default()).then(|| {
             "policy: it decides by class, and all requests are of class 0: say with class: what tells them apart".to_owned()
         }),
         (name == "dagor").then(|| {

@@ -3,6 +3,7 @@
 use super::{
     DrawnFigure, FigurePlan, Limit, MeasurePlan, Over, PanelPlan, PaperCurve, Scale,
     evaluate::{Evaluation, MeasuredRun},
+    merit::Merit,
 };
 use crate::{
     live::{StageSecond, TargetSecond, TimelineSecond},
@@ -103,6 +104,38 @@ fn over_the_load_a_point_is_a_phase_and_the_papers_curve_has_the_colour_of_its_l
     assert_eq!((seda.colour, paper.colour, paper.paper), (Some(1), Some(1), true));
     assert_eq!(figure.panels[1].lines[0].colour, Some(1), "a line has its colour in every panel");
     insta::assert_snapshot!("over_the_load", figure.to_svg());
+}
+
+#[test]
+fn points_of_a_scatter_are_all_marked_in_whatever_order_they_come_and_have_a_cubic() {
+    let mut arms = [arm("seda", 100.0)];
+    // Loads of 4, 1, 3 and 2 users: a record high, and three that are none.
+    let phase = |users: u32| {
+        let mut phase = arms[0].phases[0].clone();
+        phase.name = format!("at-{users}");
+        phase.measures.load = Some(PlannedLoad::Users(users));
+        phase
+    };
+    arms[0].phases = [4, 1, 3, 2].map(phase).into();
+    let plan = FigurePlan {
+        over: Over::Load,
+        scatter: true,
+        cubic: true,
+        panels: vec![PanelPlan {
+            printed: [("at one".to_owned(), "seda.at-1.response_time.p90 == 0.4s".to_owned())].into(),
+            ..panel("90th percentile", &[("", "response_time.p90")])
+        }],
+        ..FigurePlan::default()
+    };
+    let run = MeasuredRun { arms: &arms, turns: &[], timeline: &[] };
+    let figure = Evaluation { plan: &plan, run, block: 1, order: vec!["seda".to_owned()] }.figure(String::new());
+    let [points, cubic] = &figure.panels[0].lines[..] else { panic!("points and a cubic") };
+    assert!(!points.fitted && cubic.fitted && cubic.colour == points.colour && cubic.points.len() == 61);
+    let marks = figure.to_svg().matches("<title>seda: ").count();
+    assert_eq!(marks, 4, "each point has a mark, the cubic has none");
+    let merit = Merit::of(&figure).expect("a number of the paper");
+    assert_eq!(merit.numbers[0].ours, Some(Value::known(0.1)), "in the unit of the panel");
+    assert!((merit.median_distance.expect("known") - 0.75).abs() < 1e-9 && !plan.reads_parts());
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub enum Paper {
     SreCh21,
     /// Urgaonkar & Shenoy, WWW'05.
     Cataclysm,
-    /// Bhimireddy et al.
+    /// Suresh et al., WebQ.
     Webq,
 }
 

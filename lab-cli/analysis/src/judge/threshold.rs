@@ -223,6 +223,12 @@ impl Threshold {
         self.claim.metrics().into_iter().any(|(_, metric)| metric.arm == arm && metric.quantity.is_gauge())
     }
 
+    /// True if it asks for requests of a part of a phase: then parts are wanted.
+    pub fn reads_parts(&self) -> bool {
+        let asks = |metric: &Metric| metric.part.is_some() && !metric.quantity.is_gauge();
+        self.claim.metrics().into_iter().any(|(_, metric)| asks(metric)) || !self.claim.conditions().is_empty()
+    }
+
     /// Checks that every arm, phase, request type and part that it names exists.
     ///
     /// # Errors
