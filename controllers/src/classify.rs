@@ -29,14 +29,15 @@ pub enum ClassRule {
     None,
     /// A whole number in this header; missing or malformed: 0.
     Header(String),
-    /// By the value of a header; missing or another value: 0.
-    Named(NamedClasses),
     /// A whole number in this cookie; missing or malformed: 0.
     Cookie(String),
     /// By source address: the first prefix (`127.1.0.0/16`) that matches; none: 0.
     Address(Vec<(String, u8)>),
     /// By the start of path and query: the first that matches; none: 0.
     Path(Vec<(String, u8)>),
+    /// By the value of a header; missing or another value: 0.
+    #[serde(untagged)]
+    Named(NamedClasses),
 }
 
 /// Classes with names: `X-Plan: gold`.

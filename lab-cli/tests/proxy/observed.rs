@@ -186,14 +186,18 @@ fn every_metric_of_the_dashboard_is_exported() {
 #[test]
 fn the_log_has_a_line_for_each_request_and_change() {
     let backend = Backend::start();
-    let settings = json!({"policy": {"concurrency": {"max": 1}}, "log": "requests"});
+    let settings = json!({
+        "policy": {"concurrency": {"max": 1}}, "log": "requests", "metrics": "127.0.0.1:0",
+        "class": {"header": "x-plan", "values": {"gold": 2}},
+    });
     let proxy = Proxied::before(&[backend.url()], settings);
-    assert_eq!(proxy.get("/a?q=%22x%22%7B").status, 200);
+    assert_eq!(proxy.get("/a?token=secret").status, 200);
     let line = proxy.logged("request");
     assert_eq!(
         (&line["method"], &line["path"], &line["status"], &line["outcome"], &line["backend"], &line["body_bytes"]),
-        (&json!("GET"), &json!("/a?q=%22x%22%7B"), &json!(200), &json!("served"), &json!(1), &json!(5))
+        (&json!("GET"), &json!("/a"), &json!(200), &json!("served"), &json!(1), &json!(5))
     );
+    assert_eq!((&line["class"], line.get("reason"), line.get("would_refuse")), (&json!(0), None, None), "{line}");
     let (whole, head) = (line["seconds"].as_f64().expect("a time"), line["head_seconds"].as_f64().expect("a time"));
     assert!(whole >= head && head > 0.0 && line["unix_s"].as_f64() > Some(1.7e9), "{line}");
     let address = proxy.address;
@@ -207,9 +211,48 @@ fn the_log_has_a_line_for_each_request_and_change() {
     );
     assert!(line.get("backend").is_none(), "{line}");
     assert_eq!(inside.join().expect("an answer").status, 200);
+    assert_eq!(proxy.logged("request")["path"], "/slow");
+    let gold = Answer::to(proxy.address, "GET /gold HTTP/1.1\r\nHost: a\r\nX-Plan: gold\r\nConnection: close\r\n\r\n");
+    assert_eq!((gold.status, &proxy.logged("request")["class"]), (200, &json!(2)));
+    let values = metrics(&proxy);
+    let of = |class: u8, outcome: &str| {
+        values[&format!("lab_proxy_class_requests_total{{class=\"{class}\",outcome=\"{outcome}\"}}")]
+    };
+    assert_eq!((of(0, "served"), of(0, "refused"), of(2, "served"), of(2, "refused")), (2.0, 1.0, 1.0, 0.0));
     let changed = proxy.control("PUT", "/policy", r#"{"policy": {"name": "none", "settings": {}}}"#);
     assert_eq!(changed.status, 200, "{changed:?}");
     assert_eq!(proxy.logged("policy")["name"], "none");
+}
+
+#[test]
+fn a_line_says_why_no_backend_answered_and_what_was_wrong_with_a_request() {
+    let proxy = Proxied::before(&["http://127.0.0.1:1".to_owned()], json!({"log": "requests"}));
+    assert_eq!(proxy.get("/").status, 502);
+    let line = proxy.logged("request");
+    assert_eq!((&line["outcome"], &line["reason"]), (&json!("error"), &json!("unreachable")), "{line}");
+    let backend = Backend::start();
+    let proxy = Proxied::before(&[backend.url()], json!({"log": "requests", "timeouts": {"response": "200ms"}}));
+    assert_eq!(proxy.get("/slow?900").status, 504);
+    assert_eq!(proxy.logged("request")["reason"], "timeout");
+    assert_eq!(Answer::to(proxy.address, "GET /none HTTP/1.1\r\n\r\n").status, 400);
+    let line = proxy.logged("request");
+    let said = (&line["path"], &line["status"], &line["outcome"], line.get("class"));
+    assert_eq!(said, (&json!("/none"), &json!(400), &json!("client_error"), None), "{line}");
+}
+
+#[test]
+fn a_dry_run_marks_the_requests_that_the_policy_refuses() {
+    let backend = Backend::start();
+    let settings = json!({"policy": {"concurrency": {"max": 1}}, "dry_run": true, "log": "requests"});
+    let proxy = Proxied::before(&[backend.url()], settings);
+    let address = proxy.address;
+    let inside = std::thread::spawn(move || get(address, "/slow?500").status);
+    until("request inside", || (backend.requests() == 1).then_some(()));
+    assert_eq!(proxy.get("/second").status, 200);
+    let line = proxy.logged("request");
+    assert_eq!((&line["outcome"], &line["would_refuse"]), (&json!("served"), &json!("concurrency")), "{line}");
+    assert_eq!(inside.join().expect("an answer"), 200);
+    assert_eq!(proxy.logged("request").get("would_refuse"), None);
 }
 
 #[test]
@@ -257,6 +300,7 @@ fn requests_are_counted_by_what_became_of_them() {
     assert_eq!(proxy.logged("request")["outcome"], "client_error");
     // No requests at all.
     assert_eq!((to("GET / HTTP/1.1\n\n"), to("nonsense\n\n")), (400, 400));
+    assert_eq!(proxy.logged("request")["status"], 400);
     until("both are counted", || (proxy.ledger()["malformed"] == 2).then_some(()));
     let outcomes = ["served", "error", "client_error", "refused", "client_gone"]
         .map(|of| format!("requests_total{{outcome=\"{of}\"}}"));

@@ -36,8 +36,8 @@ pub(super) struct DryCounts {
 pub(super) enum Admitted {
     /// The policy let it in.
     ByPolicy(GatePermit),
-    /// Dry run: it goes on although the policy refused it.
-    DespiteRefusal,
+    /// Dry run: it goes on although the policy refused it for this reason.
+    DespiteRefusal(Reason),
     /// Dry run: it goes on although the policy holds it.
     DespiteHold(DryHeld),
 }
@@ -84,7 +84,7 @@ impl Admission {
             GateAnswer::Decided(Ok(permit)) => Admitted::ByPolicy(permit),
             GateAnswer::Decided(Err(away)) => {
                 self.dry.refused(away.refusal.reason);
-                Admitted::DespiteRefusal
+                Admitted::DespiteRefusal(away.refusal.reason)
             }
             GateAnswer::Held(decision) => {
                 self.dry.held.fetch_add(1, Ordering::Relaxed);
@@ -137,22 +137,30 @@ impl Admitted {
     pub(super) fn started(&mut self) -> Option<Note> {
         match self {
             Self::ByPolicy(permit) => permit.started_before_reply(),
-            Self::DespiteRefusal | Self::DespiteHold(_) => None,
+            Self::DespiteRefusal(_) | Self::DespiteHold(_) => None,
         }
     }
 
-    /// Ends the request. The head of its answer has gone: a note of the policy is for the answers after it.
-    pub(super) fn end(self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) {
+    /// Ends the request. The head of its answer has gone: a note of the policy is for the answers after it. Returns the reason for
+    /// which the policy of a dry run refused it.
+    pub(super) fn end(self, outcome: Outcome, cost: Option<Duration>, told: Option<Note>) -> Option<Reason> {
         match self {
-            Self::ByPolicy(permit) => drop(permit.end_served(outcome, cost, told)),
-            Self::DespiteRefusal => {}
+            Self::ByPolicy(permit) => {
+                permit.end_served(outcome, cost, told);
+                None
+            }
+            Self::DespiteRefusal(reason) => Some(reason),
             Self::DespiteHold(mut held) => match held.decision.try_recv() {
                 Ok(Ok(mut permit)) => {
                     permit.started();
                     permit.end_served(outcome, cost, told);
+                    None
                 }
-                Ok(Err(away)) => held.admission.dry.refused(away.refusal.reason),
-                Err(_) => {} // it is held still: it leaves
+                Ok(Err(away)) => {
+                    held.admission.dry.refused(away.refusal.reason);
+                    Some(away.refusal.reason)
+                }
+                Err(_) => None, // it is held still: it leaves
             },
         }
     }

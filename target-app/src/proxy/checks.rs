@@ -2,7 +2,7 @@
 
 use controllers::Place;
 
-use super::{address::Address, error::ProxyError, spec::ProxySpec, tls, waiting_room::Room};
+use super::{address::Address, error::ProxyError, page::Pages, spec::ProxySpec, tls, waiting_room::Room};
 use crate::{class::Classification, control, edge::LEAST_HEAD_BYTES, policies::Resolved};
 
 /// A policy at accept has no dry run: it decides whether the next connection is taken from the kernel's queue at all.
@@ -36,6 +36,9 @@ pub(super) fn problems(spec: &ProxySpec) -> Vec<String> {
     }
     if let Some(room) = &spec.waiting_room {
         found.extend(Room::problems(room).iter().map(ProxyError::to_string));
+    }
+    if let Err(problems) = Pages::new(&spec.refusal) {
+        found.extend(problems.to_string().lines().map(str::to_owned));
     }
     #[cfg(not(feature = "otel"))]
     if spec.otlp.is_some() {

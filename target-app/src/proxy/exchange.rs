@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Class, Note, Outcome, Reason, Refusal, Tags, Timestamp, site::TurnedAway};
+use controllers::{Class, Note, Offer, Outcome, Reason, Refusal, Tags, Timestamp, site::TurnedAway};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
 use hyper::{
     body::{Body as _, Bytes, Incoming},
@@ -88,7 +88,9 @@ impl Exchange<'_> {
         let comes_back = || headers::has_been_here(&head.headers).then_some(StatusCode::LOOP_DETECTED);
         if let Some(status) = fault.or_else(comes_back) {
             self.proxy.ledgers.users.malformed();
-            return closing(self.failed(status, Box::default()));
+            let observation = self.proxy.observers.observe(&head, entered, spec.log);
+            let job = Job { observation, ending: RequestEnding::AtFault, ..Job::default() };
+            return closing(self.failed(status, Box::new(job)));
         }
         headers::keep_trusted(&mut head.headers, &spec.headers);
         if self.is_check(&head) {
@@ -123,8 +125,13 @@ impl Exchange<'_> {
             }
             Some(Entry::In(turn)) => job.turn.insert(turn).take_cookies(),
         };
-        let mut answer = match self.decide(&head, entered).await {
-            Ok((admitted, tags)) => {
+        let offer = self.offer(&head, entered);
+        if let Some(observation) = &mut job.observation {
+            observation.asked(offer.tags.class);
+        }
+        let tags = offer.tags;
+        let mut answer = match self.decide(offer).await {
+            Ok(admitted) => {
                 job.admitted = Some(admitted);
                 self.forward(head, body, job, Some(tags)).await
             }
@@ -152,16 +159,20 @@ impl Exchange<'_> {
         Some(room.present(head, self.client, class.0))
     }
 
-    /// Asks the policy.
-    async fn decide(&self, head: &Parts, entered: Timestamp) -> Result<(Admitted, Tags), TurnedAway> {
+    /// What the policy is asked about.
+    fn offer(&self, head: &Parts, entered: Timestamp) -> Offer {
         let facts = RequestFacts::of_head(head, self.client.peer(), None);
         let kind = self.settings.spec.types.kind(head.uri.path(), self.settings.spec.seed);
-        let offer = self.proxy.intake.request(&facts, kind, entered);
+        self.proxy.intake.request(&facts, kind, entered)
+    }
+
+    /// Asks the policy.
+    async fn decide(&self, offer: Offer) -> Result<Admitted, TurnedAway> {
         let admission = &self.proxy.admission;
         if self.settings.spec.dry_run {
-            return Ok((admission.ask_dry(offer), offer.tags));
+            return Ok(admission.ask_dry(offer));
         }
-        Ok((admission.ask(offer, self.settings.spec.limits.held).await?, offer.tags))
+        admission.ask(offer, self.settings.spec.limits.held).await
     }
 
     /// Passes an admitted request on. Without tags it goes out once, whatever becomes of it.
@@ -193,6 +204,7 @@ impl Exchange<'_> {
             Err(NoAnswer::Trouble(trouble)) => self.unanswered(trouble, job),
             Err(NoAnswer::TooLate) => {
                 job.progress = None;
+                job.unanswered("timeout");
                 self.page(page::failed(StatusCode::GATEWAY_TIMEOUT), job)
             }
         };
@@ -288,7 +300,10 @@ impl Exchange<'_> {
         match trouble {
             Trouble::Full => self.refused_late(Reason::Concurrency, job),
             Trouble::Withheld => self.refused_late(Reason::Throttled, job),
-            Trouble::Unreachable | Trouble::Broken => self.page(page::failed(StatusCode::BAD_GATEWAY), job),
+            Trouble::Unreachable | Trouble::Broken => {
+                job.unanswered(if trouble == Trouble::Broken { "broken_off" } else { "unreachable" });
+                self.page(page::failed(StatusCode::BAD_GATEWAY), job)
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use controllers::catalogue::nearest;
 use schemars::schema_for;
 use serde_json::{Map, Value, json};
 
-use super::spec::ProxySpec;
+use super::{checks, spec::ProxySpec};
 use crate::control::ConfigForm;
 
 /// Keys whose value has one of several forms, each with keys of its own: another form takes the place of the old one.
@@ -70,10 +70,21 @@ fn merge(into: &mut Map<String, Value>, part: &Map<String, Value>) {
     }
 }
 
-/// What is wrong with settings that cannot be read as a whole, key by key.
+/// What is wrong with settings that cannot be read as a whole, key by key; and what makes no sense in those keys that can be read.
 fn problems(whole: &Value) -> Vec<String> {
     let Value::Object(keys) = whole else { return vec![KEYS.to_owned()] };
-    keys.iter().flat_map(|(key, value)| problems_at(key, value)).collect()
+    let (mut found, mut readable) = (Vec::new(), Map::new());
+    for (key, value) in keys {
+        let of_one = problems_at(key, value);
+        if of_one.is_empty() {
+            readable.insert(key.clone(), value.clone());
+        }
+        found.extend(of_one);
+    }
+    if let (false, Ok(rest)) = (found.is_empty(), serde_json::from_value(Value::Object(readable))) {
+        found.extend(checks::problems(&rest).iter().map(|problem| checks::in_words(problem)));
+    }
+    found
 }
 
 fn problems_at(key: &str, value: &Value) -> Vec<String> {
@@ -156,7 +167,7 @@ mod tests {
         let text = "
 to: [http://127.0.0.1:1, 'https://[::1]:2']
 policy: {gradient2: {limit_max: 500, window: 2s}}
-class: {named: {header: X-Plan, values: {gold: 2}}}
+class: {header: X-Plan, values: {gold: 2}}
 criticality: {0: SHEDDABLE, 2: CRITICAL_PLUS}
 timeouts: {connect: 1500ms, tunnel: 90m}
 refusal: {retry_after: null}
@@ -194,6 +205,7 @@ tls: {certificate: a.pem, key: b.pem}
     fn every_problem_has_its_key() {
         let text = "
 dry_rum: true
+health: {path: health}
 listen: nowhere
 dry_run: perhaps
 policy: {codel: {}, vegas: {}}
@@ -220,10 +232,11 @@ waiting_room: {skew: 1h, stey: 1m, capacity: [1]}
             "retries.on: connect, broken, or the status of an error",
             "waiting_room.stey: there is no such key; did you mean stay?",
             "waiting_room.skew: ",
+            "health.path: \"health\" is not a path",
         ] {
             assert!(found.iter().any(|line| line.starts_with(wanted)), "{wanted} in {found:#?}");
         }
-        assert_eq!(found.len(), 14, "{found:#?}");
+        assert_eq!(found.len(), 15, "{found:#?}");
         assert_eq!(read("to: [a").unwrap_err().len(), 1);
         assert_eq!(read("- to").unwrap_err(), [KEYS]);
     }

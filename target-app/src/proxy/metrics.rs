@@ -111,8 +111,13 @@ fn retries(page: &mut Page<'_>, running: &RunningProxy) -> fmt::Result {
     page.family("retries", "Attempts of requests after the first, by outcome", MetricType::Counter, rows)
 }
 
-/// Times of requests, seconds.
+/// Requests by class, and times of requests, seconds.
 fn times(page: &mut Page<'_>, times: &Times) -> fmt::Result {
+    let rows: Vec<_> = times.by_class().map(|(class, outcome, count)| (class.to_string(), outcome, count)).collect();
+    let rows =
+        rows.iter().map(|(class, outcome, count)| ([("class", class.as_str()), ("outcome", *outcome)], *count as f64));
+    let help = "Requests that the policy was asked about and that have ended, by their class";
+    page.family("class_requests", help, MetricType::Counter, rows)?;
     let help = "From a request's head to the end of its answer, by the class of the status";
     let rows = CLASSES.iter().zip(&times.whole).map(|(class, histogram)| (("code", *class), histogram));
     page.histograms("request_seconds", help, rows)?;

@@ -1,8 +1,11 @@
 //! What is noted of a request beside the ledger: times for the metrics, and its line in the log.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
 
-use controllers::Timestamp;
+use controllers::{Class, Reason, Timestamp};
 use http::request::Parts;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use serde::Serialize;
@@ -27,6 +30,8 @@ pub(super) struct Times {
     pub(super) whole: [Histogram; CLASSES.len()],
     /// From the head of the request to the head of a backend's answer.
     pub(super) to_head: Histogram,
+    /// Requests that the policy was asked about, by class and outcome.
+    by_class: Vec<[AtomicU64; OUTCOMES.len()]>,
     /// Who is told each time as it comes.
     pub(super) exported: OnceLock<Box<dyn TimesReader>>,
 }
@@ -43,6 +48,11 @@ pub(super) trait TimesReader: std::fmt::Debug + Send + Sync {
 /// Classes of status codes. `none`: the client left before there was one.
 pub(super) const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
+/// The words for the ends of a request.
+const OUTCOMES: [&str; 5] = ["served", "refused", "error", "client_error", "client_gone"];
+/// The outcome of a request whose client left before the end.
+const GONE: usize = 4;
+
 /// Bounds of buckets from 1 ms to 65 s, each twice the one before.
 pub(super) fn buckets() -> impl Iterator<Item = f64> {
     exponential_buckets(0.001, 2.0, 17)
@@ -51,7 +61,12 @@ pub(super) fn buckets() -> impl Iterator<Item = f64> {
 impl Times {
     fn new() -> Self {
         let histogram = || Histogram::new(buckets());
-        Self { whole: std::array::from_fn(|_| histogram()), to_head: histogram(), exported: OnceLock::new() }
+        Self {
+            whole: std::array::from_fn(|_| histogram()),
+            to_head: histogram(),
+            by_class: (0..=u8::MAX).map(|_| Default::default()).collect(),
+            exported: OnceLock::new(),
+        }
     }
 
     fn answered(&self, seconds: f64) {
@@ -64,6 +79,21 @@ impl Times {
         let class = if class < CLASSES.len() { class } else { 0 };
         self.whole[class].observe(seconds);
         self.exported.get().into_iter().for_each(|exported| exported.ended(CLASSES[class], seconds));
+    }
+
+    fn counted(&self, Class(class): Class, outcome: usize) {
+        self.by_class[usize::from(class)][outcome].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Requests by class and outcome, for classes that have had one.
+    pub(super) fn by_class(&self) -> impl Iterator<Item = (usize, &'static str, u64)> {
+        let rows = self.by_class.iter().enumerate().map(|(class, counts)| {
+            (class, std::array::from_fn::<_, { OUTCOMES.len() }, _>(|outcome| counts[outcome].load(Ordering::Relaxed)))
+        });
+        let rows = rows.filter(|(_, counts)| counts.iter().any(|&count| count > 0));
+        rows.flat_map(|(class, counts)| {
+            OUTCOMES.iter().zip(counts).map(move |(outcome, count)| (class, *outcome, count))
+        })
     }
 }
 
@@ -84,13 +114,14 @@ impl Observers {
             return None;
         }
         let line = logged.then(|| {
-            let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
             Box::new(RequestLine {
                 method: head.method.as_str().to_owned(),
-                path: path.to_owned(),
+                path: head.uri.path().to_owned(),
+                class: None,
                 status: 0,
-                outcome: "client_gone",
+                outcome: "",
                 reason: None,
+                would_refuse: None,
                 backend: None,
                 seconds: 0.0,
                 head_seconds: None,
@@ -98,7 +129,7 @@ impl Observers {
                 retries: 0,
             })
         });
-        Some(Observation { observers: Arc::clone(self), entered, status: 0, line })
+        Some(Observation { observers: Arc::clone(self), entered, status: 0, class: None, outcome: GONE, line })
     }
 
     /// Logs a change of the proxy.
@@ -127,6 +158,10 @@ pub(super) struct Observation {
     observers: Arc<Observers>,
     entered: Timestamp,
     status: u16,
+    /// `None`: the policy was not asked.
+    class: Option<Class>,
+    /// One of [`OUTCOMES`].
+    outcome: usize,
     line: Option<Box<RequestLine>>,
 }
 
@@ -134,14 +169,21 @@ pub(super) struct Observation {
 #[derive(Debug, Serialize)]
 struct RequestLine {
     method: String,
+    /// Without its query, which may hold what is nobody's business.
     path: String,
+    /// Of a request that the policy was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<u8>,
     /// The status of the answer; 0: the client left before it.
     status: u16,
-    /// `served`, `refused`, `error`, `client_error`, `client_gone`.
+    /// One of [`OUTCOMES`].
     outcome: &'static str,
-    /// The reason of a refusal.
+    /// The reason of a refusal, or of an answer that no backend gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
+    /// The reason for which the policy of a dry run refused what went on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_refuse: Option<&'static str>,
     /// The number of the backend, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     backend: Option<usize>,
@@ -163,6 +205,21 @@ fn is_zero(count: &u8) -> bool {
 }
 
 impl Observation {
+    /// The policy is asked about the request.
+    pub(super) fn asked(&mut self, class: Class) {
+        self.class = Some(class);
+        if let Some(line) = &mut self.line {
+            line.class = Some(class.0);
+        }
+    }
+
+    /// No backend has answered, for this reason.
+    pub(super) fn unanswered(&mut self, reason: &'static str) {
+        if let Some(line) = &mut self.line {
+            line.reason = Some(reason);
+        }
+    }
+
     /// The answer has this status; `backend`: the one whose answer it is.
     pub(super) fn answered(&mut self, status: u16, backend: Option<usize>) {
         self.status = status;
@@ -193,15 +250,19 @@ impl Observation {
         }
     }
 
-    /// The request ends.
-    pub(super) fn ended(mut self, ending: RequestEnding) {
+    /// The request ends; `would_refuse`: the reason for which the policy of a dry run refused it.
+    pub(super) fn ended(mut self, ending: RequestEnding, would_refuse: Option<Reason>) {
+        self.outcome = match ending {
+            RequestEnding::Served => 0,
+            RequestEnding::Refused(_) => 1,
+            RequestEnding::Failed => 2,
+            RequestEnding::AtFault => 3,
+        };
         if let Some(line) = &mut self.line {
-            (line.outcome, line.reason) = match ending {
-                RequestEnding::Served => ("served", None),
-                RequestEnding::AtFault => ("client_error", None),
-                RequestEnding::Refused(reason) => ("refused", Some(reason.name())),
-                RequestEnding::Failed => ("error", None),
-            };
+            line.would_refuse = would_refuse.map(Reason::name);
+            if let RequestEnding::Refused(reason) = ending {
+                line.reason = Some(reason.name());
+            }
         }
     }
 
@@ -215,9 +276,12 @@ impl Drop for Observation {
         let took = self.took();
         if let Some(times) = self.observers.times.get() {
             times.ended(self.status, took);
+            if let Some(class) = self.class {
+                times.counted(class, self.outcome);
+            }
         }
         if let (Some(mut line), Some(log)) = (self.line.take(), &self.observers.log) {
-            (line.seconds, line.status) = (took, self.status);
+            (line.seconds, line.status, line.outcome) = (took, self.status, OUTCOMES[self.outcome]);
             log.line("request", &line);
         }
     }

@@ -70,9 +70,8 @@ impl Default for Job {
 impl Job {
     /// Ends the request as it was to end.
     pub(super) fn end(&mut self) {
-        if let Some(admitted) = self.admitted.take() {
-            admitted.end(self.outcome, self.cost, self.told);
-        }
+        let admitted = self.admitted.take();
+        let would_refuse = admitted.and_then(|admitted| admitted.end(self.outcome, self.cost, self.told));
         if let Some(turn) = self.turn.take() {
             turn.ended(self.ending == RequestEnding::Served);
         }
@@ -80,7 +79,7 @@ impl Job {
             entry.close(self.ending);
         }
         if let Some(observation) = self.observation.take() {
-            observation.ended(self.ending);
+            observation.ended(self.ending, would_refuse);
         }
         self.leave_backend();
         drop(self.check.take());
@@ -95,8 +94,16 @@ impl Job {
         }
     }
 
+    /// No backend has answered, for this reason.
+    pub(super) fn unanswered(&mut self, reason: &'static str) {
+        if let Some(observation) = &mut self.observation {
+            observation.unanswered(reason);
+        }
+    }
+
     /// Ends the request: its answer broke off.
     fn end_broken(&mut self) {
+        self.unanswered("broken_off");
         if let Some(lease) = self.lease.take() {
             lease.failed(lease.backend());
         }

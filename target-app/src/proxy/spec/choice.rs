@@ -79,18 +79,19 @@ pub(super) fn classes(_: &mut SchemaGenerator) -> Schema {
             "header": {"type": "string", "description": "The header"},
             "values": {"type": "object", "additionalProperties": {"type": "integer"}, "description": "Classes by value"},
         },
+        "required": ["header", "values"],
         "additionalProperties": false,
     });
     let rules = json!({
         "header": name("A whole number in this header"),
         "cookie": name("A whole number in this cookie"),
-        "named": named,
         "address": pairs("Prefixes of addresses, 127.1.0.0/16, with their classes: the first that matches"),
         "path": pairs("Beginnings of paths with their classes: the first that matches"),
     });
     json_schema!({"anyOf": [
         {"enum": ["none"]},
         {"type": "object", "properties": rules, "additionalProperties": false, "minProperties": 1, "maxProperties": 1},
+        named,
     ]})
 }
 
