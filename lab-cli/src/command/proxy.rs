@@ -91,10 +91,14 @@ fn failure(error: ProxyError) -> Failure {
 /// The settings: those of the file, with what was typed in their place.
 fn spec(args: &ProxyArgs, file: Option<&str>) -> Result<ProxySpec, Failure> {
     let mut spec = match file {
-        Some(name) => read_settings(&text(name)?).map_err(|problems| {
-            let lines: Vec<String> = problems.iter().map(|problem| format!("{name}: {problem}")).collect();
-            Failure::usage(lines.join("\n"))
-        })?,
+        Some(name) => {
+            let read = read_settings(&text(name)?).map_err(|problems| {
+                let lines: Vec<String> = problems.iter().map(|problem| format!("{name}: {problem}")).collect();
+                Failure::usage(lines.join("\n"))
+            })?;
+            // Standard input, `-`, is in no folder, as a file whose name has none.
+            read.of_file_in(Path::new(name).parent().unwrap_or(Path::new("")))
+        }
         None => ProxySpec::default(),
     };
     let token = args.control_token_file.as_deref().map(Token::read).transpose();

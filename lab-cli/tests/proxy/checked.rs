@@ -59,6 +59,7 @@ retries: {attempts: 99}
 health: {path: up}
 ";
     let file = written(folder.path(), text);
+    let at = folder.path().display();
     for flags in [&["--check", &file][..], &["--config", &file]] {
         let (code, _, err) = lab_proxy(flags);
         assert_eq!(code, Some(2), "{err}");
@@ -70,12 +71,12 @@ health: {path: up}
             "class: ",
             "limits.head_bytes: 100",
             "refusal.redirect: ",
-            "refusal.page: none.html",
-            "tls.key: none.pem",
+            &format!("refusal.page: {at}/none.html"),
+            &format!("tls.key: {at}/none.pem"),
             "health.path: \"up\"",
-            "tls.certificate: none.pem",
-            "waiting_room.keys: none.txt",
-            "waiting_room.page: none.html",
+            &format!("tls.certificate: {at}/none.pem"),
+            &format!("waiting_room.keys: {at}/none.txt"),
+            &format!("waiting_room.page: {at}/none.html"),
             "dry_run: a waiting room promises",
             "retries.attempts: 99",
         ];

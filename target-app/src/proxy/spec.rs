@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -461,6 +461,16 @@ pub enum LogLevel {
 }
 
 impl ProxySpec {
+    /// The settings of a file in this folder: the names of files in it are taken from there.
+    #[must_use]
+    pub fn of_file_in(mut self, folder: &Path) -> Self {
+        let certificates = self.tls.iter_mut().flat_map(|tls| [&mut tls.certificate, &mut tls.key]);
+        let of_room = self.waiting_room.iter_mut().flat_map(|room| [&mut room.page, &mut room.keys]);
+        let others = self.backend_ca.iter_mut().chain(&mut self.refusal.page).chain(of_room.flatten());
+        certificates.chain(others).for_each(|name| *name = folder.join(&*name));
+        self
+    }
+
     /// The largest number of connections of clients: a request needs two descriptors, its client's connection and its backend's.
     pub(super) fn most_connections(&self) -> usize {
         let edge = self.edge();
