@@ -35,6 +35,7 @@ mod conn;
 mod door;
 mod ebb;
 mod framing;
+mod head_start;
 mod registry;
 mod wire;
 
@@ -45,9 +46,10 @@ pub(crate) use canned::{LATE, PLAIN};
 pub(crate) use conn::{Conn, Phase};
 pub(crate) use door::Door;
 pub(crate) use ebb::Ebb;
+pub(crate) use head_start::HeadStart;
 pub(crate) use registry::{Member, Registry, Source};
 use wire::given_up;
-pub(crate) use wire::{Wire, read_some};
+pub(crate) use wire::{Wire, poll_bytes};
 
 /// hyper parses up to this number of header lines on its stack; for more it allocates.
 const HEADERS_ON_STACK: u32 = 100;
@@ -199,9 +201,7 @@ async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn
             () = conn.called_late() => {}
         }
     };
-    if let Err(error) = served
-        && (error.is_parse() || conn.is_late())
-    {
+    if conn.was_late() || served.is_err_and(|error| error.is_parse()) {
         app.ledgers.users.malformed();
     }
 }

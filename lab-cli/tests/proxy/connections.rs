@@ -125,11 +125,12 @@ fn a_switch_of_protocols_is_joined() {
     });
     let proxy = Proxied::before(&[url], json!({"log": "off"}));
     let mut client = client(proxy.address);
-    let asked = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    // What is no HTTP any more may look like the beginning of a head, and come before it is agreed on.
+    let asked = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\npi";
     client.write_all(asked).expect("it goes out");
     let answer = head(&mut client).expect("an answer");
     assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
     let mut echo = [0; 4];
-    client.write_all(b"ping").and_then(|()| client.read_exact(&mut echo)).expect("an echo");
+    client.write_all(b"ng").and_then(|()| client.read_exact(&mut echo)).expect("an echo");
     assert_eq!(&echo, b"ping");
 }

@@ -183,14 +183,25 @@ impl Conn {
         most > 0 && self.requests.load(Ordering::Relaxed) >= most
     }
 
-    /// Takes in received bytes.
-    pub(crate) fn received(&self, bytes: &[u8]) {
+    /// Takes in received bytes. Returns the number of bytes that have come of a head that has no end yet.
+    pub(crate) fn received(&self, bytes: &[u8]) -> usize {
         let mut doing = self.lock();
         if doing.phase == Phase::Idle {
             self.enters(&mut doing, Phase::Head);
         }
         doing.framing.scan(bytes);
         self.moves(&mut doing, bytes.len());
+        doing.framing.open_head()
+    }
+
+    /// The number of bytes that have come of a head that has no end yet.
+    pub(crate) fn open_head(&self) -> usize {
+        self.lock().framing.open_head()
+    }
+
+    /// Notes that another protocol is spoken from now on.
+    pub(crate) fn switches(&self) {
+        self.lock().framing.ends();
     }
 
     /// Takes in sent bytes.
@@ -269,7 +280,12 @@ impl Conn {
 
     /// True if the arriving head has taken too long: no answer is under way then.
     pub(crate) fn is_late(&self) -> bool {
-        self.late.load(Ordering::Relaxed) && self.phase() == Phase::Head
+        self.was_late() && self.phase() == Phase::Head
+    }
+
+    /// True if the last head took too long, and did not come after all.
+    pub(crate) fn was_late(&self) -> bool {
+        self.late.load(Ordering::Relaxed)
     }
 
     /// Whether it exceeds the limit of its phase. Then its task is to be aborted, and begins no request before that. A

@@ -28,7 +28,7 @@ enum At {
     /// The number of bytes of a body that are still to come.
     Body(u64),
     Chunked(Chunks),
-    /// After a fault: the connection ends with that request.
+    /// After a fault, with whose request the connection ends, or a switch to another protocol.
     Lost,
 }
 
@@ -47,6 +47,19 @@ impl Framing {
     /// True if bytes beyond this number of requests have arrived.
     pub(crate) fn is_ahead(&self, requests: u32) -> bool {
         self.heads > requests || matches!(&self.at, At::Head(head) if head.begun || head.length > 0)
+    }
+
+    /// What comes from now on is no HTTP.
+    pub(crate) fn ends(&mut self) {
+        self.at = At::Lost;
+    }
+
+    /// The number of bytes that have come of a head that has no end yet.
+    pub(crate) fn open_head(&self) -> usize {
+        match &self.at {
+            At::Head(head) => head.bytes,
+            _ => 0,
+        }
     }
 
     /// True if no request is in part.
@@ -122,6 +135,8 @@ struct Head {
     line: [u8; LONGEST],
     /// The length of the current line.
     length: usize,
+    /// The number of its bytes so far.
+    bytes: usize,
     /// True after the first line: empty ones before it are skipped, as the parser does.
     begun: bool,
     lengths: Field<u64>,
@@ -139,7 +154,7 @@ enum Field<T> {
 
 impl Default for Head {
     fn default() -> Self {
-        Self { line: [0; LONGEST], length: 0, begun: false, lengths: Field::Absent, encodings: Field::Absent }
+        Self { line: [0; LONGEST], length: 0, bytes: 0, begun: false, lengths: Field::Absent, encodings: Field::Absent }
     }
 }
 
@@ -147,7 +162,9 @@ impl Head {
     /// Scans a head. Returns the rest, and whether the head has ended before it.
     fn scan<'a>(&mut self, mut bytes: &'a [u8]) -> (&'a [u8], bool) {
         loop {
-            let Some(end) = memchr::memchr(b'\n', bytes) else {
+            let end = memchr::memchr(b'\n', bytes);
+            self.bytes = self.bytes.saturating_add(end.map_or(bytes.len(), |end| end + 1));
+            let Some(end) = end else {
                 self.keep(bytes);
                 return (&[], false);
             };

@@ -17,6 +17,7 @@ use tokio::{
 use super::{
     canned,
     conn::{Conn, Phase},
+    head_start::HeadStart,
 };
 
 /// The largest number of bytes read and discarded from a client that still sends after the end.
@@ -26,6 +27,7 @@ const LEFT_OVER: usize = 1 << 20;
 pub(crate) struct Wire {
     stream: Arc<TcpStream>,
     conn: Arc<Conn>,
+    start: HeadStart,
     /// The rest of an answer that was written here and not by hyper.
     rest: Vec<u8>,
     /// The number of bytes that came after the end; `None` before it.
@@ -34,7 +36,7 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(stream: Arc<TcpStream>, conn: Arc<Conn>) -> Self {
-        Self { stream, conn, rest: Vec::new(), left_over: None }
+        Self { stream, conn, start: HeadStart::default(), rest: Vec::new(), left_over: None }
     }
 
     /// Calls `write` once there is room.
@@ -67,23 +69,23 @@ impl Wire {
         }
         Poll::Ready(Ok(()))
     }
+}
 
-    /// Reads into `room` once there are bytes. What has not been written to yet is not set to zero first: hyper's room is
-    /// 8 KiB for a head of a hundred bytes.
-    fn poll_bytes(&self, cx: &mut Context<'_>, room: &mut ReadBuf<'_>) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.stream.poll_read_ready(cx))?;
-            match read_some(&self.stream, room) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read),
-            }
+/// Reads into `room` once there are bytes. What has not been written to yet is not set to zero first: hyper's room is 8 KiB for a head
+/// of a hundred bytes.
+pub(crate) fn poll_bytes(stream: &TcpStream, cx: &mut Context<'_>, room: &mut ReadBuf<'_>) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(stream.poll_read_ready(cx))?;
+        match read_some(stream, room) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            read => return Poll::Ready(read),
         }
     }
 }
 
 /// Reads what has come. Fewer bytes than there is room for were all of them: the socket then counts as not readable until
 /// more come, which spares a read that would find nothing.
-pub(crate) fn read_some(stream: &TcpStream, room: &mut ReadBuf<'_>) -> io::Result<usize> {
+fn read_some(stream: &TcpStream, room: &mut ReadBuf<'_>) -> io::Result<usize> {
     let (size, mut some) = (room.remaining(), None);
     let read = stream.try_io(Interest::READABLE, || match stream.try_read_buf(room) {
         Ok(read) if read > 0 && read < size => {
@@ -107,16 +109,13 @@ pub(crate) async fn given_up(stream: &TcpStream) {
 }
 
 impl AsyncRead for Wire {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.conn.is_late() {
             let _ = self.stream.try_write(canned::LATE.as_bytes()); // as much as fits; if the sender is gone, nothing is lost
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        let before = into.filled().len();
-        if ready!(self.poll_bytes(cx, into))? > 0 {
-            self.conn.received(&into.filled()[before..]);
-        }
-        Poll::Ready(Ok(()))
+        let Self { stream, conn, start, .. } = &mut *self;
+        start.poll_read(conn, into, |into| poll_bytes(stream, cx, into).map_ok(drop))
     }
 }
 
@@ -167,7 +166,7 @@ impl AsyncWrite for Wire {
         loop {
             let before = self.left_over.unwrap_or(0);
             self.left_over = Some(before);
-            let read = match ready!(self.poll_bytes(cx, &mut ReadBuf::new(&mut scratch))) {
+            let read = match ready!(poll_bytes(&self.stream, cx, &mut ReadBuf::new(&mut scratch))) {
                 Ok(read) if read > 0 && before < LEFT_OVER => read,
                 _ => return Poll::Ready(Ok(())),
             };

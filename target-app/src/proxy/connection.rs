@@ -74,18 +74,21 @@ const WINDOWS: (u32, u32) = (64 * 1024, 1024 * 1024);
 pub(super) async fn serve(served: Served, stream: TcpStream) {
     let stream = Arc::new(stream);
     let streams = served.proxy.settings().spec.limits.streams;
+    // Boxed: each protocol's part of a connection has its own size, and the task has room for the largest.
     let ended = match &served.tls {
         Some(tls) => {
-            let secured = match opening::secured(tls, &stream, served.proxy.settings().edge.head_timeout).await {
+            let limit = served.proxy.settings().edge.head_timeout;
+            let secured = match Box::pin(opening::secured(tls, &stream, limit)).await {
                 Ok(secured) => secured,
                 Err(Unsecured::Plain) => return served.proxy.ledgers.users.malformed(),
                 Err(Unsecured::Broken) => return,
             };
             if secured.get_ref().1.alpn_protocol() == Some(b"h2") {
                 let io = TokioIo::new(Taken::new(secured, &served.conn));
-                http2(&served, io, &stream).await
+                Box::pin(http2(&served, io, &stream)).await
             } else {
-                http1(&served, TokioIo::new(Reported::new(secured, &served.conn)), &stream).await
+                let io = TokioIo::new(Reported::new(secured, &served.conn));
+                Box::pin(http1(&served, io, &stream)).await
             }
         }
         None => {
@@ -94,11 +97,11 @@ pub(super) async fn serve(served: Served, stream: TcpStream) {
                 None => Ended::Malformed,
                 Some(Spoken::Http1) => {
                     let wire = TokioIo::new(Wire::new(Arc::clone(&stream), Arc::clone(&served.conn)));
-                    http1(&served, wire, &stream).await
+                    Box::pin(http1(&served, wire, &stream)).await
                 }
                 Some(Spoken::Http2) => {
                     let io = TokioIo::new(Taken::new(Shared(Arc::clone(&stream)), &served.conn));
-                    http2(&served, io, &stream).await
+                    Box::pin(http2(&served, io, &stream)).await
                 }
             }
         }
@@ -143,15 +146,15 @@ async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I,
                 None => return Ended::ClientLeft,
             },
             Signal::Left => return Ended::ClientLeft,
+            // hyper knows nothing of a head that comes; the request's answer says that it is the last.
+            Signal::End if conn.phase() == Phase::Head => {}
             Signal::End => serving.as_mut().graceful_shutdown(),
             // On the next read, the wire sends the answer itself.
             Signal::Late => signals.push(Box::pin(conn.called_late().map(|()| Signal::Late))),
         }
     };
-    match ended {
-        Err(error) if error.is_parse() || conn.is_late() => Ended::Malformed,
-        _ => Ended::InOrder,
-    }
+    let at_fault = conn.was_late() || ended.is_err_and(|error| error.is_parse());
+    if at_fault { Ended::Malformed } else { Ended::InOrder }
 }
 
 async fn http2<S>(served: &Served, io: TokioIo<S>, stream: &Arc<TcpStream>) -> Ended

@@ -13,7 +13,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::edge::{Conn, LATE, read_some};
+use crate::edge::{Conn, HeadStart, LATE, poll_bytes};
 
 /// A socket that its watcher shares.
 #[derive(Debug)]
@@ -37,13 +37,7 @@ impl Shared {
 
 impl AsyncRead for Shared {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        loop {
-            ready!(self.0.poll_read_ready(cx))?;
-            match read_some(&self.0, into) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read.map(drop)),
-            }
-        }
+        poll_bytes(&self.0, cx, into).map_ok(drop)
     }
 }
 
@@ -74,11 +68,12 @@ impl AsyncWrite for Shared {
 pub(super) struct Reported<S> {
     inner: S,
     conn: Arc<Conn>,
+    start: HeadStart,
 }
 
 impl<S> Reported<S> {
     pub(super) fn new(inner: S, conn: &Arc<Conn>) -> Self {
-        Self { inner, conn: Arc::clone(conn) }
+        Self { inner, conn: Arc::clone(conn), start: HeadStart::default() }
     }
 }
 
@@ -90,12 +85,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Reported<S> {
             let _ = Pin::new(&mut this.inner).poll_flush(cx);
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        let before = into.filled().len();
-        ready!(Pin::new(&mut self.inner).poll_read(cx, into))?;
-        if into.filled().len() > before {
-            self.conn.received(&into.filled()[before..]);
-        }
-        Poll::Ready(Ok(()))
+        let Self { inner, conn, start } = &mut *self;
+        start.poll_read(conn, into, |into| Pin::new(&mut *inner).poll_read(cx, into))
     }
 }
 

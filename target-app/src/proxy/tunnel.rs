@@ -27,6 +27,7 @@ pub(super) struct Switch {
 
 /// Joins both sides, in a task of its own that keeps the places of both connections. `idle`: the longest silence.
 pub(super) fn open(switch: Switch, client: Arc<Client>, lease: Lease, idle: Duration) {
+    client.conn.switches();
     tokio::spawn(async move {
         let _place = lease;
         let (Ok(near), Ok(far)) = (switch.client.await, switch.backend.await) else { return };
