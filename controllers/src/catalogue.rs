@@ -25,6 +25,8 @@ static ALL: &[Entry] = &[
     baseline::FIXED_RATE,
     baseline::CONCURRENCY,
     baseline::QUEUE_LENGTH,
+    baseline::RED,
+    baseline::SESSIONS,
     baseline::CONNECTIONS,
     seda::SEDA,
     seda::DEGRADE,

@@ -89,6 +89,8 @@ fn the_names_that_experiments_use_are_known() {
         "fixed-rate",
         "concurrency",
         "queue-length",
+        "red",
+        "sessions",
         "connections",
         "throttle",
         "retry-budget",

@@ -149,6 +149,7 @@ pub fn conditions(report: &Report) -> Conditions {
         busy_users_limit: if health.in_flight_limit == u32::MAX { 0 } else { health.in_flight_limit },
         waited_for_turn: health.waited_for_fiber,
         waited_for_connection: health.waited_for_connection,
+        unasked: health.unasked,
         ..Conditions::default()
     }
 }

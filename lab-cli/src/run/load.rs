@@ -183,9 +183,8 @@ pub fn run_load(
     }
     let partial = partial();
     let neighbours = neighbours.map(|watch| watch.end(&own_process(), &report));
-    // The generator may run on any processor, and what others leave free may be enough: what they took from the service is what counts.
     // STEAL goes by the whole machine here.
-    let neighbours = neighbours.map(|found| NeighbourUse { others: None, unknown: None, stolen: Vec::new(), ..found });
+    let neighbours = neighbours.map(|found| NeighbourUse { stolen: Vec::new(), ..found });
     let conditions = Conditions { neighbours, ..figures::conditions(&report) };
     let seen = Arm { conditions, ..Arm::default() };
     let ended = recorder.finish(report, seen);
@@ -208,12 +207,17 @@ pub fn run_load(
     Ok(FinishedLoad { summary, report, folder })
 }
 
-/// Watches what a service of this machine waits for; `None`: it is another machine's, or its processes cannot be seen.
+/// Watches what a service of this machine waits for; `None`: it is another machine's, or of this process.
 fn neighbours(target: &Target, options: &RunOptions) -> Result<Option<NeighbourWatch>, RunFailure> {
-    let is_here = target.address.ip().is_loopback() && options.unix_socket.is_none();
-    let root = is_here.then(|| process_tree::listener(target.address).ok()).flatten();
-    let Some(root) = root.filter(|root| *root != std::process::id()) else { return Ok(None) };
-    let pids = move || Ok(process_tree::sample(root).map(|tree| tree.pids).unwrap_or_default());
+    let root = match &options.unix_socket {
+        Some(path) => process_tree::unix_listener(path),
+        None if target.address.ip().is_loopback() => process_tree::listener(target.address),
+        None => return Ok(None),
+    };
+    if root == Ok(std::process::id()) {
+        return Ok(None);
+    }
+    let pids = move || Ok(process_tree::sample(root.clone()?).map(|tree| tree.pids).unwrap_or_default());
     let watch = NeighbourWatch::begin(&Cpus::anywhere(), ServiceProcesses::new(false, pids));
     watch.map(Some).map_err(RunFailure::machine("the thread that follows the processors"))
 }

@@ -52,6 +52,9 @@ pub struct Health {
     /// Requests that waited because all connections that users share were in use: the wait is not in their send lag.
     #[serde(skip_serializing_if = "is_zero")]
     pub waited_for_connection: u64,
+    /// Kept connections on which bytes came that no request had asked for: each was closed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unasked: u64,
     /// Users lost to a panic: a bug, and the run is void.
     pub fiber_panics: u64,
     /// Starts and ends of requests that the users' own policies did not know as in flight: a bug, and the run is void.

@@ -63,6 +63,16 @@ pub(super) enum Attempt {
     Early(Connecting),
 }
 
+/// The state of a kept connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeptState {
+    Open,
+    /// The peer has closed it.
+    Closed,
+    /// Bytes have come that no request asked for.
+    Unasked,
+}
+
 impl Connecting {
     /// Begins to connect.
     pub(super) fn begin(watch: &Arc<Watch>, way: Way<'_>, slot: Option<TaskSlot>) -> io::Result<Self> {
@@ -133,13 +143,16 @@ impl Connection {
         self.socket.as_raw_fd()
     }
 
-    /// True if the peer has closed a kept connection meanwhile, or has sent unrequested bytes.
-    pub(super) fn is_stale(&self) -> bool {
+    /// What a kept connection is good for.
+    pub(super) fn state(&self) -> KeptState {
         let events = self.watch.take(self.raw());
-        let peeked = || self.socket.peek(&mut [MaybeUninit::uninit()]);
-        self.hung_up
-            || events.intersects(HUNG_UP)
-            || !peeked().is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+        match self.socket.peek(&mut [MaybeUninit::uninit()]) {
+            Ok(1..) => KeptState::Unasked,
+            Err(error) if error.kind() == ErrorKind::WouldBlock && !self.hung_up && !events.intersects(HUNG_UP) => {
+                KeptState::Open
+            }
+            _ => KeptState::Closed,
+        }
     }
 
     /// Writes what there is room for; 0 if that is nothing.

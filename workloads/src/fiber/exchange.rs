@@ -9,7 +9,7 @@ use controllers::Timestamp;
 use nix::libc::{EADDRNOTAVAIL, EMFILE, ENFILE, ETIMEDOUT};
 
 use super::{
-    connection::{Attempt, Connecting, Connection, Way},
+    connection::{Attempt, Connecting, Connection, KeptState, Way},
     deadline::Deadline,
     network::Network,
     pool::FiberPool,
@@ -115,13 +115,16 @@ impl HttpExchange {
         }
         let end = self.converse(fibers, user, &mut connection, written, deadline);
         self.deadline.clear();
-        self.settle(user, connection, &route, end);
+        self.settle(fibers, user, connection, &route, end);
         end
     }
 
     /// Passes on what an answer says of its task, and keeps a connection that can be used again for the user.
-    fn settle(&self, user: &mut User, connection: Connection, route: &Route<'_>, end: End) {
+    fn settle(&self, fibers: &FiberPool, user: &mut User, connection: Connection, route: &Route<'_>, end: End) {
         if end == End::Answered {
+            if self.inbox.is_overfull() {
+                fibers.got_unasked();
+            }
             route.slot.iter().for_each(|slot| slot.answered(&self.inbox));
         }
         if matches!(end, End::TimedOut | End::GaveUp) {
@@ -132,11 +135,18 @@ impl HttpExchange {
     }
 
     /// The kept connection, and how much of the request is already written to it. `None`: the service had closed it
-    /// before anything was written, so that the request may go out on a new one. Whatever happens after a byte is
+    /// before anything was written, or sent what nobody asked for, so that the request may go out on a new one. Whatever happens after a byte is
     /// written is the end of the request: the service may have read it.
     fn reuse(&self, fibers: &FiberPool, user: &mut User, connection: Connection) -> Option<(Connection, usize)> {
         let now = self.clock.now();
-        let written = if connection.is_stale() { None } else { connection.begin_to_write(&self.out).ok() };
+        let written = match connection.state() {
+            KeptState::Open => connection.begin_to_write(&self.out).ok(),
+            KeptState::Closed => None,
+            KeptState::Unasked => {
+                fibers.got_unasked();
+                return None;
+            }
+        };
         fibers.users(|users| match written {
             Some(0) => {}
             Some(_) => users.books.sends(user, now),

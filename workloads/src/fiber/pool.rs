@@ -31,6 +31,8 @@ pub(super) struct FiberPool {
     armed_for: AtomicU64,
     /// Wake-ups are rounded up to multiples of this, in nanoseconds.
     quantum: AtomicU64,
+    /// The alarm rings so long before a user is due, in nanoseconds.
+    lead: AtomicU64,
     /// True once requests in flight are to be cut off.
     cutting: AtomicBool,
     tally: Tally,
@@ -65,6 +67,7 @@ struct State {
 struct Tally {
     waited_for_fiber: AtomicU64,
     descriptors_peak: AtomicU64,
+    unasked: AtomicU64,
 }
 
 impl FiberPool {
@@ -86,6 +89,7 @@ impl FiberPool {
             state: Mutex::new(state),
             armed_for: AtomicU64::new(0),
             quantum: AtomicU64::new(1),
+            lead: AtomicU64::new(0),
             cutting: AtomicBool::new(false),
             tally: Tally::default(),
             limit,
@@ -103,6 +107,11 @@ impl FiberPool {
     pub(super) fn users<T>(&self, work: impl FnOnce(&mut UserPool<Connection>) -> T) -> T {
         // Taken only by `into_report`, when no fiber is left.
         work(self.state().pool.as_mut().expect("the books are closed after the last fiber has gone"))
+    }
+
+    /// Counts a connection on which bytes have come that no request asked for.
+    pub(super) fn got_unasked(&self) {
+        self.tally.unasked.fetch_add(1, Relaxed);
     }
 
     /// Counts a socket that was opened under this number. The lowest free descriptor is given out first: the largest
@@ -202,7 +211,7 @@ impl FiberPool {
             state.resumptions
         };
         let now = self.clock.now();
-        self.ring_by(self.rounded_up(now), now);
+        self.ring_by(self.alarm_for(now), now);
         // A wake-up with another purpose must not leave the fiber in the list.
         while self.state().resumptions == resumptions {
             coroutine::park();
@@ -234,7 +243,7 @@ impl FiberPool {
         let due = self.users(|pool| pool.next_due()).unwrap_or(Timestamp::MAX);
         // While the pacer is awake it sets the alarm itself.
         if armed != 0 && due.as_nanos() < armed {
-            self.ring_by(self.rounded_up(due), self.clock.now());
+            self.ring_by(self.alarm_for(due), self.clock.now());
         }
     }
 
@@ -243,9 +252,17 @@ impl FiberPool {
         self.quantum.store(u64::try_from(quantum.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
+    /// Sets the time by which the alarm rings before a user is due.
+    pub(super) fn set_lead(&self, lead: Duration) {
+        self.lead.store(u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX), Relaxed);
+    }
+
     /// The wake-up time for users due at `due`.
-    pub(super) fn rounded_up(&self, due: Timestamp) -> Timestamp {
-        let quantum = self.quantum.load(Relaxed).max(1);
+    pub(super) fn alarm_for(&self, due: Timestamp) -> Timestamp {
+        let (quantum, lead) = (self.quantum.load(Relaxed).max(1), self.lead.load(Relaxed));
+        if lead > 0 {
+            return Timestamp::from_nanos(due.as_nanos().saturating_sub(lead));
+        }
         Timestamp::from_nanos(due.as_nanos().div_ceil(quantum).saturating_mul(quantum))
     }
 
@@ -327,10 +344,11 @@ impl FiberPool {
     /// Closes the ledgers and returns the report.
     pub(super) fn into_report(self: Arc<Self>, now: Timestamp, health: Health) -> Report {
         let pool = self.state().pool.take().expect("the books are closed once");
-        let Tally { waited_for_fiber, descriptors_peak } = &self.tally;
+        let Tally { waited_for_fiber, descriptors_peak, unasked } = &self.tally;
         let health = Health {
             waited_for_fiber: waited_for_fiber.load(Relaxed),
             descriptors_peak: descriptors_peak.load(Relaxed),
+            unasked: unasked.load(Relaxed),
             ..health
         };
         pool.finish(now, health)

@@ -79,6 +79,11 @@ impl Watch {
     /// fibers of those sockets. For the pacer alone. `room` is the buffer for events.
     pub(super) fn look(&self, room: &mut [EpollEvent]) -> io::Result<()> {
         self.epoll.wait();
+        self.fetch(room)
+    }
+
+    /// Wakes the fibers of the sockets that have had an event. For the pacer alone.
+    pub(super) fn fetch(&self, room: &mut [EpollEvent]) -> io::Result<()> {
         loop {
             let count = match self.epoll.inner().0.wait(room, EpollTimeout::ZERO) {
                 Ok(count) => count,

@@ -27,6 +27,8 @@ impl GapMeter {
     pub const HEARTBEAT: Duration = Duration::from_millis(5);
     /// The gap from which on a stall is recorded.
     pub const STALL: Duration = Duration::from_millis(5);
+    /// The gap from which on the sender stood still. Shorter ones are how late a processor that sleeps wakes up.
+    pub const GAP: Duration = Duration::from_millis(1);
     /// The wait for the core from which on the sender stood still.
     pub const WAIT: Duration = Duration::from_micros(100);
     /// The largest number of recorded stalls.
@@ -61,11 +63,17 @@ impl GapMeter {
         self.largest = self.largest.max(late);
         self.recent = self.recent.max(late);
         self.all.record(late);
-        if late < Self::STALL {
+        if late < Self::GAP {
             return Duration::ZERO;
         }
         let (sample, machine) = samples();
         let waited = self.waited(sample);
+        if late < Self::STALL {
+            // A part of what it has used since the last sample may lie before the gap: it stood still for that long at least.
+            let on_cpu = sample.cpu.saturating_sub(self.last.cpu);
+            self.last = sample;
+            return waited.max(late.saturating_sub(on_cpu));
+        }
         let on_cpu = sample.cpu.saturating_sub(self.last.cpu);
         let waited_for_core = sample.run_queue_delay.saturating_sub(self.last.run_queue_delay);
         let stolen = machine.stolen_since(&self.machine);
@@ -157,7 +165,7 @@ mod tests {
     fn a_stall_is_charged_with_what_happened_since_the_last_look() {
         let mut meter = GapMeter::new(used(100, 10), machine(7));
         let due = Timestamp::from_millis(1000);
-        meter.woke(due, due + Duration::from_millis(4), || unreachable!("no stall, no sample"));
+        meter.woke(due, due + Duration::from_micros(900), || unreachable!("no gap, no sample"));
         // 40 ms late: of these 35 on its core, then 35 waiting for it, then neither.
         meter.woke(due, due + Duration::from_millis(40), || (used(135, 12), machine(7)));
         meter.woke(due, due + Duration::from_millis(40), || (used(140, 47), machine(7)));
@@ -182,6 +190,7 @@ mod tests {
         assert_eq!(still(40, used(36, 0), machine(0)), 5, "it worked");
         assert_eq!(still(40, used(40, 39), machine(0)), 39, "others had its core");
         assert_eq!(still(40, used(76, 39), machine(3)), 40, "the machine stood still, and it seems to have worked");
+        assert_eq!(still(4, used(77, 39), machine(3)), 3, "a short gap counts too");
     }
 
     #[test]
@@ -204,11 +213,12 @@ mod tests {
         let mut meter = GapMeter::new(used(0, 0), machine(0));
         let due = Timestamp::from_millis(1000);
         for late in [1, 3, 2] {
-            meter.woke(due, due + Duration::from_millis(late), || unreachable!("no stall, no sample"));
+            meter.woke(due, due + Duration::from_millis(late), || (used(0, 0), machine(0)));
         }
         assert_eq!(meter.take_recent(), Duration::from_millis(3));
         assert_eq!(meter.take_recent(), Duration::ZERO);
         assert_eq!(meter.largest(), Duration::from_millis(3));
+        assert!(meter.into_stalls().0.is_empty(), "shorter ones are not recorded one by one");
     }
 
     #[test]

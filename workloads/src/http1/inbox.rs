@@ -213,13 +213,22 @@ impl Inbox {
     /// had a known end, and no bytes came after it.
     #[must_use]
     pub fn reusable(&self) -> bool {
-        let Some(head) = self.head else { return false };
-        let end = match self.framing {
-            Framing::Length { end } => end,
-            Framing::Chunked(chunked) => chunked.raw,
-            Framing::UntilClose => return false,
-        };
-        head.keep_alive && end == self.filled
+        self.head.is_some_and(|head| head.keep_alive) && self.end() == Some(self.filled)
+    }
+
+    /// True if bytes have come after the response's end: nobody asked for them.
+    #[must_use]
+    pub fn is_overfull(&self) -> bool {
+        self.head.is_some() && self.end().is_some_and(|end| end < self.filled)
+    }
+
+    /// The end of the response's body, where it is known.
+    fn end(&self) -> Option<usize> {
+        match self.framing {
+            Framing::Length { end } => Some(end),
+            Framing::Chunked(chunked) => Some(chunked.raw),
+            Framing::UntilClose => None,
+        }
     }
 
     /// Makes room for the next response.

@@ -18,7 +18,7 @@ use self::{
     excluded::EXCLUDED,
     gate::{Check, Count, FAULT_OF_THE_LAB, Reasons},
     generator_lag::{LAG, UNSENT},
-    ledger::{BACKLOG, LEDGER, RESENT},
+    ledger::{BACKLOG, LEDGER, RESENT, UNASKED},
     load::{CAP, HEADROOM, MODEL, SAMPLES},
     machine::{CLOCK, NOISE, PAGING, STEAL},
     neighbours::{STARVED, THROTTLED},
@@ -62,10 +62,10 @@ pub use gate::ValidityGate;
 pub use plant::PlantDoubts;
 
 /// All of them, in the order of `docs/reference/gates.md`: the books, the load, the generator, the machine, the service, comparisons.
-pub static GATES: [ValidityGate; 40] = [
-    LEDGER, RESENT, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP, UNSENT, LAG,
-    CPU, CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, STARVED, THROTTLED, PAGING, CLOCK, DRIFT,
-    PLANT, BACKLOG, CARRIED, RENEWAL, TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
+pub static GATES: [ValidityGate; 41] = [
+    LEDGER, RESENT, UNASKED, EMPTY, BOOKS, LITTLE, HDR, PANIC, JOBS, MODEL, CAP, ARRIVALS, SAMPLES, WALK, WARM_UP,
+    UNSENT, LAG, CPU, CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, STARVED, THROTTLED, PAGING,
+    CLOCK, DRIFT, PLANT, BACKLOG, CARRIED, RENEWAL, TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
 ];
 
 /// What the gates need to know of the plan.
@@ -100,6 +100,13 @@ pub struct Context {
     pub plant: PlantDoubts,
     /// What the generator can do here; `None` where it was not measured: in virtual time, and for `lab load`.
     pub headroom: Option<Headroom>,
+}
+
+impl Context {
+    /// `lab load`: what runs beside it may belong to the service.
+    fn is_load(&self) -> bool {
+        !self.own_target && !self.foreign_service
+    }
 }
 
 /// Judges one arm: every reason against it, the worst first.

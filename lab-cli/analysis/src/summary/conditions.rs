@@ -34,6 +34,9 @@ pub struct Conditions {
     /// Requests that waited because all connections that users share were in use. The wait is part of their response times.
     #[serde(skip_serializing_if = "super::sides::is_zero")]
     pub waited_for_connection: u64,
+    /// Kept connections on which the service sent bytes that no request had asked for.
+    #[serde(skip_serializing_if = "super::sides::is_zero")]
+    pub unasked: u64,
     /// Most requests written in one second.
     pub sent_per_s_max: f64,
     /// How fast the generator's processor was; `None`: too few seconds, or not measured.

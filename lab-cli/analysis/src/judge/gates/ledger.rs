@@ -1,8 +1,8 @@
-//! LEDGER, RESENT and BACKLOG: every request is accounted for once, on both sides, and the kernel refused none in secret.
+//! LEDGER, RESENT, UNASKED and BACKLOG: every request is accounted for once, on both sides, and the kernel refused none in secret.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Check, Context, Reasons, ValidityGate, fraction, limits};
+use super::{Check, Context, Count, Reasons, ValidityGate, fraction, limits};
 use crate::{
     summary::{Arm, Joined, Measured, PhaseSummary, Server, Validity},
     text::percent,
@@ -204,6 +204,23 @@ fn resent(arm: &Arm, _: &Context, reasons: &mut Reasons) {
 fn share_resent(arm: &Arm) -> f64 {
     fraction(arm.sum(|measured| measured.resent), arm.sum(|measured| measured.sent))
 }
+
+pub(super) const UNASKED: ValidityGate = ValidityGate {
+    code: "UNASKED",
+    verdicts: &[Validity::Warn],
+    finds: "on kept connections the service sent bytes that no request had asked for: answers may belong to other requests than their times say",
+    limit: "0",
+    remedy: "find out why it answers twice; a 408 before it closes an idle connection is one too: have it keep those for longer",
+    checks: &[Check::Count(Count {
+        of: |arm| arm.conditions.unasked,
+        found: |connections| {
+            format!("bytes that no request had asked for on {connections} connections, which were closed")
+        },
+        message: "an answer that comes too early is taken for the next request's: its time is too short, and its content another one's",
+        remedy: "compare answers with what was asked (--expect 'text …{{number}}…'); a 408 before the service closes an idle connection is harmless",
+    })],
+    reading: |run| run.live()?.count(|arm| arm.conditions.unasked),
+};
 
 pub(super) const BACKLOG: ValidityGate = ValidityGate {
     code: "BACKLOG",

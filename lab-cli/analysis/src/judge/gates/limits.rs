@@ -28,6 +28,8 @@ pub const THROTTLED: f64 = 0.001;
 pub const UNSEEN: (f64, f64) = (0.05, 0.10);
 /// Most CPU time of other programs on the processors of the run, as a share of one.
 pub const NOISE: f64 = 0.03;
+/// The same beside a load, where it may be the service's own.
+pub const BESIDE_LOAD: f64 = 0.5;
 /// Most CPU time of the kernel's own threads there. Part of it is work on behalf of the run itself: its network, its disk.
 pub const KERNEL_NOISE: f64 = 0.05;
 /// Largest share of a run's blocks that may be left out: with more, what is left was chosen.

@@ -82,7 +82,7 @@ pub(super) const NOISE: ValidityGate = ValidityGate {
     code: "NOISE",
     verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "other programs ran on the processors of generator and service, also outside of the lab's container; a caution where it was the kernel's own threads",
-    limit: "3 % of one; 5 % by the kernel's; by what cannot be seen 5 %, void above 10 %",
+    limit: "3 % of one; 5 % by the kernel's; by what cannot be seen 5 %, void above 10 %; beside a load 50 %, a caution: part of the service may run there",
     remedy: "stop them",
     checks: &[Check::Arm(noise)],
     reading: |run| {
@@ -99,7 +99,10 @@ pub(super) const NOISE: ValidityGate = ValidityGate {
     },
 };
 
-fn noise(arm: &Arm, _: &Context, reasons: &mut Reasons) {
+fn noise(arm: &Arm, context: &Context, reasons: &mut Reasons) {
+    if context.is_load() {
+        return beside_load(arm, reasons);
+    }
     if let Some(noise) = arm.conditions.noise.filter(|noise| *noise > limits::NOISE) {
         reasons.invalid(
             format!("other programs used {:.1} % of a processor", noise * 100.0),
@@ -125,6 +128,22 @@ fn noise(arm: &Arm, _: &Context, reasons: &mut Reasons) {
             format!("{} %, void above {} %", doubt * 100.0, void * 100.0),
             "programs outside of this container, or of other users, ran on the processors of generator and service",
             "stop other programs on the machine, not only in this container, and run again",
+        );
+    }
+}
+
+/// What listens may be the front of a service whose other processes are not known.
+fn beside_load(arm: &Arm, reasons: &mut Reasons) {
+    let others = arm.conditions.neighbours.as_ref().and_then(|neighbours| neighbours.others);
+    if let Some(others) = others.filter(|others| *others > limits::BESIDE_LOAD) {
+        reasons.warn(
+            format!(
+                "programs that are neither the lab's nor of the process that listens used {} of a processor",
+                percent(others)
+            ),
+            format!("{} %", limits::BESIDE_LOAD * 100.0),
+            "if they are not the service's own, they took its processors from it",
+            "see which (top), and stop those that do not belong to the service",
         );
     }
 }

@@ -13,7 +13,7 @@ pub(super) const STARVED: ValidityGate = ValidityGate {
     code: "STARVED",
     verdicts: &[Validity::Warn, Validity::Invalid],
     finds: "the service was ready and waited for its processor while others had it; a caution where neither its waits nor others' use can be read",
-    limit: "5 % of the time that it wanted one; INVALID above 10 % if that adds over 10 % and 0.2 ms to the median response time, or the service was busy for over half of the time",
+    limit: "5 % of the time that it wanted one, if that adds over 5 % and 0.1 ms to the median response time, or the service was busy for over half of the time; INVALID (no load) above 10 % if that adds over 10 % and 0.2 ms to the median response time, or the service was busy for over half of the time",
     remedy: "stop other programs, also outside of the container",
     checks: &[Check::Arm(starved)],
     reading: |run| {
@@ -31,10 +31,14 @@ fn starved(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     }
     if let Some(why) = &neighbours.unknown {
         reasons.warn(
-            format!("whether others held the service up is not known: {why}"),
+            format!("whether others, or a limit on CPU time, held the service up is not known: {why}"),
             "its threads' waits, or what others use of its processors",
             "a service without processor time looks like a slow one",
-            "give target.pid, or run the lab where it can see the service's processes (/proc)",
+            if context.is_load() {
+                "run the lab where it can see the service's processes (/proc)"
+            } else {
+                "give target.pid, or run the lab where it can see the service's processes (/proc)"
+            },
         );
     }
 }
@@ -46,10 +50,13 @@ fn waited(arm: &Arm, wait: &ServiceWait, context: &Context, reasons: &mut Reason
     let added_ms = wait.starved_s * 1e3 / answered as f64;
     let medians = arm.phases.iter().filter_map(|phase| phase.measured.response_time_ms.p50);
     let median = medians.min_by(f64::total_cmp);
-    let moves = median.is_none_or(|median| effect::verdict(added_ms / median, added_ms) == Some(Validity::Invalid));
-    // A load on a service that is none of the lab's: a caution, since what runs beside it may belong there.
-    let is_load = !context.own_target && !context.foreign_service;
-    let spoils = !is_load && wait.confirmed && (moves || wait.wanted() > STARVED_BUSY);
+    let is_busy = wait.wanted() > STARVED_BUSY;
+    let moves = median.map_or(Some(Validity::Invalid), |median| effect::verdict(added_ms / median, added_ms));
+    if !is_busy && (moves.is_none() || median.is_none() && wait.wanted() < MOVED.0) {
+        return;
+    }
+    // Of a load a caution, since what runs beside it may belong to the service.
+    let spoils = !context.is_load() && wait.confirmed && (moves == Some(Validity::Invalid) || is_busy);
     let effect = match median {
         Some(median) => format!("{} a request, beside a median of {}", time(added_ms), time(median)),
         None => format!("{} a request", time(added_ms)),
@@ -62,14 +69,18 @@ fn waited(arm: &Arm, wait: &ServiceWait, context: &Context, reasons: &mut Reason
             share * 100.0,
             wait.wanted() * 100.0
         ),
-        format!(
-            "{}; INVALID above {} if that adds over {2} and {3} ms to a median, or the service wants a processor for over {4} of the time",
-            percent(MOVED.0),
-            percent(MOVED.1),
-            percent(MOVED.1),
-            MOVED_MS.1,
-            percent(STARVED_BUSY)
-        ),
+        if context.is_load() {
+            percent(MOVED.0)
+        } else {
+            format!(
+                "{}; INVALID above {} if that adds over {2} and {3} ms to a median, or the service wants a processor for over {4} of the time",
+                percent(MOVED.0),
+                percent(MOVED.1),
+                percent(MOVED.1),
+                MOVED_MS.1,
+                percent(STARVED_BUSY)
+            )
+        },
         "the service was starved: what it could do was decided by what else ran there, on this side of a container's wall or beyond",
         if context.foreign_service { "stop other programs, also outside of the container, or give the service processors of its own" } else { "stop other programs, also outside of the container" },
     );

@@ -32,7 +32,7 @@ pub(super) const UNSTABLE: ValidityGate = ValidityGate {
     code: "UNSTABLE",
     verdicts: &[Validity::Unstable],
     finds: "requests in flight, or in the service's queues, grew all the time: a finding about the service, whose percentiles depend on how long it was watched",
-    limit: "1 % of what comes, and no chance (Mann and Kendall, 1 %)",
+    limit: "1 % of what comes, and no chance (Mann and Kendall, 1 %); not judged: phases under 20 s",
     remedy: "read growth and goodput",
     checks: &[Check::Arm(unstable)],
     reading: |run| {

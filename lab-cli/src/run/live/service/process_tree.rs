@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     net::SocketAddr,
+    path::Path,
     time::Duration,
 };
 
@@ -86,14 +87,36 @@ fn page_bytes() -> u64 {
 pub fn listener(address: SocketAddr) -> Result<u32, String> {
     let inodes = listening(address.port());
     if inodes.is_empty() {
-        return Err(format!("nothing of this machine listens on port {}: give target.pid", address.port()));
+        return Err(format!("nothing of this machine listens on port {}", address.port()));
     }
+    holder(&inodes)
+}
+
+/// The process that listens at a path.
+///
+/// # Errors
+/// The reason why it is not known.
+pub fn unix_listener(path: &Path) -> Result<u32, String> {
+    /// Of a socket that accepts connections.
+    const ACCEPTS: &str = "00010000";
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let listens = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        (fields.get(3) == Some(&ACCEPTS) && fields.get(7).is_some_and(|at| Path::new(at) == path))
+            .then(|| fields[6].parse().ok())?
+    };
+    let inodes: BTreeSet<u64> = table.lines().filter_map(listens).collect();
+    if inodes.is_empty() { Err(format!("nothing listens at {}", path.display())) } else { holder(&inodes) }
+}
+
+/// The process that has these sockets open.
+fn holder(inodes: &BTreeSet<u64>) -> Result<u32, String> {
     let holds = |pid: u32| sockets_of(pid).any(|inode| inodes.contains(&inode));
     let all = processes();
     let holders: BTreeSet<u32> = all.keys().copied().filter(|pid| holds(*pid)).collect();
     // Of several processes of one server the first, which started the others.
     let first = holders.iter().find(|pid| all.get(pid).is_none_or(|process| !holders.contains(&process.parent)));
-    first.copied().ok_or_else(|| "it is a process of another user: give target.pid".to_owned())
+    first.copied().ok_or_else(|| "its process is another user's, or outside of this container".to_owned())
 }
 
 /// The inodes of the sockets that a process has open, if this user may see its files.
@@ -121,7 +144,7 @@ fn listens(line: &str, port: u16) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::{net::TcpListener, process::Command};
+    use std::{net::TcpListener, os::unix::net::UnixListener, process::Command};
 
     use super::*;
 
@@ -153,7 +176,12 @@ mod tests {
         let address = socket.local_addr().expect("an address");
         assert_eq!(listener(address), Ok(std::process::id()));
         drop(socket);
-        assert!(listener(address).is_err_and(|why| why.contains("target.pid")));
+        assert!(listener(address).is_err_and(|why| why.contains("nothing of this machine")));
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("socket");
+        assert!(unix_listener(&path).is_err());
+        let _listens = UnixListener::bind(&path).expect("a socket");
+        assert_eq!(unix_listener(&path), Ok(std::process::id()));
         let mut child = Command::new("sleep").arg("60").spawn().expect("a child");
         let tree = sample(std::process::id()).expect("this process");
         assert!(tree.pids.contains(&child.id()) && tree.resident_bytes > 0);

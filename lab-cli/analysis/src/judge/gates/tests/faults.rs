@@ -58,7 +58,9 @@ const LIMITS: [Limit; 50] = [
     ("NOISE", Invalid, |arm, _, share| arm.conditions.noise = Some(share), 0.031, 0.03),
     ("NOISE", Warn, |arm, _, share| arm.conditions.kernel_noise = Some(share), 0.051, 0.05),
     ("NOISE", Warn, |arm, _, share| unseen(arm, share), 0.051, 0.05),
-    ("STARVED", Warn, |arm, _, share| starved(arm, share, 0.01), 0.051, 0.05),
+    ("STARVED", Warn, |arm, _, share| starved(arm, share, 0.6), 0.051, 0.05),
+    // 0.1 ms a request.
+    ("STARVED", Warn, |arm, _, wanted| starved(arm, 0.09, wanted), 0.38, 0.36),
     // Of 30 s.
     ("THROTTLED", Warn, |arm, _, seconds| throttled(arm, seconds), 0.031, 0.03),
     ("DRIFT", Warn, |arm, _, second| halves(arm, 100.0, second), 110.1, 109.9),
@@ -98,8 +100,9 @@ type Make = fn(&mut Arm, &mut Context);
 /// A code, its verdict, what makes it speak, and what is nearly that and does not.
 type Pair = (&'static str, Validity, Make, Make);
 
-const PAIRS: [Pair; 26] = [
+const PAIRS: [Pair; 27] = [
     ("LEDGER", Invalid, |arm, _| arm.phases[0].measured.served -= 1, sound_as_it_is),
+    ("UNASKED", Warn, |arm, _| arm.conditions.unasked = 1, sound_as_it_is),
     ("EMPTY", Invalid, |arm, _| nothing_sent(arm), sound_as_it_is),
     ("EMPTY", Invalid, |arm, _| nobody_listens(arm, 0), |arm, _| nobody_listens(arm, 10_000)),
     ("BOOKS", Invalid, |arm, _| arm.generator.books.push("2, and 1 by count".to_owned()), sound_as_it_is),

@@ -167,3 +167,14 @@ fn a_service_that_is_starved_under_a_load_of_its_owner_is_a_caution() {
     assert_eq!(by(&Context { own_target: false, ..context() }), [Warn]);
     assert_eq!(by(&Context { own_target: false, foreign_service: true, ..context() }), [Invalid]);
 }
+
+#[test]
+fn what_runs_beside_a_load_may_be_the_services_own() {
+    let load = Context { own_target: false, ..context() };
+    let by = |share: f64| {
+        let mut arm = sound();
+        arm.conditions.neighbours.get_or_insert_default().others = Some(share);
+        codes(&arm, &load)
+    };
+    assert_eq!((by(0.51), by(0.5)), (vec![("NOISE".to_owned(), Warn)], Vec::new()));
+}
