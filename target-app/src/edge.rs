@@ -185,6 +185,12 @@ async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn
         http.max_headers(usize::try_from(limits.headers).unwrap_or(usize::MAX));
     }
     let stream = Arc::new(stream);
+    // hyper has buffers from its beginning on: not for a client that says nothing.
+    tokio::select! {
+        biased;
+        () = given_up(&stream) => return,
+        _ = stream.readable() => {}
+    }
     let wire = TokioIo::new(Wire::new(Arc::clone(&stream), Arc::clone(&conn)));
     let service = service_fn(|request| {
         let (app, conn) = (Arc::clone(app), Arc::clone(&conn));

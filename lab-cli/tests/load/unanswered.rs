@@ -140,3 +140,26 @@ fn connections_that_the_service_had_closed_are_counted_and_cautioned_about() {
     assert!(text.lines().any(|line| line.split_whitespace().eq(["resent", "7"])), "{text}");
     assert!(text.contains("WARN RESENT: 7 of 40 requests (17.50 %)"), "{text}");
 }
+
+/// One with the first, in one piece, and one a moment later.
+#[test]
+fn answers_that_nobody_asked_for_are_counted_and_are_no_closed_connections() {
+    static ANSWERED: AtomicU64 = AtomicU64::new(0);
+    let twice = Service::start(Behaves::Does(|stream| match ANSWERED.fetch_add(1, SeqCst) % 10 {
+        3 => service::say(stream, &service::OK.repeat(2)),
+        7 => {
+            let first = service::say(stream, service::OK);
+            std::thread::sleep(Duration::from_millis(10));
+            first && service::say(stream, service::OK)
+        }
+        _ => service::say(stream, service::OK),
+    }));
+    let args = ["load", &twice.url(), "-c", "1", "-R", "20", "-n", "40", "--output", "json"];
+    let ended = Running::start(lab(&args)).ends_within(SOON);
+    let found = ended.json();
+    assert_eq!((count(&found, "served"), count(&found, "sent"), count(&found, "resent")), (40, 40, 0), "{found:#}");
+    assert_eq!(twice.connections(), 9, "each of the eight was closed");
+    let told = found["reasons"].as_array().expect("a list").iter().find(|reason| reason["code"] == "UNASKED");
+    let told = told.and_then(|reason| reason["found"].as_str()).unwrap_or_else(|| panic!("{found:#}"));
+    assert!(told.contains("on 8 connections"), "{told}");
+}

@@ -62,6 +62,7 @@ impl HeadStart {
             self.kept = Vec::new(); // the memory too
         } else {
             self.kept.drain(..given);
+            self.kept.shrink_to_fit();
         }
         true
     }
@@ -69,8 +70,13 @@ impl HeadStart {
     /// Takes in what was read into `into` behind `before` bytes. `open`: the number of bytes that have come of a head that has no end yet.
     /// True if something is for the parser.
     fn take(&mut self, into: &mut ReadBuf<'_>, before: usize, open: usize) -> bool {
-        if self.kept.is_empty() && open == 0 {
-            return true; // it lies where it belongs
+        if self.kept.is_empty() {
+            let whole = &into.filled()[before..];
+            let begin = whole.len().checked_sub(open).filter(|begin| open > 0 && may_become_head(&whole[*begin..]));
+            let Some(begin) = begin else { return true };
+            self.kept = whole[begin..].to_vec();
+            into.set_filled(before + begin);
+            return begin > 0;
         }
         self.kept.extend_from_slice(&into.filled()[before..]);
         into.set_filled(before);

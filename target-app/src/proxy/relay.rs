@@ -164,7 +164,33 @@ impl Relayed {
     /// The body of a backend's answer; `stall`: the longest pause within it.
     pub(super) fn backend(body: Incoming, stall: Duration, is_head: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
         let is_all = is_head || body.is_end_stream();
-        Self::new(BodySource::Backend(body), stall, is_all, job, client)
+        let mut relayed = Self::new(BodySource::Backend(body), stall, is_all, job, client);
+        if !is_all {
+            relayed.read_first();
+        }
+        relayed
+    }
+
+    /// Reads what has come of a body with its head: a short answer would hold its backend's connection for as long as the client takes
+    /// nothing.
+    fn read_first(&mut self) {
+        let BodySource::Backend(body) = &mut self.source else { return };
+        if body.size_hint().exact().is_none() {
+            return; // trailers may come in its place
+        }
+        match poll_backend(body, self.job.lease.as_mut(), &mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(Ok(frame))) => {
+                self.rest = frame.into_data().unwrap_or_default();
+                if let Some(observation) = &mut self.job.observation {
+                    observation.passed(self.rest.len());
+                }
+                if self.source.is_all() {
+                    self.job.leave_backend();
+                }
+            }
+            Poll::Ready(Some(Err(_))) => self.breaks = true,
+            Poll::Ready(None) | Poll::Pending => {}
+        }
     }
 
     /// The same, read ahead of the client by so many bytes at most.

@@ -41,6 +41,9 @@ impl Drop for OpenConnection {
     }
 }
 
+/// The most that are kept without a request. A steady load needs few: each is taken again at once.
+const MOST_IDLE: usize = 128;
+
 /// The longest wait for one whose request was ended.
 const ENDS: Duration = Duration::from_millis(100);
 
@@ -94,8 +97,9 @@ impl Pool {
 
     /// Takes a connection back.
     pub(super) fn keep(&self, mut sender: Sender, now: Timestamp) {
-        if sender.rests() && !self.keep.is_zero() {
-            lock(&self.idle).push((sender, now));
+        let mut idle = lock(&self.idle);
+        if idle.len() < MOST_IDLE && sender.rests() && !self.keep.is_zero() {
+            idle.push((sender, now));
             self.open.freed.notify_one();
         }
     }
