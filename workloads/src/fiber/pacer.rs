@@ -108,6 +108,8 @@ impl Pacer {
         if is_near {
             self.fetch(Watch::fetch);
             coroutine::yield_now();
+            // An alarm that rang meanwhile was fetched with the events: it is to be set anew.
+            self.fibers.take_alarm(self.fibers.clock.now());
         }
         is_near
     }
