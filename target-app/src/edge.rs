@@ -207,7 +207,7 @@ async fn serve(app: &Arc<LiveApp>, stream: tokio::net::TcpStream, conn: Arc<Conn
             () = conn.called_late() => {}
         }
     };
-    if conn.was_late() || served.is_err_and(|error| error.is_parse()) {
+    if served.is_err_and(|error| error.is_parse() || conn.is_late()) {
         app.ledgers.users.malformed();
     }
 }

@@ -43,7 +43,7 @@ impl Red {
             self.average += weight * (f64::from(queue) - self.average);
         } else if let Some(since) = self.empty.replace(now) {
             let passed = now.since(since).as_secs_f64() / self.params.job.as_secs_f64();
-            self.average *= (1.0 - weight).powf(passed);
+            self.average *= libm::pow(1.0 - weight, passed);
         }
     }
 

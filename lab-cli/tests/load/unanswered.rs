@@ -160,6 +160,6 @@ fn answers_that_nobody_asked_for_are_counted_and_are_no_closed_connections() {
     assert_eq!((count(&found, "served"), count(&found, "sent"), count(&found, "resent")), (40, 40, 0), "{found:#}");
     assert_eq!(twice.connections(), 9, "each of the eight was closed");
     let told = found["reasons"].as_array().expect("a list").iter().find(|reason| reason["code"] == "UNASKED");
-    let told = told.and_then(|reason| reason["found"].as_str()).unwrap_or_else(|| panic!("{found:#}"));
+    let told = told.and_then(|reason| reason["value"].as_str()).unwrap_or_else(|| panic!("{found:#}"));
     assert!(told.contains("on 8 connections"), "{told}");
 }

@@ -280,12 +280,7 @@ impl Conn {
 
     /// True if the arriving head has taken too long: no answer is under way then.
     pub(crate) fn is_late(&self) -> bool {
-        self.was_late() && self.phase() == Phase::Head
-    }
-
-    /// True if the last head took too long, and did not come after all.
-    pub(crate) fn was_late(&self) -> bool {
-        self.late.load(Ordering::Relaxed)
+        self.late.load(Ordering::Relaxed) && self.phase() == Phase::Head
     }
 
     /// Whether it exceeds the limit of its phase. Then its task is to be aborted, and begins no request before that. A

@@ -32,22 +32,25 @@ impl HeadStart {
         into: &mut ReadBuf<'_>,
         mut read: impl FnMut(&mut ReadBuf<'_>) -> Poll<io::Result<()>>,
     ) -> Poll<io::Result<()>> {
-        if !self.kept.is_empty() && conn.open_head() == 0 {
-            self.ready = self.kept.len(); // another protocol has begun
-        }
-        let mut is_given = self.give(into);
+        let switched = !self.kept.is_empty() && conn.open_head() == 0;
+        let mut is_given = if switched { self.release(into) } else { self.give(into) };
         while !is_given {
             let before = into.filled().len();
             ready!(read(into))?;
             if into.filled().len() == before {
-                self.ready = self.kept.len();
-                self.give(into);
+                self.release(into);
                 break;
             }
             let open = conn.received(&into.filled()[before..]);
             is_given = self.take(into, before, open);
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Gives the parser all that is kept. False if nothing is.
+    pub(crate) fn release(&mut self, into: &mut ReadBuf<'_>) -> bool {
+        self.ready = self.kept.len();
+        self.give(into)
     }
 
     /// Gives the parser what is ready for it. False if nothing is.

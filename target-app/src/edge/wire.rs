@@ -111,6 +111,9 @@ pub(crate) async fn given_up(stream: &TcpStream) {
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.conn.is_late() {
+            if self.start.release(into) {
+                return Poll::Ready(Ok(())); // a head in part is an error to hyper, and no head is none
+            }
             let _ = self.stream.try_write(canned::LATE.as_bytes()); // as much as fits; if the sender is gone, nothing is lost
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }

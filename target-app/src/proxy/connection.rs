@@ -153,7 +153,7 @@ async fn http1<I: Read + Write + Unpin + Send + 'static>(served: &Served, io: I,
             Signal::Late => signals.push(Box::pin(conn.called_late().map(|()| Signal::Late))),
         }
     };
-    let at_fault = conn.was_late() || ended.is_err_and(|error| error.is_parse());
+    let at_fault = ended.is_err_and(|error| error.is_parse() || conn.is_late());
     if at_fault { Ended::Malformed } else { Ended::InOrder }
 }
 

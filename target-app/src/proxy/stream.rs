@@ -81,6 +81,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Reported<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.conn.is_late() {
             let this = &mut *self;
+            if this.start.release(into) {
+                return Poll::Ready(Ok(())); // a head in part is an error to hyper, and no head is none
+            }
             let _ = Pin::new(&mut this.inner).poll_write(cx, LATE.as_bytes()); // as much as fits
             let _ = Pin::new(&mut this.inner).poll_flush(cx);
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));

@@ -108,8 +108,12 @@ impl Pacer {
         if is_near {
             self.fetch(Watch::fetch);
             coroutine::yield_now();
+            let after = self.fibers.clock.now();
             // An alarm that rang meanwhile was fetched with the events: it is to be set anew.
-            self.fibers.take_alarm(self.fibers.clock.now());
+            self.fibers.take_alarm(after);
+            if after.since(now) >= GapMeter::GAP {
+                self.fibers.users(|users| self.driver.woke(users, now, Some(now), after));
+            }
         }
         is_near
     }
