@@ -116,6 +116,44 @@ fn a_body_goes_on_after_the_head_of_its_answer() {
 }
 
 #[test]
+fn the_head_of_an_answer_that_ends_behind_it_reaches_the_client() {
+    let (url, _) = backend(|mut stream| {
+        let _ = head(&mut stream).map(|_| stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"));
+    });
+    let proxy = Proxied::before(&[url], json!({"log": "off"}));
+    for _ in 0..20 {
+        let answer = proxy.get("/");
+        assert!(answer.status == 200 && !answer.whole, "{answer:?}");
+    }
+}
+
+#[test]
+fn what_a_client_sends_after_the_other_sides_end_of_a_switched_connection_arrives() {
+    const SENT: usize = 4 << 20;
+    static ARRIVED: AtomicUsize = AtomicUsize::new(0);
+    let (url, _) = backend(|mut stream| {
+        let switch = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+        let _ = head(&mut stream).map(|_| stream.write_all(switch));
+        let mut all = vec![0; 1];
+        if stream.read_exact(&mut all).is_err() {
+            return; // the proxy has only looked whether anybody is there
+        }
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        thread::sleep(std::time::Duration::from_millis(300)); // slower than the client
+        let _ = stream.read_to_end(&mut all);
+        ARRIVED.store(all.len(), Ordering::SeqCst);
+    });
+    let proxy = Proxied::before(&[url], json!({"log": "off"}));
+    let mut client = client(proxy.address);
+    let asked = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+    client.write_all(asked).expect("it goes out");
+    assert!(head(&mut client).expect("an answer").starts_with("HTTP/1.1 101 "));
+    client.write_all(&vec![b'x'; SENT]).expect("it goes out");
+    client.shutdown(std::net::Shutdown::Write).expect("an end");
+    assert_eq!(until("the end", || Some(ARRIVED.load(Ordering::SeqCst)).filter(|&arrived| arrived > 0)), SENT);
+}
+
+#[test]
 fn a_switch_of_protocols_is_joined() {
     let (url, _) = backend(|mut stream| {
         let switch = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";

@@ -28,8 +28,10 @@ enum At {
     /// The number of bytes of a body that are still to come.
     Body(u64),
     Chunked(Chunks),
-    /// After a fault, with whose request the connection ends, or a switch to another protocol.
+    /// After a fault: the connection ends with that request.
     Lost,
+    /// Another protocol is spoken.
+    Switched,
 }
 
 impl Default for At {
@@ -51,7 +53,7 @@ impl Framing {
 
     /// What comes from now on is no HTTP.
     pub(crate) fn ends(&mut self) {
-        self.at = At::Lost;
+        self.at = At::Switched;
     }
 
     /// The number of bytes that have come of a head that has no end yet.
@@ -64,7 +66,11 @@ impl Framing {
 
     /// True if no request is in part.
     pub(crate) fn is_between(&self) -> bool {
-        matches!(&self.at, At::Head(head) if !head.begun && head.length == 0)
+        match &self.at {
+            At::Head(head) => !head.begun && head.length == 0,
+            At::Switched => true,
+            At::Body(_) | At::Chunked(_) | At::Lost => false,
+        }
     }
 
     /// Scans the next bytes.
@@ -99,7 +105,7 @@ impl Framing {
                         return;
                     }
                 },
-                At::Lost => return,
+                At::Lost | At::Switched => return,
             };
         }
     }

@@ -124,8 +124,8 @@ pub(super) struct Relayed {
     stall: Duration,
     /// The wait for the backend, while there is one.
     stalled: Option<Patience>,
-    /// True once the backend has broken off.
-    breaks: bool,
+    /// Once the backend has broken off: so many turns later this does too, since what came before may still have to be written.
+    breaks_in: Option<u8>,
 }
 
 type Polled<E> = Poll<Option<Result<Frame<Bytes>, E>>>;
@@ -175,12 +175,13 @@ impl Relayed {
     /// nothing.
     fn read_first(&mut self) {
         let BodySource::Backend(body) = &mut self.source else { return };
-        if body.size_hint().exact().is_none() {
-            return; // trailers may come in its place
+        if !body.size_hint().exact().is_some_and(|bytes| bytes > 0) {
+            return; // trailers, or the end alone, may come in its place
         }
         match poll_backend(body, self.job.lease.as_mut(), &mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Some(Ok(frame))) => {
-                self.rest = frame.into_data().unwrap_or_default();
+                let data = frame.into_data().unwrap_or_default();
+                self.rest = if data.len() < SMALL { Bytes::copy_from_slice(&data) } else { data };
                 if let Some(observation) = &mut self.job.observation {
                     observation.passed(self.rest.len());
                 }
@@ -188,7 +189,8 @@ impl Relayed {
                     self.job.leave_backend();
                 }
             }
-            Poll::Ready(Some(Err(_))) => self.breaks = true,
+            // The head is to be written before.
+            Poll::Ready(Some(Err(_))) => self.breaks_in = Some(1),
             Poll::Ready(None) | Poll::Pending => {}
         }
     }
@@ -202,7 +204,7 @@ impl Relayed {
 
     fn new(source: BodySource, stall: Duration, is_all: bool, job: Box<Job>, client: &Arc<Client>) -> Self {
         let rest = Bytes::new();
-        let mut body = Self { source, rest, job, stream: client.stream(), stall, stalled: None, breaks: false };
+        let mut body = Self { source, rest, job, stream: client.stream(), stall, stalled: None, breaks_in: None };
         client.enter(Phase::Writing);
         if is_all {
             body.taken();
@@ -276,8 +278,14 @@ impl Body for Relayed {
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Polled<BrokenOff> {
         let relayed = &mut *self;
-        if relayed.breaks {
-            return relayed.broke();
+        match relayed.breaks_in {
+            None => {}
+            Some(0) => return relayed.broke(),
+            Some(turns) => {
+                relayed.breaks_in = Some(turns - 1);
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
         }
         relayed.stream.goes_on();
         if !relayed.rest.is_empty() {
@@ -308,8 +316,7 @@ impl Body for Relayed {
         }
         match frame {
             Some(Err(_)) => {
-                // At the next turn: what came before it may still have to be written.
-                relayed.breaks = true;
+                relayed.breaks_in = Some(0);
                 cx.waker().wake_by_ref();
                 Poll::Pending
             }

@@ -275,6 +275,7 @@ impl FiberPool {
 
     /// Sets the alarm if it would ring later than this, or not at all.
     pub(super) fn ring_by(&self, at: Timestamp, now: Timestamp) {
+        let at = at.max(now); // the lead may reach back beyond it
         let armed = self.armed_for.load(Relaxed);
         if armed == 0 || at.as_nanos() < armed {
             self.ring_at(at, now);

@@ -216,10 +216,10 @@ impl Inbox {
         self.head.is_some_and(|head| head.keep_alive) && self.end() == Some(self.filled)
     }
 
-    /// True if bytes have come after the response's end: nobody asked for them.
+    /// True if bytes have come after the end of a response that does not end the connection: nobody asked for them.
     #[must_use]
     pub fn is_overfull(&self) -> bool {
-        self.head.is_some() && self.end().is_some_and(|end| end < self.filled)
+        self.head.is_some_and(|head| head.keep_alive) && self.end().is_some_and(|end| end < self.filled)
     }
 
     /// The end of the response's body, where it is known.

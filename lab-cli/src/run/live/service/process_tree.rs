@@ -97,16 +97,35 @@ pub fn listener(address: SocketAddr) -> Result<u32, String> {
 /// # Errors
 /// The reason why it is not known.
 pub fn unix_listener(path: &Path) -> Result<u32, String> {
-    /// Of a socket that accepts connections.
-    const ACCEPTS: &str = "00010000";
     let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let listens = |line: &str| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        (fields.get(3) == Some(&ACCEPTS) && fields.get(7).is_some_and(|at| Path::new(at) == path))
-            .then(|| fields[6].parse().ok())?
+    let inodes: BTreeSet<u64> = match path.canonicalize() {
+        Ok(path) => {
+            table.lines().filter_map(bound).filter(|bound| is_at(&path, bound)).map(|(inode, _)| inode).collect()
+        }
+        Err(_) => BTreeSet::new(),
     };
-    let inodes: BTreeSet<u64> = table.lines().filter_map(listens).collect();
     if inodes.is_empty() { Err(format!("nothing listens at {}", path.display())) } else { holder(&inodes) }
+}
+
+/// The inode of a line about a Unix socket that accepts connections, and the path that it was bound to, which may contain spaces.
+fn bound(line: &str) -> Option<(u64, &Path)> {
+    const ACCEPTS: &str = "00010000";
+    let behind = |text, fields| {
+        (0..fields).try_fold(text, |text: &str, _| text.split_once(' ').map(|(_, rest)| rest.trim_start()))
+    };
+    let flags: &str = behind(line, 3)?;
+    let (inode, path) = behind(flags, 3)?.split_once(' ')?;
+    flags.starts_with(ACCEPTS).then_some((inode.parse().ok()?, Path::new(path)))
+}
+
+/// True if a socket was bound to this path: by another name of it, or seen from its own process's folder. One whose process cannot be
+/// seen counts if the name is the same.
+fn is_at(path: &Path, &(inode, bound): &(u64, &Path)) -> bool {
+    let is_same = |bound: &Path| bound.canonicalize().is_ok_and(|bound| bound == path);
+    if bound.is_absolute() || bound.file_name() != path.file_name() {
+        return is_same(bound);
+    }
+    holder(&[inode].into()).map_or(true, |pid| is_same(&Path::new(&format!("/proc/{pid}/cwd")).join(bound)))
 }
 
 /// The process that has these sockets open.
@@ -171,6 +190,24 @@ mod tests {
     }
 
     #[test]
+    fn a_line_about_a_unix_socket_says_where_it_was_bound() {
+        let line = |flags: &str, path: &str| format!("0000000000000000: 00000002 00000000 {flags} 0001 01 31337{path}");
+        assert_eq!(bound(&line("00010000", " a b.sock")), Some((31337, Path::new("a b.sock"))));
+        assert_eq!(bound(&line("00010000", "")), None);
+        assert_eq!(bound(&line("00000000", " a b.sock")), None);
+    }
+
+    #[test]
+    fn a_relative_socket_is_seen_from_its_own_process() {
+        let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let inode = listening(socket.local_addr().expect("an address").port());
+        let here = (inode.into_iter().next().expect("an inode"), Path::new("Cargo.toml"));
+        let own = Path::new("Cargo.toml").canonicalize().expect("the folder of this crate");
+        assert!(is_at(&own, &here));
+        assert!(!is_at(Path::new("/elsewhere/Cargo.toml"), &here));
+    }
+
+    #[test]
     fn this_process_listens_and_has_a_child() {
         let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = socket.local_addr().expect("an address");
@@ -178,10 +215,14 @@ mod tests {
         drop(socket);
         assert!(listener(address).is_err_and(|why| why.contains("nothing of this machine")));
         let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("socket");
+        let path = folder.path().join("a socket");
         assert!(unix_listener(&path).is_err());
         let _listens = UnixListener::bind(&path).expect("a socket");
-        assert_eq!(unix_listener(&path), Ok(std::process::id()));
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        for name in [&path, &link] {
+            assert_eq!(unix_listener(name), Ok(std::process::id()), "{}", name.display());
+        }
         let mut child = Command::new("sleep").arg("60").spawn().expect("a child");
         let tree = sample(std::process::id()).expect("this process");
         assert!(tree.pids.contains(&child.id()) && tree.resident_bytes > 0);
