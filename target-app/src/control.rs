@@ -107,6 +107,7 @@ fn authorised(port: &Port, head: &Parts, body: &[u8]) -> ControlAnswer {
             Ok(())
         }),
         (Method::PUT, "/policy") => change(change_of(), |change| running.set_policy(&change)),
+        (Method::PUT, "/machines") => change(change_of(), |change| running.set_machines(&change)),
         (Method::PUT, "/config") => change(change_of(), |whole: Value| running.configure(&whole)),
         (Method::PATCH, "/config") => change(change_of(), |part: Value| running.amend(&part)),
         (Method::PUT, "/callees") => change(change_of(), |change| running.set_callees(&change)),
@@ -150,7 +151,7 @@ impl ControlPath {
     }
 }
 
-static PATHS: [ControlPath; 15] = [
+static PATHS: [ControlPath; 16] = [
     ControlPath::of_all("/gauges", "GET"),
     ControlPath::of_experiments("/requests", "GET"),
     ControlPath::of_all("/events", "GET"),
@@ -158,6 +159,7 @@ static PATHS: [ControlPath; 15] = [
     ControlPath::of_experiments("/report", "PUT"),
     ControlPath::of_all("/policies", "GET"),
     ControlPath::of_all("/policy", "PUT"),
+    ControlPath::of_experiments("/machines", "PUT"),
     ControlPath::of_all("/config", "GET, PUT, PATCH"),
     ControlPath::of_experiments("/callees", "PUT"),
     ControlPath::of_experiments("/work", "PUT"),

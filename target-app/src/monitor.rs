@@ -35,6 +35,17 @@ impl Monitors {
         Arc::new(Self { site, upstream, probe, shared: Shared::new(machines, clock) })
     }
 
+    /// Puts these monitors in place of those that there are.
+    pub fn replace(self: &Arc<Self>, machines: Vec<SiteMachine>) {
+        self.with(|now_there, _| *now_there = machines);
+    }
+
+    /// The names of the monitors.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.shared.peek(|machines| machines.iter().map(SiteMachine::name).collect())
+    }
+
     /// The current gauges of all monitors.
     #[must_use]
     pub fn gauges(&self) -> StageGauges {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use controllers::{
-    Entry, Objective, Place, Seat, Settings, Site, SiteId,
+    Entry, Objective, Place, Seat, Settings, Site, SiteId, Timestamp,
     catalogue::{Bound, Factory, Problem, SampleKind, Sampling, Setting},
     seed_for,
     site::{InstalledPolicy, PolicySite, SiteMachine},
@@ -171,6 +171,16 @@ impl Resolved {
         Ok(resolved)
     }
 
+    /// True if a choice names the senders' side: nothing of a target, but what users, or its own calls, ask before they send.
+    #[must_use]
+    pub fn is_for_senders(spec: &PolicySpec) -> bool {
+        let Ok((entry, mut settings)) = catalogue().resolve(&spec.name, &spec.settings) else { return false };
+        if let Some(place) = spec.place {
+            settings.entry("scope".to_owned()).or_insert_with(|| Setting::Text(place.scope().to_owned()));
+        }
+        entry.place(&settings) == Ok(Place::Client)
+    }
+
     /// Checks a bound that is told what requests will cost, for a plant, which alone knows that.
     ///
     /// # Errors
@@ -270,6 +280,11 @@ impl Seating {
         &self.graph
     }
 
+    /// The objective that policies are given.
+    pub(crate) fn objective(&self) -> Objective {
+        self.objective
+    }
+
     /// The receiver of policies' events.
     pub(crate) fn events(&self) -> &Events {
         &self.events
@@ -307,18 +322,23 @@ impl Seating {
         let InstalledPolicy { entry, policy } = self.policy(chosen, site);
         let name = self.graph.site_name(site);
         let seat = Seat::new(site, policy, seed_for(self.seed, name), self.events.observer(&self.graph));
-        let machines = machines.iter().filter_map(|machine| self.machine(machine, site)).collect();
-        PolicySite::new(seat, entry, machines)
+        PolicySite::new(seat, entry, self.machines(machines, site, Timestamp::ZERO))
     }
 
-    /// A machine for a site.
+    /// Machines for a site, from `now` on.
     #[must_use]
-    pub fn machine(&self, machine: &Resolved, site: SiteId) -> Option<SiteMachine> {
+    pub fn machines(&self, machines: &[Resolved], site: SiteId, now: Timestamp) -> Vec<SiteMachine> {
+        machines.iter().filter_map(|machine| self.machine(machine, site, now)).collect()
+    }
+
+    /// A machine for a site, from `now` on.
+    #[must_use]
+    pub fn machine(&self, machine: &Resolved, site: SiteId, now: Timestamp) -> Option<SiteMachine> {
         let built = machine.factory.machine(&self.site(site, Place::Stage))?;
         let name = format!("{}/{}", self.graph.site_name(site), machine.entry.name);
         let observer = self.events.observer(&self.graph);
         let seat = controllers::MachineSeat::new(site, built, seed_for(self.seed, &name), observer);
-        Some(SiteMachine::new(seat, machine.entry.samples))
+        Some(SiteMachine::new(seat, machine.entry, now))
     }
 
     fn site(&self, id: SiteId, place: Place) -> Site {

@@ -14,6 +14,7 @@ use controllers::{PeerReport, Seen, catalogue::Setting};
 use installed::catalogue;
 use serde_json::Value;
 use tokio::sync::Notify;
+use workloads::plan::{ClientScope, ClientSpec};
 
 use crate::{
     app::LiveApp,
@@ -23,11 +24,14 @@ use crate::{
         ConfigForm, Controlled,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
+        wire::{
+            CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy,
+            StageGauges,
+        },
     },
     edge::Edge,
     ledger::Ledgers,
-    policies::Resolved,
+    policies::{MachineError, Resolved, Unfit, machines},
     serve::Built,
     signals,
     spec::WorkSpec,
@@ -79,6 +83,24 @@ impl Running {
         if !self.stopping.load(Ordering::Acquire) {
             told.await;
         }
+    }
+
+    /// Switches the policy of the process's own calls, to the service that `stage` names or to all.
+    fn set_senders_policy(&self, SetPolicy { stage, policy }: &SetPolicy) -> Result<(), Vec<String>> {
+        let Some(callers) = &self.app().callers else {
+            return Err(vec![format!(
+                "{}: it sits with senders, and this service makes no calls; the users' policy is their generator's",
+                policy.name
+            )]);
+        };
+        let client = ClientSpec {
+            policy: policy.name.clone(),
+            settings: policy.settings.clone(),
+            scope: ClientScope::All,
+            objective: self.built.seating.objective(),
+            renewed_in: Vec::new(),
+        };
+        callers.set_policy(&client, stage.as_deref())
     }
 
     fn policy(&self) -> MutexGuard<'_, String> {
@@ -138,17 +160,23 @@ impl Controlled for Running {
 
     fn policies(&self) -> Policies {
         let sites = &self.app().sites;
+        let of_stages = sites.stages.iter().map(|stage| (stage.name().to_owned(), stage.machines()));
+        let of_all =
+            of_stages.chain([(sites.graph.site_name(sites.graph.system()).to_owned(), self.built.monitors.names())]);
+        let named = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        let machines = of_all.filter(|(_, names)| !names.is_empty()).map(|(at, names)| (at, named(names))).collect();
         let gauges = [sites.accept.gauges(), sites.dispatch.gauges()].into_iter();
         let gauges = gauges.chain(sites.stages.iter().map(|stage| stage.gauges()));
         let sites = gauges.map(|gauges| (gauges.name, gauges.policy_name)).collect();
-        Policies { sites, names: catalogue().names().into_iter().map(str::to_owned).collect() }
+        Policies { sites, machines, names: catalogue().names().into_iter().map(str::to_owned).collect() }
     }
 
     fn set_policy(&self, change: &SetPolicy) -> Result<(), Vec<String>> {
+        if Resolved::is_for_senders(&change.policy) {
+            return self.set_senders_policy(change);
+        }
         let resolve = if self.built.reports.is_some() { Resolved::new } else { Resolved::live };
-        let chosen = resolve(&change.policy).map_err(|unfit| {
-            unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect::<Vec<_>>()
-        })?;
+        let chosen = resolve(&change.policy).map_err(|unfit| problems_of(&unfit))?;
         if !chosen.entry.is_policy() {
             return Err(vec![format!(
                 "{}: decides about no requests: it is no policy but a machine",
@@ -186,6 +214,38 @@ impl Controlled for Running {
         if only.is_none() {
             change.policy.name.clone_into(&mut self.policy());
             self.edge.set_backlog(backlog(&chosen, self.backlog)).map_err(|error| vec![error.to_string()])?;
+        }
+        Ok(())
+    }
+
+    fn set_machines(&self, change: &SetMachines) -> Result<(), Vec<String>> {
+        let resolved = machines(&change.machines, self.built.reports.is_some());
+        let (monitors, beside) = resolved.map_err(|error| match error {
+            MachineError::Unfit(unfit) => problems_of(&unfit),
+            other => vec![other.to_string()],
+        })?;
+        let sites = &self.app().sites;
+        let chosen: Vec<_> = match &change.stage {
+            None => sites.dynamic().collect(),
+            Some(name) => {
+                if let Some(monitor) = monitors.first() {
+                    let name = monitor.entry.name;
+                    return Err(vec![format!("{name}: it watches the whole process: leave the stage out")]);
+                }
+                sites.dynamic().filter(|(stage, _)| stage.name() == name).collect()
+            }
+        };
+        if chosen.is_empty() {
+            let known: Vec<_> = sites.dynamic().map(|(stage, _)| stage.name()).collect();
+            return Err(vec![format!("stage: no machine can sit there; it can at: {}", known.join(", "))]);
+        }
+        let (seating, now) = (&self.built.seating, self.app().clock.now());
+        let _on_the_runtime = self.runtime.enter(); // workers may be hired
+        for (stage, site) in chosen {
+            stage.replace_machines(seating.machines(&beside, site, now));
+        }
+        if change.stage.is_none() {
+            self.built.monitors.replace(seating.machines(&monitors, sites.graph.system(), now));
         }
         Ok(())
     }
@@ -245,6 +305,11 @@ impl Controlled for Running {
     fn amend(&self, _: &Value) -> Result<(), Vec<String>> {
         Err(vec![NO_CONFIG.to_owned()])
     }
+}
+
+/// The problems of a choice, each with its name.
+fn problems_of(unfit: &Unfit) -> Vec<String> {
+    unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect()
 }
 
 /// The listener's backlog: the policy's value if it sets one, else `otherwise`.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use controllers::{
     Seen, SiteId, Timestamp, UnixSeconds,
-    site::{self, Action, InstalledPolicy, PolicySite, StageGauges, StageLimits},
+    site::{self, Action, InstalledPolicy, PolicySite, SiteMachine, StageGauges, StageLimits},
 };
 use tokio::sync::Notify;
 
@@ -143,6 +143,17 @@ impl<W: StageWork> LiveStage<W> {
     pub fn replace(self: &Arc<Self>, installed: InstalledPolicy) {
         self.p90.store(UNKNOWN, Ordering::Relaxed);
         self.with(|stage, now| stage.replace(now, installed));
+    }
+
+    /// Puts these machines in place of those that there are. Workers and batch are as at the start again.
+    pub fn replace_machines(self: &Arc<Self>, machines: Vec<SiteMachine>) {
+        self.with(|stage, _| stage.replace_machines(machines));
+    }
+
+    /// The names of the machines.
+    #[must_use]
+    pub fn machines(&self) -> Vec<&'static str> {
+        self.shared.peek(|stage| stage.machines())
     }
 
     /// Tells the policy and the machines a fact that another site observed.

@@ -30,15 +30,22 @@ pub struct InstalledPolicy {
 /// An installed machine with the load samples that its entry requests.
 #[derive(Debug)]
 pub struct SiteMachine {
+    entry: &'static Entry,
     seat: MachineSeat,
     samplers: Samplers,
 }
 
 impl SiteMachine {
-    /// Installs a machine whose entry requests these samples.
+    /// Installs a machine of this entry at `now`.
     #[must_use]
-    pub fn new(seat: MachineSeat, samples: &[Sampling]) -> Self {
-        Self { seat, samplers: Samplers::new(samples, Timestamp::ZERO) }
+    pub fn new(seat: MachineSeat, entry: &'static Entry, now: Timestamp) -> Self {
+        Self { entry, seat, samplers: Samplers::new(entry.samples, now) }
+    }
+
+    /// The name of its entry.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.entry.name
     }
 
     /// Sets the wall clock that the machine sees.
@@ -59,7 +66,7 @@ impl SiteMachine {
         probe: &dyn Probe,
         mut wants: impl FnMut(Effect),
     ) -> Option<Timestamp> {
-        let Self { seat, samplers } = self;
+        let Self { seat, samplers, .. } = self;
         let due = samplers.take(now, stage, ready(stage), probe, |sample| seat.observe(now, &Seen::Load(sample)));
         let wake = loop {
             match seat.poll(now) {
@@ -284,6 +291,21 @@ impl<J> PolicySite<J> {
         self.entry = installed.entry;
         self.samplers = Samplers::new(&all_samples(installed.entry, installed.policy.samples()), now);
         self.seat.replace(now, installed.policy);
+    }
+
+    /// Puts these machines in place of those that there are.
+    pub(super) fn replace_machines(&mut self, machines: Vec<SiteMachine>) {
+        self.machines = machines;
+    }
+
+    /// The names of the machines' entries.
+    pub(super) fn machine_names(&self) -> Vec<&'static str> {
+        self.machines.iter().map(SiteMachine::name).collect()
+    }
+
+    /// Adds an action of the host to those of the next poll.
+    pub(super) fn act(&mut self, action: Action<J>) {
+        self.actions.push_back(action);
     }
 
     /// The seat, for its counts.

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use super::{
-    Action, InstalledPolicy, PolicySite, Probe, StageGauges, TurnedAway,
+    Action, InstalledPolicy, PolicySite, Probe, SiteMachine, StageGauges, TurnedAway,
     gauges::{count, counts_beside},
     policy_site::Want,
     pool::Pool,
@@ -58,10 +58,9 @@ pub struct Stage<J> {
     name: String,
     site: PolicySite<J>,
     queue: VecDeque<QueuedJob<J>>,
-    limit: usize,
+    limits: StageLimits,
     pool: Pool,
     batch: u32,
-    drop_expired: bool,
     closed: bool,
     full: u64,
     completed: u64,
@@ -76,10 +75,9 @@ impl<J> Stage<J> {
             name: name.to_owned(),
             site,
             queue: VecDeque::new(),
-            limit: usize::try_from(limits.queue).unwrap_or(usize::MAX),
+            limits,
             pool: Pool::new(limits.workers),
             batch: limits.batch.max(1),
-            drop_expired: limits.drop_expired,
             closed: false,
             full: 0,
             completed: 0,
@@ -100,7 +98,7 @@ impl<J> Stage<J> {
         if self.closed {
             return Err((job, Refusal::new(Reason::Draining).into()));
         }
-        if self.waiting() >= self.limit {
+        if count(self.waiting()) >= self.limits.queue {
             self.full += 1;
             return Err((job, Refusal::new(Reason::QueueFull).into()));
         }
@@ -143,7 +141,7 @@ impl<J> Stage<J> {
 
     /// The refusal of a job whose deadline has passed, if this stage drops such jobs.
     fn refuse_if_expired(&self, now: Timestamp, offer: &Offer) -> Option<Refusal> {
-        let expired = self.drop_expired && offer.tags.deadline.is_some_and(|deadline| deadline <= now);
+        let expired = self.limits.drop_expired && offer.tags.deadline.is_some_and(|deadline| deadline <= now);
         expired.then_some(Refusal::new(Reason::Waited))
     }
 
@@ -188,6 +186,19 @@ impl<J> Stage<J> {
     pub fn replace(&mut self, now: Timestamp, installed: InstalledPolicy) {
         self.site.replace(now, installed);
         self.tell_room(now);
+    }
+
+    /// Puts these machines in place of those that there are. Workers and batch are as at the start again.
+    pub fn replace_machines(&mut self, machines: Vec<SiteMachine>) {
+        self.site.replace_machines(machines);
+        self.batch = self.limits.batch.max(1);
+        resized(&mut self.pool, self.limits.workers).for_each(|action| self.site.act(action));
+    }
+
+    /// The names of the machines' entries.
+    #[must_use]
+    pub fn machines(&self) -> Vec<&'static str> {
+        self.site.machine_names()
     }
 
     /// Closes the stage: it accepts no more jobs, and workers stop when the queue is empty.
@@ -287,16 +298,19 @@ impl<J> Stage<J> {
                 queue.push_back(QueuedJob { job, offer, grant, offered });
             }
             Want::Shed(to, level) => actions.push_back(Action::Shed(to, level)),
-            Want::Resize(Resize::Workers(wanted)) => {
-                let (hire, dismiss) = pool.resize(wanted);
-                actions.extend((hire > 0).then_some(Action::Hire(hire)));
-                actions.extend((dismiss > 0).then_some(Action::Dismiss(dismiss)));
-            }
+            Want::Resize(Resize::Workers(wanted)) => actions.extend(resized(pool, wanted)),
             Want::Resize(Resize::Batch(wanted)) => *batch = wanted.max(1),
         });
         let start = self.pool.idle().min(count(self.queue.len()));
         self.site.end_turn(wake, (start > 0).then_some(Action::Start(start)));
     }
+}
+
+/// Gives a pool that many workers. Returns what the host is to do.
+fn resized<J>(pool: &mut Pool, wanted: u32) -> impl Iterator<Item = Action<J>> {
+    let (hire, dismiss) = pool.resize(wanted);
+    let both = [(hire > 0).then_some(Action::Hire(hire)), (dismiss > 0).then_some(Action::Dismiss(dismiss))];
+    both.into_iter().flatten()
 }
 
 /// The number of jobs that a worker takes from a queue: a batch that leaves idle workers their share (in SEDA a worker

@@ -315,7 +315,8 @@ fn client_spec(experiment: &Experiment, arm: &ArmPlan) -> Option<ClientSpec> {
     arm.client.as_ref()?.spec(objective(experiment), renewed_in)
 }
 
-fn objective(experiment: &Experiment) -> Objective {
+/// The objective, as policies take it.
+pub fn objective(experiment: &Experiment) -> Objective {
     Objective {
         percentile: experiment.objective.percentile,
         response_time: Duration::from_secs_f64(experiment.objective.response_time_ms / 1e3),

@@ -385,7 +385,9 @@ impl Run<'_> {
         };
         let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
         let carry_over = self.carry_over.as_ref();
-        let turn = ArmTurn { arm, block, site, phases, watches, touches, cpus: self.request.cpus, carry_over };
+        let objective = resolve::objective(self.request.experiment);
+        let turn =
+            ArmTurn { arm, block, site, phases, watches, touches, objective, cpus: self.request.cpus, carry_over };
         let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
         let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
         let mut digest = Ok(String::new());

@@ -11,6 +11,9 @@ use installed::catalogue;
 use workloads::UserCommand;
 
 use super::app::Line;
+use choices::{AS_USUAL, checked, checked_machines, entry_of, is_service, machines, of_place, place, policies};
+
+mod choices;
 
 /// What is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +23,19 @@ pub(super) enum Change {
     Latency,
     Impatience,
     Policy,
+    Machines,
     Parameter,
+}
+
+/// What a form begins with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct InForce {
+    /// The policy that was chosen last, or the arm's own.
+    pub policy: Option<PolicySpec>,
+    /// Where a person put it.
+    pub at: Option<String>,
+    /// The stages and services that the screen shows.
+    pub spots: Vec<String>,
 }
 
 /// The form of one change.
@@ -34,6 +49,7 @@ pub(super) struct Form {
     pub problem: Option<String>,
     /// The policy in force.
     policy: PolicySpec,
+    in_force: InForce,
 }
 
 #[derive(Debug)]
@@ -42,7 +58,7 @@ pub(super) struct Field {
     pub about: &'static str,
     pub line: Line,
     /// What can be chosen with up and down; empty: anything is written.
-    choices: Vec<&'static str>,
+    choices: Vec<String>,
 }
 
 /// How it ended.
@@ -53,10 +69,10 @@ pub(super) enum Filled {
 }
 
 impl Form {
-    /// With what would do, to be changed. `policy`: the one in force.
-    pub fn of(change: Change, policy: Option<&PolicySpec>) -> Self {
+    /// With what would do, to be changed.
+    pub fn of(change: Change, in_force: InForce) -> Self {
         let none = || PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() };
-        let policy = policy.cloned().unwrap_or_else(none);
+        let policy = in_force.policy.clone().unwrap_or_else(none);
         let written = |name, about, text: &str| Field { name, about, line: Line::proposing(text), choices: Vec::new() };
         let lasting = || written("seconds", "how long: over 0, to 3600", "10");
         let fields = match change {
@@ -72,23 +88,30 @@ impl Form {
                 vec![written("percent", "of their time-out and patience that users wait: 1 to 100 (as planned)", "25")]
             }
             Change::Policy => {
-                let choices: Vec<&str> = policies().map(|entry| entry.name).collect();
-                let next = choices.iter().find(|name| **name != policy.name).copied().unwrap_or("none");
-                let about = "up and down, or write; begins with its defaults";
-                vec![Field { choices, ..written("policy", about, next) }]
+                let choices: Vec<String> = policies().map(|entry| entry.name.to_owned()).collect();
+                let next = choices.iter().find(|name| **name != policy.name).map_or("none", String::as_str);
+                let field = written("policy", "up and down, or write; begins with its defaults", next);
+                vec![Field { choices, ..field }, written("at", "", "")]
+            }
+            Change::Machines => {
+                let choices: Vec<String> = machines().map(|entry| entry.name.to_owned()).collect();
+                let first = choices.first().cloned().unwrap_or_default();
+                let about = "up and down, or write: several with commas, with settings {thread-pool: {max: 8}}; nothing: no machines";
+                let field = written("machines", about, &first);
+                vec![Field { choices, ..field }, written("at", "", "")]
             }
             Change::Parameter => {
-                let choices =
-                    entry_of(&policy).map_or_else(Vec::new, |entry| entry.params().iter().map(|p| p.name).collect());
-                let first = choices.first().copied().unwrap_or_default();
+                let params = entry_of(&policy).map_or_else(Vec::new, Entry::params);
+                let choices: Vec<String> = params.iter().map(|param| param.name.to_owned()).collect();
+                let first = choices.first().cloned().unwrap_or_default();
                 vec![
-                    Field { choices, ..written("parameter", "up and down, or write", first) },
+                    Field { choices, ..written("parameter", "up and down, or write", &first) },
                     written("value", "", ""),
                 ]
             }
         };
-        let mut form = Self { change, fields, at: 0, problem: None, policy };
-        form.show_value();
+        let mut form = Self { change, fields, at: 0, problem: None, policy, in_force };
+        form.show_second();
         form
     }
 
@@ -99,6 +122,7 @@ impl Form {
             Change::Latency => "a delay before the service",
             Change::Impatience => "more impatient users",
             Change::Policy => "another policy",
+            Change::Machines => "other machines",
             Change::Parameter => "another value of a parameter",
         }
     }
@@ -107,6 +131,7 @@ impl Form {
     pub fn help(&self) -> String {
         let first = self.fields.first().map_or("", |field| field.line.text.trim());
         match self.change {
+            Change::Policy | Change::Machines if self.at == 1 => self.place_help().to_owned(),
             Change::Policy => {
                 catalogue().resolve(first, &Settings::new()).map_or(String::new(), |(entry, _)| entry.about.to_owned())
             }
@@ -118,14 +143,18 @@ impl Form {
         }
     }
 
-    /// What can be chosen in the first field, with what each is, and which of them is written there.
-    pub fn choices(&self) -> (Vec<(&'static str, String)>, Option<usize>) {
-        let Some(field) = self.fields.first() else { return (Vec::new(), None) };
-        let about = |name: &'static str| match self.change {
-            Change::Policy => catalogue().find(name).map_or_else(String::new, |entry| entry.about.to_owned()),
+    /// What can be chosen in the field that is written in, else in the first, with what each is, and which of them is written there.
+    pub fn choices(&self) -> (Vec<(&str, String)>, Option<usize>) {
+        let here = self.fields.get(self.at).filter(|field| !field.choices.is_empty());
+        let Some(field) = here.or(self.fields.first()) else { return (Vec::new(), None) };
+        let about = |name: &str| match self.change {
+            _ if field.name == "at" => of_place(name).to_owned(),
+            Change::Policy | Change::Machines => {
+                catalogue().find(name).map_or_else(String::new, |entry| entry.about.to_owned())
+            }
             _ => self.row(name).map_or_else(String::new, |row| row.about.to_owned()),
         };
-        let listed = field.choices.iter().map(|name| (*name, about(name))).collect();
+        let listed = field.choices.iter().map(|name| (name.as_str(), about(name))).collect();
         (listed, field.choices.iter().position(|name| *name == field.line.text.trim()))
     }
 
@@ -158,7 +187,7 @@ impl Form {
             write(&mut field.line);
         }
         if self.at == 0 {
-            self.show_value();
+            self.show_second();
         }
     }
 
@@ -173,19 +202,54 @@ impl Form {
         }
         let (at, count) = (field.choices.iter().position(|choice| *choice == field.line.text), field.choices.len());
         let next = at.map_or(0, |at| (at + if down { 1 } else { count - 1 }) % count);
-        field.line.put(field.choices[next]);
-        self.show_value();
+        field.line.put(&field.choices[next]);
+        if self.at == 0 {
+            self.show_second();
+        }
+    }
+
+    /// What stands in the second field follows from the first.
+    fn show_second(&mut self) {
+        match self.change {
+            Change::Parameter => self.show_value(),
+            Change::Policy | Change::Machines => self.show_places(),
+            _ => {}
+        }
+    }
+
+    /// Where the policy or machine can sit: as usual, at another place, at a stage or service.
+    fn show_places(&mut self) {
+        let entry = catalogue().find(self.fields[0].line.text.trim()).filter(|_| self.change == Change::Policy);
+        let places = entry.map_or(&[][..], |entry| entry.places).iter().filter(|place| **place != Place::Proxy);
+        let places = places.map(|place| place.scope().to_owned()).chain(self.in_force.spots.clone());
+        let several = self.in_force.spots.iter().find(|spot| is_service(spot, &self.in_force.spots)).cloned();
+        let usual = several.unwrap_or_else(|| AS_USUAL.to_owned());
+        let mut choices = vec![usual.clone()];
+        for place in places {
+            if !choices.contains(&place) {
+                choices.push(place);
+            }
+        }
+        let field = &mut self.fields[1];
+        if !choices.contains(&field.line.text) {
+            field.line.put(&usual);
+        }
+        field.choices = choices;
+    }
+
+    fn place_help(&self) -> &'static str {
+        match of_place(self.fields[1].line.text.trim()) {
+            "" => "this stage or service alone; up and down, or write",
+            about => about,
+        }
     }
 
     /// The value that the parameter under the cursor has now.
     fn show_value(&mut self) {
-        if self.change != Change::Parameter {
-            return;
-        }
         let name = self.fields[0].line.text.trim();
         let now = self.policy.settings.get(name).map(value_in_words).or_else(|| Some(self.row(name)?.default));
         if let (Some(now), Some(field)) = (now, self.fields.get_mut(1)) {
-            field.line.put(now);
+            field.line.put(&now);
         }
     }
 
@@ -222,11 +286,12 @@ impl Form {
             }
             Change::Latency => Touch::Latency { by_ms: number(0, 0.0, 60_000.0)?, seconds: seconds()? },
             Change::Impatience => Touch::Impatience { share: number(0, 1.0, 100.0)? / 100.0 },
-            Change::Policy => checked(text(0), Settings::new())?,
+            Change::Policy => checked(text(0), Settings::new(), place(text(1)))?,
+            Change::Machines => Touch::Machines { machines: checked_machines(text(0))?, at: place(text(1)) },
             Change::Parameter => {
                 let name = text(0);
                 let Some(row) = self.row(name) else {
-                    let known: Vec<&str> = self.fields[0].choices.clone();
+                    let known: Vec<&str> = self.fields[0].choices.iter().map(String::as_str).collect();
                     return Err(format!(
                         "{} has no parameter {name:?}; {}",
                         self.policy.name,
@@ -242,47 +307,15 @@ impl Form {
                         serde_yaml::from_str(text(1)).map_err(|_| format!("{name}: a value like 20, 5ms or true"))?;
                     settings.insert(name.to_owned(), value);
                 }
-                checked(&self.policy.name, settings)?
+                checked(&self.policy.name, settings, self.in_force.at.clone())?
             }
         })
     }
 }
 
-/// Those that can sit in a target.
-fn policies() -> impl Iterator<Item = &'static Entry> {
-    let in_target = |entry: &&Entry| {
-        entry.is_policy()
-            && entry.places.iter().any(|place| matches!(place, Place::Accept | Place::Single | Place::Stage))
-    };
-    catalogue().entries().filter(in_target)
-}
-
-fn entry_of(policy: &PolicySpec) -> Option<&'static Entry> {
-    catalogue().resolve(&policy.name, &policy.settings).ok().map(|(entry, _)| entry)
-}
-
-/// As the catalogue has it. The target checks again what depends on its stages.
-fn checked(name: &str, settings: Settings) -> Result<Touch, String> {
-    let unknown = || {
-        let names: Vec<&str> = policies().map(|entry| entry.name).collect();
-        let near = controllers::catalogue::nearest(name, names).map(|near| format!("; did you mean {near}?"));
-        format!("there is no policy {name:?}{}", near.unwrap_or_default())
-    };
-    let known = catalogue().resolve(name, &Settings::new()).is_ok();
-    let (entry, resolved) =
-        catalogue().resolve(name, &settings).map_err(|problem| if known { problem.to_string() } else { unknown() })?;
-    if !policies().any(|known| known.name == entry.name) {
-        return Err(format!("{name} does not sit in a service: up and down show those that do"));
-    }
-    catalogue()
-        .check(entry, &resolved)
-        .map_err(|problems| problems.first().map_or_else(String::new, ToString::to_string))?;
-    Ok(Touch::Policy { name: name.to_owned(), settings })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{choices::named, *};
 
     fn press(form: &mut Form, code: KeyCode) -> Option<Filled> {
         form.key(KeyEvent::from(code))
@@ -298,12 +331,9 @@ mod tests {
         }
     }
 
-    fn codel() -> PolicySpec {
-        PolicySpec {
-            name: "codel".to_owned(),
-            place: None,
-            settings: Settings::from([("target".to_owned(), "7ms".into())]),
-        }
+    fn codel() -> InForce {
+        let settings = Settings::from([("target".to_owned(), "7ms".into())]);
+        InForce { policy: Some(PolicySpec { settings, ..named("codel") }), ..InForce::default() }
     }
 
     #[test]
@@ -314,11 +344,11 @@ mod tests {
             (Change::Latency, Touch::Latency { by_ms: 100.0, seconds: 10.0 }),
             (Change::Impatience, Touch::Impatience { share: 0.25 }),
         ] {
-            let mut form = Form::of(change, None);
+            let mut form = Form::of(change, InForce::default());
             assert!(!form.help().is_empty() && !form.title().is_empty());
             assert_eq!(press(&mut form, KeyCode::Enter), Some(Filled::Asked(touch)));
         }
-        assert_eq!(press(&mut Form::of(Change::Spike, None), KeyCode::Esc), Some(Filled::GivenUp));
+        assert_eq!(press(&mut Form::of(Change::Spike, InForce::default()), KeyCode::Esc), Some(Filled::GivenUp));
     }
 
     #[test]
@@ -334,9 +364,12 @@ mod tests {
             (Change::Latency, 0, "-1", "0 to 60000"),
             (Change::Impatience, 0, "NaN", "1 to 100"),
             (Change::Policy, 0, "coddel", "codel"),
-            (Change::Policy, 0, "retry-budget", "does not sit"),
+            (Change::Policy, 0, "thread-pool", "does not sit"),
+            (Change::Machines, 0, "tread-pool", "thread-pool"),
+            (Change::Machines, 0, "thread-pool, {batching: {max: no}}", "max"),
+            (Change::Machines, 0, "codel", "no machine"),
         ] {
-            let mut form = Form::of(change, None);
+            let mut form = Form::of(change, InForce::default());
             if field == 1 {
                 press(&mut form, KeyCode::Tab);
             }
@@ -352,7 +385,7 @@ mod tests {
 
     #[test]
     fn policies_are_chosen_with_up_and_down() {
-        let mut form = Form::of(Change::Policy, Some(&codel()));
+        let mut form = Form::of(Change::Policy, codel());
         assert_ne!(form.fields[0].line.text, "codel", "another one than that in force");
         for _ in 0..100 {
             if form.fields[0].line.text == "seda" {
@@ -362,32 +395,84 @@ mod tests {
         }
         press(&mut form, KeyCode::Down);
         press(&mut form, KeyCode::Up);
-        let seda = Touch::Policy { name: "seda".to_owned(), settings: Settings::new() };
+        let seda = Touch::Policy { name: "seda".to_owned(), settings: Settings::new(), at: None };
         assert_eq!(press(&mut form, KeyCode::Enter), Some(Filled::Asked(seda)));
     }
 
     #[test]
+    fn a_policy_can_be_put_at_a_place_a_stage_or_a_service_and_edited_there() {
+        let asked = |form: &mut Form, at: &str| {
+            press(form, KeyCode::Tab);
+            write(form, at);
+            press(form, KeyCode::Enter)
+        };
+        let policy = |name: &str, at: Option<&str>| {
+            let at = at.map(str::to_owned);
+            Some(Filled::Asked(Touch::Policy { name: name.to_owned(), settings: Settings::new(), at }))
+        };
+        let spots = |all: &[&str]| InForce { spots: all.iter().map(|&spot| spot.to_owned()).collect(), ..codel() };
+        let mut form = Form::of(Change::Policy, spots(&["dispatch", "read mail"]));
+        write(&mut form, "gradient2");
+        let offered: Vec<String> = form.fields[1].choices.clone();
+        assert_eq!(offered, ["as usual", "per-stage", "single", "client", "dispatch", "read mail"]);
+        assert_eq!(asked(&mut form, "read mail"), policy("gradient2", Some("read mail")));
+        assert!(form.help().contains("stage"), "{}", form.help());
+        let mut form = Form::of(Change::Policy, spots(&["dispatch"]));
+        write(&mut form, "throttle");
+        assert_eq!(form.fields[1].choices, ["as usual", "client", "dispatch"]);
+        assert_eq!(asked(&mut form, "client"), policy("throttle", Some("client")));
+        // Of several services one is meant; without a word the first.
+        let mut form = Form::of(Change::Policy, spots(&["front", "front/dispatch", "back.1", "back.1/work"]));
+        write(&mut form, "none");
+        assert_eq!(press(&mut form, KeyCode::Enter), policy("none", Some("front")));
+        let there = InForce { at: Some("front".to_owned()), ..codel() };
+        let mut form = Form::of(Change::Parameter, there);
+        write(&mut form, "target");
+        let Some(Filled::Asked(touch)) = press(&mut form, KeyCode::Enter) else { panic!("it is asked for") };
+        assert!(matches!(&touch, Touch::Policy { at: Some(at), .. } if at == "front"), "{touch:?}");
+    }
+
+    #[test]
+    fn machines_are_a_list_as_in_a_file_or_none() {
+        let asked = |text: &str| {
+            let mut form = Form::of(Change::Machines, InForce::default());
+            write(&mut form, text);
+            press(&mut form, KeyCode::Enter)
+        };
+        let settings = Settings::from([("max".to_owned(), 8.0.into())]);
+        let both = vec![named("batching"), PolicySpec { settings, ..named("thread-pool") }];
+        let machines = |machines| Some(Filled::Asked(Touch::Machines { machines, at: None }));
+        assert_eq!(asked("batching, {thread-pool: {max: 8}}"), machines(both));
+        assert_eq!(asked(""), machines(Vec::new()));
+        let mut form = Form::of(Change::Machines, InForce::default());
+        let (listed, at) = form.choices();
+        assert!(listed.iter().any(|(name, about)| *name == "monitor" && !about.is_empty()) && at == Some(0));
+        press(&mut form, KeyCode::Down);
+        assert_eq!(form.choices().1, Some(1));
+    }
+
+    #[test]
     fn one_parameter_is_changed_and_the_others_stay() {
-        let mut form = Form::of(Change::Parameter, Some(&codel()));
+        let mut form = Form::of(Change::Parameter, codel());
         write(&mut form, "target");
         assert_eq!(form.fields[1].line.text, "7ms", "as it is now");
         assert!(form.help().contains("default"), "{}", form.help());
         press(&mut form, KeyCode::Tab);
         write(&mut form, "9ms");
         let settings = Settings::from([("target".to_owned(), "9ms".into())]);
-        let touch = Touch::Policy { name: "codel".to_owned(), settings };
+        let touch = Touch::Policy { name: "codel".to_owned(), settings, at: None };
         assert_eq!(press(&mut form, KeyCode::Enter), Some(Filled::Asked(touch)));
-        let mut back = Form::of(Change::Parameter, Some(&codel()));
+        let mut back = Form::of(Change::Parameter, codel());
         write(&mut back, "target");
         press(&mut back, KeyCode::Tab);
         write(&mut back, "5ms");
-        let default = Touch::Policy { name: "codel".to_owned(), settings: Settings::new() };
+        let default = Touch::Policy { name: "codel".to_owned(), settings: Settings::new(), at: None };
         assert_eq!(press(&mut back, KeyCode::Enter), Some(Filled::Asked(default)), "back to the default");
-        let mut wrong = Form::of(Change::Parameter, Some(&codel()));
+        let mut wrong = Form::of(Change::Parameter, codel());
         write(&mut wrong, "tarket");
         press(&mut wrong, KeyCode::Enter);
         assert!(wrong.problem.is_some_and(|problem| problem.contains("did you mean target?")));
-        let mut far = Form::of(Change::Parameter, Some(&codel()));
+        let mut far = Form::of(Change::Parameter, codel());
         write(&mut far, "target");
         press(&mut far, KeyCode::Tab);
         write(&mut far, "90h");

@@ -9,7 +9,13 @@ use analysis::{
 };
 use controllers::catalogue::PolicySpec;
 
-use super::{app::Column, curve::ArmCurve, doors::TokenTotals, form::Form, panel::Panel};
+use super::{
+    app::Column,
+    curve::ArmCurve,
+    doors::TokenTotals,
+    form::{Form, InForce},
+    panel::Panel,
+};
 
 /// Seconds of an arm that are kept to be drawn: an hour.
 pub(super) const MOST_SECONDS: usize = 3600;
@@ -69,8 +75,8 @@ pub(super) struct Running {
     pub until: Option<u32>,
     /// The policy that is in force, as far as it is known.
     pub policy: Option<PolicySpec>,
-    /// A person chose it: it is not the arm's own any more.
-    pub switched: bool,
+    /// A person chose it, and where: it is not the arm's own any more.
+    pub switched: Option<Option<String>>,
     /// When a person changed something: seconds of the arm.
     pub marks: VecDeque<f64>,
     /// No user begins a request, because a person has paused arrivals.
@@ -84,6 +90,27 @@ pub(super) fn phase_ends(shape: &Shape) -> Vec<(f64, String)> {
 }
 
 impl Running {
+    /// What a form for a change begins with.
+    pub fn in_force(&self) -> InForce {
+        let mut spots = Vec::new();
+        let stages =
+            self.seconds.back().and_then(|second| second.target.as_ref()).map_or(&[][..], |target| &target.stages);
+        for stage in stages.iter().filter(|stage| !stage.is_exported()) {
+            let (service, name) =
+                stage.name.rsplit_once('/').map_or((None, &*stage.name), |(service, name)| (Some(service), name));
+            if ["read", "send", "system"].contains(&name) {
+                continue; // nothing decides there
+            }
+            for spot in service.into_iter().chain([&*stage.name]) {
+                if !spots.iter().any(|known| known == spot) {
+                    spots.push(spot.to_owned());
+                }
+            }
+        }
+        let at = self.switched.clone().flatten();
+        InForce { policy: self.policy.clone(), at, spots }
+    }
+
     /// Seconds that are shown, in order.
     pub fn shown(&self) -> impl DoubleEndedIterator<Item = &TimelineSecond> {
         let until = self.until.unwrap_or(u32::MAX);

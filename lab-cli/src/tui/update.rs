@@ -66,8 +66,8 @@ pub(super) fn typed(state: &mut State, key: KeyEvent) -> Option<Ask> {
 }
 
 fn change_is_wanted(state: &mut State, change: Change) {
-    let policy = state.running.as_ref().and_then(|running| running.policy.as_ref());
-    let form = Form::of(change, policy);
+    let in_force = state.running.as_ref().map(Running::in_force).unwrap_or_default();
+    let form = Form::of(change, in_force);
     if form.fields.first().is_some_and(|field| field.line.text.is_empty()) {
         // A parameter of a policy that has none.
         state.said = Some(form.help());
@@ -134,12 +134,15 @@ pub(super) fn happened(state: &mut State, event: LiveEvent) {
                 match touch {
                     Touch::Pause => running.resting = true,
                     Touch::Resume => running.resting = false,
-                    Touch::Policy { name, settings } => {
+                    Touch::Policy { name, settings, at } => {
                         running.policy = Some(PolicySpec { name, place: None, settings });
-                        running.switched = true;
+                        running.switched = Some(at);
                     }
-                    Touch::Spike { .. } | Touch::Capacity { .. } | Touch::Latency { .. } | Touch::Impatience { .. } => {
-                    }
+                    Touch::Machines { .. }
+                    | Touch::Spike { .. }
+                    | Touch::Capacity { .. }
+                    | Touch::Latency { .. }
+                    | Touch::Impatience { .. } => {}
                 }
             }
         }

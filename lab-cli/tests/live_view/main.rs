@@ -167,6 +167,27 @@ fn a_live_run_is_touched_and_says_so() {
     tmux.type_in("Enter");
     // The headline says who decides now, and panel 1 what is in time of what can be.
     tmux.wait_for(&["TOUCHED: policy codel", "arm 1 of 1: none > codel (", " in time ", "/s of "]);
+    tmux.type_in("m");
+    tmux.wait_for(&["other machines"]);
+    for _ in 0..20 {
+        tmux.type_in("BSpace");
+    }
+    tmux.type_in("{thread-pool: {max: 30, threshold: 0, tick: 100ms}}");
+    tmux.type_in("Enter");
+    tmux.wait_for(&["TOUCHED: machines thread-pool"]);
+    tmux.type_in("o");
+    tmux.wait_for(&["another policy"]);
+    for _ in 0..20 {
+        tmux.type_in("BSpace");
+    }
+    tmux.type_in("concurrency");
+    tmux.type_in("Tab");
+    for _ in 0..20 {
+        tmux.type_in("BSpace");
+    }
+    tmux.type_in("client");
+    tmux.type_in("Enter");
+    tmux.wait_for(&["TOUCHED: policy concurrency at client", "none > concurrency ("]);
     tmux.type_in("s");
     tmux.wait_for(&["more users", "seconds"]);
     for _ in 0..4 {
@@ -186,14 +207,16 @@ fn a_live_run_is_touched_and_says_so() {
     let events = fs::read_to_string(run.join("events.jsonl")).expect("events");
     let events: Vec<serde_json::Value> = events.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let touches: Vec<&serde_json::Value> = events.iter().filter(|event| event["event"] == "touched").collect();
-    assert_eq!(touches.len(), 2, "{events:#?}");
+    assert_eq!(touches.len(), 4, "{events:#?}");
     assert_eq!((&touches[0]["touch"], &touches[0]["name"]), (&"policy".into(), &"codel".into()));
-    assert_eq!((&touches[1]["touch"], &touches[1]["users"]), (&"spike".into(), &30.into()));
+    assert_eq!((&touches[1]["touch"], &touches[1]["machines"][0]["name"]), (&"machines".into(), &"thread-pool".into()));
+    assert_eq!((&touches[2]["name"], &touches[2]["at"]), (&"concurrency".into(), &"client".into()));
+    assert_eq!((&touches[3]["touch"], &touches[3]["users"]), (&"spike".into(), &30.into()));
     let read = |name: &str| -> serde_json::Value {
         serde_json::from_str(&fs::read_to_string(run.join(name)).expect("saved")).expect("JSON")
     };
     let arm = &read("summary.json")["arms"][0];
-    assert_eq!(arm["touches"].as_array().expect("a list").len(), 2);
+    assert_eq!(arm["touches"].as_array().expect("a list").len(), 4);
     assert!(arm["reasons"].as_array().expect("a list").iter().any(|reason| reason["code"] == "TOUCHED"));
     assert_eq!(read("manifest.json")["blocks"][0]["touched"][0], "none");
     let recheck = std::process::Command::new(lab).arg("recheck").arg(&run).output().expect("it runs");

@@ -72,10 +72,15 @@ impl Sites {
         StageGauges { queue, idle, ..self.dispatch.gauges() }
     }
 
+    /// The stages that have the machines of the target, with their sites.
+    pub(crate) fn dynamic(&self) -> impl Iterator<Item = (&Arc<LiveStage<Job>>, SiteId)> {
+        let all = self.stages.iter().zip(self.graph.branches());
+        all.filter(|(_, (_, node))| node.role == Role::Dynamic).map(|(stage, (site, _))| (stage, site))
+    }
+
     /// The sites that monitors of the whole process signal: every dynamic stage, and dispatch.
     pub(crate) fn monitored(&self) -> Vec<Upstream> {
-        let dynamic = self.stages.iter().zip(self.graph.branches()).filter(|(_, (_, node))| node.role == Role::Dynamic);
-        let stages = dynamic.map(|(stage, (site, _))| {
+        let stages = self.dynamic().map(|(stage, site)| {
             let stage = Arc::downgrade(stage);
             Upstream::new(site, move |seen| stage.upgrade().into_iter().for_each(|stage| stage.hear(seen)))
         });

@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use controllers::{Note, Random, Seeded, Tags, Timestamp, UnixSeconds, catalogue::Problem, seed_for};
 use tokio::{sync::oneshot, task::JoinSet, time::timeout_at};
-use workloads::http1::{Known, Outgoing, names::CALLER};
+use workloads::{
+    http1::{Known, Outgoing, names::CALLER},
+    plan::ClientSpec,
+};
 
 use super::{
     AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls,
@@ -64,9 +67,7 @@ impl Callers {
                 shared: Shared::new(machine, clock),
                 callees: Mutex::new(Callees::new(tasks, pool)),
             });
-            if call.client.is_some() {
-                spawn(keep_time(Arc::downgrade(&caller)));
-            }
+            spawn(keep_time(Arc::downgrade(&caller))); // a policy may be put in place later
             Ok(caller)
         };
         let callers = task.calls.iter().enumerate().map(one).collect::<Result<Vec<_>, Vec<Problem>>>()?;
@@ -100,6 +101,21 @@ impl Callers {
     /// Puts new policies in place of the callers' own.
     pub(crate) fn renew(&self) {
         self.callers.iter().for_each(|caller| caller.with(CallMachine::renew));
+    }
+
+    /// Puts this policy in place of the callers' own, at the calls to the service `to` or at all.
+    pub(crate) fn set_policy(&self, client: &ClientSpec, to: Option<&str>) -> Result<(), Vec<String>> {
+        let named = |caller: &Caller| caller.shared.peek(|machine| machine.spec.to.clone());
+        let chosen: Vec<_> = self.callers.iter().filter(|caller| to.is_none_or(|to| named(caller) == to)).collect();
+        if chosen.is_empty() {
+            let known: Vec<_> = self.callers.iter().map(|caller| named(caller)).collect();
+            return Err(vec![format!("stage: of the calls, those to: {}", known.join(", "))]);
+        }
+        for caller in chosen {
+            let switched = caller.with(|machine, now| machine.set_policy(client, now));
+            switched.map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+        }
+        Ok(())
     }
 
     /// Sends the next calls to these tasks.

@@ -5,7 +5,10 @@
 use std::{collections::VecDeque, time::Duration};
 
 use controllers::{ClassRule, JobId, Note, Outcome, Tags, Timestamp, UnixSeconds, catalogue::Problem};
-use workloads::client::{Asked, Clients, Decided, Member, Pass, clients};
+use workloads::{
+    client::{Asked, Clients, Decided, Member, Pass, clients},
+    plan::ClientSpec,
+};
 
 use super::{
     AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, RetryDecision, carried, is_made, key_of_attempt,
@@ -150,18 +153,28 @@ pub(crate) struct CallMachine<H> {
     /// The rule for the class of requests.
     class: ClassRule,
     policy: Option<(Clients<H>, Member)>,
+    /// The root of the policy's randomness.
+    seed: u64,
     counts: CallCounts,
 }
 
 impl<H> CallMachine<H> {
     /// `seed`: the root of the policy's randomness.
     pub(crate) fn new(spec: &CallSpec, class: &ClassRule, seed: u64) -> Result<Self, Vec<Problem>> {
-        let clients = spec.client.as_ref().map(|client| clients(client, seed)).transpose()?;
-        let policy = clients.map(|mut clients| {
-            let member = clients.join(0);
-            (clients, member)
-        });
-        Ok(Self { spec: spec.clone(), class: class.clone(), policy, counts: CallCounts::default() })
+        let policy = spec.client.as_ref().map(|client| with_member(client, seed)).transpose()?;
+        Ok(Self { spec: spec.clone(), class: class.clone(), policy, seed, counts: CallCounts::default() })
+    }
+
+    /// Puts another policy in place of the one that there is; calls that it let go keep their passes.
+    pub(crate) fn set_policy(&mut self, client: &ClientSpec, now: Timestamp) -> Result<(), Vec<Problem>> {
+        match &mut self.policy {
+            Some((clients, _)) => {
+                let (entry, factory) = client.resolve()?;
+                clients.replace(now, entry, factory);
+            }
+            None => self.policy = Some(with_member(client, self.seed)?),
+        }
+        Ok(())
     }
 
     /// Begins a call on behalf of a request: call number `number` to the called service at index `place`.
@@ -314,10 +327,17 @@ impl<H> CallMachine<H> {
     }
 }
 
+/// A policy with the only sender that asks it.
+fn with_member<H>(client: &ClientSpec, seed: u64) -> Result<(Clients<H>, Member), Vec<Problem>> {
+    let mut clients = clients(client, seed)?;
+    let member = clients.join(0);
+    Ok((clients, member))
+}
+
 #[cfg(test)]
 mod tests {
     use controllers::{Kind, RetryHint};
-    use workloads::plan::{ClientScope, ClientSpec};
+    use workloads::plan::ClientScope;
 
     use super::*;
     use crate::tree::WhenRefused;

@@ -14,7 +14,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     Token,
     wire::{
-        Gauges, Halted, InjectFault, Policies, Problems, ReadRequests, Ready, SetCallees, SetPolicy, StreamedEvent,
+        Gauges, Halted, InjectFault, Policies, Problems, ReadRequests, Ready, SetCallees, SetMachines, SetPolicy,
+        StreamedEvent,
     },
 };
 use crate::spec::WorkSpec;
@@ -97,6 +98,14 @@ impl ControlClient {
     /// See [`ControlError`].
     pub fn set_policy(&self, change: &SetPolicy) -> Result<(), ControlError> {
         self.call::<_, serde_json::Value>("PUT", "/policy", change).map(drop)
+    }
+
+    /// Switches the machines.
+    ///
+    /// # Errors
+    /// See [`ControlError`].
+    pub fn set_machines(&self, change: &SetMachines) -> Result<(), ControlError> {
+        self.call::<_, serde_json::Value>("PUT", "/machines", change).map(drop)
     }
 
     /// Changes the settings of a proxy that `part` names.

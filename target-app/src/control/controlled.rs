@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     events::Events,
     reports::Reports,
-    wire::{Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy},
+    wire::{Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy},
 };
 use crate::{clock::ServiceClock, spec::WorkSpec};
 
@@ -49,6 +49,9 @@ pub(crate) trait Controlled: fmt::Debug + Send + Sync + 'static {
 
     /// Switches the policy, at one site or at all.
     fn set_policy(&self, change: &SetPolicy) -> Result<(), Vec<String>>;
+
+    /// Switches the machines, at one stage or at all.
+    fn set_machines(&self, change: &SetMachines) -> Result<(), Vec<String>>;
 
     /// The settings in force, as a file has them.
     fn config(&self, form: ConfigForm) -> Result<String, Vec<String>>;

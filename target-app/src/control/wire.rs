@@ -170,6 +170,9 @@ impl ServerLedger {
 pub struct Policies {
     /// The policy at each site, by the site's name.
     pub sites: BTreeMap<String, String>,
+    /// The machines of each stage that has some, by its name; those of the whole process under `system`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub machines: BTreeMap<String, Vec<String>>,
     /// Names that `PUT /policy` takes.
     pub names: Vec<String>,
 }
@@ -201,6 +204,39 @@ impl<'de> Deserialize<'de> for SetPolicy {
         }
         let Staged { stage, policy } = serde_json::from_value(value).map_err(D::Error::custom)?;
         Ok(Self { stage, policy })
+    }
+}
+
+/// A change of machines while running (`PUT /machines`). They take the place of those that there are; the stages have the workers and the
+/// batch of their start again.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct SetMachines {
+    /// Stage name; `None`: every stage that the target's machines are for, and the whole process.
+    pub stage: Option<String>,
+    /// The machines with their settings; none: there are none any more.
+    pub machines: Vec<crate::spec::PolicySpec>,
+}
+
+/// A list of machines in any form that a file has, or one with its stage.
+impl<'de> Deserialize<'de> for SetMachines {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Written(#[serde(with = "choice")] crate::spec::PolicySpec);
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Staged {
+            #[serde(default)]
+            stage: Option<String>,
+            machines: Vec<Written>,
+        }
+        let value = serde_json::Value::deserialize(deserializer)?;
+        let staged = if value.is_array() {
+            serde_json::from_value(value).map(|machines| Staged { stage: None, machines })
+        } else {
+            serde_json::from_value(value)
+        };
+        let Staged { stage, machines } = staged.map_err(D::Error::custom)?;
+        Ok(Self { stage, machines: machines.into_iter().map(|Written(machine)| machine).collect() })
     }
 }
 

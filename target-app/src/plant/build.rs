@@ -156,7 +156,7 @@ impl PlantSites {
             dispatch: gate(graph.dispatch(), workers),
             accept: gate(graph.accept(), 0),
             dispatchers: Dispatch::new(at_dispatch.workers, at_dispatch.queue),
-            monitors: monitors.iter().filter_map(|monitor| seating.machine(monitor, graph.system())).collect(),
+            monitors: seating.machines(&monitors, graph.system(), Timestamp::ZERO),
             foresees: false,
             armed: BTreeMap::new(),
             retry_planned: None,

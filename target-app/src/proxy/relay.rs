@@ -175,7 +175,7 @@ impl Relayed {
     /// nothing.
     fn read_first(&mut self) {
         let BodySource::Backend(body) = &mut self.source else { return };
-        if !body.size_hint().exact().is_some_and(|bytes| bytes > 0) {
+        if body.size_hint().exact().is_none_or(|bytes| bytes == 0) {
             return; // trailers, or the end alone, may come in its place
         }
         match poll_backend(body, self.job.lease.as_mut(), &mut Context::from_waker(Waker::noop())) {

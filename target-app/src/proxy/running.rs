@@ -25,7 +25,10 @@ use crate::{
         ConfigForm, Controlled,
         events::Events,
         reports::Reports,
-        wire::{CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetPolicy, StageGauges},
+        wire::{
+            CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy,
+            StageGauges,
+        },
     },
     ledger::Ledgers,
     policies::{Resolved, Seating},
@@ -210,7 +213,11 @@ impl Controlled for RunningProxy {
     fn policies(&self) -> Policies {
         let gates = [&self.proxy.admission.gate, &self.proxy.accept].map(|gate| gate.gauges());
         let sites = gates.map(|gauges| (gauges.name, gauges.policy_name)).into();
-        Policies { sites, names: catalogue().names().into_iter().map(str::to_owned).collect() }
+        Policies {
+            sites,
+            machines: BTreeMap::new(),
+            names: catalogue().names().into_iter().map(str::to_owned).collect(),
+        }
     }
 
     fn events(&self) -> &Events {
@@ -260,6 +267,10 @@ impl Controlled for RunningProxy {
         }
         self.proxy.changed("policy", &change.policy);
         Ok(())
+    }
+
+    fn set_machines(&self, _: &SetMachines) -> Result<(), Vec<String>> {
+        Err(vec!["a proxy has no stages whose pools and batches machines could change".to_owned()])
     }
 
     fn config(&self, form: ConfigForm) -> Result<String, Vec<String>> {

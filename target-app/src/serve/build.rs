@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use controllers::{SiteId, seed_for};
+use controllers::{SiteId, Timestamp, seed_for};
 
 use super::ServeError;
 use crate::{
@@ -102,7 +102,7 @@ pub(crate) fn assemble(
         graph: Arc::clone(&graph),
     };
     let system = graph.system();
-    let machines = monitors.iter().filter_map(|monitor| seating.machine(monitor, system)).collect();
+    let machines = seating.machines(&monitors, system, Timestamp::ZERO);
     let monitors = Monitors::new(system, machines, Arc::clone(&probe), sites.monitored(), clock);
     let app = LiveApp::new(task, service, sites, intake, callers, (clock, probe));
     Ok(Built { app, seating: seating.clone(), monitors, reports, policy: Mutex::new(spec.policy.name.clone()) })

@@ -479,7 +479,7 @@ async fn policies_and_machines_are_shown_the_wall_clock() {
     let (policy, machine) = (Watch::default(), Watch::default());
     let seat = Seat::new(SiteId(2), Box::new(policy.clone()), 7, Box::new(()));
     let beside = controllers::MachineSeat::new(SiteId(2), Box::new(machine.clone()), 7, Box::new(()));
-    let desk = PolicySite::new(seat, none().entry, vec![SiteMachine::new(beside, &[])]);
+    let desk = PolicySite::new(seat, none().entry, vec![SiteMachine::new(beside, none().entry, Timestamp::ZERO)]);
     let mut bench = Bench::of(LiveStage::new("work", desk, spec(1, 1), this_process(), None, ServiceClock::start()));
     bench.stage.enqueue(bench.piece(1, 1)).unwrap();
     assert_eq!(bench.next().await, Said::Done(1));

@@ -45,7 +45,7 @@ impl TreeMachines {
         let seating = Seating::new(Arc::clone(&graph), first.task.objective, first.task.seed, Events::default());
         let machine = |spec| {
             let resolved = Resolved::new(spec)?;
-            let machine = seating.machine(&resolved, graph.system());
+            let machine = seating.machine(&resolved, graph.system(), Timestamp::ZERO);
             machine.ok_or_else(|| MachineError::NotAMachine(spec.name.clone()))
         };
         let platform = spec.platform.as_ref().map(|platform| Platform::new(platform, spec, graph.dispatch()));

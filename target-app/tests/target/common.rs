@@ -5,7 +5,10 @@ use std::{
     io::{Read, Write},
     net::{SocketAddr, TcpStream},
     path::Path,
-    sync::mpsc,
+    sync::{
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -189,6 +192,19 @@ impl Drop for Target {
             let _ = self.control.stop();
             let _ = thread.join();
         }
+    }
+}
+
+/// Sends requests on kept connections until told to stop; every one must be answered with 200 or 503.
+pub fn keep_asking(address: SocketAddr, stop: &AtomicBool, answered: &AtomicU64) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    while !stop.load(Ordering::Relaxed) {
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nUser-Class: 1\r\n\r\n").unwrap();
+        let (status, head, _) = answer(&mut stream);
+        assert!([200, 503].contains(&status), "{head}");
+        answered.fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -14,4 +14,5 @@ mod narrow;
 mod person;
 mod process;
 mod refusal;
+mod switching;
 mod tree;

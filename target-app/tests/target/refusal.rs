@@ -1,13 +1,12 @@
 //! Refusals: what the stage upstream does with them, at dispatch, at a stage and at accept, and that switching policies
 //! loses nothing.
 
-use installed::catalogue;
 use std::{
     io::{Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::TcpStream,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     thread,
     time::{Duration, Instant},
@@ -147,52 +146,6 @@ fn with_a_limit_on_connections_the_others_stay_in_the_kernel() {
     let mut free = target.connect();
     free.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert_eq!(answer(&mut free).0, 200);
-}
-
-/// Sends requests on kept connections until told to stop; every one must be answered with 200 or 503.
-fn keep_asking(address: SocketAddr, stop: &AtomicBool, answered: &AtomicU64) {
-    let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_nodelay(true).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    while !stop.load(Ordering::Relaxed) {
-        stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nUser-Class: 1\r\n\r\n").unwrap();
-        let (status, head, _) = answer(&mut stream);
-        assert!([200, 503].contains(&status), "{head}");
-        answered.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-#[test]
-fn policies_are_switched_under_load_and_no_request_is_lost() {
-    let target = start(TargetSpec { app: emulated(Duration::from_micros(500), 4), ..spec() });
-    let stop = AtomicBool::new(false);
-    let answered = AtomicU64::new(0);
-    let switched = thread::scope(|scope| {
-        for _ in 0..12 {
-            scope.spawn(|| keep_asking(target.address, &stop, &answered));
-        }
-        let mut switched = 0;
-        for _ in 0..2 {
-            for entry in catalogue().entries().filter(|entry| entry.is_policy()) {
-                let here = [controllers::Place::Accept, controllers::Place::Single, controllers::Place::Stage];
-                for place in entry.places.iter().copied().filter(|place| here.contains(place)) {
-                    let policy = PolicySpec { place: Some(place), ..policy(entry.name, &[]) };
-                    target.control.set_policy(&SetPolicy { stage: None, policy }).unwrap();
-                    switched += 1;
-                    thread::sleep(Duration::from_millis(40));
-                }
-            }
-        }
-        stop.store(true, Ordering::Relaxed);
-        switched
-    });
-    assert!(switched > 20);
-    let gauges = target.until("all connections to close", |gauges| gauges.ledger.connections_open == 0);
-    let ledger = &gauges.ledger;
-    assert_eq!(ledger.requests_read, answered.load(Ordering::Relaxed));
-    assert_eq!((ledger.client_gone, ledger.errors, ledger.in_flight), (0, 0, 0), "{ledger:?}");
-    assert!(ledger.balances());
-    assert_eq!(gauges.panics, 0);
 }
 
 #[test]

@@ -11,9 +11,11 @@ use std::{
 
 use controllers::Class;
 
+use crate::plan::ClientSpec;
+
 /// One command. User machines do not know of commands: more users arrive, or the host asks users later or waits for
 /// answers less long.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum UserCommand {
     /// This many additional users arrive, 0.1 ms apart, and leave after their stay. They are the same kind as the
     /// plan's users; if there are too few accounts, they share them.
@@ -33,14 +35,25 @@ pub enum UserCommand {
     Pause,
     /// Ends the pause.
     Resume,
+    /// The users' own policy is this from now on; its scope counts only if they had none. Requests under way end as before, held ones
+    /// are offered to the new policy.
+    Client(ClientSpec),
 }
 
-/// A value out of its range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{what} must be {range}")]
-pub struct UserCommandError {
-    what: &'static str,
-    range: &'static str,
+/// A command that cannot be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UserCommandError {
+    /// A value out of its range.
+    #[error("{what} must be {range}")]
+    Range {
+        /// The value.
+        what: &'static str,
+        /// What it may be.
+        range: &'static str,
+    },
+    /// A policy that users cannot have.
+    #[error("{0}")]
+    Client(String),
 }
 
 impl UserCommand {
@@ -54,13 +67,17 @@ impl UserCommand {
     /// Checks that the command's values are in range.
     ///
     /// # Errors
-    /// A value out of its range.
+    /// See [`UserCommandError`].
     pub fn check(&self) -> Result<(), UserCommandError> {
-        let wrong = |what, range| Err(UserCommandError { what, range });
-        match *self {
-            Self::Spike { users, .. } if users == 0 || users > Self::MOST_USERS => wrong("users", "1 to 10000"),
-            Self::Spike { stay, .. } if stay.is_zero() || stay > Self::LONGEST => wrong("the stay", "over 0, to 1 h"),
-            Self::Patience(share) if !(Self::LEAST_SHARE..=1.0).contains(&share) => wrong("the share", "0.01 to 1"),
+        let wrong = |what, range| Err(UserCommandError::Range { what, range });
+        match self {
+            Self::Spike { users, .. } if *users == 0 || *users > Self::MOST_USERS => wrong("users", "1 to 10000"),
+            Self::Spike { stay, .. } if stay.is_zero() || *stay > Self::LONGEST => wrong("the stay", "over 0, to 1 h"),
+            Self::Patience(share) if !(Self::LEAST_SHARE..=1.0).contains(share) => wrong("the share", "0.01 to 1"),
+            Self::Client(client) => client.resolve().map(drop).map_err(|problems| {
+                let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+                UserCommandError::Client(problems.join("; "))
+            }),
             Self::Spike { .. } | Self::Patience(_) | Self::Pause | Self::Resume => Ok(()),
         }
     }
@@ -81,7 +98,7 @@ impl UserCommands {
     /// Queues a command, which a run that reads this queue carries out within a few milliseconds.
     ///
     /// # Errors
-    /// A value out of its range; the command is dropped.
+    /// See [`UserCommandError`]; the command is dropped.
     pub fn give(&self, command: UserCommand) -> Result<(), UserCommandError> {
         command.check()?;
         self.0.commands.lock().unwrap_or_else(PoisonError::into_inner).push_back(command);
@@ -115,7 +132,7 @@ mod tests {
             (UserCommand::Patience(1.5), "0.01 to 1"),
             (UserCommand::Patience(f64::NAN), "0.01 to 1"),
         ] {
-            let error = commands.give(command).expect_err("out of range").to_string();
+            let error = commands.give(command.clone()).expect_err("out of range").to_string();
             assert!(error.contains(hint), "{command:?}: {error}");
         }
         assert!(commands.take().is_empty(), "nothing of that is obeyed");

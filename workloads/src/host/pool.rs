@@ -14,7 +14,7 @@ mod user;
 pub(crate) use user::UserTask;
 
 use books::Books;
-use gate::UserGate;
+use gate::{GateSettings, UserGate};
 use overrides::Overrides;
 use population::Population;
 use shared::{DueUser, SharedConnections};
@@ -97,7 +97,7 @@ impl<C> UserPool<C> {
             timers: Timers::default(),
             population: Population::default(),
             gate: UserGate::of(plan).map(Box::new),
-            overrides: Overrides::default(),
+            overrides: Overrides::new(GateSettings::of(plan)),
             connections: SharedConnections::of(plan),
             ready: VecDeque::new(),
             active: Active::default(),

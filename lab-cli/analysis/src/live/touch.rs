@@ -1,6 +1,9 @@
 //! What a person changes in a live run while it goes on.
 
-use controllers::{Settings, catalogue::Setting};
+use controllers::{
+    Settings,
+    catalogue::{PolicySpec, Setting},
+};
 use serde::{Deserialize, Serialize};
 
 /// How a note begins of one that was asked for and not done.
@@ -16,6 +19,18 @@ pub enum Touch {
         name: String,
         /// Its parameters, where they are not the defaults.
         settings: Settings,
+        /// Where: a place as files have it (`scope`), or the name of a stage, of a service, or both (`front/dispatch`). `None`: where it
+        /// usually sits.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<String>,
+    },
+    /// These machines resize pools and batches, and watch the process, from now on, and no others.
+    Machines {
+        /// Machines of the catalogue.
+        machines: Vec<PolicySpec>,
+        /// A stage, a service, or both. `None`: where the target's machines sit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<String>,
     },
     /// More users come at once, and leave after a while.
     Spike {
@@ -54,11 +69,11 @@ impl Touch {
     pub fn in_words(&self) -> String {
         let percent = |share: f64| crate::text::percent(share);
         match self {
-            Self::Policy { name, settings } if settings.is_empty() => format!("policy {name}"),
-            Self::Policy { name, settings } => {
-                let settings: Vec<String> =
-                    settings.iter().map(|(key, value)| format!("{key} {}", value_in_words(value))).collect();
-                format!("policy {name} ({})", settings.join(", "))
+            Self::Policy { name, settings, at } => format!("policy {}{}", chosen(name, settings), place(at)),
+            Self::Machines { machines, at } if machines.is_empty() => format!("no machines{}", place(at)),
+            Self::Machines { machines, at } => {
+                let machines: Vec<_> = machines.iter().map(|one| chosen(&one.name, &one.settings)).collect();
+                format!("machines {}{}", machines.join(", "), place(at))
             }
             Self::Spike { users, seconds } => format!("{users} more users for {seconds} s"),
             Self::Capacity { share, seconds } if *share <= 0.0 => format!("workers stand still for {seconds} s"),
@@ -70,6 +85,17 @@ impl Touch {
             Self::Resume => "arrivals go on".to_owned(),
         }
     }
+}
+
+/// A policy or machine with its settings.
+fn chosen(name: &str, settings: &Settings) -> String {
+    let settings: Vec<String> =
+        settings.iter().map(|(key, value)| format!("{key} {}", value_in_words(value))).collect();
+    if settings.is_empty() { name.to_owned() } else { format!("{name} ({})", settings.join(", ")) }
+}
+
+fn place(at: &Option<String>) -> String {
+    at.as_ref().map_or_else(String::new, |at| format!(" at {at}"))
 }
 
 /// A setting as a person would write it.
@@ -93,9 +119,19 @@ mod tests {
     #[test]
     fn every_touch_has_its_words_and_can_be_read_back() {
         let settings = Settings::from([("target".to_owned(), "5ms".into()), ("max".to_owned(), 3_u32.into())]);
+        let machine = PolicySpec {
+            name: "thread-pool".to_owned(),
+            place: None,
+            settings: Settings::from([("max".to_owned(), 8_u32.into())]),
+        };
         for (touch, words) in [
-            (Touch::Policy { name: "none".to_owned(), settings: Settings::new() }, "policy none"),
-            (Touch::Policy { name: "codel".to_owned(), settings }, "policy codel (max 3, target 5ms)"),
+            (Touch::Policy { name: "none".to_owned(), settings: Settings::new(), at: None }, "policy none"),
+            (
+                Touch::Policy { name: "codel".to_owned(), settings, at: Some("read mail".to_owned()) },
+                "policy codel (max 3, target 5ms) at read mail",
+            ),
+            (Touch::Machines { machines: vec![machine], at: None }, "machines thread-pool (max 8)"),
+            (Touch::Machines { machines: Vec::new(), at: Some("front".to_owned()) }, "no machines at front"),
             (Touch::Spike { users: 30, seconds: 2.5 }, "30 more users for 2.5 s"),
             (Touch::Capacity { share: 0.2, seconds: 5.0 }, "capacity at 20 % for 5 s"),
             (Touch::Capacity { share: 0.0, seconds: 5.0 }, "workers stand still for 5 s"),

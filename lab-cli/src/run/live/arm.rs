@@ -10,12 +10,13 @@ use analysis::{
     live::{CoreSpeeds, LiveEvent, TimelineSecond},
     summary::{self, CarriedOver, Conditions, Touched},
 };
+use controllers::{Objective, Settings};
 use experiment::plan::{ArmPlan, PhasePlan};
 use measure::{Report, Window};
 use target_app::control::wire::{Gauges, ReadRequests};
 use workloads::{
     RunOptions, StopFlag, UserCommands,
-    plan::{Load, LoadPlan, Target},
+    plan::{ClientScope, ClientSpec, Load, LoadPlan, Target},
 };
 
 use super::{
@@ -59,6 +60,8 @@ pub struct ArmTurn<'a> {
     pub watches: &'a [(usize, threshold::Watch)],
     /// What a person may do to it.
     pub touches: &'a Interventions,
+    /// The promise, for policies that a person switches to.
+    pub objective: Objective,
     /// Where generator and target run.
     pub cpus: &'a Cpus,
     /// Of a service that runs on from arm to arm.
@@ -148,7 +151,14 @@ impl Observers {
         let controls = site.controls();
         let classes = plan.phases.iter().flat_map(|phase| &phase.loads).flat_map(Load::classes);
         let class = classes.copied().next().unwrap_or_default();
-        let reach = InterventionTargets { controls: controls.clone(), commands: commands.clone(), class };
+        let client = plan.client.clone().unwrap_or_else(|| ClientSpec {
+            policy: "none".to_owned(),
+            settings: Settings::new(),
+            scope: ClientScope::User,
+            objective: turn.objective,
+            renewed_in: Vec::new(),
+        });
+        let reach = InterventionTargets { controls: controls.clone(), commands: commands.clone(), class, client };
         Ok(Self {
             gauges: GaugeWatch::begin(controls).map_err(RunFailure::machine("the thread that reads gauges"))?,
             policy_events: PolicyEvents::begin(controls)?,

@@ -83,6 +83,8 @@ struct EndedTask {
 pub struct Port {
     /// `service/`, `service.task/`, or nothing.
     pub prefix: String,
+    /// The service; empty: the one target.
+    pub service: String,
     /// The process.
     pub pid: u32,
     /// The port.
@@ -234,7 +236,7 @@ impl Controls {
                 (name, _) => format!("{name}.{number}/"),
             };
             let RunningTask { pid, control, policy, .. } = service.tasks[number].running()?;
-            Some(Port { prefix, pid, control, policy })
+            Some(Port { prefix, service: service.name.clone(), pid, control, policy })
         };
         let tasks = |service: &'_ Service| 0..service.tasks.len();
         let all = self.services.iter().flat_map(|service| tasks(service).map(move |n| (service, n)));

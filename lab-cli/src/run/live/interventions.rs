@@ -2,7 +2,7 @@
 //! Carried out on a thread of its own, since a target under load may take its time to answer.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     io,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -14,14 +14,20 @@ use std::{
 };
 
 use analysis::live::{LiveEvent, NOT_DONE, Touch};
-use controllers::{Class, catalogue::PolicySpec};
-use target_app::control::{
-    client::ControlError,
-    wire::{InjectFault, SetPolicy},
+use controllers::{
+    Class, Place,
+    catalogue::{PolicySpec, Setting},
 };
-use workloads::{UserCommand, UserCommands};
+use target_app::{
+    control::{
+        client::ControlError,
+        wire::{InjectFault, SetMachines, SetPolicy},
+    },
+    policies::Resolved,
+};
+use workloads::{UserCommand, UserCommands, plan::ClientSpec};
 
-use super::controls::Controls;
+use super::controls::{Controls, Port};
 
 /// Most that wait to be carried out: a key that is held down must not go on for minutes.
 const MOST: usize = 32;
@@ -85,6 +91,14 @@ pub struct InterventionTargets {
     pub commands: UserCommands,
     /// The class of additional users.
     pub class: Class,
+    /// The users' own policy at the start; `none` where they have none.
+    pub client: ClientSpec,
+}
+
+/// A control port, and the stage that is meant there; `None`: all.
+struct Spot {
+    port: Port,
+    stage: Option<String>,
 }
 
 /// Carries touches out during one arm, which begins now.
@@ -192,7 +206,14 @@ impl NotDone {
 impl InterventionTargets {
     fn carry_out(&self, touch: &Touch) -> Result<(), NotDone> {
         match touch {
-            Touch::Policy { name, settings } => self.policy(name, settings),
+            Touch::Policy { name, settings, at } => {
+                let policy = PolicySpec { name: name.clone(), place: None, settings: settings.clone() };
+                self.policy(policy, at.as_deref())
+            }
+            Touch::Machines { machines, at } => everywhere(self.spots(at.as_deref())?.into_iter().map(|spot| {
+                let change = SetMachines { stage: spot.stage, machines: machines.clone() };
+                spot.port.control.set_machines(&change).map_err(|error| NotDone::at(&spot.port.prefix, &error))
+            })),
             Touch::Capacity { share, seconds } => {
                 self.hinder(&InjectFault::Capacity { share: *share, for_ms: seconds * 1e3 })
             }
@@ -209,28 +230,72 @@ impl InterventionTargets {
         }
     }
 
-    fn policy(&self, name: &str, settings: &controllers::Settings) -> Result<(), NotDone> {
-        let ports = self.controls.ports();
-        let [port] = &ports[..] else {
-            return Err(NotDone::at_all("of several services, which one? Name an arm for it in the experiment file"));
+    fn policy(&self, mut policy: PolicySpec, at: Option<&str>) -> Result<(), NotDone> {
+        let placed = |policy: &mut PolicySpec, scope: &str| {
+            policy.settings.insert("scope".to_owned(), Setting::Text(scope.to_owned()));
         };
-        let policy = PolicySpec { name: name.to_owned(), place: None, settings: settings.clone() };
-        port.control.set_policy(&SetPolicy { stage: None, policy }).map_err(|error| NotDone::at("", &error))
+        let place = at.filter(|at| Place::ALL.iter().any(|place| place.scope() == *at));
+        place.iter().for_each(|scope| placed(&mut policy, scope));
+        let at = at.filter(|_| place.is_none());
+        let is_for_senders = place == Some(Place::Client.scope()) || Resolved::is_for_senders(&policy);
+        if at.is_none() && is_for_senders {
+            let PolicySpec { name: policy, settings, .. } = policy;
+            return self.command(UserCommand::Client(ClientSpec { policy, settings, ..self.client.clone() }));
+        }
+        everywhere(self.spots(at)?.into_iter().map(|Spot { port, mut stage }| {
+            let mut policy = policy.clone();
+            if stage.as_deref() == Some(Place::Client.scope()) {
+                placed(&mut policy, Place::Client.scope());
+                stage = None;
+            }
+            port.control.set_policy(&SetPolicy { stage, policy }).map_err(|error| NotDone::at(&port.prefix, &error))
+        }))
+    }
+
+    /// The control ports that a person means, with the stage at each: of one target the stage `at`, of several services those of
+    /// `service`, `service.task`, `service/stage` or `service.task/stage`.
+    fn spots(&self, at: Option<&str>) -> Result<Vec<Spot>, NotDone> {
+        let ports = self.controls.ports();
+        if ports.is_empty() {
+            return Err(NotDone::at_all(
+                "this service has no control port of the lab's: what decides in it is its own",
+            ));
+        }
+        let (mut spots, mut services) = (Vec::new(), BTreeSet::new());
+        for port in ports {
+            match meant(&port.service, port.prefix.trim_end_matches('/'), at) {
+                Some(stage) => spots.push(Spot { stage: stage.map(str::to_owned), port }),
+                None => _ = services.insert(port.service),
+            }
+        }
+        if spots.is_empty() {
+            let services: Vec<_> = services.into_iter().collect();
+            let which = at.map_or_else(|| "which service?".to_owned(), |at| format!("no service is named {at}."));
+            return Err(NotDone::at_all(&format!("{which} There are: {}", services.join(", "))));
+        }
+        Ok(spots)
     }
 
     /// At every task of every service.
     fn hinder(&self, hinder: &InjectFault) -> Result<(), NotDone> {
         let ports = self.controls.ports();
         everywhere(
-            ports
-                .iter()
-                .map(|port| port.control.hinder(hinder).map_err(|error| NotDone::at(&port.prefix.to_string(), &error))),
+            ports.iter().map(|port| port.control.hinder(hinder).map_err(|error| NotDone::at(&port.prefix, &error))),
         )
     }
 
     fn command(&self, command: UserCommand) -> Result<(), NotDone> {
         self.commands.give(command).map_err(|error| NotDone::at_all(&error))
     }
+}
+
+/// The stage that is meant at a task of a service, `None` being all of them; nothing: another service is meant.
+fn meant<'a>(service: &str, task: &str, at: Option<&'a str>) -> Option<Option<&'a str>> {
+    if service.is_empty() {
+        return Some(at); // the one target
+    }
+    let (node, stage) = at?.split_once('/').map_or((at?, None), |(node, stage)| (node, Some(stage)));
+    [service, task].contains(&node).then_some(stage)
 }
 
 /// All are tried, even after a failure.
@@ -252,10 +317,19 @@ fn everywhere(tried: impl Iterator<Item = Result<(), NotDone>>) -> Result<(), No
 
 #[cfg(test)]
 mod tests {
+    use workloads::plan::ClientScope;
+
     use super::*;
 
     fn reach(commands: &UserCommands) -> InterventionTargets {
-        InterventionTargets { controls: Controls::default(), commands: commands.clone(), class: Class(0) }
+        let client = ClientSpec {
+            policy: "none".to_owned(),
+            settings: controllers::Settings::new(),
+            scope: ClientScope::User,
+            objective: controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
+            renewed_in: Vec::new(),
+        };
+        InterventionTargets { controls: Controls::default(), commands: commands.clone(), class: Class(0), client }
     }
 
     /// Waits for the first event.
@@ -283,9 +357,23 @@ mod tests {
         touches.ask(Touch::Spike { users: 0, seconds: 1.0 });
         let LiveEvent::Note { text } = first(&hands) else { panic!("a note") };
         assert!(text.contains("1 to 10000"), "{text}");
-        touches.ask(Touch::Policy { name: "none".to_owned(), settings: controllers::Settings::new() });
+        let policy = |name: &str, at: Option<&str>| Touch::Policy {
+            name: name.to_owned(),
+            settings: controllers::Settings::new(),
+            at: at.map(str::to_owned),
+        };
+        touches.ask(policy("none", None));
         let LiveEvent::Note { text } = first(&hands) else { panic!("a note") };
-        assert!(text.contains("which one"), "{text}");
+        assert!(text.contains("no control port"), "{text}");
+        // Users have no control port.
+        for touch in [policy("throttle", None), policy("none", Some("client"))] {
+            touches.ask(touch.clone());
+            let LiveEvent::Touched { touch: done, .. } = first(&hands) else { panic!("it was done") };
+            assert_eq!(done, touch);
+        }
+        touches.ask(policy("seda", Some("client")));
+        let LiveEvent::Note { text } = first(&hands) else { panic!("a note") };
+        assert!(text.contains("client's side"), "{text}");
         assert_eq!(hands.end(), []);
     }
 
@@ -312,6 +400,20 @@ mod tests {
             let in_part = told(in_part);
             assert!(in_part.len() == 2 && touched(&in_part), "{in_part:?}");
             assert!(words(&in_part).contains("not for certain: back/"), "{in_part:?}");
+        }
+    }
+
+    #[test]
+    fn of_several_services_the_named_one_is_meant_or_one_task_or_stage_of_it() {
+        assert_eq!(meant("", "", None), Some(None));
+        assert_eq!(meant("", "", Some("read/mail")), Some(Some("read/mail")));
+        for (at, stage) in
+            [("back", None), ("back.1", None), ("back/work", Some("work")), ("back.1/client", Some("client"))]
+        {
+            assert_eq!(meant("back", "back.1", Some(at)), Some(stage), "{at}");
+        }
+        for at in [None, Some("front"), Some("back.2"), Some("work")] {
+            assert_eq!(meant("back", "back.1", at), None, "{at:?}");
         }
     }
 

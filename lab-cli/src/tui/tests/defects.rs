@@ -314,7 +314,7 @@ fn a_change_by_a_person_warns_and_does_not_condemn() {
 #[test]
 fn a_switched_policy_stands_in_the_head() {
     let mut app = running();
-    let policy = Touch::Policy { name: "fixed-rate".to_owned(), settings: controllers::Settings::new() };
+    let policy = Touch::Policy { name: "fixed-rate".to_owned(), settings: controllers::Settings::new(), at: None };
     happened(&mut app, LiveEvent::Touched { second: 26.0, touch: policy });
     assert!(frame(&app, Palette::Plain, 120, 40).contains("seda > fixed-rate (rate "));
 }

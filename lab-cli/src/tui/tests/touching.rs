@@ -55,6 +55,7 @@ fn the_headline_names_the_policy_that_decides_now() {
     let policy = |name: &str, settings: &[(&str, f64)]| Touch::Policy {
         name: name.to_owned(),
         settings: settings.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect(),
+        at: None,
     };
     touched(&mut app, 20.3, policy("fixed-rate", &[]));
     assert!(head(&app).contains("arm 2 of 3: seda > fixed-rate (rate 100)"), "{}", head(&app));
@@ -100,14 +101,18 @@ fn a_parameter_of_the_policy_in_force_is_edited_also_after_a_switch() {
         press(&mut app, KeyCode::Char(c));
     }
     let seda = asked(press(&mut app, KeyCode::Enter));
-    assert!(matches!(&seda, Touch::Policy { name, settings } if name == "seda" && settings.len() == 1), "{seda:?}");
-    let codel = Touch::Policy { name: "codel".to_owned(), settings: controllers::Settings::new() };
+    assert!(matches!(&seda, Touch::Policy { name, settings, .. } if name == "seda" && settings.len() == 1), "{seda:?}");
+    let codel = Touch::Policy { name: "codel".to_owned(), settings: controllers::Settings::new(), at: None };
     touched(&mut app, 21.0, codel);
     press(&mut app, KeyCode::Char('e'));
     let again = asked(press(&mut app, KeyCode::Enter));
     assert!(matches!(&again, Touch::Policy { name, .. } if name == "codel"), "{again:?}");
     // One without any says so.
-    touched(&mut app, 22.0, Touch::Policy { name: "none".to_owned(), settings: controllers::Settings::new() });
+    touched(
+        &mut app,
+        22.0,
+        Touch::Policy { name: "none".to_owned(), settings: controllers::Settings::new(), at: None },
+    );
     assert!(press(&mut app, KeyCode::Char('e')).is_none());
     assert!(frame(&app, Palette::Plain, 80, 24).contains("none has no parameters"));
 }

@@ -72,7 +72,7 @@ fn in_time(state: &State, room: usize, palette: Palette) -> Span<'static> {
 
 /// ` > fixed-rate (rate 50)`: what decides since a person chose it, with what it is set to; of one with its defaults, the first.
 fn switched(running: &Running) -> String {
-    let Some(policy) = running.policy.as_ref().filter(|_| running.switched) else { return String::new() };
+    let (Some(policy), Some(at)) = (&running.policy, &running.switched) else { return String::new() };
     let mut set: Vec<String> =
         policy.settings.iter().map(|(name, value)| format!("{name} {}", value_in_words(value))).collect();
     if set.is_empty() {
@@ -81,7 +81,8 @@ fn switched(running: &Running) -> String {
         set.extend(first.map(|row| format!("{} {}", row.name, row.default)));
     }
     let set = if set.is_empty() { String::new() } else { format!(" ({})", set.join(", ")) };
-    scrubbed(&format!(" > {}{set}", policy.name))
+    let at = at.as_ref().map_or_else(String::new, |at| format!(" at {at}"));
+    scrubbed(&format!(" > {}{set}{at}", policy.name))
 }
 
 /// `before 10 s (3 users) > [spike 30 s (1000 users)] > …`: the current one stands out.

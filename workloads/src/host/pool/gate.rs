@@ -10,10 +10,11 @@ use super::{
 };
 use crate::{
     client::{Asked, ClientGauges, Clients, Decided, Member, NOTE, Pass, clients},
+    crowd::User,
     host::{End, RequestDeadline},
     measure::Fate,
     persona::Call,
-    plan::{LoadPlan, Marks},
+    plan::{ClientSpec, LoadPlan, Marks},
 };
 
 /// The smallest pause of a user that sends again after a refusal of the client gate: without it the user would ask for
@@ -25,11 +26,18 @@ pub(super) const LEAST_PAUSE: Duration = Duration::from_millis(1);
 pub(super) struct UserGate<C> {
     /// The policies. A user is stored in its own policy while that holds its request.
     clients: Clients<Option<Box<UserTask<C>>>>,
+    settings: GateSettings,
+    /// The ends of the patience of held users.
+    deadlines: BTreeMap<(Timestamp, JobId), Member>,
+}
+
+/// The settings of a plan for a gate, whatever its policy.
+#[derive(Debug, Clone)]
+pub(super) struct GateSettings {
+    seed: u64,
     marks: Marks,
     timeout: Duration,
     renewed_in: Vec<usize>,
-    /// The ends of the patience of held users.
-    deadlines: BTreeMap<(Timestamp, JobId), Member>,
 }
 
 /// The client gate's answer to a user's request.
@@ -43,21 +51,30 @@ pub(super) enum GateAnswer<C> {
     Wait,
 }
 
-impl<C> UserGate<C> {
-    pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
-        // The crowd was made of the same plan, and has checked it.
-        let clients = clients(plan.client.as_ref()?, seed_for(plan.seed, "clients")).ok()?;
-        Some(Self::with(clients, plan))
-    }
-
-    pub(super) fn with(clients: Clients<Option<Box<UserTask<C>>>>, plan: &LoadPlan) -> Self {
+impl GateSettings {
+    pub(super) fn of(plan: &LoadPlan) -> Self {
         Self {
-            clients,
+            seed: seed_for(plan.seed, "clients"),
             marks: plan.marks.clone(),
             timeout: plan.timeout,
             renewed_in: plan.client.iter().flat_map(|client| client.renewed_in.clone()).collect(),
-            deadlines: BTreeMap::new(),
         }
+    }
+}
+
+impl<C> UserGate<C> {
+    pub(super) fn of(plan: &LoadPlan) -> Option<Self> {
+        // The crowd was made of the same plan, and has checked it.
+        Self::new(plan.client.as_ref()?, GateSettings::of(plan))
+    }
+
+    /// `None`: users cannot have this policy.
+    fn new(client: &ClientSpec, settings: GateSettings) -> Option<Self> {
+        Some(Self::with(clients(client, settings.seed).ok()?, settings))
+    }
+
+    pub(super) fn with(clients: Clients<Option<Box<UserTask<C>>>>, settings: GateSettings) -> Self {
+        Self { clients, settings, deadlines: BTreeMap::new() }
     }
 
     pub(super) fn gauges(&self) -> ClientGauges {
@@ -94,7 +111,7 @@ impl<C> UserGate<C> {
 
     /// The limit of the user's wait for its request.
     fn deadline_of(&self, user: &UserTask<C>, call: &Call) -> RequestDeadline {
-        RequestDeadline::of(self.timeout, call, user.at, user.patience_factor())
+        RequestDeadline::of(self.settings.timeout, call, user.at, user.patience_factor())
     }
 
     /// The tags of a request; `told`: the previous answer advised against a retry.
@@ -103,8 +120,8 @@ impl<C> UserGate<C> {
             kind: call.kind,
             class: call.class,
             user,
-            customer: self.marks.customer.get(&call.class).copied().unwrap_or_default(),
-            criticality: self.marks.criticality.get(&call.class).copied().unwrap_or_default(),
+            customer: self.settings.marks.customer.get(&call.class).copied().unwrap_or_default(),
+            criticality: self.settings.marks.criticality.get(&call.class).copied().unwrap_or_default(),
             attempt: call.attempt,
             told_not_to_retry: told && call.attempt > 0,
             deadline: Some(deadline.at),
@@ -122,6 +139,11 @@ impl<C> UserPool<C> {
         kept_until: Option<Timestamp>,
         now: Timestamp,
     ) -> GateAnswer<C> {
+        if let (Some(gate), None) = (&mut self.gate, &user.client)
+            && !matches!(user.persona, User::Background(_))
+        {
+            user.client = Some(gate.join(user.number)); // it was there before the gate
+        }
         let (Some(gate), Some(client)) = (&mut self.gate, &user.client) else {
             user.phase = UserPhase::InFlight(InFlight::new(call, None));
             return GateAnswer::Go(user);
@@ -186,9 +208,19 @@ impl<C> UserPool<C> {
         self.poll_gate(now);
     }
 
+    /// Switches the users' policy, also where they had none.
+    pub(super) fn switch_gate(&mut self, client: &ClientSpec, now: Timestamp) {
+        match (&mut self.gate, client.resolve()) {
+            (Some(gate), Ok((entry, factory))) => gate.clients.replace(now, entry, factory),
+            (None, Ok(_)) => self.gate = UserGate::new(client, self.overrides.gate.clone()).map(Box::new),
+            (_, Err(_)) => {} // a command is checked when it is given
+        }
+        self.poll_gate(now);
+    }
+
     /// Begins a phase of the plan.
     pub(super) fn renew_gate(&mut self, phase: usize, now: Timestamp) {
-        let Some(gate) = self.gate.as_mut().filter(|gate| gate.renewed_in.contains(&phase)) else { return };
+        let Some(gate) = self.gate.as_mut().filter(|gate| gate.settings.renewed_in.contains(&phase)) else { return };
         gate.clients.renew(now);
         self.poll_gate(now);
     }

@@ -7,7 +7,7 @@ use std::{
 
 use controllers::{Timestamp, seed_for};
 
-use super::UserPool;
+use super::{UserPool, gate::GateSettings};
 use crate::{
     host::UserCommand,
     persona::Stay,
@@ -17,8 +17,10 @@ use crate::{
 /// The time between arrivals, as in an upward jump of the plan.
 const APART: Duration = Duration::from_micros(100);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Overrides {
+    /// The settings of a gate that the plan has not.
+    pub(super) gate: GateSettings,
     /// Users that arrive and depart in addition to the plan's, in order of time.
     unplanned: BTreeMap<(Timestamp, u64), ScheduleChange>,
     /// The number of users added.
@@ -28,6 +30,10 @@ pub(super) struct Overrides {
 }
 
 impl Overrides {
+    pub(super) fn new(gate: GateSettings) -> Self {
+        Self { gate, unplanned: BTreeMap::new(), added: 0, patience_factor: None }
+    }
+
     /// The time of the next arrival or departure that is not in the plan.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         self.unplanned.keys().next().map(|&(at, _)| at)
@@ -68,6 +74,7 @@ impl<C> UserPool<C> {
                 UserCommand::Patience(share) => self.overrides.patience_factor = (share < 1.0).then_some(share),
                 UserCommand::Pause => self.timers.pause(now),
                 UserCommand::Resume => self.timers.resume(now),
+                UserCommand::Client(client) => self.switch_gate(&client, now),
             }
         }
     }

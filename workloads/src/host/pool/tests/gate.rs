@@ -71,7 +71,7 @@ fn clients_of<J>(entry: &'static Entry, scope: ClientScope) -> Clients<J> {
 /// Users with a policy that is in no catalogue.
 fn pool_with(entry: &'static Entry, scope: ClientScope, plan: &LoadPlan) -> UserPool<()> {
     let mut pool = UserPool::new(plan, Crowd::new(plan).expect("users can be made"), None, true);
-    pool.gate = Some(Box::new(UserGate::with(clients_of(entry, scope), plan)));
+    pool.gate = Some(Box::new(UserGate::with(clients_of(entry, scope), GateSettings::of(plan))));
     pool
 }
 

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use controllers::Objective;
+
 use super::*;
 use crate::{
     host::{RequestDeadline, UserCommand},
-    plan::{ArrivalLaw, Patience},
+    plan::{ArrivalLaw, ClientScope, ClientSpec, Patience},
     testing::url_plan,
 };
 
@@ -191,4 +193,44 @@ fn a_user_that_leaves_is_counted_as_gone() {
     // The end of the plan is nobody's own wish.
     play.until(10.5);
     assert_eq!(play.pool.states().gone, 1);
+}
+
+/// The users' own policy from now on, each user with one.
+fn client(policy: &str, settings: &[(&str, f64)]) -> UserCommand {
+    UserCommand::Client(ClientSpec {
+        policy: policy.to_owned(),
+        settings: settings.iter().map(|&(key, value)| (key.to_owned(), value.into())).collect(),
+        scope: ClientScope::All,
+        objective: Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
+        renewed_in: Vec::new(),
+    })
+}
+
+#[test]
+fn users_without_a_policy_get_one_and_are_rid_of_it_again() {
+    let mut play = Play::of(&url_plan(&[("all", 10, 20)]));
+    play.until(2.0);
+    let before = play.between(1.0, 2.0);
+    assert!(before > 100, "{before}");
+    play.give(client("fixed-rate", &[("rate", 10.0), ("depth", 1.0)]));
+    play.until(4.0);
+    assert!((5..=12).contains(&play.between(3.0, 4.0)), "{}", play.between(3.0, 4.0));
+    play.give(client("none", &[]));
+    play.until(10.5);
+    let after = play.between(7.0, 8.0);
+    assert!(after.abs_diff(before) * 10 < before, "{after} {before}");
+    assert!(play.pool.is_drained());
+    let report = play.pool.finish(play.now, Health::default());
+    assert_eq!(report.total.ledger.imbalance(), None);
+    assert!(report.total.ledger.refused_locally > 0);
+    assert_eq!(
+        report.generator.health.contradictions, 0,
+        "ends of requests from before the policy are none of its own"
+    );
+}
+
+#[test]
+fn users_cannot_be_given_a_policy_that_sits_in_a_service() {
+    let error = client("seda", &[]).check().expect_err("in a stage").to_string();
+    assert!(error.contains("client's side"), "{error}");
 }

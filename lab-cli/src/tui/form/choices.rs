@@ -1,0 +1,91 @@
+//! What a form offers and takes: policies, machines and places, as the catalogue has them.
+
+use analysis::live::Touch;
+use controllers::{
+    Entry, Place, Settings,
+    catalogue::{EntryKind, PolicySpec},
+};
+use installed::catalogue;
+use target_app::{control::wire::SetMachines, policies::Resolved};
+
+/// Where a policy sits unless a person says otherwise.
+pub(super) const AS_USUAL: &str = "as usual";
+
+/// Those that can sit in a target, or with its users.
+pub(super) fn policies() -> impl Iterator<Item = &'static Entry> {
+    let has_place = |entry: &&Entry| entry.is_policy() && entry.places.iter().any(|place| *place != Place::Proxy);
+    catalogue().entries().filter(has_place)
+}
+
+/// Those that resize pools and batches, or watch a process.
+pub(super) fn machines() -> impl Iterator<Item = &'static Entry> {
+    catalogue()
+        .entries()
+        .filter(|entry| matches!(entry.kind, EntryKind::Machine(_)) && Resolved::live(&named(entry.name)).is_ok())
+}
+
+pub(super) fn named(name: &str) -> PolicySpec {
+    PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() }
+}
+
+/// What a place is; empty for a stage or service.
+pub(super) fn of_place(at: &str) -> &'static str {
+    let all: [(&str, &str); 5] = [
+        (AS_USUAL, "where it sits unless a file says otherwise"),
+        ("accept", "the listener"),
+        ("single", "before the whole service"),
+        ("per-stage", "each stage by itself"),
+        ("client", "the users, before they send"),
+    ];
+    all.into_iter().find_map(|(name, about)| (name == at).then_some(about)).unwrap_or_default()
+}
+
+/// True if other spots are stages of this one.
+pub(super) fn is_service(spot: &str, spots: &[String]) -> bool {
+    spots.iter().any(|other| other.strip_prefix(spot).is_some_and(|rest| rest.starts_with('/')))
+}
+
+pub(super) fn place(text: &str) -> Option<String> {
+    (!text.is_empty() && text != AS_USUAL).then(|| text.to_owned())
+}
+
+/// The machines that are written, each as in a file.
+pub(super) fn checked_machines(text: &str) -> Result<Vec<PolicySpec>, String> {
+    let SetMachines { machines: written, .. } = serde_yaml::from_str(&format!("[{text}]"))
+        .map_err(|_| "machines: names with commas between them, as in thread-pool, {batching: {max: 32}}".to_owned())?;
+    for machine in &written {
+        if !machines().any(|known| known.name == machine.name) {
+            let known: Vec<&str> = machines().map(|entry| entry.name).collect();
+            return Err(format!(
+                "no machine is named {:?}; {}",
+                machine.name,
+                analysis::text::suggestion(&machine.name, &known)
+            ));
+        }
+        Resolved::live(machine).map_err(|unfit| unfit.to_string())?;
+    }
+    Ok(written)
+}
+
+pub(super) fn entry_of(policy: &PolicySpec) -> Option<&'static Entry> {
+    catalogue().resolve(&policy.name, &policy.settings).ok().map(|(entry, _)| entry)
+}
+
+/// As the catalogue has it. The target checks again what depends on its stages.
+pub(super) fn checked(name: &str, settings: Settings, at: Option<String>) -> Result<Touch, String> {
+    let unknown = || {
+        let names: Vec<&str> = policies().map(|entry| entry.name).collect();
+        let near = controllers::catalogue::nearest(name, names).map(|near| format!("; did you mean {near}?"));
+        format!("there is no policy {name:?}{}", near.unwrap_or_default())
+    };
+    let known = catalogue().resolve(name, &Settings::new()).is_ok();
+    let (entry, resolved) =
+        catalogue().resolve(name, &settings).map_err(|problem| if known { problem.to_string() } else { unknown() })?;
+    if !policies().any(|known| known.name == entry.name) {
+        return Err(format!("{name} does not sit in a service: up and down show those that do"));
+    }
+    catalogue()
+        .check(entry, &resolved)
+        .map_err(|problems| problems.first().map_or_else(String::new, ToString::to_string))?;
+    Ok(Touch::Policy { name: name.to_owned(), settings, at })
+}
