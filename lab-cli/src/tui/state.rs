@@ -98,7 +98,7 @@ impl Running {
         for stage in stages.iter().filter(|stage| !stage.is_exported()) {
             let (service, name) =
                 stage.name.rsplit_once('/').map_or((None, &*stage.name), |(service, name)| (Some(service), name));
-            if ["read", "send", "system"].contains(&name) {
+            if ["read", "send", "system"].contains(&name) || name.starts_with("calls ") {
                 continue; // nothing decides there
             }
             for spot in service.into_iter().chain([&*stage.name]) {

@@ -192,7 +192,7 @@ fn hint(state: &State, (width, height): (u16, u16), palette: Palette) -> Line<'s
                 ("q", "stop and save"),
                 ("p", "freeze"),
                 (panels, short),
-                ("s c l i a o e", "change it"),
+                ("s c l i a o m e", "change it"),
                 ("v", side_by_side(state)),
                 ("?", "help"),
             ];
