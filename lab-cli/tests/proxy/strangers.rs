@@ -76,6 +76,25 @@ fn the_criticality_that_a_stranger_claims_does_not_count_for_the_policy() {
     }
 }
 
+/// A stranger who is somebody else at each request has the quota of all strangers.
+#[test]
+fn the_customer_that_a_stranger_claims_to_be_does_not_count_for_the_policy() {
+    for (trusted, status) in [(false, 503), (true, 200)] {
+        let backend = Backend::start();
+        let policy = json!({"quota": {"default_limit": 0.1, "burst": "100s"}});
+        let headers = json!({"cost": "X-Cost", "trust_criticality": trusted});
+        let proxy = Proxied::before(&[backend.url()], json!({"policy": policy, "headers": headers, "log": "off"}));
+        backend.answers(&["200 OK\r\nX-Cost: 12000"]);
+        let ask = |customer: u32| {
+            let request =
+                format!("GET / HTTP/1.1\r\nHost: localhost\r\nX-Customer: {customer}\r\nConnection: close\r\n\r\n");
+            Answer::to(proxy.address, &request).status
+        };
+        assert_eq!((ask(1), ask(2)), (200, status), "trusted: {trusted}");
+        assert_eq!(got(&backend, "x-customer").as_deref(), Some(if trusted { "2" } else { "1" }), "it passes");
+    }
+}
+
 #[test]
 fn a_request_that_comes_back_is_a_loop_and_a_chain_of_proxies_is_none() {
     let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");

@@ -28,7 +28,7 @@ fn what_both_worlds_show(arm: &Value, seconds: &[Value]) {
     assert_eq!(sum(seconds, "back/read", "crashes"), 1);
     // What was in the task is lost: about half of what is under way, 3 of users and 3 calls.
     assert!((1..60).contains(&(of("failed") + of("connect_failed"))), "{all}");
-    assert!(of("served") + of("served_late") > of("planned") * 8 / 10, "{all}");
+    assert!(of("served") + of("served_late") > of("planned") * 5 / 10, "{all}");
     let back = service(arm, "back");
     let by_task: Vec<u64> = back["read_by_task"].as_array().expect("tasks").iter().map(count).collect();
     // It was there for three of five seconds, and has half of the requests of these.

@@ -154,14 +154,23 @@ impl Exchange<'_> {
     /// Asks the waiting room, if there is one.
     fn enter(&self, head: &mut Parts) -> Option<Entry> {
         let room = self.proxy.room.as_ref()?;
-        let class = |head: &Parts| self.proxy.intake.class(&RequestFacts::of_head(head, self.client.peer(), None));
-        let class = if room.has_types() { class(head) } else { Class::default() };
+        let class = if room.has_types() { self.proxy.intake.class(&self.facts(head)) } else { Class::default() };
         Some(room.present(head, self.client, class.0))
+    }
+
+    /// What the head says of the request, as far as its sender is believed.
+    fn facts<'b>(&self, head: &'b Parts) -> RequestFacts<'b> {
+        let peer = self.client.peer();
+        if self.settings.spec.headers.trust_criticality {
+            RequestFacts::of_head(head, peer, None)
+        } else {
+            RequestFacts::of_stranger(head, peer)
+        }
     }
 
     /// What the policy is asked about.
     fn offer(&self, head: &Parts, entered: Timestamp) -> Offer {
-        let facts = RequestFacts::of_head(head, self.client.peer(), None);
+        let facts = self.facts(head);
         let kind = self.settings.spec.types.kind(head.uri.path(), self.settings.spec.seed);
         self.proxy.intake.request(&facts, kind, entered)
     }

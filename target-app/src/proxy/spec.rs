@@ -338,7 +338,8 @@ pub struct HeaderSpec {
     /// Keep what the client says in `X-Forwarded-*`, `Forwarded`, `X-Real-IP` and the like, and add to it: only behind another proxy.
     #[schemars(example = true)]
     pub trust_forwarded: bool,
-    /// Keep the client's `X-Criticality`, and let it count for the policy: only where all clients are your own.
+    /// Keep the client's `X-Criticality`, and let it count for the policy, as `X-User`, `X-Customer`, `X-Attempt`, `X-Timeout-Ms` and
+    /// `X-Note` do then: only where all clients are your own.
     #[schemars(example = true)]
     pub trust_criticality: bool,
     /// Let names with underscores pass. Gateways of some backends take them for hyphens, so they are refused.

@@ -17,6 +17,11 @@ impl<'a> OwnHeaders<'a> {
         Self(headers.keys().any(|name| name.as_str().starts_with("x-")).then_some(headers))
     }
 
+    /// No headers: whoever sends them is not believed.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
     /// The number in the header of this name; `None` if it is missing or malformed.
     pub(crate) fn number<N: std::str::FromStr>(self, name: &HeaderName) -> Option<N> {
         self.text(name)?.parse().ok()

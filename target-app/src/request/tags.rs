@@ -36,7 +36,15 @@ pub(super) fn tags(classification: &Classification, facts: &RequestFacts<'_>, ki
 impl<'a> RequestFacts<'a> {
     /// The facts that the head of a request says. `session`: of the service, if the request belongs to one.
     pub(crate) fn of_head(head: &'a Parts, peer: SocketAddr, session: Option<u64>) -> Self {
-        let own = OwnHeaders::of(&head.headers);
+        Self::said(head, OwnHeaders::of(&head.headers), peer, session)
+    }
+
+    /// The facts of a request whose sender's own headers do not count.
+    pub(crate) fn of_stranger(head: &'a Parts, peer: SocketAddr) -> Self {
+        Self::said(head, OwnHeaders::none(), peer, None)
+    }
+
+    fn said(head: &'a Parts, own: OwnHeaders<'a>, peer: SocketAddr, session: Option<u64>) -> Self {
         let attempt = own.number(&ATTEMPT).unwrap_or_default();
         Self { head, own, peer, session, attempt, left: own.number(&TIMEOUT).map(Duration::from_millis) }
     }
