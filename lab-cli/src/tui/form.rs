@@ -3,7 +3,7 @@
 
 use analysis::live::{Touch, value_in_words};
 use controllers::{
-    Entry, Place, Settings,
+    Entry, Settings,
     catalogue::{PolicySpec, Setting},
 };
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
@@ -11,7 +11,7 @@ use installed::catalogue;
 use workloads::UserCommand;
 
 use super::app::Line;
-use choices::{AS_USUAL, checked, checked_machines, entry_of, is_service, machines, of_place, place, policies};
+use choices::{checked, checked_machines, entry_of, machines, of_place, offered, place, policies};
 
 mod choices;
 
@@ -217,23 +217,20 @@ impl Form {
         }
     }
 
-    /// Where the policy or machine can sit: as usual, at another place, at a stage or service.
+    /// Where the policy or machine can sit: as usual, at another place, at a stage or service. What a person has written stays.
     fn show_places(&mut self) {
-        let entry = catalogue().find(self.fields[0].line.text.trim()).filter(|_| self.change == Change::Policy);
-        let places = entry.map_or(&[][..], |entry| entry.places).iter().filter(|place| **place != Place::Proxy);
-        let places = places.map(|place| place.scope().to_owned()).chain(self.in_force.spots.clone());
-        let several = self.in_force.spots.iter().find(|spot| is_service(spot, &self.in_force.spots)).cloned();
-        let usual = several.unwrap_or_else(|| AS_USUAL.to_owned());
-        let mut choices = vec![usual.clone()];
-        for place in places {
-            if !choices.contains(&place) {
-                choices.push(place);
-            }
+        let name = self.fields[0].line.text.trim();
+        let entry = catalogue().find(name).filter(|_| self.change == Change::Policy);
+        let field = &self.fields[1];
+        if self.change == Change::Policy && entry.is_none() && !field.choices.is_empty() {
+            return; // a name that is being written
         }
+        let choices = offered(entry, &self.in_force.spots);
+        let before = &field.line.text;
+        let proposed = field.choices.first().map_or("", String::as_str);
+        let text = if before == proposed { choices[0].clone() } else { before.clone() };
         let field = &mut self.fields[1];
-        if !choices.contains(&field.line.text) {
-            field.line.put(&usual);
-        }
+        field.line.put(text);
         field.choices = choices;
     }
 
@@ -421,10 +418,23 @@ mod tests {
         write(&mut form, "throttle");
         assert_eq!(form.fields[1].choices, ["as usual", "client", "dispatch"]);
         assert_eq!(asked(&mut form, "client"), policy("throttle", Some("client")));
-        // Of several services one is meant; without a word the first.
-        let mut form = Form::of(Change::Policy, spots(&["front", "front/dispatch", "back.1", "back.1/work"]));
+        // What was written stays while the policy's name is.
+        let mut form = Form::of(Change::Policy, spots(&["dispatch"]));
+        press(&mut form, KeyCode::Tab);
+        write(&mut form, "client");
+        press(&mut form, KeyCode::Tab);
+        write(&mut form, "throttle");
+        assert_eq!(press(&mut form, KeyCode::Enter), policy("throttle", Some("client")));
+        // Of several services one is meant; without a word the first, and the users of what sits with senders alone.
+        let tree = ["front", "front/dispatch", "back.1", "back.1/work"];
+        let mut form = Form::of(Change::Policy, spots(&tree));
         write(&mut form, "none");
+        let here = ["front", "client", "front/client", "front/dispatch", "back.1", "back.1/client", "back.1/work"];
+        assert_eq!(form.fields[1].choices, here);
         assert_eq!(press(&mut form, KeyCode::Enter), policy("none", Some("front")));
+        let mut form = Form::of(Change::Policy, spots(&tree));
+        write(&mut form, "throttle");
+        assert_eq!(press(&mut form, KeyCode::Enter), policy("throttle", Some("client")));
         let there = InForce { at: Some("front".to_owned()), ..codel() };
         let mut form = Form::of(Change::Parameter, there);
         write(&mut form, "target");

@@ -7,7 +7,7 @@ use analysis::{
     summary::{Arm, Mode},
     text::scrubbed,
 };
-use controllers::catalogue::PolicySpec;
+use controllers::{Place, catalogue::PolicySpec};
 
 use super::{
     app::Column,
@@ -89,17 +89,22 @@ pub(super) fn phase_ends(shape: &Shape) -> Vec<(f64, String)> {
     shape.ends().into_iter().zip(names).collect()
 }
 
+/// Rows of a service at which no policy sits.
+const NO_SITES: [&str; 4] = ["read", "send", "system", "balancer"];
+/// Rows, or what rows begin with, of others than services: users, machines beside them, a platform.
+const OF_OTHERS: [&str; 3] = ["client", "beside", "platform"];
+
 impl Running {
     /// What a form for a change begins with.
     pub fn in_force(&self) -> InForce {
         let mut spots = Vec::new();
-        let stages =
-            self.seconds.back().and_then(|second| second.target.as_ref()).map_or(&[][..], |target| &target.stages);
+        let target = self.seconds.iter().rev().find_map(|second| second.target.as_ref());
+        let stages = target.map_or(&[][..], |target| &target.stages);
         for stage in stages.iter().filter(|stage| !stage.is_exported()) {
             let (service, name) =
                 stage.name.rsplit_once('/').map_or((None, &*stage.name), |(service, name)| (Some(service), name));
-            if ["read", "send", "system"].contains(&name) || name.starts_with("calls ") {
-                continue; // nothing decides there
+            if NO_SITES.contains(&name) || name.starts_with("calls ") || OF_OTHERS.contains(&service.unwrap_or(name)) {
+                continue;
             }
             for spot in service.into_iter().chain([&*stage.name]) {
                 if !spots.iter().any(|known| known == spot) {
@@ -107,7 +112,8 @@ impl Running {
                 }
             }
         }
-        let at = self.switched.clone().flatten();
+        let own = self.policy.as_ref().and_then(|policy| policy.place).filter(|place| *place != Place::Proxy);
+        let at = self.switched.clone().unwrap_or_else(|| own.map(|place| place.scope().to_owned()));
         InForce { policy: self.policy.clone(), at, spots }
     }
 

@@ -70,7 +70,11 @@ impl Pacer {
                 self.paces(std::mem::take(&mut due));
                 self.fibers.sweep(now);
                 let window = tell_windows(&self.tell);
-                self.fibers.users(|users| self.driver.heartbeat(users, now, window));
+                let shared = self.fibers.users(|users| {
+                    self.driver.heartbeat(users, now, window);
+                    users.is_shared()
+                });
+                self.fibers.set_shared(shared);
             }
             if self.fibers.users(|users| self.driver.is_done(users, now)) {
                 break;

@@ -38,7 +38,7 @@ pub(super) struct FiberPool {
     tally: Tally,
     limit: u32,
     /// True if one user's action may make others due.
-    shared: bool,
+    shared: AtomicBool,
 }
 
 /// The largest number of fibers that begin in a row, before the pacer has its turn again: each makes a connection perhaps, and
@@ -72,7 +72,7 @@ struct Tally {
 
 impl FiberPool {
     pub(super) fn new(clock: RunClock, network: Network, pool: UserPool<Connection>, limit: u32) -> Arc<Self> {
-        let shared = pool.is_shared();
+        let shared = AtomicBool::new(pool.is_shared());
         let state = State {
             pool: Some(pool),
             idle: Vec::new(),
@@ -230,9 +230,14 @@ impl FiberPool {
         }
     }
 
+    /// Notes whether users share a client-side policy: they may do so from some time on.
+    pub(super) fn set_shared(&self, shared: bool) {
+        self.shared.store(shared, Relaxed);
+    }
+
     /// Rings for users that another user's action made due: they share a client-side policy.
     pub(super) fn ring_for_others(&self) {
-        if self.shared {
+        if self.shared.load(Relaxed) {
             self.ring_by_next_due();
         }
     }

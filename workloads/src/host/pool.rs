@@ -128,6 +128,7 @@ impl<C> UserPool<C> {
 
     /// Sets the wall clock that the users' own policies see. Hosts call this before [`advance`](Self::advance).
     pub(crate) fn set_wall(&mut self, wall: UnixSeconds) {
+        self.overrides.gate.wall = wall;
         self.gate.iter_mut().for_each(|gate| gate.set_wall(wall));
     }
 

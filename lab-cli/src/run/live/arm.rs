@@ -154,7 +154,7 @@ impl Observers {
         let client = plan.client.clone().unwrap_or_else(|| ClientSpec {
             policy: "none".to_owned(),
             settings: Settings::new(),
-            scope: ClientScope::User,
+            scope: ClientScope::default(),
             objective: turn.objective,
             renewed_in: Vec::new(),
         });

@@ -237,16 +237,17 @@ impl InterventionTargets {
         let place = at.filter(|at| Place::ALL.iter().any(|place| place.scope() == *at));
         place.iter().for_each(|scope| placed(&mut policy, scope));
         let at = at.filter(|_| place.is_none());
-        let is_for_senders = place == Some(Place::Client.scope()) || Resolved::is_for_senders(&policy);
+        // What sits before a service of one's own sits in the lab's proxy.
+        let in_proxy = || self.controls.ports().iter().any(|port| port.policy.place == Some(Place::Proxy));
+        let is_for_senders = place == Some(Place::Client.scope()) || Resolved::is_for_senders(&policy) && !in_proxy();
         if at.is_none() && is_for_senders {
             let PolicySpec { name: policy, settings, .. } = policy;
             return self.command(UserCommand::Client(ClientSpec { policy, settings, ..self.client.clone() }));
         }
         everywhere(self.spots(at)?.into_iter().map(|Spot { port, mut stage }| {
             let mut policy = policy.clone();
-            if stage.as_deref() == Some(Place::Client.scope()) {
-                placed(&mut policy, Place::Client.scope());
-                stage = None;
+            if let Some(scope) = stage.take_if(|stage| Place::ALL.iter().any(|place| place.scope() == stage)) {
+                placed(&mut policy, &scope);
             }
             port.control.set_policy(&SetPolicy { stage, policy }).map_err(|error| NotDone::at(&port.prefix, &error))
         }))
@@ -325,7 +326,7 @@ mod tests {
         let client = ClientSpec {
             policy: "none".to_owned(),
             settings: controllers::Settings::new(),
-            scope: ClientScope::User,
+            scope: ClientScope::default(),
             objective: controllers::Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
             renewed_in: Vec::new(),
         };

@@ -1,5 +1,7 @@
 //! What a form offers and takes: policies, machines and places, as the catalogue has them.
 
+use std::collections::BTreeSet;
+
 use analysis::live::Touch;
 use controllers::{
     Entry, Place, Settings,
@@ -32,17 +34,42 @@ pub(super) fn named(name: &str) -> PolicySpec {
 pub(super) fn of_place(at: &str) -> &'static str {
     let all: [(&str, &str); 5] = [
         (AS_USUAL, "where it sits unless a file says otherwise"),
-        ("accept", "the listener"),
-        ("single", "before the whole service"),
-        ("per-stage", "each stage by itself"),
+        ("accept", "the listener, and nowhere else"),
+        ("single", "before the whole service, and nowhere else"),
+        ("per-stage", "each stage by itself, and nowhere else"),
         ("client", "the users, before they send"),
     ];
     all.into_iter().find_map(|(name, about)| (name == at).then_some(about)).unwrap_or_default()
 }
 
-/// True if other spots are stages of this one.
-pub(super) fn is_service(spot: &str, spots: &[String]) -> bool {
-    spots.iter().any(|other| other.strip_prefix(spot).is_some_and(|rest| rest.starts_with('/')))
+/// What is offered as the place of a policy, the usual one first; of machines without an entry.
+pub(super) fn offered(entry: Option<&Entry>, spots: &[String]) -> Vec<String> {
+    let is_service = |spot: &&String| {
+        spots.iter().any(|other| other.strip_prefix(spot.as_str()).is_some_and(|rest| rest.starts_with('/')))
+    };
+    let places: Vec<&str> = entry.iter().flat_map(|entry| entry.places).map(|place| place.scope()).collect();
+    let client = Place::Client.scope();
+    let mut offered = Vec::new();
+    match spots.iter().find(is_service) {
+        // Only of one target is it clear where the others are.
+        Some(first) => {
+            offered.extend((places.first() != Some(&client)).then(|| first.clone()));
+            offered.extend(places.contains(&client).then(|| client.to_owned()));
+            for spot in spots {
+                offered.push(spot.clone());
+                offered.extend((places.contains(&client) && is_service(&spot)).then(|| format!("{spot}/{client}")));
+            }
+        }
+        None => {
+            let elsewhere = places.iter().filter(|place| **place != Place::Proxy.scope());
+            offered.push(AS_USUAL.to_owned());
+            offered.extend(elsewhere.map(|&place| place.to_owned()));
+            offered.extend(spots.iter().cloned());
+        }
+    }
+    let mut seen = BTreeSet::new();
+    offered.retain(|place| seen.insert(place.clone()));
+    offered
 }
 
 pub(super) fn place(text: &str) -> Option<String> {
@@ -54,13 +81,10 @@ pub(super) fn checked_machines(text: &str) -> Result<Vec<PolicySpec>, String> {
     let SetMachines { machines: written, .. } = serde_yaml::from_str(&format!("[{text}]"))
         .map_err(|_| "machines: names with commas between them, as in thread-pool, {batching: {max: 32}}".to_owned())?;
     for machine in &written {
-        if !machines().any(|known| known.name == machine.name) {
+        if catalogue().find(&machine.name).is_none_or(Entry::is_policy) {
             let known: Vec<&str> = machines().map(|entry| entry.name).collect();
-            return Err(format!(
-                "no machine is named {:?}; {}",
-                machine.name,
-                analysis::text::suggestion(&machine.name, &known)
-            ));
+            let near = analysis::text::suggestion(&machine.name, &known);
+            return Err(format!("no machine is named {:?}; {near}", machine.name));
         }
         Resolved::live(machine).map_err(|unfit| unfit.to_string())?;
     }

@@ -38,6 +38,8 @@ pub(super) struct GateSettings {
     marks: Marks,
     timeout: Duration,
     renewed_in: Vec<usize>,
+    /// The wall clock as it was last set.
+    pub(super) wall: UnixSeconds,
 }
 
 /// The client gate's answer to a user's request.
@@ -58,6 +60,7 @@ impl GateSettings {
             marks: plan.marks.clone(),
             timeout: plan.timeout,
             renewed_in: plan.client.iter().flat_map(|client| client.renewed_in.clone()).collect(),
+            wall: UnixSeconds::default(),
         }
     }
 }
@@ -73,7 +76,8 @@ impl<C> UserGate<C> {
         Some(Self::with(clients(client, settings.seed).ok()?, settings))
     }
 
-    pub(super) fn with(clients: Clients<Option<Box<UserTask<C>>>>, settings: GateSettings) -> Self {
+    pub(super) fn with(mut clients: Clients<Option<Box<UserTask<C>>>>, settings: GateSettings) -> Self {
+        clients.set_wall(settings.wall);
         Self { clients, settings, deadlines: BTreeMap::new() }
     }
 

@@ -195,7 +195,7 @@ fn a_user_that_leaves_is_counted_as_gone() {
     assert_eq!(play.pool.states().gone, 1);
 }
 
-/// The users' own policy from now on, each user with one.
+/// The users' own policy from now on, one for all.
 fn client(policy: &str, settings: &[(&str, f64)]) -> UserCommand {
     UserCommand::Client(ClientSpec {
         policy: policy.to_owned(),
