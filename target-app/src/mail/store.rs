@@ -11,6 +11,7 @@ mod account;
 mod change;
 mod entities;
 mod fill;
+mod log;
 mod pieces;
 mod read;
 mod rows;
@@ -35,6 +36,7 @@ use sqlx::{
 };
 
 use crate::private;
+use log::Log;
 
 pub use account::StoredAccount;
 pub use change::{MAX_FOLDERS, NewFolder};
@@ -155,6 +157,7 @@ pub struct Store {
     read: SqlitePool,
     write: SqlitePool,
     writer: WriterState,
+    log: Log,
     work: Arc<WorkKnob>,
     search_time: Duration,
     full_text: bool,
@@ -205,7 +208,7 @@ impl Store {
     async fn connect_with(connect: SqliteConnectOptions, options: &StoreOptions) -> Result<Self, StoreError> {
         // SQLite would make its files readable by everybody. It reports files that cannot be created.
         let _ = private::file(connect.get_filename());
-        let writer = WriterState::default();
+        let (writer, log) = (WriterState::default(), Log::of(connect.get_filename()));
         let (released, acquired) = (writer.clone(), writer.clone());
         let write = pool(1, options.patience)
             .after_release(move |connection, _| {
@@ -230,6 +233,7 @@ impl Store {
             read,
             write,
             writer,
+            log,
             work: Arc::default(),
             search_time: options.search_time,
             full_text: options.full_text,
@@ -285,7 +289,7 @@ impl Store {
     /// # Errors
     /// If the log could not be merged, for example because another process reads the database.
     pub async fn close(self) -> Result<(), StoreError> {
-        let folded = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&self.write).await;
+        let folded = log::fold(&self.write).await;
         self.read.close().await;
         self.write.close().await;
         folded?;
@@ -295,6 +299,10 @@ impl Store {
     /// Starts a change. If it is dropped without [`Change::commit`] (after an error, or when the client is gone), it
     /// has no effect.
     async fn change(&self) -> Result<Change<'_>, StoreError> {
+        match self.log.bound(&self.write).await.map_err(|error| self.writer.failed(error)) {
+            Ok(()) | Err(StoreError::Busy) => {} // somebody else writes, or does the same
+            Err(error) => return Err(error),
+        }
         // Immediate: taking the write lock later, within the transaction, could fail in a way that no wait resolves.
         let begun = self.write.begin_with("BEGIN IMMEDIATE").await;
         Ok(Change { transaction: begun.map_err(|error| self.writer.failed(error))?, writer: &self.writer })

@@ -319,6 +319,23 @@ async fn a_writer_whose_statement_met_an_io_error_is_replaced() {
     assert_eq!(marked().await, 0, "a new connection");
 }
 
+/// A reader keeps the log from being begun anew, as another process that writes during each checkpoint does.
+#[tokio::test]
+async fn a_log_that_has_grown_long_is_begun_anew_by_the_next_change() {
+    let (dir, store) = small().await;
+    let length = || std::fs::metadata(dir.path().join("mail.sqlite-wal")).expect("there is a log").len();
+    let mut reader = store.read.begin().await.expect("a transaction");
+    let _: i64 = sqlx::query_scalar("SELECT count(*) FROM entries").fetch_one(&mut *reader).await.expect("reads");
+    sqlx::query("CREATE TABLE big (x)").execute(&store.write).await.expect("a table");
+    while length() <= log::LONG {
+        let text = "x".repeat(1 << 20);
+        sqlx::query("INSERT INTO big VALUES (?)").bind(text).execute(&store.write).await.expect("a row");
+    }
+    reader.rollback().await.expect("it ends");
+    store.create_folder(ANN, "last").await.expect("a change");
+    assert!(length() < 1 << 20, "{}", length());
+}
+
 /// SQLite rolls back by itself when there is no room left, and when it is interrupted.
 #[tokio::test]
 async fn writes_go_on_after_a_failure_that_ended_their_transaction() {
