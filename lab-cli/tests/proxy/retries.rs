@@ -38,6 +38,7 @@ fn a_request_that_failed_is_answered_by_another_backend() {
     let mut settings = with(&settings);
     settings["balancer"] = json!("round-robin");
     settings["log"] = json!("requests");
+    settings["headers"] = json!({"trust_criticality": true});
     let proxy = Proxied::before(&[ill.url(), good.url()], settings);
     ill.answers(&["503 Busy", "", "502 Bad"]);
     let mut retried = 0;
@@ -46,7 +47,7 @@ fn a_request_that_failed_is_answered_by_another_backend() {
         retried += proxy.logged("request")["retries"].as_u64().unwrap_or(0);
         (ill.requests() >= 3).then_some(())
     });
-    // The client's own attempt counts on.
+    // The attempt of a client that is believed counts on.
     ill.answers(&["503 Busy"]);
     let before = good.requests();
     let second = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Attempt: 1\r\n\r\n";
