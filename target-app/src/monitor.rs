@@ -37,7 +37,7 @@ impl Monitors {
 
     /// Puts these monitors in place of those that there are.
     pub fn replace(self: &Arc<Self>, machines: Vec<SiteMachine>) {
-        self.with(|now_there, _| *now_there = machines);
+        self.with(|monitors, _| *monitors = machines);
     }
 
     /// The names of the monitors.

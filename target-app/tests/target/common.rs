@@ -25,7 +25,7 @@ use target_app::{
         App, ChecksumSpec, ClassRule, Durability, EdgeSpec, EmulatedSpec, PolicySpec, ServiceTime, StageSpec,
         TargetSpec, WorkSpec,
     },
-    tree::TaskSpec,
+    tree::{Balancer, CallSpec, CalleeSpec, Per, TaskSpec, WhenRefused},
 };
 
 /// A running target; stopped and joined when dropped.
@@ -121,6 +121,24 @@ pub fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
 
 pub fn start(spec: TargetSpec) -> Target {
     start_task(TaskSpec::alone(spec))
+}
+
+/// One call of each request to a service, tried once.
+pub fn calls_to_back(back: &Target, timeout: Duration) -> Vec<CalleeSpec> {
+    let call = CallSpec {
+        to: "back".to_owned(),
+        times: 1,
+        probability: 1.0,
+        attempts: 1,
+        heed_dont_retry: true,
+        when_refused: WhenRefused::Overloaded,
+        timeout,
+        connections: 0,
+        client: None,
+        redraw: false,
+    };
+    let tasks = vec![Some(back.address)];
+    vec![CalleeSpec { call, tasks, balancer: Balancer::RoundRobin, per: Per::Request, cap: 0 }]
 }
 
 /// Starts a task of a service among several.

@@ -11,10 +11,10 @@ use installed::catalogue;
 use target_app::{
     control::wire::{Gauges, SetMachines, SetPolicy},
     spec::{StageSpec, TargetSpec},
-    tree::{Balancer, CallSpec, CalleeSpec, Per, TaskSpec, WhenRefused},
+    tree::TaskSpec,
 };
 
-use crate::common::{Target, emulated, keep_asking, policy, spec, start, start_task};
+use crate::common::{Target, calls_to_back, emulated, keep_asking, policy, spec, start, start_task};
 
 /// Ends the asking, also after a failure.
 struct Ends<'a>(&'a AtomicBool);
@@ -132,20 +132,7 @@ fn machines_that_make_no_sense_are_refused_and_nothing_changes() {
 #[test]
 fn the_policy_of_a_tasks_own_calls_is_switched_under_load_also_where_there_was_none() {
     let back = start(TargetSpec { app: emulated(Duration::from_millis(1), 12), ..spec() });
-    let call = CallSpec {
-        to: "back".to_owned(),
-        times: 1,
-        probability: 1.0,
-        attempts: 1,
-        heed_dont_retry: true,
-        when_refused: WhenRefused::Overloaded,
-        timeout: Duration::from_secs(5),
-        connections: 0,
-        client: None,
-        redraw: false,
-    };
-    let (tasks, balancer, per) = (vec![Some(back.address)], Balancer::RoundRobin, Per::Request);
-    let calls = vec![CalleeSpec { call, tasks, balancer, per, cap: 0 }];
+    let calls = calls_to_back(&back, Duration::from_secs(5));
     let stage_defaults = StageSpec { workers: 12, batch: 1, ..spec().stage_defaults };
     let front = TargetSpec { app: emulated(Duration::from_millis(1), 12), stage_defaults, ..spec() };
     let front = start_task(TaskSpec { name: "front".to_owned(), calls, ..TaskSpec::alone(front) });

@@ -4,30 +4,17 @@ use std::{thread, time::Duration};
 
 use target_app::{
     spec::{StageSpec, TargetSpec},
-    tree::{Balancer, CallSpec, CalleeSpec, Per, TaskSpec, WhenRefused},
+    tree::TaskSpec,
 };
 
-use crate::common::{emulated, spec, start, start_task};
+use crate::common::{calls_to_back, emulated, spec, start, start_task};
 
 /// Milliseconds that the one worker of a called service works, 300 for each of six calls that come at once and are
 /// waited for 700 ms each.
 fn worked_ms(drop_expired: bool) -> f64 {
     let stage_defaults = StageSpec { workers: 1, batch: 1, drop_expired, ..spec().stage_defaults };
     let back = start(TargetSpec { app: emulated(Duration::from_millis(300), 1), stage_defaults, ..spec() });
-    let call = CallSpec {
-        to: "back".to_owned(),
-        times: 1,
-        probability: 1.0,
-        attempts: 1,
-        heed_dont_retry: true,
-        when_refused: WhenRefused::Overloaded,
-        timeout: Duration::from_millis(700),
-        connections: 0,
-        client: None,
-        redraw: false,
-    };
-    let (tasks, balancer, per) = (vec![Some(back.address)], Balancer::RoundRobin, Per::Request);
-    let calls = vec![CalleeSpec { call, tasks, balancer, per, cap: 0 }];
+    let calls = calls_to_back(&back, Duration::from_millis(700));
     let stage_defaults = StageSpec { workers: 6, batch: 1, ..spec().stage_defaults };
     let front = TargetSpec { app: emulated(Duration::from_millis(1), 6), stage_defaults, ..spec() };
     let front = start_task(TaskSpec { name: "front".to_owned(), calls, ..TaskSpec::alone(front) });
