@@ -8,11 +8,12 @@ use std::fs;
 use analysis::summary::RunSummary;
 use traces::UserModel;
 
-/// A session every 20 ms for 21 s. They arrive however fast the service is; what is slow only queues.
+/// A session every 20 ms for 21 s, each with an account of its own: of two with one, the second would not find what the first has moved.
+/// They arrive however fast the service is; what is slow only queues.
 const EXPERIMENT: &str = "
 name: walk
 about: a thousand sessions without rejects
-target: {app: arashi, work: 0, queue: 10000}
+target: {app: arashi, work: 0, queue: 10000, mail: {accounts: 1050}}
 objective: {percentile: 90, response_time: 60s}
 users:
   model: arashi

@@ -97,7 +97,7 @@ table! {
     pub(super) struct MailKeys as "Mail" {
         folders = choice::<_, String>(&[("generated", ())]), "Source of the folders";
         seed: u64 = count(0..=1 << 53).or(7), "Seed of the generated mail";
-        accounts: u32 = count(1..=100_000).or(100), "Accounts; users with the same account share its mail";
+        accounts: u32 = count(1..=100_000).or(100), "Accounts; users with the same account share its mail, and what one of them has moved or deleted the others ask for in vain: `failed`";
         inbox: Option<u32> = count(1..=1_000_000), "Messages in every inbox, for long runs in which users would empty small ones";
     }
 

@@ -49,6 +49,19 @@ fn cpu_s(proxy: &Proxied) -> f64 {
     gauges["cpu_s"].as_f64().expect("seconds")
 }
 
+/// Waits until it uses next to nothing: what has come of a flood that was cut may still have to be read.
+fn falls_quiet(proxy: &Proxied) {
+    let half_seconds: Vec<f64> = (0..30)
+        .map(|_| {
+            let before = cpu_s(proxy);
+            thread::sleep(Duration::from_millis(500));
+            cpu_s(proxy) - before
+        })
+        .take_while(|used| *used >= 0.1)
+        .collect();
+    assert!(half_seconds.len() < 30, "of each half second: {half_seconds:?}");
+}
+
 /// What sixteen clients get that ask for interim answers, and when; and what others get meanwhile.
 fn flooded(proxy: &Proxied) -> (Vec<(u16, Duration)>, Vec<u16>) {
     let address = proxy.address;
@@ -76,8 +89,8 @@ fn a_backend_that_floods_interim_answers_is_cut() {
     assert_eq!(others, [200; 20]);
     // A core for as long as the time-out would be 3 s.
     let used = cpu_s(&proxy);
-    thread::sleep(Duration::from_millis(500));
-    assert!(used < 2.0 && cpu_s(&proxy) - used < 0.1, "{used} s and then {}", cpu_s(&proxy));
+    assert!(used < 2.0, "{used} s");
+    falls_quiet(&proxy);
 }
 
 /// Such a one as stays below any bound of bytes.
@@ -130,8 +143,5 @@ fn a_backend_of_http2_that_floods_interim_answers_is_cut() {
     let statuses: Vec<u16> = clients.into_iter().map(|client| client.join().expect("an answer")).collect();
     assert!(statuses.iter().all(|status| [502, 504].contains(status)), "{statuses:?}");
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
-    thread::sleep(Duration::from_secs(1));
-    let used = cpu_s(&proxy);
-    thread::sleep(Duration::from_millis(500));
-    assert!(cpu_s(&proxy) - used < 0.1, "{used} s and then {}", cpu_s(&proxy));
+    falls_quiet(&proxy);
 }

@@ -228,7 +228,8 @@ fn a_run_ends_with_the_last_of_a_number_of_requests() {
 #[test]
 fn what_a_policy_of_their_own_refuses_is_not_sent() {
     let server = Server::start();
-    let mut plan = plan(server.address, "/slow?20", 8, SHORT);
+    // Long enough for a machine that stands still for a while.
+    let mut plan = plan(server.address, "/slow?20", 8, Duration::from_secs(2));
     for (scope, most) in [(ClientScope::All, 1), (ClientScope::Group(4), 2)] {
         let settings = [("max".to_owned(), 1.0.into())].into();
         let objective = Objective { percentile: 90.0, response_time: Duration::from_secs(1) };
@@ -240,8 +241,8 @@ fn what_a_policy_of_their_own_refuses_is_not_sent() {
         assert!(ledger.served > 0 && ledger.refused_locally > 0, "{scope:?} {ledger:?}");
         assert_eq!((ledger.sent, ledger.unsent), (ledger.served, 0), "{scope:?} {ledger:?}");
         assert_eq!(ledger.written(), server.seen.requests() - before, "{scope:?}");
-        // A request takes 20 ms of the 400, and as many as may be are in flight at once.
-        assert!(ledger.served <= most * 21, "{scope:?} {ledger:?}");
+        // A request takes 20 ms of the 2 s, and as many as may be are in flight at once.
+        assert!(ledger.served <= most * 101, "{scope:?} {ledger:?}");
     }
 }
 
