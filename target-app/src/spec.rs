@@ -366,6 +366,10 @@ pub struct EdgeSpec {
     /// The largest number of connections of one address (in IPv6 of one network of 64 bits); 0: no limit, since all
     /// users of a lab have one address.
     pub connections_per_source: u32,
+    /// The largest number of clients that may keep the service waiting in a request at once: beyond it the slowest go. 0: a third of the
+    /// connections.
+    #[serde(default)]
+    pub slow_clients: u32,
     /// The length of the listen queue; with a `connections` policy a small one.
     pub backlog: u32,
     /// Time to send the request head.
@@ -409,11 +413,22 @@ pub struct EdgeSpec {
     pub drain: Duration,
 }
 
+impl EdgeSpec {
+    /// The largest number of slow clients at a service of so many connections.
+    pub(crate) fn most_slow_clients(&self, connections: usize) -> usize {
+        match usize::try_from(self.slow_clients) {
+            Ok(most @ 1..) => most,
+            _ => connections.div_ceil(3),
+        }
+    }
+}
+
 impl Default for EdgeSpec {
     fn default() -> Self {
         Self {
             connections: 0,
             connections_per_source: 0,
+            slow_clients: 0,
             backlog: 1024,
             head_timeout: Duration::from_secs(5),
             body_timeout: Duration::from_secs(10),

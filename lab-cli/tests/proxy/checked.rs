@@ -3,6 +3,7 @@
 use std::{
     fs,
     net::TcpListener,
+    os::unix::fs::PermissionsExt,
     path::Path,
     time::{Duration, Instant},
 };
@@ -116,6 +117,13 @@ fn what_a_policy_does_nothing_with_is_warned_of() {
         ("seda: {classes: 3}", "{header: X-Plan}", None),
         ("dagor: {business: class}", "{header: X-Plan}", Some("by itself makes none wait")),
         ("compose: {scope: single, select: {dagor: {business: class}}, queue: codel}", "{header: X-Plan}", None),
+        ("quota: {}", "none", Some("all requests are one customer's")),
+        ("quota: {}", "none\nheaders: {trust_criticality: true}", None),
+        (
+            "compose: {scope: single, select: {quota: {}}, queue: codel}",
+            "none",
+            Some("all requests are one customer's"),
+        ),
     ] {
         let text = format!("to: ['{to}']\npolicy: {{{policy}}}\nclass: {class}\nconcurrency: 4\n");
         let (code, _, err) = lab_proxy(&["--check", &written(folder.path(), &text)]);
@@ -124,6 +132,22 @@ fn what_a_policy_does_nothing_with_is_warned_of() {
             Some(warning) => assert!(err.contains("warning: ") && err.contains(warning), "{policy}: {err}"),
             None => assert_eq!(err, "", "{policy}"),
         }
+    }
+}
+
+#[test]
+fn a_key_that_everybody_can_read_is_warned_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["certificate.pem", "key.pem"] {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/proxy/tls").join(name);
+        fs::copy(from, folder.path().join(name)).expect("copied");
+    }
+    let tls = "tls: {certificate: certificate.pem, key: key.pem}";
+    let file = written(folder.path(), &format!("to: ['{}']\n{tls}\n", Backend::start().url()));
+    for (mode, is_open) in [(0o644, true), (0o640, false), (0o600, false)] {
+        fs::set_permissions(folder.path().join("key.pem"), fs::Permissions::from_mode(mode)).expect("its owner");
+        let (code, _, err) = lab_proxy(&["--check", &file]);
+        assert_eq!((code, err.contains("(mode 644): chmod 600")), (Some(0), is_open), "{mode:o}: {err}");
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Conn {
     of_caller: AtomicBool,
     /// True while the kernel has no room for what is to be written.
     held_up: AtomicBool,
+    /// True once a request of it was ended since its client was too slow.
+    was_slow: AtomicBool,
     tell_written: Notify,
 }
 
@@ -89,6 +91,7 @@ impl Conn {
             requests: AtomicU32::new(0),
             of_caller: AtomicBool::new(false),
             held_up: AtomicBool::new(false),
+            was_slow: AtomicBool::new(false),
             tell_written: Notify::new(),
         }
     }
@@ -298,6 +301,16 @@ impl Conn {
     pub(crate) fn end_if_idle(&self, new: bool) -> bool {
         let had_one = self.requests.load(Ordering::Relaxed) > 0;
         self.end_if(|doing| doing.phase == Phase::Idle && (new || had_one))
+    }
+
+    /// Notes that a request of it was ended since its client was too slow: with HTTP/2 the connection stays, with what it has cost.
+    pub(crate) fn was_slow(&self) {
+        self.was_slow.store(true, Ordering::Relaxed);
+    }
+
+    /// True if its client keeps the service waiting in the middle of a request or its answer, or has until it was ended.
+    pub(crate) fn is_slow(&self) -> bool {
+        matches!(self.phase(), Phase::Head | Phase::Body | Phase::Writing) || self.was_slow.load(Ordering::Relaxed)
     }
 
     /// Whether it may be closed to make room ([`Conn::eviction_score`]). Then its task is to be aborted, and begins no

@@ -110,10 +110,12 @@ impl Door {
         Some((stream, Arc::new(Conn::new(peer, self.clock, limits))))
     }
 
-    /// Closes overdue connections, and gives memory back after a flood.
+    /// Closes overdue connections and, of too many slow ones, the slowest, and gives memory back after a flood.
     pub(crate) fn keep_deadlines(&self, ebb: &mut Ebb, limits: &EdgeSpec) {
         let now = self.clock.now();
         self.registry.reap(now, limits);
+        let most = limits.most_slow_clients(self.cap);
+        self.ledger.connections_evicted(self.registry.end_slowest_but(most, now));
         ebb.look(now, self.registry.all());
     }
 

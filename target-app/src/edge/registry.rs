@@ -29,6 +29,29 @@ struct Open {
     sources: HashMap<Source, usize>,
 }
 
+impl Open {
+    /// Tells so many connections to end, those with the highest scores, and returns their number.
+    fn end_highest(&mut self, scored: &mut [(f64, u64)], wanted: usize) -> usize {
+        let wanted = wanted.min(scored.len());
+        if wanted == 0 {
+            return 0;
+        }
+        scored.select_nth_unstable_by(wanted - 1, |(one, _), (other, _)| other.total_cmp(one));
+        let mut ended = 0;
+        for (_, id) in &scored[..wanted] {
+            let Some(slot) = self.slots.get_mut(id).filter(|slot| slot.conn.end_if_evictable()) else { continue };
+            slot.evicted = true;
+            slot.task.abort();
+            self.evicted += 1;
+            ended += 1;
+            one_less(&mut self.sources, Source::of(slot.conn.peer));
+        }
+        ended
+    }
+}
+
+/// The score from which a client counts as slow: the time for which one that moves nothing is waited for, seconds.
+const A_WHILE_S: f64 = 0.25;
 /// The divisor of the number of connections that make room at a time.
 const AT_ONCE: usize = 64;
 
@@ -114,21 +137,20 @@ impl Registry {
         let among = open.slots.iter().filter(|(_, slot)| of.is_none_or(|source| source == Source::of(slot.conn.peer)));
         let mut scored: Vec<(f64, u64)> =
             among.filter_map(|(&id, slot)| Some((slot.conn.eviction_score(now)?, id))).collect();
-        let wanted = (scored.len() / AT_ONCE).max(1).min(scored.len());
-        if wanted == 0 {
-            return 0;
-        }
-        scored.select_nth_unstable_by(wanted - 1, |(one, _), (other, _)| other.total_cmp(one));
-        let mut evicted = 0;
-        for (_, id) in &scored[..wanted] {
-            let Some(slot) = open.slots.get_mut(id).filter(|slot| slot.conn.end_if_evictable()) else { continue };
-            slot.evicted = true;
-            slot.task.abort();
-            open.evicted += 1;
-            evicted += 1;
-            one_less(&mut open.sources, Source::of(slot.conn.peer));
-        }
-        evicted
+        let wanted = (scored.len() / AT_ONCE).max(1);
+        open.end_highest(&mut scored, wanted)
+    }
+
+    /// Closes the slowest of those that have kept the service waiting in a request for a while, but for so many, and returns their
+    /// number.
+    pub(crate) fn end_slowest_but(&self, most: usize, now: Timestamp) -> usize {
+        let mut guard = self.lock();
+        let open = &mut *guard;
+        let slow = open.slots.iter().filter(|(_, slot)| slot.conn.is_slow());
+        let scored = slow.filter_map(|(&id, slot)| Some((slot.conn.eviction_score(now)?, id)));
+        let mut scored: Vec<(f64, u64)> = scored.filter(|(score, _)| *score >= A_WHILE_S).collect();
+        let wanted = scored.len().saturating_sub(most);
+        open.end_highest(&mut scored, wanted)
     }
 
     /// Closes overdue connections.

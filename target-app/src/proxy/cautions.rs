@@ -1,8 +1,10 @@
 //! Settings that are right, and do nothing.
 
+use std::os::unix::fs::PermissionsExt;
+
 use controllers::{Settings, catalogue::Setting, classify::ClassRule};
 
-use super::spec::ProxySpec;
+use super::spec::{ProxySpec, TlsSpec};
 
 /// What the settings ask for and the policy does not do, each with the way out.
 pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
@@ -10,6 +12,7 @@ pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
     let by_class = policies.iter().any(|(name, settings)| tells_classes_apart(name, settings));
     // A waiting room tells how hard requests are by their class.
     let ruled = spec.class != ClassRule::default() && spec.waiting_room.is_none();
+    let by_customer = policies.iter().any(|(name, settings)| tells_customers_apart(name, settings));
     let name = &spec.policy.name;
     let said = [
         (ruled && !by_class && name != "none").then(|| {
@@ -23,9 +26,25 @@ pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {
              compose: {scope: single, select: dagor, queue: codel} keeps a queue"
                 .to_owned()
         }),
+        (by_customer && !spec.headers.trust_criticality).then(|| {
+            "policy: it has a limit for each customer, and what strangers say in X-Customer does not count: all requests are one customer's; \
+             headers: {trust_criticality: true} believes it, for clients that are your own"
+                .to_owned()
+        }),
+        spec.tls.as_ref().and_then(of_key),
     ];
     said.into_iter().flatten().collect()
 }
+
+/// What is to be said of a key that anybody on this machine can read.
+fn of_key(tls: &TlsSpec) -> Option<String> {
+    let mode = std::fs::metadata(&tls.key).ok()?.permissions().mode() & 0o777;
+    let key = tls.key.display();
+    (mode & OTHERS_READ != 0)
+        .then(|| format!("tls.key: {key} can be read by every user of this machine (mode {mode:o}): chmod 600 {key}"))
+}
+
+const OTHERS_READ: u32 = 0o004;
 
 /// The policy, or the parts of a composition.
 fn policies(spec: &ProxySpec) -> Vec<(&str, Settings)> {
@@ -51,4 +70,8 @@ fn tells_classes_apart(name: &str, settings: &Settings) -> bool {
         "dagor" => settings.get("business") == Some(&Setting::Text("class".to_owned())),
         _ => settings.contains_key("classes") || settings.contains_key("class_targets"),
     }
+}
+
+fn tells_customers_apart(name: &str, settings: &Settings) -> bool {
+    name == "quota" || (name == "sre" && settings.contains_key("limits"))
 }

@@ -332,6 +332,7 @@ fn fixed(old: &ProxySpec, new: &ProxySpec) -> Vec<String> {
         ("seed", old.seed != new.seed, started_with),
         ("cpus", old.cpus != new.cpus, started_with),
         ("limits.connections", old.limits.connections != new.limits.connections, started_with),
+        ("limits.slow_clients", old.limits.slow_clients != new.limits.slow_clients, started_with),
         ("limits.backlog", old.limits.backlog != new.limits.backlog, started_with),
     ];
     keys.into_iter().filter(|(_, differs, _)| *differs).map(|(key, _, why)| format!("{key}: {why}")).collect()

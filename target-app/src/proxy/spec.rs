@@ -268,6 +268,10 @@ pub struct LimitSpec {
     /// Connections of one address (in IPv6 of one network of 64 bits); 0: no limit.
     #[schemars(example = 100, extend("unit" = "connections"))]
     pub connections_per_source: u32,
+    /// Clients, and requests of theirs, that may be waited for at once, to take more of an answer or to send more of a request; beyond it
+    /// the slowest go. 0: a third of the connections.
+    #[schemars(example = 500, extend("unit" = "clients"))]
+    pub slow_clients: u32,
     /// The length of the listen queue.
     #[schemars(example = 4096, extend("unit" = "connections"))]
     pub backlog: u32,
@@ -312,6 +316,7 @@ impl Default for LimitSpec {
         Self {
             connections: 0,
             connections_per_source: 0,
+            slow_clients: 0,
             backlog: 1024,
             connection_requests: 1000,
             backend_connections: 1024,
@@ -484,6 +489,7 @@ impl ProxySpec {
         EdgeSpec {
             connections: limits.connections,
             connections_per_source: limits.connections_per_source,
+            slow_clients: limits.slow_clients,
             backlog: limits.backlog,
             head_timeout: timeouts.head,
             body_timeout: timeouts.body,

@@ -67,7 +67,7 @@ impl Settings {
         let mut found = checks::problems(&spec);
         let takers = match before {
             Some(before) => Arc::clone(&before.backends.takers),
-            None => Takers::new(clock, spec.most_connections()),
+            None => Takers::new(clock, spec.edge().most_slow_clients(spec.most_connections())),
         };
         let backends = match before.filter(|before| keeps_backends(&before.spec, &spec)) {
             Some(before) => Some(Arc::clone(&before.backends)),

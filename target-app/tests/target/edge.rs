@@ -271,6 +271,32 @@ fn at_the_cap_the_oldest_idle_connection_makes_room() {
 }
 
 #[test]
+fn of_too_many_slow_clients_the_slowest_go_though_there_is_room() {
+    let target = limited(EdgeSpec { connections: 100, slow_clients: 2, ..edge() });
+    let mut idle = target.connect();
+    idle.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(answer(&mut idle).0, 200);
+    let slow: Vec<_> = (0..4)
+        .map(|_| {
+            let mut stream = target.connect();
+            stream.write_all(b"GET / HTTP/1.1\r\nHost").unwrap();
+            thread::sleep(Duration::from_millis(20)); // so that the first ones are the slowest
+            stream
+        })
+        .collect();
+    target.until("two to go", |gauges| gauges.ledger.connections_evicted == 2);
+    target.until("the others to stay", |gauges| gauges.ledger.connections_open == 3);
+    let [first, second, third, fourth] = slow.try_into().expect("four");
+    assert!(closes_after(first) < 1.0 && closes_after(second) < 1.0);
+    for mut stays in [third, fourth] {
+        stays.write_all(b": a\r\n\r\n").unwrap();
+        assert_eq!(answer(&mut stays).0, 200);
+    }
+    idle.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    assert_eq!(answer(&mut idle).0, 200, "who is between requests is not slow");
+}
+
+#[test]
 fn a_connection_ends_with_the_answer_to_its_last_request() {
     let target = limited(EdgeSpec { connection_requests: 3, ..edge() });
     let mut stream = target.connect();
