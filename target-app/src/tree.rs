@@ -10,7 +10,7 @@ use std::{net::SocketAddr, time::Duration};
 use controllers::Class;
 use serde::{Deserialize, Serialize};
 pub use workloads::balance::{Balancer, Per};
-use workloads::plan::ClientSpec;
+use workloads::{balance::subset, plan::ClientSpec};
 
 pub(crate) use books::{CRASHES, add};
 pub use books::{ServiceBooks, balancer_of, books_of, continued, crashed, ended, gauges_of, requests_of};
@@ -83,6 +83,9 @@ pub struct ServiceSpec {
     /// The largest number of requests under way at a task, 0 for no limit: its balancer refuses further ones at once.
     /// For `per: request`. Each sender has a count of its own: users together, and every task that calls.
     pub cap: u32,
+    /// The number of its tasks that each calling task sends to ([`subset`](workloads::balance::subset)); 0: all.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub subset: u32,
     /// The calls to other services for each request, made after the service's own work.
     pub calls: Vec<CallSpec>,
     /// All calls at once; else one after the other.
@@ -193,6 +196,25 @@ pub struct CalleeSpec {
     /// The largest number of calls of this task under way at one of its tasks, 0 for no limit.
     #[serde(default)]
     pub cap: u32,
+    /// The numbers of the tasks that it sends to; none: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reach: Vec<usize>,
+}
+
+impl ServiceSpec {
+    /// The numbers of its tasks that the task with this number of another service sends to; none: all.
+    #[must_use]
+    pub fn reached_by(&self, caller: usize) -> Vec<usize> {
+        if self.subset == 0 {
+            return Vec::new();
+        }
+        let number = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        subset(number(self.tasks), number(self.subset), caller)
+    }
+}
+
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 /// Calls to a service on behalf of each request.

@@ -1,12 +1,14 @@
 //! Load balancing: the choice of the task for a request, or for a connection.
 
 mod load_report;
+mod subset;
 mod weighted;
 
 use controllers::{Random as _, Reason, Seeded};
 use serde::{Deserialize, Serialize};
 
 pub use load_report::{LOAD_METRICS, LoadReport};
+pub use subset::subset;
 use weighted::WeightedTurns;
 
 use crate::persona::Answer;
@@ -59,6 +61,8 @@ pub struct Picker {
     busy: Vec<u32>,
     /// Tasks that are left out: not running yet, or draining.
     out: Vec<bool>,
+    /// Tasks that this sender has nothing to do with.
+    foreign: Vec<bool>,
     /// The largest number under way at a task; 0: no limit.
     cap: u32,
     weighted: WeightedTurns,
@@ -74,6 +78,7 @@ impl Picker {
             random: Seeded::new(seed),
             busy: vec![0; tasks.max(1)],
             out: vec![false; tasks.max(1)],
+            foreign: vec![false; tasks.max(1)],
             cap: 0,
             weighted: WeightedTurns::new(tasks.max(1)),
         }
@@ -83,6 +88,15 @@ impl Picker {
     #[must_use]
     pub fn capped(self, cap: u32) -> Self {
         Self { cap, ..self }
+    }
+
+    /// Leaves it these tasks alone, for good; none: all.
+    #[must_use]
+    pub fn reaching(mut self, tasks: &[usize]) -> Self {
+        if !tasks.is_empty() {
+            self.foreign = (0..self.busy.len()).map(|task| !tasks.contains(&task)).collect();
+        }
+        self
     }
 
     /// Takes a task in, or leaves it out: what is under way there goes on. All are in at first. What one that is left out has reported
@@ -108,16 +122,17 @@ impl Picker {
     /// True if the task is not left out.
     #[must_use]
     pub fn is_member(&self, task: usize) -> bool {
-        !self.out[task]
+        !self.out[task] && !self.foreign[task]
     }
 
     /// Chooses a task; if all are left out, as if none were. The request counts as under way there from the call of
     /// [`took`](Self::took).
     pub fn pick(&mut self) -> usize {
-        let out = std::mem::take(&mut self.out);
-        let none_is_in = out.iter().all(|out| *out);
-        let chosen = self.pick_among(|task| none_is_in || !out[task]).unwrap_or(0);
-        self.out = out;
+        let members: Vec<bool> = (0..self.busy.len()).map(|task| self.is_member(task)).collect();
+        let none_is_in = members.iter().all(|is_in| !is_in);
+        let foreign = std::mem::take(&mut self.foreign);
+        let chosen = self.pick_among(|task| members[task] || (none_is_in && !foreign[task])).unwrap_or(0);
+        self.foreign = foreign;
         chosen
     }
 
@@ -213,6 +228,18 @@ mod tests {
         let mut any = Picker::new(Balancer::RoundRobin, 1, 1);
         (0..1000).for_each(|_| any.took(0));
         assert_eq!(any.pick_with_room(), Some(0), "without a cap there is always room");
+    }
+
+    #[test]
+    fn a_sender_keeps_to_its_tasks_even_if_none_of_them_is_there() {
+        for by in ALL {
+            let mut picker = Picker::new(by, 4, 1).reaching(&[1, 2]);
+            assert!(picks(&mut picker, 20).iter().all(|task| [1, 2].contains(task)), "{by:?}");
+            picker.set_member(1, false);
+            assert_eq!(picks(&mut picker, 3), [2, 2, 2]);
+            picker.set_member(2, false);
+            assert!(picks(&mut picker, 20).iter().all(|task| [1, 2].contains(task)), "{by:?}");
+        }
     }
 
     #[test]

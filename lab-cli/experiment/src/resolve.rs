@@ -206,6 +206,7 @@ pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64,
             per: service.per,
             slow: service.slow,
             cap: service.cap,
+            subset: service.subset,
             calls: service.calls.iter().map(|call| call_spec(experiment, arm, call)).collect(),
             fan_out: service.fan_out,
         }

@@ -54,6 +54,7 @@ table! {
         balancer: Balancer = first_of(BALANCERS), "Which task gets a request. Least loaded: the task with the fewest requests that this sender waits for. Utilization: [weighted round robin](#balancing-by-utilization) by what tasks report on their answers, for `per: request`. Live there is no balancer process: the sender chooses. A user whose request goes to another task than the one before closes its connection and opens another; callers keep connections to all tasks";
         per: Per = first_of(&[("request", Per::Request), ("connection", Per::Connection)]), "What is balanced: each request (as by a proxy that costs nothing), or each connection";
         slow = free::<SlowKeys>(), "The first tasks are slower than the others";
+        subset: u32 = count(1..=1_000_000).or(0).otherwise("all").example("30"), "Tasks of this service that each task which calls it sends to, as dealt out by deterministic subsetting (chapter 20): every task then has as many callers as another. Users together send to all";
         cap: u32 = count(1..=1_000_000).or(0).otherwise("none").example("20"), "Most requests in flight at a task, for `per: request`: if all tasks are at it, the balancer refuses at once (`concurrency`; the row `service/balancer`). Each sender counts its own: users together, and each task that calls. Live, the users' balancer is in the generator: its refusals are counted as read and refused by the service, no task reads them, and a user that would begin again at once waits 1 ms";
         calls = free::<Vec<CallOrName>>(), "Calls to services below for each request, after the service's own work, while its worker waits: names, or tables";
         fan_out: bool = flag().or(false), "Make all calls at once instead of one after the other";
@@ -150,6 +151,7 @@ fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -
         per: keys.per,
         slow,
         cap: keys.cap,
+        subset: keys.subset,
         calls,
         fan_out: keys.fan_out,
         costs: keys.costs.changes(),

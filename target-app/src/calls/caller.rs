@@ -53,14 +53,14 @@ impl Callers {
     /// The calls of a task; `None` if it makes none. Needs a runtime.
     pub(crate) fn of(task: &TaskSpec, clock: ServiceClock) -> Result<Option<Self>, Vec<Problem>> {
         let one = |(place, callee): (usize, &CalleeSpec)| {
-            let CalleeSpec { call, tasks, balancer, per, cap } = callee;
+            let CalleeSpec { call, tasks, balancer, per, cap, reach } = callee;
             if tasks.is_empty() {
                 let message = "a service that is called has at least one task".to_owned();
                 return Err(vec![Problem { key: call.to.clone(), message }]);
             }
             let seed = seed_for(task.target.seed, &format!("call {place}"));
             let machine = CallMachine::new(call, &task.target.class, seed)?;
-            let pool = Pool::new(tasks.len(), *balancer, *per, call.connections, seed).capped(*cap);
+            let pool = Pool::new(tasks.len(), *balancer, *per, call.connections, seed).capped(*cap).reaching(reach);
             let caller = Arc::new(Caller {
                 name: task.name.clone(),
                 visits: Visits::of(call),

@@ -52,6 +52,11 @@ impl<C, W> Pool<C, W> {
         Self { picker: self.picker.capped(cap), ..self }
     }
 
+    /// Leaves it these tasks alone; none: all.
+    pub(crate) fn reaching(self, tasks: &[usize]) -> Self {
+        Self { picker: self.picker.reaching(tasks), ..self }
+    }
+
     /// True if every task is at its limit: then the next request is refused, and counted.
     pub(crate) fn refuses(&mut self) -> bool {
         let full = self.picker.is_full();

@@ -121,9 +121,13 @@ fn callers(to: SocketAddr, call: CallSpec) -> Callers {
 }
 
 fn callers_of(tasks: Vec<Option<SocketAddr>>, call: CallSpec) -> Callers {
+    callers_reaching(tasks, Vec::new(), call)
+}
+
+fn callers_reaching(tasks: Vec<Option<SocketAddr>>, reach: Vec<usize>, call: CallSpec) -> Callers {
     let none = PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() };
     let target = crate::plant::emulated_target(none);
-    let callee = CalleeSpec { call, tasks, balancer: Balancer::RoundRobin, per: Per::Request, cap: 0 };
+    let callee = CalleeSpec { call, tasks, balancer: Balancer::RoundRobin, per: Per::Request, cap: 0, reach };
     let task = TaskSpec { name: "front".to_owned(), calls: vec![callee], ..TaskSpec::alone(target) };
     Callers::of(&task, ServiceClock::start()).unwrap().unwrap()
 }
@@ -234,6 +238,17 @@ async fn a_call_waits_no_longer_than_its_own_sender() {
             .await;
     assert_eq!(ended, Ok(CallsResult { ended: CallsEnded::Failed, note: None }));
     assert_eq!(counts(&callers).failed, 1);
+}
+
+#[tokio::test]
+async fn a_caller_sends_to_the_tasks_that_are_its_own() {
+    let ((first, mut to_first), (second, mut to_second)) = (back(&[Some(OK)]).await, back(&[Some(OK); 3]).await);
+    let callers = callers_reaching(vec![Some(first), Some(second)], vec![1], call());
+    for _ in 0..3 {
+        assert_eq!(callers.make(Tags::default(), None, None).await.ended, CallsEnded::Answered);
+        assert!(to_second.recv().await.is_some());
+    }
+    assert!(to_first.try_recv().is_err(), "the other caller's");
 }
 
 #[tokio::test]

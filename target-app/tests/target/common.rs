@@ -138,7 +138,7 @@ pub fn calls_to_back(back: &Target, timeout: Duration) -> Vec<CalleeSpec> {
         redraw: false,
     };
     let tasks = vec![Some(back.address)];
-    vec![CalleeSpec { call, tasks, balancer: Balancer::RoundRobin, per: Per::Request, cap: 0 }]
+    vec![CalleeSpec { call, tasks, balancer: Balancer::RoundRobin, per: Per::Request, cap: 0, reach: Vec::new() }]
 }
 
 /// Starts a task of a service among several.

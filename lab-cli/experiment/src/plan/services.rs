@@ -44,6 +44,9 @@ pub struct TreeService {
     pub slow: Option<Slow>,
     /// Most requests under way at a task, else its balancer refuses; 0: any number.
     pub cap: u32,
+    /// The number of tasks that each calling task sends to; 0: all.
+    #[serde(default, skip_serializing_if = "super::target::is_zero")]
+    pub subset: u32,
     /// What it asks of others.
     pub calls: Vec<TreeCall>,
     /// All at once.

@@ -100,8 +100,8 @@ pub struct ArashiPlan {
     pub stale: Duration,
 }
 
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
+pub(super) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 impl ArashiPlan {

@@ -54,7 +54,8 @@ impl LiveTree {
                 true => vec![None; self.tasks[place].len()],
                 false => self.addresses(place),
             };
-            Some(CalleeSpec { call: call.clone(), tasks, balancer: to.balancer, per: to.per, cap: to.cap })
+            let reach = to.reached_by(number);
+            Some(CalleeSpec { call: call.clone(), tasks, balancer: to.balancer, per: to.per, cap: to.cap, reach })
         };
         TaskSpec {
             name: service.name.clone(),

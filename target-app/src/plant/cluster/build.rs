@@ -43,7 +43,7 @@ impl Cluster {
         };
         for (number, service) in spec.services.iter().enumerate() {
             let seed = seed_for(seed, &format!("users of {}", service.name));
-            made.pools.push(pool(number, service, 0, seed));
+            made.pools.push(pool(number, service, &[], 0, seed));
         }
         for service in &spec.services {
             made.add(spec, service, plan, seed)?;
@@ -78,7 +78,8 @@ impl Cluster {
                 .map(|(place, call)| {
                     let seed = seed_for(seed, &format!("{name} call {place}"));
                     let service = position(tree, &call.to).unwrap_or_default();
-                    let pool = pool(service, &tree.services[service], call.connections, seed);
+                    let to = &tree.services[service];
+                    let pool = pool(service, to, &to.reached_by(task), call.connections, seed);
                     let machine = CallMachine::new(call, &spec.task.class, seed).map_err(|problems| {
                         let name = call.client.as_ref().map(|client| client.policy.clone()).unwrap_or_default();
                         PlantError::Unfit(Unfit { name, problems })
@@ -104,10 +105,11 @@ impl Cluster {
     }
 }
 
-/// A sender's connections to a service. `most`: their limit, 0 for none.
-fn pool(number: usize, to: &ServiceSpec, most: u32, seed: u64) -> ServicePool {
+/// A sender's connections to the tasks of a service that it `reaches`; none: to all. `most`: their limit, 0 for none.
+fn pool(number: usize, to: &ServiceSpec, reaches: &[usize], most: u32, seed: u64) -> ServicePool {
     let tasks = usize::try_from(to.tasks).unwrap_or(usize::MAX);
-    ServicePool { service: number, pool: Pool::new(tasks, to.balancer, to.per, most, seed).capped(to.cap) }
+    let pool = Pool::new(tasks, to.balancer, to.per, most, seed).capped(to.cap).reaching(reaches);
+    ServicePool { service: number, pool }
 }
 
 fn number_of(task: usize) -> u32 {

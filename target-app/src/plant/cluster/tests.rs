@@ -4,6 +4,7 @@ mod crash;
 mod draws;
 mod foresight;
 mod platform;
+mod subsets;
 
 use std::time::Duration;
 
@@ -49,6 +50,7 @@ fn service(name: &str, millis: u64, servers: u32, calls: &[&str]) -> ServiceSpec
         per: Per::Request,
         slow: None,
         cap: 0,
+        subset: 0,
         calls: calls.iter().map(|to| call(to)).collect(),
         fan_out: false,
     }

@@ -44,6 +44,7 @@ fn service(name: &str, tasks: u32, calls: Option<&str>) -> ServiceSpec {
         per: Per::Request,
         slow: None,
         cap: 0,
+        subset: 0,
         calls: calls.map(call).into_iter().collect(),
         fan_out: false,
     }
