@@ -33,6 +33,8 @@ static ALL: &[Entry] = &[
     seda::PID,
     seda::MM1,
     seda::QUEUE_THRESHOLD,
+    seda::CHEAPEST_FIRST,
+    seda::CLASS_QUEUES,
     sre::THROTTLE,
     sre::RETRY_BUDGET,
     sre::SRE_CLIENT,

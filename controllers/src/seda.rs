@@ -7,6 +7,8 @@
 //! | `pid` | the same | PID | token bucket |
 //! | `mm1` | service and arrival rates | an M/M/1 queue solved for its 90th percentile | token bucket |
 //! | `queue-threshold` | mean response time, smoothed | AIMD | queue length |
+//! | `cheapest-first` | mean cost by kind | | a queue: the cheapest kind first |
+//! | `class-queues` | | | a queue for each class: the highest first, or each with workers of its own |
 //!
 //! # Without samples nothing is adapted
 //!
@@ -35,8 +37,11 @@
 //! except for the bucket's depth and the admissions of one second; of a crowd that arrives over some seconds hundreds
 //! are admitted before the first estimate crosses the target, and the controller then works off that backlog.
 
+mod cheapest_first;
 mod class_controller;
+mod class_queues;
 mod degrade;
+mod lanes;
 mod mm1;
 mod params;
 mod percentile_param;
@@ -48,6 +53,8 @@ mod response_time;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cheapest_first::CHEAPEST_FIRST;
+pub(crate) use class_queues::CLASS_QUEUES;
 pub(crate) use degrade::DEGRADE;
 pub(crate) use mm1::MM1;
 pub(crate) use params::SEDA;

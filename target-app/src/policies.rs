@@ -392,7 +392,7 @@ mod tests {
     #[test]
     fn a_queue_discipline_does_not_sit_before_several_stages() {
         let (one, two) = ([("work", Role::Dynamic)], [("read", Role::Dynamic), ("write", Role::Dynamic)]);
-        for name in ["codel", "folly", "lifo"] {
+        for name in ["codel", "folly", "lifo", "cheapest-first", "class-queues"] {
             assert_eq!(misplaced(name, Place::Single, &one), [""; 0]);
             assert_eq!(misplaced(name, Place::Stage, &two), [""; 0]);
             let [problem] = misplaced(name, Place::Single, &two).try_into().unwrap();

@@ -85,6 +85,8 @@ fn the_names_that_experiments_use_are_known() {
         "pid",
         "mm1",
         "queue-threshold",
+        "cheapest-first",
+        "class-queues",
         "degrade",
         "fixed-rate",
         "concurrency",

@@ -3,6 +3,7 @@
 mod classes;
 mod degrading;
 mod older;
+mod order;
 mod pressure;
 mod response_time;
 mod series;

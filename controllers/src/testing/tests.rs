@@ -58,7 +58,7 @@ proptest! {
 
     #[test]
     fn limits_are_kept(max in 1..6_u32, codes in prop::collection::vec(any::<u64>(), 0..300)) {
-        for name in ["concurrency", "connections", "queue-length", "codel", "folly", "lifo", "fail-at-scale"] {
+        for name in ["concurrency", "connections", "queue-length", "codel", "folly", "lifo", "fail-at-scale", "cheapest-first", "class-queues"] {
             let (entry, settings) = Catalogue::built_in().resolve(name, &settings([("max", max.into())])).unwrap();
             check(entry, &settings, &site(entry.places[0], TARGET), &codes);
         }

@@ -31,6 +31,7 @@ static ALL: &[Library] = library! {
     "per-stage-or-single" false None;
     "degrade" false None;
     "classes" false None;
+    "class-queues" false None;
     "overload-sweep" false None;
     "self-throttle" false None;
     "retry-budget" false None;

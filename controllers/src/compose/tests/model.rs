@@ -85,7 +85,7 @@ proptest! {
     #[test]
     fn a_small_limit_before_a_queue_holds(
         max in 1..4_u32,
-        queue in prop::sample::select(vec!["codel", "folly", "lifo", "fail-at-scale"]),
+        queue in prop::sample::select(vec!["codel", "folly", "lifo", "fail-at-scale", "cheapest-first", "class-queues"]),
         codes in prop::collection::vec(any::<u64>(), 0..400),
     ) {
         let composition =

@@ -147,7 +147,7 @@ fn lifo_by_length_turns_round_while_enough_stay_behind() {
 
 #[test]
 fn a_full_queue_refuses_at_once_and_a_live_switch_keeps_those_who_wait() {
-    for name in ["codel", "lifo"] {
+    for name in ["codel", "lifo", "cheapest-first", "class-queues"] {
         let three = settings([("max", 3_u32.into())]);
         let mut queue = Queue::new(name, &three);
         queue.hold(0, 1..=3);
