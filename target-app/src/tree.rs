@@ -83,7 +83,7 @@ pub struct ServiceSpec {
     /// The largest number of requests under way at a task, 0 for no limit: its balancer refuses further ones at once.
     /// For `per: request`. Each sender has a count of its own: users together, and every task that calls.
     pub cap: u32,
-    /// The number of its tasks that each calling task sends to ([`subset`](workloads::balance::subset)); 0: all.
+    /// The number of its tasks that each calling task sends to ([`subset`]); 0: all.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub subset: u32,
     /// The calls to other services for each request, made after the service's own work.
