@@ -128,11 +128,10 @@ impl Picker {
     /// Chooses a task; if all are left out, as if none were. The request counts as under way there from the call of
     /// [`took`](Self::took).
     pub fn pick(&mut self) -> usize {
-        let members: Vec<bool> = (0..self.busy.len()).map(|task| self.is_member(task)).collect();
-        let none_is_in = members.iter().all(|is_in| !is_in);
-        let foreign = std::mem::take(&mut self.foreign);
-        let chosen = self.pick_among(|task| members[task] || (none_is_in && !foreign[task])).unwrap_or(0);
-        self.foreign = foreign;
+        let none_is_in = (0..self.busy.len()).all(|task| !self.is_member(task));
+        let (out, foreign) = (std::mem::take(&mut self.out), std::mem::take(&mut self.foreign));
+        let chosen = self.pick_among(|task| !foreign[task] && (none_is_in || !out[task])).unwrap_or(0);
+        (self.out, self.foreign) = (out, foreign);
         chosen
     }
 

@@ -304,7 +304,7 @@ impl Conn {
     }
 
     /// Notes that a request of it was ended since its client was too slow: with HTTP/2 the connection stays, with what it has cost.
-    pub(crate) fn was_slow(&self) {
+    pub(crate) fn note_slow(&self) {
         self.was_slow.store(true, Ordering::Relaxed);
     }
 

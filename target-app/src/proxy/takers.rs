@@ -138,7 +138,7 @@ impl Takers {
 
     fn end(&self, request: &WaitingRequest) {
         self.ended.fetch_add(1, Ordering::Relaxed);
-        request.conn.was_slow();
+        request.conn.note_slow();
         request.task.end();
     }
 }
