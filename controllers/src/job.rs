@@ -170,4 +170,10 @@ impl Timing {
     pub fn waited(&self) -> Duration {
         self.started.since(self.offered)
     }
+
+    /// What the job cost, seconds: this CPU time, else the time of its work. `None`: it left before its work began.
+    pub(crate) fn cost_s(&self, cpu: Option<Duration>, outcome: Outcome) -> Option<f64> {
+        let worked = self.started < self.ended || outcome == Outcome::Served;
+        worked.then(|| cpu.unwrap_or_else(|| self.ended.since(self.started)).as_secs_f64())
+    }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::lanes::Lanes;
 use crate::{
-    Ctx, Effect, Entry, Gauge, Grant, Kind, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
+    Ctx, Effect, Entry, Gauge, Kind, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
     entry::{CompositionRole, EntryKind, Source, ms, number, params, s, time_or},
     estimate::Ewma,
     modern::discipline::{MAX, PLACES},
@@ -66,16 +66,16 @@ impl Machine for CheapestFirst {
             Seen::Room(free) => {
                 self.lanes.refuse_expired(self.params.timeout, cx);
                 for _ in 0..*free {
-                    let Some(id) = self.cheapest().and_then(|kind| self.lanes.pop_oldest(kind)) else { return };
-                    cx.effects.push(Effect::Release(id, Grant::default()));
+                    let Some(kind) = self.cheapest() else { return };
+                    self.lanes.release_oldest(kind, cx);
                 }
             }
             Seen::Left(id) => self.lanes.remove(*id),
-            Seen::Ended { tags, timing, cost, .. } => {
-                let cost = cost.unwrap_or_else(|| timing.ended.since(timing.started)).as_secs_f64();
+            Seen::Ended { tags, outcome, timing, cost, .. } => {
+                let Some(cost_s) = timing.cost_s(*cost, *outcome) else { return };
                 let old_weight = self.params.old_weight;
-                self.costs.entry(tags.kind).or_insert_with(|| Ewma::from_first(old_weight)).add(cost);
-                self.of_all.add(cost);
+                self.costs.entry(tags.kind).or_insert_with(|| Ewma::from_first(old_weight)).add(cost_s);
+                self.of_all.add(cost_s);
             }
             _ => {}
         }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::lanes::Lanes;
 use crate::{
-    Class, Ctx, Effect, Entry, Gauge, Grant, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
+    Class, Ctx, Entry, Gauge, Machine, Offer, Policy, Reason, Refusal, Seen, Timestamp, Verdict,
     entry::{CompositionRole, EntryKind, Problem, Source, class_numbers, ms, params, s, time_or},
     modern::discipline::{MAX, PLACES},
 };
@@ -49,9 +49,8 @@ impl Machine for ClassQueues {
                 self.lanes.refuse_expired(self.params.timeout, cx);
                 for _ in 0..*free {
                     let Some(class) = self.next() else { return };
-                    let Some(id) = self.lanes.pop_oldest(class) else { return };
+                    self.lanes.release_oldest(class, cx);
                     *self.inside.entry(class).or_default() += 1;
-                    cx.effects.push(Effect::Release(id, Grant::default()));
                 }
             }
             Seen::Left(id) => self.lanes.remove(*id),
@@ -98,7 +97,7 @@ pub(crate) const CLASS_QUEUES: Entry = Entry {
     deviations: &[
         "The classes share one stage, whose workers are divided: the paper speaks of sets of stages with threads of their own.",
         "A class that `workers` does not name has one.",
-        "Jobs that were held before a live switch count their wait from the switch.",
+        "Jobs that were held before a live switch count their wait from the switch; those inside take no worker of their class.",
     ],
     places: PLACES,
     presets: &[],

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{Ctx, Effect, JobId, Reason, Refusal, Timestamp, primitives::JobQueue};
+use crate::{Ctx, Effect, Grant, JobId, Reason, Refusal, Timestamp, primitives::JobQueue};
 
 /// The queues that are not empty.
 #[derive(Debug)]
@@ -36,8 +36,14 @@ impl<K: Ord + Copy> Lanes<K> {
         self.take(lane, |queue| queue.remove(id).map(|_| id));
     }
 
-    /// Removes the oldest job of a lane.
-    pub(super) fn pop_oldest(&mut self, lane: K) -> Option<JobId> {
+    /// Lets the oldest job of a lane in.
+    pub(super) fn release_oldest(&mut self, lane: K, cx: &mut Ctx<'_>) {
+        if let Some(id) = self.pop_oldest(lane) {
+            cx.effects.push(Effect::Release(id, Grant::default()));
+        }
+    }
+
+    fn pop_oldest(&mut self, lane: K) -> Option<JobId> {
         self.take(lane, |queue| queue.pop_oldest().map(|(id, _)| id))
     }
 

@@ -112,10 +112,12 @@ impl Quota {
 impl Machine for Quota {
     fn observe(&mut self, seen: &Seen, cx: &mut Ctx<'_>) {
         match *seen {
-            Seen::Ended { tags, grant, timing, cost, .. } => {
-                let cost = cost.unwrap_or_else(|| timing.ended.since(timing.started)).as_secs_f64();
-                self.mean_cost.add(cost);
-                self.account(tags.customer, cx.now).settle(Charge::of_cookie(grant.cookie), cost);
+            Seen::Ended { tags, grant, outcome, timing, cost, .. } => {
+                let cost_s = timing.cost_s(cost, outcome);
+                if let Some(cost_s) = cost_s {
+                    self.mean_cost.add(cost_s);
+                }
+                self.account(tags.customer, cx.now).settle(Charge::of_cookie(grant.cookie), cost_s);
             }
             Seen::Peer(PeerReport::Quota { to, customer, limit }) if to == cx.site => {
                 self.obey(customer, limit, cx.now);

@@ -56,6 +56,14 @@ impl Stage {
         let (id, outcome) = (JobId(id), Outcome::Served);
         self.0.observe(at(ms + took), &Seen::Ended { id, grant, tags, outcome, timing, cost: None, note: None });
     }
+
+    /// A job that was let in and left before its work began.
+    fn leaves(&mut self, (id, grant): (u64, Grant), tags: Tags, ms: u64) {
+        let at = Timestamp::from_millis(ms);
+        let timing = Timing { entered: at, offered: at, started: at, ended: at };
+        let (id, outcome) = (JobId(id), Outcome::Abandoned);
+        self.0.observe(at, &Seen::Ended { id, grant, tags, outcome, timing, cost: Some(Duration::ZERO), note: None });
+    }
 }
 
 fn kind(number: u16) -> Tags {
@@ -81,6 +89,20 @@ fn a_cost_is_learned_and_the_cheapest_come_first() {
     let _ = stage.offer(200, 5, kind(2));
     // 10 ms; then 55 (the mean of 100 and 10, for a kind that is new); then 100.
     assert_eq!(stage.next(200, 3), [4, 5, 3]);
+}
+
+#[test]
+fn who_left_before_work_began_makes_its_kind_no_cheaper() {
+    let mut stage = Stage::new("cheapest-first", [("old_weight", 0.5.into())]);
+    for (id, of) in [(1, 0), (2, 1), (3, 0)] {
+        let _ = stage.offer(0, id, kind(of));
+    }
+    let [dear, cheap, gone] = stage.room(0, 3).try_into().expect("three");
+    stage.ends(cheap, kind(1), 0, 10);
+    stage.ends(dear, kind(0), 0, 18);
+    stage.leaves(gone, kind(0), 18);
+    let _ = (stage.offer(20, 4, kind(0)), stage.offer(20, 5, kind(1)));
+    assert_eq!(stage.next(20, 2), [5, 4], "10 ms, 18 ms; with a cost of nothing the second kind would have 9");
 }
 
 #[test]

@@ -162,12 +162,13 @@ impl Account {
         self.balances[level] -= cost;
     }
 
-    /// Replaces the charge of a request by its cost. A balance can exceed the capacity by charges of requests that were
-    /// under way.
-    pub(super) fn settle(&mut self, charged: Charge, cost: f64) {
-        self.balances[charged.level] += charged.cost - cost;
-        self.used += cost;
-        self.cost.add(cost);
+    /// Replaces the charge of a request by its cost, or takes it back (`None`). A balance can exceed the capacity by charges
+    /// of requests that were under way.
+    pub(super) fn settle(&mut self, charged: Charge, cost_s: Option<f64>) {
+        self.balances[charged.level] += charged.cost - cost_s.unwrap_or(0.0);
+        let Some(cost_s) = cost_s else { return };
+        self.used += cost_s;
+        self.cost.add(cost_s);
         self.settled = true;
     }
 

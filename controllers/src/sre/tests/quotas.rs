@@ -74,6 +74,19 @@ fn without_a_measurement_the_time_that_work_took_is_the_cost() {
 }
 
 #[test]
+fn who_left_before_work_began_is_paid_back_and_makes_nothing_cheaper() {
+    let mut bench = Bench::new("quota", [("limits", limits([(1, 0.4)]))]);
+    let tags = of_customer(1);
+    assert!(bench.costs(tags, 100 * MS));
+    let admitted = bench.offer(tags).unwrap();
+    bench.end(admitted, tags, Outcome::Abandoned);
+    assert!(near(bench.gauge("mean_cost_ms"), 100.0));
+    // 1.9 of 2 are left, and the next cost 1.9 in all: with the charge of 0.1 kept, the last would find nothing.
+    assert!(bench.costs(tags, 1850 * MS) && bench.costs(tags, 50 * MS));
+    assert_eq!(bench.offer(tags), Err(Reason::Quota));
+}
+
+#[test]
 fn higher_criticalities_keep_a_reserve() {
     // A limit of 1 for 5 s: 5 CPU seconds, of which 1.5, 1, 0.5 and 0 are kept from the four levels, lowest first.
     for (spent_ms, lets_in) in [
