@@ -22,7 +22,7 @@ mod gauges;
 pub(crate) mod otlp;
 mod page;
 
-pub(crate) use gauges::{labels, policies, process, requests};
+pub(crate) use gauges::{policies, process, requests, site};
 pub(crate) use page::Page;
 #[cfg(feature = "otel")]
 pub(crate) use page::Row;

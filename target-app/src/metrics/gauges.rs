@@ -60,18 +60,25 @@ pub(crate) fn policies(page: &mut Page<'_>, stages: &[&StageGauges]) -> fmt::Res
         ("policy_held", "Requests that the policy holds", Gauge, |stage| stage.queue.into()),
     ];
     for (name, help, kind, count) in counts {
-        page.family(name, help, kind, stages.iter().map(|stage| (labels(stage), count(stage) as f64)))?;
+        page.family(name, help, kind, stages.iter().map(|stage| ([site(stage)], count(stage) as f64)))?;
     }
+    let in_force = stages.iter().map(|stage| (named(stage), 1.0));
+    page.family("policy_info", "The policy in force, always 1", Gauge, in_force)?;
     let own = stages.iter().flat_map(|stage| {
-        let [policy, name] = labels(stage);
-        stage.policy.iter().map(move |(gauge, &value)| ([policy, name, ("gauge", gauge.as_str())], value))
+        let [policy, site] = named(stage);
+        stage.policy.iter().map(move |(gauge, &value)| ([policy, site, ("gauge", gauge.as_str())], value))
     });
     page.family("policy_gauge", "The policy's own gauges, in the unit of their names", Gauge, own)
 }
 
 /// The labels of a policy: its name, and where it sits.
-pub(crate) fn labels(stage: &StageGauges) -> [(&str, &str); 2] {
-    [("policy", &stage.policy_name), ("stage", &stage.name)]
+fn named(stage: &StageGauges) -> [(&str, &str); 2] {
+    [("policy", &stage.policy_name), site(stage)]
+}
+
+/// The label of counts that go on when the policy is replaced: where it sits.
+pub(crate) fn site(stage: &StageGauges) -> (&str, &str) {
+    ("stage", &stage.name)
 }
 
 /// The process itself; `of`: what it is.

@@ -76,7 +76,7 @@ fn policies(page: &mut Page<'_>, gauges: &Gauges) -> fmt::Result {
     let would = stage.counts.iter().filter_map(|(name, &count)| Some((name.strip_prefix("would_refuse_")?, count)));
     let would = would.map(|(reason, count)| ([("reason", reason)], count as f64));
     page.family("would_refuse", "Requests that a dry run let pass although the policy refused them", Counter, would)?;
-    let held = stage.counts.get("would_hold").map(|&count| (metrics::labels(stage), count as f64));
+    let held = stage.counts.get("would_hold").map(|&count| ([metrics::site(stage)], count as f64));
     page.family("would_hold", "Requests that a dry run let pass although the policy held them", Counter, held)
 }
 
