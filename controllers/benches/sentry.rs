@@ -106,7 +106,8 @@ fn taught(plan: SentryPlan, random: &mut Seeded) -> Sentry<u64> {
         let request = SentryRequest { id: JobId(u64::MAX - url), class: Class(2), url: name(url) };
         sentry.offer(Timestamp::ZERO, request, url, random);
         if let SentryAction::Admit(_, permit) = sentry.poll(Timestamp::ZERO) {
-            let usage = ResourceUsage { cpu: Duration::from_millis(url + 1), data: Duration::ZERO };
+            let cpu = Duration::from_millis(url + 1);
+            let usage = ResourceUsage { cpu, data: Duration::ZERO, actual: cpu };
             sentry.ended(Timestamp::ZERO, permit, Some(usage), random);
         }
     }

@@ -124,5 +124,5 @@ pub use sentry::{
 pub use service_time::{ResourceUsage, ServiceTimePlan, ServiceTimes, UrlKey, UrlName, calibrated_alpha};
 pub use setup_error::SetupError;
 pub use sla::{Sla, SlaTier};
-pub use threshold::{AdmissionThreshold, ClassLoad};
+pub use threshold::{AdmissionThreshold, ClassLoad, ThresholdService};
 pub use workload::{Moments, WorkloadReport};

@@ -11,6 +11,7 @@ use super::{
     sentry::{SentryClass, SentryPlan},
     service_time::ServiceTimePlan,
     setup_error::SetupError,
+    threshold::ThresholdService,
 };
 use crate::{
     Class, Entry, Place, Site,
@@ -76,6 +77,8 @@ params! {
             "section 3.5: exponentially decayed, without a value";
         period: Duration = time(s(1)..=s(3600), s(15)), "time between thresholds, and between computed delays", PERIOD;
         period_weight: f64 = number(0.0..=0.999, 0.3), "weight of the old average of arrivals", PERIOD;
+        threshold_service: ThresholdService = choice(("inherent", ThresholdService::Inherent), &[("actual", ThresholdService::Actual)]),
+            "service times that a threshold takes: as on an idle server, or from arrival to last byte", "s_j, section 3.3: observed average service times";
         utilization: f64 = number(0.01..=1.0, 1.0), "share of the servers that a threshold fills", "1, equation 5";
         drains_backlog: bool = flag(false), "a threshold leaves out the servers that are behind",
             "the lab's addition; not published";
@@ -115,6 +118,7 @@ impl SentryParams {
             policing: self.policing_plan(),
             period: self.period,
             old_weight: self.period_weight,
+            threshold_service: self.threshold_service,
             utilization: self.utilization,
             drains_backlog: self.drains_backlog,
             probes_when_idle: self.probes_when_idle,
@@ -187,6 +191,7 @@ pub(crate) const SENTRY: Entry = Entry {
         "Classes are examined at the multiples of their delays; a failure rejects all waiting requests of less important classes, due or not.",
         "Service times on a bound belong to the lower bucket; those beyond the last bound share one, tested with the largest estimate in it.",
         "Equations 5 and 6 have the capacity of one server; here it is that of all servers, and the rates in them are those beyond the guaranteed ones.",
+        "Section 3.3 takes \"observed average service times\" for a threshold, which is the inherent one here and may be the actual one of section 3.5 (threshold_service: actual).",
         "When threshold policing begins, its first threshold is computed at once, from the arrivals of the last second; averages of 15 s are from before the process was busy.",
         "Delays are computed for the probability on arrival: the published bound holds without any delay.",
         "A batch that fails while nothing is in service sends its oldest request (probes_when_idle: false has the published law): else a type that is once expected to take longer than the response time is refused for good, because no request corrects its estimate.",

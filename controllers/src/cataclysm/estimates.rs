@@ -3,7 +3,7 @@
 use super::{
     buckets::ServiceRanges,
     delays::{ClassTraffic, PolicedSystem},
-    threshold::ClassLoad,
+    threshold::{ClassLoad, ThresholdService},
 };
 use crate::{Timestamp, estimate::Ewma};
 
@@ -16,8 +16,9 @@ struct ClassEstimate {
     rate: Ewma,
     /// Ended requests by bucket, decayed from period to period: the distribution of service times.
     ended: Vec<f64>,
-    /// Their service times, decayed likewise, seconds.
+    /// Their inherent and actual service times, decayed likewise, seconds.
     service_s: f64,
+    actual_s: f64,
 }
 
 /// Averages over periods, smoothed exponentially.
@@ -42,6 +43,7 @@ impl Estimates {
             rate: Ewma::from_first(old_weight),
             ended: vec![0.0; buckets],
             service_s: 0.0,
+            actual_s: 0.0,
         };
         Self {
             old_weight,
@@ -65,10 +67,11 @@ impl Estimates {
         self.refused += u64::from(refused);
     }
 
-    /// Counts an end with its inherent service time, seconds.
-    pub(super) fn ended(&mut self, rank: usize, bucket: usize, service_s: f64) {
+    /// Counts an end with its inherent and its actual service time, seconds.
+    pub(super) fn ended(&mut self, rank: usize, bucket: usize, service_s: f64, actual_s: f64) {
         self.classes[rank].ended[bucket] += 1.0;
         self.classes[rank].service_s += service_s;
+        self.classes[rank].actual_s += actual_s;
     }
 
     /// The start of the period.
@@ -116,6 +119,7 @@ impl Estimates {
             class.arrived_before = 0;
             class.ended.iter_mut().for_each(|ended| *ended *= self.old_weight);
             class.service_s *= self.old_weight;
+            class.actual_s *= self.old_weight;
         }
         let refused = std::mem::take(&mut self.refused) as f64;
         // A period without a test says nothing, except that there was nothing to refuse.
@@ -134,18 +138,26 @@ impl Estimates {
         self.p_drop.current()
     }
 
-    /// The mean inherent service time of a class, seconds; `otherwise` before the first end.
-    fn service_s(&self, rank: usize, otherwise: f64) -> f64 {
+    /// The mean service time of a class, seconds; `otherwise` before the first end.
+    fn mean_s(&self, of: ThresholdService, rank: usize, otherwise: f64) -> f64 {
         let class = &self.classes[rank];
+        let all = match of {
+            ThresholdService::Inherent => class.service_s,
+            ThresholdService::Actual => class.actual_s,
+        };
         let ended: f64 = class.ended.iter().sum();
-        if ended > 0.0 { class.service_s / ended } else { otherwise }
+        if ended > 0.0 { all / ended } else { otherwise }
+    }
+
+    fn service_s(&self, rank: usize, otherwise: f64) -> f64 {
+        self.mean_s(ThresholdService::Inherent, rank, otherwise)
     }
 
     /// The loads of the classes, for the threshold.
-    pub(super) fn loads(&self, guaranteed_per_s: &[f64], otherwise_s: f64) -> Vec<ClassLoad> {
+    pub(super) fn loads(&self, of: ThresholdService, guaranteed_per_s: &[f64], otherwise_s: f64) -> Vec<ClassLoad> {
         let load = |(rank, guaranteed): (usize, &f64)| ClassLoad {
             rate_per_s: self.rate_per_s(rank),
-            service_s: self.service_s(rank, otherwise_s),
+            service_s: self.mean_s(of, rank, otherwise_s),
             guaranteed_per_s: *guaranteed,
         };
         guaranteed_per_s.iter().enumerate().map(load).collect()
@@ -193,20 +205,22 @@ mod tests {
         (0..30).for_each(|_| estimates.arrived(1));
         (0..40).for_each(|n| estimates.tested(n < 10));
         // 3 of 8 ms and one of 20 ms: 44 / 4 = 11 ms.
-        (0..3).for_each(|_| estimates.ended(0, 0, 0.008));
-        estimates.ended(0, 1, 0.020);
+        (0..3).for_each(|_| estimates.ended(0, 0, 0.008, 0.1));
+        estimates.ended(0, 1, 0.020, 0.5);
         estimates.close(Timestamp::from_secs(15));
         close(estimates.rate_per_s(0), 20.0);
         close(estimates.p_drop(), 0.25);
-        let loads = estimates.loads(&[1.0, 2.0], 0.05);
+        let loads = estimates.loads(ThresholdService::Inherent, &[1.0, 2.0], 0.05);
         close(loads[0].service_s, 0.011);
         close(loads[1].service_s, 0.05);
         close(loads[1].guaranteed_per_s, 2.0);
+        // Three of 100 ms and one of 500: 800 / 4 = 200 ms.
+        close(estimates.loads(ThresholdService::Actual, &[0.0, 0.0], 0.05)[0].service_s, 0.2);
         // The next period has nothing: 0.25 of the old.
         estimates.close(Timestamp::from_secs(30));
         close(estimates.rate_per_s(0), 5.0);
         close(estimates.p_drop(), 0.0625);
-        close(estimates.loads(&[0.0, 0.0], 0.05)[0].service_s, 0.011);
+        close(estimates.loads(ThresholdService::Inherent, &[0.0, 0.0], 0.05)[0].service_s, 0.011);
     }
 
     #[test]
@@ -234,8 +248,8 @@ mod tests {
         let mut estimates = Estimates::new(Timestamp::ZERO, 0.25, 2, ranges.buckets());
         (0..20).for_each(|_| estimates.arrived(0));
         (0..20).for_each(|_| estimates.arrived(1));
-        (0..3).for_each(|_| estimates.ended(0, 0, 0.008));
-        estimates.ended(0, 1, 0.016);
+        (0..3).for_each(|_| estimates.ended(0, 0, 0.008, 0.1));
+        estimates.ended(0, 1, 0.016, 0.016);
         estimates.close(Timestamp::from_secs(1));
         // 10 and 50 ms on average, equally often: 30 ms, ⌊1 / 0.03⌋ = 33.
         let system = estimates.system(&ranges, 1.0, 0.05);

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Ctx, Effect, Gauge, Grant, JobId, LoadSample, Machine, Offer, Outcome, PeerReport, Policy, Refusal, Seen, Tags,
-    Timestamp, Verdict,
+    Timestamp, Timing, Verdict,
 };
 
 /// The most servers of a sentry, as for the parameter `servers`.
@@ -120,10 +120,10 @@ impl SeatedSentry {
 
     /// What an ended job used (equation 2): the CPU time that the host measured, and the rest of what it attained as time
     /// blocked on data. Without a measured CPU time all of it counts as that.
-    fn usage(&mut self, grant: Grant, cost: Option<Duration>, now: Timestamp) -> ResourceUsage {
+    fn usage(&mut self, grant: Grant, timing: Timing, cost: Option<Duration>, now: Timestamp) -> ResourceUsage {
         let attained = self.attained.read(now).saturating_sub(Duration::from_nanos(grant.cookie));
         let cpu = cost.unwrap_or(attained);
-        ResourceUsage { cpu, data: attained.saturating_sub(cpu) }
+        ResourceUsage { cpu, data: attained.saturating_sub(cpu), actual: timing.ended.since(timing.offered) }
     }
 }
 
@@ -141,9 +141,9 @@ impl Machine for SentryPolicy {
         let reports = self.reports;
         let seated = self.seated(ending, cx);
         match *seen {
-            Seen::Ended { tags, grant, outcome, cost, .. } => {
+            Seen::Ended { tags, grant, outcome, timing, cost, .. } => {
                 let served = outcome == Outcome::Served;
-                let usage = served.then(|| seated.usage(grant, cost, cx.now));
+                let usage = served.then(|| seated.usage(grant, timing, cost, cx.now));
                 let permit = seated.sentry.permit(tags.class, name(&tags));
                 seated.sentry.ended(cx.now, permit, usage, cx.random);
             }

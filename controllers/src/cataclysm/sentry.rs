@@ -217,7 +217,7 @@ impl<J> Sentry<J> {
         self.pool.ended();
         if let Some(usage) = usage {
             let service_s = self.times.learn(url, usage, random);
-            self.estimates.ended(rank, self.plan.ranges.bucket(service_s), service_s);
+            self.estimates.ended(rank, self.plan.ranges.bucket(service_s), service_s, usage.actual.as_secs_f64());
             self.meter.ended(service_s);
         }
     }
@@ -394,7 +394,8 @@ impl<J> Sentry<J> {
         let backlog_s = if self.plan.drains_backlog { self.pool.in_flight() as f64 * otherwise_s } else { 0.0 };
         let busy = backlog_s / self.plan.period.as_secs_f64();
         let servers = self.pool.servers() as f64 * self.plan.utilization - busy;
-        self.threshold = AdmissionThreshold::filling(servers, &self.estimates.loads(&guaranteed, otherwise_s));
+        let loads = self.estimates.loads(self.plan.threshold_service, &guaranteed, otherwise_s);
+        self.threshold = AdmissionThreshold::filling(servers, &loads);
         if let DelayPlan::Bounded(bound) = &self.plan.delays {
             let response_s = self.plan.response.as_secs_f64();
             let delays = bound.solve(&self.estimates.system(&self.plan.ranges, response_s, otherwise_s));

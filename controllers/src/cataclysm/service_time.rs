@@ -12,6 +12,8 @@ pub struct ResourceUsage {
     pub cpu: Duration,
     /// Time blocked on data: disk, database, network transfer.
     pub data: Duration,
+    /// From its arrival to its last byte, with the time that it shared servers with others: `s` of section 3.5.
+    pub actual: Duration,
 }
 
 impl ResourceUsage {
@@ -164,7 +166,8 @@ mod tests {
     use crate::Seeded;
 
     fn usage(cpu_ms: u64, data_ms: u64) -> ResourceUsage {
-        ResourceUsage { cpu: Duration::from_millis(cpu_ms), data: Duration::from_millis(data_ms) }
+        let [cpu, data] = [cpu_ms, data_ms].map(Duration::from_millis);
+        ResourceUsage { cpu, data, actual: cpu + data }
     }
 
     fn close(a: f64, b: f64) {

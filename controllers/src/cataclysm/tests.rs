@@ -97,7 +97,8 @@ impl Bench {
 }
 
 fn usage(cpu_ms: u64) -> ResourceUsage {
-    ResourceUsage { cpu: Duration::from_millis(cpu_ms), data: Duration::ZERO }
+    let cpu = Duration::from_millis(cpu_ms);
+    ResourceUsage { cpu, data: Duration::ZERO, actual: cpu }
 }
 
 #[test]

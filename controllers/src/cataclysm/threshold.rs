@@ -2,12 +2,21 @@
 
 use crate::Random;
 
+/// The reading of "observed average service times" (section 3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThresholdService {
+    /// As at a lightly loaded server, equation 2: the work that comes, in servers.
+    Inherent,
+    /// From arrival to last byte, `s` of section 3.5: in an overload it grows, and the threshold with it.
+    Actual,
+}
+
 /// One class's load, for the threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClassLoad {
     /// `λ_j`: requests beyond the guaranteed rate, per second.
     pub rate_per_s: f64,
-    /// `s_j`: the mean inherent service time, seconds.
+    /// `s_j`: the mean service time, seconds.
     pub service_s: f64,
     /// `λ_j^min`: the guaranteed rate, requests per second.
     pub guaranteed_per_s: f64,

@@ -11,6 +11,7 @@ use crate::{
         pool::Skew,
         service_time::ServiceTimePlan,
         setup_error::{SetupError, require},
+        threshold::ThresholdService,
     },
 };
 
@@ -48,6 +49,8 @@ pub struct SentryPlan {
     pub period: Duration,
     /// The weight of the old averages at the end of a period, 0 to under 1.
     pub old_weight: f64,
+    /// The service times that the threshold takes.
+    pub threshold_service: ThresholdService,
     /// The utilization of servers that the threshold aims at; 1 in equations 5 and 6. Over 0, at most 1.
     pub utilization: f64,
     /// The threshold sets the servers aside that the requests in service occupy for a period. As published it does not:
@@ -80,6 +83,7 @@ impl SentryPlan {
             policing: PolicingPlan::ByLoad(SwitchPlan::default()),
             period: Duration::from_secs(15),
             old_weight: 0.3,
+            threshold_service: ThresholdService::Inherent,
             utilization: 1.0,
             drains_backlog: false,
             probes_when_idle: false,

@@ -167,7 +167,8 @@ impl Run {
         self.servers[server].update(now_ns);
         let (_, Arrived { job, permit }) = self.servers[server].jobs.pop_first().expect("one ends");
         self.row(job.at_ns).responses_ms.push((now_ns as u64 - job.at_ns) / 1_000_000);
-        let usage = ResourceUsage { cpu: Duration::from_nanos(job.work_ns as u64), data: Duration::ZERO };
+        let cpu = Duration::from_nanos(job.work_ns as u64);
+        let usage = ResourceUsage { cpu, data: Duration::ZERO, actual: cpu };
         self.sentry.ended(Timestamp::from_nanos(now_ns as u64), permit, Some(usage), &mut self.random);
     }
 }
