@@ -120,7 +120,11 @@ fn stationary_queues_are_left_alone_and_warm_ups_seen() {
             let found = found(&blocks, of_each, 300);
             assert!(found.either <= 0.01, "{of_each} blocks of {seconds} s at {load}: {found:?}");
         }
+        let unstable = share(&blocks, |block| block.growth_per_s > 0.0);
+        assert!(unstable <= 0.01, "{seconds} s at {load}: {unstable}");
     }
+    let overload = Queue { stationary: false, ..queue(1.2, 100.0, 60, steady) }.blocks(40, 3);
+    assert!(share(&overload, |block| block.growth_per_s > 0.0) >= 0.95);
     for (name, slow) in WARM_UPS {
         let blocks = queue(0.6, 100.0, 120, slow).blocks(40, 2);
         let found = found(&blocks, 3, 40);

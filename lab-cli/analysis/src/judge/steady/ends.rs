@@ -80,13 +80,18 @@ impl Parts {
         let most = reference.iter().copied().fold(0.0, f64::max).min(MOST_IN_FLIGHT);
         let is_long = self.requests >= RELAXATIONS * 4.0 * (1.0 + most) * (1.0 + most);
         let moved = (mean(&before[..FEWEST]) - mean(reference)).abs();
-        if !is_long && moved <= STRAY * (2.0 * self.requests).sqrt() {
+        if !is_long && !strays(moved, STRAY, self.requests) {
             return None;
         }
         let found = self.series.iter().map(|values| difference(values));
         let (parts, effect) = found.fold((0, 0.0), |most, one| (most.0.max(one.0), f64::max(most.1, one.1)));
         Some(EndShift { seconds: parts as f64 * self.seconds, effect })
     }
+}
+
+/// True if requests in flight moved by more standard deviations than these of a random walk of so many arrivals, and as many departures.
+pub(super) fn strays(moved: f64, deviations: f64, requests: f64) -> bool {
+    moved > deviations * (2.0 * requests).sqrt()
 }
 
 /// How many parts at the beginning differ from the last third, and by how much.
