@@ -22,13 +22,15 @@ pub(super) struct QueueShare {
     part_s: u64,
     /// By source: the work that is promised, by the part that it is promised for, the earliest first.
     promised: BTreeMap<u64, VecDeque<(u64, Subunits)>>,
+    /// The part at which those that are over made room: once in each, since that is a look at all.
+    swept: u64,
 }
 
 impl QueueShare {
     /// `share`: of the queue of a whole horizon, up to 1.
     pub(super) fn new(share: f64, horizon_s: u32) -> Self {
         let part_s = u64::from(horizon_s.div_ceil(PARTS).max(1));
-        Self { share, horizon_s, part_s, promised: BTreeMap::new() }
+        Self { share, horizon_s, part_s, promised: BTreeMap::new(), swept: 0 }
     }
 
     /// True if a source may have a turn more, of a queue that grows by `capacity` a second.
@@ -49,7 +51,10 @@ impl QueueShare {
     pub(super) fn promised(&mut self, now: UnixSeconds, source: u64, at: UnixSeconds, work: Subunits) {
         if self.promised.len() >= MOST_SOURCES && !self.promised.contains_key(&source) {
             let this = now.0 / self.part_s;
-            self.promised.retain(|_, turns| turns.back().is_some_and(|(part, _)| *part >= this));
+            if this > self.swept {
+                self.promised.retain(|_, turns| turns.back().is_some_and(|(part, _)| *part >= this));
+                self.swept = this;
+            }
             if self.promised.len() >= MOST_SOURCES {
                 return;
             }
