@@ -328,6 +328,19 @@ fn whoever_takes_nothing_is_closed_after_the_time_out() {
     }
 }
 
+/// As its buffers do.
+#[test]
+fn a_connection_over_http2_counts_as_two() {
+    let service = Service::emulated(json!({})).behind_proxy(json!({"limits": {"connections": 20}}));
+    let open: Vec<_> = (0..15).filter_map(|_| begin(Slow::Window, service.address)).collect();
+    assert_eq!(open.len(), 15, "there is room for each while nothing is known of it");
+    let began = Instant::now();
+    while service.connections() != 10 {
+        assert!(began.elapsed() < Duration::from_secs(10), "{} are open", service.connections());
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn idle_connections_make_room_at_a_proxy() {
     honest_clients_are_served_beside(Slow::Idle, true);

@@ -110,12 +110,13 @@ impl Door {
         Some((stream, Arc::new(Conn::new(peer, self.clock, limits))))
     }
 
-    /// Closes overdue connections and, of too many slow ones, the slowest, and gives memory back after a flood.
+    /// Closes overdue connections, of too many slow ones the slowest, and those for which there is no place, and gives memory back after a flood.
     pub(crate) fn keep_deadlines(&self, ebb: &mut Ebb, limits: &EdgeSpec) {
         let now = self.clock.now();
         self.registry.reap(now, limits);
         let most = limits.most_slow_clients(self.cap);
-        self.ledger.connections_evicted(self.registry.end_slowest_but(most, now));
+        let ended = self.registry.end_slowest_but(most, now) + self.registry.end_over(self.cap, now);
+        self.ledger.connections_evicted(ended);
         ebb.look(now, self.registry.all());
     }
 

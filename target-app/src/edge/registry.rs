@@ -153,6 +153,18 @@ impl Registry {
         open.end_highest(&mut scored, wanted)
     }
 
+    /// Closes those of HTTP/2 with the highest scores until so many places are enough for all, and returns their number.
+    pub(crate) fn end_over(&self, places: usize, now: Timestamp) -> usize {
+        let mut guard = self.lock();
+        let open = &mut *guard;
+        let staying = || open.slots.iter().filter(|(_, slot)| !slot.evicted);
+        let taken: usize = staying().map(|(_, slot)| slot.conn.places()).sum();
+        let wide = staying().filter(|(_, slot)| slot.conn.places() > 1 && taken > places);
+        let mut scored: Vec<(f64, u64)> =
+            wide.filter_map(|(&id, slot)| Some((slot.conn.eviction_score(now)?, id))).collect();
+        open.end_highest(&mut scored, taken.saturating_sub(places).div_ceil(2))
+    }
+
     /// Closes overdue connections.
     pub(crate) fn reap(&self, now: Timestamp, limits: &EdgeSpec) {
         self.close_if(|conn| conn.end_if_overdue(now, limits));

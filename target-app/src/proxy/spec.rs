@@ -262,7 +262,7 @@ impl Default for TimeoutSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSpec {
-    /// Connections of clients; 0: two fifths of the descriptor limit, at most 2048, since a request needs two.
+    /// Connections of clients, of which one over HTTP/2 counts as two, as its buffers do; 0: two fifths of the descriptor limit, at most 2048, since a request needs two.
     #[schemars(example = 2000, extend("unit" = "connections"))]
     pub connections: u32,
     /// Connections of one address (in IPv6 of one network of 64 bits); 0: no limit.
