@@ -25,6 +25,8 @@ const GREY: &str = "#7a7a7a";
 /// Characters in a line of a title, and of a note.
 const TITLE: usize = 62;
 const NOTE: usize = 80;
+/// Of the names of groups.
+const NAME_ROW: f64 = 11.0;
 /// Of the width of a group, what its bars take.
 const BARS: f64 = 0.82;
 
@@ -55,7 +57,7 @@ impl DrawnFigure {
         for (number, panel) in self.panels.iter().enumerate() {
             y += GAP / 2.0;
             self.panel(&mut body, panel, &across, y, number == 0);
-            y += PANEL + GAP / 2.0;
+            y += PANEL + GAP / 2.0 + self.second_row();
         }
         y += 8.0;
         let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
@@ -114,6 +116,13 @@ impl DrawnFigure {
             }
             Scale::Groups(groups) => Axis { from: 0.0, to: groups.len().max(1) as f64, ticks: Vec::new(), log: false },
         }
+    }
+
+    /// What the names of groups take where one of them needs a second row.
+    fn second_row(&self) -> f64 {
+        let Scale::Groups(groups) = &self.across.scale else { return 0.0 };
+        let group = (WIDTH - RIGHT - LEFT) / groups.len().max(1) as f64;
+        if groups.iter().any(|name| in_rows(name, group).len() > 1) { NAME_ROW } else { 0.0 }
     }
 
     /// `named`: phases have their names in it.
@@ -209,13 +218,18 @@ fn bars(out: &mut String, panel: &DrawnPanel, groups: &[String], frame: &Frame<'
     }
     for (number, name) in groups.iter().enumerate() {
         let x = LEFT + (number as f64 + 0.5) * group;
-        for (row, part) in wrapped(name, (group / 6.2) as usize).iter().take(2).enumerate() {
-            let y = bottom + 14.0 + row as f64 * 11.0;
+        for (row, part) in in_rows(name, group).iter().enumerate() {
+            let y = bottom + 14.0 + row as f64 * NAME_ROW;
             let part = escaped(part);
             let _ =
                 writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\" font-size=\"10\">{part}</text>");
         }
     }
+}
+
+/// The name of a group, in two rows at most.
+fn in_rows(name: &str, group: f64) -> Vec<String> {
+    wrapped(name, (group / 6.2) as usize).into_iter().take(2).collect()
 }
 
 fn bar(out: &mut String, line: &DrawnLine, [x, y, wide, high]: [f64; 4], told: &str) {

@@ -170,6 +170,19 @@ fn bars_are_of_types_phases_or_arms() {
 }
 
 #[test]
+fn names_in_two_rows_have_room_above_the_next_panel() {
+    let heights = ["search", "show message"].map(|last| {
+        let types = ["login", "refile", "delete", "list", "read", "open", last].map(str::to_owned).into();
+        let panels = ["one", "two"].map(|title| panel(title, &[("", "response_time.p90")])).into();
+        let svg = drawn(&FigurePlan { over: Over::Types, types, panels, ..over_the_load() }).to_inline_svg();
+        let (_, rest) = svg.split_once("viewBox=\"0 0 480 ").expect("a size");
+        let (height, _) = rest.split_once('"').expect("a number");
+        height.parse::<f64>().expect("a number")
+    });
+    assert_eq!(heights[1] - heights[0], 22.0, "a row for each panel");
+}
+
+#[test]
 fn over_time_a_gauge_is_drawn_second_by_second_and_phases_have_walls() {
     let plan = FigurePlan {
         over: Over::Time,
