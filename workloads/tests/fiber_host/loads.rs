@@ -14,9 +14,9 @@ fn users_come_and_go_with_the_phases() {
     let report = go(&plan);
     let [before, spike, after] = &report.phases[..] else { panic!("three phases") };
     assert_eq!(report.generator.health.in_flight_peak, 40);
-    // Twenty times as many users; a busy machine is slow to let them go.
+    // Twenty times as many users, whom a busy machine lets go in the phase after.
     let [before, spike, after] = [before, spike, after].map(|phase| phase.ledger.planned);
-    assert!(spike > before.max(after) && after > 0, "{before} {spike} {after}");
+    assert!(spike > before && after > 0, "{before} {spike} {after}");
     let total = &report.total.ledger;
     assert_eq!(total.served + total.served_late, total.planned, "{total:?}");
     assert_eq!(server.seen.connections(), 40);
