@@ -328,10 +328,11 @@ fn whoever_takes_nothing_is_closed_after_the_time_out() {
     }
 }
 
-/// As its buffers do.
+/// As its buffers do. Slow ones would make room by a bound of their own.
 #[test]
 fn a_connection_over_http2_counts_as_two() {
-    let service = Service::emulated(json!({})).behind_proxy(json!({"limits": {"connections": 20}}));
+    let limits = json!({"connections": 20, "slow_clients": 20});
+    let service = Service::emulated(json!({})).behind_proxy(json!({"limits": limits}));
     let open: Vec<_> = (0..15).filter_map(|_| begin(Slow::Window, service.address)).collect();
     assert_eq!(open.len(), 15, "there is room for each while nothing is known of it");
     let began = Instant::now();
