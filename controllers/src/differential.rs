@@ -1,22 +1,34 @@
 //! Our policies against what the originals' code made of the same input (`controllers/differential`).
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
 use crate::{
-    Class, Ctx, Effects, Gauge, Grant, JobId, Offer, Outcome, Policy, Seeded, Seen, Settings, SiteId, Tags, Timestamp,
+    Class, Ctx, Effects, Gauge, Grant, JobId, Offer, Outcome, Policy, Random, Seen, Settings, SiteId, Tags, Timestamp,
     Timing, UnixSeconds, entry::Setting, testing::policy,
 };
 
 /// A policy that is fed as its original was.
 struct Replayed {
     policy: Box<dyn Policy>,
-    random: Seeded,
+    random: Recorded,
     jobs: u64,
 }
 
+/// What the original drew, uniform in [0.5, 1): of our own draws in [0, 1) the same.
+struct Recorded(VecDeque<f64>);
+
+impl Random for Recorded {
+    fn next_u64(&mut self) -> u64 {
+        let drawn = self.0.pop_front().expect("as many draws as the original's");
+        (((2.0 * drawn - 1.0) * (1_u64 << 53) as f64) as u64) << 11
+    }
+}
+
 impl Replayed {
-    /// `gradient2 window=0s limit_min=1`.
-    fn new(named: &str) -> Self {
+    /// `vegas window=0s limit_max=200 | 0.69 0.51`.
+    fn new(head: &str) -> Self {
+        let (named, draws) = head.split_once(" | ").unwrap_or((head, ""));
+        let draws = draws.split_whitespace().map(|word| word.parse().expect("a number"));
         let mut words = named.split(' ');
         let name = words.next().expect("a policy");
         let setting = |word: &str| {
@@ -25,7 +37,7 @@ impl Replayed {
             (key.to_owned(), setting)
         };
         let settings: Settings = words.map(setting).collect();
-        Self { policy: policy(name, &settings, Duration::from_secs(1)), random: Seeded::new(1), jobs: 0 }
+        Self { policy: policy(name, &settings, Duration::from_secs(1)), random: Recorded(draws.collect()), jobs: 0 }
     }
 
     fn with<T>(&mut self, now: Timestamp, act: impl FnOnce(&mut dyn Policy, &mut Ctx<'_>) -> T) -> T {
@@ -168,6 +180,8 @@ originals! {
     gradient2_after_a_slow_start "gradient2-slowthen" job limit_and_average 1e-6;
     gradient2_of_tiny_times "gradient2-tiny" job limit_and_average 1e-5;
     gradient2_of_scattered_times "gradient2-lognormal" job limit_and_average 1e-6;
+    vegas_with_drops_and_probes "vegas-drops" job limit 0.0;
+    vegas_of_scattered_times_with_probes "vegas-lognormal" job limit 0.0;
     seda_as_coded "usits03-as-coded-noisy" batch rates 1e-12;
     seda_as_coded_with_idle_times "usits03-as-coded-idle" batch rates 1e-12;
     seda_as_coded_with_three_classes "usits03-as-coded-three-noisy" batch rates 1e-12;
