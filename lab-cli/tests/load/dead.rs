@@ -36,7 +36,7 @@ fn a_stop_ends_a_load_on_a_dead_service_at_once() {
 fn a_stop_does_not_wait_for_answers() {
     let silent = Service::start(Behaves::Does(service::is_silent));
     let running = Running::load(&[&silent.url(), "-c", "4", "-d", "1m"]);
-    thread::sleep(Duration::from_millis(700));
+    silent.wait_for(4);
     running.signal("INT");
     let ended = running.ends_within(Duration::from_secs(6));
     assert_eq!((ended.code(), count(&ended.json(), "in_flight")), (130, 4));
@@ -46,7 +46,7 @@ fn a_stop_does_not_wait_for_answers() {
 fn a_service_that_dies_in_the_middle_does_not_keep_the_load() {
     let service = Service::start(Behaves::Well);
     let running = Running::load(&[&service.url(), "-c", "8", "-d", "2s"]);
-    thread::sleep(Duration::from_millis(700));
+    service.wait_for(100);
     service.die();
     let ended = running.ends_within(SOON);
     let found = ended.json();
@@ -77,7 +77,7 @@ fn in_an_open_load_every_request_tries_once_at_its_time() {
 fn a_service_that_restarts_is_no_fault_of_the_generator() {
     let service = Service::start(Behaves::Well);
     let running = Running::load(&[&service.url(), "-c", "32", "-d", "4s"]);
-    thread::sleep(Duration::from_millis(1000));
+    service.wait_for(100);
     let service = service.restart(Duration::from_millis(1500));
     let ended = running.ends_within(Duration::from_secs(12));
     let found = ended.json();

@@ -9,7 +9,7 @@ use std::{
         atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::SeqCst},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// What a service does with a connection on which a request has come: false if that was the last one.
@@ -37,6 +37,7 @@ struct Shared {
     behaves: Behaves,
     over: AtomicBool,
     connections: AtomicU64,
+    requests: AtomicU64,
     /// Open connections, by number, and the last head that was read.
     open: Mutex<BTreeMap<u64, TcpStream>>,
     last: Mutex<String>,
@@ -56,6 +57,7 @@ impl Service {
             behaves,
             over: AtomicBool::new(false),
             connections: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
             open: Mutex::default(),
             last: Mutex::default(),
         });
@@ -71,6 +73,15 @@ impl Service {
     /// Connections that it was given.
     pub fn connections(&self) -> u64 {
         self.shared.connections.load(SeqCst)
+    }
+
+    /// Waits until so many requests have come: on a busy machine that can take seconds.
+    pub fn wait_for(&self, requests: u64) {
+        let until = Instant::now() + Duration::from_secs(20);
+        while self.shared.requests.load(SeqCst) < requests {
+            assert!(Instant::now() < until, "no {requests} requests");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// The last request: head and body, as they came.
@@ -128,6 +139,7 @@ impl Shared {
     fn serve(&self, mut stream: TcpStream) {
         while let Some(request) = request(&mut stream) {
             *lock(&self.last) = request;
+            self.requests.fetch_add(1, SeqCst);
             let goes_on = match self.behaves {
                 Behaves::Well => say(&mut stream, OK),
                 Behaves::Says(answer) => say(&mut stream, answer),

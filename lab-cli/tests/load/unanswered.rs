@@ -102,7 +102,7 @@ fn of_an_invalid_load_errors_alone_are_judged() {
 fn what_a_person_cuts_off_may_yet_have_been_served() {
     let hung = Service::start(Behaves::Does(service::is_silent));
     let running = Running::load(&[&hung.url(), "-R", "20", "-d", "20s", "--fail-if", "error_rate > 1%"]);
-    thread::sleep(Duration::from_millis(1500));
+    hung.wait_for(2);
     running.signal("INT");
     let ended = running.ends_within(SOON);
     let found = ended.json();

@@ -41,7 +41,7 @@ fn a_count_is_given_up_when_the_service_has_gone_and_says_what_was_counted() {
     for (behaves, code) in [(Behaves::Well, 0), (oops, 4)] {
         let service = Service::start(behaves);
         let running = Running::start(lab(&["load", &service.url(), "-c", "8", "-n", "100m", "--output", "json"]));
-        thread::sleep(Duration::from_millis(1200));
+        service.wait_for(100);
         service.die();
         let ended = running.ends_within(Duration::from_secs(20));
         let found = ended.json();
@@ -49,12 +49,12 @@ fn a_count_is_given_up_when_the_service_has_gone_and_says_what_was_counted() {
         assert_eq!((&found["gave_up"]["after_s"], &found["gave_up"]["asked"]), (&5.into(), &100_000_000.into()));
         assert!(count(&found["gave_up"], "made") == made && made > 8, "{found:#}");
         assert_eq!(found["partial"], false, "nobody has stopped it");
-        assert!(count(&found, "connect_failed") > 8 && ended.took > Duration::from_secs(6), "{found:#}");
+        assert!(count(&found, "connect_failed") > 8 && ended.took > Duration::from_secs(5), "{found:#}");
         ends_with(&ended, code);
     }
     let service = Service::start(Behaves::Well);
     let running = Running::start(lab(&["load", &service.url(), "-c", "2", "-n", "100m"]));
-    thread::sleep(Duration::from_millis(700));
+    service.wait_for(10);
     service.die();
     let text = String::from_utf8(running.ends_within(Duration::from_secs(20)).output.stdout).expect("text");
     let (_, line) =
@@ -76,7 +76,7 @@ fn a_count_waits_for_a_service_that_is_slow_or_comes_back() {
     let waits = Running::load(&[&slow.url(), "-c", "2", "-n", "2", "--timeout", "20s"]);
     let service = Service::start(Behaves::Well);
     let running = Running::load(&[&service.url(), "-c", "8", "-n", "100m"]);
-    thread::sleep(Duration::from_millis(1000));
+    service.wait_for(10);
     let service = service.restart(Duration::from_millis(2500));
     let until = Instant::now() + Duration::from_secs(4);
     while service.connections() == 0 && Instant::now() < until {

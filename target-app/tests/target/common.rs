@@ -110,7 +110,8 @@ pub fn sign_in(target: &Target) -> String {
         form.len()
     );
     let welcome = target.exchange(request.as_bytes());
-    welcome.split("key=").nth(1).and_then(|rest| rest.get(..32)).expect("a key").to_owned()
+    let key = welcome.split("key=").nth(1).and_then(|rest| rest.get(..32));
+    key.unwrap_or_else(|| panic!("no key: {welcome}")).to_owned()
 }
 
 pub fn policy(name: &str, settings: &[(&str, f64)]) -> PolicySpec {
@@ -167,7 +168,9 @@ impl Target {
     /// Sends bytes on a connection of their own and reads until the target closes it, or goes quiet.
     pub fn exchange(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect();
-        stream.set_read_timeout(Some(Duration::from_millis(700))).unwrap();
+        // A connection that is not to be closed ends with a silence.
+        let closes = bytes.windows(17).any(|part| part == b"Connection: close");
+        stream.set_read_timeout(Some(Duration::from_millis(if closes { 10_000 } else { 700 }))).unwrap();
         stream.write_all(bytes).unwrap();
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
