@@ -37,6 +37,7 @@ mod ebb;
 mod framing;
 mod head_start;
 mod registry;
+mod source;
 mod wire;
 
 pub(crate) use acceptable::{Fault, fault_of_proxied};
@@ -47,7 +48,8 @@ pub(crate) use conn::{Conn, Phase};
 pub(crate) use door::Door;
 pub(crate) use ebb::Ebb;
 pub(crate) use head_start::HeadStart;
-pub(crate) use registry::{Member, Registry, Source};
+pub(crate) use registry::{Member, Registry};
+pub(crate) use source::{Source, SourceCounts};
 use wire::given_up;
 pub(crate) use wire::{Wire, poll_bytes};
 

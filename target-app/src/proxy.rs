@@ -31,6 +31,7 @@ mod relay;
 mod reload;
 mod retry;
 mod running;
+mod shares;
 mod span;
 mod spec;
 mod state;

@@ -335,11 +335,30 @@ fn a_connection_over_http2_counts_as_two() {
     let service = Service::emulated(json!({})).behind_proxy(json!({"limits": limits}));
     let open: Vec<_> = (0..15).filter_map(|_| begin(Slow::Window, service.address)).collect();
     assert_eq!(open.len(), 15, "there is room for each while nothing is known of it");
+    settles_at(&service, 10);
+}
+
+fn settles_at(service: &Service, connections: u64) {
     let began = Instant::now();
-    while service.connections() != 10 {
+    while service.connections() != connections {
         assert!(began.elapsed() < Duration::from_secs(10), "{} are open", service.connections());
         thread::sleep(Duration::from_millis(50));
     }
+}
+
+/// Sixteen requests and their connection are six.
+#[test]
+fn four_requests_over_http2_count_as_one_connection_more() {
+    let limits = json!({"connections": 40, "slow_clients": 1000});
+    let service = Service::emulated(json!({})).behind_proxy(json!({"limits": limits}));
+    let asks = |_| {
+        let mut stream = TcpStream::connect(service.address).ok()?;
+        stream.write_all(&closed_window(16)).ok()?;
+        Some(stream)
+    };
+    let open: Vec<_> = (0..10).filter_map(asks).collect();
+    assert_eq!(open.len(), 10);
+    settles_at(&service, 6);
 }
 
 #[test]

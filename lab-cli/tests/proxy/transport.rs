@@ -2,13 +2,14 @@
 
 use std::{
     io::{Read, Write},
-    net::TcpStream,
+    net::{SocketAddr, TcpStream},
     sync::atomic::Ordering,
     thread,
     time::{Duration, Instant},
 };
 
 use serde_json::json;
+use socket2::{Domain, Socket, Type};
 
 use crate::{
     backend::Backend,
@@ -87,6 +88,12 @@ fn an_answer_that_is_read_ahead_holds_no_backend() {
     until("whole answer", || (backend.state.written.load(Ordering::SeqCst) == 4_000_000).then_some(()));
     let other = until("free connection", || Some(proxy.get("/")).filter(|answer| answer.status == 200));
     assert_eq!((other.body.as_str(), backend.requests()), ("hello", 2));
+    // Nor does who finds the backend busy afterwards end it: nothing would be gained.
+    let address = proxy.address;
+    let busy = thread::spawn(move || get(address, "/slow?500"));
+    until("request inside", || (backend.requests() == 3).then_some(()));
+    assert_eq!(proxy.get("/").status, 503);
+    assert_eq!(busy.join().expect("an answer").status, 200);
     let answer = Answer::from(slow);
     assert!(answer.whole && answer.body.len() == 4_000_000, "{}", answer.head);
     // What is longer than the buffer goes only as far.
@@ -94,6 +101,31 @@ fn an_answer_that_is_read_ahead_holds_no_backend() {
     slow.write_all(request("/long?60000000").as_bytes()).expect("it goes out");
     thread::sleep(Duration::from_secs(1));
     assert!(backend.state.written.load(Ordering::SeqCst) < 4_000_000 + (32 << 20));
+}
+
+/// One source has its share of what is inside, tunnels included, and gives it back; another is let in beside it.
+#[test]
+fn a_source_has_no_more_inside_than_its_share() {
+    let backend = Backend::start();
+    let limits = json!({"requests_per_source": 2});
+    let proxy = Proxied::before(&[backend.url()], json!({"limits": limits, "log": "off"}));
+    let begin = |address: [u8; 4], path: &str| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        socket.bind(&SocketAddr::from((address, 0)).into()).expect("is ours");
+        socket.connect(&proxy.address.into()).expect("a connection");
+        let mut stream: TcpStream = socket.into();
+        stream.write_all(request(path).as_bytes()).expect("it goes out");
+        stream
+    };
+    let (greedy, other) = ([127, 0, 0, 2], [127, 0, 0, 3]);
+    let inside = [begin(greedy, "/slow?1500"), begin(greedy, "/slow?1500")];
+    until("two inside", || (backend.requests() == 2).then_some(()));
+    let refused = Answer::from(begin(greedy, "/"));
+    assert_eq!(refused.status, 503);
+    assert_eq!(proxy.ledger()["refused"]["quota"], 1);
+    assert_eq!(Answer::from(begin(other, "/")).status, 200);
+    assert!(inside.into_iter().map(Answer::from).all(|answer| answer.status == 200));
+    assert_eq!(Answer::from(begin(greedy, "/")).status, 200, "its share is free again");
 }
 
 #[test]

@@ -30,19 +30,20 @@ pub(super) struct Port {
 /// Serves the control port until the runtime ends.
 pub(crate) async fn serve(listener: tokio::net::TcpListener, running: Arc<dyn Controlled>, token: Token) {
     let clock = running.clock();
-    let port = Arc::new(Port { running, token, limits: limits(), clock, registry: Arc::default() });
+    let limits = limits();
+    let registry = Registry::new(usize::try_from(limits.connections).unwrap_or(usize::MAX));
+    let port = Arc::new(Port { running, token, limits, clock, registry });
     tokio::join!(accept(&port, &listener), keep_deadlines(&port));
 }
 
 async fn accept(port: &Arc<Port>, listener: &tokio::net::TcpListener) {
-    let most = usize::try_from(port.limits.connections).unwrap_or(usize::MAX);
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
             port.registry.evict(port.clock.now(), None);
             tokio::time::sleep(Duration::from_millis(20)).await; // out of descriptors: some will be freed
             continue;
         };
-        if port.registry.len() >= most && port.registry.evict(port.clock.now(), None) == 0 {
+        if !port.registry.has_room() && port.registry.evict(port.clock.now(), None) == 0 {
             continue; // all are streams of authorised readers
         }
         let conn = Arc::new(Conn::new(peer, port.clock, &port.limits));
@@ -54,7 +55,7 @@ async fn accept(port: &Arc<Port>, listener: &tokio::net::TcpListener) {
             })
             .abort_handle()
         });
-        while port.registry.all() > 2 * most {
+        while port.registry.all() > 2 * port.registry.cap() {
             port.registry.changed().await; // evicted connections keep their descriptors until their tasks end
         }
     }

@@ -22,7 +22,7 @@ use crate::{app::LiveApp, clock::ServiceClock, ledger::ServiceLedger, spec::Edge
 #[derive(Debug)]
 pub(crate) struct Conn {
     pub(crate) peer: SocketAddr,
-    clock: ServiceClock,
+    pub(crate) clock: ServiceClock,
     doing: Mutex<Doing>,
     /// The head has taken too long: the next read answers that and closes.
     late: AtomicBool,
@@ -31,8 +31,6 @@ pub(crate) struct Conn {
     requests: AtomicU32,
     /// True if another service calls on it.
     of_caller: AtomicBool,
-    /// True if it speaks HTTP/2.
-    multiplexes: AtomicBool,
     /// True while the kernel has no room for what is to be written.
     held_up: AtomicBool,
     /// True once a request of it was ended since its client was too slow.
@@ -92,7 +90,6 @@ impl Conn {
             tell_late: Notify::new(),
             requests: AtomicU32::new(0),
             of_caller: AtomicBool::new(false),
-            multiplexes: AtomicBool::new(false),
             held_up: AtomicBool::new(false),
             was_slow: AtomicBool::new(false),
             tell_written: Notify::new(),
@@ -171,16 +168,6 @@ impl Conn {
             app.ledgers.users.was_not_ours();
             app.ledgers.calls.connected();
         }
-    }
-
-    /// Notes that it speaks HTTP/2.
-    pub(crate) fn multiplexes(&self) {
-        self.multiplexes.store(true, Ordering::Relaxed);
-    }
-
-    /// The connections that it counts as in a limit: over HTTP/2 two, whose buffers cost as much.
-    pub(crate) fn places(&self) -> usize {
-        1 + usize::from(self.multiplexes.load(Ordering::Relaxed))
     }
 
     /// The ledger of the connection.

@@ -31,8 +31,6 @@ const LATE: Duration = Duration::from_millis(500);
 pub(crate) struct Door {
     accepting: Accepting,
     pub(crate) registry: Arc<Registry>,
-    /// The largest number of connections.
-    cap: usize,
     ledger: Arc<ServiceLedger>,
     clock: ServiceClock,
 }
@@ -50,7 +48,7 @@ impl Door {
         clock: ServiceClock,
     ) -> io::Result<Self> {
         let accepting = Accepting::new(listener, gate, backlog)?;
-        Ok(Self { accepting, registry: Arc::default(), cap, ledger, clock })
+        Ok(Self { accepting, registry: Registry::new(cap), ledger, clock })
     }
 
     /// Changes the length of the kernel's queue of connections. Linux allows that on a listening socket.
@@ -110,12 +108,11 @@ impl Door {
         Some((stream, Arc::new(Conn::new(peer, self.clock, limits))))
     }
 
-    /// Closes overdue connections, of too many slow ones the slowest, and those for which there is no place, and gives memory back after a flood.
+    /// Closes overdue connections and, of too many slow ones, the slowest, and gives memory back after a flood.
     pub(crate) fn keep_deadlines(&self, ebb: &mut Ebb, limits: &EdgeSpec) {
         let now = self.clock.now();
         self.registry.reap(now, limits);
-        let most = limits.most_slow_clients(self.cap);
-        let ended = self.registry.end_slowest_but(most, now) + self.registry.end_over(self.cap, now);
+        let ended = self.registry.end_slowest_but(limits.most_slow_clients(self.registry.cap()), now);
         self.ledger.connections_evicted(ended);
         ebb.look(now, self.registry.all());
     }
@@ -169,13 +166,13 @@ impl Door {
     fn has_room(&self, source: Source, most_of_one: u32) -> bool {
         let most_of_one = usize::try_from(most_of_one).unwrap_or(usize::MAX);
         let of_source = most_of_one > 0 && self.registry.len_from(source) >= most_of_one;
-        if !of_source && self.registry.len() < self.cap {
+        if !of_source && self.registry.has_room() {
             return true;
         }
         let evicted = self.registry.evict(self.clock.now(), of_source.then_some(source));
         self.ledger.connections_evicted(evicted);
         // Evicted tasks need a moment to end, and have their descriptors until then.
-        evicted > 0 && self.registry.all() < self.cap + (self.cap / 8).max(8)
+        evicted > 0 && self.registry.all() < self.registry.cap() + (self.registry.cap() / 8).max(8)
     }
 
     fn turn_away(&self, stream: &TcpStream) {

@@ -1,20 +1,24 @@
 //! All open connections: which are overdue, and which make room.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
-    net::{IpAddr, Ipv6Addr, SocketAddr},
+    collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use controllers::Timestamp;
 use tokio::{sync::Notify, task::AbortHandle};
 
-use super::conn::{Conn, Phase};
+use super::{
+    conn::{Conn, Phase},
+    source::{Source, SourceCounts},
+};
 use crate::spec::EdgeSpec;
 
-/// The open connections.
-#[derive(Debug, Default)]
+/// The open connections, each with one place or more ([`Member::takes`]).
+#[derive(Debug)]
 pub(crate) struct Registry {
+    /// The number of places.
+    cap: usize,
     open: Mutex<Open>,
     changed: Notify,
 }
@@ -23,10 +27,10 @@ pub(crate) struct Registry {
 struct Open {
     next: u64,
     slots: BTreeMap<u64, Slot>,
-    /// The number of connections that were chosen to make room, and are about to end.
-    evicted: usize,
-    /// The number of the others by source.
-    sources: HashMap<Source, usize>,
+    /// The places of all but those that were chosen to make room, and are about to end.
+    taken: usize,
+    /// The number of connections with such places by source.
+    sources: SourceCounts,
 }
 
 impl Open {
@@ -40,11 +44,10 @@ impl Open {
         let mut ended = 0;
         for (_, id) in &scored[..wanted] {
             let Some(slot) = self.slots.get_mut(id).filter(|slot| slot.conn.end_if_evictable()) else { continue };
-            slot.evicted = true;
             slot.task.abort();
-            self.evicted += 1;
             ended += 1;
-            one_less(&mut self.sources, Source::of(slot.conn.peer));
+            self.taken -= std::mem::take(&mut slot.places);
+            self.sources.remove(Source::of(slot.conn.peer));
         }
         ended
     }
@@ -55,52 +58,28 @@ const A_WHILE_S: f64 = 0.25;
 /// The divisor of the number of connections that make room at a time.
 const AT_ONCE: usize = 64;
 
-/// The source of a connection: an address, or in IPv6 the network of a household.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Source(IpAddr);
-
-impl Source {
-    pub(crate) fn of(peer: SocketAddr) -> Self {
-        /// A network of 64 bits.
-        const NETWORK: u128 = !0 << 64;
-        Self(match peer.ip().to_canonical() {
-            IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & NETWORK).into(),
-            address @ IpAddr::V4(_) => address,
-        })
-    }
-}
-
-impl Source {
-    /// A number of its own: the network's, and for an address of IPv4 one where no network is.
-    pub(crate) fn number(self) -> u64 {
-        match self.0 {
-            IpAddr::V6(network) => (network.to_bits() >> 64) as u64,
-            IpAddr::V4(address) => 0xffff << 32 | u64::from(address.to_bits()),
-        }
-    }
-}
-
-fn one_less(sources: &mut HashMap<Source, usize>, source: Source) {
-    if let Entry::Occupied(mut entry) = sources.entry(source) {
-        *entry.get_mut() -= 1;
-        if *entry.get() == 0 {
-            entry.remove();
-        }
-    }
-}
-
 #[derive(Debug)]
 struct Slot {
     conn: Arc<Conn>,
     task: AbortHandle,
-    evicted: bool,
+    /// 0: it was chosen to make room.
+    places: usize,
 }
 
 impl Registry {
-    /// The number of open connections, without those chosen to make room.
-    pub(crate) fn len(&self) -> usize {
-        let open = self.lock();
-        open.slots.len() - open.evicted
+    /// No connections, and so many places.
+    pub(crate) fn new(cap: usize) -> Arc<Self> {
+        Arc::new(Self { cap, open: Mutex::default(), changed: Notify::default() })
+    }
+
+    /// The number of places.
+    pub(crate) fn cap(&self) -> usize {
+        self.cap
+    }
+
+    /// True if there is a place for one more.
+    pub(crate) fn has_room(&self) -> bool {
+        self.lock().taken < self.cap
     }
 
     /// The number of open connections, with those whose tasks have been told to end and have not yet.
@@ -108,9 +87,9 @@ impl Registry {
         self.lock().slots.len()
     }
 
-    /// The number of connections in [`Registry::len`] from this source.
+    /// The number of connections from this source, without those chosen to make room.
     pub(crate) fn len_from(&self, source: Source) -> usize {
-        self.lock().sources.get(&source).copied().unwrap_or(0)
+        self.lock().sources.of(source)
     }
 
     /// The number of connections in these phases.
@@ -124,8 +103,9 @@ impl Registry {
         let id = open.next;
         open.next += 1;
         let task = start(Member { registry: Arc::clone(self), id });
-        *open.sources.entry(Source::of(conn.peer)).or_default() += 1;
-        open.slots.insert(id, Slot { conn, task, evicted: false });
+        open.sources.add(Source::of(conn.peer));
+        open.taken += 1;
+        open.slots.insert(id, Slot { conn, task, places: 1 });
     }
 
     /// Closes the connections with the highest scores ([`Conn::eviction_score`]), those of one source if one is named,
@@ -134,7 +114,8 @@ impl Registry {
     pub(crate) fn evict(&self, now: Timestamp, of: Option<Source>) -> usize {
         let mut guard = self.lock();
         let open = &mut *guard;
-        let among = open.slots.iter().filter(|(_, slot)| of.is_none_or(|source| source == Source::of(slot.conn.peer)));
+        let is_among = |slot: &Slot| of.is_none_or(|source| source == Source::of(slot.conn.peer));
+        let among = open.slots.iter().filter(|(_, slot)| slot.places > 0 && is_among(slot));
         let mut scored: Vec<(f64, u64)> =
             among.filter_map(|(&id, slot)| Some((slot.conn.eviction_score(now)?, id))).collect();
         let wanted = (scored.len() / AT_ONCE).max(1);
@@ -151,18 +132,6 @@ impl Registry {
         let mut scored: Vec<(f64, u64)> = scored.filter(|(score, _)| *score >= A_WHILE_S).collect();
         let wanted = scored.len().saturating_sub(most);
         open.end_highest(&mut scored, wanted)
-    }
-
-    /// Closes those of HTTP/2 with the highest scores until so many places are enough for all, and returns their number.
-    pub(crate) fn end_over(&self, places: usize, now: Timestamp) -> usize {
-        let mut guard = self.lock();
-        let open = &mut *guard;
-        let staying = || open.slots.iter().filter(|(_, slot)| !slot.evicted);
-        let taken: usize = staying().map(|(_, slot)| slot.conn.places()).sum();
-        let wide = staying().filter(|(_, slot)| slot.conn.places() > 1 && taken > places);
-        let mut scored: Vec<(f64, u64)> =
-            wide.filter_map(|(&id, slot)| Some((slot.conn.eviction_score(now)?, id))).collect();
-        open.end_highest(&mut scored, taken.saturating_sub(places).div_ceil(2))
     }
 
     /// Closes overdue connections.
@@ -209,32 +178,32 @@ pub(crate) struct Member {
     id: u64,
 }
 
+impl Member {
+    /// Gives the connection so many places, for which others may have to make room. Returns the number of those; `None` if there is too
+    /// little and nobody could. `places` is asked in turn: the last answer counts.
+    pub(crate) fn takes(&self, places: impl FnOnce() -> usize, now: Timestamp) -> Option<usize> {
+        let mut guard = self.registry.lock();
+        let open = &mut *guard;
+        let Some(slot) = open.slots.get_mut(&self.id).filter(|slot| slot.places > 0) else { return Some(0) };
+        let before = std::mem::replace(&mut slot.places, places());
+        open.taken = open.taken - before + slot.places;
+        let has_enough = open.taken <= self.registry.cap;
+        drop(guard);
+        if has_enough { Some(0) } else { Some(self.registry.evict(now, None)).filter(|&ended| ended > 0) }
+    }
+}
+
 impl Drop for Member {
     fn drop(&mut self) {
         let mut guard = self.registry.lock();
         let open = &mut *guard;
         let slot = open.slots.remove(&self.id);
-        match &slot {
-            Some(slot) if slot.evicted => open.evicted -= 1,
-            Some(slot) => one_less(&mut open.sources, Source::of(slot.conn.peer)),
-            None => {}
+        if let Some(slot) = slot.as_ref().filter(|slot| slot.places > 0) {
+            open.taken -= slot.places;
+            open.sources.remove(Source::of(slot.conn.peer));
         }
         drop(guard);
         drop(slot);
         self.registry.changed.notify_one();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_household_is_one_source() {
-        let source = |text: &str| Source::of(text.parse().unwrap());
-        assert_eq!(source("[2001:db8::1]:1"), source("[2001:db8::ffff:1]:2"));
-        assert_ne!(source("[2001:db8::1]:1"), source("[2001:db8:0:1::1]:1"));
-        assert_eq!(source("[::ffff:192.0.2.1]:1"), source("192.0.2.1:2"));
-        assert_ne!(source("192.0.2.2:1"), source("192.0.2.1:1"));
     }
 }

@@ -13,13 +13,18 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{backend::Lease, takers::BackendId, upload::Progress};
+use super::{
+    backend::Lease,
+    takers::{BackendId, Hold},
+    upload::Progress,
+};
 
 /// What a backend has sent of an answer, and what it has still to send.
 #[derive(Debug)]
 pub(super) struct Ahead {
     frames: mpsc::UnboundedReceiver<(Result<Frame<Bytes>, hyper::Error>, OwnedSemaphorePermit)>,
     reading: JoinHandle<()>,
+    room: Arc<Semaphore>,
     from: BackendId,
     /// What is left for the client.
     size: SizeHint,
@@ -32,12 +37,13 @@ impl Ahead {
         lease.detach();
         let (size, from) = (body.size_hint(), lease.backend().id());
         let (sender, frames) = mpsc::unbounded_channel();
+        let room = Arc::new(Semaphore::new(most.max(1) as usize));
+        let room_of_task = Arc::clone(&room);
         let reading = tokio::spawn(async move {
-            let room = Arc::new(Semaphore::new(most.max(1) as usize));
             while let Some(frame) = body.frame().await {
                 let bytes = frame.as_ref().ok().and_then(Frame::data_ref).map_or(0, Bytes::len);
                 let wanted = u32::try_from(bytes).unwrap_or(u32::MAX).min(most.max(1));
-                let Ok(place) = Arc::clone(&room).acquire_many_owned(wanted).await else { return };
+                let Ok(place) = Arc::clone(&room_of_task).acquire_many_owned(wanted).await else { return };
                 let is_broken = frame.is_err();
                 if is_broken {
                     lease.failed(lease.backend());
@@ -53,7 +59,7 @@ impl Ahead {
                 lease.keep();
             }
         });
-        Self { frames, reading, from, size }
+        Self { frames, reading, room, from, size }
     }
 
     /// The next frame that has come.
@@ -68,9 +74,9 @@ impl Ahead {
         })
     }
 
-    /// The backend, as long as one of its connections is held.
-    pub(super) fn held(&self) -> Option<BackendId> {
-        (!self.reading.is_finished()).then_some(self.from)
+    /// The backend's connection, which waits for the client while there is no more room for what it sends.
+    pub(super) fn hold(&self) -> Hold {
+        Hold::while_full(self.from, self.reading.abort_handle(), Arc::clone(&self.room))
     }
 
     /// True if all has been given to the client, as far as its length says.

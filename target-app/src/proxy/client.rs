@@ -5,7 +5,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -18,7 +18,7 @@ use tokio::{net::TcpStream, sync::Notify};
 use super::{
     endable::EndableTask,
     patience::Baton,
-    takers::{BackendId, Takers, WaitingRequest},
+    takers::{Hold, Takers, WaitingRequest},
 };
 use crate::{
     edge::{Conn, Member, Phase},
@@ -33,7 +33,7 @@ pub(super) struct Open {
     pub(super) ledger: Arc<ServiceLedger>,
     /// Of the policy at accept.
     pub(super) permit: Option<GatePermit>,
-    pub(super) _member: Member,
+    pub(super) member: Member,
 }
 
 impl Drop for Open {
@@ -49,7 +49,7 @@ pub(super) struct Client {
     pub(super) conn: Arc<Conn>,
     socket: Arc<TcpStream>,
     /// Kept for a tunnel, which outlives the task of its connection.
-    _open: Arc<Open>,
+    open: Arc<Open>,
     pub(super) secure: bool,
     /// The requests of an HTTP/2 connection; `None`: HTTP/1.1, one at a time.
     streams: Option<Streams>,
@@ -63,6 +63,10 @@ pub(super) struct Client {
     pub(super) timer: Baton,
 }
 
+/// The connections that one over HTTP/2 counts as in `limits.connections`, whose buffers take as much memory, and the number of its
+/// requests that count as one more.
+const HTTP2_PLACES: (u32, u32) = (2, 4);
+
 /// The requests of an HTTP/2 connection, by who is waited for.
 #[derive(Debug, Default)]
 struct Streams {
@@ -72,6 +76,8 @@ struct Streams {
     blocked: AtomicU32,
     /// All that have ever begun.
     begun: AtomicU32,
+    /// True while there is no place for them.
+    crowded: AtomicBool,
 }
 
 /// A request's part in its connection. Dropped, it has ended.
@@ -83,8 +89,8 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Notes that the client has more of the answer than it has taken; `held`: a connection of this backend waits with it.
-    pub(super) fn waits(&mut self, held: Option<BackendId>) {
+    /// Notes that the client has more of the answer than it has taken.
+    pub(super) fn waits(&mut self, held: Option<Hold>) {
         let Client { streams, conn, takers, .. } = &*self.client;
         self.waits.get_or_insert_with(|| {
             if streams.as_ref().is_some_and(|streams| streams.blocked.fetch_add(1, Ordering::Relaxed) == 0) {
@@ -109,11 +115,12 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         self.goes_on();
-        if let Some(streams) = &self.client.streams
-            && streams.open.fetch_sub(1, Ordering::Relaxed) == 1
-        {
+        let Some(streams) = &self.client.streams else { return };
+        let open = streams.open.fetch_sub(1, Ordering::Relaxed);
+        if open == 1 {
             self.client.conn.enter(Phase::Idle);
         }
+        self.client.counts(streams, open);
     }
 }
 
@@ -126,10 +133,10 @@ impl Client {
         [secure, multiplexed]: [bool; 2],
     ) -> Arc<Self> {
         let address = conn.peer.ip().to_canonical().to_string();
-        Arc::new(Self {
+        let client = Arc::new(Self {
             conn: Arc::clone(conn),
             socket: Arc::clone(socket),
-            _open: Arc::clone(open),
+            open: Arc::clone(open),
             secure,
             streams: multiplexed.then(Streams::default),
             takers: Arc::clone(takers),
@@ -137,7 +144,25 @@ impl Client {
             address: HeaderValue::try_from(address).unwrap_or(HeaderValue::from_static("unknown")),
             forwarded: Mutex::new(None),
             timer: Baton::default(),
-        })
+        });
+        client.streams.iter().for_each(|streams| client.counts(streams, 0));
+        client
+    }
+
+    /// True if its requests have taken the last place: one more is refused.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.streams.as_ref().is_some_and(|streams| streams.crowded.load(Ordering::Relaxed))
+    }
+
+    /// Takes as many places as its requests need, where their number has reached or left a multiple of those of one.
+    fn counts(&self, streams: &Streams, reached: u32) {
+        let (least, requests) = HTTP2_PLACES;
+        if reached.is_multiple_of(requests) || streams.crowded.load(Ordering::Relaxed) {
+            let places = || (least + streams.open.load(Ordering::Relaxed) / requests) as usize;
+            let ended = self.open.member.takes(places, self.conn.clock.now());
+            streams.crowded.store(ended.is_none(), Ordering::Relaxed);
+            self.open.ledger.connections_evicted(ended.unwrap_or(0));
+        }
     }
 
     /// True for HTTP/2.
@@ -155,10 +180,12 @@ impl Client {
 
     /// Another part of a request that has begun.
     pub(super) fn stream(self: &Arc<Self>) -> Stream {
-        if let Some(streams) = &self.streams
-            && streams.open.fetch_add(1, Ordering::Relaxed) == 0
-        {
-            self.conn.enter(Phase::Working);
+        if let Some(streams) = &self.streams {
+            let open = streams.open.fetch_add(1, Ordering::Relaxed);
+            if open == 0 {
+                self.conn.enter(Phase::Working);
+            }
+            self.counts(streams, open + 1);
         }
         Stream { client: Arc::clone(self), waits: None }
     }

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     class::RequestFacts,
-    edge::{Fault, NUMBER, fault_of_proxied},
+    edge::{Fault, NUMBER, Source, fault_of_proxied},
     ledger::RequestEnding,
     request::{End, OwnHeaders},
 };
@@ -116,6 +116,15 @@ impl Exchange<'_> {
         }
         if self.proxy.draining.load(Ordering::Relaxed) {
             return self.refused(&head, Refusal::new(Reason::Draining).into(), job);
+        }
+        if self.client.is_crowded() {
+            return self.refused(&head, Refusal::new(Reason::Connections).into(), job);
+        }
+        if let most @ 1.. = spec.limits.requests_per_source {
+            job.share = self.proxy.shares.take(Source::of(self.client.peer()), most);
+            if job.share.is_none() {
+                return self.refused(&head, Refusal::new(Reason::Quota).into(), job);
+            }
         }
         let cookies = match self.enter(&mut head) {
             None => Vec::new(),
@@ -275,7 +284,8 @@ impl Exchange<'_> {
         let (Some(client), Some(backend)) = (near, far) else {
             return self.page(page::failed(StatusCode::BAD_GATEWAY), job); // nobody asked for it
         };
-        tunnel::open(Switch { client, backend }, Arc::clone(self.client), lease, self.settings.spec.timeouts.tunnel);
+        let (client_side, places) = (Arc::clone(self.client), (lease, job.share.take()));
+        tunnel::open(Switch { client, backend }, client_side, places, self.settings.spec.timeouts.tunnel);
         (job.outcome, job.ending) = (Outcome::Served, RequestEnding::Served);
         if let Some(observation) = &mut job.observation {
             observation.answered(response.status().as_u16(), None);

@@ -84,7 +84,7 @@ impl Listener {
         let tls = settings.tls.clone();
         let (proxy, about, ending) = (Arc::clone(&self.proxy), Arc::clone(&conn), Arc::clone(&self.ending));
         self.door.registry.add(conn, |member| {
-            let open = Arc::new(Open { ledger: Arc::clone(&proxy.ledgers.users), permit, _member: member });
+            let open = Arc::new(Open { ledger: Arc::clone(&proxy.ledgers.users), permit, member });
             EndableTask::spawn(async move {
                 connection::serve(Served { proxy, conn: about, open, ending, tls }, stream).await;
             })

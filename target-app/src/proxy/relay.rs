@@ -18,6 +18,8 @@ use super::{
     client::{Client, Stream},
     observe::Observation,
     patience::Patience,
+    shares::Share,
+    takers::Hold,
     upload::{BrokenOff, Progress},
     waiting_room::Turn,
 };
@@ -45,6 +47,8 @@ pub(super) struct Job {
     pub(super) turn: Option<Turn>,
     /// Of a health check.
     pub(super) check: Option<OwnedSemaphorePermit>,
+    /// Of its source's.
+    pub(super) share: Option<Share>,
 }
 
 /// A request that no policy and no backend has a part in, and that nobody notes.
@@ -63,6 +67,7 @@ impl Default for Job {
             observation: None,
             turn: None,
             check: None,
+            share: None,
         }
     }
 }
@@ -82,7 +87,7 @@ impl Job {
             observation.ended(self.ending, would_refuse);
         }
         self.leave_backend();
-        drop(self.check.take());
+        drop((self.check.take(), self.share.take()));
     }
 
     /// Gives the backend's connection back: its answer was read to the end.
@@ -232,8 +237,8 @@ impl Relayed {
         }
         if is_stream || !is_last {
             let held = match &self.source {
-                BodySource::Ahead(ahead) => ahead.held(),
-                _ => self.job.lease.as_ref().map(|lease| lease.backend().id()),
+                BodySource::Ahead(ahead) => Some(ahead.hold()),
+                _ => self.job.lease.as_ref().map(|lease| Hold::until_taken(lease.backend().id())),
             };
             self.stream.waits(held);
         }

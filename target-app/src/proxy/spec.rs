@@ -262,12 +262,16 @@ impl Default for TimeoutSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSpec {
-    /// Connections of clients, of which one over HTTP/2 counts as two, as its buffers do; 0: two fifths of the descriptor limit, at most 2048, since a request needs two.
+    /// Connections of clients, of which one over HTTP/2 counts as two, and four of its requests as one more, as their memory does (beyond, requests of HTTP/2 are refused as `connections`); 0: two fifths of the descriptor limit, at most 2048, since a request needs two.
     #[schemars(example = 2000, extend("unit" = "connections"))]
     pub connections: u32,
     /// Connections of one address (in IPv6 of one network of 64 bits); 0: no limit.
     #[schemars(example = 100, extend("unit" = "connections"))]
     pub connections_per_source: u32,
+    /// Requests of one such source inside at once, held by the policy or at a backend (a tunnel is one until it ends); one beyond is
+    /// refused as `quota`. 0: no limit.
+    #[schemars(example = 50, extend("unit" = "requests"))]
+    pub requests_per_source: u32,
     /// Clients, and requests of theirs, that may be waited for at once, to take more of an answer or to send more of a request; beyond it
     /// the slowest go. 0: a third of the connections.
     #[schemars(example = 500, extend("unit" = "clients"))]
@@ -316,6 +320,7 @@ impl Default for LimitSpec {
         Self {
             connections: 0,
             connections_per_source: 0,
+            requests_per_source: 0,
             slow_clients: 0,
             backlog: 1024,
             connection_requests: 1000,

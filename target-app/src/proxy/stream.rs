@@ -131,7 +131,6 @@ pub(super) struct Taken<S> {
 
 impl<S> Taken<S> {
     pub(super) fn new(inner: S, conn: &Arc<Conn>) -> Self {
-        conn.multiplexes();
         Self { inner, conn: Arc::clone(conn), frames: Frames::default() }
     }
 

@@ -3,7 +3,7 @@
 //! none left.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -12,11 +12,12 @@ use std::{
 };
 
 use controllers::Timestamp;
+use tokio::{sync::Semaphore, task::AbortHandle};
 
 use super::endable::EndableTask;
 use crate::{
     clock::ServiceClock,
-    edge::{Conn, Source},
+    edge::{Conn, Source, SourceCounts},
     stage::lock,
 };
 
@@ -41,20 +42,45 @@ struct Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BackendId(pub(super) usize);
 
+/// A connection of a backend that waits with a request for its client.
+#[derive(Debug)]
+pub(super) struct Hold {
+    backend: BackendId,
+    /// Of an answer that is read ahead, the task that does it and the room for what it reads.
+    reader: Option<(AbortHandle, Arc<Semaphore>)>,
+}
+
+impl Hold {
+    pub(super) fn until_taken(backend: BackendId) -> Self {
+        Self { backend, reader: None }
+    }
+
+    /// While a reader has no room.
+    pub(super) fn while_full(backend: BackendId, reader: AbortHandle, room: Arc<Semaphore>) -> Self {
+        Self { backend, reader: Some((reader, room)) }
+    }
+
+    fn is_at(&self, backend: BackendId) -> bool {
+        // A reader that waits for room has what there is of it.
+        let is_full =
+            |(task, room): &(AbortHandle, Arc<Semaphore>)| !task.is_finished() && room.available_permits() == 0;
+        self.backend == backend && self.reader.as_ref().is_none_or(is_full)
+    }
+}
+
 /// A request whose client has not taken what it was given last, or not sent what comes next.
 #[derive(Debug)]
 pub(super) struct WaitingRequest {
     pub(super) conn: Arc<Conn>,
     pub(super) task: EndableTask,
-    /// The backend of which a connection is held meanwhile.
-    pub(super) held: Option<BackendId>,
+    pub(super) held: Option<Hold>,
     /// Of an answer over HTTP/2: for how long the client has kept its window closed while the kernel had room.
     pub(super) closed: Option<Duration>,
     pub(super) since: Timestamp,
 }
 
 impl WaitingRequest {
-    pub(super) fn new(conn: &Arc<Conn>, task: EndableTask, held: Option<BackendId>) -> Self {
+    pub(super) fn new(conn: &Arc<Conn>, task: EndableTask, held: Option<Hold>) -> Self {
         Self { conn: Arc::clone(conn), task, held, closed: None, since: Timestamp::default() }
     }
 
@@ -91,7 +117,9 @@ impl Takers {
 
     /// Ends the slowest at this backend. False if none waits.
     pub(super) fn make_room_at(&self, backend: BackendId) -> bool {
-        self.end_slowest(&mut lock(&self.waiting), |request| request.held == Some(backend))
+        self.end_slowest(&mut lock(&self.waiting), |request| {
+            request.held.as_ref().is_some_and(|hold| hold.is_at(backend))
+        })
     }
 
     /// Lets time pass: who has kept its window closed for longer than `limit` is ended.
@@ -117,13 +145,13 @@ impl Takers {
     fn end_slowest(&self, waiting: &mut Waiting, among: impl Fn(&WaitingRequest) -> bool) -> bool {
         /// The divisor of their number.
         const AT_ONCE: usize = 64;
-        let mut sources = HashMap::<Source, usize>::new();
+        let mut sources = SourceCounts::default();
         let of = |request: &WaitingRequest| Source::of(request.conn.peer);
         let all = || waiting.requests.iter().filter(|(_, request)| among(request));
-        all().for_each(|(_, request)| *sources.entry(of(request)).or_default() += 1);
-        let most = sources.values().max().copied().unwrap_or(0);
+        all().for_each(|(_, request)| sources.add(of(request)));
+        let most = sources.most();
         let now = self.clock.now();
-        let of_greedy = all().filter(|(_, request)| sources[&of(request)] == most);
+        let of_greedy = all().filter(|(_, request)| sources.of(of(request)) == most);
         let mut scored: Vec<_> = of_greedy.map(|(number, request)| (request.score(now), *number)).collect();
         let wanted = most.div_ceil(AT_ONCE);
         if wanted == 0 {

@@ -15,7 +15,7 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf, copy_bidirectional};
 
-use super::{backend::Lease, client::Client};
+use super::client::Client;
 use crate::edge::Phase;
 
 /// Both sides of a switch, before the answer that completes it is written.
@@ -25,11 +25,11 @@ pub(super) struct Switch {
     pub(super) backend: OnUpgrade,
 }
 
-/// Joins both sides, in a task of its own that keeps the places of both connections. `idle`: the longest silence.
-pub(super) fn open(switch: Switch, client: Arc<Client>, lease: Lease, idle: Duration) {
+/// Joins both sides, in a task of its own that keeps the client's connection and these places. `idle`: the longest silence.
+pub(super) fn open(switch: Switch, client: Arc<Client>, places: impl Send + 'static, idle: Duration) {
     client.conn.switches();
     tokio::spawn(async move {
-        let _place = lease;
+        let _places = places;
         let (Ok(near), Ok(far)) = (switch.client.await, switch.backend.await) else { return };
         client.enter(Phase::Working); // neither side is waited for
         let moved = Arc::new(AtomicU64::new(0));

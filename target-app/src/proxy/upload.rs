@@ -19,7 +19,7 @@ use super::{
     client::Client,
     endable::EndableTask,
     patience::Patience,
-    takers::{BackendId, WaitingRequest},
+    takers::{BackendId, Hold, WaitingRequest},
 };
 use crate::{clock::ServiceClock, edge::Phase, spec::EdgeSpec};
 
@@ -177,7 +177,7 @@ impl Streamed {
             let wait = self.waits.get_or_insert_with(|| {
                 self.client.enter(Phase::Body);
                 let (since, patience) = (self.clock.now(), self.client.timer.limit(self.account.left()));
-                let waits = WaitingRequest::new(&self.client.conn, self.task.clone(), self.to);
+                let waits = WaitingRequest::new(&self.client.conn, self.task.clone(), self.to.map(Hold::until_taken));
                 Wait { since, patience, number: self.client.takers.wait(waits) }
             });
             ready!(wait.patience.poll_over(cx));
