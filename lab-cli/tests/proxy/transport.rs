@@ -13,6 +13,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::{
     backend::Backend,
+    http2_wire::{END_HEADERS, END_STREAM, HEADERS, Link, block, frame, preface, pseudo},
     proxied::{Answer, PATIENCE, Proxied, get, request, until},
 };
 
@@ -126,6 +127,18 @@ fn a_source_has_no_more_inside_than_its_share() {
     assert_eq!(Answer::from(begin(other, "/")).status, 200);
     assert!(inside.into_iter().map(Answer::from).all(|answer| answer.status == 200));
     assert_eq!(Answer::from(begin(greedy, "/")).status, 200, "its share is free again");
+}
+
+/// Nobody makes room for a connection all of whose requests are worked on: it has seven, which with itself take three places.
+#[test]
+fn requests_over_http2_without_a_place_are_refused() {
+    let backend = Backend::start();
+    let proxy = Proxied::before(&[backend.url()], json!({"limits": {"connections": 3}, "log": "off"}));
+    let slow = |n: u32| frame(HEADERS, END_HEADERS | END_STREAM, 2 * n + 1, &block(&pseudo("GET", "/slow?1500")));
+    let mut link = Link::plain(proxy.address);
+    assert!(link.send(&[preface(), (0..8).flat_map(slow).collect()].concat()));
+    until("refusal", || (proxy.ledger()["refused"]["connections"] == 1).then_some(()));
+    until("answers", || (proxy.ledger()["served"] == 7).then_some(()));
 }
 
 #[test]

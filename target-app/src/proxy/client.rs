@@ -120,7 +120,7 @@ impl Drop for Stream {
         if open == 1 {
             self.client.conn.enter(Phase::Idle);
         }
-        self.client.counts(streams, open);
+        self.client.take_places(streams, open);
     }
 }
 
@@ -145,7 +145,7 @@ impl Client {
             forwarded: Mutex::new(None),
             timer: Baton::default(),
         });
-        client.streams.iter().for_each(|streams| client.counts(streams, 0));
+        client.streams.iter().for_each(|streams| client.take_places(streams, 0));
         client
     }
 
@@ -155,7 +155,7 @@ impl Client {
     }
 
     /// Takes as many places as its requests need, where their number has reached or left a multiple of those of one.
-    fn counts(&self, streams: &Streams, reached: u32) {
+    fn take_places(&self, streams: &Streams, reached: u32) {
         let (least, requests) = HTTP2_PLACES;
         if reached.is_multiple_of(requests) || streams.crowded.load(Ordering::Relaxed) {
             let places = || (least + streams.open.load(Ordering::Relaxed) / requests) as usize;
@@ -185,7 +185,7 @@ impl Client {
             if open == 0 {
                 self.conn.enter(Phase::Working);
             }
-            self.counts(streams, open + 1);
+            self.take_places(streams, open + 1);
         }
         Stream { client: Arc::clone(self), waits: None }
     }
