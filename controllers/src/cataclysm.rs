@@ -125,4 +125,4 @@ pub use service_time::{ResourceUsage, ServiceTimePlan, ServiceTimes, UrlKey, Url
 pub use setup_error::SetupError;
 pub use sla::{Sla, SlaTier};
 pub use threshold::{AdmissionThreshold, ClassLoad, ThresholdService};
-pub use workload::{Moments, WorkloadReport};
+pub use workload::WorkloadReport;

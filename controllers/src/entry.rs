@@ -1,8 +1,11 @@
 //! An entry of the catalogue: one policy or machine with its name, source, places, parameters and constructor.
 
+use std::fmt;
+
 use crate::{Machine, Place, Policy};
 
 mod bound;
+mod check;
 mod declaration;
 mod factory;
 mod param;
@@ -14,10 +17,9 @@ mod setting;
 mod time;
 
 pub use crate::policy::{SampleKind, Sampling};
-pub use bound::{Bound, CostBound, ValueSearch};
 pub use declaration::{Make, Param, ParamDeclaration};
 pub use factory::Factory;
-pub use param::{EntryLookup, ParamReader, Parameters};
+pub use param::Parameters;
 pub use param_row::ParamRow;
 pub use param_types::ParamKind;
 pub use preset::{Given, Preset};
@@ -25,6 +27,7 @@ pub use role::CompositionRole;
 pub use setting::{Problem, Setting, Settings, name_hint, nearest};
 pub use time::{parse_time, shown_time};
 
+pub(crate) use check::OF_EVERY_ENTRY;
 pub(crate) use param::params;
 pub use param_types::{
     CLASS_TIMES, Choice, Count, Flag, Number, OptionalTime, ParamTable, ParamType, STAGE_TIMES, Time, choice,
@@ -79,78 +82,62 @@ pub enum EntryKind {
     Bound(Bound),
 }
 
-use factory::Makes;
-
-/// A catalogue without entries.
-#[derive(Debug)]
-struct Nothing;
-
-impl EntryLookup for Nothing {
-    fn entry(&self, name: &str, _: &Settings) -> Result<(&'static Entry, Settings), Problem> {
-        Err(Problem::new(name, "parts of a composition are looked up in a catalogue: check it with Catalogue::check"))
-    }
+/// What an entry knows beforehand.
+#[derive(Debug, Clone, Copy)]
+pub enum Bound {
+    /// What each request will cost.
+    Costs(CostBound),
+    /// Which value of a policy's parameter serves most requests in time, on the seeds of the run.
+    BestValue(ValueSearch),
+    /// What requests cost in the mean, by class, and every arrival: no policy is run, and in an open loop alone the host computes
+    /// the most that a policy which does not know single costs could serve in time.
+    Means,
 }
 
-/// Keys of every entry that are not parameters.
-pub(crate) const OF_EVERY_ENTRY: [&str; 2] = ["preset", "scope"];
+/// A policy at dispatch that is told of each request what it will cost, before the request is offered
+/// ([`Seen::Foreseen`](crate::Seen::Foreseen)).
+#[derive(Debug, Clone, Copy)]
+pub struct CostBound {
+    /// Reads the parameters, and returns a constructor for sites.
+    pub make: fn(&mut ParamReader<'_>) -> Make<dyn Policy>,
+    /// True if it knows every arrival as well. In an open loop, where arrivals do not depend on answers, no policy is
+    /// run then: the host computes the most that any policy could serve in time.
+    pub knows_arrivals: bool,
+}
+
+/// A search for the value of one parameter, which is a count: before the first arm it is tried on every seed of the run.
+#[derive(Debug, Clone, Copy)]
+pub struct ValueSearch {
+    /// The policy with the parameter, unless the setting `of` names another that has it.
+    pub of: &'static str,
+    /// The parameter.
+    pub parameter: &'static str,
+    /// The highest value that is tried, unless the setting `most` gives another.
+    pub most: u32,
+}
+
+/// Looks up entries that settings name.
+pub trait EntryLookup: fmt::Debug {
+    /// The entry of this name, or of a preset of this name, which is then among the settings.
+    ///
+    /// # Errors
+    /// An unknown or ambiguous name.
+    fn entry(&self, name: &str, settings: &Settings) -> Result<(&'static Entry, Settings), Problem>;
+}
+
+/// Reads settings, and collects the declared parameters and the problems.
+#[derive(Debug)]
+pub struct ParamReader<'a> {
+    settings: &'a Settings,
+    known: &'a dyn EntryLookup,
+    place: Place,
+    /// The parts of a composition.
+    parts: Vec<Factory>,
+    params: Vec<Param>,
+    problems: Vec<Problem>,
+}
 
 impl Entry {
-    /// Checks settings against the parameters: every problem at once. Every entry has the keys `preset` and `scope`: a
-    /// preset sets defaults, which the other keys override; a scope selects the place.
-    ///
-    /// # Errors
-    /// Unknown keys (with a suggestion), wrong types, values out of range, presets and places that do not exist; a
-    /// composition, whose parts only a catalogue knows ([`crate::Catalogue::check`]).
-    pub fn check(&self, settings: &Settings) -> Result<Factory, Vec<Problem>> {
-        self.check_among(settings, &Nothing)
-    }
-
-    /// The same, for an entry whose settings may name other entries, which `known` looks up.
-    ///
-    /// # Errors
-    /// As [`Entry::check`].
-    pub fn check_among(&self, settings: &Settings, known: &dyn EntryLookup) -> Result<Factory, Vec<Problem>> {
-        let mut problems = Vec::new();
-        let preset = self.preset(settings).map_err(|problem| problems.push(problem)).ok().flatten();
-        let place = self.place(settings).unwrap_or_else(|problem| {
-            problems.push(problem);
-            self.places[0]
-        });
-        let mut merged = preset.map(Preset::settings).unwrap_or_default();
-        let written = settings.iter().filter(|(key, _)| !OF_EVERY_ENTRY.contains(&key.as_str()));
-        merged.extend(written.map(|(key, setting)| (key.clone(), setting.clone())));
-        let mut reader = ParamReader::new(&merged, problems, known, place);
-        let make = self.read(&mut reader);
-        let ParamReader { params, problems, parts, .. } = reader;
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        let keeps_queue = self.keeps_queue() || parts.iter().any(Factory::keeps_queue);
-        Ok(Factory { settings: merged, params, make, parts, keeps_queue })
-    }
-
-    /// The parameters.
-    #[must_use]
-    pub fn params(&self) -> Vec<Param> {
-        let settings = Settings::new();
-        let mut reader = ParamReader::new(&settings, Vec::new(), &Nothing, self.places[0]);
-        self.read(&mut reader);
-        reader.params
-    }
-
-    fn read(&self, reader: &mut ParamReader<'_>) -> Makes {
-        match self.kind {
-            EntryKind::Policy(make) | EntryKind::Discipline(make) => Makes::Policies(make(reader)),
-            EntryKind::Machine(make) => Makes::Machines(make(reader)),
-            EntryKind::Bound(Bound::Costs(costs)) => Makes::Policies((costs.make)(reader)),
-            EntryKind::Bound(Bound::Means) => Makes::Nothing,
-            EntryKind::Bound(Bound::BestValue(search)) => {
-                search.declare(reader);
-                Makes::Nothing
-            }
-        }
-    }
-
     /// The place that the key `scope` selects, or the entry's first place.
     ///
     /// # Errors
@@ -198,5 +185,14 @@ impl Entry {
     #[must_use]
     pub fn is_policy(&self) -> bool {
         matches!(self.kind, EntryKind::Policy(_) | EntryKind::Discipline(_))
+    }
+
+    /// What it knows beforehand; `None`: it is a policy or machine.
+    #[must_use]
+    pub fn bound(&self) -> Option<&Bound> {
+        match &self.kind {
+            EntryKind::Bound(bound) => Some(bound),
+            EntryKind::Policy(_) | EntryKind::Discipline(_) | EntryKind::Machine(_) => None,
+        }
     }
 }

@@ -27,6 +27,7 @@ pub mod job;
 mod law;
 pub mod millis;
 mod modern;
+mod moments;
 pub mod observe;
 pub mod params;
 pub mod parts;
@@ -48,6 +49,7 @@ pub use catalogue::Catalogue;
 pub use classify::{ClassRule, Classifier, KindRules, NamedClasses};
 pub use entry::{Entry, Settings};
 pub use job::{Class, Criticality, Grant, JobId, Kind, Note, Offer, Outcome, Tags, Timing};
+pub use moments::Moments;
 pub use observe::{Gauge, Observer, PolicyEvent, SiteId};
 pub use policy::{
     Ctx, Effect, Effects, Foresight, LoadSample, Machine, Objective, OwnReason, PeerReport, Place, Policy, Reason,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Gauge, Grant, JobId, Note, Observer, Offer, Outcome, Random, SiteId, Tags, Timestamp, Timing, UnixSeconds,
-    cataclysm::Moments,
+    moments::Moments,
 };
 
 mod reason;

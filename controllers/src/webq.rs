@@ -24,6 +24,7 @@ mod cubic;
 mod epochs;
 mod estimate;
 mod queue_share;
+mod replica_report;
 mod replicas;
 mod samples;
 mod slots;
@@ -40,7 +41,8 @@ pub use check::{CheckCounts, CheckParams, CheckRefusal, PromisedTurn, TokenCheck
 pub use cubic::Cubic;
 pub use epochs::Epochs;
 pub use estimate::{Estimate, EstimateParams, NotYet, estimate};
-pub use replicas::{ExcessRule, ReplicaCounts, ReplicaId, ReplicaParams, ReplicaReport, ReportRefused};
+pub use replica_report::{ReplicaId, ReplicaReport, ReportRefused};
+pub use replicas::{ExcessRule, ReplicaCounts, ReplicaParams};
 pub use samples::{EpochSample, ScaledPoint};
 // Searches for a minimum are no part of the paper's machines alone.
 pub use crate::search::{Annealing, Bounds, CmaEs, Minimise, Minimum};

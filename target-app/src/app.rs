@@ -26,8 +26,6 @@ use tokio::sync::oneshot;
 use workloads::balance::LOAD_METRICS;
 
 pub use dispatchers::Dispatchers;
-pub use job::Job;
-use job::{JobReply, NotTaken};
 pub use sites::Sites;
 
 use crate::{
@@ -35,14 +33,14 @@ use crate::{
     class::RequestFacts,
     clock::ServiceClock,
     fault_injection::FaultInjection,
-    ledger::{Ledgers, RequestEnding},
+    ledger::Ledgers,
     load_report::LoadMeter,
-    request::{self, End, Intake},
+    request::{self, End, Intake, RequestEnding},
     security_headers,
-    service::{Bytes, PageBody, Request, Service},
+    service::{Bytes, Handled, PageBody, Request, Service},
     signals::Probe,
     spec::{EdgeSpec, HealthChecks},
-    stage::{AdmissionResult, StageWork as _, lock},
+    stage::{AdmissionResult, GatePermit, StageWork as _, lock},
     tree::{TaskSpec, WireCosts},
 };
 
@@ -54,7 +52,7 @@ pub struct LiveApp {
     /// The clock of all sites.
     pub clock: ServiceClock,
     /// The gates, dispatch and the stages.
-    pub sites: Sites,
+    pub sites: Sites<Job>,
     /// The counts of requests and connections by how they ended.
     pub ledgers: Ledgers,
     /// The source of identities and tags, with the counts by attempt.
@@ -88,6 +86,39 @@ struct AnswerParts {
 struct LoadReporter {
     meter: Mutex<LoadMeter>,
     probe: Arc<dyn Probe>,
+}
+
+/// The result of a job.
+#[derive(Debug)]
+enum JobReply {
+    /// A stage worked on it, or held it and refused it. `note`: from the policies here to the sender's policy.
+    Handled { handled: Handled, note: Option<Note> },
+    /// No stage took it.
+    NotTaken(Box<NotTaken>),
+}
+
+/// A request that no stage took.
+#[derive(Debug)]
+struct NotTaken {
+    request: Option<Request>,
+    permit: GatePermit,
+    away: TurnedAway,
+    answer: RefusalAnswer,
+}
+
+/// A request on its way through a stage.
+#[derive(Debug)]
+pub struct Job {
+    app: Arc<LiveApp>,
+    offer: Offer,
+    request: Option<Request>,
+    answer: Option<Handled>,
+    cost: Option<Duration>,
+    told: Option<Note>,
+    reply: oneshot::Sender<JobReply>,
+    permit: GatePermit,
+    /// The index of its stage among the branches.
+    branch: usize,
 }
 
 /// An answer, and how the ledger counts it.
@@ -125,7 +156,7 @@ impl LiveApp {
     pub(crate) fn new(
         task: &TaskSpec,
         service: Arc<dyn Service>,
-        sites: Sites,
+        sites: Sites<Job>,
         intake: Intake,
         callers: Option<Callers>,
         (clock, probe): (ServiceClock, Arc<dyn Probe>),

@@ -20,16 +20,15 @@ use std::{fmt::Write as _, time::Duration};
 use controllers::{ClassRule, Note, Random, RetryHint, Seeded, Tags, random::mix, seed_for};
 use workloads::{
     balance::{LOAD_METRICS, LoadReport},
-    client::{NOTE, note},
-    http1::names::{CRITICALITY, CUSTOMER, TIMEOUT_MS, USER},
+    client::note,
+    http1::names::{CRITICALITY, CUSTOMER, NOTE, TIMEOUT_MS, USER},
 };
 
+pub use crate::wire::CallCounts;
 pub(crate) use attempt::AttemptEnd;
-pub use attempt::CallCounts;
 pub(crate) use caller::Callers;
 pub(crate) use machine::{Call, CallContext, CallMachine, CallStep, RequestCalls, Visits};
 pub(crate) use pool::{CallRoute, Pool};
-use retry::RetryDecision;
 
 /// The key of all draws for a call on behalf of a request with this key. `place`: the index of the called service among all; `number`:
 /// the index of the call among those to this service.

@@ -15,7 +15,7 @@ use controllers::{
 use http::request::Parts;
 
 use crate::{
-    request::OwnHeaders,
+    own_headers::OwnHeaders,
     spec::{StageSpec, TargetSpec},
 };
 

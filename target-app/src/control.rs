@@ -12,23 +12,34 @@ use serde_json::Value;
 
 use crate::{
     authority::Host,
-    edge::{Answered, Conn, Phase, read_body},
-    ledger::RequestEnding,
+    clock::ServiceClock,
+    edge::{Answered, Conn, Phase, Registry, read_body},
+    request::RequestEnding,
+    spec::EdgeSpec,
+    wire::Problems,
 };
 
 pub mod client;
 mod controlled;
-pub mod events;
 mod port;
-pub mod reports;
-mod token;
-pub mod wire;
 
+pub use crate::{
+    events, reports,
+    token::{Token, TokenError},
+    wire,
+};
 pub(crate) use controlled::{ConfigForm, Controlled};
-use port::Port;
 pub(crate) use port::serve;
-pub use token::{Token, TokenError};
-use wire::Problems;
+
+/// The state that the tasks of all connections share.
+#[derive(Debug)]
+struct Port {
+    running: Arc<dyn Controlled>,
+    token: Token,
+    limits: EdgeSpec,
+    clock: ServiceClock,
+    registry: Arc<Registry>,
+}
 
 type Answer = Response<Either<Answered, EventLines>>;
 

@@ -4,10 +4,8 @@ use std::{
     convert::Infallible,
     io,
     net::{SocketAddr, TcpListener, TcpStream},
-    os::fd::AsFd,
     pin::pin,
     sync::{Arc, atomic::Ordering},
-    time::Duration,
 };
 
 use controllers::Outcome;
@@ -15,13 +13,13 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, heade
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
-use socket2::{Domain, SockRef, Socket, Type};
+use socket2::{Domain, Socket, Type};
 use workloads::background::HEALTH;
 
 use crate::{
     app::{AppAnswer, LiveApp},
-    ledger::RequestEnding,
-    request::{self, DEGRADED, OwnHeaders},
+    own_headers::OwnHeaders,
+    request::{self, DEGRADED, RequestEnding},
     spec::EdgeSpec,
     stage::GatePermit,
 };
@@ -46,6 +44,7 @@ pub(crate) use body::{Answered, read as read_body};
 pub(crate) use canned::{LATE, PLAIN};
 pub(crate) use conn::{Conn, Phase};
 pub(crate) use door::Door;
+use door::TICK;
 pub(crate) use ebb::Ebb;
 pub(crate) use head_start::HeadStart;
 pub(crate) use registry::{Member, Registry};
@@ -57,9 +56,6 @@ pub(crate) use wire::{Wire, poll_bytes};
 const HEADERS_ON_STACK: u32 = 100;
 /// hyper's smallest buffer for a head, bytes.
 pub(crate) const LEAST_HEAD_BYTES: u32 = 8192;
-/// The period of the check of deadlines.
-const TICK: Duration = Duration::from_millis(250);
-
 /// The listening side.
 #[derive(Debug)]
 pub struct Edge {
@@ -147,17 +143,6 @@ impl Edge {
             .abort_handle()
         });
     }
-}
-
-/// Bounds the bytes that a client that does not read holds in the kernel. For unsent bytes a quarter of that is enough,
-/// and a client that sends request after request without reading soon waits for itself.
-pub(crate) fn bounded<S: AsFd>(stream: &S, send_buffer: u32) -> io::Result<()> {
-    if send_buffer == 0 {
-        return Ok(());
-    }
-    let socket = SockRef::from(stream);
-    socket.set_send_buffer_size(usize::try_from(send_buffer).unwrap_or(usize::MAX))?;
-    socket.set_tcp_notsent_lowat((send_buffer / 4).max(1))
 }
 
 /// The resources that end with a connection, however it ends.

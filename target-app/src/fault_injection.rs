@@ -12,8 +12,8 @@ use controllers::Timestamp;
 
 use crate::{
     clock::ServiceClock,
-    control::wire::InjectFault,
     signals::{Probe as _, ThisProcess},
+    wire::InjectFault,
 };
 
 /// The period at which waiting workers check whether they may continue: a new order may be milder. Not shorter, since

@@ -8,8 +8,8 @@ use std::{
 use controllers::Reason;
 
 use crate::{
-    control::wire::{ReadRequests, ServerLedger, StageGauges},
-    request::Intake,
+    request::{Intake, RequestEnding},
+    wire::{ReadRequests, ServerLedger, StageGauges},
 };
 
 mod numbers;
@@ -65,19 +65,6 @@ struct Books {
     sums: ServerLedger,
     refused: BTreeMap<Reason, u64>,
     numbers: Numbers,
-}
-
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RequestEnding {
-    /// Answered as requested.
-    Served,
-    /// Answered that its body is at fault.
-    AtFault,
-    /// Refused.
-    Refused(Reason),
-    /// Failed.
-    Failed,
 }
 
 impl ServiceLedger {

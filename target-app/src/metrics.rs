@@ -13,15 +13,16 @@ use hyper_util::rt::TokioIo;
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, text::encode},
-    metrics::MetricType,
     registry::Registry,
 };
 use tokio::sync::Semaphore;
 
+mod figure;
 mod gauges;
 pub(crate) mod otlp;
 mod page;
 
+pub use figure::ProgramFigure;
 pub(crate) use gauges::{policies, process, requests, site};
 pub(crate) use page::Page;
 #[cfg(feature = "otel")]
@@ -31,36 +32,6 @@ pub(crate) use page::Row;
 const READERS: usize = 8;
 /// The time that a reader has for its request and the answer.
 const LIMIT: Duration = Duration::from_secs(10);
-
-/// A figure of a program that is no service: `lab load` publishes its own.
-#[derive(Debug, Clone)]
-pub struct ProgramFigure {
-    /// Its name, behind the program's.
-    pub name: &'static str,
-    /// What it says.
-    pub help: &'static str,
-    /// It only grows.
-    pub counter: bool,
-    /// The label that tells its values apart; empty: there is one value, whose label is ignored.
-    pub label: &'static str,
-    /// Label and value.
-    pub values: Vec<(String, f64)>,
-}
-
-impl ProgramFigure {
-    fn write_all(figures: &[Self], page: &mut Page<'_>) -> fmt::Result {
-        for Self { name, help, counter, label, values } in figures {
-            let kind = if *counter { MetricType::Counter } else { MetricType::Gauge };
-            if label.is_empty() {
-                values.iter().try_for_each(|(_, value)| page.number(name, help, kind, *value))?;
-            } else {
-                let rows = values.iter().map(|(of, value)| ([(*label, of.as_str())], *value));
-                page.family(name, help, kind, rows)?;
-            }
-        }
-        Ok(())
-    }
-}
 
 /// An export to a collector of OpenTelemetry that is under way.
 #[derive(Debug)]

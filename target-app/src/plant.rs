@@ -14,9 +14,9 @@ mod cluster;
 mod conformance;
 mod connections;
 mod context;
-mod costs;
 mod cpu;
 mod crash;
+mod error;
 mod event;
 mod fault;
 mod foreseen;
@@ -27,7 +27,6 @@ mod build;
 mod in_flight;
 mod job_table;
 mod mail;
-mod measured_service;
 mod own_service;
 mod policing;
 mod responses;
@@ -40,13 +39,16 @@ mod timers;
 mod work;
 mod world;
 
+pub use crate::spec::{
+    measured_service::{MeasuredService, RequestCost},
+    plant::{DEBUG_BUILD, PlantNumberError, PlantOrigin, PlantSpec, TypeCost},
+};
 pub use build::PlantPlan;
 pub use cluster::{Cluster, ClusterEvent};
-pub use costs::{DEBUG_BUILD, PlantError, PlantOrigin, PlantSpec, TypeCost};
+pub use error::PlantError;
 pub use event::Event;
 pub use fault::{Fault, FaultKind, Hindrance, moments};
 pub use foreseen::{Foreseen, Servers};
-pub use measured_service::{MeasuredService, RequestCost};
 #[cfg(test)]
 pub(crate) use tests::target as emulated_target;
 pub use world::Plant;

@@ -10,7 +10,7 @@ use controllers::{
 };
 use installed::catalogue;
 
-use crate::{control::events::Events, graph::Graph, spec::PolicySpec};
+use crate::{events::Events, graph::Graph, spec::PolicySpec};
 
 /// A policy or machine that was checked against the catalogue.
 #[derive(Debug, Clone)]

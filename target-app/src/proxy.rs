@@ -32,7 +32,6 @@ mod reload;
 mod retry;
 mod running;
 mod shares;
-mod span;
 mod spec;
 mod state;
 mod stream;
@@ -47,7 +46,7 @@ pub use error::ProxyError;
 pub use file::read as read_settings;
 pub use process::{check, proxy_blocking};
 pub use reload::Reread;
-pub(crate) use spec::choice;
+
 pub use spec::{
     HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, OtlpSpec, ProxySpec, RefusalSpec, RetryCause, RetrySpec,
     TimeoutSpec, TlsSpec,

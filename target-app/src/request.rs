@@ -10,8 +10,8 @@
 //! The sites (`controllers::site`) are the machines of the phases before the end. This module holds the decisions
 //! around them that the hosts of both worlds ([`crate::app`], [`crate::plant`]) share, as pure functions.
 
+mod ending;
 mod intake;
-mod own_headers;
 mod reply;
 mod tags;
 
@@ -20,13 +20,13 @@ use controllers::{
     site::{RefusalAnswer, outcome_of_refusal},
 };
 
+pub use ending::RequestEnding;
 pub use intake::Intake;
-pub(crate) use own_headers::OwnHeaders;
 pub(crate) use reply::{DEGRADED, REFUSED, RETRY_AFTER, headers, retry_after, whole_seconds};
 pub(crate) use tags::CRITICALITY;
 use tags::tags;
 
-use crate::{calls::CallsEnded, ledger::RequestEnding};
+use crate::calls::CallsEnded;
 
 /// How a request ends.
 #[derive(Debug, Clone, PartialEq, Eq)]

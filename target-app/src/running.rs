@@ -20,23 +20,23 @@ use crate::{
     app::LiveApp,
     calls::Callers,
     clock::ServiceClock,
-    control::{
-        ConfigForm, Controlled,
-        events::Events,
-        reports::Reports,
-        wire::{
-            CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy,
-            StageGauges,
-        },
-    },
+    control::{ConfigForm, Controlled},
     edge::Edge,
+    events::Events,
     ledger::Ledgers,
     policies::{MachineError, Resolved, Unfit, machines},
-    serve::Built,
+    reports::Reports,
     signals,
     spec::WorkSpec,
     tree::addressee,
+    wire::{
+        CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy, StageGauges,
+    },
 };
+
+mod built;
+
+pub(crate) use built::Built;
 
 /// A running service.
 #[derive(Debug)]

@@ -16,7 +16,6 @@ use crate::{
 };
 
 mod build;
-pub(crate) use build::Built;
 #[cfg(test)]
 pub(crate) use build::assemble;
 mod error;

@@ -3,7 +3,7 @@
 //! The edge reads and parses, stages queue and admit, and a [`Service`] names the stage of a request and does its work
 //! there. Mail, the checksum service and emulated service times are three services.
 
-use std::{fmt, future::Future, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 mod cost;
 mod later;
@@ -22,13 +22,10 @@ use crate::{
 pub(crate) use cost::Metered;
 pub use cost::StatedCost;
 pub(crate) use later::Later;
-pub use page::{PageBody, Pieces};
+pub use page::{Boxed, PageBody, Pieces};
 
 /// The key of a request's draws.
 const DRAW: HeaderName = HeaderName::from_static("x-draw");
-
-/// A future that a trait object can return.
-pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The result of a handler: an answer, or a refusal of its own (a full queue for password hashing, …), which becomes
 /// the same 503 page as a refusal by a stage and is counted as one.

@@ -1,5 +1,12 @@
 //! A target as resolved values: `lab` writes them to a starting `lab serve`, and a plant is built from the same values.
 
+pub(crate) mod choice;
+pub mod measured_service;
+pub mod plant;
+pub mod platform;
+pub mod services;
+pub(crate) mod span;
+
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
@@ -7,12 +14,11 @@ use std::{
     time::Duration,
 };
 
-pub use crate::mail::store::Durability;
 use controllers::{Class, Criticality, Objective, Tags};
 pub use controllers::{ClassRule, catalogue::PolicySpec, site::OnRefuse};
 use serde::{Deserialize, Serialize};
 
-use crate::{control::Token, waiting_room::RoomsSpec};
+use crate::{token::Token, waiting_room::RoomsSpec};
 
 /// A whole target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,6 +107,17 @@ impl TargetSpec {
     pub fn stage(&self, name: &str) -> &StageSpec {
         self.stages.get(name).unwrap_or(&self.stage_defaults)
     }
+}
+
+/// SQLite's `synchronous` in WAL mode. It changes what a write costs: results at different levels do not compare.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Durability {
+    /// Synced at checkpoints: survives `kill -9`; a power cut may undo the newest changes.
+    #[default]
+    Normal,
+    /// Synced at every commit: survives a power cut.
+    Full,
 }
 
 /// The kinds of service.

@@ -15,7 +15,7 @@ use controllers::{
 };
 use tokio::sync::Notify;
 
-use crate::{clock::ServiceClock, control::reports::Reports, service::At, signals::Probe, spec::StageSpec};
+use crate::{clock::ServiceClock, reports::Reports, service::At, signals::Probe, spec::StageSpec};
 
 mod gate;
 mod shared;

@@ -7,7 +7,7 @@ mod search;
 pub(crate) mod tokens;
 mod written;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::path::PathBuf;
 
 use controllers::{
     UnixSeconds,
@@ -17,8 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use search::HardnessSearch;
-pub use written::RoomPreset;
 use written::Written;
+pub use written::{ReplicaSpec, RoomPreset, TokenBinding};
 
 /// A waiting room.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,25 +54,6 @@ pub struct WaitingRoomSpec {
     pub search: HardnessSearch,
     /// The other replicas; `None`: this is the only one.
     pub replicas: Option<ReplicaSpec>,
-}
-
-/// A replica among several.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplicaSpec {
-    /// The address that the others send their reports to.
-    pub listen: SocketAddr,
-    /// The addresses of the others.
-    pub peers: Vec<SocketAddr>,
-}
-
-/// Whom a token is given to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TokenBinding {
-    /// The bearer of a cookie, whatever the address.
-    Cookie,
-    /// A client's address, as published; the token travels in the URL.
-    Address,
 }
 
 /// The waiting rooms before a plant in virtual time.

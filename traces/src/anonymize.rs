@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 
 use crate::{
     pseudonym::{NameKind, Pseudonyms},
+    tally::Tally,
     trace::{ACTIONS, Footer, Header, LEAVE, Reader, Record, TraceError, Writer, split_object},
 };
 
@@ -31,7 +32,7 @@ pub fn anonymize<R: Read, W: Write>(trace: &mut Reader<R>, key: &Pseudonyms, out
         writer.write(&without_names(&record, key))?;
     }
     let import = trace.footer().and_then(|footer| footer.import.clone());
-    Ok(writer.finish(Footer { import: import.map(crate::import::Tally::without_names), ..Footer::default() })?)
+    Ok(writer.finish(Footer { import: import.map(Tally::without_names), ..Footer::default() })?)
 }
 
 fn without_names<'r>(record: &Record<'r>, key: &Pseudonyms) -> Record<'r> {

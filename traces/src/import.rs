@@ -19,38 +19,37 @@ mod copies;
 mod duplicates;
 mod emit;
 mod entries;
+mod error;
 mod events;
 mod flow;
 mod imap_commands;
 mod mail_log;
 mod open_session;
+mod options;
 mod page;
 mod rawlog;
 mod read;
 mod roundcube;
 mod sessions;
 mod sink;
-mod tally;
 mod telemetry;
 mod web;
 
-use std::{
-    fmt,
-    io::{self, Read, Write},
-    time::Duration,
-};
+use std::{io::Write, time::Duration};
 
+pub use crate::{
+    format::Format,
+    tally::{FileTally, MoreFiles, Tally, ZoneTally},
+};
+pub use error::ImportError;
+pub use options::{Input, Open, Options};
 pub use rules::Rules;
-pub use sniff::Format;
-pub use tally::{FileTally, MoreFiles, Tally, ZoneTally};
 pub use timestamps::{Clock, zone_name, zone_seconds};
 
 use crate::{
-    pseudonym::Pseudonyms,
-    spool::{PART, Spool},
+    spool::Spool,
     spread::UserRequests,
     trace::{Footer, Header, Record, Writer},
-    web::RequestTime,
 };
 use clocks::Ahead;
 use copies::Copies;
@@ -58,100 +57,6 @@ use duplicates::Duplicates;
 use emit::{Emit, Emitted};
 use entries::Entries;
 use sessions::SessionAssembler;
-
-/// The options of an import.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The date and zone that the times of logs omit.
-    pub clock: Clock,
-    /// The pseudonyms of users, sessions and folders.
-    pub pseudonyms: Pseudonyms,
-    /// The rules from requests of web servers to actions.
-    pub rules: Rules,
-    /// The place of the request time in lines of access logs.
-    pub request_time: RequestTime,
-    /// The pause of a user that ends a session, in sources without sessions. Thirty minutes is the custom of web
-    /// statistics.
-    pub gap: Duration,
-    /// The longest pause after which a command still follows a SELECT directly, and belongs to the same page.
-    pub window: Duration,
-    /// The server's port, in packet captures.
-    pub port: u16,
-    /// The number of entries that are sorted in memory at a time.
-    pub part: usize,
-}
-
-impl Options {
-    /// The defaults: detected zone, the pages of Arashi, half an hour, 20 ms, port 143.
-    #[must_use]
-    pub fn new(pseudonyms: Pseudonyms, year: i16) -> Self {
-        Self {
-            clock: Clock { zone: None, year },
-            pseudonyms,
-            rules: Rules::arashi(),
-            request_time: RequestTime::default(),
-            gap: Duration::from_secs(30 * 60),
-            window: Duration::from_millis(20),
-            port: 143,
-            part: PART,
-        }
-    }
-}
-
-/// Opens a file.
-pub type Open<'o> = Box<dyn FnOnce() -> io::Result<Box<dyn Read + Send>> + 'o>;
-
-/// A file to be imported.
-pub struct Input<'o> {
-    /// Its path: rawlogs are paired by it, and it may contain a user's name.
-    pub name: String,
-    /// Opens it.
-    pub open: Open<'o>,
-}
-
-impl fmt::Debug for Input<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Input").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// The error of an import.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// A file cannot be opened.
-    #[error("{name}: {error}")]
-    Open {
-        /// The file.
-        name: String,
-        /// The cause.
-        error: io::Error,
-    },
-    /// A file of an unknown format.
-    #[error(
-        "{0}: this is none of the formats that can be imported: Dovecot events (JSON), login and logout lines of Dovecot or \
-         Courier, rawlogs, packet captures (pcap, pcapng), Cyrus telemetry, Roundcube's imap log, access logs (Common, \
-         Combined), HAR, h2load timing scripts; each as it is, or packed with gzip or zstd"
-    )]
-    Unknown(String),
-    /// A trace.
-    #[error("{0}: this is a trace already: `lab trace inspect` and `lab trace fit` read it as it is")]
-    Trace(String),
-    /// An empty file, the only one.
-    #[error("{0}: it is empty")]
-    Empty(String),
-    /// The offset of stamps without a zone from those with one is ambiguous.
-    #[error("{0}; --zone says how far stamps without a zone are ahead of UTC: --zone +01:00")]
-    Zone(String),
-    /// No file has actions of users.
-    #[error("nothing in these files says what users did{0}")]
-    Nothing(String),
-    /// Temporary storage is full.
-    #[error("temporary files: {0}; TMPDIR names another folder for them")]
-    Spool(io::Error),
-    /// The trace cannot be written.
-    #[error("the trace cannot be written: {0}")]
-    Write(io::Error),
-}
 
 /// Imports files into one trace. `out` should be buffered; returns it with the account of the import.
 ///

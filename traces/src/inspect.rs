@@ -7,10 +7,8 @@ use std::{collections::BTreeMap, io::Read, time::Duration};
 use serde::Serialize;
 
 use crate::{
-    learn::{
-        Bins, STATES, Sample, Walks,
-        fitted::{Arrivals, Quantiles},
-    },
+    learn::{Bins, STATES, Sample, Walks},
+    model::fitted::{Arrivals, Quantiles},
     spread::UserSpread,
     trace::{Footer, Header, LEAVE, Reader, RecordOutcome, TraceError},
 };

@@ -3,7 +3,6 @@
 //! One pass, in memory that does not grow with the trace: transitions are counted, pauses and sizes are sampled.
 
 mod arrivals;
-pub mod fitted;
 pub mod interval;
 mod law;
 mod order;
@@ -17,17 +16,18 @@ use std::{
 };
 
 pub(crate) use arrivals::Bins;
-pub use fitted::Fitted;
 pub(crate) use sample::Sample;
 pub(crate) use walks::{STATES, Walks};
 
 use crate::{
     ModelError, PreviousPage, Statistics, Think, UserModel,
     fit::{LEAST_EXPECTED, pearson},
-    model::VERSION,
+    model::{
+        VERSION,
+        fitted::{Cell, Extent, Fitted, Lengths, PreviousPageReturns},
+    },
     trace::{LOGIN, Reader, TraceError},
 };
-use fitted::{Cell, Extent, Lengths, PreviousPageReturns};
 use walks::{COUNT, walkable};
 
 /// The probability that all intervals contain their cells.

@@ -5,8 +5,8 @@
 #![warn(missing_docs)]
 
 pub mod anonymize;
-mod chain;
 pub mod fit;
+mod format;
 pub mod generate;
 pub mod import;
 pub mod inspect;
@@ -22,6 +22,7 @@ pub mod span;
 pub mod spool;
 pub mod spread;
 pub mod statistics;
+mod tally;
 pub mod think;
 pub mod trace;
 pub mod web;

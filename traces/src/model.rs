@@ -1,19 +1,21 @@
 //! A Markov model of users.
 
+pub(crate) mod chain;
 mod check;
 mod error;
+pub mod fitted;
+mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 pub use error::ModelError;
+pub use version::VERSION;
 
-use crate::{Think, learn::Fitted};
-
-/// The newest version of the file. Version 2 added `think_to` and `second`; files of version 1, or without a version,
-/// are still read.
-pub const VERSION: u32 = 2;
+use crate::Think;
+use fitted::Fitted;
+use version::{first, is_first};
 
 /// States, transitions and think times, with their source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,15 +56,6 @@ struct Outline {
     #[serde(default = "first")]
     version: u32,
     transitions: Option<IgnoredAny>,
-}
-
-fn first() -> u32 {
-    1
-}
-
-/// By reference, as serde requires.
-fn is_first(version: &u32) -> bool {
-    *version == first()
 }
 
 impl UserModel {

@@ -8,6 +8,7 @@
 //! takes about 300 bytes: memory grows with the number of concurrent sessions, not with the trace.
 
 mod overflow;
+mod session;
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,10 +16,11 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
-
 use crate::trace::{LEAVE, Reader, Record, TraceError};
 use overflow::{Overflow, Part};
+use session::Key;
+
+pub use session::{Session, Step};
 
 /// A session without a record for this time has ended.
 pub const IDLE: Duration = Duration::from_secs(30 * 60);
@@ -28,32 +30,6 @@ pub const LONGEST: Duration = Duration::from_secs(3600);
 pub const MOST_STEPS: usize = 10_000;
 /// The largest number of steps in memory, about 150 bytes each.
 pub const HELD: usize = 250_000;
-
-/// A session.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
-    /// The user.
-    pub user: String,
-    /// The class of its first record.
-    pub class: u8,
-    /// The start, microseconds since the start of the trace.
-    pub start: u64,
-    /// The requests in order of time.
-    pub steps: Vec<Step>,
-}
-
-/// One request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// As in the trace.
-    pub action: String,
-    /// As in the trace.
-    pub object: String,
-    /// The time since the session's start, microseconds.
-    pub at: u64,
-    /// The time since the previous answer, microseconds; 0 if that was still pending.
-    pub pause: u64,
-}
 
 /// Sessions of a trace, as an iterator.
 #[derive(Debug)]
@@ -72,9 +48,6 @@ pub struct Sessions<R> {
     now: u64,
     over: bool,
 }
-
-/// Start and number.
-type Key = (u64, u64);
 
 #[derive(Debug)]
 struct Building {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ModelError, PreviousPage, UserModel, chain::Chain};
+use crate::{ModelError, PreviousPage, UserModel, model::chain::Chain};
 
 /// Long-run properties of the users of a model.
 #[derive(Debug, Clone, PartialEq)]

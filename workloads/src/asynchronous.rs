@@ -6,20 +6,23 @@
 
 mod alarm;
 mod connect;
+mod desk;
 mod http1;
 mod http2;
 mod lanes;
 mod lost;
+mod opening;
 mod request;
+mod task_host;
 mod wire;
 mod worker;
 
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{cell::RefCell, rc::Rc};
 
 use controllers::Timestamp;
 use tokio::{
     sync::{Notify, watch},
-    task::{JoinError, JoinSet, LocalSet},
+    task::{JoinSet, LocalSet},
 };
 
 use crate::{
@@ -27,53 +30,18 @@ use crate::{
     clock::{RunClock, wall},
     crowd::Crowd,
     health::{DescriptorMeter, GapMeter, Health, ProcessSample},
-    host::{Driver, MEMORY_FOR_ANSWERS, RunError, RunOptions, StopFlag, UserPool, UserTask, check},
-    http1::{Budget, Inbox, Limits},
+    host::{Driver, RunError, RunOptions, StopFlag, UserPool, check},
     measure::{Report, Window},
     plan::{ConnectionHabit, Load, LoadPlan},
 };
 use alarm::Alarm;
-use connect::{Connector, Opened};
 use lanes::Lanes;
-use lost::Lost;
-use worker::{Client, Desk};
-
-/// The state that the tasks of one run share, on one thread.
-#[derive(Debug)]
-struct TaskHost {
-    clock: RunClock,
-    network: Network,
-    pool: RefCell<UserPool<Client>>,
-    /// `None`: users do not share connections, or only such as carry one request at a time.
-    lanes: Option<Rc<Lanes>>,
-    /// Buffers that no task has.
-    desks: RefCell<Vec<Desk>>,
-    /// Notified when a user went to sleep, which may be due before the pacer wakes.
-    changed: Notify,
-    cut: watch::Receiver<bool>,
-    descriptors: DescriptorMeter,
-}
-
-/// The destination of a run's requests, and their limits.
-#[derive(Debug)]
-struct Network {
-    connector: Connector,
-    /// Scheme, host and port.
-    target: http::Uri,
-    /// The `Host` header of HTTP/1.1.
-    host: String,
-    timeout: Duration,
-    connect_timeout: Duration,
-    /// The size limits of an answer.
-    limits: Limits,
-    /// The memory of all answers together.
-    memory: Budget,
-}
+use task_host::{Network, TaskHost};
 
 /// The largest number of tasks that begin before answers are read.
 const AT_ONCE: usize = 256;
 
-/// Runs a plan on tasks. See [`crate::host::run`].
+/// Runs a plan on tasks. See [`crate::run()`].
 pub(crate) fn run(
     plan: &LoadPlan,
     options: &RunOptions,
@@ -182,58 +150,5 @@ impl TaskHost {
             self.count_panic(&ended);
         }
         Health { wall: self.clock.now().since(Timestamp::ZERO), waited_for_fiber, ..driver.finish() }
-    }
-
-    /// A new connection, and the time that it took.
-    async fn connect(&self) -> Result<(Opened, Duration), Lost> {
-        let began = self.clock.now();
-        let opened = self.network.connector.connect().await;
-        self.descriptors.look();
-        Ok((opened?, self.clock.now().since(began)))
-    }
-
-    /// Counts a connection for the user's request, if it has caused one.
-    fn connected(&self, user: &UserTask<Client>, took: Option<Duration>) {
-        if let Some(took) = took {
-            self.pool.borrow_mut().books.connected(user, took);
-        }
-    }
-
-    /// Notes that the user's request is written now.
-    fn sends(&self, user: &mut UserTask<Client>) {
-        self.pool.borrow_mut().books.sends(user, self.clock.now());
-    }
-
-    fn desk(&self) -> Desk {
-        let new = || {
-            let inbox = Inbox::new(self.network.limits).sharing(self.network.memory.clone());
-            Desk { out: Vec::with_capacity(1024), inbox }
-        };
-        self.desks.borrow_mut().pop().unwrap_or_else(new)
-    }
-
-    fn count_panic(&self, ended: &Result<(), JoinError>) {
-        if ended.is_err() {
-            self.pool.borrow_mut().lost();
-        }
-    }
-}
-
-impl Network {
-    fn new(plan: &LoadPlan, options: &RunOptions) -> Result<Self, RunError> {
-        let target = plan
-            .target
-            .url
-            .parse()
-            .map_err(|error: http::uri::InvalidUri| RunError::Client(format!("{}: {error}", plan.target.url)))?;
-        Ok(Self {
-            connector: Connector::new(plan, options, &target)?,
-            target,
-            host: plan.target.host.clone(),
-            timeout: plan.timeout,
-            connect_timeout: plan.connect_timeout,
-            limits: Limits { kept: plan.users.bytes_read(), ..Limits::default() },
-            memory: Budget::of(MEMORY_FOR_ANSWERS),
-        })
     }
 }

@@ -5,10 +5,6 @@ use controllers::{Note, catalogue::Problem};
 
 use crate::plan::ClientSpec;
 
-/// The header of a [`Note`] on a request or a reply: a whole number with a meaning for the policies of both sides
-/// alone.
-pub const NOTE: &str = "x-note";
-
 /// The note in the value of this header; `None` if it is invalid.
 #[must_use]
 pub fn note(value: &[u8]) -> Option<Note> {

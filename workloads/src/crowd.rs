@@ -1,11 +1,9 @@
 //! Makes the users of a plan, by number.
 
-mod error;
-
 use controllers::{Kind, Timestamp};
 use measure::{Offered, Replayed, TransitionCount};
 
-pub use error::CrowdError;
+pub use crate::crowd_error::CrowdError;
 
 use crate::{
     background::BackgroundClient,

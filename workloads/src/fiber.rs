@@ -34,20 +34,12 @@ use crate::{
     plan::LoadPlan,
 };
 use network::Network;
-use pacer::Pacer;
+use pacer::{News, Pacer};
 use pool::FiberPool;
 use routes::Routes;
 use watch::Watch;
 
-/// A message of the pacer to the thread that called [`run`].
-#[derive(Debug)]
-enum News {
-    Window(Window),
-    /// The health of the worker thread, which only that thread can measure.
-    Done(Health),
-}
-
-/// Runs a plan on fibers. See [`crate::host::run`].
+/// Runs a plan on fibers. See [`crate::run()`].
 pub(crate) fn run(
     plan: &LoadPlan,
     options: &RunOptions,

@@ -14,6 +14,7 @@ pub mod client;
 )]
 pub mod clock;
 pub mod crowd;
+mod crowd_error;
 mod expected;
 mod fiber;
 pub mod health;
@@ -25,6 +26,7 @@ pub mod page;
 pub mod persona;
 pub mod plan;
 pub mod replay;
+mod run;
 pub mod schedule;
 pub mod script;
 pub mod sim;
@@ -37,7 +39,7 @@ pub mod url;
 pub use crowd::{Crowd, User};
 pub use host::{
     HostChoice, HttpVersion, RunError, RunOptions, StopFlag, TlsOptions, UserCommand, UserCommandError, UserCommands,
-    run,
 };
 pub use measure;
+pub use run::run;
 pub use schedule::Schedule;

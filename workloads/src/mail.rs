@@ -47,27 +47,15 @@ pub use user::MailUser;
 
 use crate::{
     behaviour::Home,
-    crowd::CrowdError,
+    crowd_error::CrowdError,
     page::push_encoded,
     plan::{MailUsers, Marks},
     replay::Steps,
 };
 use model::{State, Walk};
-use transitions::Counts;
 
-/// The request types of the mail service, in the order of their [`controllers::Kind`].
-pub const REQUEST_TYPES: [&str; 10] = [
-    "login",
-    "list folders",
-    "list messages",
-    "show message",
-    "delete",
-    "refile",
-    "search",
-    "create folder",
-    "delete folder",
-    "other",
-];
+pub use model::REQUEST_TYPES;
+use transitions::Counts;
 
 /// True if web-mail users make requests of this type.
 #[must_use]

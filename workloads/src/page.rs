@@ -21,6 +21,7 @@ mod text;
 use memchr::memmem;
 
 pub use form::Form;
+use text::place;
 pub(crate) use text::push_encoded;
 pub use text::{attribute, unescape};
 
@@ -236,14 +237,6 @@ impl<'a> ScannedPage<'a> {
         let rest = value[end..].strip_prefix(b"\" href=\"")?;
         place(rest)
     }
-}
-
-/// The path that an attribute value, which begins here, names, if it is a path on this host.
-fn place(value: &[u8]) -> Option<String> {
-    let end = memchr::memchr(b'"', value)?;
-    let place = unescape(&value[..end])?;
-    let goes = place.starts_with('/') && !place.starts_with("//") && place.bytes().all(|b| b > b' ' && b != 0x7F);
-    goes.then_some(place)
 }
 
 /// The kind of the page, and where its body begins.

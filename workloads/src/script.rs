@@ -22,7 +22,7 @@ pub use user::ScriptUser;
 
 use crate::{
     behaviour::Home,
-    crowd::CrowdError,
+    crowd_error::CrowdError,
     plan::{Marks, ScriptUsers},
 };
 use program::Program;

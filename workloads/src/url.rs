@@ -10,7 +10,7 @@ use measure::Replayed;
 
 use crate::{
     behaviour::{AttemptFailure, FirstLook, Home, Reaction, RequestAttempts},
-    crowd::CrowdError,
+    crowd_error::CrowdError,
     expected::{CheckProblem, Expected, Objection},
     persona::{Answer, Call, Draws, Ending, Move, Pause, Persona, Purpose, Reply, Stay, Turn},
     plan::{Marks, UrlUsers},
@@ -45,11 +45,11 @@ impl UrlCrowd {
     /// If users do not know a method, or a path, a header line or a weight is none.
     pub fn new(users: &UrlUsers, marks: &Marks, home: Home) -> Result<Self, CrowdError> {
         if let Some(problem) = users.think.problem() {
-            return Err(unsendable("the think time", &problem));
+            return Err(CrowdError::unsendable("the think time", &problem));
         }
         let (expected, problems) = Expected::of(&users.check);
         if let Some(CheckProblem { problem, remedy, .. }) = problems.into_iter().next() {
-            return Err(unsendable("a request with this check", &format!("{problem}; {remedy}")));
+            return Err(CrowdError::unsendable("a request with this check", &format!("{problem}; {remedy}")));
         }
         Ok(Self(Arc::new(Shared {
             expected,
@@ -79,10 +79,6 @@ impl UrlCrowd {
     pub fn replayed(&self) -> Replayed {
         self.0.steps.seen()
     }
-}
-
-fn unsendable(what: &str, problem: &str) -> CrowdError {
-    CrowdError::Unsendable { what: what.into(), problem: problem.into() }
 }
 
 /// A user of one URL. Each new request is a session of its own.

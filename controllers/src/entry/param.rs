@@ -3,17 +3,11 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Entry, Factory, Make, Param, ParamDeclaration, ParamType, Problem, Setting, Settings, setting::nearest};
+use super::{
+    EntryLookup, Factory, Make, Param, ParamDeclaration, ParamReader, ParamType, Problem, Setting, Settings,
+    setting::nearest,
+};
 use crate::{Place, Site};
-
-/// Looks up entries that settings name.
-pub trait EntryLookup: fmt::Debug {
-    /// The entry of this name, or of a preset of this name, which is then among the settings.
-    ///
-    /// # Errors
-    /// An unknown or ambiguous name.
-    fn entry(&self, name: &str, settings: &Settings) -> Result<(&'static Entry, Settings), Problem>;
-}
 
 /// Typed parameters of an entry, or of a part that several entries share. [`params!`] implements this trait.
 pub trait Parameters: fmt::Debug + Send + Sync + Sized + 'static {
@@ -69,18 +63,6 @@ macro_rules! params {
     };
 }
 pub(crate) use params;
-
-/// Reads settings, and collects the declared parameters and the problems.
-#[derive(Debug)]
-pub struct ParamReader<'a> {
-    pub(super) settings: &'a Settings,
-    known: &'a dyn EntryLookup,
-    place: Place,
-    /// The parts of a composition.
-    pub(super) parts: Vec<Factory>,
-    pub(super) params: Vec<Param>,
-    pub(super) problems: Vec<Problem>,
-}
 
 impl<'a> ParamReader<'a> {
     /// A reader of these settings. `problems`: those that are known already.
@@ -148,7 +130,7 @@ impl<'a> ParamReader<'a> {
     /// Reads parameters alone.
     #[cfg(test)]
     pub(crate) fn read_all<P: Parameters>(settings: &'a Settings) -> Result<P, Vec<Problem>> {
-        let mut reader = Self::new(settings, Vec::new(), &super::Nothing, Place::Stage);
+        let mut reader = Self::new(settings, Vec::new(), &super::check::Nothing, Place::Stage);
         let params = reader.read();
         if reader.problems.is_empty() { Ok(params) } else { Err(reader.problems) }
     }

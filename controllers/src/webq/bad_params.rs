@@ -1,6 +1,6 @@
 //! Settings that no machine can work with.
 
-use super::{ReplicaId, replicas::MAX_SECONDS};
+use super::replica_report::{MAX_SECONDS, ReplicaId};
 
 /// The most replicas of one TokenGen.
 pub(super) const MAX_REPLICAS: usize = 16;

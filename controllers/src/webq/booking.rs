@@ -16,7 +16,8 @@ use crate::UnixSeconds;
 
 use super::{
     BadParams, Subunits,
-    replicas::{MAX_SECONDS, Peers, ReplicaCounts, ReplicaParams, ReplicaReport, ReportRefused},
+    replica_report::{MAX_SECONDS, ReplicaReport, ReportRefused},
+    replicas::{Peers, ReplicaCounts, ReplicaParams},
     slots::Slots,
 };
 

@@ -22,11 +22,8 @@ mod divide;
 mod excess;
 mod peer;
 mod peers;
-mod report;
 
 pub use excess::ExcessRule;
 pub use peers::{ReplicaCounts, ReplicaParams};
-pub use report::{ReplicaId, ReplicaReport, ReportRefused};
 
 pub(super) use peers::Peers;
-pub(super) use report::MAX_SECONDS;

@@ -8,30 +8,38 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use super::Job;
 use crate::{
     clock::ServiceClock,
     stage::{LiveStage, RefusedJob, Shared, SharedSite, StageWork},
 };
 use controllers::{
     JobId, Timestamp,
-    site::{Dispatch, DispatchStep},
+    site::{Dispatch, DispatchStep, RefusalAnswer, TurnedAway},
 };
+
+/// A job that dispatch takes to its stage.
+pub trait Dispatched: StageWork {
+    /// The index of its stage among the branches.
+    fn branch(&self) -> usize;
+
+    /// Ends it: no stage takes it.
+    fn not_taken(self, away: TurnedAway, answer: RefusalAnswer);
+}
 
 /// The workers of the dispatch stage and the queue before them.
 #[derive(Debug)]
-pub struct Dispatchers {
-    stages: Vec<Arc<LiveStage<Job>>>,
-    shared: Shared<Dispatch<Job>>,
+pub struct Dispatchers<J: Dispatched> {
+    stages: Vec<Arc<LiveStage<J>>>,
+    shared: Shared<Dispatch<J>>,
     /// The number of jobs that wait for their stages. A copy, so that a stage that makes room can check it without the
     /// lock.
     blocked: AtomicU32,
 }
 
-impl Dispatchers {
+impl<J: Dispatched> Dispatchers<J> {
     /// Dispatch with this number of workers and this length of its queue, for these stages.
     #[must_use]
-    pub fn new(workers: u32, queue: u32, stages: Vec<Arc<LiveStage<Job>>>, clock: ServiceClock) -> Arc<Self> {
+    pub fn new(workers: u32, queue: u32, stages: Vec<Arc<LiveStage<J>>>, clock: ServiceClock) -> Arc<Self> {
         let shared = Shared::new(Dispatch::new(workers, queue), clock);
         Arc::new(Self { stages, shared, blocked: AtomicU32::new(0) })
     }
@@ -58,7 +66,7 @@ impl Dispatchers {
     }
 
     /// Takes a job to its stage as soon as a worker is free. The result goes to the job's reply channel.
-    pub(super) fn offer(self: &Arc<Self>, job: Job) {
+    pub(super) fn offer(self: &Arc<Self>, job: J) {
         let id = job.offer().id;
         self.with(|dispatch, _| dispatch.offer(id, job));
     }
@@ -82,14 +90,14 @@ impl Dispatchers {
     }
 
     /// Runs under the lock; returns the next request of dispatch.
-    fn step(self: &Arc<Self>, act: impl FnOnce(&mut Dispatch<Job>, Timestamp)) -> DispatchStep<Job> {
+    fn step(self: &Arc<Self>, act: impl FnOnce(&mut Dispatch<J>, Timestamp)) -> DispatchStep<J> {
         self.shared.with(|dispatch, now| {
             act(dispatch, now);
             self.poll(dispatch, now)
         })
     }
 
-    fn offer_to_stage(self: &Arc<Self>, job: Job) -> DispatchStep<Job> {
+    fn offer_to_stage(self: &Arc<Self>, job: J) -> DispatchStep<J> {
         let (id, branch) = (job.offer().id, job.branch());
         // Routes name branches of this service's own graph.
         let Some(stage) = self.stages.get(branch) else {
@@ -106,9 +114,9 @@ impl Dispatchers {
     }
 }
 
-impl SharedSite for Dispatchers {
-    type Machine = Dispatch<Job>;
-    type Wants = DispatchStep<Job>;
+impl<J: Dispatched> SharedSite for Dispatchers<J> {
+    type Machine = Dispatch<J>;
+    type Wants = DispatchStep<J>;
 
     fn shared(&self) -> &Shared<Self::Machine> {
         &self.shared

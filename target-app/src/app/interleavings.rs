@@ -7,7 +7,7 @@ use controllers::Settings;
 use super::*;
 use crate::{
     clock::manual::ManualClock,
-    control::events::Events,
+    events::Events,
     graph::{Branch, Graph, Role},
     policies::{Resolved, Seating},
     serve::assemble,

@@ -9,46 +9,13 @@ use controllers::{
 use http::Response;
 use tokio::sync::oneshot;
 
-use super::LiveApp;
+use super::{Job, JobReply, LiveApp, NotTaken, dispatchers::Dispatched};
 use crate::{
     calls::CallsResult,
     request::{self, End},
     service::{At, Boxed, Handled, Later, Metered, PageBody, Request, StatedCost},
     stage::{GatePermit, StageWork},
 };
-
-/// The result of a job.
-#[derive(Debug)]
-pub(super) enum JobReply {
-    /// A stage worked on it, or held it and refused it. `note`: from the policies here to the sender's policy.
-    Handled { handled: Handled, note: Option<Note> },
-    /// No stage took it.
-    NotTaken(Box<NotTaken>),
-}
-
-/// A request that no stage took.
-#[derive(Debug)]
-pub(super) struct NotTaken {
-    pub(super) request: Option<Request>,
-    pub(super) permit: GatePermit,
-    pub(super) away: TurnedAway,
-    pub(super) answer: RefusalAnswer,
-}
-
-/// A request on its way through a stage.
-#[derive(Debug)]
-pub struct Job {
-    app: Arc<LiveApp>,
-    offer: Offer,
-    request: Option<Request>,
-    answer: Option<Handled>,
-    cost: Option<Duration>,
-    told: Option<Note>,
-    reply: oneshot::Sender<JobReply>,
-    permit: GatePermit,
-    /// The index of its stage among the branches.
-    branch: usize,
-}
 
 impl StageWork for Job {
     fn offer(&self) -> Offer {
@@ -128,6 +95,18 @@ impl StageWork for Job {
     }
 }
 
+impl Dispatched for Job {
+    fn branch(&self) -> usize {
+        self.branch
+    }
+
+    /// Tells the waiting task that no stage takes the job; that task answers.
+    fn not_taken(self, away: TurnedAway, answer: RefusalAnswer) {
+        let Self { request, permit, reply, .. } = self;
+        let _ = reply.send(JobReply::NotTaken(Box::new(NotTaken { request, permit, away, answer })));
+    }
+}
+
 impl Job {
     /// A request for the stage with this index among the branches. Its answer goes to `reply`.
     pub(super) fn new(
@@ -146,17 +125,6 @@ impl Job {
         self.permit = permit;
         let app = Arc::clone(&self.app);
         app.sites.dispatchers.offer(self);
-    }
-
-    /// The index of its stage among the branches.
-    pub(super) fn branch(&self) -> usize {
-        self.branch
-    }
-
-    /// Tells the waiting task that no stage takes the job; that task answers.
-    pub(super) fn not_taken(self, away: TurnedAway, answer: RefusalAnswer) {
-        let Self { request, permit, reply, .. } = self;
-        let _ = reply.send(JobReply::NotTaken(Box::new(NotTaken { request, permit, away, answer })));
     }
 
     /// Makes the calls on behalf of the job, whose own work is done: its worker waits for them.

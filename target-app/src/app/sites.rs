@@ -7,7 +7,7 @@ use controllers::{
     site::{InstalledPolicy, StageGauges},
 };
 
-use super::{Dispatchers, Job};
+use super::dispatchers::{Dispatched, Dispatchers};
 use crate::{
     graph::{Graph, Role},
     stage::{AdmissionGate, LiveStage, Neighbours, Upstream, keep_time, spawn},
@@ -15,7 +15,7 @@ use crate::{
 
 /// The sites of a live service.
 #[derive(Debug)]
-pub struct Sites {
+pub struct Sites<J: Dispatched> {
     /// The names of the sites and the links between them.
     pub graph: Arc<Graph>,
     /// The gate at accept.
@@ -23,12 +23,12 @@ pub struct Sites {
     /// The gate at dispatch.
     pub dispatch: Arc<AdmissionGate>,
     /// The workers of dispatch, some of which back-pressure may block.
-    pub dispatchers: Arc<Dispatchers>,
+    pub dispatchers: Arc<Dispatchers<J>>,
     /// The service's own stages, in the order of the graph's branches.
-    pub stages: Vec<Arc<LiveStage<Job>>>,
+    pub stages: Vec<Arc<LiveStage<J>>>,
 }
 
-impl Sites {
+impl<J: Dispatched> Sites<J> {
     /// Starts stages and timers, on the current runtime.
     pub(crate) fn start(&self) {
         for (branch, stage) in self.stages.iter().enumerate() {
@@ -73,7 +73,7 @@ impl Sites {
     }
 
     /// The stages that have the machines of the target, with their sites.
-    pub(crate) fn dynamic(&self) -> impl Iterator<Item = (&Arc<LiveStage<Job>>, SiteId)> {
+    pub(crate) fn dynamic(&self) -> impl Iterator<Item = (&Arc<LiveStage<J>>, SiteId)> {
         let all = self.stages.iter().zip(self.graph.branches());
         all.filter(|(_, (_, node))| node.role == Role::Dynamic).map(|(stage, (site, _))| (stage, site))
     }
@@ -99,7 +99,7 @@ impl Sites {
         gates.into_iter().find_map(|(of, gate)| (of == site).then_some(gate))
     }
 
-    fn stage(&self, site: SiteId) -> Option<&Arc<LiveStage<Job>>> {
+    fn stage(&self, site: SiteId) -> Option<&Arc<LiveStage<J>>> {
         let place = self.graph.branches().position(|(of, _)| of == site)?;
         self.stages.get(place)
     }

@@ -18,9 +18,9 @@ use super::{
 };
 use crate::{
     clock::ServiceClock,
-    control::wire::{MadeCalls, SetCallees},
+    spec::services::{CalleeSpec, TaskSpec},
     stage::{Shared, SharedSite, keep_time, lock, spawn},
-    tree::{CalleeSpec, TaskSpec},
+    wire::{MadeCalls, SetCallees},
 };
 
 /// The calls of a task.

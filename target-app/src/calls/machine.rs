@@ -11,10 +11,13 @@ use workloads::{
 };
 
 use super::{
-    AttemptEnd, CallCounts, CallReply, CallsEnded, CallsResult, Pool, RetryDecision, carried, is_made, key_of_attempt,
-    key_of_call,
+    AttemptEnd, CallReply, CallsEnded, CallsResult, Pool, carried, is_made, key_of_attempt, key_of_call,
+    retry::RetryDecision,
 };
-use crate::{control::wire::MadeCalls, tree::CallSpec};
+use crate::{
+    spec::services::CallSpec,
+    wire::{CallCounts, MadeCalls},
+};
 
 /// The values of a request that its calls carry on.
 #[derive(Debug, Clone, Copy)]
@@ -340,7 +343,7 @@ mod tests {
     use workloads::plan::ClientScope;
 
     use super::*;
-    use crate::tree::WhenRefused;
+    use crate::spec::services::WhenRefused;
 
     const NOW: Timestamp = Timestamp::from_secs(1);
 

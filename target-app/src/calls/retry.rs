@@ -3,7 +3,7 @@
 use controllers::RetryHint;
 
 use super::{AttemptEnd, CallsEnded};
-use crate::tree::{CallSpec, WhenRefused};
+use crate::spec::services::{CallSpec, WhenRefused};
 
 /// The decision after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use tokio::{
 };
 use workloads::balance::{Balancer, Per};
 
-use super::*;
+use super::{retry::RetryDecision, *};
 use crate::{
     clock::ServiceClock,
-    control::wire::SetCallees,
     spec::PolicySpec,
-    tree::{CallSpec, CalleeSpec, TaskSpec, WhenRefused},
+    spec::services::{CallSpec, CalleeSpec, TaskSpec, WhenRefused},
+    wire::SetCallees,
 };
 
 fn call() -> CallSpec {

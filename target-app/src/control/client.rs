@@ -11,14 +11,14 @@ use std::{
 use controllers::PeerReport;
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{
-    Token,
+use crate::{
+    spec::WorkSpec,
+    token::Token,
     wire::{
         Gauges, Halted, InjectFault, Policies, Problems, ReadRequests, Ready, SetCallees, SetMachines, SetPolicy,
         StreamedEvent,
     },
 };
-use crate::spec::WorkSpec;
 
 /// A client of a target's control port.
 #[derive(Debug, Clone)]

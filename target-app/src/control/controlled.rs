@@ -5,12 +5,13 @@ use std::fmt;
 use controllers::PeerReport;
 use serde_json::Value;
 
-use super::{
+use crate::{
+    clock::ServiceClock,
     events::Events,
     reports::Reports,
+    spec::WorkSpec,
     wire::{Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy},
 };
-use crate::{clock::ServiceClock, spec::WorkSpec};
 
 /// A form of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,25 +7,15 @@ use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
 
-use super::{Controlled, Token, answer};
+use super::{Controlled, Port, answer};
 use crate::{
-    clock::ServiceClock,
     edge::{Conn, Registry, Wire},
     spec::EdgeSpec,
+    token::Token,
 };
 
 /// The period of the check of deadlines.
 const TICK: Duration = Duration::from_millis(250);
-
-/// The state that the tasks of all connections share.
-#[derive(Debug)]
-pub(super) struct Port {
-    pub(super) running: Arc<dyn Controlled>,
-    pub(super) token: Token,
-    pub(super) limits: EdgeSpec,
-    clock: ServiceClock,
-    registry: Arc<Registry>,
-}
 
 /// Serves the control port until the runtime ends.
 pub(crate) async fn serve(listener: tokio::net::TcpListener, running: Arc<dyn Controlled>, token: Token) {

@@ -16,7 +16,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::conn::{Conn, Phase};
 use crate::{
-    ledger::{LedgerEntry, RequestEnding},
+    ledger::LedgerEntry,
+    request::RequestEnding,
     service::{Bytes, PageBody, Pieces},
     spec::EdgeSpec,
 };

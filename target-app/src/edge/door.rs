@@ -11,10 +11,11 @@ use controllers::Offer;
 use tokio::time::Instant;
 
 use super::{
-    Arrival, Conn, Ebb, Registry, Source, TICK,
+    Arrival, Conn, Ebb, Registry, Source,
     accepting::{Accepting, is_exhausted},
-    bounded, canned,
+    canned,
     conn::Phase,
+    wire::bounded,
 };
 use crate::{
     clock::ServiceClock,
@@ -22,6 +23,9 @@ use crate::{
     spec::EdgeSpec,
     stage::{AdmissionGate, GatePermit},
 };
+
+/// The period of the check of deadlines.
+pub(super) const TICK: Duration = Duration::from_millis(250);
 
 /// The time that new connections have for their first request, from the order to end or from the close of the port.
 const LATE: Duration = Duration::from_millis(500);

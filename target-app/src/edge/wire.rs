@@ -3,6 +3,7 @@
 use std::{
     io::{self, IoSlice},
     net::Shutdown,
+    os::fd::AsFd,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -19,6 +20,17 @@ use super::{
     conn::{Conn, Phase},
     head_start::HeadStart,
 };
+
+/// Bounds the bytes that a client that does not read holds in the kernel. For unsent bytes a quarter of that is enough,
+/// and a client that sends request after request without reading soon waits for itself.
+pub(crate) fn bounded<S: AsFd>(stream: &S, send_buffer: u32) -> io::Result<()> {
+    if send_buffer == 0 {
+        return Ok(());
+    }
+    let socket = SockRef::from(stream);
+    socket.set_send_buffer_size(usize::try_from(send_buffer).unwrap_or(usize::MAX))?;
+    socket.set_tcp_notsent_lowat((send_buffer / 4).max(1))
+}
 
 /// The largest number of bytes read and discarded from a client that still sends after the end.
 const LEFT_OVER: usize = 1 << 20;

@@ -24,12 +24,12 @@ use super::{
     pages::{self, Frame},
     session::{MailSession, MailSessions, SessionKey, SessionLimits},
     sign_in::{Begun, SignIn, SignInOutcome},
-    store::{Durability, FolderId, Scope, Store, StoreError, StoreOptions, WorkKnob},
+    store::{FolderId, Scope, Store, StoreError, StoreOptions, WorkKnob},
 };
 use crate::{
     graph::Graph,
     service::{At, Boxed, Bytes, Handled, Later, Request, Route, Service, WorkError},
-    spec::WorkSpec,
+    spec::{Durability, WorkSpec},
 };
 
 pub use route::KINDS;

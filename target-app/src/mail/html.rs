@@ -10,17 +10,17 @@ use linkify::{LinkFinder, LinkKind};
 use mail_parser::decoders::html::html_to_text;
 use maud::html;
 
+mod bounds;
 mod cost;
+mod error;
 
+pub use bounds::{MAX_ATTRIBUTES, MAX_BYTES, MAX_DEPTH, MAX_WORK};
 use cost::Budget;
-pub use cost::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_WORK};
+pub use error::HtmlError;
 
 /// The version of the rules below. To be raised with every change to them, and when a new version of the cleaning
 /// library changes what it accepts.
 pub const VERSION: i64 = 1;
-
-/// The longest HTML that is cleaned, in bytes. Five times the length at which large mail services cut a message off.
-pub const MAX_BYTES: usize = 512 << 10;
 
 /// The largest number of rounds: cleaning clean HTML must change nothing, and odd nesting can need several rounds.
 const ROUNDS: usize = 6;
@@ -46,26 +46,6 @@ pub struct CleanHtml {
     pub html: String,
     /// The number of images left out: the alternative text of each remains.
     pub images_withheld: usize,
-}
-
-/// Why HTML was not cleaned. The message is then shown as text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum HtmlError {
-    /// Too long to clean.
-    #[error("HTML of {bytes} bytes (at most {MAX_BYTES} are shown as HTML)")]
-    TooLong {
-        /// Its length, bytes.
-        bytes: usize,
-    },
-    /// Nested so deeply that cleaning it would take too long.
-    #[error("HTML nested deeper than {MAX_DEPTH} elements")]
-    TooDeep,
-    /// It takes more than [`MAX_WORK`] steps.
-    #[error("HTML that would take too long to be made harmless")]
-    TooCostly,
-    /// A tag with so many attributes that reading it would take too long.
-    #[error("HTML with more than {MAX_ATTRIBUTES} attributes in a tag")]
-    TooManyAttributes,
 }
 
 /// Cleans a message's HTML. Cleaning the result again changes nothing.

@@ -10,132 +10,24 @@ use std::{panic::catch_unwind, sync::LazyLock};
 use mail_parser::{HeaderName, Message, MessageParser, PartType};
 use sha2::{Digest, Sha256};
 
-use super::html::{self, CleanHtml, HtmlError};
+use super::html::{self};
 
+mod bounds;
 mod date;
+mod error;
 mod header;
 mod limits;
 mod name;
+mod parsed;
 mod part;
 
+pub use bounds::{
+    MAX_BYTES, MAX_HEADER_BYTES, MAX_HEADER_TEXT, MAX_LINES_WITH_COLON, MAX_MIME_HEADERS, MAX_TEXT_BYTES,
+};
 pub use date::envelope_date;
+pub use error::ParseError;
 pub(super) use header::line as one_line;
-pub use limits::{MAX_BYTES, MAX_HEADER_BYTES, MAX_LINES_WITH_COLON, MAX_MIME_HEADERS};
-
-/// The longest text of a message that is kept, in bytes; the rest is cut, and a note says so.
-pub const MAX_TEXT_BYTES: usize = 2 << 20;
-
-/// The longest header text that is kept, in bytes: a few times the longest headers that a chain of servers writes.
-pub const MAX_HEADER_TEXT: usize = 32 << 10;
-
-/// A parsed message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParsedMail {
-    /// The sender, as `Name <address>`; empty if there is none. One line, at most 300 characters.
-    pub from: String,
-    /// The sender in a list: the name alone, or the address of a sender without a name. At most 100 characters.
-    pub author: String,
-    /// The recipients, separated by commas; empty if there are none. One line, at most 1000 characters.
-    pub to: String,
-    /// The recipients of copies, in the form of `to`.
-    pub cc: String,
-    /// The subject; empty if there is none. One line, at most 500 characters.
-    pub subject: String,
-    /// The date of sending, in seconds since 1970.
-    pub date: i64,
-    /// The source of that date.
-    pub date_source: DateSource,
-    /// Its identity as given by its sender, without angle brackets. At most 500 characters.
-    pub message_id: Option<String>,
-    /// All headers of the message, decoded, a line each as `Name: value`: the text of searches. At most
-    /// [`MAX_HEADER_TEXT`] bytes.
-    pub headers: String,
-    /// The text, with line ends as `\n` and without control characters other than tabs.
-    pub text: String,
-    /// The HTML of the message, if it has any, made harmless.
-    pub html: Option<CleanHtml>,
-    /// Why its HTML is shown as text instead.
-    pub html_problem: Option<HtmlError>,
-    /// The attachments, in order.
-    pub attachments: Vec<ParsedAttachment>,
-    /// Its length as received, in bytes.
-    pub size: u64,
-    /// A hash of its bytes: importing twice does not double it.
-    pub content_hash: ContentHash,
-}
-
-/// SHA-256 of a message's bytes.
-pub type ContentHash = [u8; 32];
-
-/// The source of a date, best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DateSource {
-    /// The `Date` header.
-    Header,
-    /// The newest `Received` header: `Date` is missing or impossible.
-    Received,
-    /// The mail folder: envelope line or file time.
-    Folder,
-    /// There is no source. The date is 0.
-    Nothing,
-}
-
-/// An attachment of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParsedAttachment {
-    /// A file name without folders, control characters or marks that reverse the direction of writing. At most 120
-    /// characters.
-    pub name: String,
-    /// `type/subtype` in lower case, as stated by the sender: not to be trusted.
-    pub content_type: String,
-    /// Its bytes, decoded.
-    pub bytes: Vec<u8>,
-}
-
-/// Why bytes are not a message that can be stored.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ParseError {
-    /// There are no bytes.
-    #[error("empty")]
-    Empty,
-    /// There is none of the headers that mail has.
-    #[error("not mail: no From, To, Subject, Date, Message-ID or Received header")]
-    NotMail,
-    /// Longer than [`MAX_BYTES`].
-    #[error("{bytes} bytes long (at most {MAX_BYTES})")]
-    TooLong {
-        /// Its length.
-        bytes: usize,
-    },
-    /// Its headers are longer than [`MAX_HEADER_BYTES`].
-    #[error("headers longer than {MAX_HEADER_BYTES} bytes")]
-    HeadersTooLong,
-    /// More than [`MAX_MIME_HEADERS`] parts inside of parts.
-    #[error("more than {MAX_MIME_HEADERS} MIME parts")]
-    TooManyParts,
-    /// More than [`MAX_LINES_WITH_COLON`] lines that could be headers.
-    #[error("more than {MAX_LINES_WITH_COLON} lines that could be headers")]
-    TooManyHeaders,
-    /// The parser failed.
-    #[error("the parser cannot read it")]
-    Unreadable,
-}
-
-impl ParseError {
-    /// The reason in one to three words, the same for all messages: for counting.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        match self {
-            Self::Empty => "empty",
-            Self::NotMail => "not mail",
-            Self::TooLong { .. } => "too long",
-            Self::HeadersTooLong => "headers too long",
-            Self::TooManyParts => "too many parts",
-            Self::TooManyHeaders => "too many headers",
-            Self::Unreadable => "unreadable",
-        }
-    }
-}
+pub use parsed::{ContentHash, DateSource, ParsedAttachment, ParsedMail};
 
 /// Parses a message. `received`: the time of receipt according to its folder, in seconds since 1970; it is used if the
 /// message itself has no usable date.

@@ -10,6 +10,7 @@
 mod account;
 mod change;
 mod entities;
+mod error;
 mod fill;
 mod log;
 mod pieces;
@@ -21,7 +22,7 @@ mod statement;
 mod work;
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -29,13 +30,12 @@ use std::{
     time::Duration,
 };
 
-use serde::{Deserialize, Serialize};
 use sqlx::{
     Connection as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use crate::private;
+use crate::{private, spec::Durability};
 use log::Log;
 
 pub use account::StoredAccount;
@@ -44,6 +44,8 @@ pub use entities::{
     AttachmentName, Direction, EntryId, Folder, FolderId, ListOrder, Listed, Message, NewAttachment, NewMessage,
     PAGE_ROWS, Scope, Sort, UserId,
 };
+pub use error::StoreError;
+use error::{SQLITE_IOERR, primary_code};
 pub use fill::{Fill, Filled};
 pub use pieces::{AttachmentPieces, StoredAttachment};
 pub use search::{Hits, Part};
@@ -74,81 +76,6 @@ impl Default for StoreOptions {
             full_text: false,
         }
     }
-}
-
-/// SQLite's `synchronous` in WAL mode. It changes what a write costs: results at different levels do not compare.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Durability {
-    /// Synced at checkpoints: survives `kill -9`; a power cut may undo the newest changes.
-    #[default]
-    Normal,
-    /// Synced at every commit: survives a power cut.
-    Full,
-}
-
-/// The error of a store. The operation had no effect.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// There is no such file.
-    #[error("{0} does not exist: generate or import mail first")]
-    Missing(PathBuf),
-    /// Every connection, or the write lock, was in use for the whole patience.
-    #[error("the mail store is busy")]
-    Busy,
-    /// No room on the disk.
-    #[error("the disk that holds the mail store is full")]
-    DiskFull,
-    /// A search exceeded its time limit.
-    #[error("the search took too long")]
-    TooLong,
-    /// A file cannot be opened as a mail store.
-    #[error("{path}: {}", said(source))]
-    Unopened {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: sqlx::Error,
-    },
-    /// Anything else that the database reports.
-    #[error("mail store: {}", said(.0))]
-    Database(#[source] sqlx::Error),
-    /// An invalid setting of the work knob.
-    #[error("work: {0}")]
-    Work(String),
-    /// The schema could not be brought up to date.
-    #[error("mail store: {0}; was the file made by a newer version?")]
-    Schema(#[from] sqlx::migrate::MigrateError),
-}
-
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        match primary_code(&error) {
-            Some(SQLITE_BUSY | SQLITE_LOCKED) => Self::Busy,
-            Some(SQLITE_FULL) => Self::DiskFull,
-            Some(SQLITE_INTERRUPT) => Self::TooLong,
-            _ if matches!(error, sqlx::Error::PoolTimedOut) => Self::Busy,
-            _ => Self::Database(error),
-        }
-    }
-}
-
-// Primary result codes, <https://www.sqlite.org/rescode.html>.
-const SQLITE_BUSY: u32 = 5;
-const SQLITE_LOCKED: u32 = 6;
-const SQLITE_INTERRUPT: u32 = 9;
-const SQLITE_IOERR: u32 = 10;
-const SQLITE_FULL: u32 = 13;
-
-/// What the database says, without what the library that asks it says around that.
-fn said(error: &sqlx::Error) -> String {
-    error.as_database_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
-}
-
-/// The low byte of SQLite's extended result code.
-fn primary_code(error: &sqlx::Error) -> Option<u32> {
-    let code = error.as_database_error()?.code()?;
-    code.parse::<u32>().ok().map(|c| c & 0xFF)
 }
 
 /// An open mail database. Cloning is cheap.

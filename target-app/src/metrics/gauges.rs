@@ -5,7 +5,7 @@ use std::fmt;
 use prometheus_client::metrics::MetricType;
 
 use super::Page;
-use crate::control::wire::{Gauges, StageGauges};
+use crate::wire::{Gauges, StageGauges};
 
 /// Requests and connections, from the ledger.
 pub(crate) fn requests(page: &mut Page<'_>, gauges: &Gauges) -> fmt::Result {

@@ -9,8 +9,8 @@ use controllers::{
 
 use super::{
     backend::Backend,
-    costs::{PlantError, PlantSpec},
     cpu::CpuModel,
+    error::PlantError,
     fault::{Fault, Faults},
     in_flight::Requests,
     listener::Listener,
@@ -23,13 +23,14 @@ use super::{
 };
 use crate::{
     class::Classification,
-    control::events::Events,
+    events::Events,
     graph::Role,
     ledger::Ledgers,
     load_report::LoadMeter,
     policies::{Resolved, Seating, Unfit, listed, machines},
     request::Intake,
     running,
+    spec::plant::PlantSpec,
     spec::{App, EmulatedSpec, PolicySpec, TargetSpec},
     stage::limits,
     synthetic::Law,

@@ -10,7 +10,6 @@ use workloads::sim::{ConnId, Response, SimRequest};
 
 use super::{
     context::PlantContext,
-    costs::ms,
     cpu::Task,
     event::{Event, TimerSite},
     in_flight::{PlannedAnswer, is_check},
@@ -20,6 +19,7 @@ use super::{
 use crate::{
     ledger::ServiceLedger,
     request::{DEGRADED, REFUSED, RETRY_AFTER, retry_after},
+    spec::plant::ms,
 };
 
 impl Plant {

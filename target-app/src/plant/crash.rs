@@ -6,7 +6,6 @@ use workloads::sim::SimRequest;
 
 use super::{
     context::PlantContext,
-    costs::{PlantSpec, ms},
     cpu::Task,
     event::Event,
     fault::Crashes,
@@ -14,7 +13,8 @@ use super::{
     listener::State,
     world::Plant,
 };
-use crate::{ledger::RequestEnding, load_report::LoadMeter};
+use crate::spec::plant::{PlantSpec, ms};
+use crate::{load_report::LoadMeter, request::RequestEnding};
 
 impl Plant {
     /// The memory in use, thousands of bytes: of open connections, and of requests from their reading to their answer.

@@ -6,9 +6,9 @@ use controllers::{Timestamp, site::StageGauges};
 
 use super::world::Plant;
 use crate::{
-    control::wire::{Gauges, ReadRequests, ServerLedger},
     ledger::Ledgers,
     tree::CRASHES,
+    wire::{Gauges, ReadRequests, ServerLedger},
 };
 
 impl Plant {
@@ -59,7 +59,7 @@ impl Plant {
     }
 
     /// Policy events since the last call, as lines of the event stream.
-    pub fn events(&mut self) -> Vec<std::sync::Arc<crate::control::wire::StreamedEvent>> {
+    pub fn events(&mut self) -> Vec<std::sync::Arc<crate::wire::StreamedEvent>> {
         self.reader.drain()
     }
 }

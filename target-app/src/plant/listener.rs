@@ -5,10 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use controllers::{JobId, Offer, Timestamp, site::Permit};
 use workloads::sim::{ConnId, Response, SimRequest};
 
-use crate::{
-    ledger::{LedgerEntry, RequestEnding},
-    spec::EdgeSpec,
-};
+use crate::{ledger::LedgerEntry, request::RequestEnding, spec::EdgeSpec};
 
 /// A connection.
 #[derive(Debug)]

@@ -14,7 +14,6 @@ use workloads::{
 
 use super::{
     backend::{Backend, DegradedWork, Draws},
-    costs::{PlantSpec, TypeCost, ms},
     cpu::Step,
 };
 use crate::{
@@ -23,6 +22,7 @@ use crate::{
     request::DEGRADED,
     service::{Route, WorkError},
     spec::WorkSpec,
+    spec::plant::{PlantSpec, TypeCost, ms},
 };
 
 /// The index of the pool of connections for reading, and of that for changes.

@@ -11,14 +11,14 @@ use workloads::{persona::Call, sim::Response};
 
 use super::{
     backend::{Backend, Draws},
-    costs::ms,
     cpu::Step,
-    measured_service::{MeasuredService, RequestCost},
 };
 use crate::{
     graph::{Branch, Graph},
     service::Route,
     spec::Discipline,
+    spec::measured_service::{MeasuredService, RequestCost},
+    spec::plant::ms,
     synthetic::Emulated,
 };
 
@@ -82,7 +82,7 @@ impl Backend for PlantService {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plant::measured_service::tests::service;
+    use crate::spec::measured_service::tests::service;
 
     #[test]
     fn a_request_takes_the_time_of_its_path_and_another_that_of_the_first() {

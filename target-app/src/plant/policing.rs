@@ -5,13 +5,8 @@ use std::time::Duration;
 use controllers::cataclysm::Policing;
 use workloads::sim::SimRequest;
 
-use super::{
-    context::PlantContext,
-    costs::{PlantSpec, ms},
-    cpu::Task,
-    in_flight::is_check,
-    world::Plant,
-};
+use super::{context::PlantContext, cpu::Task, in_flight::is_check, world::Plant};
+use crate::spec::plant::{PlantSpec, ms};
 
 impl Plant {
     /// Takes a request that has been read: policing comes next, if it costs anything, and then the policy's decision.

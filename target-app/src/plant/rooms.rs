@@ -12,7 +12,7 @@ use controllers::{
 use http::request::Parts;
 use workloads::sim::Response;
 
-use super::{costs::PlantError, responses::Responses};
+use super::{error::PlantError, responses::Responses};
 use crate::waiting_room::{
     RoomsSpec, WaitingRoomSpec,
     carried::{self, Carried},

@@ -8,13 +8,13 @@ use workloads::{persona::Call, sim::Response};
 
 use super::{
     backend::{Backend, Draws},
-    costs::{PlantSpec, ms},
     cpu::Step,
 };
 use crate::{
     graph::{Branch, Graph},
     request::DEGRADED,
     service::Route,
+    spec::plant::{PlantSpec, ms},
     spec::{ChecksumSpec, Discipline},
     synthetic::{CHEAPEST, Checksum, Emulated, Law},
 };

@@ -13,8 +13,8 @@ use workloads::{
 
 use super::*;
 use crate::{
-    control::wire::Gauges,
     spec::{App, EmulatedSpec, OnRefuse, PolicySpec, ServiceTime, StageSpec, TargetSpec},
+    wire::Gauges,
 };
 
 mod crash;

@@ -16,7 +16,6 @@ use workloads::{
 use super::{
     backend::Draws,
     context::PlantContext,
-    costs::ms,
     cpu::{Step, Task},
     event::{Event, TimerSite},
     in_flight::{InFlight, PlannedAnswer, Work, Worker, facts_of, head_of, is_check},
@@ -26,9 +25,10 @@ use super::{
 };
 use crate::{
     calls::{CallContext, CallsResult},
-    ledger::RequestEnding,
+    request::RequestEnding,
     request::{self, End},
     spec::HealthChecks,
+    spec::plant::ms,
 };
 
 impl Plant {

@@ -8,7 +8,6 @@ use workloads::sim::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, Syn
 use super::{
     backend::Backend,
     context::PlantContext,
-    costs::PlantSpec,
     cpu::CpuModel,
     event::Event,
     fault::{FaultKind, Faults},
@@ -17,10 +16,11 @@ use super::{
     sites::PlantSites,
 };
 use crate::{
-    control::events::EventReader,
+    events::EventReader,
     ledger::Ledgers,
     request::{self, End, Intake},
     spec::HealthChecks,
+    spec::plant::PlantSpec,
 };
 
 /// A target in virtual time.

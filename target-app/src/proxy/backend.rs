@@ -1,7 +1,7 @@
 //! The backends: which of them a request goes to, and the kept connections to each.
 
 mod allowance;
-mod check;
+pub(super) mod check;
 mod connect;
 mod driven;
 mod health;
@@ -95,8 +95,7 @@ pub(super) struct Lease {
 }
 
 impl Backends {
-    /// The backends of these settings, which are checked from now on if the settings say so; `before`: those of the settings in force. Needs a
-    /// runtime.
+    /// The backends of these settings; `before`: those of the settings in force.
     ///
     /// # Errors
     /// An address that is none.
@@ -125,11 +124,7 @@ impl Backends {
         let picker = Mutex::new(Picker::new(spec.balancer, all.len(), spec.seed));
         let hears_reports = spec.balancer.hears_reports();
         let (connector, takers) = (Connector::new(spec)?, Arc::clone(takers));
-        let backends = Arc::new(Self { all, picker, hears_reports, connector, takers, clock });
-        if !spec.health.path.is_empty() {
-            check::start(&backends, &spec.health);
-        }
-        Ok(backends)
+        Ok(Arc::new(Self { all, picker, hears_reports, connector, takers, clock }))
     }
 
     /// Each backend.

@@ -30,8 +30,8 @@ use super::{
 use crate::{
     class::RequestFacts,
     edge::{Fault, NUMBER, Source, fault_of_proxied},
-    ledger::RequestEnding,
-    request::{End, OwnHeaders},
+    own_headers::OwnHeaders,
+    request::{End, RequestEnding},
 };
 use sending::{NoAnswer, Sending};
 
@@ -236,7 +236,7 @@ impl Exchange<'_> {
     /// since the head goes before the request ends. It takes the place of a backend's, which is further from the client.
     fn annotate(&self, headers: &mut HeaderMap, note: Option<Note>) {
         if let Some(Note(number)) = note.or_else(|| self.proxy.admission.gate.last_note()) {
-            headers.insert(workloads::client::NOTE, number.into());
+            headers.insert(workloads::http1::names::NOTE, number.into());
         }
     }
 

@@ -11,7 +11,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use serde::Serialize;
 
 use super::{log::Log, spec::LogLevel};
-use crate::{clock::ServiceClock, ledger::RequestEnding};
+use crate::{clock::ServiceClock, request::RequestEnding};
 
 /// Those who want to know of requests.
 #[derive(Debug)]

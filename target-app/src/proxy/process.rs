@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use serde_json::Value;
 use tokio::{runtime::Builder, task::JoinHandle};
 
 use super::{
@@ -23,8 +24,8 @@ use super::{
 use crate::{
     class::Classification,
     clock::ServiceClock,
-    control::{self, Token, events::Events, wire::Ready},
-    edge,
+    control, edge,
+    events::Events,
     graph::Graph,
     policies::{Resolved, Seating},
     request::Intake,
@@ -35,6 +36,8 @@ use crate::{
     },
     signals::ThisProcess,
     stage::{AdmissionGate, keep_time, spawn},
+    token::Token,
+    wire::Ready,
 };
 
 /// Serves until SIGTERM, SIGHUP or SIGINT, or an order on the control port. With `reread` SIGHUP reads the settings again.
@@ -97,8 +100,11 @@ async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Re
     for gate in [&proxy.admission.gate, &proxy.accept] {
         spawn(keep_time(Arc::downgrade(gate)));
     }
-    if proxy.room.is_some() {
-        spawn(waiting_room::keep_time(Arc::downgrade(&proxy)));
+    if let Some(room) = &proxy.room {
+        let proxy = Arc::downgrade(&proxy);
+        let log =
+            move |event: &str, says: &Value| proxy.upgrade().into_iter().for_each(|proxy| proxy.changed(event, says));
+        spawn(waiting_room::keep_time(Arc::downgrade(room), log));
     }
     let running = RunningProxy::new(Arc::clone(&proxy), Arc::clone(&listener), seating);
     if let Some(socket) = scraped {

@@ -23,10 +23,7 @@ use super::{
     upload::{BrokenOff, Progress},
     waiting_room::Turn,
 };
-use crate::{
-    edge::Phase,
-    ledger::{LedgerEntry, RequestEnding},
-};
+use crate::{edge::Phase, ledger::LedgerEntry, request::RequestEnding};
 
 /// A request that is being answered. Dropped before its end, it ends as abandoned: the client has left.
 #[derive(Debug)]

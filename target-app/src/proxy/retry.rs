@@ -11,7 +11,7 @@ use std::{
 use controllers::{Note, Tags, Timestamp, UnixSeconds, seed_for};
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use workloads::{
-    client::NOTE,
+    http1::names::NOTE,
     plan::{ClientScope, ClientSpec},
 };
 

@@ -12,10 +12,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workloads::balance::Balancer;
 
-use super::{span, types::RequestTypes};
-use crate::{control::Token, edge::cap, spec::EdgeSpec, waiting_room::WaitingRoomSpec};
+use super::types::RequestTypes;
+use crate::{
+    edge::cap,
+    spec::{EdgeSpec, choice, span},
+    token::Token,
+    waiting_room::WaitingRoomSpec,
+};
 
-pub(crate) mod choice;
 mod retry;
 
 pub use retry::{RetryCause, RetrySpec};

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::{
     admission::Admission,
-    backend::Backends,
+    backend::{Backends, check},
     checks,
     error::ProxyError,
     observe::Observers,
@@ -73,7 +73,10 @@ impl Settings {
         };
         let backends = match before.filter(|before| keeps_backends(&before.spec, &spec)) {
             Some(before) => Some(Arc::clone(&before.backends)),
-            None => note(&mut found, Backends::new(&spec, clock, &takers, before.map(|before| &*before.backends))),
+            None => {
+                let made = Backends::new(&spec, clock, &takers, before.map(|before| &*before.backends));
+                note(&mut found, made.inspect(|backends| check::start(backends, &spec.health)))
+            }
         };
         let retries = match before.filter(|before| Retries::are_kept(&before.spec, &spec)) {
             Some(before) => Some(before.retries.clone()),

@@ -19,7 +19,7 @@ use std::{
 use admission_token::{Audience, Binding, Claims, TokenPurpose};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use controllers::{
-    Reason, UnixSeconds,
+    Reason, Timestamp, UnixSeconds,
     webq::{Comer, ReplicaParams, RoomAnswer, Subunits, TokenRefusal, WaitingRoom},
 };
 use http::{HeaderValue, Response, request::Parts};
@@ -36,12 +36,12 @@ use crate::{
         tokens,
     },
 };
-use keys::Keys;
+use keys::{Keys, drawn};
 use page::WaitPage;
 use replicas::Replicas;
 pub(super) use schedule::keep_time;
 use told::Told;
-pub(super) use turn::{Turn, put};
+pub(super) use turn::put;
 
 /// The waiting room of a process.
 #[derive(Debug)]
@@ -61,6 +61,16 @@ pub(super) enum Entry {
     In(Turn),
     /// It is told when to come.
     Told(Response<Bytes>, Reason),
+}
+
+/// A request that the room let in. What its end tells the estimate; dropped before, it tells nothing.
+#[derive(Debug)]
+pub(super) struct Turn {
+    room: Arc<Room>,
+    kind: usize,
+    entered: Timestamp,
+    /// Cookies for the answer.
+    cookies: Vec<HeaderValue>,
 }
 
 /// Who has come with a request.
@@ -123,7 +133,7 @@ impl Room {
         };
         match answer {
             RoomAnswer::Pass { visit } => {
-                let mut turn = Turn::new(self, kind, entered);
+                let mut turn = Turn { room: Arc::clone(self), kind, entered, cookies: Vec::new() };
                 let had_turn = matches!(&opened, Some(Ok(claims)) if claims.purpose == TokenPurpose::TURN);
                 if let Some(until) = visit {
                     self.keep_place(&mut bearer, &mut turn.cookies, secure);
@@ -230,11 +240,4 @@ impl Room {
     fn ended(&self, kind: usize, response: Duration, served: bool) {
         lock(&self.machine).ended(self.clock.wall(), kind, response, served);
     }
-}
-
-/// Random bytes: for numbers and places that nobody can guess.
-fn drawn<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the system gives random numbers");
-    bytes
 }

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use controllers::{Note, RetryHint};
-use workloads::client::NOTE;
+use workloads::http1::names::NOTE;
 
 use super::End;
 

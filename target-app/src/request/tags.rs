@@ -5,8 +5,10 @@ use std::{net::SocketAddr, time::Duration};
 use controllers::{Criticality, Kind, Tags, Timestamp};
 use http::{HeaderName, request::Parts};
 
-use super::own_headers::OwnHeaders;
-use crate::class::{Classification, RequestFacts};
+use crate::{
+    class::{Classification, RequestFacts},
+    own_headers::OwnHeaders,
+};
 
 /// The number of the attempt; a first attempt is 0 and may omit it.
 static ATTEMPT: HeaderName = HeaderName::from_static("x-attempt");

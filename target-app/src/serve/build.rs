@@ -10,31 +10,22 @@ use crate::{
     calls::Callers,
     class::Classification,
     clock::ServiceClock,
-    control::{events::Events, reports::Reports},
     edge::LEAST_HEAD_BYTES,
+    events::Events,
     graph::{Graph, Role},
     mail::{Arashi, ArashiSettings, SessionLimits},
     monitor::Monitors,
     policies::{Resolved, Seating, Unfit, machines},
+    reports::Reports,
     request::Intake,
+    running::Built,
     service::Service,
     signals::{Allotted, Probe},
     spec::{self, OnRefuse, TargetSpec},
-    stage::{AdmissionGate, LiveStage, keep_time, spawn},
+    stage::{AdmissionGate, LiveStage},
     synthetic::{Checksum, Emulated, Law},
     tree::TaskSpec,
 };
-
-/// A built service that does not run yet.
-#[derive(Debug)]
-pub(crate) struct Built {
-    pub(crate) app: Arc<LiveApp>,
-    pub(crate) seating: Seating,
-    pub(crate) monitors: Arc<Monitors>,
-    pub(crate) reports: Option<Reports>,
-    /// The name of the policy.
-    pub(crate) policy: Mutex<String>,
-}
 
 /// The checked policy of a spec.
 pub(super) fn policy(task: &TaskSpec) -> Result<Resolved, ServeError> {
@@ -106,14 +97,6 @@ pub(crate) fn assemble(
     let monitors = Monitors::new(system, machines, Arc::clone(&probe), sites.monitored(), clock);
     let app = LiveApp::new(task, service, sites, intake, callers, (clock, probe));
     Ok(Built { app, seating: seating.clone(), monitors, reports, policy: Mutex::new(spec.policy.name.clone()) })
-}
-
-impl Built {
-    /// Starts stages and timers, on the current runtime.
-    pub(crate) fn start(&self) {
-        self.app.sites.start();
-        spawn(keep_time(Arc::downgrade(&self.monitors)));
-    }
 }
 
 /// Opens the service of the spec.

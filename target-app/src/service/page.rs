@@ -1,8 +1,11 @@
 //! The body of an answer.
 
-use std::{fmt, io};
+use std::{fmt, io, pin::Pin};
 
-use super::{Boxed, Bytes};
+use hyper::body::Bytes;
+
+/// A future that a trait object can return.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The content of an answer.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use controllers::{
 use tokio::sync::oneshot;
 
 use super::{Shared, SharedSite};
-use crate::{clock::ServiceClock, control::reports::Reports, signals::Probe};
+use crate::{clock::ServiceClock, reports::Reports, signals::Probe};
 
 /// A gate with a policy. While the policy is `none`, jobs pass without taking the lock.
 #[derive(Debug)]

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use controllers::site::CONTRADICTIONS;
 
-use crate::{
-    calls::CallCounts,
-    control::wire::{Gauges, Halted, ReadRequests, ServerLedger, StageGauges},
-};
+use crate::wire::{CallCounts, Gauges, Halted, ReadRequests, ServerLedger, StageGauges};
 
 /// The count of crashes in the row `read` of a task.
 pub(crate) const CRASHES: &str = "crashes";
@@ -268,7 +265,7 @@ fn joined(runs: &[[u64; 2]]) -> Vec<[u64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::wire::{CallBooks, MadeCalls};
+    use crate::wire::{CallBooks, MadeCalls};
 
     #[test]
     fn what_callers_policies_were_told_wrongly_is_in_the_row_of_the_calls() {

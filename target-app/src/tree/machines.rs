@@ -8,7 +8,7 @@ use controllers::{
 };
 
 use crate::{
-    control::events::Events,
+    events::Events,
     policies::{MachineError, Resolved, Seating},
     tree::{
         TreeSpec,

@@ -14,19 +14,19 @@ use controllers::{
     site::StageGauges,
 };
 
-use super::{
-    TreeSpec,
-    reports::{global, local},
+use super::reports::{global, local};
+use crate::{
+    policies::MachineError,
+    spec::{platform::PlatformSpec, services::TreeSpec},
 };
-use crate::policies::MachineError;
 
+mod applications;
 mod roles;
-mod spec;
 #[cfg(test)]
 mod tests;
 
+use applications::Hosted;
 use roles::{Nodes, Role};
-pub use spec::{ApplicationSpec, PlatformSpec, SlaTierSpec};
 
 /// A task of a service: their indices in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,14 +61,6 @@ pub enum TreeChange {
     /// Nothing new is sent to this task: let it finish what it has, then end it. The host says when it has ended
     /// ([`super::TreeMachines::drained`]).
     Drain(TaskId),
-}
-
-/// An application: the indices of its services, and of the sentries' call to the servers.
-#[derive(Debug)]
-struct Hosted {
-    sentries: usize,
-    servers: usize,
-    call: usize,
 }
 
 /// How often the platform has changed.

@@ -6,10 +6,29 @@ use controllers::catalogue::parse_time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{HardnessSearch, ReplicaSpec, TokenBinding, WaitingRoomSpec, per_second::PerSecond};
+use super::{WaitingRoomSpec, per_second::PerSecond, search::HardnessSearch};
 
 /// The most replicas of one waiting room.
 const MOST_REPLICAS: usize = 16;
+
+/// A replica among several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaSpec {
+    /// The address that the others send their reports to.
+    pub listen: SocketAddr,
+    /// The addresses of the others.
+    pub peers: Vec<SocketAddr>,
+}
+
+/// Whom a token is given to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenBinding {
+    /// The bearer of a cookie, whatever the address.
+    Cookie,
+    /// A client's address, as published; the token travels in the URL.
+    Address,
+}
 
 /// Where settings begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -260,8 +260,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        import::{Options, entries::Entries, tally::Tally},
+        import::{Options, entries::Entries},
         pseudonym::Pseudonyms,
+        tally::Tally,
     };
 
     fn packet(port: u16, from_client: bool, sequence: u32, text: &[u8]) -> Vec<u8> {

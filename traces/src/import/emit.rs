@@ -8,12 +8,12 @@ use super::{
     entry::{Cost, Page},
     open_session::OpenSession,
     page::{ActionProgress, OpenPage},
-    tally::Tally,
 };
 use crate::{
     pseudonym::{NameKind, Pseudonyms},
     spool::{Sorted, Spool},
     spread::UserRequests,
+    tally::Tally,
     trace::{LEAVE, LOGIN, Record, Totals, split_object},
 };
 

@@ -7,13 +7,22 @@ use std::{
 };
 
 use super::{
-    FileTally, Format, ImportError, Input, Open, Options, Tally, capture,
+    capture,
     entries::Entries,
-    mail_log, rawlog, roundcube,
+    error::ImportError,
+    mail_log,
+    options::{Input, Open, Options},
+    rawlog, roundcube,
     sink::{Sink, Stop},
     telemetry, web,
 };
-use crate::{pack, trace::LONGEST_NAME, web::BYTE_ORDER_MARK};
+use crate::{
+    format::Format,
+    pack,
+    tally::{FileTally, Tally},
+    trace::LONGEST_NAME,
+    web::BYTE_ORDER_MARK,
+};
 
 /// The number of bytes of a file from which its format is detected.
 const FIRST: usize = 64 << 10;

@@ -7,16 +7,16 @@ use std::{
 };
 
 use super::{
-    Options,
     clocks::StampZone,
     entries::Entries,
     entry::{EventKind, LogEntry},
-    tally::{FileTally, Tally},
+    options::Options,
     timestamps::{Stamp, TIMES},
 };
 use crate::{
     lines::{Line, Lines},
     names::count,
+    tally::{FileTally, Tally},
     web::ContainerLog,
 };
 

@@ -1,6 +1,9 @@
+use std::io::{self, Read};
+
 use super::*;
 use crate::{
     pack::{Packer, Packing},
+    pseudonym::Pseudonyms,
     trace::{Names, Reader},
 };
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::fitted::Arrivals;
+use crate::model::fitted::Arrivals;
 
 /// The largest number of bins. If a trace needs more, pairs of bins are merged.
 const BINS: usize = 240;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::{
-    fitted::{Family, Pauses},
-    sample::{Sample, middles},
+use super::sample::{Sample, middles};
+use crate::{
+    Think,
+    fit::pearson,
+    model::fitted::{Family, Pauses},
 };
-use crate::{Think, fit::pearson};
 
 /// The smallest number of pauses for the test of a family, and for a transition's own law: ten cells of five.
 pub const LEAST: usize = 50;

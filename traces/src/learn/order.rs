@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::{
-    fitted::{Order, OrderTest, Second},
-    walks::{COUNT, STATES},
-};
+use super::walks::{COUNT, STATES};
+use crate::model::fitted::{Order, OrderTest, Second};
 
 /// Rows and columns with fewer transitions are merged: with fewer, chi-square is a bad approximation.
 const LEAST: u64 = 20;

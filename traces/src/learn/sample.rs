@@ -1,6 +1,6 @@
 //! Samples in fixed memory.
 
-use super::fitted::Quantiles;
+use crate::model::fitted::Quantiles;
 
 /// The largest number of stored values: quantiles of 4096 values are exact to about one percent.
 const KEPT: usize = 4096;

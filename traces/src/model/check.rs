@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ModelError, UserModel, VERSION};
-use crate::{PreviousPage, Think, chain::Chain};
+use super::{ModelError, UserModel, VERSION, chain::Chain};
+use crate::{PreviousPage, Think};
 
 /// The largest deviation of a row's sum from 1, since rows are written with a few decimals.
 const CRUMB: f64 = 1e-6;

@@ -1,6 +1,6 @@
 //! Errors of user models.
 
-use super::VERSION;
+use super::version::VERSION;
 
 /// A model that users cannot follow.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

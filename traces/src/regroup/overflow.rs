@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Key, Session};
+use super::session::{Key, Session};
 use crate::spool::{Packed, next_of, opened, written};
 
 /// Consecutive steps of a session.

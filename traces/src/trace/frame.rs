@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Record, VERSION};
-use crate::import::Tally;
+use crate::tally::Tally;
 
 /// The first line: the description of the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

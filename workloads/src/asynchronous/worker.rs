@@ -8,29 +8,22 @@ use tokio::{
 };
 
 use super::{
-    TaskHost,
     connect::Opened,
+    desk::{Client, Desk},
     http1::Http1Connection,
     http2::{self, Body, Http2Answer, Lane, Place},
     lost::Lost,
     request,
+    task_host::TaskHost,
 };
 use crate::{
     host::{End, Outcome, RequestDeadline, UserTask},
-    http1::{HEADERS_MAX, Inbox, Outgoing, ReceivedResponse},
+    http1::{HEADERS_MAX, Outgoing, ReceivedResponse},
     persona::{Answer, Call, Connection, Method},
 };
 
 /// How often a request is sent at most that the service has not begun with.
 const TRIES: u32 = 3;
-
-/// The connection that a user keeps.
-#[derive(Debug)]
-pub(super) enum Client {
-    Http1(Http1Connection),
-    /// It is the user's alone.
-    Http2(Rc<Lane>),
-}
 
 /// What a request goes on.
 enum Carrier {
@@ -43,13 +36,6 @@ enum Received {
     /// In the inbox.
     Http1,
     Http2(Http2Answer),
-}
-
-/// The buffers of a task.
-#[derive(Debug)]
-pub(super) struct Desk {
-    pub(super) out: Vec<u8>,
-    pub(super) inbox: Inbox,
 }
 
 type User = UserTask<Client>;

@@ -8,8 +8,13 @@ use controllers::Timestamp;
 use may::coroutine;
 use nix::sys::epoll::EpollEvent;
 
-use super::{News, pool::FiberPool, watch::Watch, worker::Worker};
-use crate::{clock::wall, health::GapMeter, host::Driver, measure::Window};
+use super::{pool::FiberPool, watch::Watch, worker::Worker};
+use crate::{
+    clock::wall,
+    health::{GapMeter, Health},
+    host::Driver,
+    measure::Window,
+};
 
 /// Wake-ups are rounded up to multiples of this: one wake-up for each of 70 000 requests a second would take a core by
 /// itself.
@@ -35,6 +40,14 @@ const SMOOTHING: f64 = 0.02;
 
 /// The number of events fetched from the kernel at a time.
 const EVENTS: usize = 256;
+
+/// A message of the pacer to the thread that called [`run`](super::run).
+#[derive(Debug)]
+pub(super) enum News {
+    Window(Window),
+    /// The health of the worker thread, which only that thread can measure.
+    Done(Health),
+}
 
 /// The fiber that starts users that are due.
 #[derive(Debug)]

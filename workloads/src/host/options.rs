@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::UserCommands;
-use crate::crowd::CrowdError;
+use crate::crowd_error::CrowdError;
 
 /// The options of a run that are not in its plan.
 #[derive(Debug, Clone)]

@@ -24,9 +24,10 @@ use user::{Setback, UserPhase};
 use crate::{
     background::BackgroundClient,
     behaviour::forbids_retry,
-    client::{NOTE, note},
+    client::note,
     crowd::{Crowd, User},
     host::{End, Outcome},
+    http1::names::NOTE,
     measure::{Fate, Health, Intent, Report, UserStates, Window},
     persona::{Ending, Persona as _, Reply, Stay},
     plan::LoadPlan,

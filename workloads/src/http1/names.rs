@@ -23,6 +23,9 @@ pub const CALLER: &str = "X-Caller";
 /// Time that is left for a call, milliseconds.
 pub const TIMEOUT_MS: &str = "X-Timeout-Ms";
 
+/// A [`Note`](controllers::Note) on a request or a reply: a whole number with a meaning for the policies of both sides alone.
+pub const NOTE: &str = "x-note";
+
 /// Names with a meaning of their own in a request: none of them can carry a class.
 pub const RESERVED: &[&str] = &[
     HOST,
@@ -38,7 +41,7 @@ pub const RESERVED: &[&str] = &[
     CUSTOMER,
     CALLER,
     TIMEOUT_MS,
-    crate::client::NOTE,
+    NOTE,
     "Accept",
     "Origin",
     "Transfer-Encoding",

@@ -5,8 +5,21 @@ use std::{collections::BTreeMap, time::Duration};
 use controllers::Kind;
 use traces::{Think, UserModel};
 
-use super::REQUEST_TYPES;
 use crate::persona::{Draws, Purpose};
+
+/// The request types of the mail service, in the order of their [`controllers::Kind`].
+pub const REQUEST_TYPES: [&str; 10] = [
+    "login",
+    "list folders",
+    "list messages",
+    "show message",
+    "delete",
+    "refile",
+    "search",
+    "create folder",
+    "delete folder",
+    "other",
+];
 
 /// A state of the model; its number is the [`Kind`] of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

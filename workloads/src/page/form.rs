@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::{place, push_encoded, text::unescape};
+use super::text::{place, push_encoded, unescape};
 
 /// A form, from its mark to its end.
 #[derive(Debug)]

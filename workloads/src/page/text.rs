@@ -71,3 +71,11 @@ fn encode(into: &mut String, text: &str) {
         }
     }
 }
+
+/// The path that an attribute value, which begins here, names, if it is a path on this host.
+pub(super) fn place(value: &[u8]) -> Option<String> {
+    let end = memchr::memchr(b'"', value)?;
+    let place = unescape(&value[..end])?;
+    let goes = place.starts_with('/') && !place.starts_with("//") && place.bytes().all(|b| b > b' ' && b != 0x7F);
+    goes.then_some(place)
+}

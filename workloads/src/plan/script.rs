@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Account, Behaviour, ConnectionHabit};
+use super::behaviour::{Account, Behaviour, ConnectionHabit};
 
 /// The part of a body, in bytes from its beginning, in which users of a test plan look for values: 256 KiB.
 pub const MOST_BODY: usize = 256 * 1024;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use controllers::{Timestamp, random::mix};
 
-use super::{Arrival, ScheduleChange};
+use super::event::{Arrival, ScheduleChange};
 use crate::{
     persona::Stay,
     replay::{Coming, Pace, ReplaySession, ReplaySessions, Script},

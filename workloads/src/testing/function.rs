@@ -3,7 +3,7 @@ use std::time::Duration;
 use controllers::Timestamp;
 
 use crate::{
-    crowd::CrowdError,
+    crowd_error::CrowdError,
     host::StopFlag,
     measure::{Report, Window},
     persona::Call,

@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use controllers::{Class, Kind};
 
-use super::unsendable;
 use crate::{
-    crowd::CrowdError,
+    crowd_error::CrowdError,
     http1::header_lines,
     persona::{Call, Draws, Method, Purpose},
     plan::{Marks, UrlRequest, UrlUsers},
@@ -42,17 +41,17 @@ impl Prepared {
         let Some(method) = Method::of(&request.method) else {
             let known: Vec<_> = Method::ALL.iter().map(|method| method.name()).collect();
             let problem = format!("users know {}", known.join(", "));
-            return Err(unsendable(&format!("the method `{}`", request.method), &problem));
+            return Err(CrowdError::unsendable(&format!("the method `{}`", request.method), &problem));
         };
         let path = request.path.as_str();
         if !path.starts_with('/') || path.bytes().any(|b| b <= b' ' || b == 0x7F) {
-            return Err(unsendable(
+            return Err(CrowdError::unsendable(
                 &format!("the path {path:?}"),
                 "it must begin with `/` and hold no spaces or control characters (write a space as %20)",
             ));
         }
         let lines = header_lines(&users.headers.iter().chain(&request.headers).collect::<Vec<_>>())
-            .map_err(|(what, problem)| unsendable(&what, problem))?;
+            .map_err(|(what, problem)| CrowdError::unsendable(&what, problem))?;
         Ok(Self {
             kind,
             method,
@@ -88,13 +87,13 @@ impl Choice {
         let all = if users.requests.is_empty() { &only[..] } else { &users.requests[..] };
         if all.len() > MOST_REQUESTS {
             let problem = format!("there are {}, and at most {MOST_REQUESTS} are kept: leave rare ones out", all.len());
-            return Err(unsendable("the list of requests", &problem));
+            return Err(CrowdError::unsendable("the list of requests", &problem));
         }
         let (mut requests, mut kinds, mut upto) = (Vec::new(), Vec::new(), 0.0);
         for request in all {
             if !(request.weight.is_finite() && request.weight > 0.0) {
                 let problem = format!("its weight is {}, and must be over 0", request.weight);
-                return Err(unsendable(&format!("the request {:?}", request.name), &problem));
+                return Err(CrowdError::unsendable(&format!("the request {:?}", request.name), &problem));
             }
             let known = kinds.iter().position(|kind| *kind == request.name).unwrap_or_else(|| {
                 kinds.push(request.name.clone());

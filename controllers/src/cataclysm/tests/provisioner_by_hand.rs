@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use super::{at, nodes};
 use crate::{
-    Timestamp,
+    Moments, Timestamp,
     cataclysm::{
-        AppId, HostedApplication, Invocation, Moments, NodeId, ProvisionAction, ProvisionFact, ProvisionPlan,
-        Provisioner, Sla, WorkloadReport,
+        AppId, HostedApplication, Invocation, NodeId, ProvisionAction, ProvisionFact, ProvisionPlan, Provisioner, Sla,
+        WorkloadReport,
     },
 };
 

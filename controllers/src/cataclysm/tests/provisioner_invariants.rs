@@ -9,10 +9,10 @@ use proptest::prelude::*;
 
 use super::nodes;
 use crate::{
-    Timestamp,
+    Moments, Timestamp,
     cataclysm::{
-        AppId, HostedApplication, Invocation, Moments, NodeId, ProvisionAction, ProvisionFact, ProvisionPlan,
-        Provisioner, Sla, WorkloadReport,
+        AppId, HostedApplication, Invocation, NodeId, ProvisionAction, ProvisionFact, ProvisionPlan, Provisioner, Sla,
+        WorkloadReport,
     },
 };
 

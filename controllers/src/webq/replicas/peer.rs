@@ -2,9 +2,10 @@
 
 use crate::UnixSeconds;
 
-use super::{
-    super::{Subunits, slots::Slots},
-    report::{MAX_SECONDS, ReplicaId, ReplicaReport},
+use super::super::{
+    Subunits,
+    replica_report::{MAX_SECONDS, ReplicaId, ReplicaReport},
+    slots::Slots,
 };
 
 /// How recently a peer was heard.

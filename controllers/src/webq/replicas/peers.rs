@@ -6,11 +6,11 @@ use super::{
     super::{
         Subunits,
         bad_params::{BadParams, MAX_REPLICAS},
+        replica_report::{MAX_SECONDS, ReplicaId, ReplicaReport, ReportRefused, VERSION},
     },
     divide::divide,
     excess::{ExcessRule, Part},
     peer::{Hearing, Peer},
-    report::{MAX_SECONDS, ReplicaId, ReplicaReport, ReportRefused, VERSION},
 };
 
 /// How far a peer's clock may be ahead, seconds.

@@ -1,6 +1,7 @@
 //! What became of requests at a waiting room.
 
-use super::{CheckRefusal, TokenFault, TokenRefusal};
+use super::refusal::{TokenFault, TokenRefusal};
+use crate::webq::CheckRefusal;
 
 /// Requests by what became of them, and shown tokens by why they did not let in. Each request is in one of `passed`,
 /// `inside`, `promised`, `full`, `over_share`, and those that kept their place: `early` and `no_memory`.

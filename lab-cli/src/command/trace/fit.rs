@@ -5,10 +5,8 @@ use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 use analysis::text::{rate, scrubbed, time};
 use traces::{
     UserModel,
-    learn::{
-        Fitted, LearnError,
-        fitted::{Cell, Order, Pauses},
-    },
+    learn::LearnError,
+    model::fitted::{Cell, Fitted, Order, Pauses},
     think::Think,
 };
 
@@ -161,7 +159,7 @@ mod tests {
             let text = format!("{{version: 2, name: x, source: y, start: login, transitions: {{{rows}}}{second}}}");
             UserModel::from_yaml(&text).expect("it is sound")
         };
-        let test = traces::learn::fitted::OrderTest {
+        let test = traces::model::fitted::OrderTest {
             state: "list messages".to_owned(),
             seen: 900,
             statistic: 50.0,
@@ -170,7 +168,7 @@ mod tests {
             distance: 0.2,
             worth: true,
         };
-        let said = |model: &UserModel, tests: &[traces::learn::fitted::OrderTest]| {
+        let said = |model: &UserModel, tests: &[traces::model::fitted::OrderTest]| {
             let order = Order { verdict: "so it is".to_owned(), tests: tests.to_vec(), second: Vec::new() };
             let mut text = String::new();
             of_order(&mut text, model, &order);

@@ -5,7 +5,7 @@ use std::{fmt::Write, io::IsTerminal, sync::mpsc::RecvTimeoutError, time::Durati
 use analysis::text::{percent, rate, scrubbed, time};
 use traces::{
     inspect::{ActionSummary, Inspected},
-    learn::fitted::{Arrivals, Quantiles},
+    model::fitted::{Arrivals, Quantiles},
     trace::ACTIONS,
 };
 

@@ -27,15 +27,10 @@ use self::{
     attributes::Attributes,
     tree::{Node, Tree},
 };
-use super::HtmlError;
-
-/// The deepest nesting that is cleaned, in elements.
-pub const MAX_DEPTH: usize = 512;
-/// The largest number of attributes of a tag.
-pub const MAX_ATTRIBUTES: usize = 1000;
-/// The largest number of steps for a message's HTML, over all rounds of cleaning: some 10 ns each, including the
-/// cleaning.
-pub const MAX_WORK: usize = 8_000_000;
+use super::{
+    bounds::{MAX_DEPTH, MAX_WORK},
+    error::HtmlError,
+};
 
 /// Steps of a token outside of the tree.
 const TOKEN: usize = 20;

@@ -3,9 +3,12 @@
 use std::path::Path;
 
 use super::{
-    ImportOptions, ImportProblem, ImportReason, Messages, files,
+    files,
     listing::{Entry, entries},
-    maildir, mbox, names,
+    maildir, mbox,
+    message::{ImportProblem, ImportReason},
+    names,
+    source::{ImportOptions, Messages},
 };
 
 /// The deepest nesting: people do not nest folders deeper, and every level holds a list of names.

@@ -8,7 +8,10 @@ use std::{
 };
 
 use super::{
-    ImportOptions, ImportProblem, ImportReason, MailPlace, MailSource, OpenError, RawMail, SourceKind, mbox, names,
+    mbox,
+    message::{ImportProblem, ImportReason, MailPlace, OpenError, RawMail},
+    names,
+    source::{ImportOptions, MailSource, SourceKind},
 };
 use crate::mail::parse::envelope_date;
 

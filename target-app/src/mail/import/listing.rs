@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ImportProblem;
+use super::message::ImportProblem;
 
 /// An entry of a folder.
 pub(super) enum Entry {

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    ImportOptions, ImportProblem, RawMail, files,
+    files,
     listing::{Entry, entries},
+    message::{ImportProblem, RawMail},
     names,
+    source::ImportOptions,
 };
 
 pub(super) fn is_maildir(path: &Path) -> bool {

@@ -11,20 +11,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ImportOptions, ImportProblem, ImportReason, MailPlace, RawMail, names};
+use super::{
+    message::{ImportProblem, ImportReason, MailPlace, RawMail},
+    names,
+    source::{ImportOptions, Quoting},
+};
 use crate::mail::parse::envelope_date;
-
-/// The quoting of lines within a message that would look like a separator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Quoting {
-    /// One `>` before `>`s and "From " (mboxrd), so that reading removes exactly one and nothing is ambiguous.
-    #[default]
-    Reversible,
-    /// A `>` before "From " only (mboxo): reading removes it from `>From ` and leaves `>>From ` unchanged.
-    Simple,
-    /// No quoting, as with "Content-Length" headers: nothing is removed.
-    None,
-}
 
 /// Longer lines are read in pieces of this many bytes.
 const PIECE: u64 = 8 << 10;

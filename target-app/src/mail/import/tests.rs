@@ -1,9 +1,14 @@
-use std::{fs, io::Cursor};
+use std::{
+    fs,
+    io::{self, Cursor},
+    path::PathBuf,
+};
 
 use proptest::prelude::*;
 use tempfile::tempdir;
 
 use super::{mbox::Mbox, *};
+use crate::mail::parse::ParseError;
 
 const FROM: &str = "From a@example.org Mon Jul 29 12:00:00 2002\n";
 

@@ -3,7 +3,7 @@
 
 use mail_parser::{DateTime, HeaderName, HeaderValue, Message};
 
-use super::DateSource;
+use super::parsed::DateSource;
 
 /// The earliest year: mail began about then, and a clock that was never set says 1970.
 const FIRST_YEAR: u16 = 1971;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mail_parser::{Address, HeaderName, Message, decoders::charsets::map::charset_decoder, parsers::MessageStream};
 
-use super::{MAX_HEADER_TEXT, limits::header_end};
+use super::{bounds::MAX_HEADER_TEXT, limits::header_end};
 
 /// The message with headers in valid UTF-8. Programs without support for encoded words write their machine's encoding;
 /// in the West that was Latin-1 or Windows' superset of it. The body stays unchanged.

@@ -6,16 +6,10 @@
 
 use memchr::{memchr_iter, memchr2_iter};
 
-use super::ParseError;
-
-/// The longest message that is read, in bytes. Large mail services accept 25 MB, encoded a third longer.
-pub const MAX_BYTES: usize = 36 << 20;
-/// The longest headers of a message, in bytes.
-pub const MAX_HEADER_BYTES: usize = 1 << 20;
-/// The largest number of `Content-Type` headers in a message, its parts and theirs.
-pub const MAX_MIME_HEADERS: usize = 250;
-/// The largest number of lines that could be headers: the parser keeps a hundred bytes or so for each.
-pub const MAX_LINES_WITH_COLON: usize = 400_000;
+use super::{
+    bounds::{MAX_BYTES, MAX_HEADER_BYTES, MAX_LINES_WITH_COLON, MAX_MIME_HEADERS},
+    error::ParseError,
+};
 
 pub(super) fn check(raw: &[u8]) -> Result<(), ParseError> {
     if raw.iter().all(u8::is_ascii_whitespace) {

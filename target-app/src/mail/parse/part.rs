@@ -8,10 +8,11 @@ use mail_parser::{
 };
 
 use super::{
-    MAX_TEXT_BYTES, ParsedAttachment,
+    bounds::MAX_TEXT_BYTES,
     header::{from_unknown, in_utf8, line},
     limits::header_end,
     name,
+    parsed::ParsedAttachment,
 };
 
 pub(super) fn attachment(part: &MessagePart<'_>, raw: &[u8], number: usize) -> ParsedAttachment {

@@ -2,6 +2,7 @@ use nix::time::{ClockId, clock_gettime};
 use proptest::prelude::*;
 
 use super::*;
+use crate::mail::html::HtmlError;
 
 const NOON: i64 = 1_027_944_000; // 2002-07-29 12:00:00 UTC: 11 897 days and a half after 1970-01-01
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use controllers::random::{lognormal_factor, mix};
 
-use super::{Store, StoreError};
+use super::{Store, error::StoreError};
 
 /// The number of rows that one operation reads. Chosen so that an operation costs some 100 microseconds, most of it in
 /// SQLite and little of it on the way there, and about the same on every call.

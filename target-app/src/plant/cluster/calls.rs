@@ -8,7 +8,7 @@ use workloads::{
     sim::{ConnId, Cx, Response, SimRequest},
 };
 
-use super::{Cluster, ClusterEvent, connections::Sender, node::Deferred};
+use super::{Cluster, connections::Sender, event::ClusterEvent, node::Deferred};
 use crate::calls::{
     AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, RequestCalls,
 };

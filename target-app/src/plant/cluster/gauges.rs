@@ -4,8 +4,8 @@ use controllers::Timestamp;
 
 use super::{Cluster, Node, Service, node::Life};
 use crate::{
-    control::wire::{CallBooks, Gauges, ReadRequests, StreamedEvent},
     tree::{ServiceBooks, add, balancer_of, books_of, ended, gauges_of, requests_of},
+    wire::{CallBooks, Gauges, ReadRequests, StreamedEvent},
 };
 
 impl Cluster {

@@ -3,7 +3,11 @@
 use controllers::Timestamp;
 use workloads::sim::Cx;
 
-use super::{Cluster, ClusterEvent, Node, node::Life};
+use super::{
+    Cluster,
+    event::ClusterEvent,
+    node::{Life, Node},
+};
 use crate::tree::{TaskId, TreeChange, TreeMachines, TreeTurn};
 
 /// The machines beside all services, and what is under way for them.

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, time::Duration};
 use controllers::{JobId, PeerReport, Timestamp};
 use workloads::sim::{ConnId, Cx, Response};
 
-use super::{ClusterEvent, connections::is_inside};
+use super::{connections::is_inside, event::ClusterEvent};
 use crate::{
     calls::CallsResult,
     plant::{context::PlantContext, event::Event, world::Plant},

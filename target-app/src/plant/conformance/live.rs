@@ -14,7 +14,7 @@ use super::{
 use crate::{
     app::{AppAnswer, LiveApp, Sites},
     clock::{ServiceClock, manual::ManualClock},
-    control::events::Events,
+    events::Events,
     policies::{Resolved, Seating},
     serve::assemble,
     service::Service,

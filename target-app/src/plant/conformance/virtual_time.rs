@@ -13,7 +13,7 @@ use super::{
     service::{CORES, InPlant, Stages},
 };
 use crate::{
-    control::events::Events,
+    events::Events,
     plant::{Event, Plant, PlantPlan, backend::Backend as _, context::PlantContext},
     policies::{Resolved, Seating},
     spec::TargetSpec,

@@ -7,8 +7,11 @@ use http::{Request, header};
 use super::{Backend, Backends};
 use crate::proxy::{spec::HealthSpec, upload::Upload};
 
-/// Checks the backends from now on, until they are dropped. Needs a runtime.
-pub(super) fn start(backends: &Arc<Backends>, spec: &HealthSpec) {
+/// Checks the backends from now on, until they are dropped, if the settings name a path. Needs a runtime.
+pub(in crate::proxy) fn start(backends: &Arc<Backends>, spec: &HealthSpec) {
+    if spec.path.is_empty() {
+        return;
+    }
     for backend in backends.iter() {
         let (all, backend, spec) = (Arc::downgrade(backends), Arc::downgrade(backend), spec.clone());
         tokio::spawn(async move { keep_checking(&all, &backend, &spec).await });

@@ -4,7 +4,7 @@ use controllers::catalogue::PolicySpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-use super::choice;
+use crate::spec::choice;
 
 /// Retries by the proxy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

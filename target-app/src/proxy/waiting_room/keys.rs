@@ -11,7 +11,6 @@ use admission_token::{Audience, Claims, KeyRing, SecretKey, TokenProblem};
 use controllers::UnixSeconds;
 use zeroize::Zeroizing;
 
-use super::drawn;
 use crate::{
     private::{self, Unreadable},
     proxy::error::ProxyError,
@@ -189,6 +188,13 @@ fn key(line: &str) -> Option<SecretKey> {
         *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     }
     Some(SecretKey::new(number.parse().ok()?, *bytes))
+}
+
+/// Random bytes: for numbers and places that nobody can guess.
+pub(super) fn drawn<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the system gives random numbers");
+    bytes
 }
 
 #[cfg(test)]

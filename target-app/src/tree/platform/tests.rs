@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use controllers::{Objective, PeerReport, SiteId, Timestamp, cataclysm::Moments, catalogue::PolicySpec};
+use controllers::{Moments, Objective, PeerReport, SiteId, Timestamp, catalogue::PolicySpec};
 
 use super::*;
 use crate::{
     plant::PlantSpec,
     spec::{App, EmulatedSpec, ServiceTime, TargetSpec},
-    tree::{Balancer, CallSpec, Per, ServiceSpec, TreeMachines, TreeTurn, WhenRefused, WireCosts},
+    tree::{
+        ApplicationSpec, Balancer, CallSpec, Per, ServiceSpec, SlaTierSpec, TreeMachines, TreeTurn, WhenRefused,
+        WireCosts,
+    },
 };
 
 const SITE: SiteId = SiteId(3);

@@ -117,7 +117,7 @@ fn a_packed_file_that_is_cut_before_its_first_line_names_the_file() {
 
 #[test]
 fn every_beginning_is_taken_for_its_format() {
-    let formats: Vec<_> = BEGINNINGS.map(|(_, bytes)| sniff::Format::of(bytes)).into();
+    let formats: Vec<_> = BEGINNINGS.map(|(_, bytes)| Format::of(bytes)).into();
     assert!(formats.iter().all(Option::is_some), "{formats:?}");
-    assert_eq!(formats.last(), Some(&Some(sniff::Format::Capture)));
+    assert_eq!(formats.last(), Some(&Some(Format::Capture)));
 }

@@ -9,9 +9,10 @@ use super::{
     user::{ClientState, InFlight, NeverSent, UserPhase, UserTask},
 };
 use crate::{
-    client::{Asked, ClientGauges, Clients, Decided, Member, NOTE, Pass, clients},
+    client::{Asked, ClientGauges, Clients, Decided, Member, Pass, clients},
     crowd::User,
     host::{End, RequestDeadline},
+    http1::names::NOTE,
     measure::Fate,
     persona::Call,
     plan::{ClientSpec, LoadPlan, Marks},

@@ -7,7 +7,7 @@ use ratatui::{
     text::{Line, Span},
     widgets::{Block, Borders, Cell, Row, Table},
 };
-use traces::{inspect::ActionSummary, learn::fitted::Quantiles};
+use traces::{inspect::ActionSummary, model::fitted::Quantiles};
 
 use crate::tui::{Palette, app::Trace};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use analysis::{series::value::Value, text};
 use ratatui::{Frame, layout::Rect};
-use traces::learn::fitted::Arrivals;
+use traces::model::fitted::Arrivals;
 
 use super::super::plot::{Plot, Series, from_zero};
 use crate::tui::{Palette, app::Trace};

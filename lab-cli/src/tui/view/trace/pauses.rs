@@ -59,7 +59,7 @@ fn curve(by: &PausesOf, name: String, palette: Palette, n: usize) -> Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use traces::learn::fitted::Quantiles;
+    use traces::model::fitted::Quantiles;
 
     #[test]
     fn the_shortest_pause_stands_on_the_left_and_each_part_has_its_width() {

@@ -1,7 +1,7 @@
 //! Counts the attributes of a tag while it is read: the tokenizer compares each with all before it, and reports nothing
 //! until the tag has ended.
 
-use super::{HtmlError, MAX_ATTRIBUTES};
+use crate::mail::html::{bounds::MAX_ATTRIBUTES, error::HtmlError};
 
 /// Follows the tokenizer through the inside of a tag (the states from "tag open" on in the standard), beginning with a
 /// `<` outside of one. Whether that was a tag is known from the tokens: none comes until a tag has ended, and one comes

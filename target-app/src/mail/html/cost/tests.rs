@@ -1,4 +1,5 @@
 use super::*;
+use crate::mail::html::MAX_ATTRIBUTES;
 
 fn cost(html: &str) -> Result<usize, HtmlError> {
     let mut budget = Budget::new();

@@ -7,7 +7,7 @@ fn small() -> PlantSpec {
     PlantSpec { request_kb: 100.0, memory_mb: 1.0, restart_ms: 2000.0, ..PlantSpec::default() }
 }
 
-fn crashes(gauges: &crate::control::wire::Gauges, row: &str) -> u64 {
+fn crashes(gauges: &crate::wire::Gauges, row: &str) -> u64 {
     gauges.stages.iter().find(|of| of.name == row).expect("it is there").counts["crashes"]
 }
 

@@ -1,6 +1,8 @@
+//! Errors of users that cannot be made.
+
 use crate::plan::PlanError;
 
-/// Why the users of a plan cannot be made.
+/// A plan whose users cannot be made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CrowdError {
     /// No users can be made for the plan.
@@ -31,4 +33,11 @@ pub enum CrowdError {
         /// The reason.
         problem: String,
     },
+}
+
+impl CrowdError {
+    /// The error of a text that cannot be sent.
+    pub(crate) fn unsendable(what: &str, problem: &str) -> Self {
+        Self::Unsendable { what: what.into(), problem: problem.into() }
+    }
 }

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::UnixSeconds;
 
-use super::super::Subunits;
+use super::Subunits;
 
 /// The longest booked array, seconds: an hour.
-pub(in crate::webq) const MAX_SECONDS: usize = 3600;
+pub(super) const MAX_SECONDS: usize = 3600;
 
 /// The version of reports that this code writes and reads.
 pub(super) const VERSION: u8 = 1;

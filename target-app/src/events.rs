@@ -8,8 +8,7 @@ use std::sync::{
 use controllers::{Observer, PolicyEvent, SiteId, Timestamp};
 use tokio::sync::broadcast;
 
-use super::wire::StreamedEvent;
-use crate::graph::Graph;
+use crate::{graph::Graph, wire::StreamedEvent};
 
 /// The number of events that wait for a slow reader; older ones are dropped and counted.
 const BUFFER: usize = 4096;

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::Discipline;
+use super::Discipline;
 
 /// A service as measured from outside: the number of requests that it works on at once, the time of each, and the slowdown with
 /// more requests.
@@ -110,10 +110,10 @@ impl MeasuredService {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    pub(in super::super) fn service() -> MeasuredService {
+    pub(crate) fn service() -> MeasuredService {
         let cost = |path: &str, ms: f64, weight: f64| RequestCost {
             method: get(),
             path: path.to_owned(),

@@ -6,8 +6,11 @@ use std::{collections::BTreeMap, net::SocketAddr};
 use controllers::PolicyEvent;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
-use super::Token;
-use crate::{calls::CallCounts, proxy::choice};
+use crate::{spec::choice, token::Token};
+
+mod call_counts;
+
+pub use call_counts::CallCounts;
 
 /// The one line that a target prints on standard output once it takes requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

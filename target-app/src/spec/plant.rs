@@ -96,41 +96,14 @@ pub struct TypeCost {
     pub spread: f64,
 }
 
-/// The reason that no plant can be made.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum PlantError {
-    /// An invalid number.
-    #[error("plant: {what} must be {wanted}")]
-    Number {
-        /// Its key.
-        what: String,
-        /// Its valid range.
-        wanted: &'static str,
-    },
-    /// Services that do not fit together.
-    #[error("services: {0}")]
-    Tree(String),
-    /// A policy or machine that does not fit.
-    #[error(transparent)]
-    Unfit(#[from] crate::policies::Unfit),
-    /// Not a policy.
-    #[error("{0} decides about no requests: it is no policy but a machine")]
-    NotAPolicy(String),
-    /// A name that is no machine, or a machine that does not fit.
-    #[error(transparent)]
-    Machine(#[from] crate::policies::MachineError),
-    /// An invalid law of emulated service times.
-    #[error(transparent)]
-    Law(#[from] crate::synthetic::LawError),
-    /// An invalid rule for classes.
-    #[error("class: {0}")]
-    Class(String),
-    /// A waiting room with settings out of range.
-    #[error("waiting_room: {0}")]
-    WaitingRoom(controllers::webq::BadParams),
-    /// An invalid setting of the work knob.
-    #[error(transparent)]
-    Work(#[from] crate::service::WorkError),
+/// A number of a plant that is out of its range.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("plant: {what} must be {wanted}")]
+pub struct PlantNumberError {
+    /// Its key.
+    pub what: String,
+    /// Its range.
+    pub wanted: &'static str,
 }
 
 impl Default for PlantSpec {
@@ -179,7 +152,7 @@ impl PlantSpec {
     ///
     /// # Errors
     /// The first invalid number.
-    pub fn check(&self) -> Result<(), PlantError> {
+    pub fn check(&self) -> Result<(), PlantNumberError> {
         let times = [
             ("link_ms", self.link_ms),
             ("accept_ms", self.accept_ms),
@@ -199,32 +172,32 @@ impl PlantSpec {
         });
         let mut all = times.map(|(name, time)| (name.to_owned(), time)).into_iter().chain(of_types);
         if let Some((what, _)) = all.find(|(_, time)| !(0.0..=3.6e6).contains(time)) {
-            return Err(PlantError::Number { what, wanted: "a time from 0 to an hour, in milliseconds" });
+            return Err(PlantNumberError { what, wanted: "a time from 0 to an hour, in milliseconds" });
         }
         if let Some((name, _)) = self.types.iter().find(|(_, cost)| !(0.0..=3.0).contains(&cost.spread)) {
-            return Err(PlantError::Number { what: format!("{name}.spread"), wanted: "a number from 0 to 3" });
+            return Err(PlantNumberError { what: format!("{name}.spread"), wanted: "a number from 0 to 3" });
         }
         if self.slowdown.iter().any(|factor| !(0.1..=10.0).contains(factor)) {
-            return Err(PlantError::Number { what: "slowdown".to_owned(), wanted: "a list of factors from 0.1 to 10" });
+            return Err(PlantNumberError { what: "slowdown".to_owned(), wanted: "a list of factors from 0.1 to 10" });
         }
         let sizes =
             [("connection_kb", self.connection_kb), ("request_kb", self.request_kb), ("memory_mb", self.memory_mb)];
         for (what, size) in sizes {
             if !(0.0..=1e9).contains(&size) {
-                return Err(PlantError::Number { what: what.to_owned(), wanted: "a size from 0 to 1e9" });
+                return Err(PlantNumberError { what: what.to_owned(), wanted: "a size from 0 to 1e9" });
             }
         }
         if self.restart_ms > 0.0 && self.memory_mb == 0.0 {
-            return Err(PlantError::Number {
+            return Err(PlantNumberError {
                 what: "memory_mb".to_owned(),
                 wanted: "over 0 where restart_ms is: a task crashes beyond its memory",
             });
         }
         if let Some(service) = &self.service {
-            service.check().map_err(|(what, wanted)| PlantError::Number { what, wanted })?;
+            service.check().map_err(|(what, wanted)| PlantNumberError { what, wanted })?;
         }
         if !(1..=1024).contains(&self.cores) {
-            return Err(PlantError::Number { what: "cores".to_owned(), wanted: "a number from 1 to 1024" });
+            return Err(PlantNumberError { what: "cores".to_owned(), wanted: "a number from 1 to 1024" });
         }
         Ok(())
     }
@@ -236,6 +209,6 @@ fn is_zero(number: &f64) -> bool {
 }
 
 /// A checked time in milliseconds as a duration.
-pub(super) fn ms(time: f64) -> Duration {
+pub(crate) fn ms(time: f64) -> Duration {
     Duration::from_nanos((time * 1e6).round() as u64)
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 use controllers::catalogue::{parse_time, shown_time};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
-pub(super) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     shown_time(*time).serialize(serializer)
 }
 
-pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     read(&String::deserialize(deserializer)?)
 }
 
@@ -18,14 +18,14 @@ fn read<E: Error>(text: &str) -> Result<Duration, E> {
 }
 
 /// A duration that may be absent.
-pub(super) mod optional {
+pub(crate) mod optional {
     use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, read, shown_time};
 
-    pub(in super::super) fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
         time.map(shown_time).serialize(to)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
         Option::<String>::deserialize(from)?.as_deref().map(read).transpose()
     }
 }

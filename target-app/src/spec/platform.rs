@@ -1,4 +1,4 @@
-//! A platform as values.
+//! A hosting platform.
 
 use std::time::Duration;
 
@@ -7,9 +7,6 @@ use controllers::{
     cataclysm::{HostedApplication, NodeId, ProvisionPlan, Provisioner, SentryScaling, SetupError, Sla, SlaTier},
 };
 use serde::{Deserialize, Serialize};
-
-use super::Hosted;
-use crate::tree::TreeSpec;
 
 /// A hosting platform. Times and shares are those of [`ProvisionPlan`] and [`SentryScaling`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,7 +72,7 @@ pub struct SlaTierSpec {
 
 impl PlatformSpec {
     /// The settings of the control plane.
-    pub(super) fn plan(&self) -> Result<ProvisionPlan, SetupError> {
+    pub(crate) fn plan(&self) -> Result<ProvisionPlan, SetupError> {
         let applications = self.applications.iter().map(ApplicationSpec::hosted).collect::<Result<_, _>>()?;
         let Self { period, drop_share, drop_window, step, apart, trend_limit, .. } = *self;
         let Self { high_cpu, high_for, low_cpu, low_for, .. } = *self;
@@ -96,32 +93,6 @@ impl PlatformSpec {
     #[must_use]
     pub fn is_guarded_by(&self, service: &str) -> bool {
         self.applications.iter().any(|application| application.sentries == service)
-    }
-
-    /// The services of each application.
-    pub(super) fn hosted(&self, tree: &TreeSpec) -> Result<Vec<Hosted>, String> {
-        let mut taken = Vec::new();
-        let mut service = |name: &str| {
-            let found = tree.services.iter().position(|service| service.name == name);
-            let found = found.ok_or_else(|| format!("there is no service called {name}"))?;
-            let tasks = tree.services[found].tasks;
-            if tasks != self.nodes {
-                return Err(format!("{name} has {tasks} tasks: one for each of the {} nodes is needed", self.nodes));
-            }
-            if taken.contains(&found) {
-                return Err(format!("{name} has two parts in the platform"));
-            }
-            taken.push(found);
-            Ok(found)
-        };
-        let hosted = |application: &ApplicationSpec| {
-            let ApplicationSpec { sentries, servers, .. } = application;
-            let found = (service(sentries)?, service(servers)?);
-            let call = tree.services[found.0].calls.iter().position(|call| call.to == *servers);
-            let call = call.ok_or_else(|| format!("the sentries {sentries} do not call the servers {servers}"))?;
-            Ok(Hosted { sentries: found.0, servers: found.1, call })
-        };
-        self.applications.iter().map(hosted).collect()
     }
 }
 

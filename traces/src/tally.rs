@@ -5,8 +5,7 @@ use std::{collections::BTreeMap, fmt::Display};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sniff::Format;
-use crate::{spread::UserSpread, web::LeftOut};
+use crate::{format::Format, spread::UserSpread, web::LeftOut};
 
 /// The largest number of files with a row of their own: the account is one line of a trace, whose length is bounded.
 const FILES: usize = 32;
@@ -145,13 +144,13 @@ pub struct FileTally {
 
 impl Tally {
     /// The number of files with accounts.
-    pub(super) fn count_files(&self) -> u32 {
+    pub(crate) fn count_files(&self) -> u32 {
         let more = self.more.map_or(0, |more| more.files);
         u32::try_from(more).unwrap_or(u32::MAX).saturating_add(u32::try_from(self.files.len()).unwrap_or(u32::MAX))
     }
 
     /// Adds the account of a file.
-    pub(super) fn add(&mut self, file: FileTally) {
+    pub(crate) fn add(&mut self, file: FileTally) {
         let over = if self.files.len() < FILES {
             self.files.push(file);
             return;
@@ -217,7 +216,7 @@ impl FileTally {
     }
 
     /// Counts a unit that should have been understood.
-    pub(super) fn complain(&mut self, place: &dyn Display, problem: &str) {
+    pub(crate) fn complain(&mut self, place: &dyn Display, problem: &str) {
         self.not_understood += 1;
         if self.examples.len() < EXAMPLES {
             self.examples.push(format!("{place}: {problem}"));

@@ -56,17 +56,17 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 }
 
 /// The form of a policy whose names and settings the catalogue has.
-pub(super) fn schema(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["string", "object"]})
 }
 
 /// The balancers.
-pub(super) fn balancers(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn balancers(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"enum": ["round-robin", "random", "least-loaded", "utilization"]})
 }
 
 /// The rules for classes.
-pub(super) fn classes(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn classes(_: &mut SchemaGenerator) -> Schema {
     let name = |about: &str| json!({"type": "string", "description": about});
     let pairs = |about: &str| {
         let pair = json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "minItems": 2, "maxItems": 2});
@@ -96,18 +96,18 @@ pub(super) fn classes(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// The objective with a duration as people write it.
-pub(super) mod objective {
+pub(crate) mod objective {
     use controllers::Objective;
     use schemars::JsonSchema;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::super::span;
+    use crate::spec::span;
 
     /// The service-level objective that policies are told.
     #[derive(Serialize, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields)]
     #[schemars(rename = "Objective")]
-    pub(in super::super) struct Written {
+    pub(crate) struct Written {
         /// The percentile of response times.
         #[schemars(example = 99.0)]
         percentile: f64,
@@ -117,12 +117,12 @@ pub(super) mod objective {
         response_time: std::time::Duration,
     }
 
-    pub(in super::super) fn serialize<S: Serializer>(of: &Objective, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(of: &Objective, serializer: S) -> Result<S::Ok, S::Error> {
         let Objective { percentile, response_time } = *of;
         Written { percentile, response_time }.serialize(serializer)
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Objective, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Objective, D::Error> {
         let Written { percentile, response_time } = Written::deserialize(deserializer)?;
         Ok(Objective { percentile, response_time })
     }

@@ -1,0 +1,16 @@
+//! Ends of requests, as ledgers count them.
+
+use controllers::Reason;
+
+/// The end of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestEnding {
+    /// Answered as requested.
+    Served,
+    /// Answered that its body is at fault.
+    AtFault,
+    /// Refused.
+    Refused(Reason),
+    /// Failed.
+    Failed,
+}

@@ -1,0 +1,30 @@
+//! A built service.
+
+use std::sync::{Arc, Mutex};
+
+use crate::{
+    app::LiveApp,
+    monitor::Monitors,
+    policies::Seating,
+    reports::Reports,
+    stage::{keep_time, spawn},
+};
+
+/// A built service that does not run yet.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) app: Arc<LiveApp>,
+    pub(crate) seating: Seating,
+    pub(crate) monitors: Arc<Monitors>,
+    pub(crate) reports: Option<Reports>,
+    /// The name of the policy.
+    pub(crate) policy: Mutex<String>,
+}
+
+impl Built {
+    /// Starts stages and timers, on the current runtime.
+    pub(crate) fn start(&self) {
+        self.app.sites.start();
+        spawn(keep_time(Arc::downgrade(&self.monitors)));
+    }
+}
