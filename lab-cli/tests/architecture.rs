@@ -71,8 +71,7 @@ const ONLY_NAMED_IN: [(&str, &[&str]); 8] = [
     ("may", &["workloads/src/fiber", "workloads/src/fiber.rs"]),
     ("ratatui", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
     ("crossterm", &["lab-cli/src/tui", "lab-cli/src/tui.rs"]),
-    // The mail store, and the index of past runs: one SQLite for both.
-    ("sqlx", &["target-app/src/mail/store", "target-app/src/mail/store.rs", "lab-cli/src/store/history"]),
+    ("sqlx", &["target-app/src/mail/store", "target-app/src/mail/store.rs"]),
     ("tracing", &["target-app/src/service/cost", "target-app/src/service/cost.rs"]),
     ("tower", &["controllers/tower"]),
     ("tower_layer", &["controllers/tower"]),

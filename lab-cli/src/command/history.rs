@@ -10,7 +10,7 @@ use crate::{
     exit::{CommandResult, Failure},
     store::{
         RUNS,
-        history::{HistoryError, Index, PastRun, Question},
+        history::{self, PastRun, Question},
     },
 };
 
@@ -31,18 +31,10 @@ pub fn history(args: &args::HistoryArgs) -> CommandResult {
         let why = if args.runs.exists() { "this is no folder" } else { "there is no such folder" };
         return Err(Failure::usage(format!("--runs {}: {why}", args.runs.display())));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::because)?;
-    let (found, in_memory) = runtime
-        .block_on(async {
-            let mut index = Index::open(&args.runs, args.rebuild).await?;
-            let in_memory = index.in_memory;
-            let found = index.ask(&question).await?;
-            index.close().await?;
-            Ok::<_, HistoryError>((found, in_memory))
-        })
-        .map_err(Failure::because)?;
-    if in_memory {
-        super::run::aside(&format!("{} cannot be written: the index was made for this once", args.runs.display()));
+    let (found, kept) = history::ask(&args.runs, args.rebuild, &question)
+        .map_err(|error| Failure::because(format!("{}: {error}", args.runs.display())))?;
+    if !kept {
+        super::run::aside(&format!("{} cannot be written: every folder is read each time", args.runs.display()));
     }
     print_as(args.output, &found, || if found.is_empty() { "no such runs\n".to_owned() } else { table(&found) })
 }

@@ -1,8 +1,7 @@
 //! Past runs, found by experiment, policy and date.
 //!
-//! The folders are the truth. The index beside them is there so that a thousand summaries need not be read for each question: it
-//! is brought up to date from the folders at each question, and rebuilt if it is missing, older, or broken.
-//! Nothing else needs it.
+//! The folders are the truth. The rows beside them ([`rows::FILE`]) are brought up to date from the folders at each question, and
+//! nothing else needs them.
 
 use std::{
     fs, io,
@@ -15,16 +14,14 @@ use analysis::{
     manifest::Manifest,
     summary::{Mode, ThresholdResult},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::store::utc;
 
-mod index;
+mod rows;
 
-pub use index::{HistoryError, Index};
-
-/// A run, as the index knows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A past run in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastRun {
     /// The name of its folder.
     pub name: String,
@@ -51,7 +48,7 @@ pub struct PastRun {
 }
 
 /// An arm of a past run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastArm {
     /// Its name.
     pub name: String,
@@ -74,6 +71,34 @@ pub struct Question<'a> {
     pub until: Option<&'a str>,
     /// At most so many.
     pub limit: u32,
+}
+
+impl Question<'_> {
+    fn fits(&self, run: &PastRun) -> bool {
+        let has = |text: &str, word: &str| text.to_lowercase().contains(&word.to_lowercase());
+        let has_word = |word: &String| {
+            has(&format!("{} {} {} {}", run.name, run.experiment, run.verdict, run.mode), word)
+                || run.arms.iter().any(|arm| has(&format!("{} {}", arm.name, arm.policy), word))
+        };
+        let day = run.began.get(..8).unwrap_or_default();
+        self.experiment.is_none_or(|name| name == run.experiment)
+            && self.policy.is_none_or(|name| run.arms.iter().any(|arm| arm.name == name || arm.policy == name))
+            && self.since.is_none_or(|since| day >= since)
+            && self.until.is_none_or(|until| day <= until)
+            && self.words.iter().all(has_word)
+    }
+}
+
+/// The runs in a folder that fit, the newest first, and whether what was read of them could be kept. `anew`: reads every folder again.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn ask(runs: &Path, anew: bool, question: &Question<'_>) -> io::Result<(Vec<PastRun>, bool)> {
+    let (mut found, kept) = rows::all(runs, anew)?;
+    found.retain(|run| question.fits(run));
+    found.sort_by(|a, b| (&b.began, &b.name).cmp(&(&a.began, &a.name)));
+    found.truncate(usize::try_from(question.limit).unwrap_or(usize::MAX));
+    Ok((found, kept))
 }
 
 /// A folder with a run in it, and what tells whether it has changed.

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn runs_are_found_and_the_index_is_never_needed() {
+fn runs_are_found_and_their_rows_are_never_needed() {
     let scratch = Scratch::new();
     let none = scratch.lab(&["history"]);
     assert_eq!(
@@ -32,8 +32,8 @@ fn runs_are_found_and_the_index_is_never_needed() {
     assert_eq!(names(&["--rebuild", "virtual", "20261120"]), [old]);
     let said = text(&scratch.lab(&["history"]));
     assert!(said.contains("2026-11-21 10:00:00") && said.contains("concurrency"), "{said}");
-    // Runs are found by their beginnings, with an index or without.
-    fs::remove_file(scratch.path().join("runs/.history.sqlite")).expect("there");
+    // Runs are found by their beginnings, with rows or without.
+    fs::remove_file(scratch.path().join("runs/.history.jsonl")).expect("there");
     let output = scratch.lab(&["recheck", "short-20261120"]);
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let output = scratch.lab(&["recheck", "short-202611"]);

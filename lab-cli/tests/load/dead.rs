@@ -22,7 +22,7 @@ fn a_stop_ends_a_load_on_a_dead_service_at_once() {
     let url = format!("http://{}/", nobody());
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
         let running = Running::load(&[&url, "-c", "16", "-d", "1m"]);
-        thread::sleep(Duration::from_millis(1000));
+        running.loads_for(Duration::from_secs(1));
         running.signal(signal);
         let ended = running.ends_within(SOON);
         assert_eq!(ended.code(), code);

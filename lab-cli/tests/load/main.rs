@@ -25,6 +25,7 @@ mod verdicts;
 mod ways;
 
 use std::{
+    fs,
     process::{Child, Command, Output, Stdio},
     thread,
     time::{Duration, Instant},
@@ -65,6 +66,23 @@ impl Running {
 
     fn load(args: &[&str]) -> Self {
         Self::start(lab(&[&["load"], args, &["--output", "json"]].concat()))
+    }
+
+    /// Lets it load for so long, from when it handles signals: before that, one would kill it.
+    fn loads_for(&self, time: Duration) {
+        let status = format!("/proc/{}/status", self.child.id());
+        let handles = || {
+            let status = fs::read_to_string(&status).unwrap_or_default();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            caught
+                .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+                .is_some_and(|mask| mask & 1 << (15 - 1) != 0)
+        };
+        while !handles() {
+            assert!(self.began.elapsed() < Duration::from_secs(30), "it handles no signals");
+            thread::sleep(Duration::from_millis(10));
+        }
+        thread::sleep(time);
     }
 
     fn signal(&self, name: &str) {

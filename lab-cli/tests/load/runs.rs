@@ -102,7 +102,7 @@ fn a_replay_that_is_stopped_counts_the_sessions_that_never_began() {
     let url = format!("{}{{action}}", service.url());
     for output in ["json", "text"] {
         let running = in_folder(folder.path(), &["replay", "web.jsonl", "--target", &url, "--output", output]);
-        thread::sleep(Duration::from_millis(2500));
+        running.loads_for(Duration::from_millis(2500));
         running.signal("TERM");
         let ended = running.ends_within(SOON);
         assert_eq!(ended.code(), 143);

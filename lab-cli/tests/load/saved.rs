@@ -78,7 +78,7 @@ fn a_load_that_is_stopped_is_saved_as_far_as_it_came() {
     let service = Service::start(Behaves::Well);
     let out = folder.path().join("run").display().to_string();
     let running = Running::load(&[&service.url(), "-R", "50", "-d", "1m", "--out", &out]);
-    thread::sleep(Duration::from_millis(2500));
+    running.loads_for(Duration::from_millis(2500));
     running.signal("INT");
     assert_eq!(running.ends_within(SOON).code(), 130);
     let (code, said) = run(folder.path(), &["recheck", &out]);

@@ -5,10 +5,6 @@ use serde_json::json;
 
 use super::*;
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(future)
-}
-
 /// A run with two arms, of which one is named otherwise than its policy.
 fn put(runs: &Path, name: &str, experiment: &str, policy: &str, verdict: Validity) -> PathBuf {
     let folder = runs.join(name);
@@ -44,13 +40,9 @@ fn put(runs: &Path, name: &str, experiment: &str, policy: &str, verdict: Validit
 }
 
 fn ask(runs: &Path, question: &Question<'_>) -> Vec<String> {
-    block_on(async {
-        let mut index = Index::open(runs, false).await.expect("opened");
-        assert!(!index.in_memory);
-        let found = index.ask(question).await.expect("asked");
-        index.close().await.expect("closed");
-        found.into_iter().map(|run| run.name).collect()
-    })
+    let (found, kept) = super::ask(runs, false, question).expect("a folder");
+    assert!(kept);
+    found.into_iter().map(|run| run.name).collect()
 }
 
 const ALL: Question<'_> = Question { words: &[], experiment: None, policy: None, since: None, until: None, limit: 10 };
@@ -76,32 +68,40 @@ fn runs_are_found_by_experiment_policy_day_and_words() {
     assert_eq!(ask(runs.path(), &Question { since: Some("20261121"), ..ALL }), [new, ramp]);
     assert_eq!(ask(runs.path(), &Question { until: Some("20261121"), ..ALL }), [ramp, old], "to the end of the day");
     assert_eq!(ask(runs.path(), &Question { words: &["FLASH".to_owned(), "invalid".to_owned()], ..ALL }), [new]);
-    let hostile = ["' OR 1=1 --".to_owned()];
-    assert_eq!(ask(runs.path(), &Question { words: &hostile, ..ALL }), [""; 0]);
     assert_eq!(ask(runs.path(), &Question { words: &["%".to_owned()], ..ALL }), [""; 0], "no pattern");
 }
 
 #[test]
-fn the_index_follows_the_folders_and_can_be_made_anew_at_any_time() {
+fn the_rows_follow_the_folders_and_can_be_made_anew_at_any_time() {
     let runs = three();
-    let file = runs.path().join(".history.sqlite");
-    assert_eq!(ask(runs.path(), &ALL).len(), 3);
-    assert!(file.is_file());
+    let file = runs.path().join(rows::FILE);
+    let lines = || fs::read_to_string(&file).expect("there").lines().count();
+    assert_eq!((ask(runs.path(), &ALL).len(), lines()), (3, 3));
+    assert_eq!((ask(runs.path(), &ALL).len(), lines()), (3, 3), "nothing is read twice");
     // One changes, one goes, one comes.
     put(runs.path(), "ramp-20261121T235959Z", "ramp", "gradient2", Validity::Valid);
     fs::remove_dir_all(runs.path().join("flash-20261120T100000Z")).expect("removed");
     put(runs.path(), "elsewhere", "ramp", "seda", Validity::Valid);
     assert_eq!(ask(runs.path(), &Question { policy: Some("gradient2"), ..ALL }), ["ramp-20261121T235959Z"]);
     assert_eq!(ask(runs.path(), &Question { policy: Some("seda"), ..ALL }), ["elsewhere"]);
-    // Gone, of another program, of another layout: it comes again.
+    assert_eq!(lines(), 5, "two are appended");
+    // Gone, cut in the middle of a line, of another program: it comes again.
+    let whole = fs::read_to_string(&file).expect("there");
     fs::remove_file(&file).expect("removed");
-    assert_eq!(ask(runs.path(), &ALL).len(), 3);
-    fs::write(&file, "this is no database, and long enough to be looked at as one").expect("written");
-    assert_eq!(ask(runs.path(), &ALL).len(), 3);
-    block_on(async {
-        let mut index = Index::open(runs.path(), true).await.expect("anew");
-        assert_eq!(index.ask(&ALL).await.expect("asked").len(), 3);
-    });
+    assert_eq!((ask(runs.path(), &ALL).len(), lines()), (3, 3));
+    for other in [&whole[..whole.len() - 7], "this is no row\n", "\u{0}\u{1}"] {
+        fs::write(&file, other).expect("written");
+        assert_eq!(ask(runs.path(), &ALL).len(), 3, "{other}");
+        assert_eq!(ask(runs.path(), &ALL).len(), 3, "{other}");
+    }
+    // Runs that change a hundred times leave no hundred lines.
+    for change in 0..300 {
+        put(runs.path(), "elsewhere", &format!("ramp-{change}"), "seda", Validity::Valid);
+        assert_eq!(ask(runs.path(), &ALL).len(), 3);
+    }
+    assert!(lines() < 2 * 3 + 103, "{}", lines());
+    super::ask(runs.path(), true, &ALL).expect("a folder");
+    assert_eq!(lines(), 3);
 }
 
 #[test]
