@@ -18,9 +18,6 @@ pub mod store;
 pub mod sweep;
 pub mod tui;
 
-/// Version, with the commit that the program was built from: of a release build, in a clone or from a published package.
-pub const VERSION: &str = env!("LAB_VERSION");
-
 /// The program `lab` with these policies and machines in addition to its own, in all of it: experiments, `lab serve`,
 /// comparisons, the terminal view. The whole `main` of a crate with a policy:
 ///

@@ -1,10 +1,10 @@
-//! What can be typed after `lab init`.
+//! Arguments of `lab init`.
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
-use super::ServiceTransport;
+use super::service_transport::ServiceTransport;
 
 /// Under the options of `lab init`.
 const AFTER_INIT: &str = "\

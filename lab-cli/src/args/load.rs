@@ -1,4 +1,4 @@
-//! What can be typed after `lab load`.
+//! Arguments of `lab load`.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -9,7 +9,7 @@ use std::{
 use clap::{ArgAction, Args, ValueEnum, builder::PossibleValuesParser};
 use workloads::{persona::Method, plan::ArrivalLaw};
 
-use super::{size, time};
+use super::values::{size, time};
 
 /// Under the options of `lab load`.
 const AFTER: &str = "\

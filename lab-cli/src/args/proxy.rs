@@ -1,4 +1,4 @@
-//! What can be typed after `lab proxy`.
+//! Arguments of `lab proxy`.
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
@@ -37,7 +37,7 @@ pub struct ProxyArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// What policies are told to keep: the 99th percentile of response times (or that of the file) within this time [default: 1s].
-    #[arg(long, value_name = "TIME", value_parser = super::time)]
+    #[arg(long, value_name = "TIME", value_parser = super::values::time)]
     pub objective: Option<Duration>,
     /// Requests that one backend works on side by side, for policies that keep a queue [default: 64].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]

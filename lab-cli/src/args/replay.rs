@@ -1,10 +1,13 @@
-//! What can be typed after `lab replay`.
+//! Arguments of `lab replay`.
 
 use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::{Output, offset, size, time};
+use super::{
+    output::Output,
+    values::{offset, size, time},
+};
 
 /// `lab replay`.
 #[derive(Debug, Args)]

@@ -1,10 +1,10 @@
-//! What can be typed after `lab sweep` and `lab tune`.
+//! Arguments of `lab sweep` and `lab tune`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Output;
+use super::output::Output;
 
 /// What both search by.
 #[derive(Debug, Args)]

@@ -1,11 +1,14 @@
-//! What can be typed after `lab trace`.
+//! Arguments of `lab trace`.
 
 use std::{path::PathBuf, str::FromStr as _, time::Duration};
 
 use clap::{Args, Subcommand};
 use traces::web::RequestTime;
 
-use super::{Output, offset, size, time};
+use super::{
+    output::Output,
+    values::{offset, size, time},
+};
 
 /// `lab trace`.
 #[derive(Debug, Subcommand)]

@@ -1,0 +1,63 @@
+//! Arguments of `lab run`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use experiment::Repeat;
+
+use super::output::Output;
+
+/// `lab run`.
+#[derive(Debug, Default, Args)]
+pub struct RunArgs {
+    /// Experiment files, ids of experiments (see --list), or - for standard input.
+    #[arg(value_name = "FILE|ID", required_unless_present = "list")]
+    pub experiments: Vec<String>,
+    /// List the experiments that come with the program.
+    #[arg(long)]
+    pub list: bool,
+    /// Only these arms, or these policies with their defaults.
+    #[arg(long = "policy", value_name = "NAME")]
+    pub policies: Vec<String>,
+    /// Run every arm so often, in random order within each repetition; or until-decided: until every arm's difference from the baseline
+    /// is known.
+    #[arg(long, value_name = "N|until-decided")]
+    pub repeat: Option<Repeat>,
+    /// Root of all randomness.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=(1 << 53)))]
+    pub seed: Option<u64>,
+    /// Change a value of the file: users.think=50ms, users.phases.spike.users=500.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Folder for the results, which must not exist yet [default: runs/NAME-TIME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Progress lines instead of the live view.
+    #[arg(long)]
+    pub no_tui: bool,
+    /// Form of the result on standard output.
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub output: Output,
+    /// Also print every run of every arm, by phase, with ledgers, comparisons and all findings of gates.
+    #[arg(long)]
+    pub details: bool,
+    /// Also draw the run over time (90th percentile, goodput, rejects of all arms) into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Also draw goodput, 99th percentile and rejects of all arms over the load into this SVG file: for runs with three loads
+    /// or more.
+    #[arg(long, value_name = "FILE")]
+    pub curves: Option<PathBuf>,
+    /// Also write the run over time, a row of whole numbers a second, into this text file.
+    #[arg(long, value_name = "FILE")]
+    pub series: Option<PathBuf>,
+    /// A host beyond this machine that may be loaded, where target.url names one: yours, and prepared for it.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+    /// In virtual time: a simulated service in place of the real one, in seconds instead of minutes, bit for bit repeatable.
+    #[arg(long = "virtual")]
+    pub virtual_time: bool,
+    /// End a live run at its first INVALID arm, with exit code 3.
+    #[arg(long, conflicts_with = "virtual_time")]
+    pub fail_fast: bool,
+}

@@ -1,0 +1,44 @@
+//! Values of flags that more than one command reads: times, sizes, shares, days.
+
+use std::time::Duration;
+
+use controllers::catalogue::parse_time;
+use experiment::fields::parse_size;
+
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    match parse_time(text) {
+        Some(Duration::ZERO) => Err("it is to be longer than nothing: 20ms, 5s, 15m".to_owned()),
+        Some(time) => Ok(time),
+        None => Err(no_time(text, "20ms, 5s, 15m")),
+    }
+}
+
+fn no_time(text: &str, examples: &str) -> String {
+    let is_number = text.parse().is_ok_and(|number: f64| number >= 0.0 && number.is_finite());
+    let meant = if is_number { format!("; did you mean {text}s?") } else { String::new() };
+    format!("write a number and its unit (us, ms, s, m, h): {examples}{meant}")
+}
+
+/// A time that may be nothing: a moment of a recording, a pause.
+pub(super) fn offset(text: &str) -> Result<Duration, String> {
+    parse_time(text).ok_or_else(|| no_time(text, "0s, 90s, 5m"))
+}
+
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).filter(|size| *size > 0).ok_or_else(|| "write a whole number: 64, 10k, 1m".to_owned())
+}
+
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.001..=1.0).contains(share));
+    share.ok_or_else(|| "write a share from 0.001 to 1: 0.05".to_owned())
+}
+
+/// `20261122`, as in the names of runs.
+pub(super) fn day(text: &str) -> Result<String, String> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let digits = |part: &str, many: usize| part.len() == many && part.bytes().all(|byte| byte.is_ascii_digit());
+    match parts[..] {
+        [year, month, day] if digits(year, 4) && digits(month, 2) && digits(day, 2) => Ok(parts.concat()),
+        _ => Err("write a day: 2026-11-22".to_owned()),
+    }
+}
