@@ -1,31 +1,24 @@
 //! `lab calibrate`: measures a live target, and writes a plant file for virtual time.
 
+mod plant_file;
 mod service;
 
-use std::{
-    fs::File,
-    io::Write,
-    path::Path,
-    thread::available_parallelism,
-    time::{Duration, SystemTime},
-};
+use std::thread::available_parallelism;
 
-use analysis::summary::Validity;
 use experiment::{
     Changes, Experiment,
     plan::{AppPlan, ArmPlan},
 };
-use target_app::plant::DEBUG_BUILD;
 
-use super::{print, read_experiment};
+use self::plant_file::{how, keep};
+use super::{experiment_file::read_experiment, stdout::print};
 use crate::{
     args,
-    exit::{CommandResult, End, Failure},
+    exit::{CommandResult, Failure},
     run::{
-        Cpus, PlantRequest, PlantVerdict, RunFailure, Scratch, Sinks, StopSignal, as_table, as_yaml, cache_folder,
-        caution, measure_plant, progress::ProgressLines,
+        Cpus, PlantRequest, RunFailure, Scratch, Sinks, StopSignal, as_table, as_yaml, cache_folder, caution,
+        measure_plant, progress::ProgressLines,
     },
-    store::utc,
     tui::restore,
 };
 
@@ -87,18 +80,6 @@ pub fn calibrate(args: &args::CalibrateArgs) -> CommandResult {
     keep(args, &measured.verdict, &as_yaml(&measured, &how(args, cores)), "")
 }
 
-/// Writes the plant file, unless its rounds contradict each other. INVALID is in the file, and the exit code.
-fn keep(args: &args::CalibrateArgs, verdict: &PlantVerdict, text: &str, use_it: &str) -> CommandResult {
-    let out = args.out.display();
-    if verdict.is_no_plant() {
-        print(format!("no plant: {out} is not written, since the rounds contradict each other\n").as_bytes())?;
-        return Ok(End::Invalid);
-    }
-    write_whole(&args.out, text).map_err(|error| Failure::because(format!("{out}: {error}")))?;
-    print(format!("plant: {out}{use_it}\n").as_bytes())?;
-    Ok(if verdict.verdict() == Validity::Invalid { End::Invalid } else { End::Done })
-}
-
 /// What is measured: one target for each service, its first arm without control, its second one that refuses.
 fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
     let built_in = |text: &str| {
@@ -130,38 +111,6 @@ fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
         }
     }
     Ok(found)
-}
-
-/// Where the figures come from, without names: `2026-11-22, a core of 2, Linux 6.1.0, release build: lab calibrate arashi`.
-fn how(args: &args::CalibrateArgs, cores: usize) -> String {
-    let now = utc(SystemTime::now());
-    let date = [now.get(0..4), now.get(4..6), now.get(6..8)].map(Option::unwrap_or_default).join("-");
-    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let version: String = release.chars().take_while(|&c| c.is_ascii_digit() || c == '.').collect();
-    let build = if cfg!(debug_assertions) { DEBUG_BUILD } else { "release build" };
-    // A file may lie anywhere: its name is enough.
-    let name =
-        |name: &String| Path::new(name).file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let names: Vec<String> = args.targets.iter().map(name).collect();
-    let (targets, repeat, lasts) = (names.join(" "), args.repeat, seconds(args.lasts));
-    format!(
-        "{date}, a core of {cores}, Linux {version}, {build}: lab calibrate {targets} --repeat {repeat} --for {lasts}"
-    )
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{}s", time.as_secs_f64())
-}
-
-/// The whole file or none.
-fn write_whole(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".unfinished");
-    let unfinished = path.with_file_name(name);
-    let mut file = File::create(&unfinished)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&unfinished, path)
 }
 
 #[cfg(test)]

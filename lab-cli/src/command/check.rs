@@ -6,7 +6,7 @@ use experiment::{
     plan::{Model, preview},
 };
 
-use super::{own_service, print, read_experiment};
+use super::{experiment_file::read_experiment, own_service, stdout::print};
 use crate::{
     args,
     exit::{CommandResult, Failure},

@@ -8,58 +8,27 @@ use analysis::{
         sequential::Look,
         words::{chance, in_words},
     },
-    summary::{Comparison, ComparisonVerdict, busiest, deciding},
+    summary::{ComparisonVerdict, busiest},
     text::scrubbed,
 };
-use serde::Serialize;
 
-use super::{print, print_json};
+use super::stdout::{print, print_json};
 use crate::{
     args::{self, CompareOutput, FailIf, MetricName, UndecidedIs},
-    exit::{CommandResult, End, Failure},
+    exit::{CommandResult, End, Failure, complain},
 };
 
+mod likeness;
 mod markdown;
 mod sides;
 mod two;
+mod verdicts;
 
 pub(super) use two::of_two;
 
+use likeness::alike;
 use sides::{Entry, NotCompared, contests, one_run};
-
-/// Version of the JSON.
-const SCHEMA: u32 = 1;
-
-/// What is printed.
-#[derive(Debug, Serialize)]
-struct Verdicts {
-    schema: u32,
-    metric: &'static str,
-    phase: String,
-    /// Runs and arms that were not compared.
-    left_out: Vec<NotCompared>,
-    /// What a reader should know.
-    notes: Vec<String>,
-    comparisons: Vec<Across>,
-}
-
-impl Verdicts {
-    /// Those that decide.
-    fn deciding(&self) -> Vec<&Comparison> {
-        deciding(self.comparisons.iter().map(|found| &found.comparison))
-    }
-
-    /// What was found by metric and baseline, each with its title.
-    fn tables(&self) -> impl Iterator<Item = (String, &[Across])> {
-        let about = |found: &Across| (found.comparison.metric.clone(), found.comparison.baseline.clone());
-        let tables = self.comparisons.chunk_by(move |one, next| about(one) == about(next));
-        tables.map(|found| {
-            let first = &found[0].comparison;
-            let rank = if first.primary { "" } else { " (secondary)" };
-            (format!("{} in {} against {}{rank}", first.metric, self.phase, first.baseline), found)
-        })
-    }
-}
+use verdicts::{SCHEMA, Verdicts, asides};
 
 pub fn compare(args: &args::CompareArgs) -> CommandResult {
     let (entries, mut left_out) = sides::read(&args.runs)?;
@@ -103,9 +72,6 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
     Ok(if verdicts.deciding().iter().any(|found| fails(found.verdict)) { End::Failed } else { End::Done })
 }
 
-const GREW: &str =
-    "blocks of a run were added until its own comparison was decided: p values between runs do not know that";
-
 /// The looks of one run whose blocks were added until it was decided; a look at several runs was planned by nobody.
 fn looks<'a>(run: &'a Entry, others: &[Entry]) -> Option<&'a [Look]> {
     let rule = run.manifest.experiment.compare.until_decided.as_ref().filter(|_| others.is_empty())?;
@@ -116,7 +82,7 @@ fn looks<'a>(run: &'a Entry, others: &[Entry]) -> Option<&'a [Look]> {
 fn nothing_left(left_out: &[NotCompared]) -> CommandResult {
     let lines: Vec<String> = left_out.iter().map(|left| scrubbed(&format!("{}: {}", left.what, left.why))).collect();
     if left_out.iter().any(|left| left.invalid) {
-        super::run::aside(&format!("nothing is left to compare\n{}", lines.join("\n")));
+        complain(&format!("nothing is left to compare\n{}", lines.join("\n")));
         return Ok(End::Invalid);
     }
     let why = if lines.is_empty() {
@@ -125,36 +91,6 @@ fn nothing_left(left_out: &[NotCompared]) -> CommandResult {
         lines.join("\n")
     };
     Err(Failure::usage(format!("nothing to compare: {why}")))
-}
-
-/// Whether the others may be compared with the first; what must be known if they are all the same.
-fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, Failure> {
-    let mut notes = Vec::new();
-    let mut refused = Vec::new();
-    for other in others {
-        for reason in analysis::comparable::unlike(&first.manifest, &other.manifest) {
-            let line = scrubbed(&format!("{} and {}: {reason}", first.name, other.name));
-            if anyway { notes.push(line) } else { refused.push(line) }
-        }
-        if first.manifest.lab != other.manifest.lab {
-            notes.push(format!(
-                "{} ran with lab {}, {} with {}",
-                first.name, first.manifest.lab, other.name, other.manifest.lab
-            ));
-        }
-    }
-    for entry in std::iter::once(first).chain(others).filter(|entry| entry.summary.partial) {
-        notes.push(format!("{} is partial: it was interrupted", entry.name));
-    }
-    if refused.is_empty() {
-        let grew = |entry: &Entry| entry.manifest.experiment.compare.until_decided.is_some();
-        notes.extend((!others.is_empty() && (grew(first) || others.iter().any(grew))).then(|| GREW.to_owned()));
-        return Ok(notes);
-    }
-    Err(Failure::usage(format!(
-        "these runs cannot be compared (--anyway compares them all the same)\n{}",
-        refused.join("\n")
-    )))
 }
 
 /// The phase asked for, else the experiment's, else the baseline's busiest.
@@ -183,12 +119,6 @@ fn metric_of(name: MetricName) -> Metric {
         MetricName::P90 => Metric::P90,
         MetricName::P99 => Metric::P99,
     }
-}
-
-/// What stands before what was found: a line each.
-fn asides(left_out: &[NotCompared], notes: &[String]) -> Vec<String> {
-    let left_out = left_out.iter().map(|NotCompared { what, why, .. }| format!("left out: {what}: {why}"));
-    left_out.chain(notes.iter().map(|note| format!("note: {note}"))).collect()
 }
 
 fn text(verdicts: &Verdicts) -> String {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use analysis::text::{scrubbed, table::Table};
 
-use super::print_as;
+use super::stdout::print_as;
 use crate::{
     args,
-    exit::{CommandResult, Failure},
+    exit::{CommandResult, Failure, complain},
     store::{
         RUNS,
         history::{self, PastRun, Question},
@@ -34,7 +34,7 @@ pub fn history(args: &args::HistoryArgs) -> CommandResult {
     let (found, kept) = history::ask(&args.runs, args.rebuild, &question)
         .map_err(|error| Failure::because(format!("{}: {error}", args.runs.display())))?;
     if !kept {
-        super::run::aside(&format!("{} cannot be written: every folder is read each time", args.runs.display()));
+        complain(&format!("{} cannot be written: every folder is read each time", args.runs.display()));
     }
     print_as(args.output, &found, || if found.is_empty() { "no such runs\n".to_owned() } else { table(&found) })
 }

@@ -18,10 +18,10 @@ use experiment::{
 };
 
 use self::{file::FoundService, probe::ServiceProbe};
-use super::{destination::destination, load::header, print, read_text, run::aside};
+use super::{destination::destination, experiment_file::read_text, input::header, stdout::print};
 use crate::{
     args,
-    exit::{CommandResult, Failure},
+    exit::{CommandResult, Failure, complain},
     run::{Cpus, HttpAnswer, RunningService, Scratch, StopSignal, cache_folder, kept_connections, service_log},
     store::write_schema_beside,
     tui::restore,
@@ -54,7 +54,7 @@ pub fn init(args: &args::InitArgs) -> CommandResult {
     let found = look(&probe, &path, &wanted, name)?;
     drop(running);
     if let Some(caution) = &found.caution {
-        aside(caution);
+        complain(caution);
     }
     let text = file::text(&found, &own);
     // A file that does not run as it stands is not written.

@@ -12,7 +12,7 @@ mod silence;
 mod text;
 mod watch;
 
-use std::{io::Read as _, path::Path, time::Duration};
+use std::time::Duration;
 
 use analysis::{figures, histograms, report::csv, text::scrubbed};
 use measure::{Report, Window};
@@ -21,6 +21,7 @@ use workloads::{
     plan::{LoadPlan, Target},
 };
 
+pub(super) use self::text::Told;
 use self::{
     judged::LoadResult,
     pace::{Counted, Pace},
@@ -28,31 +29,15 @@ use self::{
 };
 use super::{
     destination::{answering_first, behind_a_socket, destination},
-    input, print, print_as,
-    run::{aside, failed},
+    failure::failed,
+    stdout::{print, print_as},
 };
 use crate::{
     args::{self, Colours, LoadOutput, Output},
-    exit::{CommandResult, End, Failure},
+    exit::{CommandResult, End, Failure, complain},
     run::{FinishedLoad, LoadFolder, LoadRequest, RunFailure, StopSignal, judged_report, run_load},
     tui::restore,
 };
-
-/// Longer files are no bodies, keys or lists: the path is wrong.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
-
-/// What was done, for the report.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Told<'a> {
-    /// Where to.
-    pub url: &'a str,
-    /// Which load.
-    pub how: &'a str,
-    /// As fast as it goes: a busy generator is what was asked for.
-    pub flat_out: bool,
-    /// Percentiles to show; none: those that are usual.
-    pub percentiles: &'a [f64],
-}
 
 pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     let (url, target) = match &args.transport.unix_socket {
@@ -62,7 +47,7 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     let target = asked::from_these(&args.transport.source_address, answering_first(target))?;
     let experiment = asked::experiment(args, &url, &target)?;
     if let Some(left_out) = experiment.users.model.left_out() {
-        aside(&scrubbed(&format!("--urls {left_out}")));
+        complain(&scrubbed(&format!("--urls {left_out}")));
     }
     let options = asked::options(args, &url)?;
     if args.rates.find_rate.is_some() {
@@ -166,18 +151,6 @@ fn end_of(loaded: &LoadResult) -> End {
     }
 }
 
-/// A file that was typed after this flag.
-fn contents(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
-    let named = |problem: String| Failure::usage(format!("{flag} {}: {problem}", path.display()));
-    let file = input::open(path).map_err(|error| named(error.to_string()))?;
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|error| named(error.to_string()))?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(named(format!("over {MOST_BYTES} bytes; is the path right?")));
-    }
-    Ok(bytes)
-}
-
 /// Replays on a service: runs the plan until it is over, or until it is interrupted: requests in flight are then cut off.
 pub(super) fn run(plan: &LoadPlan, options: &RunOptions) -> Result<(Report, StopSignal), Failure> {
     let stop = StopSignal::listen_and_cut(restore).map_err(Failure::because)?;
@@ -203,11 +176,4 @@ pub(super) fn report_on(
     let loaded = LoadResult::of(told.url, &arm, (report, total), planned, None, stop.is_asked());
     print_as(output, &loaded, || text::of(told, &loaded, report))?;
     Ok(stop.end().unwrap_or_else(|| end_of(&loaded)))
-}
-
-pub(super) fn header(line: &str) -> Result<(String, String), Failure> {
-    match line.split_once(':') {
-        Some((name, value)) => Ok((name.trim().to_owned(), value.trim().to_owned())),
-        None => Err(Failure::usage(format!("-H {line:?} is no header line: write -H 'Name: value'"))),
-    }
 }

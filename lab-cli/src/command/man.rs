@@ -5,7 +5,7 @@ use std::fs;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use super::print;
+use super::stdout::print;
 use crate::{
     args::{Cli, ManArgs},
     exit::{CommandResult, End, Failure},

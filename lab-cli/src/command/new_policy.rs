@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::print;
+use super::stdout::print;
 use crate::{
     args::{self, PolicyKind},
     exit::{CommandResult, Failure},

@@ -9,7 +9,7 @@ use controllers::{
 use installed::catalogue;
 use serde::Serialize;
 
-use super::print_as;
+use super::stdout::print_as;
 use crate::{
     args,
     exit::{CommandResult, Failure},

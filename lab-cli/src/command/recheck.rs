@@ -13,7 +13,7 @@ use experiment::{
 };
 use serde_json::Value;
 
-use super::print_as;
+use super::stdout::print_as;
 use crate::{
     args,
     exit::{CommandResult, End, Failure},

@@ -16,8 +16,10 @@ use workloads::{
 
 use super::{
     destination::{answering_first, destination},
-    load::{self, Told, header, report_on},
-    read_text, run,
+    experiment_file::read_text,
+    input::header,
+    load::{self, Told, report_on},
+    run,
 };
 use crate::{
     args::{self, By, Colours},

@@ -8,7 +8,7 @@ use analysis::{
     text::scrubbed_lines,
 };
 
-use super::print;
+use super::stdout::print;
 use crate::{
     args::{self, ReportFormat},
     exit::{CommandResult, End, Failure},

@@ -1,58 +1,29 @@
 //! `lab reproduce`: the atlas.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, path::Path};
 
-use analysis::{
-    figure::{self, DrawnFigure, merit::Merit},
-    judge::claims::{ClaimCount, LetteredClaim, Paper, lettered_claims},
-    summary::{GateFinding, Mode, RunSummary, ThresholdResult, Validity},
-    text::counted,
-};
+use analysis::{figure, judge::claims::ClaimCount};
 use controllers::catalogue::nearest;
 use experiment::{Changes, Experiment, Library, Repeat};
-use serde::Serialize;
 
 use super::{
-    print, print_as, read_experiment,
-    run::{aside, failed, look, worse},
+    experiment_file::read_experiment,
+    failure::failed,
+    run::{look, worse},
+    stdout::{print, print_as},
 };
 use crate::{
     args::{self, Output},
-    exit::{CommandResult, End, Failure},
+    exit::{CommandResult, End, Failure, complain},
     run::{Cpus, Finished, Interventions, RunRequest, Sinks, StopSignal, conduct, progress::ProgressLines},
     tui::{printed, restore},
 };
 
+mod artefact;
 mod page;
 
+use artefact::Artefact;
 use page::PageFile;
-
-/// An experiment of the atlas, and what it found.
-#[derive(Debug, Serialize)]
-struct Artefact {
-    /// Those of the atlas that it stands for: more than one where several share a short form.
-    ids: Vec<&'static str>,
-    experiment: String,
-    about: String,
-    mode: Mode,
-    verdict: Validity,
-    /// Why the verdict is not VALID: of every block.
-    reasons: Vec<GateFinding>,
-    claims: Vec<ThresholdResult>,
-    /// The paper whose claims the letters are of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    paper: Option<Paper>,
-    /// The claims that the thresholds are parts of.
-    lettered_claims: Vec<LetteredClaim>,
-    /// How near its figure comes to the paper's numbers, where there are any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    merit: Option<Merit>,
-    results: PathBuf,
-}
 
 pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
     let changes = Changes { seed: args.seed, repeat: args.repeat.map(Repeat::Times), ..Changes::default() };
@@ -100,7 +71,7 @@ pub fn reproduce(args: &args::ReproduceArgs) -> CommandResult {
     }
     print_as(args.output, &found, || in_all(&found))?;
     if let Some(page) = &page {
-        aside(&format!("the page is {}", page.place().display()));
+        complain(&format!("the page is {}", page.place().display()));
     }
     Ok(worst)
 }
@@ -116,7 +87,7 @@ fn one(
     if args.live {
         sinks.add(ProgressLines::default());
     } else {
-        aside(&format!("{}: {}", experiment.name, experiment.about));
+        complain(&format!("{}: {}", experiment.name, experiment.about));
     }
     let out = args.out.as_ref().map(|out| out.join(&experiment.name));
     let (out, virtual_time, touches) = (out.as_deref(), !args.live, &Interventions::default());
@@ -156,7 +127,7 @@ fn chosen(args: &args::ReproduceArgs) -> Result<Vec<(&'static str, Vec<&'static 
     for entry in entries {
         let name = match (args.live, entry.short) {
             (false, _) if entry.is_live_only() && args.all => {
-                aside(&format!("{} runs live alone (--live): left out", entry.id));
+                complain(&format!("{} runs live alone (--live): left out", entry.id));
                 continue;
             }
             (false, _) if entry.is_live_only() => {
@@ -166,7 +137,7 @@ fn chosen(args: &args::ReproduceArgs) -> Result<Vec<(&'static str, Vec<&'static 
             (false, _) => entry.id,
             (true, Some(short)) => short,
             (true, None) if args.all => {
-                aside(&format!("{} has no short form to run live: left out", entry.id));
+                complain(&format!("{} has no short form to run live: left out", entry.id));
                 continue;
             }
             (true, None) => {
@@ -190,67 +161,6 @@ fn unknown(id: &str) -> Failure {
     let hint =
         near.map_or_else(|| "lab run --list shows what there is".to_owned(), |near| format!("did you mean {near}?"));
     Failure::usage(format!("the atlas has no {id:?}; {hint}"))
-}
-
-impl Artefact {
-    fn of(
-        experiment: &Experiment,
-        ids: Vec<&'static str>,
-        summary: &RunSummary,
-        figure: &DrawnFigure,
-        results: PathBuf,
-    ) -> Self {
-        let Experiment { name, about, paper, tried, rows, .. } = experiment;
-        let claims = summary.thresholds.clone();
-        Self {
-            ids,
-            experiment: name.clone(),
-            about: about.clone(),
-            mode: summary.mode,
-            verdict: summary.verdict,
-            reasons: summary.reasons.clone(),
-            paper: *paper,
-            lettered_claims: lettered_claims(rows, &claims, tried),
-            merit: Merit::of(figure),
-            claims,
-            results,
-        }
-    }
-
-    /// What does not hold by the rule of the atlas has failed; an INVALID run says nothing.
-    fn end(&self) -> End {
-        let failed = |claim: &ThresholdResult| !claim.holds_over_seeds();
-        match self.verdict {
-            Validity::Invalid => End::Invalid,
-            _ if self.claims.iter().any(failed) => End::Failed,
-            _ => End::Done,
-        }
-    }
-
-    fn as_text(&self) -> String {
-        let mode = match self.mode {
-            Mode::Virtual => "virtual time",
-            Mode::Live => "live",
-        };
-        let mut text = format!("{}: {} ({mode}, {})\n", self.ids.join(", "), self.about, self.verdict.word());
-        for claim in &self.claims {
-            let wanted: Vec<&str> = claim.text.split_whitespace().collect();
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {:6}  {}\n          {}", claim.word_over_seeds(), wanted.join(" "), claim.why);
-        }
-        for claim in &self.lettered_claims {
-            let (word, held_by, seeds) = (claim.word(), claim.held_by, counted(claim.seeds, "seed"));
-            let _ = writeln!(text, "  claim {}  {word}, with {held_by} of {seeds}: {}", claim.letter, claim.label);
-            if let Some(remedy) = claim.remedy() {
-                let _ = writeln!(text, "           {remedy}");
-            }
-        }
-        if let Some(merit) = &self.merit {
-            let _ = writeln!(text, "  {}", merit.in_words());
-        }
-        let _ = writeln!(text, "  results: {}", self.results.display());
-        text
-    }
 }
 
 /// How many claims hold, by paper.

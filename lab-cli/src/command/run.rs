@@ -14,15 +14,14 @@ use analysis::{
 };
 use experiment::{Changes, Experiment};
 
-use super::{own_service, print_as, read_experiment};
+use super::{experiment_file::read_experiment, failure::failed, own_service, stdout::print_as, terminal::palette};
 use crate::{
-    args::{self, Color, Colours, Output, ThemeName},
-    exit::{CommandResult, End, Failure},
+    args::{self, Colours, Output},
+    exit::{CommandResult, End, Failure, complain},
     run::{
-        Cpus, Finished, Interventions, RunFailure, RunRequest, Sinks, StopSignal, conduct, look_before,
-        progress::ProgressLines,
+        Cpus, Finished, Interventions, RunRequest, Sinks, StopSignal, conduct, look_before, progress::ProgressLines,
     },
-    tui::{Ask, Palette, Screen, Theme, restore, theme_of_terminal},
+    tui::{Ask, Screen, restore},
 };
 
 pub fn run(args: &args::RunArgs, colours: Colours) -> CommandResult {
@@ -66,7 +65,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
         // Whatever could not be carried out because of the interrupt, the interrupt is why.
         if let Some(end) = stop.end() {
             if let Err(Failure::Cause(message)) = finished {
-                aside(&message);
+                complain(&message);
             }
             return Ok(end);
         }
@@ -85,7 +84,7 @@ pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Col
 pub(super) fn look<'a>(cpus: &Cpus, experiments: impl IntoIterator<Item = &'a Experiment>) -> Result<(), Failure> {
     let lasts = experiments.into_iter().map(Experiment::planned_time).sum();
     let Some(found) = look_before(cpus, lasts) else { return Ok(()) };
-    aside(&found);
+    complain(&found);
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Ok(());
     }
@@ -149,7 +148,7 @@ fn over_time(folder: &Path, args: &args::RunArgs) -> Result<(), Failure> {
     if let (Some(path), Some(summary)) = (&args.curves, &recorded.summary) {
         match series::curves_svg(summary) {
             Some(picture) => write(path, &picture)?,
-            None => aside("--curves: there are fewer than three loads, so that there is no curve to draw"),
+            None => complain("--curves: there are fewer than three loads, so that there is no curve to draw"),
         }
     }
     if let (Some(path), Some(shape)) = (&args.svg, recorded.shape()) {
@@ -166,17 +165,6 @@ fn view_wanted(args: &args::RunArgs) -> bool {
         && args.output == Output::Text
         && std::io::stdout().is_terminal()
         && std::io::stderr().is_terminal()
-}
-
-/// Bad names are bad usage; everything else could not be carried out.
-pub(super) fn failed(failure: &RunFailure) -> Failure {
-    match failure {
-        RunFailure::FolderExists(_)
-        | RunFailure::Hindsight { .. }
-        | RunFailure::LiveOnly { .. }
-        | RunFailure::CannotStart { .. } => Failure::usage(failure),
-        other => Failure::because(other),
-    }
 }
 
 fn where_it_is(folder: &Path) -> String {
@@ -216,21 +204,3 @@ pub(super) fn worse(a: End, b: End) -> End {
     };
     if rank(b) > rank(a) { b } else { a }
 }
-
-/// `NO_COLOR` (no-color.org): any value but none switches colours off.
-pub(super) fn palette(colours: Colours) -> Palette {
-    let set = |name| std::env::var(name).unwrap_or_default();
-    if colours.color == Color::Never || colours.color == Color::Auto && !set("NO_COLOR").is_empty() {
-        return Palette::Plain;
-    }
-    let theme = match colours.theme {
-        ThemeName::Dark => Theme::Dark,
-        ThemeName::Light => Theme::Light,
-        ThemeName::Auto => theme_of_terminal().unwrap_or_default(),
-    };
-    let has_many = set("TERM").contains("256color") || matches!(&*set("COLORTERM"), "truecolor" | "24bit");
-    if has_many { Palette::Many(theme) } else { Palette::Sixteen(theme) }
-}
-
-/// Messages for people, apart from the result.
-pub(super) use crate::exit::complain as aside;

@@ -17,7 +17,14 @@ use analysis::{
 };
 use traces::trace::Header;
 
-use super::{close, compare::of_two, own_service, read_text, run::palette, trace};
+use super::{
+    compare::of_two,
+    experiment_file::read_text,
+    failure::failed,
+    own_service,
+    terminal::{close, palette},
+    trace,
+};
 use crate::{
     args::Colours,
     exit::{CommandResult, End, Failure},
@@ -25,6 +32,7 @@ use crate::{
     store::{RUNS, write_schema_beside},
     tui::{Ask, FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, Teller, Told, restore},
 };
+use files::listed;
 use previews::Previews;
 
 mod export;
@@ -33,8 +41,6 @@ mod previews;
 
 /// How long a signal waits at most while nothing runs.
 const SIGNALS: Duration = Duration::from_millis(100);
-/// Most files and runs that are listed.
-const MOST: usize = 500;
 
 pub fn open(colours: Colours) -> CommandResult {
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
@@ -156,7 +162,7 @@ fn run(
     });
     match finished {
         Ok(Ok(finished)) => Ok((finished.folder, began.elapsed())),
-        Ok(Err(failure)) => Err(super::run::failed(&failure)),
+        Ok(Err(failure)) => Err(failed(&failure)),
         Err(_) => Err(Failure::because("the run panicked; what it had measured is in its folder")),
     }
 }
@@ -192,11 +198,6 @@ fn traces() -> Vec<(PathBuf, Result<Header, String>)> {
         (called_so || read.is_ok()).then_some((path, read))
     });
     looked_at.collect()
-}
-
-fn listed(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    entries.filter_map(|entry| Some(entry.ok()?.path())).take(MOST).collect()
 }
 
 fn summary_of(folder: &Path) -> Option<PastSummary> {

@@ -11,10 +11,10 @@ use analysis::{
 use experiment::Experiment;
 use serde_json::{Value, json};
 
-use super::{experiment_text, run::failed};
+use super::{experiment_file::experiment_text, failure::failed};
 use crate::{
     args::GoalArgs,
-    exit::{CommandResult, End, Failure},
+    exit::{CommandResult, End, Failure, complain},
     run::StopSignal,
     store::new_search,
     sweep::{Bench, BenchError, Journal, Spread, spread},
@@ -80,7 +80,7 @@ pub(super) fn journal(out: Option<&Path>, name: &str, plan: &Value) -> Result<Jo
     let folder: PathBuf = out.map_or_else(|| new_search(name), Path::to_owned);
     let journal = Journal::open(&folder, plan)?;
     if journal.count() > 0 {
-        super::run::aside(&format!("{} runs are there already", journal.count()));
+        complain(&format!("{} runs are there already", journal.count()));
     }
     Ok(journal)
 }
@@ -91,7 +91,7 @@ pub(super) fn not_done(error: BenchError, bench: &Bench<'_>, stop: &StopSignal) 
         (BenchError::Failed(failure), None) => Err(failed(&failure)),
         (_, end) => {
             let folder = bench.journal().folder().display().to_string();
-            super::run::aside(&format!("stopped; the same command with --out {} goes on", scrubbed(&folder)));
+            complain(&format!("stopped; the same command with --out {} goes on", scrubbed(&folder)));
             Ok(end.unwrap_or(End::Interrupted))
         }
     }

@@ -25,7 +25,7 @@ use target_app::{
 };
 use workloads::StopFlag;
 
-use super::{print, read_experiment, ready_for_people};
+use super::{experiment_file::read_experiment, ready::ready_for_people, stdout::print};
 use crate::{
     args,
     exit::{CommandResult, End, Failure},

@@ -17,12 +17,13 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
-    print_as,
+    experiment_file::{self, read_text},
     search::{Search, journal, not_done},
+    stdout::print_as,
 };
 use crate::{
     args::{Output, SweepArgs},
-    exit::{CommandResult, End, Failure},
+    exit::{CommandResult, End, Failure, complain},
     run::StopSignal,
     sweep::{Bench, CaseFound, Grid, SweepCase, seeds},
     tui::restore,
@@ -89,7 +90,7 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
     let journal = journal(args.goal.out.as_deref(), &format!("{}-sweep", file.name), &plan)?;
     let stop = StopSignal::listen(restore).map_err(Failure::because)?;
     let mut bench = Bench::new(
-        (&search.text, super::folder_of(&search.shown)),
+        (&search.text, experiment_file::folder_of(&search.shown)),
         journal,
         &stop,
         cases.len() * seeds.len() * file.arms.len(),
@@ -111,7 +112,7 @@ pub fn sweep(args: &SweepArgs) -> CommandResult {
     bench.journal().write("result.txt", &text(&search, &swept))?;
     print_as(args.goal.output, &swept, || format!("{}curves: {}\n", text(&search, &swept), picture.display()))?;
     if args.goal.output == Output::Json {
-        super::run::aside(&format!("curves: {}", picture.display()));
+        complain(&format!("curves: {}", picture.display()));
     }
     Ok(if swept.best.is_some() { End::Done } else { End::Failed })
 }
@@ -143,7 +144,7 @@ fn read_once(search: &Search, policies: &[String]) -> Result<Experiment, Failure
         let ranges = search.ranges.iter().map(|(key, range)| format!("{key}={}", range.written(range.at(share))));
         let set = search.set.iter().cloned().chain(ranges).collect();
         let changes = experiment::Changes { set, policies: policies.to_vec(), ..experiment::Changes::default() };
-        super::read_text(&search.text, &search.shown, &changes)
+        read_text(&search.text, &search.shown, &changes)
     };
     // Some values may not go with others: a least limit above the first one.
     let experiment = read(0.0).or_else(|first| read(0.5).or_else(|_| read(1.0)).map_err(|_| first))?;

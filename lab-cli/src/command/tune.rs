@@ -16,8 +16,9 @@ use experiment::{Experiment, plan::ArmPlan};
 use serde_json::json;
 
 use super::{
-    print_as,
+    experiment_file::{self, read_text},
     search::{Search, journal, not_done},
+    stdout::print_as,
 };
 use crate::{
     args::TuneArgs,
@@ -54,7 +55,7 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
     let tried = args.evaluations as usize + knobs.len() * SLICE;
     let runs = tried * args.training as usize + 4 * args.held_out as usize;
     let mut tuning = Tuning {
-        bench: Bench::new((&search.text, super::folder_of(&search.shown)), journal, &stop, runs),
+        bench: Bench::new((&search.text, experiment_file::folder_of(&search.shown)), journal, &stop, runs),
         search: &search,
         args,
         file: &file,
@@ -87,7 +88,7 @@ pub fn tune(args: &TuneArgs) -> CommandResult {
 fn file(search: &Search, args: &TuneArgs) -> Result<Experiment, Failure> {
     let policies = vec![args.policy.clone()];
     let changes = experiment::Changes { set: search.set.clone(), policies, ..experiment::Changes::default() };
-    let file = super::read_text(&search.text, &search.shown, &changes)?;
+    let file = read_text(&search.text, &search.shown, &changes)?;
     if let Some(why) = file.live_only() {
         return Err(Failure::usage(format!("{} has no virtual time: {why}", search.shown)));
     }

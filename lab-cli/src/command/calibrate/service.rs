@@ -6,10 +6,10 @@ use experiment::{
 };
 use workloads::plan::UrlRequest;
 
-use super::{how, keep};
+use super::plant_file::{how, keep};
 use crate::{
     args,
-    command::{destination::destination, init::reached, print, read_experiment},
+    command::{destination::destination, experiment_file::read_experiment, init::reached, stdout::print},
     exit::{CommandResult, Failure},
     run::{
         Cpus, RunFailure, Scratch, ServiceRequest, Sinks, StopSignal, cache_folder, measure_service,

@@ -10,7 +10,7 @@ use analysis::{
     report::markdown::escaped,
 };
 
-use super::{Verdicts, asides};
+use super::verdicts::{Verdicts, asides};
 
 /// A sentence for each comparison that decides, a table for each metric, and what a reader should know.
 pub(super) fn of(verdicts: &Verdicts) -> String {

@@ -8,8 +8,9 @@ use analysis::{
 };
 
 use super::{
-    alike, asides,
+    likeness::alike,
     sides::{NotCompared, contests, entry},
+    verdicts::asides,
 };
 use crate::{
     exit::Failure,

@@ -21,7 +21,7 @@ use workloads::{
     tls::authorities,
 };
 
-use super::{conditions::thresholds, contents, expect::expected, requests::requests};
+use super::{super::input::contents, conditions::thresholds, expect::expected, requests::requests};
 use crate::{
     args::{LoadArgs, TransportArgs},
     exit::Failure,

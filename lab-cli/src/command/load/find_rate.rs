@@ -27,13 +27,15 @@ use self::{
     trial::{Outcome, Trial},
 };
 use super::{
-    super::run::{aside, failed},
+    super::{
+        failure::failed,
+        stdout::{print, print_as},
+    },
     conditions::RateObjective,
-    print, print_as,
 };
 use crate::{
     args::{LoadArgs, LoadOutput, Output},
-    exit::{CommandResult, End, Failure},
+    exit::{CommandResult, End, Failure, complain},
     run::{CarryOver, Door, FinishedLoad, LoadFolder, LoadRequest, StopSignal, load_context, run_load},
     tui::restore,
 };
@@ -217,7 +219,7 @@ impl Finder<'_> {
             trial.outcome = Outcome::Generator;
             trial.why = Some(why);
         }
-        aside(&trial.in_words(&self.objective));
+        complain(&trial.in_words(&self.objective));
         Ok((trial, finished.summary.nothing_served()))
     }
 
@@ -240,7 +242,7 @@ impl Finder<'_> {
         let finished = run_load(&request, self.target.clone(), on_second, &flag, || self.stop.is_asked());
         let finished = finished.map_err(|e| failed(&e))?;
         trial.is_a_whole_run(&finished.summary);
-        aside(&format!("confirmation: {}", trial.in_words(&self.objective)));
+        complain(&format!("confirmation: {}", trial.in_words(&self.objective)));
         Ok((finished, trial))
     }
 
@@ -261,7 +263,7 @@ impl Finder<'_> {
         let RunOptions { tls, version, .. } = self.options;
         let door =
             Door { url: self.target.url.clone(), address: self.target.address, tls: tls.clone(), version: *version };
-        self.carry_over.wait(&door, &self.stop, |said| aside(&said))
+        self.carry_over.wait(&door, &self.stop, |said| complain(&said))
     }
 }
 

@@ -6,8 +6,11 @@ use reqwest::Url;
 use traces::web::place_of;
 use workloads::plan::UrlRequest;
 
-use super::{contents, header};
-use crate::{args::LoadArgs, exit::Failure};
+use crate::{
+    args::LoadArgs,
+    command::input::{contents, header},
+    exit::Failure,
+};
 
 /// The requests of a load.
 pub(super) fn requests(args: &LoadArgs) -> Result<FileRequests, Failure> {

@@ -10,11 +10,23 @@ use analysis::{
 use measure::{Distribution, Percentile, Replayed, Replies, Report, TimeFamily, least_samples};
 
 use super::{
-    Told,
     conditions::ARM,
     judged::{GaveUp, LoadResult},
     pace::MissedRate,
 };
+
+/// What was done, for the report.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::command) struct Told<'a> {
+    /// Where to.
+    pub url: &'a str,
+    /// Which load.
+    pub how: &'a str,
+    /// As fast as it goes: a busy generator is what was asked for.
+    pub flat_out: bool,
+    /// Percentiles to show; none: those that are usual.
+    pub percentiles: &'a [f64],
+}
 
 /// Percentiles that are shown where no others were asked for.
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];

@@ -5,7 +5,7 @@ use std::{io::IsTerminal as _, time::Duration};
 use experiment::Experiment;
 use measure::Window;
 
-use super::{super::run::palette, asked::in_words, export::Exporter};
+use super::{super::terminal::palette, asked::in_words, export::Exporter};
 use crate::{
     args::{Colours, LoadArgs, LoadOutput},
     exit::Failure,

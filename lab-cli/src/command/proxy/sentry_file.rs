@@ -7,7 +7,7 @@ use controllers::{
 use serde::Deserialize;
 use target_app::proxy::{ProxySpec, RequestTypes};
 
-use super::yaml;
+use super::settings_text::yaml;
 use crate::exit::Failure;
 
 /// What a sentry's file has.

@@ -8,7 +8,7 @@ use target_app::control::{
 
 use crate::{
     args::SetArgs,
-    command::print,
+    command::stdout::print,
     exit::{CommandResult, Failure},
 };
 

@@ -13,7 +13,7 @@ use analysis::{
 use experiment::{Experiment, Library, plan::ArmPlan};
 use installed::catalogue;
 
-use super::Artefact;
+use super::artefact::Artefact;
 use crate::{args::ReproduceArgs, exit::Failure};
 
 /// A page in its folder.

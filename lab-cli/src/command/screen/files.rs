@@ -1,13 +1,22 @@
-//! Experiment files of a folder.
+//! Files of a folder: all of them, and the experiments.
 
-use std::{fs, io::Read, path::Path};
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 use experiment::{Library, raw::MAX_BYTES};
 
-use super::listed;
-
 /// A folder of experiments, such as the one of the lab's own source.
 const EXPERIMENTS: &str = "experiments";
+/// Most files and runs that are listed.
+const MOST: usize = 500;
+
+pub fn listed(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.filter_map(|entry| Some(entry.ok()?.path())).take(MOST).collect()
+}
 
 /// Names and texts of the experiment files in this folder, and in its folder `experiments` where they differ from what comes with the
 /// program.

@@ -10,7 +10,7 @@ use analysis::series::value::Value;
 use workloads::StopFlag;
 
 use crate::{
-    command::read_text,
+    command::experiment_file::read_text,
     run::{preview, previewed},
     tui::{PreviewNews, PreviewPoint, PreviewStep, RunOrder, Teller, Told},
 };

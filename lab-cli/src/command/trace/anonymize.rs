@@ -2,7 +2,11 @@
 
 use traces::anonymize::AnonymizeError;
 
-use super::{Target, open, pseudonyms, unreadable, unwritten};
+use super::{
+    read::{open, unreadable},
+    small_file::pseudonyms,
+    write::{Target, unwritten},
+};
 use crate::{
     args,
     exit::{CommandResult, End},

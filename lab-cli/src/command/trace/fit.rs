@@ -10,10 +10,13 @@ use traces::{
     think::Think,
 };
 
-use super::{new_file, open, unreadable};
+use super::{
+    read::{open, unreadable},
+    write::new_file,
+};
 use crate::{
     args,
-    command::print_as,
+    command::stdout::print_as,
     exit::{CommandResult, Failure},
 };
 

@@ -7,7 +7,10 @@ use traces::{
     generate::{GenerateError, Plan},
 };
 
-use super::{Target, small_file, unwritten};
+use super::{
+    small_file::small_file,
+    write::{Target, unwritten},
+};
 use crate::{
     args,
     exit::{CommandResult, End, Failure},

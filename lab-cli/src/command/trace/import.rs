@@ -16,10 +16,14 @@ use traces::{
     trace::{Header, Names},
 };
 
-use super::{Target, pseudonyms, small_file, source, unwritten};
+use super::{
+    read::source,
+    small_file::{pseudonyms, small_file},
+    write::{Target, unwritten},
+};
 use crate::{
     args::{self, Output},
-    command::print_json,
+    command::stdout::print_json,
     exit::{CommandResult, End, Failure},
 };
 

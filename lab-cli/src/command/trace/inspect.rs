@@ -11,11 +11,14 @@ use traces::{
 
 use super::{
     import::{account, cautions},
-    open, unreadable,
+    read::{open, unreadable},
 };
 use crate::{
     args::{self, Colours, Output},
-    command::{close, print_as, run::palette},
+    command::{
+        stdout::print_as,
+        terminal::{close, palette},
+    },
     exit::{CommandResult, Failure},
     run::StopSignal,
     tui::{OpenTrace, Screen, restore},
