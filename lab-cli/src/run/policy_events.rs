@@ -1,100 +1,13 @@
-//! The stream of policy events of each target: what is worth a line of its own.
+//! Policy events that are worth a line of their own, in words.
 
-use std::{
-    borrow::Borrow,
-    collections::BTreeSet,
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-        mpsc::{self, Receiver, SyncSender},
-    },
-    thread,
-    time::Instant,
-};
+use std::borrow::Borrow;
 
 use analysis::live::LiveEvent;
 use controllers::PolicyEvent;
 use target_app::control::wire::StreamedEvent;
 
-use super::{
-    RunFailure,
-    live::controls::{Controls, Port},
-};
-
 /// Most lines a second: a policy that flaps must not fill the disk. The rest is counted.
 const MOST_A_SECOND: usize = 20;
-/// Most events that wait to be taken.
-const WAITING: usize = 1000;
-
-/// Reads each stream on a thread of its own, which ends with its target.
-#[derive(Debug)]
-pub struct PolicyEvents {
-    controls: Controls,
-    began: Instant,
-    /// The processes whose streams are read.
-    followed: BTreeSet<u32>,
-    tell: SyncSender<StreamedEvent>,
-    received: Receiver<StreamedEvent>,
-    /// That came while too many waited.
-    dropped: Arc<AtomicUsize>,
-}
-
-impl PolicyEvents {
-    /// Begins, and with it the arm: times count from now, whichever clock a target has.
-    pub fn begin(controls: &Controls) -> Result<Self, RunFailure> {
-        let (tell, received) = mpsc::sync_channel(WAITING);
-        let mut events = Self {
-            controls: controls.clone(),
-            began: Instant::now(),
-            followed: BTreeSet::new(),
-            tell,
-            received,
-            dropped: Arc::default(),
-        };
-        for port in controls.ports() {
-            let ahead_ms = port.control.gauges()?.at_ms;
-            events.follow(port, Some(ahead_ms)).map_err(RunFailure::machine("the thread that reads policy events"))?;
-        }
-        Ok(events)
-    }
-
-    /// What came since the last call. Tasks that have begun meanwhile are followed from now on.
-    pub fn take(&mut self) -> Vec<LiveEvent> {
-        for port in self.controls.ports() {
-            if !self.followed.contains(&port.pid) {
-                // Without its events there are still its gauges.
-                let _ = self.follow(port, None);
-            }
-        }
-        let dropped = self.dropped.swap(0, Ordering::Relaxed);
-        lines(self.received.try_iter(), dropped)
-    }
-
-    /// Reads the stream of a target, whose clock is so far ahead of the arm's; `None`: it is asked.
-    fn follow(&mut self, Port { prefix, pid, control, .. }: Port, ahead_ms: Option<f64>) -> io::Result<()> {
-        self.followed.insert(pid);
-        let (tell, count, began) = (self.tell.clone(), Arc::clone(&self.dropped), self.began);
-        let read = move || {
-            let asked = || Some(control.gauges().ok()?.at_ms - began.elapsed().as_secs_f64() * 1e3);
-            let Some(ahead_ms) = ahead_ms.or_else(asked) else { return };
-            let Ok(events) = control.events() else { return };
-            for mut event in events.flatten() {
-                event.at_ms -= ahead_ms;
-                event.stage.insert_str(0, &prefix);
-                match tell.try_send(event) {
-                    Ok(()) => {}
-                    // Gauges tell the rest.
-                    Err(mpsc::TrySendError::Full(event)) => {
-                        count.fetch_add(usize::from(in_words(&event.event).is_some()), Ordering::Relaxed);
-                    }
-                    Err(mpsc::TrySendError::Disconnected(_)) => return,
-                }
-            }
-        };
-        thread::Builder::new().name("policy events".to_owned()).spawn(read).map(drop)
-    }
-}
 
 /// The lines of what came in one second, of which `dropped` were lost already.
 pub fn lines<E: Borrow<StreamedEvent>>(events: impl Iterator<Item = E>, dropped: usize) -> Vec<LiveEvent> {
@@ -118,7 +31,7 @@ pub fn lines<E: Borrow<StreamedEvent>>(events: impl Iterator<Item = E>, dropped:
 }
 
 /// `None`: seen in the gauges every second already.
-fn in_words(event: &PolicyEvent) -> Option<String> {
+pub(super) fn in_words(event: &PolicyEvent) -> Option<String> {
     Some(match event {
         PolicyEvent::ControllerRan { .. } | PolicyEvent::Pressure { .. } => return None,
         PolicyEvent::Preempted { class, by } => format!("class {} gives way to class {}", class.0, by.0),

@@ -24,7 +24,7 @@ use super::{
         Corpus, Cpus, RunFailure, Sinks, StopSignal,
         live::target::{TargetProcess, destination},
     },
-    USERS,
+    capacity::{USERS, users},
     figures::{self, Series},
     load::{self, Busy, Loaded, url_users},
     verdict::PlantVerdict,
@@ -321,7 +321,7 @@ impl Bench<'_> {
     }
 
     fn walkers(&self, corpus: &Corpus) -> Result<MailUsers, RunFailure> {
-        super::users(self.experiment, corpus.accounts())
+        users(self.experiment, corpus.accounts())
     }
 
     /// A page of the checksum service is its reads, and its reading as a request.

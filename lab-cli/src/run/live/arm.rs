@@ -27,9 +27,11 @@ use super::{
     interventions::{InterventionTargets, InterventionThread, Interventions},
     listen_queues::ListenQueues,
     policy_reset::PolicyResets,
-    service::{MetricsReader, use_meter::Used},
+    policy_streams::PolicyEvents,
+    service::MetricsReader,
     site::{LiveSite, SiteSpec},
     target::log_in,
+    use_meter::Used,
 };
 use crate::{
     run::{
@@ -37,7 +39,6 @@ use crate::{
         arm_recorder::{ArmRecorder, Ended},
         assemble,
         environment::{host_noise::HostNoise, kernel::Counters, speed},
-        policy_events::PolicyEvents,
         sampler::Sampler,
         seconds::Seconds,
         unread_requests::join,

@@ -7,11 +7,10 @@ mod guarded_command;
 mod http;
 mod kept;
 pub mod process_tree;
-pub mod use_meter;
 
 use std::{
     fs, io,
-    net::{SocketAddr, TcpListener, ToSocketAddrs},
+    net::TcpListener,
     path::{Path, PathBuf},
     sync::{
         Arc, OnceLock,
@@ -31,6 +30,7 @@ use crate::run::{
 };
 
 pub use exported::MetricsReader;
+use http::address_of;
 pub use http::{Door, HttpAnswer, get};
 pub use kept::{SlowerKept, kept_connections};
 
@@ -298,25 +298,6 @@ impl ServiceMeter {
 /// The file that keeps the service's output.
 pub fn log_in(folder: &Path) -> PathBuf {
     folder.join("service.log")
-}
-
-/// Resolves a URL of scheme, host and port.
-///
-/// # Errors
-/// The reason, in words.
-pub fn address_of(url: &str) -> Result<SocketAddr, String> {
-    let (scheme, host) = url.split_once("://").unwrap_or(("http", url));
-    let host = host.trim_end_matches('/');
-    let host = if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
-        host.to_owned()
-    } else {
-        format!("{host}:{}", if scheme == "https" { 443 } else { 80 })
-    };
-    let found = host.to_socket_addrs().map_err(|error| format!("{url}: {error}"))?;
-    let all: Vec<SocketAddr> = found.collect();
-    // Servers that listen on localhost mostly do so on its IPv4 address.
-    let first = all.iter().find(|address| address.is_ipv4()).or(all.first());
-    first.copied().ok_or_else(|| format!("{url}: its name has no address"))
 }
 
 fn free_port() -> std::io::Result<u16> {

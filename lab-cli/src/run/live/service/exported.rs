@@ -18,9 +18,8 @@ use tokio::{
 };
 
 use super::{
-    address_of,
     exposition::{Reading, metrics, readings},
-    http::Door,
+    http::{Door, address_of},
 };
 use crate::run::sampler::Sampler;
 

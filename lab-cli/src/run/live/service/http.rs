@@ -3,7 +3,7 @@
 use std::{
     error::Error as _,
     io,
-    net::SocketAddr,
+    net::{SocketAddr, ToSocketAddrs as _},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -186,6 +186,25 @@ pub fn get(door: &Door, path: &str, headers: &[(String, String)], timeout: Durat
         headers.iter().map(|(name, value)| format!("{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes())));
     let text = lines.chain(["\r\n".to_owned(), String::from_utf8_lossy(&body).into_owned()]).collect();
     Ok(HttpAnswer { status, text, took: began.elapsed() })
+}
+
+/// Resolves a URL of scheme, host and port.
+///
+/// # Errors
+/// The reason, in words.
+pub fn address_of(url: &str) -> Result<SocketAddr, String> {
+    let (scheme, host) = url.split_once("://").unwrap_or(("http", url));
+    let host = host.trim_end_matches('/');
+    let host = if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
+        host.to_owned()
+    } else {
+        format!("{host}:{}", if scheme == "https" { 443 } else { 80 })
+    };
+    let found = host.to_socket_addrs().map_err(|error| format!("{url}: {error}"))?;
+    let all: Vec<SocketAddr> = found.collect();
+    // Servers that listen on localhost mostly do so on its IPv4 address.
+    let first = all.iter().find(|address| address.is_ipv4()).or(all.first());
+    first.copied().ok_or_else(|| format!("{url}: its name has no address"))
 }
 
 #[cfg(test)]

@@ -4,8 +4,14 @@ use std::time::{Duration, Instant};
 
 use analysis::summary::ServiceUse;
 
-use super::process_tree::{self, TreeSample};
-use crate::run::{Cpus, live::site::LiveSite};
+use super::{
+    service::{
+        ServiceMeter,
+        process_tree::{self, TreeSample},
+    },
+    site::LiveSite,
+};
+use crate::run::Cpus;
 
 /// What they had used at one moment.
 #[derive(Debug)]
@@ -20,7 +26,7 @@ impl Used {
     /// The use up to now.
     pub fn now(site: &LiveSite) -> Self {
         let proxy = site.proxy_pid().and_then(process_tree::sample).map(|sample| sample.cpu);
-        Self { at: Instant::now(), service: site.meter().map(super::ServiceMeter::sample), proxy }
+        Self { at: Instant::now(), service: site.meter().map(ServiceMeter::sample), proxy }
     }
 
     /// The use from then until now; `None`: the service is the lab's.
