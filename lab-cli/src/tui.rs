@@ -1,7 +1,8 @@
 //! The program on a terminal: a list of experiments, a run as it happens, a comparison of runs.
 //!
 //! Parts that know little of each other: `app` and `state` are what is known, `update` and `keymap` change it by one event or
-//! key, `view` draws it and changes nothing, and `terminal` moves keys and events in and frames out. A run is shown from the
+//! key, `view` draws it and changes nothing, and `terminal` moves keys and events in and frames out. `messages` come in, `requests`
+//! go out. A run is shown from the
 //! same event stream that the recorder and the progress lines read, so nothing is seen here that is not on disk too.
 
 use std::{
@@ -12,46 +13,41 @@ use std::{
 };
 
 mod app;
+mod column;
 mod curve;
 mod doors;
 mod form;
 mod keymap;
 mod load;
+mod messages;
 mod palette;
 mod panel;
+mod requests;
 mod state;
 mod terminal;
+mod text_input;
 mod update;
 mod view;
 
 #[cfg(test)]
 mod tests;
 
-use analysis::live::{LiveEvent, Touch};
-use app::{App, Effect};
+use analysis::live::LiveEvent;
+use app::App;
+use requests::Effect;
 
-pub use app::{
-    Export, FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, PreviewNews, PreviewPoint, PreviewStep,
-    RunOrder, RunsCompared, ScreenJob, TimesWanted, Told,
-};
 pub use load::{LoadScreen, LoadShape};
+pub use messages::{
+    FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, PreviewNews, PreviewPoint, PreviewStep, RunsCompared,
+    Told,
+};
 pub use palette::{Palette, Theme};
+pub use requests::{Ask, Export, RunOrder, ScreenJob, TimesWanted};
 pub use terminal::{restore, theme_of_terminal};
 pub use view::figure::printed;
 
 /// Longest wait for the screen's thread at its end: it draws a frame at the most.
 const LONGEST_END: Duration = Duration::from_secs(2);
-
-/// What the person at the keyboard asks of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
-    /// Stop arrivals, wait for what is open, save.
-    Stop,
-    /// End at once (asked for a second time).
-    Abort,
-    /// Change it while it goes on.
-    Touch(Touch),
-}
 
 /// Tells the screen what happens. If the terminal is gone it is dropped: the run goes on without its view.
 #[derive(Debug, Clone)]

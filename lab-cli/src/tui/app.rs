@@ -8,8 +8,11 @@ use crossterm::event::KeyEvent;
 
 use super::{
     keymap::{self, Action},
+    messages::{FolderContents, OpenTrace, Told},
     panel::Screen,
+    requests::{Effect, ScreenJob},
     state::State,
+    text_input::{Ended, Line},
     update,
 };
 
@@ -17,8 +20,6 @@ mod compare;
 mod cursor;
 mod desk;
 mod home;
-mod line;
-mod messages;
 mod past;
 mod pointed;
 mod pressed;
@@ -27,23 +28,15 @@ mod replay;
 mod setup;
 mod trace;
 
-pub(super) use compare::{Column, Compare, Course, Rank, View, decides_nothing};
-pub use compare::{RunsCompared, TimesWanted};
+pub(super) use compare::{Compare, Course, Rank, View, decides_nothing};
 use desk::Desk;
 pub(super) use desk::Prompt;
 pub(super) use home::{Choice, Content, Group, Home};
-pub(super) use line::Line;
-pub(super) use messages::Effect;
-pub use messages::{
-    Export, FolderContents, ListedRun, OpenRun, PastSummary, PreviewNews, PreviewPoint, PreviewStep, RunOrder,
-    ScreenJob, Told,
-};
 pub(super) use past::Past;
 pub(super) use pointed::Pointed;
 pub(super) use preview::{Preview, Progress};
 pub(super) use replay::Replay;
 pub(super) use setup::{Pane, Parameter, Setup, Writing, live_time};
-pub use trace::OpenTrace;
 pub(super) use trace::Trace;
 
 /// What the program was started for.
@@ -283,7 +276,7 @@ impl App {
     }
 
     /// A line was ended: taken, or given up.
-    fn written(&mut self, written: line::Ended) {
+    fn written(&mut self, written: Ended) {
         if self.desk.prompt.is_some() {
             self.desk.prompted(written);
             return;

@@ -9,7 +9,7 @@ use analysis::{
 
 /// A figure: a column of the table, and a curve over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tui) enum Column {
+pub(super) enum Column {
     Goodput,
     Offered,
     Rejected,
@@ -169,7 +169,7 @@ impl Column {
 
 /// Where good values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::tui) enum Better {
+pub(super) enum Better {
     Higher,
     Lower,
 }

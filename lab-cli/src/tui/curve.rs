@@ -2,7 +2,7 @@
 
 use analysis::{live::TimelineSecond, series::value::Value};
 
-use super::app::Column;
+use super::column::Column;
 
 /// What is kept of a second.
 #[derive(Debug, Clone, Copy)]

@@ -10,7 +10,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use installed::catalogue;
 use workloads::UserCommand;
 
-use super::app::Line;
+use super::text_input::Line;
 use choices::{checked, checked_machines, entry_of, machines, of_place, offered, place, policies};
 
 mod choices;

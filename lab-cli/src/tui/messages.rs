@@ -1,68 +1,17 @@
-//! What the screen asks of the command, and what comes back.
+//! Messages to the screen: what happens in a run, and the answers to its requests.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use analysis::{
+    judge::compare::Across,
     live::{LiveEvent, Shape, TimelineSecond},
     report::ArmTimes,
     series::value::Value,
     summary::RunSummary,
 };
-use experiment::Changes;
-use traces::trace::Header;
+use traces::{inspect::Inspected, trace::Header};
 
-use super::{OpenTrace, RunsCompared, TimesWanted};
-use crate::tui::Ask;
-
-/// A job for the command.
-#[derive(Debug)]
-pub enum ScreenJob {
-    /// Find the experiments, the traces and the runs of this folder.
-    Look,
-    /// Look into this trace.
-    Inspect(PathBuf),
-    /// Run an experiment.
-    Run(Box<RunOrder>),
-    /// Read these runs.
-    Open(Vec<PathBuf>),
-    /// Compute what this experiment shows, in place of what is computed now; `None`: nothing.
-    Preview(Option<Box<RunOrder>>),
-    /// Write a new experiment file.
-    Write {
-        /// Where; it is not there yet.
-        path: PathBuf,
-        /// What.
-        text: String,
-        /// The person edits it then.
-        and_edit: bool,
-        /// What runs it, to be told.
-        command: String,
-    },
-    /// Read the logs of an arm's response times.
-    Times(TimesWanted),
-    /// Put something into a run's folder.
-    Export {
-        /// What.
-        what: Export,
-        /// Which folder.
-        folder: PathBuf,
-        /// The table, where that is what is wanted.
-        table: String,
-    },
-}
-
-/// An experiment to run.
-#[derive(Debug)]
-pub struct RunOrder {
-    /// For its problems: what it is called.
-    pub name: String,
-    /// The file.
-    pub text: String,
-    /// What was changed here.
-    pub changes: Changes,
-    /// In virtual time.
-    pub virtual_time: bool,
-}
+use super::requests::TimesWanted;
 
 /// What comes in.
 #[derive(Debug)]
@@ -154,24 +103,9 @@ pub struct OpenRun {
 
 impl OpenRun {
     /// How often every arm ran.
-    pub(in crate::tui) fn blocks(&self) -> u32 {
+    pub(super) fn blocks(&self) -> u32 {
         self.summary.arms.iter().map(|arm| arm.block).max().unwrap_or(1)
     }
-}
-
-/// What the person's keys lead to.
-#[derive(Debug)]
-pub(in crate::tui) enum Effect {
-    /// Of the run that goes on.
-    Ask(Ask),
-    /// Something to do.
-    Job(ScreenJob),
-    /// The person's editor has the terminal, with this file.
-    Edit(PathBuf),
-    /// Into the terminal's clipboard.
-    Copy(String),
-    /// Leave.
-    Quit,
 }
 
 /// A second of an arm.
@@ -212,24 +146,22 @@ pub enum PreviewStep {
     Refused(String),
 }
 
-/// What can be taken out of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Export {
-    /// `report.html`.
-    Report,
-    /// `over-time.svg`.
-    Picture,
-    /// The table that is shown, as Markdown: a file, and the clipboard.
-    Table,
-    /// The folder's path: the clipboard.
-    Folder,
+/// A trace to show.
+#[derive(Debug)]
+pub struct OpenTrace {
+    /// What it has.
+    pub seen: Inspected,
+    /// The account of its import, line by line; empty if it was not imported.
+    pub account: String,
 }
 
-impl Export {
-    pub(in crate::tui) const ALL: [(Self, &'static str); 4] = [
-        (Self::Report, "the report, report.html in the run's folder"),
-        (Self::Picture, "the run over time, over-time.svg in the run's folder"),
-        (Self::Table, "this table as Markdown, table.md in the run's folder; and to the clipboard"),
-        (Self::Folder, "the folder's path, to the clipboard"),
-    ];
+/// What was found of two runs.
+#[derive(Debug, Clone, Default)]
+pub struct RunsCompared {
+    /// Their folders. The first is what the second is held against.
+    pub folders: [PathBuf; 2],
+    /// Every arm of the second against its like in the first, by phase, in all metrics; empty where they cannot be compared.
+    pub phases: BTreeMap<String, Vec<Across>>,
+    /// What was left out, and what a reader should know: why they cannot be compared.
+    pub notes: Vec<String>,
 }

@@ -10,7 +10,7 @@ use analysis::{
 use controllers::{Place, catalogue::PolicySpec};
 
 use super::{
-    app::Column,
+    column::Column,
     curve::ArmCurve,
     doors::TokenTotals,
     form::{Form, InForce},

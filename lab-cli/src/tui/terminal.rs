@@ -17,12 +17,7 @@ use ratatui::{
     layout::{Position, Rect},
 };
 
-use super::{
-    Palette, Told,
-    app::{App, Effect},
-    panel::Screen,
-    view,
-};
+use super::{Palette, Told, app::App, panel::Screen, requests::Effect, view};
 
 mod editor;
 mod hold;

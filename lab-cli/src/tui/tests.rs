@@ -9,7 +9,8 @@ use ratatui::{Terminal, backend::TestBackend, style::Color};
 
 use super::{
     Ask, Palette, Told,
-    app::{App, Effect},
+    app::App,
+    requests::Effect,
     state::{MOST_LINES, MOST_SECONDS},
     view,
 };

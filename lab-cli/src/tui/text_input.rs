@@ -7,7 +7,7 @@ const MOST: usize = 200;
 
 /// What has been written so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::tui) struct Line {
+pub(super) struct Line {
     pub text: String,
     /// Characters to the right of the cursor: 0 at the end of the line.
     behind: usize,
@@ -17,7 +17,7 @@ pub(in crate::tui) struct Line {
 
 /// How writing ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::tui) enum Ended {
+pub(super) enum Ended {
     /// With Enter.
     Taken(String),
     /// With Esc.

@@ -11,9 +11,9 @@ use controllers::catalogue::PolicySpec;
 use crossterm::event::KeyEvent;
 
 use super::{
-    Ask,
     form::{Change, Filled, Form},
     keymap::Action,
+    requests::Ask,
     state::{MOST_ARMS, MOST_LINES, MOST_MARKS, MOST_SECONDS, Running, State},
 };
 

@@ -3,16 +3,17 @@
 use analysis::text::scrubbed;
 use ratatui::{
     Frame,
-    layout::{Alignment, Constraint, Layout, Rect},
+    layout::{Constraint, Layout, Rect},
     style::Style,
-    text::{Line, Span},
-    widgets::{Block, BorderType, Clear, Paragraph, Wrap},
+    text::Line,
+    widgets::{Clear, Paragraph, Wrap},
 };
 
 use super::{
     Palette,
-    app::{App, Export, Prompt},
+    app::{App, Prompt},
     panel::Screen,
+    requests::Export,
 };
 
 mod arms;
@@ -40,8 +41,10 @@ mod setup;
 mod shades;
 mod stages;
 mod trace;
+mod widgets;
 
 pub(super) use places::pointed;
+use widgets::pane;
 
 /// Below this nothing useful fits.
 const LEAST: (u16, u16) = (60, 16);
@@ -95,61 +98,4 @@ fn menu(frame: &mut Frame<'_>, area: Rect, at: usize, palette: Palette) {
     frame.render_widget(Clear, place);
     let block = pane("write (Enter), Esc: back", true, palette);
     frame.render_widget(Paragraph::new(lines).block(block), place);
-}
-
-/// A line with something at its right end, which gives way if there is no room.
-fn both_ends(frame: &mut Frame<'_>, area: Rect, left: Line<'_>, right: Line<'_>) {
-    let wanted = u16::try_from(right.width()).unwrap_or(u16::MAX);
-    let free = area.width.saturating_sub(u16::try_from(left.width()).unwrap_or(u16::MAX));
-    // Two texts that touch are read as one.
-    let given = if free > wanted { wanted } else { wanted.min(area.width / 2) };
-    let [left_area, _, right_area] =
-        Layout::horizontal([Constraint::Fill(1), Constraint::Length(1), Constraint::Length(given)]).areas(area);
-    frame.render_widget(Paragraph::new(left), left_area);
-    frame.render_widget(Paragraph::new(right).alignment(Alignment::Right), right_area);
-}
-
-/// The keys that matter most here, each with its effect: as many as there is room for, the first ones first. The help, which is
-/// the last, is always there.
-fn hints(keys: &[(&str, &str)], width: u16, palette: Palette) -> Line<'static> {
-    let wide = |(key, word): &(&str, &str)| key.chars().count() + word.chars().count() + 1;
-    let last = keys.last().map_or(0, wide);
-    let mut room = usize::from(width).saturating_sub(last);
-    let mut shown: Vec<&(&str, &str)> = Vec::new();
-    for key in &keys[..keys.len().saturating_sub(1)] {
-        if wide(key) + 3 > room {
-            break;
-        }
-        room -= wide(key) + 3;
-        shown.push(key);
-    }
-    shown.extend(keys.last());
-    let mut spans = Vec::new();
-    for (n, (key, word)) in shown.into_iter().enumerate() {
-        spans.extend((n > 0).then(|| Span::raw("   ")));
-        spans.push(Span::styled((*key).to_owned(), palette.accent()));
-        spans.push(Span::styled(format!(" {word}"), palette.faint()));
-    }
-    Line::from(spans)
-}
-
-/// A pane; the one that the keys move in stands out.
-fn pane(title: &str, here: bool, palette: Palette) -> Block<'static> {
-    let (border, style) = if here { (palette.accent(), palette.strong()) } else { (palette.faint(), palette.faint()) };
-    let title = Line::styled(format!(" {title} "), style);
-    Block::bordered().border_type(BorderType::Rounded).border_style(border).title(title)
-}
-
-/// Which rows of `count` are shown, if not all are: at the right end of a list's title.
-fn part_shown(first: usize, room: usize, count: usize, palette: Palette) -> Line<'static> {
-    if count <= room {
-        return Line::default();
-    }
-    Line::styled(format!(" {} to {} of {count} ", first + 1, (first + room).min(count)), palette.faint())
-        .right_aligned()
-}
-
-/// The first of `count` rows that is shown, so that the one at `at` is among `room`.
-fn first_shown(at: usize, count: usize, room: usize) -> usize {
-    (at + 1).saturating_sub(room).min(count.saturating_sub(room))
 }

@@ -12,65 +12,29 @@ use analysis::{
     text::scrubbed,
 };
 
-use super::{OpenRun, cursor::moved};
-use crate::tui::keymap::Action;
+use super::cursor::moved;
+use crate::tui::{
+    column::Column,
+    keymap::Action,
+    messages::{OpenRun, RunsCompared},
+};
 
 mod between;
-mod column;
+mod course;
 mod export;
 mod found;
+mod look;
 mod ranks;
 mod times;
 
-pub use between::RunsCompared;
-pub(in crate::tui) use column::{Better, Column};
+pub(in crate::tui) use course::Course;
 pub(in crate::tui) use found::decides_nothing;
+use look::Look;
+pub(in crate::tui) use look::View;
 pub(in crate::tui) use ranks::Rank;
-pub use times::TimesWanted;
-
-/// An arm of a run: a row, and a line of the plot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::tui) struct Course {
-    pub run: usize,
-    pub arm: usize,
-}
 
 /// Lines that stay on the screen at the end of what lies behind the verdicts.
 const LEFT_BEHIND: usize = 4;
-
-/// What is drawn above the table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::tui) enum View {
-    /// The figure under the cursor over time, a line an arm.
-    #[default]
-    OverTime,
-    /// Median, 90th and 99th percentile of the arm under the cursor.
-    Percentiles,
-    /// Response times of the arm under the cursor over time, as shares of the requests.
-    Latencies,
-    /// The figure over time, a row an arm.
-    Heat,
-    /// The figure over the load, a point a phase.
-    OverLoad,
-}
-
-/// How it is looked at.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(in crate::tui) struct Look {
-    pub view: View,
-    /// The picture alone.
-    pub enlarged: bool,
-    /// The phase has the axis for itself.
-    pub zoomed: bool,
-    /// The second under the cursor on the time axis.
-    pub moment: Option<f64>,
-    /// By the figure, best first.
-    pub sorted: bool,
-    /// The arm that the others are held against, in place of the experiment's.
-    pub baseline: Option<usize>,
-    /// Each arm of the second of two runs is held against its like in the first.
-    pub across: bool,
-}
 
 /// What is made of the runs once, and not for every frame.
 #[derive(Debug, Default)]

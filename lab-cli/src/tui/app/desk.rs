@@ -5,8 +5,12 @@ use std::{
     path::PathBuf,
 };
 
-use super::{Effect, Export, Line, ScreenJob, Setup, cursor::moved, line::Ended};
-use crate::tui::keymap::Action;
+use super::{Setup, cursor::moved};
+use crate::tui::{
+    keymap::Action,
+    requests::{Effect, Export, ScreenJob},
+    text_input::{Ended, Line},
+};
 
 /// A file's name that is asked for.
 #[derive(Debug)]

@@ -5,8 +5,13 @@ use std::path::PathBuf;
 use experiment::{Changes, Experiment, Library, read};
 use traces::trace::Header;
 
-use super::{FolderContents, Line, ScreenJob, Setup, cursor::moved, line::Ended, preview::Previews};
-use crate::tui::keymap::Action;
+use super::{Setup, cursor::moved, preview::Previews};
+use crate::tui::{
+    keymap::Action,
+    messages::FolderContents,
+    requests::ScreenJob,
+    text_input::{Ended, Line},
+};
 
 /// Where an experiment belongs; the order is that of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

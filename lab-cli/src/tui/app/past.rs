@@ -2,8 +2,12 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use super::{Line, ListedRun, cursor::moved, line::Ended};
-use crate::tui::keymap::Action;
+use super::cursor::moved;
+use crate::tui::{
+    keymap::Action,
+    messages::ListedRun,
+    text_input::{Ended, Line},
+};
 
 /// The list.
 #[derive(Debug, Default)]

@@ -1,9 +1,10 @@
 //! What a mouse points at, and what that does.
 
-use super::{App, Effect, Pane};
+use super::{App, Pane};
 use crate::tui::{
     keymap::Action,
     panel::{Panel, Screen},
+    requests::Effect,
 };
 
 /// What lies under the mouse.

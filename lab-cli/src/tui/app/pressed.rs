@@ -4,8 +4,13 @@ use std::path::PathBuf;
 
 use experiment::Changes;
 
-use super::{App, Content, Effect, Export, Group, Pane, Replay, ScreenJob};
-use crate::tui::{keymap::Action, panel::Screen, state::State};
+use super::{App, Content, Group, Pane, Replay};
+use crate::tui::{
+    keymap::Action,
+    panel::Screen,
+    requests::{Effect, Export, ScreenJob},
+    state::State,
+};
 
 impl App {
     pub(super) fn pressed(&mut self, action: Action) -> Option<Effect> {

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use experiment::Changes;
 
-use super::{PreviewNews, PreviewPoint, PreviewStep, RunOrder, ScreenJob};
+use crate::tui::{
+    messages::{PreviewNews, PreviewPoint, PreviewStep},
+    requests::{RunOrder, ScreenJob},
+};
 
 /// Previews that are kept.
 const MOST: usize = 200;

@@ -5,8 +5,9 @@ use std::{collections::VecDeque, time::Duration};
 
 use analysis::live::LiveEvent;
 
-use super::{Column, Compare, cursor::moved};
+use super::{Compare, cursor::moved};
 use crate::tui::{
+    column::Column,
     curve::ArmCurve,
     doors::TokenTotals,
     keymap::Action,

@@ -11,8 +11,12 @@ use experiment::{
     written,
 };
 
-use super::{Line, RunOrder, cursor::moved, line::Ended};
-use crate::tui::keymap::Action;
+use super::cursor::moved;
+use crate::tui::{
+    keymap::Action,
+    requests::RunOrder,
+    text_input::{Ended, Line},
+};
 
 mod candidate;
 mod command;

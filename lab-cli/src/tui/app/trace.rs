@@ -6,16 +6,7 @@ use traces::{
     trace::ACTIONS,
 };
 
-use crate::tui::{keymap::Action, panel::Part};
-
-/// A trace to show.
-#[derive(Debug)]
-pub struct OpenTrace {
-    /// What it has.
-    pub seen: Inspected,
-    /// The account of its import, line by line; empty if it was not imported.
-    pub account: String,
-}
+use crate::tui::{keymap::Action, messages::OpenTrace, panel::Part};
 
 #[derive(Debug)]
 pub(in crate::tui) struct Trace {

@@ -11,7 +11,7 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use crate::tui::{Palette, app::Column, state::State};
+use crate::tui::{Palette, column::Column, state::State};
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(last) = state.finished.back() else {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::tui::{
     Palette,
-    app::Column,
+    column::Column,
     curve::ArmCurve,
     state::{Running, State},
 };

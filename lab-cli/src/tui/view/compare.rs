@@ -13,10 +13,14 @@ use ratatui::{
     widgets::{Block, Borders, Cell, Paragraph, Row, Table},
 };
 
-use super::{findings, first_shown, hints, part_shown};
+use super::{
+    findings,
+    widgets::{first_shown, hints, part_shown},
+};
 use crate::tui::{
     Palette,
-    app::{Compare, Course, OpenRun, Rank, View, decides_nothing},
+    app::{Compare, Course, Rank, View, decides_nothing},
+    messages::OpenRun,
 };
 
 mod answer;

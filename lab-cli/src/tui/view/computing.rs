@@ -8,7 +8,7 @@ use ratatui::{
     widgets::{Block, Borders, Paragraph},
 };
 
-use super::home::rounded;
+use super::widgets::rounded;
 use crate::tui::{Palette, state::State};
 
 /// A shorter time says nothing about the rest.

@@ -17,8 +17,9 @@ use ratatui::{
 
 use crate::tui::{
     Palette,
-    app::{Compare, Course, OpenRun},
+    app::{Compare, Course},
     doors,
+    messages::OpenRun,
 };
 
 /// `from`: the first line that is shown.

@@ -11,7 +11,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::both_ends;
+use super::widgets::both_ends;
 use crate::tui::{
     Palette,
     state::{Running, State},

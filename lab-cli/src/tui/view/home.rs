@@ -11,7 +11,7 @@ use ratatui::{
 };
 use traces::trace::{Header, Names};
 
-use super::{first_shown, hints, pane, part_shown};
+use super::widgets::{first_shown, hints, pane, part_shown, rounded};
 use crate::tui::{
     Palette,
     app::{App, Content, Group, Home},
@@ -230,13 +230,4 @@ fn time_of(experiment: &Experiment) -> String {
     }
     let live = crate::tui::app::live_time(experiment, experiment.arms.len(), experiment.repeat);
     format!("seconds in virtual time, about {} live", rounded(live))
-}
-
-/// `45 s`, `4 min`, `2.5 h`.
-pub(super) fn rounded(time: std::time::Duration) -> String {
-    match time.as_secs() {
-        seconds @ 0..90 => format!("{seconds} s"),
-        seconds @ 90..5400 => format!("{} min", (seconds + 30) / 60),
-        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
-    }
 }

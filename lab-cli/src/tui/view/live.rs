@@ -6,7 +6,9 @@ use ratatui::{
     text::Line,
 };
 
-use super::{arms, beside, charts, computing, doors, form, groups, head, health, hints, log, outcomes, stages};
+use super::{
+    arms, beside, charts, computing, doors, form, groups, head, health, log, outcomes, stages, widgets::hints,
+};
 use crate::tui::{Palette, app::Replay, panel::Panel, state::State};
 
 /// From this height on there is room for outcomes and types beside the rest.

@@ -9,11 +9,8 @@ use ratatui::{
     widgets::{Cell, Paragraph, Row, Table, Wrap},
 };
 
-use super::{first_shown, hints, pane, part_shown};
-use crate::tui::{
-    Palette,
-    app::{ListedRun, Past},
-};
+use super::widgets::{first_shown, hints, pane, part_shown};
+use crate::tui::{Palette, app::Past, messages::ListedRun};
 
 /// Lines for the run under the cursor, with their border.
 const ABOUT: u16 = 6;

@@ -3,9 +3,10 @@
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 
 use super::{
-    compare, first_shown,
+    compare,
     home::{self, ListRow},
     live, past, setup,
+    widgets::first_shown,
 };
 use crate::tui::{
     app::{App, Compare, Pane, Pointed, Setup, View},

@@ -9,7 +9,7 @@ use ratatui::{
     widgets::{Cell, Paragraph, Row, Table, Wrap},
 };
 
-use super::{first_shown, hints, home::rounded, pane, part_shown};
+use super::widgets::{first_shown, hints, pane, part_shown, rounded};
 use crate::tui::{
     Palette,
     app::{Pane, Parameter, Setup, Writing},

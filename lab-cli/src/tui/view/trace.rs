@@ -9,7 +9,7 @@ use ratatui::{
 };
 use traces::trace::Names;
 
-use super::both_ends;
+use super::widgets::both_ends;
 use crate::tui::{Palette, app::Trace, panel::Part};
 
 mod matrix;

@@ -1,21 +1,9 @@
 //! One run against another, arm by arm, as `lab compare OLD NEW` finds it.
 
-use std::{collections::BTreeMap, path::PathBuf};
-
 use analysis::judge::compare::Across;
 
-use super::{Column, Compare, Course};
-
-/// What was found of two runs.
-#[derive(Debug, Clone, Default)]
-pub struct RunsCompared {
-    /// Their folders. The first is what the second is held against.
-    pub folders: [PathBuf; 2],
-    /// Every arm of the second against its like in the first, by phase, in all metrics; empty where they cannot be compared.
-    pub phases: BTreeMap<String, Vec<Across>>,
-    /// What was left out, and what a reader should know: why they cannot be compared.
-    pub notes: Vec<String>,
-}
+use super::{Compare, Course};
+use crate::tui::{column::Column, messages::RunsCompared};
 
 impl Compare {
     /// Both runs are held against each other from here on, if they can be.

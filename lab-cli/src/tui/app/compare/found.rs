@@ -6,7 +6,8 @@ use analysis::{
     text::scrubbed,
 };
 
-use super::{Column, Compare, Course};
+use super::{Compare, Course};
+use crate::tui::column::Column;
 
 impl Compare {
     /// The head of the last column, which holds the others against an arm, or a run against another; `None`: there is nothing to be

@@ -2,7 +2,8 @@
 
 use analysis::series::value::Value;
 
-use super::{Better, Column, Compare, Course};
+use super::{Compare, Course};
+use crate::tui::column::{Better, Column};
 
 /// Where an arm stands in a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

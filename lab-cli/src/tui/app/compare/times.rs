@@ -1,25 +1,13 @@
 //! Response times of arms as their logs have them: asked for when their picture is looked at, and kept.
 
-use std::path::PathBuf;
-
 use analysis::report::ArmTimes;
 
-use super::{Compare, View};
-
-/// Whose response times a picture needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimesWanted {
-    /// The run's folder.
-    pub folder: PathBuf,
-    /// The arm.
-    pub arm: String,
-    /// The block that is drawn.
-    pub block: u32,
-}
+use super::{Compare, Course, View};
+use crate::tui::requests::TimesWanted;
 
 impl Compare {
     /// Those of an arm; `None`: they are not there yet.
-    pub fn times(&self, course: super::Course) -> Option<&ArmTimes> {
+    pub fn times(&self, course: Course) -> Option<&ArmTimes> {
         self.known.times.get(&course)?.as_ref()
     }
 
@@ -36,8 +24,7 @@ impl Compare {
 
     /// What was read. Of runs that are not shown any more it is of no use.
     pub fn told_times(&mut self, of: &TimesWanted, times: ArmTimes) {
-        let is_it =
-            |course: &&super::Course| self.runs[course.run].folder == of.folder && self.arm_name(**course) == of.arm;
+        let is_it = |course: &&Course| self.runs[course.run].folder == of.folder && self.arm_name(**course) == of.arm;
         if let Some(course) = self.courses.iter().find(is_it).copied() {
             self.known.times.insert(course, Some(times));
         }

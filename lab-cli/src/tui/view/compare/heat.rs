@@ -11,10 +11,11 @@ use ratatui::{
     widgets::{Block, Borders, Paragraph},
 };
 
-use super::{super::first_shown, over_time};
+use super::{super::widgets::first_shown, over_time};
 use crate::tui::{
     Palette,
-    app::{Column, Compare, Course},
+    app::{Compare, Course},
+    column::Column,
 };
 
 const SHADES: [char; 4] = ['░', '▒', '▓', '█'];

@@ -7,10 +7,7 @@ use analysis::{
 };
 
 use super::super::plot::{Plot, Series, decades, from_zero, log};
-use crate::tui::{
-    Palette,
-    app::{Column, Compare},
-};
+use crate::tui::{Palette, app::Compare, column::Column};
 
 pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     // Curves have goodput, rejects and a percentile.

@@ -5,7 +5,8 @@ use analysis::{live::TimelineSecond, series::value::Value, text::scrubbed};
 use super::super::plot::{Plot, Series, decades, from_zero, log};
 use crate::tui::{
     Palette,
-    app::{Column, Compare, Course},
+    app::{Compare, Course},
+    column::Column,
     state::phase_ends,
 };
 

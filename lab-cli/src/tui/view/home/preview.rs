@@ -12,7 +12,8 @@ use ratatui::{
 use super::super::plot::{PhaseEnd, Plot, Series, decades, from_zero, log};
 use crate::tui::{
     Palette,
-    app::{Choice, Preview, PreviewPoint, Progress},
+    app::{Choice, Preview, Progress},
+    messages::PreviewPoint,
 };
 
 /// Columns from which on two pictures have room beside each other, and rows from which on below each other.

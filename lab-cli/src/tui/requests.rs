@@ -1,0 +1,115 @@
+//! Requests of the person at the screen: of the run that goes on, and of the command behind the screen.
+
+use std::path::PathBuf;
+
+use analysis::live::Touch;
+use experiment::Changes;
+
+/// What the person at the keyboard asks of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    /// Stop arrivals, wait for what is open, save.
+    Stop,
+    /// End at once (asked for a second time).
+    Abort,
+    /// Change it while it goes on.
+    Touch(Touch),
+}
+
+/// A job for the command.
+#[derive(Debug)]
+pub enum ScreenJob {
+    /// Find the experiments, the traces and the runs of this folder.
+    Look,
+    /// Look into this trace.
+    Inspect(PathBuf),
+    /// Run an experiment.
+    Run(Box<RunOrder>),
+    /// Read these runs.
+    Open(Vec<PathBuf>),
+    /// Compute what this experiment shows, in place of what is computed now; `None`: nothing.
+    Preview(Option<Box<RunOrder>>),
+    /// Write a new experiment file.
+    Write {
+        /// Where; it is not there yet.
+        path: PathBuf,
+        /// What.
+        text: String,
+        /// The person edits it then.
+        and_edit: bool,
+        /// What runs it, to be told.
+        command: String,
+    },
+    /// Read the logs of an arm's response times.
+    Times(TimesWanted),
+    /// Put something into a run's folder.
+    Export {
+        /// What.
+        what: Export,
+        /// Which folder.
+        folder: PathBuf,
+        /// The table, where that is what is wanted.
+        table: String,
+    },
+}
+
+/// An experiment to run.
+#[derive(Debug)]
+pub struct RunOrder {
+    /// For its problems: what it is called.
+    pub name: String,
+    /// The file.
+    pub text: String,
+    /// What was changed here.
+    pub changes: Changes,
+    /// In virtual time.
+    pub virtual_time: bool,
+}
+
+/// What can be taken out of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Export {
+    /// `report.html`.
+    Report,
+    /// `over-time.svg`.
+    Picture,
+    /// The table that is shown, as Markdown: a file, and the clipboard.
+    Table,
+    /// The folder's path: the clipboard.
+    Folder,
+}
+
+impl Export {
+    pub(super) const ALL: [(Self, &'static str); 4] = [
+        (Self::Report, "the report, report.html in the run's folder"),
+        (Self::Picture, "the run over time, over-time.svg in the run's folder"),
+        (Self::Table, "this table as Markdown, table.md in the run's folder; and to the clipboard"),
+        (Self::Folder, "the folder's path, to the clipboard"),
+    ];
+}
+
+/// What the person's keys lead to.
+#[derive(Debug)]
+pub(super) enum Effect {
+    /// Of the run that goes on.
+    Ask(Ask),
+    /// Something to do.
+    Job(ScreenJob),
+    /// The person's editor has the terminal, with this file.
+    Edit(PathBuf),
+    /// Into the terminal's clipboard.
+    Copy(String),
+    /// Leave.
+    Quit,
+}
+
+/// Whose response times a picture needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimesWanted {
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// The arm.
+    pub arm: String,
+    /// The block that is drawn.
+    pub block: u32,
+}
