@@ -18,8 +18,8 @@ use super::{
 
 mod compare;
 mod cursor;
-mod desk;
 mod home;
+mod overlay;
 mod past;
 mod pointed;
 mod pressed;
@@ -29,9 +29,9 @@ mod setup;
 mod trace;
 
 pub(super) use compare::{Compare, Course, Rank, View, decides_nothing};
-use desk::Desk;
-pub(super) use desk::Prompt;
 pub(super) use home::{Choice, Content, Group, Home};
+use overlay::Overlay;
+pub(super) use overlay::Prompt;
 pub(super) use past::Past;
 pub(super) use pointed::Pointed;
 pub(super) use preview::{Preview, Progress};
@@ -69,7 +69,7 @@ pub(super) struct App {
     pub help: Option<usize>,
     /// A line for the person: what went wrong, or was done.
     pub said: Option<Said>,
-    pub desk: Desk,
+    pub overlay: Overlay,
 }
 
 /// A line for the person.
@@ -120,7 +120,7 @@ impl App {
                 let how = if command.is_empty() { String::new() } else { format!(": {command}") };
                 self.done(format!("wrote {}{how}", path.display()));
                 if and_edit {
-                    self.desk.queue.push_back(Effect::Edit(path));
+                    self.overlay.queue.push_back(Effect::Edit(path));
                 }
             }
             Told::Done(message) => self.done(message),
@@ -137,7 +137,7 @@ impl App {
     /// What the folder has now. What is set up of a file that was edited is read anew.
     fn found(&mut self, folder: FolderContents) {
         self.home.add_own(&folder);
-        if let Some(path) = self.desk.edited.take() {
+        if let Some(path) = self.overlay.edited.take() {
             let id = path.display().to_string();
             self.home.filter.clear();
             self.home.point_at(&id);
@@ -147,7 +147,7 @@ impl App {
     }
 
     fn set_up_anew(&mut self, id: &str) {
-        self.desk.left.remove(id);
+        self.overlay.left.remove(id);
         let Some(choice) = self.home.chosen().filter(|choice| choice.id == id) else { return };
         let problem = choice.read.as_ref().err().cloned();
         let fresh = choice.found().map(home::Found::setup);
@@ -172,7 +172,7 @@ impl App {
 
     /// What is to be done besides what a key has led to.
     pub fn wanted(&mut self) -> Option<Effect> {
-        if let Some(effect) = self.desk.queue.pop_front() {
+        if let Some(effect) = self.overlay.queue.pop_front() {
             return Some(effect);
         }
         if let Some(wanted) = (self.screen == Screen::Compare).then(|| self.compare.times_wanted()).flatten() {
@@ -187,7 +187,7 @@ impl App {
         if matches!(wanted, Effect::Quit) {
             return Some(wanted);
         }
-        self.desk.queue.push_back(wanted);
+        self.overlay.queue.push_back(wanted);
         None
     }
 
@@ -197,8 +197,8 @@ impl App {
             Some(problem) => self.failed(problem),
             None => self.said = None,
         }
-        self.desk.edited = Some(path);
-        self.desk.queue.push_back(Effect::Job(ScreenJob::Look));
+        self.overlay.edited = Some(path);
+        self.overlay.queue.push_back(Effect::Job(ScreenJob::Look));
     }
 
     /// So much time has passed: `true` if there is something new to be seen.
@@ -243,8 +243,8 @@ impl App {
             Action::Help => self.help = Some(0),
             _ if self.screen == Screen::Live => return update::pressed(&mut self.live, action).map(Effect::Ask),
             Action::Stop => return Some(Effect::Quit),
-            _ if self.desk.menu.is_some() => {
-                let chosen = self.desk.chosen(action)?;
+            _ if self.overlay.menu.is_some() => {
+                let chosen = self.overlay.chosen(action)?;
                 return self.export(chosen);
             }
             Action::Back => return self.back(),
@@ -264,7 +264,7 @@ impl App {
 
     /// The line that is being written, if one is.
     fn line(&mut self) -> Option<&mut Line> {
-        if let Some(prompt) = &mut self.desk.prompt {
+        if let Some(prompt) = &mut self.overlay.prompt {
             return Some(&mut prompt.line);
         }
         match self.screen {
@@ -277,8 +277,8 @@ impl App {
 
     /// A line was ended: taken, or given up.
     fn written(&mut self, written: Ended) {
-        if self.desk.prompt.is_some() {
-            self.desk.prompted(written);
+        if self.overlay.prompt.is_some() {
+            self.overlay.prompted(written);
             return;
         }
         match (self.screen, &mut self.setup) {
@@ -310,7 +310,7 @@ impl App {
         };
         if to == Screen::Home && self.screen != Screen::Home {
             // Files may have been mended in another window.
-            self.desk.queue.push_back(Effect::Job(ScreenJob::Look));
+            self.overlay.queue.push_back(Effect::Job(ScreenJob::Look));
         }
         self.go(to);
         None

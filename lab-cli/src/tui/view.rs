@@ -71,7 +71,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
             app.setup.as_ref().map_or_else(Line::default, |setup| setup::draw(frame, body, setup, palette))
         }
     };
-    let hint = match (&app.desk.prompt, &app.said) {
+    let hint = match (&app.overlay.prompt, &app.said) {
         (Some(Prompt { label, line, .. }), _) => {
             Line::styled(format!("{label}: {}   Enter: write it   Esc: leave", line.shown()), palette.strong())
         }
@@ -79,7 +79,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
         (None, None) => hint,
     };
     frame.render_widget(hint, keys);
-    if let Some(at) = app.desk.menu {
+    if let Some(at) = app.overlay.menu {
         menu(frame, body, at, palette);
     }
     if let Some(from) = app.help {

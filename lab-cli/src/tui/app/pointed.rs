@@ -43,7 +43,7 @@ impl App {
 
     /// A click: what was pointed at already is chosen.
     pub fn clicked(&mut self, pointed: Pointed) -> Option<Effect> {
-        if self.help.is_some() || self.desk.menu.is_some() || self.desk.prompt.is_some() {
+        if self.help.is_some() || self.overlay.menu.is_some() || self.overlay.prompt.is_some() {
             return None;
         }
         match pointed {

@@ -34,7 +34,7 @@ impl App {
                         None => self.failed("nothing was recorded second by second of this arm"),
                     }
                 }
-                Action::Export => self.desk.menu = Some(0),
+                Action::Export => self.overlay.menu = Some(0),
                 Action::Across => {
                     if let Err(why) = self.compare.toggle_across() {
                         self.failed(why);
@@ -65,7 +65,7 @@ impl App {
             Action::Choose => match &self.home.chosen()?.read {
                 Ok(Content::Experiment(found)) => {
                     let fresh = found.setup();
-                    let left = &mut self.desk.left;
+                    let left = &mut self.overlay.left;
                     left.extend(self.setup.take().map(|last| (last.name.clone(), last)));
                     let before = left.remove(&fresh.name).filter(|before| before.is_of(&fresh));
                     self.setup = Some(before.unwrap_or(fresh));
@@ -94,7 +94,7 @@ impl App {
                 Some(found) => {
                     let text = experiment::written(&found.text, &Changes::default()).unwrap_or(found.text.clone());
                     let id = found.id.clone();
-                    self.desk.ask_for_new(&id, text);
+                    self.overlay.ask_for_new(&id, text);
                 }
                 None => self.failed("choose an experiment that can be read: the new one begins as a copy of it"),
             },
@@ -120,8 +120,8 @@ impl App {
                     return Some(Effect::Edit(PathBuf::from(&setup.name)));
                 }
                 match setup.as_file() {
-                    Ok(text) if action == Action::Edit => self.desk.ask_for_new(&setup.name, text),
-                    Ok(text) => self.desk.ask_for_written(setup, text),
+                    Ok(text) if action == Action::Edit => self.overlay.ask_for_new(&setup.name, text),
+                    Ok(text) => self.overlay.ask_for_written(setup, text),
                     Err(problem) => self.failed(problem),
                 }
             }
@@ -138,7 +138,7 @@ impl App {
                 self.done(format!("{}", folder.display()));
                 return Some(Effect::Copy(folder.display().to_string()));
             }
-            Export::Table => self.desk.queue.push_back(Effect::Copy(table.clone())),
+            Export::Table => self.overlay.queue.push_back(Effect::Copy(table.clone())),
             Export::Report | Export::Picture => {}
         }
         Some(Effect::Job(ScreenJob::Export { what, folder, table }))

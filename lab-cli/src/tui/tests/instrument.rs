@@ -229,11 +229,11 @@ fn a_report_a_picture_a_table_and_the_path_are_a_menu() {
             other => panic!("{other:?}"),
         }
     }
-    assert!(matches!(app.desk.queue.pop_front(), Some(Effect::Copy(table)) if table.contains("| seda | 84 |")));
+    assert!(matches!(app.overlay.queue.pop_front(), Some(Effect::Copy(table)) if table.contains("| seda | 84 |")));
     assert!(matches!(wanted(&mut app, 3), Some(Effect::Copy(path)) if path == "runs/run-1"));
     press(&mut app, KeyCode::Char('w'));
     press(&mut app, KeyCode::Esc);
-    assert!(app.desk.menu.is_none() && app.screen == Screen::Compare);
+    assert!(app.overlay.menu.is_none() && app.screen == Screen::Compare);
 }
 
 #[test]

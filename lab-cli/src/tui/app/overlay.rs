@@ -29,7 +29,7 @@ enum Purpose {
 }
 
 #[derive(Debug, Default)]
-pub(in crate::tui) struct Desk {
+pub(in crate::tui) struct Overlay {
     pub prompt: Option<Prompt>,
     /// The row of the menu, while it is open.
     pub menu: Option<usize>,
@@ -41,7 +41,7 @@ pub(in crate::tui) struct Desk {
     pub edited: Option<PathBuf>,
 }
 
-impl Desk {
+impl Overlay {
     /// Asks where a new experiment goes. `id`: that of the one that it begins as.
     pub fn ask_for_new(&mut self, id: &str, text: String) {
         let stem = id.rsplit('/').next().unwrap_or(id).trim_end_matches(".yaml").trim_end_matches(".yml");
