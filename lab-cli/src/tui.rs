@@ -39,7 +39,7 @@ use requests::Effect;
 pub use load::{LoadScreen, LoadShape};
 pub use messages::{
     FolderContents, ListedRun, OpenRun, OpenTrace, PastSummary, PreviewNews, PreviewPoint, PreviewStep, RunsCompared,
-    Told,
+    ScreenMessage,
 };
 pub use palette::{Palette, Theme};
 pub use requests::{Ask, Export, RunOrder, ScreenJob, TimesWanted};
@@ -51,17 +51,17 @@ const LONGEST_END: Duration = Duration::from_secs(2);
 
 /// Tells the screen what happens. If the terminal is gone it is dropped: the run goes on without its view.
 #[derive(Debug, Clone)]
-pub struct Teller(Sender<Told>);
+pub struct Teller(Sender<ScreenMessage>);
 
 impl Teller {
     /// Tells it what happens in a run.
     pub fn event(&self, event: &LiveEvent) {
-        self.tell(Told::Event(Box::new(event.clone())));
+        self.tell(ScreenMessage::Event(Box::new(event.clone())));
     }
 
     /// Tells it.
-    pub fn tell(&self, told: Told) {
-        let _ = self.0.send(told);
+    pub fn tell(&self, message: ScreenMessage) {
+        let _ = self.0.send(message);
     }
 }
 
@@ -127,10 +127,10 @@ impl Screen {
 
     fn start(palette: Palette, app: App, effect: impl FnMut(Effect) + Send + 'static) -> io::Result<Self> {
         let terminal = terminal::take()?;
-        let (teller, told) = mpsc::channel();
+        let (teller, messages) = mpsc::channel();
         let thread = thread::Builder::new()
             .name("terminal".to_owned())
-            .spawn(move || terminal::run(terminal, app, &told, palette, effect))
+            .spawn(move || terminal::run(terminal, app, &messages, palette, effect))
             .inspect_err(|_| restore())?;
         Ok(Self { teller: Some(Teller(teller)), thread: Some(thread) })
     }

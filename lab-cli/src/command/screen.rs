@@ -30,7 +30,10 @@ use crate::{
     exit::{CommandResult, End, Failure},
     run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct, look_before},
     store::{RUNS, write_schema_beside},
-    tui::{Ask, FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, Teller, Told, restore},
+    tui::{
+        Ask, FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, ScreenMessage, Teller,
+        restore,
+    },
 };
 use files::listed;
 use previews::Previews;
@@ -65,15 +68,15 @@ pub fn open(colours: Colours) -> CommandResult {
         if matches!(job, ScreenJob::Run(_)) {
             previews.end();
         }
-        let told = match job {
+        let message = match job {
             ScreenJob::Look => look(),
             ScreenJob::Open(folders) => match opened(&folders, None) {
-                Told::Opened(runs) => compared(runs, &teller),
-                told => told,
+                ScreenMessage::Opened(runs) => compared(runs, &teller),
+                message => message,
             },
             ScreenJob::Inspect(path) => match trace::shown_trace(&path.display().to_string()) {
-                Ok(shown) => Told::Trace(Box::new(shown)),
-                Err(failure) => Told::Failed(failure.in_words()),
+                Ok(shown) => ScreenMessage::Trace(Box::new(shown)),
+                Err(failure) => ScreenMessage::Failed(failure.in_words()),
             },
             ScreenJob::Preview(order) => {
                 previews.want(order);
@@ -82,24 +85,24 @@ pub fn open(colours: Colours) -> CommandResult {
             // Nothing of the folder has changed by it.
             ScreenJob::Times(wanted) => {
                 let times = ArmTimes::read(&wanted.folder, &wanted.arm, wanted.block);
-                teller.tell(Told::Times(wanted, Box::new(times)));
+                teller.tell(ScreenMessage::Times(wanted, Box::new(times)));
                 continue;
             }
             ScreenJob::Write { path, text, and_edit, command } => match written(&path, &text) {
-                Ok(()) => Told::Written { path, and_edit, command },
-                Err(failure) => Told::Failed(failure.in_words()),
+                Ok(()) => ScreenMessage::Written { path, and_edit, command },
+                Err(failure) => ScreenMessage::Failed(failure.in_words()),
             },
             ScreenJob::Export { what, folder, table } => match export::put(what, &folder, &table) {
-                Ok(said) => Told::Done(said),
-                Err(failure) => Told::Failed(failure.in_words()),
+                Ok(said) => ScreenMessage::Done(said),
+                Err(failure) => ScreenMessage::Failed(failure.in_words()),
             },
             ScreenJob::Run(order) => match run(&order, &teller, &stop, &touches) {
                 Ok((folder, took)) => opened(&[folder], Some(took)),
-                Err(Failure::ClosedPipe) => Told::Opened(Vec::new()),
-                Err(failure) => Told::Failed(failure.in_words()),
+                Err(Failure::ClosedPipe) => ScreenMessage::Opened(Vec::new()),
+                Err(failure) => ScreenMessage::Failed(failure.in_words()),
             },
         };
-        teller.tell(told);
+        teller.tell(message);
         teller.tell(look());
         if stop.end().is_some() {
             break;
@@ -168,7 +171,7 @@ fn run(
 }
 
 /// Experiment files and runs of this folder.
-fn look() -> Told {
+fn look() -> ScreenMessage {
     let files = files::experiments(Path::new("."));
     let mut runs: Vec<(std::time::SystemTime, ListedRun)> = listed(Path::new(RUNS))
         .into_iter()
@@ -179,7 +182,11 @@ fn look() -> Told {
         })
         .collect();
     runs.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.folder.cmp(&a.1.folder)));
-    Told::Found(FolderContents { files, traces: traces(), runs: runs.into_iter().map(|(_, run)| run).collect() })
+    ScreenMessage::Found(FolderContents {
+        files,
+        traces: traces(),
+        runs: runs.into_iter().map(|(_, run)| run).collect(),
+    })
 }
 
 /// Traces of this folder, of its folder `traces`, and of the folders in that. What is called a trace and is none is listed with the
@@ -228,24 +235,24 @@ fn happens_in_an_arm(event: &LiveEvent) -> bool {
 }
 
 /// Shows runs; of two it is told then what one against the other comes to.
-fn compared(runs: Vec<OpenRun>, teller: &Teller) -> Told {
-    let [old, new] = &runs[..] else { return Told::Opened(runs) };
+fn compared(runs: Vec<OpenRun>, teller: &Teller) -> ScreenMessage {
+    let [old, new] = &runs[..] else { return ScreenMessage::Opened(runs) };
     let found = Box::new(of_two([old, new]));
-    teller.tell(Told::Opened(runs));
-    Told::Compared(found)
+    teller.tell(ScreenMessage::Opened(runs));
+    ScreenMessage::Compared(found)
 }
 
 /// `took`: how long it took to run what has just been run.
-fn opened(folders: &[PathBuf], took: Option<Duration>) -> Told {
+fn opened(folders: &[PathBuf], took: Option<Duration>) -> ScreenMessage {
     let mut runs = Vec::new();
     for folder in folders {
         let recorded = match Recorded::read(folder) {
             Ok(recorded) => recorded,
-            Err(failure) => return Told::Failed(failure.to_string()),
+            Err(failure) => return ScreenMessage::Failed(failure.to_string()),
         };
         let shape = recorded.shape().cloned();
         let Some(summary) = recorded.summary else {
-            return Told::Failed(format!("{} has no summary: the run was broken off", folder.display()));
+            return ScreenMessage::Failed(format!("{} has no summary: the run was broken off", folder.display()));
         };
         let name = folder.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let made = made(folder, &summary);
@@ -253,5 +260,5 @@ fn opened(folders: &[PathBuf], took: Option<Duration>) -> Told {
         let events = recorded.events.into_iter().filter(happens_in_an_arm).collect();
         runs.push(OpenRun { name, folder, summary, timeline, events, shape, made, took });
     }
-    Told::Opened(runs)
+    ScreenMessage::Opened(runs)
 }

@@ -1,6 +1,6 @@
 //! The whole program on a terminal: screens, and the jobs that the command carries out for them.
 //!
-//! Nothing here reads a file or runs anything: [`ScreenJob`]s go out, [`Told`] comes in.
+//! Nothing here reads a file or runs anything: [`ScreenJob`]s go out, [`ScreenMessage`] comes in.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -8,7 +8,7 @@ use crossterm::event::KeyEvent;
 
 use super::{
     keymap::{self, Action},
-    messages::{FolderContents, OpenTrace, Told},
+    messages::{FolderContents, OpenTrace, ScreenMessage},
     panel::Screen,
     requests::{Effect, ScreenJob},
     state::State,
@@ -96,35 +96,35 @@ impl App {
         self.shows == Shows::OneRun && self.live.over
     }
 
-    pub fn told(&mut self, told: Told) {
-        match told {
-            Told::Event(event) => update::happened(&mut self.live, *event),
-            Told::Found(folder) => self.found(folder),
-            Told::Compared(found) => self.compare.told_between(*found),
-            Told::Preview(news) => self.home.previews.told(*news),
-            Told::Times(of, times) => self.compare.told_times(&of, *times),
+    pub fn receive(&mut self, message: ScreenMessage) {
+        match message {
+            ScreenMessage::Event(event) => update::happened(&mut self.live, *event),
+            ScreenMessage::Found(folder) => self.found(folder),
+            ScreenMessage::Compared(found) => self.compare.receive_between(*found),
+            ScreenMessage::Preview(news) => self.home.previews.receive(*news),
+            ScreenMessage::Times(of, times) => self.compare.receive_times(&of, *times),
             // A user who has moved on to another screen is not called back.
-            Told::Trace(trace) if self.screen == Screen::Home => {
+            ScreenMessage::Trace(trace) if self.screen == Screen::Home => {
                 self.said = None;
                 self.trace = Some(Trace::new(*trace));
                 self.go(Screen::Trace);
             }
-            Told::Trace(_) => {}
-            Told::Opened(runs) if runs.is_empty() => {}
-            Told::Opened(runs) => {
+            ScreenMessage::Trace(_) => {}
+            ScreenMessage::Opened(runs) if runs.is_empty() => {}
+            ScreenMessage::Opened(runs) => {
                 self.compare = Compare::of(runs);
                 self.compare.of_the_past = self.screen == Screen::Past;
                 self.go(Screen::Compare);
             }
-            Told::Written { path, and_edit, command } => {
+            ScreenMessage::Written { path, and_edit, command } => {
                 let how = if command.is_empty() { String::new() } else { format!(": {command}") };
                 self.done(format!("wrote {}{how}", path.display()));
                 if and_edit {
                     self.overlay.queue.push_back(Effect::Edit(path));
                 }
             }
-            Told::Done(message) => self.done(message),
-            Told::Failed(message) => {
+            ScreenMessage::Done(message) => self.done(message),
+            ScreenMessage::Failed(message) => {
                 if self.screen == Screen::Live {
                     self.live.form = None;
                     self.go(Screen::Setup);

@@ -15,7 +15,7 @@ use super::requests::TimesWanted;
 
 /// What comes in.
 #[derive(Debug)]
-pub enum Told {
+pub enum ScreenMessage {
     /// Something happened in a run.
     Event(Box<LiveEvent>),
     /// What is in this folder.

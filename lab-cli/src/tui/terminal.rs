@@ -17,7 +17,7 @@ use ratatui::{
     layout::{Position, Rect},
 };
 
-use super::{Palette, Told, app::App, panel::Screen, requests::Effect, view};
+use super::{Palette, ScreenMessage, app::App, panel::Screen, requests::Effect, view};
 
 mod editor;
 mod hold;
@@ -34,7 +34,7 @@ pub use theme::of_terminal as theme_of_terminal;
 pub(super) fn run(
     mut terminal: DefaultTerminal,
     mut app: App,
-    told: &Receiver<Told>,
+    messages: &Receiver<ScreenMessage>,
     palette: Palette,
     mut effect: impl FnMut(Effect),
 ) -> io::Result<()> {
@@ -59,9 +59,9 @@ pub(super) fn run(
         asked |= clock.tells(&mut app);
         let mut gone = false;
         loop {
-            match told.try_recv() {
-                Ok(told) => {
-                    app.told(told);
+            match messages.try_recv() {
+                Ok(message) => {
+                    app.receive(message);
                     changed = true;
                 }
                 Err(TryRecvError::Empty) => break,

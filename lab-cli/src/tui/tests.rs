@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{Terminal, backend::TestBackend, style::Color};
 
 use super::{
-    Ask, Palette, Told,
+    Ask, Palette, ScreenMessage,
     app::App,
     requests::Effect,
     state::{MOST_LINES, MOST_SECONDS},
@@ -28,7 +28,7 @@ mod touching;
 mod trace;
 
 fn happened(app: &mut App, event: LiveEvent) {
-    app.told(Told::Event(Box::new(event)));
+    app.receive(ScreenMessage::Event(Box::new(event)));
 }
 
 fn press(app: &mut App, code: KeyCode) -> Option<Effect> {

@@ -45,7 +45,7 @@ impl Previews {
         self.kept.get(id)
     }
 
-    pub fn told(&mut self, news: PreviewNews) {
+    pub fn receive(&mut self, news: PreviewNews) {
         let Some(preview) = self.kept.get_mut(&news.id).filter(|_| self.asked.as_ref() == Some(&news.id)) else {
             // Of one that was given up.
             return;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     fn tell(home: &mut Home, id: &str, step: PreviewStep) {
-        home.previews.told(PreviewNews { id: id.to_owned(), step });
+        home.previews.receive(PreviewNews { id: id.to_owned(), step });
     }
 
     #[test]

@@ -5,7 +5,7 @@ use analysis::{
     summary::{Comparison, ComparisonVerdict},
 };
 
-use super::{App, KeyCode, Told, frame, press, program::compared};
+use super::{App, KeyCode, ScreenMessage, frame, press, program::compared};
 use crate::tui::{Palette, RunsCompared};
 
 /// What was found of an arm of both runs in the spike.
@@ -27,11 +27,15 @@ fn found(arm: &str, metric: &str, interval: Option<[f64; 2]>) -> Across {
 
 fn two_runs(interval: Option<[f64; 2]>) -> App {
     let mut app = App::default();
-    app.told(Told::Opened(vec![compared("run-1"), compared("run-2")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));
     let all = ["none", "seda"].map(|arm| found(arm, "goodput_per_s", interval));
     let folders = ["runs/run-1", "runs/run-2"].map(Into::into);
     let phases = [("spike".to_owned(), all.to_vec())].into();
-    app.told(Told::Compared(Box::new(RunsCompared { folders, phases, notes: vec!["note: another lab".to_owned()] })));
+    app.receive(ScreenMessage::Compared(Box::new(RunsCompared {
+        folders,
+        phases,
+        notes: vec!["note: another lab".to_owned()],
+    })));
     app
 }
 
@@ -82,20 +86,20 @@ fn too_few_blocks_describe_and_decide_nothing() {
 #[test]
 fn without_two_runs_that_can_be_compared_the_key_says_why() {
     let mut app = App::default();
-    app.told(Told::Opened(vec![compared("run-1")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     press(&mut app, KeyCode::Char('a'));
     assert!(frame(&app, Palette::Plain, 120, 40).contains("tick two of the past runs"));
-    app.told(Told::Opened(vec![compared("run-1"), compared("run-2")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));
     let folders = ["runs/run-1", "runs/run-2"].map(Into::into);
     let notes = vec!["run-1 and run-2: one is live, the other in virtual time".to_owned()];
-    app.told(Told::Compared(Box::new(RunsCompared { folders, notes, ..RunsCompared::default() })));
+    app.receive(ScreenMessage::Compared(Box::new(RunsCompared { folders, notes, ..RunsCompared::default() })));
     assert!(frame(&app, Palette::Plain, 120, 40).contains("goodput/s against none"), "each run for itself");
     press(&mut app, KeyCode::Char('a'));
     assert!(frame(&app, Palette::Plain, 120, 40).contains("one is live, the other in virtual time"));
     // Of runs that were shown before, it comes too late.
     let mut app = App::default();
-    app.told(Told::Opened(vec![compared("run-3"), compared("run-4")]));
-    app.told(Told::Compared(Box::new(RunsCompared {
+    app.receive(ScreenMessage::Opened(vec![compared("run-3"), compared("run-4")]));
+    app.receive(ScreenMessage::Compared(Box::new(RunsCompared {
         folders: ["runs/run-1", "runs/run-2"].map(Into::into),
         ..RunsCompared::default()
     })));

@@ -2,12 +2,12 @@
 
 use analysis::answer::NO_CONCLUSION;
 
-use super::{App, KeyCode, Told, frame, press, program::compared};
+use super::{App, KeyCode, ScreenMessage, frame, press, program::compared};
 use crate::tui::{OpenRun, Palette};
 
 fn opened(runs: Vec<OpenRun>) -> App {
     let mut app = App::default();
-    app.told(Told::Opened(runs));
+    app.receive(ScreenMessage::Opened(runs));
     app
 }
 

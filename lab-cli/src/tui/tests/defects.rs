@@ -7,7 +7,7 @@ use analysis::{
 use crossterm::event::{KeyEvent, KeyModifiers};
 
 use super::{
-    App, Effect, KeyCode, Told, frame, happened, press,
+    App, Effect, KeyCode, ScreenMessage, frame, happened, press,
     program::{compared, set_up, type_in},
     running,
 };
@@ -117,7 +117,7 @@ fn reasons_are_told_once_a_gate_with_their_arms() {
     let block = |block: u32| arms.iter().cloned().map(move |arm| Arm { block, ..arm });
     run.summary.arms = (1..=10).flat_map(block).collect();
     let mut app = App::default();
-    app.told(Told::Opened(vec![run]));
+    app.receive(ScreenMessage::Opened(vec![run]));
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert_eq!(drawn.lines().next().expect("a head").matches("UNSTABLE").count(), 1, "{drawn}");
     press(&mut app, KeyCode::Enter);
@@ -138,16 +138,16 @@ fn what_was_found_in_few_blocks_is_said_once() {
     claim.why = "block 1: found 16.94 s; block 2: found 17.12 s".to_owned();
     claim.blocks = vec![block(1, "found 16.94 s"), block(2, "found 17.12 s")];
     let mut app = App::default();
-    app.told(Told::Opened(vec![run]));
+    app.receive(ScreenMessage::Opened(vec![run]));
     press(&mut app, KeyCode::Enter);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert!(drawn.contains("block 1: found 16.94 s; block 2: found 17.12 s   "), "{drawn}");
     assert!(drawn.matches("found 17.12 s").count() == 1 && !drawn.contains(" | "), "{drawn}");
 }
 
-fn folder_with(name: &str, text: &str) -> Told {
+fn folder_with(name: &str, text: &str) -> ScreenMessage {
     let files = vec![(name.to_owned(), text.to_owned())];
-    Told::Found(FolderContents { files, ..FolderContents::default() })
+    ScreenMessage::Found(FolderContents { files, ..FolderContents::default() })
 }
 
 const GOOD: &str = "name: mine\nabout: my own\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
@@ -156,19 +156,19 @@ const GOOD: &str = "name: mine\nabout: my own\ntarget: {app: emulated, service: 
 fn a_file_that_was_mended_in_another_window_is_read_again() {
     let mut app = App::default();
     let looks = |effect: Option<Effect>| matches!(effect, Some(Effect::Job(ScreenJob::Look)));
-    app.told(folder_with("mine.yaml", "arms: [nonne]\n"));
+    app.receive(folder_with("mine.yaml", "arms: [nonne]\n"));
     app.home.point_at("mine.yaml");
     assert!(frame(&app, Palette::Plain, 100, 40).contains("! mine.yaml"));
     // By a key.
     assert!(looks(press(&mut app, KeyCode::Char('R'))) && looks(press(&mut app, KeyCode::F(5))));
-    app.told(folder_with("mine.yaml", GOOD));
+    app.receive(folder_with("mine.yaml", GOOD));
     assert!(!frame(&app, Palette::Plain, 100, 40).contains("! mine.yaml"));
     press(&mut app, KeyCode::Enter);
     assert_eq!(app.screen, Screen::Setup);
     // And on the way back from a setup, without one.
     press(&mut app, KeyCode::Esc);
     assert!(app.screen == Screen::Home && looks(app.wanted()));
-    app.told(folder_with("mine.yaml", &GOOD.replace("requests: 5/s", "requests: 7/s")));
+    app.receive(folder_with("mine.yaml", &GOOD.replace("requests: 5/s", "requests: 7/s")));
     press(&mut app, KeyCode::Enter);
     assert!(frame(&app, Palette::Plain, 120, 40).contains("7/s"), "the file as it is now");
 }
@@ -177,7 +177,7 @@ fn a_file_that_was_mended_in_another_window_is_read_again() {
 fn a_file_of_the_folder_experiments_that_was_edited_stands_beside_what_comes_with_the_program() {
     let mut app = App::default();
     let known = experiment::Library::find("flash-crowd").expect("it is there").text;
-    app.told(folder_with("experiments/flash-crowd.yaml", &known.replace("users: 1000", "users: 300")));
+    app.receive(folder_with("experiments/flash-crowd.yaml", &known.replace("users: 1000", "users: 300")));
     assert!(app.home.point_at("experiments/flash-crowd.yaml"));
     let drawn = frame(&app, Palette::Plain, 120, 40);
     assert!(drawn.contains("yours") && drawn.contains("spike 30 s: 300 users"), "{drawn}");
@@ -191,7 +191,7 @@ fn a_title_does_not_count_the_blocks_of_one_run_for_all() {
     again.iter_mut().for_each(|arm| arm.block = 2);
     many.summary.arms.extend(again);
     let mut app = App::default();
-    app.told(Told::Opened(vec![compared("run-1"), many]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1"), many]));
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert!(drawn.contains("spike, medians of 1 to 2 blocks"), "{drawn}");
 }
@@ -201,7 +201,7 @@ fn changes_of_one_run_do_not_cross_the_lines_of_another() {
     let mut touched = compared("run-2");
     touched.summary.arms[0].touches = vec![Touched { second: 20.0, what: "30 more users".to_owned() }];
     let mut app = App::default();
-    app.told(Told::Opened(vec![compared("run-1"), touched]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1"), touched]));
     let crossed = |app: &App| {
         frame(app, Palette::Plain, 120, 30).lines().filter(|line| line.contains(" ! ") || line.contains("!")).count()
     };
@@ -236,7 +236,7 @@ fn legend_of(drawn: &str) -> &str {
 #[test]
 fn the_legend_ends_in_whole_names_with_the_cursors_arm_first_and_one_line_can_be_alone() {
     let mut app = App::default();
-    app.told(Told::Opened(vec![twenty_one()]));
+    app.receive(ScreenMessage::Opened(vec![twenty_one()]));
     press(&mut app, KeyCode::End);
     let drawn = frame(&app, Palette::Plain, 100, 40);
     let legend = legend_of(&drawn);
@@ -288,7 +288,7 @@ fn figures_of_the_health_line_do_not_touch() {
 #[test]
 fn time_axes_have_ticks_and_phases_have_names() {
     let mut app = App::default();
-    app.told(Told::Opened(vec![compared("run-1")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     let drawn = frame(&app, Palette::Plain, 100, 30);
     let axis = drawn.lines().find(|line| line.contains("40 s")).expect("an axis");
     assert!(axis.contains(" 10 ") && axis.contains(" 20 ") && axis.contains(" 30 "), "{axis}");

@@ -206,7 +206,7 @@ fn after_a_run_each_arm_says_what_its_front_door_did() {
     let timeline =
         vec![of_arm("none", late), of_arm("none", early), of_arm("seda", sentry(false)), of_arm("seda", sentry(true))];
     let mut app = App::default();
-    app.told(Told::Opened(vec![crate::tui::OpenRun { timeline, ..program::compared("run-1") }]));
+    app.receive(ScreenMessage::Opened(vec![crate::tui::OpenRun { timeline, ..program::compared("run-1") }]));
     press(&mut app, KeyCode::Enter);
     let drawn = frame(&app, Palette::Plain, 190, 30);
     let tokens = "tokens 1600 given; of 74 checked 66 let in, 8 refused: early 6, other-binding 2";

@@ -7,7 +7,7 @@ use analysis::{
 use ratatui::layout::{Position, Rect};
 
 use super::{
-    App, Effect, KeyCode, Told, frame, press,
+    App, Effect, KeyCode, ScreenMessage, frame, press,
     program::{compared, set_up, type_in},
 };
 use crate::tui::{
@@ -17,7 +17,7 @@ use crate::tui::{
 
 fn comparison() -> App {
     let mut app = App::default();
-    app.told(Told::Opened(vec![compared("run-1")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     app
 }
 
@@ -60,7 +60,7 @@ fn three_arms() -> OpenRun {
 #[test]
 fn rows_are_sorted_the_best_is_marked_and_what_noise_hides_is_too() {
     let mut app = App::default();
-    app.told(Told::Opened(vec![three_arms()]));
+    app.receive(ScreenMessage::Opened(vec![three_arms()]));
     let drawn = frame(&app, Palette::Plain, 120, 30);
     let row = |drawn: &str, arm: &str| {
         drawn.lines().position(|line| line.contains(&format!(" {arm} ")) && line.contains("300")).expect("a row")
@@ -81,7 +81,7 @@ fn rows_are_sorted_the_best_is_marked_and_what_noise_hides_is_too() {
 #[test]
 fn any_arm_can_be_what_the_others_are_held_against() {
     let mut app = App::default();
-    app.told(Told::Opened(vec![three_arms()]));
+    app.receive(ScreenMessage::Opened(vec![three_arms()]));
     press(&mut app, KeyCode::Down);
     press(&mut app, KeyCode::Char('b'));
     let drawn = frame(&app, Palette::Plain, 120, 30);
@@ -131,7 +131,7 @@ fn other_pictures_of_the_same_run() {
     };
     run.summary.curves = vec![curve("none", 5.0), curve("seda", 95.0)];
     let mut app = App::default();
-    app.told(Told::Opened(vec![run]));
+    app.receive(ScreenMessage::Opened(vec![run]));
     press(&mut app, KeyCode::Char('v'));
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains(".p50") && drawn.contains("op90") && drawn.contains("*p99"), "{drawn}");
@@ -267,7 +267,7 @@ fn what_an_experiment_shows_is_drawn_as_it_comes() {
     let Some(Effect::Job(ScreenJob::Preview(Some(order)))) = app.wanted() else { panic!("a preview is wanted") };
     assert!(order.name == "flash-crowd" && order.virtual_time && app.wanted().is_none());
     let tell = |app: &mut App, step| {
-        app.told(Told::Preview(Box::new(PreviewNews { id: "flash-crowd".to_owned(), step })));
+        app.receive(ScreenMessage::Preview(Box::new(PreviewNews { id: "flash-crowd".to_owned(), step })));
     };
     let arms = ["none", "seda"].map(str::to_owned).to_vec();
     tell(&mut app, PreviewStep::Begins { arms, left_out: vec!["best-static".to_owned()] });
@@ -307,7 +307,7 @@ fn a_new_file_is_written_edited_and_set_up_anew() {
     let Some(Effect::Job(ScreenJob::Write { path, text, and_edit, .. })) = app.wanted() else { panic!("a file") };
     assert!(path.as_os_str() == "mine.yaml" && and_edit, "{path:?}");
     assert!(text.starts_with(&experiment::schema::modeline()) && text.contains("\nname: mine\n"), "{text}");
-    app.told(Told::Written { path: path.clone(), and_edit, command: String::new() });
+    app.receive(ScreenMessage::Written { path: path.clone(), and_edit, command: String::new() });
     assert!(matches!(app.wanted(), Some(Effect::Edit(edited)) if edited == path));
     app.edited(path.clone(), None);
     assert!(matches!(app.wanted(), Some(Effect::Job(ScreenJob::Look))));
@@ -315,17 +315,17 @@ fn a_new_file_is_written_edited_and_set_up_anew() {
         files: vec![("mine.yaml".to_owned(), text.to_owned())],
         ..FolderContents::default()
     };
-    app.told(Told::Found(files(&text)));
+    app.receive(ScreenMessage::Found(files(&text)));
     assert_eq!(app.home.chosen().expect("one").id, "mine.yaml", "the cursor is on it");
     press(&mut app, KeyCode::Enter);
     assert!(matches!(press(&mut app, KeyCode::Char('e')), Some(Effect::Edit(_))));
     // A slip in the editor is told where the list is; mended, it can be set up again.
     app.edited(path.clone(), None);
-    app.told(Told::Found(files("arms: [none\n")));
+    app.receive(ScreenMessage::Found(files("arms: [none\n")));
     assert_eq!(app.screen, Screen::Home);
     assert!(app.said.as_ref().is_some_and(|said| said.bad && said.text.starts_with("mine.yaml:")), "{:?}", app.said);
     app.edited(path, None);
-    app.told(Told::Found(files(&text.replace("users: 1000", "users: 300"))));
+    app.receive(ScreenMessage::Found(files(&text.replace("users: 1000", "users: 300"))));
     press(&mut app, KeyCode::Enter);
     assert!(frame(&app, Palette::Plain, 140, 40).contains("300"));
     assert_eq!(app.screen, Screen::Setup);
@@ -373,7 +373,7 @@ fn a_killed_run_says_why_it_cannot_be_opened_and_runs_are_found() {
     press(&mut app, KeyCode::Char('r'));
     let killed = ListedRun { folder: std::path::PathBuf::from("runs/killed-7"), summary: None };
     let other = ListedRun { folder: std::path::PathBuf::from("runs/other-8"), summary: None };
-    app.told(Told::Found(FolderContents { runs: vec![other, killed], ..FolderContents::default() }));
+    app.receive(ScreenMessage::Found(FolderContents { runs: vec![other, killed], ..FolderContents::default() }));
     press(&mut app, KeyCode::Char('/'));
     type_in(&mut app, "KILLED");
     press(&mut app, KeyCode::Enter);

@@ -5,7 +5,7 @@ use analysis::{
     summary::Mode,
 };
 
-use super::{App, Effect, KeyCode, Told, frame, press, program::compared};
+use super::{App, Effect, KeyCode, ScreenMessage, frame, press, program::compared};
 use crate::tui::{Palette, ScreenJob, TimesWanted};
 
 /// The comparison of a run with the picture of response times, and what it has asked for.
@@ -13,7 +13,7 @@ fn looked_at(mode: Mode) -> (App, TimesWanted) {
     let mut run = compared("run-1");
     run.summary.mode = mode;
     let mut app = App::default();
-    app.told(Told::Opened(vec![run]));
+    app.receive(ScreenMessage::Opened(vec![run]));
     press(&mut app, KeyCode::Down);
     while app.wanted().is_some() {}
     for _ in 0..2 {
@@ -25,7 +25,7 @@ fn looked_at(mode: Mode) -> (App, TimesWanted) {
 }
 
 fn told(app: &mut App, of: &TimesWanted, times: ArmTimes) -> String {
-    app.told(Told::Times(of.clone(), Box::new(times)));
+    app.receive(ScreenMessage::Times(of.clone(), Box::new(times)));
     frame(app, Palette::Plain, 100, 30)
 }
 

@@ -10,7 +10,7 @@ use analysis::{
     },
 };
 
-use super::{App, Effect, KeyCode, Told, frame, happened, phase, press, second};
+use super::{App, Effect, KeyCode, ScreenMessage, frame, happened, phase, press, second};
 use crate::tui::{FolderContents, ListedRun, OpenRun, Palette, PastSummary, ScreenJob, panel::Screen};
 
 pub(super) fn type_in(app: &mut App, text: &str) {
@@ -70,7 +70,7 @@ fn files_of_this_folder_are_a_group_and_one_with_a_slip_says_so() {
     let mut app = App::default();
     let good = "name: mine\nabout: my own\ntarget: {app: emulated, service: 10ms}\nobjective: {percentile: 90, response_time: 1s}\nusers: {model: url, path: /, phases: [{name: x, requests: 5/s, for: 3s}]}\narms: [none]\n";
     let files = vec![("bad.yaml".to_owned(), "arms: [nonne]\n".to_owned()), ("mine.yaml".to_owned(), good.to_owned())];
-    app.told(Told::Found(FolderContents { files, ..FolderContents::default() }));
+    app.receive(ScreenMessage::Found(FolderContents { files, ..FolderContents::default() }));
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains("! bad.yaml") && drawn.contains("yours") && drawn.contains("mine.yaml"), "{drawn}");
     assert_eq!(app.home.chosen().expect("one").id, "flash-crowd", "the cursor stays where it was");
@@ -89,7 +89,7 @@ fn files_of_this_folder_are_a_group_and_one_with_a_slip_says_so() {
 fn a_run_that_was_over_in_a_moment_says_so() {
     let mut app = App::default();
     let took = Some(std::time::Duration::from_millis(412));
-    app.told(Told::Opened(vec![OpenRun { took, ..compared("run-1") }]));
+    app.receive(ScreenMessage::Opened(vec![OpenRun { took, ..compared("run-1") }]));
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains("done in 412 ms"), "{drawn}");
 }
@@ -115,7 +115,7 @@ fn past_runs_are_ticked_and_opened() {
     assert!(matches!(press(&mut app, KeyCode::Char('r')), Some(Effect::Job(ScreenJob::Look))));
     assert!(frame(&app, Palette::Plain, 100, 30).contains("none in this folder yet"));
     let runs = vec![past("run-1", true), past("killed", false), past("run-2", true)];
-    app.told(Told::Found(FolderContents { runs, ..FolderContents::default() }));
+    app.receive(ScreenMessage::Found(FolderContents { runs, ..FolderContents::default() }));
     insta::assert_snapshot!(frame(&app, Palette::COLOURS, 80, 16));
     let opened = |effect| match effect {
         Some(Effect::Job(ScreenJob::Open(folders))) => folders,
@@ -135,11 +135,11 @@ fn past_runs_are_ticked_and_opened() {
 fn a_comparison_leads_back_to_where_it_was_opened() {
     let mut app = set_up();
     app.screen = Screen::Live;
-    app.told(Told::Opened(vec![compared("run-1")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Setup, "the run of a moment ago");
     press(&mut app, KeyCode::Esc);
     press(&mut app, KeyCode::Char('r'));
-    app.told(Told::Opened(vec![compared("run-1"), compared("run-2")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));
     assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Past, "not to what was set up before");
     press(&mut app, KeyCode::Esc);
     assert_eq!(app.screen, Screen::Home);
@@ -228,7 +228,7 @@ pub(super) fn compared(name: &str) -> OpenRun {
 #[test]
 fn arms_beside_each_other() {
     let mut app = App::default();
-    app.told(Told::Opened(vec![compared("run-1")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     assert_eq!(app.screen, Screen::Compare);
     press(&mut app, KeyCode::Down);
     insta::assert_snapshot!(frame(&app, Palette::Plain, 100, 30));
@@ -237,7 +237,7 @@ fn arms_beside_each_other() {
 #[test]
 fn a_number_leads_to_its_plot_and_a_bound_is_no_number() {
     let mut app = App::default();
-    app.told(Told::Opened(vec![compared("run-1"), compared("run-2")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1"), compared("run-2")]));
     for _ in 0..4 {
         press(&mut app, KeyCode::Right);
     }
@@ -269,7 +269,7 @@ fn a_run_that_was_stopped_says_so_where_its_verdict_is() {
     claims[1].why = "seda.spike was cut off after 2.0 s".to_owned();
     run.summary.thresholds = claims;
     run.took = Some(std::time::Duration::from_secs(2));
-    app.told(Told::Opened(vec![run]));
+    app.receive(ScreenMessage::Opened(vec![run]));
     let drawn = frame(&app, Palette::Plain, 140, 30);
     let head = drawn.lines().next().expect("a head");
     assert!(
@@ -295,7 +295,7 @@ fn an_arm_whose_answers_all_time_out_is_a_line_at_its_bound() {
     for second in run.timeline.iter_mut().filter(|second| second.arm == "none" && second.second >= 10) {
         (second.p90_ms, second.p90_at_least_ms) = (None, Some(10_000.0));
     }
-    app.told(Told::Opened(vec![run]));
+    app.receive(ScreenMessage::Opened(vec![run]));
     for _ in 0..4 {
         press(&mut app, KeyCode::Right);
     }
@@ -309,7 +309,7 @@ fn nearly_nothing_is_told_as_two_values() {
     let found = &mut run.summary.comparisons[0];
     (found.ratio, found.interval) = (None, None);
     (found.baseline_value, found.policy_value) = (Some(0.0), Some(286.0));
-    app.told(Told::Opened(vec![run]));
+    app.receive(ScreenMessage::Opened(vec![run]));
     press(&mut app, KeyCode::Down);
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert!(drawn.contains("better from 0.0/s to 286/s "), "{drawn}");
@@ -339,7 +339,7 @@ fn what_was_found_stands_beside_the_figures_and_what_lies_behind_it_is_a_key_awa
         why: "found 890 ms".to_owned(),
         ..run.summary.thresholds[0].clone()
     };
-    app.told(Told::Opened(vec![run]));
+    app.receive(ScreenMessage::Opened(vec![run]));
     let drawn = frame(&app, Palette::Plain, 120, 30);
     assert!(drawn.contains("goodput/s against none") && drawn.contains("better x2.40 [2.20, 2.60]"), "{drawn}");
     assert!(drawn.contains("spike, medians of 2 blocks") && drawn.contains("0 of 1 claims held (Enter)"), "{drawn}");
@@ -388,7 +388,7 @@ fn a_change_by_a_person_is_marked_on_the_axis_and_told() {
     let mut run = compared("run-1");
     let touched = |second, what: &str| Touched { second, what: what.to_owned() };
     run.summary.arms[1].touches = vec![touched(21.0, "30 more users for 10 s\u{1b}[2J"), touched(30.0, "policy codel")];
-    app.told(Told::Opened(vec![run]));
+    app.receive(ScreenMessage::Opened(vec![run]));
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains("! a person changed an arm") && drawn.contains("seda !"), "{drawn}");
     // Two upright lines of them, beside the two in words.
@@ -412,7 +412,7 @@ fn a_run_in_virtual_time_shows_how_far_it_is_and_then_its_comparison() {
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains("38 %") && drawn.contains("30 s of 80 s"), "{drawn}");
     assert!(drawn.contains("######"), "a bar: {drawn}");
-    app.told(Told::Opened(vec![compared("run-1")]));
+    app.receive(ScreenMessage::Opened(vec![compared("run-1")]));
     assert_eq!(app.screen, Screen::Compare);
 }
 
@@ -420,7 +420,7 @@ fn a_run_in_virtual_time_shows_how_far_it_is_and_then_its_comparison() {
 fn what_could_not_be_done_is_told_where_it_was_asked_for() {
     let mut app = set_up();
     order_of(press(&mut app, KeyCode::Enter));
-    app.told(Told::Failed("the disk is full\u{1b}[2J".to_owned()));
+    app.receive(ScreenMessage::Failed("the disk is full\u{1b}[2J".to_owned()));
     assert_eq!(app.screen, Screen::Setup);
     let drawn = frame(&app, Palette::Plain, 100, 30);
     assert!(drawn.contains("the disk is full\u{fffd}[2J"), "{drawn}");
@@ -429,7 +429,7 @@ fn what_could_not_be_done_is_told_where_it_was_asked_for() {
 #[test]
 fn every_screen_can_be_drawn_at_every_size_and_has_its_help() {
     let mut apps = [App::default(), set_up(), App::default(), App::default()];
-    apps[2].told(Told::Opened(vec![compared("run-1")]));
+    apps[2].receive(ScreenMessage::Opened(vec![compared("run-1")]));
     press(&mut apps[3], KeyCode::Char('r'));
     for app in &mut apps {
         for (width, height) in [(1, 1), (10, 3), (60, 16), (80, 24), (200, 60), (300, 100)] {

@@ -6,7 +6,7 @@ use super::{
     App, Effect, KeyCode, frame, press,
     program::{order_of, set_up, type_in},
 };
-use crate::tui::{FolderContents, Palette, ScreenJob, Told, app::Pane, panel::Screen};
+use crate::tui::{FolderContents, Palette, ScreenJob, ScreenMessage, app::Pane, panel::Screen};
 
 fn erase(app: &mut App, characters: usize) {
     for _ in 0..characters {
@@ -309,7 +309,7 @@ fn a_setup_is_written_as_a_file_that_runs_the_same() {
     let wanted = experiment::read(&order.text, &order.changes).expect("it is good");
     let found = experiment::read(&text, &experiment::Changes::default()).expect("it is good");
     assert_eq!(found, experiment::Experiment { name: "my-flash-crowd".to_owned(), ..wanted });
-    app.told(crate::tui::Told::Written { path, and_edit, command });
+    app.receive(crate::tui::ScreenMessage::Written { path, and_edit, command });
     assert!(
         frame(&app, Palette::Plain, 120, 36)
             .contains("wrote my-flash-crowd.yaml: lab run my-flash-crowd.yaml --virtual")
@@ -323,7 +323,7 @@ const DECIDES: &str = "name: mine\nabout: mine\ntarget: {app: emulated, service:
 fn what_is_there_to_decide_runs_in_virtual_time_until_it_is_decided_as_its_command_does() {
     let mut app = App::default();
     let files = vec![("mine.yaml".to_owned(), DECIDES.to_owned())];
-    app.told(Told::Found(FolderContents { files, ..FolderContents::default() }));
+    app.receive(ScreenMessage::Found(FolderContents { files, ..FolderContents::default() }));
     app.home.point_at("mine.yaml");
     press(&mut app, KeyCode::Enter);
     let drawn = frame(&app, Palette::Plain, 120, 36);

@@ -10,7 +10,7 @@ use traces::{
     trace::Reader,
 };
 
-use super::{App, Effect, KeyCode, Told, frame, press, terminal};
+use super::{App, Effect, KeyCode, ScreenMessage, frame, press, terminal};
 use crate::tui::{FolderContents, OpenTrace, Palette, ScreenJob, panel::Screen};
 
 const ACCOUNT: &str = "imported: 1700 actions in 300 sessions
@@ -130,7 +130,7 @@ fn traces_of_the_folder_are_listed_and_looked_into_and_lead_back() {
     let (good, bad) = (PathBuf::from("traces/monday.trace.zst"), PathBuf::from("torn.trace"));
     let traces = vec![(good.clone(), Ok(seen.header.clone())), (bad, Err("torn.trace: it ends too soon".to_owned()))];
     let mut app = App::default();
-    app.told(Told::Found(FolderContents { traces, ..FolderContents::default() }));
+    app.receive(ScreenMessage::Found(FolderContents { traces, ..FolderContents::default() }));
     press(&mut app, KeyCode::Char('/'));
     "made for a test".chars().for_each(|c| assert!(press(&mut app, KeyCode::Char(c)).is_none()));
     press(&mut app, KeyCode::Enter);
@@ -139,14 +139,14 @@ fn traces_of_the_folder_are_listed_and_looked_into_and_lead_back() {
     let Some(Effect::Job(ScreenJob::Inspect(path))) = press(&mut app, KeyCode::Enter) else { panic!("it is read") };
     assert_eq!(path, good);
     assert!(frame(&app, Palette::Plain, 120, 30).contains("reading traces/monday.trace.zst"));
-    app.told(Told::Trace(Box::new(OpenTrace { seen: seen.clone(), account: String::new() })));
+    app.receive(ScreenMessage::Trace(Box::new(OpenTrace { seen: seen.clone(), account: String::new() })));
     assert_eq!(app.screen, Screen::Trace);
     press(&mut app, KeyCode::Char('3'));
     assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Trace, "all panels first");
     assert!(press(&mut app, KeyCode::Esc).is_none() && app.screen == Screen::Home);
     // Who has gone on meanwhile is not called back, and what cannot be read says why.
     press(&mut app, KeyCode::Char('r'));
-    app.told(Told::Trace(Box::new(OpenTrace { seen, account: String::new() })));
+    app.receive(ScreenMessage::Trace(Box::new(OpenTrace { seen, account: String::new() })));
     assert_eq!(app.screen, Screen::Past);
     press(&mut app, KeyCode::Esc);
     press(&mut app, KeyCode::Char('/'));

@@ -7,7 +7,7 @@ use crate::tui::{column::Column, messages::RunsCompared};
 
 impl Compare {
     /// Both runs are held against each other from here on, if they can be.
-    pub fn told_between(&mut self, found: RunsCompared) {
+    pub fn receive_between(&mut self, found: RunsCompared) {
         if self.runs.iter().map(|run| &run.folder).eq(&found.folders) {
             self.look.across = found.phases.values().any(|found| !found.is_empty());
             self.known.between = Some(found);

@@ -23,7 +23,7 @@ impl Compare {
     }
 
     /// What was read. Of runs that are not shown any more it is of no use.
-    pub fn told_times(&mut self, of: &TimesWanted, times: ArmTimes) {
+    pub fn receive_times(&mut self, of: &TimesWanted, times: ArmTimes) {
         let is_it = |course: &&Course| self.runs[course.run].folder == of.folder && self.arm_name(**course) == of.arm;
         if let Some(course) = self.courses.iter().find(is_it).copied() {
             self.known.times.insert(course, Some(times));
