@@ -42,7 +42,7 @@ pub use messages::{
     ScreenMessage,
 };
 pub use palette::{Palette, Theme};
-pub use requests::{Ask, Export, RunOrder, ScreenJob, TimesWanted};
+pub use requests::{Export, RunOrder, ScreenJob, TimesWanted, UserRequest};
 pub use terminal::{restore, theme_of_terminal};
 pub use view::figure::printed;
 
@@ -78,7 +78,7 @@ impl Screen {
     ///
     /// # Errors
     /// If standard output is no terminal that can be drawn on.
-    pub fn of_one_run(palette: Palette, mut ask: impl FnMut(Ask) + Send + 'static) -> io::Result<Self> {
+    pub fn of_one_run(palette: Palette, mut ask: impl FnMut(UserRequest) + Send + 'static) -> io::Result<Self> {
         let effect = move |effect| {
             if let Effect::Ask(asked) = effect {
                 ask(asked);
@@ -94,7 +94,7 @@ impl Screen {
     /// If standard output is no terminal that can be drawn on.
     pub fn of_the_program(
         palette: Palette,
-        ask: impl FnMut(Ask) + Send + 'static,
+        ask: impl FnMut(UserRequest) + Send + 'static,
     ) -> io::Result<(Self, Receiver<ScreenJob>)> {
         Self::with_jobs(palette, App::default(), ask)
     }
@@ -110,7 +110,7 @@ impl Screen {
     fn with_jobs(
         palette: Palette,
         app: App,
-        mut ask: impl FnMut(Ask) + Send + 'static,
+        mut ask: impl FnMut(UserRequest) + Send + 'static,
     ) -> io::Result<(Self, Receiver<ScreenJob>)> {
         let (jobs, wanted) = mpsc::channel();
         let mut jobs = Some(jobs);

@@ -21,7 +21,7 @@ use crate::{
     run::{
         Cpus, Finished, Interventions, RunRequest, Sinks, StopSignal, conduct, look_before, progress::ProgressLines,
     },
-    tui::{Ask, Screen, restore},
+    tui::{Screen, UserRequest, restore},
 };
 
 pub fn run(args: &args::RunArgs, colours: Colours) -> CommandResult {
@@ -108,8 +108,8 @@ fn one(
     if view_wanted(args) {
         let (asked, touched) = (stop.clone(), touches.clone());
         let ask = move |ask| match ask {
-            Ask::Stop | Ask::Abort => asked.ask_by_person(),
-            Ask::Touch(touch) => touched.ask(touch),
+            UserRequest::Stop | UserRequest::Abort => asked.ask_by_person(),
+            UserRequest::Touch(touch) => touched.ask(touch),
         };
         let shown = Screen::of_one_run(palette(colours), ask).map_err(Failure::because)?;
         if let Some(teller) = shown.teller() {

@@ -31,8 +31,8 @@ use crate::{
     run::{Cpus, Interventions, RunRequest, Sinks, StopSignal, conduct, look_before},
     store::{RUNS, write_schema_beside},
     tui::{
-        Ask, FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, ScreenMessage, Teller,
-        restore,
+        FolderContents, ListedRun, OpenRun, PastSummary, RunOrder, Screen, ScreenJob, ScreenMessage, Teller,
+        UserRequest, restore,
     },
 };
 use files::listed;
@@ -50,9 +50,9 @@ pub fn open(colours: Colours) -> CommandResult {
     let touches = Interventions::default();
     let (asked, touched) = (stop.clone(), touches.clone());
     let ask = move |ask| match ask {
-        Ask::Stop => asked.end_this_run(),
-        Ask::Abort => asked.ask_by_person(),
-        Ask::Touch(touch) => touched.ask(touch),
+        UserRequest::Stop => asked.end_this_run(),
+        UserRequest::Abort => asked.ask_by_person(),
+        UserRequest::Touch(touch) => touched.ask(touch),
     };
     let (screen, jobs) = Screen::of_the_program(palette(colours), ask).map_err(Failure::because)?;
     let Some(teller) = screen.teller() else { return Ok(End::Done) };

@@ -7,7 +7,7 @@ use experiment::Changes;
 
 /// What the person at the keyboard asks of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum UserRequest {
     /// Stop arrivals, wait for what is open, save.
     Stop,
     /// End at once (asked for a second time).
@@ -92,7 +92,7 @@ impl Export {
 #[derive(Debug)]
 pub(super) enum Effect {
     /// Of the run that goes on.
-    Ask(Ask),
+    Ask(UserRequest),
     /// Something to do.
     Job(ScreenJob),
     /// The person's editor has the terminal, with this file.

@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::{Terminal, backend::TestBackend, style::Color};
 
 use super::{
-    Ask, Palette, ScreenMessage,
+    Palette, ScreenMessage, UserRequest,
     app::App,
     requests::Effect,
     state::{MOST_LINES, MOST_SECONDS},
@@ -288,13 +288,13 @@ fn help_lies_over_the_run() {
 #[test]
 fn the_first_q_stops_and_the_second_ends() {
     let mut app = running();
-    assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Ask(Ask::Stop))));
+    assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Ask(UserRequest::Stop))));
     assert!(frame(&app, Palette::Plain, 80, 24).contains("STOPPING"));
     // The run says that it has understood: said once.
     let lines = app.live.log.len();
     happened(&mut app, LiveEvent::Stopping);
     assert_eq!(app.live.log.len(), lines);
-    assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Ask(Ask::Abort))));
+    assert!(matches!(press(&mut app, KeyCode::Char('q')), Some(Effect::Ask(UserRequest::Abort))));
 }
 
 #[test]

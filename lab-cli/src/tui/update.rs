@@ -13,12 +13,12 @@ use crossterm::event::KeyEvent;
 use super::{
     form::{Change, Filled, Form},
     keymap::Action,
-    requests::Ask,
+    requests::UserRequest,
     state::{MOST_ARMS, MOST_LINES, MOST_MARKS, MOST_SECONDS, Running, State},
 };
 
 /// Returns what the person asks of the run.
-pub(super) fn pressed(state: &mut State, action: Action) -> Option<Ask> {
+pub(super) fn pressed(state: &mut State, action: Action) -> Option<UserRequest> {
     match action {
         Action::Freeze => state.running.iter_mut().for_each(Running::freeze),
         Action::Scroll(by) => state.running.iter_mut().for_each(|running| running.scroll(by.into())),
@@ -39,11 +39,11 @@ pub(super) fn pressed(state: &mut State, action: Action) -> Option<Ask> {
             let resting = state.running.as_ref().is_some_and(|running| running.resting);
             return Some(touch(state, if resting { Touch::Resume } else { Touch::Pause }));
         }
-        Action::Stop if state.stopping => return Some(Ask::Abort),
+        Action::Stop if state.stopping => return Some(UserRequest::Abort),
         Action::Stop => {
             state.stopping = true;
             log(state, "stopping: what is open is awaited and saved; press again to end at once");
-            return Some(Ask::Stop);
+            return Some(UserRequest::Stop);
         }
         _ => {}
     }
@@ -51,7 +51,7 @@ pub(super) fn pressed(state: &mut State, action: Action) -> Option<Ask> {
 }
 
 /// A key while a form is filled in.
-pub(super) fn typed(state: &mut State, key: KeyEvent) -> Option<Ask> {
+pub(super) fn typed(state: &mut State, key: KeyEvent) -> Option<UserRequest> {
     let filled = state.form.as_mut()?.key(key)?;
     state.form = None;
     match filled {
@@ -76,9 +76,9 @@ fn change_is_wanted(state: &mut State, change: Change) {
     }
 }
 
-fn touch(state: &mut State, touch: Touch) -> Ask {
+fn touch(state: &mut State, touch: Touch) -> UserRequest {
     state.said = Some(format!("asked for: {}", touch.in_words()));
-    Ask::Touch(touch)
+    UserRequest::Touch(touch)
 }
 
 /// What is told of an event within an arm, and when in the arm that was.

@@ -2,11 +2,11 @@
 
 use analysis::live::{NOT_DONE, Shape, Touch};
 
-use super::{App, Ask, Effect, KeyCode, LiveEvent, Mode, Palette, frame, happened, press, running, started};
+use super::{App, Effect, KeyCode, LiveEvent, Mode, Palette, UserRequest, frame, happened, press, running, started};
 
 fn asked(effect: Option<Effect>) -> Touch {
     match effect {
-        Some(Effect::Ask(Ask::Touch(touch))) => touch,
+        Some(Effect::Ask(UserRequest::Touch(touch))) => touch,
         other => panic!("{other:?}"),
     }
 }
