@@ -28,7 +28,7 @@ mod replay;
 mod setup;
 mod trace;
 
-pub(super) use compare::{Compare, Course, Rank, View, decides_nothing};
+pub(super) use compare::{ArmSeries, Compare, Rank, View, decides_nothing};
 pub(super) use home::{Choice, Content, Group, Home};
 use overlay::Overlay;
 pub(super) use overlay::Prompt;

@@ -19,15 +19,15 @@ use crate::tui::{
     messages::{OpenRun, RunsCompared},
 };
 
+mod arm_series;
 mod between;
-mod course;
 mod export;
 mod found;
 mod look;
 mod ranks;
 mod times;
 
-pub(in crate::tui) use course::Course;
+pub(in crate::tui) use arm_series::ArmSeries;
 pub(in crate::tui) use found::decides_nothing;
 use look::Look;
 pub(in crate::tui) use look::View;
@@ -44,7 +44,7 @@ struct Known {
     /// What reports begin with, run by run.
     openings: Vec<Vec<Opening>>,
     /// Response times as their logs have them; `None`: they are being read.
-    times: BTreeMap<Course, Option<ArmTimes>>,
+    times: BTreeMap<ArmSeries, Option<ArmTimes>>,
     /// The second of two runs against the first.
     between: Option<RunsCompared>,
 }
@@ -53,7 +53,7 @@ struct Known {
 pub(in crate::tui) struct Compare {
     pub runs: Vec<OpenRun>,
     known: Known,
-    pub courses: Vec<Course>,
+    pub all_series: Vec<ArmSeries>,
     pub hidden: BTreeSet<usize>,
     pub at: usize,
     pub column: usize,
@@ -71,10 +71,10 @@ pub(in crate::tui) struct Compare {
 impl Compare {
     pub fn of(runs: Vec<OpenRun>) -> Self {
         let arms: Vec<Vec<String>> = runs.iter().map(names).collect();
-        let courses = arms
+        let all_series = arms
             .iter()
             .enumerate()
-            .flat_map(|(run, names)| (0..names.len()).map(move |arm| Course { run, arm }))
+            .flat_map(|(run, names)| (0..names.len()).map(move |arm| ArmSeries { run, arm }))
             .collect();
         let mut phases: Vec<String> = Vec::new();
         for phase in runs.iter().flat_map(|run| &run.summary.arms).flat_map(|arm| &arm.phases) {
@@ -96,7 +96,7 @@ impl Compare {
         let columns = of_users.chain(Column::OF_POLICIES.into_iter().filter(shows)).collect();
         let openings = runs.iter().map(|run| opening(&run.summary)).collect();
         let known = Known { arms, openings, ..Known::default() };
-        Self { runs, known, courses, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() }
+        Self { runs, known, all_series, phase: busiest.unwrap_or(0), phases, columns, ..Self::default() }
     }
 
     pub fn pressed(&mut self, action: Action) {
@@ -129,7 +129,7 @@ impl Compare {
             }
             Action::Moment(by) => self.move_moment(by),
             Action::Solo => {
-                let others: BTreeSet<usize> = (0..self.courses.len()).filter(|n| *n != self.at).collect();
+                let others: BTreeSet<usize> = (0..self.all_series.len()).filter(|n| *n != self.at).collect();
                 self.hidden = if self.hidden == others { BTreeSet::new() } else { others };
             }
             Action::Tick if self.hidden.remove(&self.at) => {}
@@ -149,8 +149,8 @@ impl Compare {
     }
 
     /// The arm under the cursor.
-    pub fn course(&self) -> Option<Course> {
-        self.courses.get(self.at).copied()
+    pub fn chosen(&self) -> Option<ArmSeries> {
+        self.all_series.get(self.at).copied()
     }
 
     /// The next arm of those that are listed, or the one before.
@@ -176,9 +176,10 @@ impl Compare {
     }
 
     fn move_moment(&mut self, by: i8) {
-        let Some(course) = self.course() else { return };
-        let last = self.courses.iter().flat_map(|course| self.seconds(*course)).map(|second| second.second).max();
-        let begin = self.phase_span(course.run).map_or(0.0, |[begin, _]| begin);
+        let Some(arm_series) = self.chosen() else { return };
+        let last =
+            self.all_series.iter().flat_map(|arm_series| self.seconds(*arm_series)).map(|second| second.second).max();
+        let begin = self.phase_span(arm_series.run).map_or(0.0, |[begin, _]| begin);
         let to = self.look.moment.map_or(begin, |at| at + f64::from(by));
         self.look.moment = last.map(|last| to.clamp(0.0, f64::from(last)));
     }
@@ -198,7 +199,7 @@ impl Compare {
 
     /// The folder of the run under the cursor.
     pub fn folder(&self) -> Option<&std::path::Path> {
-        Some(&self.runs.get(self.course()?.run)?.folder)
+        Some(&self.runs.get(self.chosen()?.run)?.folder)
     }
 
     /// At least so many lines lie behind the verdicts: some may take several on the screen.
@@ -212,11 +213,11 @@ impl Compare {
 
     /// Of which phase and in which figures arms were compared, where nothing was found of what is shown.
     pub fn compared_elsewhere(&self) -> Option<String> {
-        let known = |course: &Course| self.verdict(*course, self.column()).is_some();
-        if self.courses.iter().any(known) {
+        let known = |arm_series: &ArmSeries| self.verdict(*arm_series, self.column()).is_some();
+        if self.all_series.iter().any(known) {
             return None;
         }
-        let run = self.runs.get(self.courses.get(self.at)?.run)?;
+        let run = self.runs.get(self.all_series.get(self.at)?.run)?;
         let found = run.summary.comparisons.first()?;
         let figures: Vec<&str> = Column::OF_USERS
             .into_iter()
@@ -234,8 +235,8 @@ impl Compare {
         self.phases.get(self.phase).map_or("", String::as_str)
     }
 
-    pub fn arm_name(&self, course: Course) -> &str {
-        self.known.arms[course.run].get(course.arm).map_or("", String::as_str)
+    pub fn arm_name(&self, arm_series: ArmSeries) -> &str {
+        self.known.arms[arm_series.run].get(arm_series.arm).map_or("", String::as_str)
     }
 
     /// Several runs stand for their names, which are long and much alike.
@@ -248,9 +249,9 @@ impl Compare {
     }
 
     /// `seda`, or with several runs `seda · B`.
-    pub fn name(&self, course: Course) -> String {
-        let arm = self.arm_name(course);
-        self.letter(course.run).map_or_else(|| arm.to_owned(), |letter| format!("{arm} · {letter}"))
+    pub fn name(&self, arm_series: ArmSeries) -> String {
+        let arm = self.arm_name(arm_series);
+        self.letter(arm_series.run).map_or_else(|| arm.to_owned(), |letter| format!("{arm} · {letter}"))
     }
 
     /// `flash-crowd-2`, or with several runs `B: flash-crowd-2`.
@@ -261,13 +262,13 @@ impl Compare {
 
     /// Against which arm what was found of the figure under the cursor is told; `None`: nothing was.
     pub fn baseline(&self) -> Option<&str> {
-        let found = self.courses.iter().find_map(|&course| self.verdict(course, self.column()))?;
+        let found = self.all_series.iter().find_map(|&arm_series| self.verdict(arm_series, self.column()))?;
         Some(&found.baseline)
     }
 
     /// Turns of an arm, block by block, without what the machine spoiled.
-    pub fn turns(&self, course: Course) -> impl Iterator<Item = &Arm> {
-        let (name, arms) = (self.arm_name(course), &self.runs[course.run].summary.arms);
+    pub fn turns(&self, arm_series: ArmSeries) -> impl Iterator<Item = &Arm> {
+        let (name, arms) = (self.arm_name(arm_series), &self.runs[arm_series.run].summary.arms);
         let left_out = excluded(arms);
         arms.iter().filter(move |arm| arm.shown_name() == name && !left_out.contains(&arm.block))
     }
@@ -289,15 +290,15 @@ impl Compare {
     }
 
     /// Turns of an arm that its figures are made of.
-    fn counted(&self, course: Course) -> impl Iterator<Item = &Arm> {
-        let blocks = self.blocks_of(course.run);
-        self.turns(course).filter(move |arm| blocks.contains(&arm.block))
+    fn counted(&self, arm_series: ArmSeries) -> impl Iterator<Item = &Arm> {
+        let blocks = self.blocks_of(arm_series.run);
+        self.turns(arm_series).filter(move |arm| blocks.contains(&arm.block))
     }
 
     /// The run was stopped in the phase that is shown: the arm's figures are those of a part of it.
-    pub fn is_cut_off(&self, course: Course) -> bool {
+    pub fn is_cut_off(&self, arm_series: ArmSeries) -> bool {
         let phase = self.phase_name();
-        let mut phases = self.counted(course).flat_map(|arm| &arm.phases);
+        let mut phases = self.counted(arm_series).flat_map(|arm| &arm.phases);
         phases.any(|found| found.name == phase && found.cut_off)
     }
 
@@ -309,10 +310,10 @@ impl Compare {
     /// The median over blocks of a figure in the phase that is shown, and whether time-outs leave only a bound: the higher
     /// one of two in the middle, as in the answer. Of what is known of seconds alone: the median of the phase's seconds in the
     /// block that is drawn. While a second is looked at: its value.
-    pub fn figure(&self, course: Course, column: Column) -> Option<Value> {
+    pub fn figure(&self, arm_series: ArmSeries, column: Column) -> Option<Value> {
         if let Some(moment) = self.look.moment {
             return self
-                .seconds(course)
+                .seconds(arm_series)
                 .find(|second| second.second == moment as u32)
                 .and_then(|second| column.at(second))
                 .map(
@@ -322,38 +323,38 @@ impl Compare {
         }
         if column.is_of_policies() {
             let phase = self.phase_name();
-            let seconds = self.seconds(course).filter(|second| second.phase == phase);
+            let seconds = self.seconds(arm_series).filter(|second| second.phase == phase);
             return Value::median(&seconds.filter_map(|second| column.at(second)).collect::<Vec<_>>());
         }
-        Value::median(&self.by_block(course, column).into_values().collect::<Vec<_>>())
+        Value::median(&self.by_block(arm_series, column).into_values().collect::<Vec<_>>())
     }
 
     /// A figure of the phase that is shown in each block that counts.
-    pub fn by_block(&self, course: Course, column: Column) -> BTreeMap<u32, Value> {
+    pub fn by_block(&self, arm_series: ArmSeries, column: Column) -> BTreeMap<u32, Value> {
         let phase = self.phase_name();
         let of = |arm: &Arm| {
             let found = arm.phases.iter().find(|found| found.name == phase)?;
             Some((arm.block, column.of(&found.measured)?))
         };
-        self.counted(course).filter_map(of).collect()
+        self.counted(arm_series).filter_map(of).collect()
     }
 
     /// Over time, of the block that is drawn.
-    pub fn seconds(&self, course: Course) -> impl Iterator<Item = &TimelineSecond> {
-        let (name, block) = (self.arm_name(course), self.drawn_block(course.run));
-        self.runs[course.run].timeline.iter().filter(move |second| second.arm == name && second.block == block)
+    pub fn seconds(&self, arm_series: ArmSeries) -> impl Iterator<Item = &TimelineSecond> {
+        let (name, block) = (self.arm_name(arm_series), self.drawn_block(arm_series.run));
+        self.runs[arm_series.run].timeline.iter().filter(move |second| second.arm == name && second.block == block)
     }
 
     /// What a person changed in the turn that is drawn.
-    pub fn touches(&self, course: Course) -> impl Iterator<Item = &Touched> {
-        let block = self.drawn_block(course.run);
-        self.turns(course).filter(move |arm| arm.block == block).flat_map(|arm| &arm.touches)
+    pub fn touches(&self, arm_series: ArmSeries) -> impl Iterator<Item = &Touched> {
+        let block = self.drawn_block(arm_series.run);
+        self.turns(arm_series).filter(move |arm| arm.block == block).flat_map(|arm| &arm.touches)
     }
 
     /// What was found against the baseline.
-    pub fn verdict(&self, course: Course, column: Column) -> Option<&Comparison> {
-        let (arm, phase) = (self.arm_name(course), self.phase_name());
-        self.runs[course.run].summary.comparisons.iter().find(|comparison| {
+    pub fn verdict(&self, arm_series: ArmSeries, column: Column) -> Option<&Comparison> {
+        let (arm, phase) = (self.arm_name(arm_series), self.phase_name());
+        self.runs[arm_series.run].summary.comparisons.iter().find(|comparison| {
             comparison.policy == arm && comparison.phase == phase && comparison.metric == column.metric()
         })
     }

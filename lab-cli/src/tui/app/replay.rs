@@ -47,11 +47,11 @@ impl Replay {
     /// The arm under the cursor, at the time that is looked at, else at the end of the phase that is shown; `None`: none of its
     /// seconds are known.
     pub fn of(compare: &Compare) -> Option<Self> {
-        let course = compare.course()?;
-        let run = &compare.runs[course.run];
-        let block = compare.drawn_block(course.run);
-        let name = compare.arm_name(course).to_owned();
-        let seconds: VecDeque<_> = compare.seconds(course).cloned().collect();
+        let arm_series = compare.chosen()?;
+        let run = &compare.runs[arm_series.run];
+        let block = compare.drawn_block(arm_series.run);
+        let name = compare.arm_name(arm_series).to_owned();
+        let seconds: VecDeque<_> = compare.seconds(arm_series).cloned().collect();
         seconds.front()?;
         let mut totals = TokenTotals::default();
         let tokens = seconds
@@ -66,9 +66,9 @@ impl Replay {
             LiveEvent::ArmStarted { arm, block: of, policy } if *arm == name && *of == block => policy.clone(),
             _ => None,
         });
-        let marks = compare.touches(course).map(|touched| touched.second).collect();
+        let marks = compare.touches(arm_series).map(|touched| touched.second).collect();
         let running = Running { name: name.clone(), block, seconds, tokens, policy, marks, ..Running::default() };
-        let beside = compare.courses.iter().filter(|other| other.run == course.run);
+        let beside = compare.all_series.iter().filter(|other| other.run == arm_series.run);
         let curves = beside.map(|other| ArmCurve::of(compare.arm_name(*other), compare.seconds(*other)));
         let position = arms.iter().position(|arm| arm.shown_name() == name && arm.block == block);
         let state = State {
@@ -80,7 +80,7 @@ impl Replay {
             ..State::default()
         };
         let mut replay = Self { state, playing: false, speed: 1.0, at: 0.0, lines: lines(&run.events, &name, block) };
-        let begins = compare.phase_span(course.run).map_or(0.0, |[begin, _]| begin);
+        let begins = compare.phase_span(arm_series.run).map_or(0.0, |[begin, _]| begin);
         replay.go(compare.look.moment.unwrap_or(begins));
         Some(replay)
     }

@@ -73,9 +73,9 @@ fn rows_are_sorted_the_best_is_marked_and_what_noise_hides_is_too() {
     assert!(row(&drawn, "codel") < row(&drawn, "seda") && row(&drawn, "seda") < row(&drawn, "none"), "{drawn}");
     // The cursor moves in the order that is seen.
     press(&mut app, KeyCode::Home);
-    assert_eq!(app.compare.arm_name(app.compare.course().expect("one")), "codel");
+    assert_eq!(app.compare.arm_name(app.compare.chosen().expect("one")), "codel");
     press(&mut app, KeyCode::Down);
-    assert_eq!(app.compare.arm_name(app.compare.course().expect("one")), "seda");
+    assert_eq!(app.compare.arm_name(app.compare.chosen().expect("one")), "seda");
 }
 
 #[test]

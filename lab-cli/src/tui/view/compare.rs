@@ -19,7 +19,7 @@ use super::{
 };
 use crate::tui::{
     Palette,
-    app::{Compare, Course, Rank, View, decides_nothing},
+    app::{ArmSeries, Compare, Rank, View, decides_nothing},
     messages::OpenRun,
 };
 
@@ -79,7 +79,7 @@ pub(super) struct Places {
 pub(super) fn places(area: Rect, compare: &Compare) -> Places {
     let heads = u16::try_from(compare.runs.len()).unwrap_or(u16::MAX).clamp(1, MOST_HEADS);
     let said = if compare.look.enlarged { 0 } else { answer::height(compare, area) };
-    let rows = u16::try_from(compare.courses.len()).unwrap_or(u16::MAX).saturating_add(2);
+    let rows = u16::try_from(compare.all_series.len()).unwrap_or(u16::MAX).saturating_add(2);
     // The picture has at least half of what is below the heads: the answer takes its lines from the table.
     let half = (area.height.saturating_sub(heads) / 2).saturating_sub(said);
     let height = if compare.look.enlarged { 0 } else { rows.min(half).max(3) };
@@ -136,7 +136,8 @@ pub(super) struct Columns {
 }
 
 pub(super) fn columns(width: u16, compare: &Compare) -> Columns {
-    let names = compare.courses.iter().map(|course| name(compare, *course).chars().count()).max().unwrap_or(0);
+    let names =
+        compare.all_series.iter().map(|arm_series| name(compare, *arm_series).chars().count()).max().unwrap_or(0);
     let names = u16::try_from(names.clamp(8, 30)).unwrap_or(30);
     // Whole columns: those that have room, with the one under the cursor, which gives way to nothing but what was found of it.
     let room_for = |more: u16| usize::from(width.saturating_sub(names + 3 + more) / (FIGURE + 1));
@@ -167,12 +168,12 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Pal
     let Columns { names, start, count, found } = columns(area.width, compare);
     let shown = || compare.columns.iter().copied().enumerate().skip(start).take(count);
     let rows = order.iter().skip(first).take(room).map(|&n| {
-        let (course, here) = (compare.courses[n], n == compare.at);
+        let (arm_series, here) = (compare.all_series[n], n == compare.at);
         let (style, mark) = palette.line(n);
         let hidden = compare.hidden.contains(&n);
         let mut cells = vec![
             Cell::new(Span::styled(if hidden { ' ' } else { palette.mark(mark) }.to_string(), style)),
-            Cell::new(Span::styled(name(compare, course), if here { palette.strong() } else { Style::new() })),
+            Cell::new(Span::styled(name(compare, arm_series), if here { palette.strong() } else { Style::new() })),
         ];
         for (at, column) in shown() {
             let rank = compare.rank(n, column).filter(|_| compare.look.moment.is_none());
@@ -181,12 +182,12 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Pal
                 Some(Rank::WithinNoise) => ("≈", Style::new()),
                 Some(Rank::Behind) | None => ("", Style::new()),
             };
-            let value = format!("{}{sign}", column.shown(compare.figure(course, column)));
+            let value = format!("{}{sign}", column.shown(compare.figure(arm_series, column)));
             let style = if here && at == compare.column { palette.selected() } else { rank_style };
             cells.push(Cell::new(Span::styled(value, style)));
         }
         if found {
-            cells.push(Cell::new(compare.found_of(course)));
+            cells.push(Cell::new(compare.found_of(arm_series)));
         }
         Row::new(cells)
     });
@@ -230,25 +231,25 @@ fn title(compare: &Compare) -> String {
 }
 
 /// With a mark where a person changed it.
-fn name(compare: &Compare, course: Course) -> String {
-    let touched = compare.turns(course).any(|arm| !arm.touches.is_empty());
+fn name(compare: &Compare, arm_series: ArmSeries) -> String {
+    let touched = compare.turns(arm_series).any(|arm| !arm.touches.is_empty());
     let touched = if touched { " !" } else { "" };
-    let cut_off = if compare.is_cut_off(course) { " (cut off)" } else { "" };
-    format!("{}{touched}{cut_off}", scrubbed(&compare.name(course)))
+    let cut_off = if compare.is_cut_off(arm_series) { " (cut off)" } else { "" };
+    format!("{}{touched}{cut_off}", scrubbed(&compare.name(arm_series)))
 }
 
 /// The arm under the cursor, or its like, of one run against the other.
 fn across_in_words(compare: &Compare) -> String {
     let column = compare.column();
-    let Some(course) = compare.course() else { return String::new() };
-    let Some(found) = compare.across(course, column) else {
+    let Some(arm_series) = compare.chosen() else { return String::new() };
+    let Some(found) = compare.across(arm_series, column) else {
         return match column.metric() {
             "" => " runs are compared in goodput/s, rejected, p90, p99 ".to_owned(),
             _ => String::new(),
         };
     };
     let nothing = if decides_nothing(&found.comparison) { "; it decides nothing" } else { "" };
-    let name = scrubbed(compare.arm_name(course));
+    let name = scrubbed(compare.arm_name(arm_series));
     format!(" {name}, B / A: {} ({}{nothing}) ", in_words(&found.comparison), found.how())
 }
 
@@ -257,8 +258,8 @@ fn against_the_first(compare: &Compare) -> String {
     if compare.look.baseline.is_some() {
         return " medians over blocks (b: as the experiment has it) ".to_owned();
     }
-    let found = compare.courses.get(compare.at).and_then(|&course| {
-        let comparison = compare.verdict(course, compare.column())?;
+    let found = compare.all_series.get(compare.at).and_then(|&arm_series| {
+        let comparison = compare.verdict(arm_series, compare.column())?;
         let [policy, baseline] = [&comparison.policy, &comparison.baseline].map(|name| scrubbed(name));
         Some(format!(" {policy}, {} against {baseline}: {} ", compare.column().name(), in_words(comparison)))
     });

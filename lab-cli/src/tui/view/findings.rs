@@ -17,7 +17,7 @@ use ratatui::{
 
 use crate::tui::{
     Palette,
-    app::{Compare, Course},
+    app::{ArmSeries, Compare},
     doors,
     messages::OpenRun,
 };
@@ -80,11 +80,11 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
 /// What waiting rooms and sentries did, arm by arm.
 fn at_front_doors<'a>(compare: &Compare, run: usize) -> Vec<Line<'a>> {
     let real = compare.runs[run].shape.as_ref().and_then(|shape| shape.capacity_per_s);
-    let of_arm = |course: &Course| {
-        let (name, seconds) = (scrubbed(compare.arm_name(*course)), compare.seconds(*course));
+    let of_arm = |arm_series: &ArmSeries| {
+        let (name, seconds) = (scrubbed(compare.arm_name(*arm_series)), compare.seconds(*arm_series));
         doors::in_words(seconds, real).into_iter().map(move |words| Line::raw(format!("   {name}: {words}")))
     };
-    compare.courses.iter().filter(|course| course.run == run).flat_map(of_arm).collect()
+    compare.all_series.iter().filter(|arm_series| arm_series.run == run).flat_map(of_arm).collect()
 }
 
 /// Beside every verdict: one of a run that was stopped is about a part of what was planned.

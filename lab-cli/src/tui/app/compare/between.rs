@@ -2,7 +2,7 @@
 
 use analysis::judge::compare::Across;
 
-use super::{Compare, Course};
+use super::{ArmSeries, Compare};
 use crate::tui::{column::Column, messages::RunsCompared};
 
 impl Compare {
@@ -35,8 +35,8 @@ impl Compare {
     }
 
     /// What was found of an arm and its like in the other run, in the phase that is shown.
-    pub fn across(&self, course: Course, column: Column) -> Option<&Across> {
-        let own = self.side(course);
+    pub fn across(&self, arm_series: ArmSeries, column: Column) -> Option<&Across> {
+        let own = self.side(arm_series);
         let is_it = |found: &&Across| {
             let of = &found.comparison;
             of.metric == column.metric() && (of.policy == own || of.baseline == own)
@@ -45,21 +45,20 @@ impl Compare {
     }
 
     /// Where a row stands while runs are held against each other: each arm of the second run below its like, the others last.
-    pub(super) fn beside_its_like(&self, course: Course) -> (usize, usize) {
-        if course.run == 0 {
-            return (course.arm, 0);
+    pub(super) fn beside_its_like(&self, arm_series: ArmSeries) -> (usize, usize) {
+        if arm_series.run == 0 {
+            return (arm_series.arm, 0);
         }
-        let own = self.side(course);
+        let own = self.side(arm_series);
         let all = self.known.between.iter().flat_map(|found| found.phases.values().flatten());
-        let like = all
-            .map(|found| &found.comparison)
-            .find(|found| found.policy == own)
-            .and_then(|found| self.courses.iter().find(|first| first.run == 0 && self.side(**first) == found.baseline));
-        (like.map_or(usize::MAX, |like| like.arm), course.run)
+        let like = all.map(|found| &found.comparison).find(|found| found.policy == own).and_then(|found| {
+            self.all_series.iter().find(|first| first.run == 0 && self.side(**first) == found.baseline)
+        });
+        (like.map_or(usize::MAX, |like| like.arm), arm_series.run)
     }
 
     /// As `lab compare` names an arm of a run.
-    fn side(&self, course: Course) -> String {
-        format!("{}:{}", self.runs[course.run].name, self.arm_name(course))
+    fn side(&self, arm_series: ArmSeries) -> String {
+        format!("{}:{}", self.runs[arm_series.run].name, self.arm_name(arm_series))
     }
 }

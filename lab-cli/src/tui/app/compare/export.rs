@@ -30,11 +30,11 @@ impl Compare {
         let _ = writeln!(out, "| arm | {} |", header.join(" | "));
         let _ = writeln!(out, "|---|{}", "---:|".repeat(header.len()));
         for at in self.order() {
-            let course = self.courses[at];
+            let arm_series = self.all_series[at];
             let mut values: Vec<String> =
-                self.columns.iter().map(|column| column.shown(self.figure(course, *column))).collect();
-            values.extend(found.as_ref().map(|_| cell(&self.found_of(course))));
-            let _ = writeln!(out, "| {} | {} |", cell(&scrubbed(&self.name(course))), values.join(" | "));
+                self.columns.iter().map(|column| column.shown(self.figure(arm_series, *column))).collect();
+            values.extend(found.as_ref().map(|_| cell(&self.found_of(arm_series))));
+            let _ = writeln!(out, "| {} | {} |", cell(&scrubbed(&self.name(arm_series))), values.join(" | "));
         }
         out
     }

@@ -6,7 +6,7 @@ use analysis::{
     text::scrubbed,
 };
 
-use super::{Compare, Course};
+use super::{ArmSeries, Compare};
 use crate::tui::column::Column;
 
 impl Compare {
@@ -17,25 +17,25 @@ impl Compare {
         if self.look.across {
             return Some(format!("{} {}", column.name(), if column == Column::Rejected { "B - A" } else { "B / A" }));
         }
-        let against = match self.look.baseline.and_then(|at| self.courses.get(at)) {
-            Some(course) => self.name(*course),
+        let against = match self.look.baseline.and_then(|at| self.all_series.get(at)) {
+            Some(arm_series) => self.name(*arm_series),
             None => self.baseline()?.to_owned(),
         };
         Some(format!("{} against {}", column.name(), scrubbed(&against)))
     }
 
     /// What was found of the figure under the cursor; all of the words stand above the table.
-    pub fn found_of(&self, course: Course) -> String {
+    pub fn found_of(&self, arm_series: ArmSeries) -> String {
         if self.look.baseline.is_some() {
-            return self.against_chosen(course).unwrap_or_default();
+            return self.against_chosen(arm_series).unwrap_or_default();
         }
         if self.look.across {
-            let found = self.across(course, self.column()).filter(|_| course.run > 0);
+            let found = self.across(arm_series, self.column()).filter(|_| arm_series.run > 0);
             let nothing = |found: &Across| if decides_nothing(&found.comparison) { ", decides nothing" } else { "" };
             let words = |found: &Across| format!("{}{}", in_few_words(&found.comparison), nothing(found));
             return found.map(words).unwrap_or_default();
         }
-        self.verdict(course, self.column()).map(in_few_words).unwrap_or_default()
+        self.verdict(arm_series, self.column()).map(in_few_words).unwrap_or_default()
     }
 }
 

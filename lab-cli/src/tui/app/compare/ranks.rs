@@ -2,7 +2,7 @@
 
 use analysis::series::value::Value;
 
-use super::{Compare, Course};
+use super::{ArmSeries, Compare};
 use crate::tui::column::{Better, Column};
 
 /// Where an arm stands in a figure.
@@ -17,18 +17,18 @@ pub(in crate::tui) enum Rank {
 impl Compare {
     /// Rows in the order of the table.
     pub fn order(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.courses.len()).collect();
+        let mut order: Vec<usize> = (0..self.all_series.len()).collect();
         if self.look.sorted {
             let column = self.column();
             let key = |at: &usize| {
-                let value = self.figure(self.courses[*at], column).map(|value| value.at);
+                let value = self.figure(self.all_series[*at], column).map(|value| value.at);
                 // What is not known comes last.
                 let sign = if column.better() == Some(Better::Lower) { 1.0 } else { -1.0 };
                 value.map_or(f64::INFINITY, |value| sign * value)
             };
             order.sort_by(|a, b| key(a).total_cmp(&key(b)));
         } else if self.look.across {
-            order.sort_by_key(|at| self.beside_its_like(self.courses[*at]));
+            order.sort_by_key(|at| self.beside_its_like(self.all_series[*at]));
         }
         order
     }
@@ -37,10 +37,10 @@ impl Compare {
     fn best(&self, column: Column) -> Option<usize> {
         let better = column.better()?;
         let known: Vec<(usize, Value)> = self
-            .courses
+            .all_series
             .iter()
             .enumerate()
-            .filter_map(|(n, course)| Some((n, self.figure(*course, column)?)))
+            .filter_map(|(n, arm_series)| Some((n, self.figure(*arm_series, column)?)))
             .collect();
         let (best, value) = known.iter().copied().reduce(|a, b| if better.is(b.1.at, a.1.at) { b } else { a })?;
         let is_alone = known.iter().any(|(_, other)| better.is(value.at, other.at));
@@ -53,15 +53,15 @@ impl Compare {
         if at == best {
             return Some(Rank::Best);
         }
-        let (better, course) = (column.better()?, *self.courses.get(at)?);
-        let pairs = self.pairs(self.courses[best], course, column);
+        let (better, arm_series) = (column.better()?, *self.all_series.get(at)?);
+        let pairs = self.pairs(self.all_series[best], arm_series, column);
         let ahead = pairs.iter().filter(|(best, own)| better.is(own.at, best.at)).count();
         let level = pairs.iter().filter(|(best, own)| own.at == best.at).count();
         Some(if pairs.len() > 1 && (ahead > 0 || level == pairs.len()) { Rank::WithinNoise } else { Rank::Behind })
     }
 
     /// Figures of two arms in the same blocks.
-    fn pairs(&self, one: Course, other: Course, column: Column) -> Vec<(Value, Value)> {
+    fn pairs(&self, one: ArmSeries, other: ArmSeries, column: Column) -> Vec<(Value, Value)> {
         let of_other = self.by_block(other, column);
         let of_one = self.by_block(one, column);
         of_one.iter().filter_map(|(block, value)| Some((*value, *of_other.get(block)?))).collect()
@@ -69,16 +69,16 @@ impl Compare {
 
     /// How the figure of an arm compares with that of the baseline that was chosen, over blocks: the median, and from where to where.
     /// It describes, and decides nothing.
-    pub fn against_chosen(&self, course: Course) -> Option<String> {
-        let (baseline, column) = (*self.courses.get(self.look.baseline?)?, self.column());
-        if baseline == course || column.is_of_policies() {
+    pub fn against_chosen(&self, arm_series: ArmSeries) -> Option<String> {
+        let (baseline, column) = (*self.all_series.get(self.look.baseline?)?, self.column());
+        if baseline == arm_series || column.is_of_policies() {
             return None;
         }
         let points = column == Column::Rejected;
         let effect = |(base, own): &(Value, Value)| {
             if points { Some((own.at - base.at) * 100.0) } else { (base.at > 0.0).then(|| own.at / base.at) }
         };
-        let pairs = self.pairs(baseline, course, column);
+        let pairs = self.pairs(baseline, arm_series, column);
         let is_bound = pairs.iter().any(|(base, own)| base.at_least || own.at_least);
         let mut effects: Vec<f64> = pairs.iter().filter_map(effect).collect();
         effects.sort_by(f64::total_cmp);

@@ -2,31 +2,33 @@
 
 use analysis::report::ArmTimes;
 
-use super::{Compare, Course, View};
+use super::{ArmSeries, Compare, View};
 use crate::tui::requests::TimesWanted;
 
 impl Compare {
     /// Those of an arm; `None`: they are not there yet.
-    pub fn times(&self, course: Course) -> Option<&ArmTimes> {
-        self.known.times.get(&course)?.as_ref()
+    pub fn times(&self, arm_series: ArmSeries) -> Option<&ArmTimes> {
+        self.known.times.get(&arm_series)?.as_ref()
     }
 
     /// What has to be read now, for the picture that is shown: once for each arm.
     pub fn times_wanted(&mut self) -> Option<TimesWanted> {
-        let course = self.course().filter(|_| self.look.view == View::Latencies)?;
-        if self.known.times.contains_key(&course) {
+        let arm_series = self.chosen().filter(|_| self.look.view == View::Latencies)?;
+        if self.known.times.contains_key(&arm_series) {
             return None;
         }
-        self.known.times.insert(course, None);
-        let folder = self.runs[course.run].folder.clone();
-        Some(TimesWanted { folder, arm: self.arm_name(course).to_owned(), block: self.drawn_block(course.run) })
+        self.known.times.insert(arm_series, None);
+        let folder = self.runs[arm_series.run].folder.clone();
+        Some(TimesWanted { folder, arm: self.arm_name(arm_series).to_owned(), block: self.drawn_block(arm_series.run) })
     }
 
     /// What was read. Of runs that are not shown any more it is of no use.
     pub fn receive_times(&mut self, of: &TimesWanted, times: ArmTimes) {
-        let is_it = |course: &&Course| self.runs[course.run].folder == of.folder && self.arm_name(**course) == of.arm;
-        if let Some(course) = self.courses.iter().find(is_it).copied() {
-            self.known.times.insert(course, Some(times));
+        let is_it = |arm_series: &&ArmSeries| {
+            self.runs[arm_series.run].folder == of.folder && self.arm_name(**arm_series) == of.arm
+        };
+        if let Some(arm_series) = self.all_series.iter().find(is_it).copied() {
+            self.known.times.insert(arm_series, Some(times));
         }
     }
 }

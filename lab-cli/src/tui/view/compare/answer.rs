@@ -13,7 +13,7 @@ use ratatui::{
 
 use crate::tui::{
     Palette,
-    app::{Compare, Course},
+    app::{ArmSeries, Compare},
 };
 
 /// Rows of a screen that are left to picture and table before the answer gets its second line, and rows for each line after that.
@@ -56,9 +56,9 @@ fn mark(compare: &Compare, said: &Opening, palette: Palette) -> (char, Style) {
     let Some(arm) = &said.arm else {
         return if said.is_warning { ('!', palette.bad()) } else { (' ', palette.strong()) };
     };
-    let run = compare.course().map(|course| course.run);
-    let is_it = |course: &Course| Some(course.run) == run && compare.arm_name(*course) == arm;
-    let (style, mark) = palette.line(compare.courses.iter().position(is_it).unwrap_or(0));
+    let run = compare.chosen().map(|arm_series| arm_series.run);
+    let is_it = |arm_series: &ArmSeries| Some(arm_series.run) == run && compare.arm_name(*arm_series) == arm;
+    let (style, mark) = palette.line(compare.all_series.iter().position(is_it).unwrap_or(0));
     // Of several runs the letter says which one is meant.
     let letter = run.and_then(|run| compare.letter(run)?.chars().next());
     (letter.unwrap_or_else(|| palette.mark(mark)), style)
@@ -74,10 +74,10 @@ impl<'a> Shown<'a> {
     /// Of the run under the cursor, in `most` lines: all in their order, or, where not all have room, first that of the arm under the
     /// cursor.
     fn of(compare: &'a Compare, width: u16, most: u16) -> Self {
-        let Some(course) = compare.course() else { return Self { sentences: Vec::new(), more: String::new() } };
+        let Some(arm_series) = compare.chosen() else { return Self { sentences: Vec::new(), more: String::new() } };
         let (room, most) = (usize::from(width).saturating_sub(INDENT + 1), usize::from(most));
         let in_lines = |said: &'a Opening| (said, wrapped(&scrubbed(&said.text), room));
-        let mut all: Vec<_> = compare.opening(course.run).iter().map(in_lines).collect();
+        let mut all: Vec<_> = compare.opening(arm_series.run).iter().map(in_lines).collect();
         let count =
             |sentences: &[(&Opening, Vec<String>)]| sentences.iter().map(|(_, lines)| lines.len()).sum::<usize>();
         if count(&all) <= most {
@@ -87,7 +87,7 @@ impl<'a> Shown<'a> {
         // Stars in the table tell the order too.
         all.retain(|(said, _)| said.arm.is_some() || said.is_warning);
         if count(&all) > most {
-            let here = compare.arm_name(course);
+            let here = compare.arm_name(arm_series);
             all.sort_by_key(|(said, _)| said.arm.as_deref() != Some(here));
         }
         let mut left = most;

@@ -14,7 +14,7 @@ use ratatui::{
 use super::{super::widgets::first_shown, over_time};
 use crate::tui::{
     Palette,
-    app::{Compare, Course},
+    app::{ArmSeries, Compare},
     column::Column,
 };
 
@@ -24,12 +24,12 @@ const MOST_NAME: usize = 20;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) {
     let column = compare.column();
-    let names: Vec<String> = compare.courses.iter().map(|course| scrubbed(&compare.name(*course))).collect();
+    let names: Vec<String> = compare.all_series.iter().map(|arm_series| scrubbed(&compare.name(*arm_series))).collect();
     let wide = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(MOST_NAME);
     let room = usize::from(area.width).saturating_sub(wide + 3);
     let [start, end] = over_time::span(compare);
     let rows: Vec<Vec<Option<Value>>> =
-        compare.courses.iter().map(|course| cells(compare, *course, column, [start, end], room)).collect();
+        compare.all_series.iter().map(|arm_series| cells(compare, *arm_series, column, [start, end], room)).collect();
     let scale = Scale::of(rows.iter().flatten().flatten().map(|value| value.at), column);
     let title = format!(" {} over time: {} ", column.name(), scale.in_words(column));
     let block = Block::new().borders(Borders::TOP).border_style(palette.faint());
@@ -79,9 +79,9 @@ pub(super) fn columns([begin, end]: [f64; 2], [from, to]: [f64; 2], room: usize)
 }
 
 /// For each column of the screen the worst of its seconds: the longest time, the lowest goodput.
-fn cells(compare: &Compare, course: Course, column: Column, span: [f64; 2], room: usize) -> Vec<Option<Value>> {
+fn cells(compare: &Compare, arm_series: ArmSeries, column: Column, span: [f64; 2], room: usize) -> Vec<Option<Value>> {
     let mut cells: Vec<Option<Value>> = vec![None; room];
-    for second in compare.seconds(course) {
+    for second in compare.seconds(arm_series) {
         let at = f64::from(second.second);
         let Some(value) = column.at(second) else { continue };
         for cell in &mut cells[columns([at, at + 1.0], span, room)] {

@@ -24,26 +24,26 @@ use super::{
 };
 use crate::tui::{
     Palette,
-    app::{Compare, Course},
+    app::{ArmSeries, Compare},
 };
 
 /// Columns of a label on the left.
 const LABEL: usize = 6;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Palette) {
-    let Some(course) = compare.course() else { return };
-    let name = scrubbed(&compare.name(course));
+    let Some(arm_series) = compare.chosen() else { return };
+    let name = scrubbed(&compare.name(arm_series));
     let about = |words: &str| format!(" response times of {name}{}{words} ", over_time::block(compare).trim_end());
     let block = |title: String| {
         let block = Block::new().borders(Borders::TOP).border_style(palette.faint());
         block.title(Line::styled(title, palette.strong()))
     };
-    let Some(times) = compare.times(course) else {
+    let Some(times) = compare.times(arm_series) else {
         let words = Paragraph::new(" being read ...").style(palette.faint());
         frame.render_widget(words.block(block(about(""))), area);
         return;
     };
-    let (stretches, source) = stretches(compare, course, times);
+    let (stretches, source) = stretches(compare, arm_series, times);
     let room = usize::from(area.width).saturating_sub(LABEL + 2);
     let rows = usize::from(area.height.saturating_sub(2));
     if stretches.is_empty() || rows == 0 {
@@ -51,7 +51,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
         frame.render_widget(words.block(block(about(""))), area);
         return;
     }
-    let grid = Grid::of(&stretches, compare, course, (room, rows));
+    let grid = Grid::of(&stretches, compare, arm_series, (room, rows));
     let mut lines: Vec<Line<'_>> = (0..rows).rev().map(|row| grid.line(row, palette)).collect();
     lines.push(Line::styled(format!("{:LABEL$}  {}", "", ends(over_time::span(compare), room)), palette.faint()));
     let source = if source.is_empty() { source } else { format!(", {source}") };
@@ -67,7 +67,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
 type Stretch<'a> = ([f64; 2], &'a TimeCounts);
 
 /// The seconds of the arm, or, where they are not known, its phases; with what there is to be said of that.
-fn stretches<'a>(compare: &Compare, course: Course, times: &'a ArmTimes) -> (Vec<Stretch<'a>>, String) {
+fn stretches<'a>(compare: &Compare, arm_series: ArmSeries, times: &'a ArmTimes) -> (Vec<Stretch<'a>>, String) {
     if !times.seconds.is_empty() {
         let second = |(second, counts): &'a (u32, TimeCounts)| {
             let at = f64::from(*second);
@@ -76,9 +76,11 @@ fn stretches<'a>(compare: &Compare, course: Course, times: &'a ArmTimes) -> (Vec
         let cut_off = if times.seconds_log == LogRead::Torn { "as far as their log goes: it is cut off" } else { "" };
         return (times.seconds.iter().map(second).collect(), cut_off.to_owned());
     }
-    let run = &compare.runs[course.run];
+    let run = &compare.runs[arm_series.run];
     let why = match &times.seconds_log {
-        _ if compare.turns(course).any(|arm| arm.bound) => "it is a bound, which was computed and not run".to_owned(),
+        _ if compare.turns(arm_series).any(|arm| arm.bound) => {
+            "it is a bound, which was computed and not run".to_owned()
+        }
         LogRead::Missing if run.summary.mode == Mode::Virtual => "no seconds are logged in virtual time".to_owned(),
         LogRead::Missing => "there is no log of its seconds in the run's folder".to_owned(),
         LogRead::Unreadable(why) => format!("the log of its seconds cannot be read ({})", scrubbed(why)),
@@ -106,7 +108,7 @@ struct Grid {
 }
 
 impl Grid {
-    fn of(stretches: &[Stretch<'_>], compare: &Compare, course: Course, (room, rows): (usize, usize)) -> Self {
+    fn of(stretches: &[Stretch<'_>], compare: &Compare, arm_series: ArmSeries, (room, rows): (usize, usize)) -> Self {
         let span = over_time::span(compare);
         let times = stretches.iter().flat_map(|(_, counts)| counts.known.iter().chain(&counts.censored));
         let target_ms = compare.objective_ms().unwrap_or(1000.0);
@@ -123,7 +125,7 @@ impl Grid {
             }
         }
         let at = |second: f64| Some(columns([second, second + 1e-6], span, room)).filter(|found| !found.is_empty());
-        let ends = compare.runs[course.run].shape.as_ref().map_or_else(Vec::new, analysis::live::Shape::ends);
+        let ends = compare.runs[arm_series.run].shape.as_ref().map_or_else(Vec::new, analysis::live::Shape::ends);
         let walls = ends.into_iter().filter_map(at).map(|found| found.start).collect();
         let cursor = compare.look.moment.and_then(at).map(|found| found.start);
         Self { cells, labels, target: row(target_ms) as usize, walls, cursor }

@@ -21,11 +21,12 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
         Column::Rejected => Some(Value::known(100.0 * point.reject_fraction)),
         _ => Some(Value::known(point.goodput_per_s)),
     };
-    let curves =
-        compare.courses.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n)).filter_map(|(n, course)| {
-            let curves = &compare.runs[course.run].summary.curves;
-            Some((n, *course, curves.iter().find(|curve| curve.arm == compare.arm_name(*course))?))
-        });
+    let curves = compare.all_series.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n)).filter_map(
+        |(n, arm_series)| {
+            let curves = &compare.runs[arm_series.run].summary.curves;
+            Some((n, *arm_series, curves.iter().find(|curve| curve.arm == compare.arm_name(*arm_series))?))
+        },
+    );
     let curves: Vec<_> = curves.collect();
     let points = || curves.iter().flat_map(|(_, _, curve)| &curve.points);
     let target = compare.objective_ms().unwrap_or(1000.0);
@@ -38,13 +39,13 @@ pub(super) fn plot(compare: &Compare, palette: Palette) -> Plot<'static> {
     let to = |at: f64| if column.is_time() { log(at) } else { at };
     let most = points().map(|point| point.planned).fold(1.0, f64::max);
     let front = curves.iter().position(|(n, ..)| *n == compare.at);
-    let series = curves.iter().map(|(n, course, curve)| {
+    let series = curves.iter().map(|(n, arm_series, curve)| {
         let (style, mark) = palette.line(*n);
         let style = if *n == compare.at { style.patch(palette.strong()) } else { style };
         let mut points: Vec<(f64, Option<Value>)> =
             curve.points.iter().map(|point| (point.planned, value(point).map(|value| value.map(to)))).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Series { name: scrubbed(&compare.name(*course)), style, mark, points, ..Series::default() }
+        Series { name: scrubbed(&compare.name(*arm_series)), style, mark, points, ..Series::default() }
     });
     Plot {
         title: column.name(),

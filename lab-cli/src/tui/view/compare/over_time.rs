@@ -5,7 +5,7 @@ use analysis::{live::TimelineSecond, series::value::Value, text::scrubbed};
 use super::super::plot::{Plot, Series, decades, from_zero, log};
 use crate::tui::{
     Palette,
-    app::{Compare, Course},
+    app::{ArmSeries, Compare},
     column::Column,
     state::phase_ends,
 };
@@ -13,24 +13,27 @@ use crate::tui::{
 /// The figure under the cursor of all arms that are not hidden; that of the arm under the cursor is drawn over the others.
 pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
     let column = compare.column();
-    let shown = || compare.courses.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
-    let values =
-        || shown().flat_map(|(_, course)| compare.seconds(*course)).filter_map(|second| Some(column.at(second)?.at));
+    let shown = || compare.all_series.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
+    let values = || {
+        shown()
+            .flat_map(|(_, arm_series)| compare.seconds(*arm_series))
+            .filter_map(|second| Some(column.at(second)?.at))
+    };
     let target = compare.objective_ms().unwrap_or(1000.0);
     let (y, labels) = if column.is_time() {
         decades(values(), target)
     } else {
         from_zero(values().fold(1.0, f64::max) * 1.05, column.unit())
     };
-    let series_of = |(n, course): (usize, &Course)| {
+    let series_of = |(n, arm_series): (usize, &ArmSeries)| {
         let (style, mark) = palette.line(n);
         let style = if n == compare.at { style.patch(palette.strong()) } else { style };
-        let name = scrubbed(&compare.name(*course));
-        Series { name, style, mark, points: points(compare, *course, column), ..Series::default() }
+        let name = scrubbed(&compare.name(*arm_series));
+        Series { name, style, mark, points: points(compare, *arm_series, column), ..Series::default() }
     };
     // First in the legend, last to be drawn.
     let (front, others): (Vec<_>, Vec<_>) = shown().partition(|(n, _)| *n == compare.at);
-    let lines: Vec<Series> = front.iter().chain(&others).map(|(n, course)| series_of((*n, course))).collect();
+    let lines: Vec<Series> = front.iter().chain(&others).map(|(n, arm_series)| series_of((*n, arm_series))).collect();
     let span = span(compare);
     let target = column.is_time().then(|| target_line(target, span, palette));
     let front = (!front.is_empty()).then_some(usize::from(target.is_some()));
@@ -41,11 +44,11 @@ pub(super) fn figure(compare: &Compare, palette: Palette) -> Plot<'static> {
 
 /// Median, 90th and 99th percentile of the arm under the cursor.
 pub(super) fn percentiles(compare: &Compare, palette: Palette) -> Plot<'static> {
-    let Some(course) = compare.course() else { return Plot::default() };
+    let Some(arm_series) = compare.chosen() else { return Plot::default() };
     let columns =
         [(Column::P50, palette.good(), '.'), (Column::P90, palette.warn(), 'o'), (Column::P99, palette.bad(), '*')];
     let all = |second: &TimelineSecond| columns.map(|(column, ..)| column.at(second));
-    let values = compare.seconds(course).flat_map(all).flatten().map(|value| value.at);
+    let values = compare.seconds(arm_series).flat_map(all).flatten().map(|value| value.at);
     let target = compare.objective_ms().unwrap_or(1000.0);
     let (y, labels) = decades(values, target);
     let span = span(compare);
@@ -53,21 +56,21 @@ pub(super) fn percentiles(compare: &Compare, palette: Palette) -> Plot<'static> 
         name: column.name().to_owned(),
         style,
         mark,
-        points: points(compare, course, column),
+        points: points(compare, arm_series, column),
         ..Series::default()
     });
     let series = std::iter::once(target_line(target, span, palette)).chain(lines).collect();
-    let latest = format!(" {}{} ", scrubbed(&compare.name(course)), block(compare));
+    let latest = format!(" {}{} ", scrubbed(&compare.name(arm_series)), block(compare));
     Plot { title: "response time", latest, y, labels, series, ..around(compare, span) }
 }
 
 /// Axis, phases, marks: what does not depend on the figure.
 fn around(compare: &Compare, span: [f64; 2]) -> Plot<'static> {
-    let shown = compare.courses.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
+    let shown = compare.all_series.iter().enumerate().filter(|(n, _)| !compare.hidden.contains(n));
     // With several runs the marks of one would cross the lines of all.
-    let run = compare.course().map(|course| course.run);
-    let of_run = shown.filter(|(_, course)| Some(course.run) == run);
-    let marks = of_run.flat_map(|(_, course)| compare.touches(*course)).map(|touched| touched.second).collect();
+    let run = compare.chosen().map(|arm_series| arm_series.run);
+    let of_run = shown.filter(|(_, arm_series)| Some(arm_series.run) == run);
+    let marks = of_run.flat_map(|(_, arm_series)| compare.touches(*arm_series)).map(|touched| touched.second).collect();
     let shape = run.and_then(|run| compare.runs.get(run)?.shape.as_ref());
     Plot {
         span,
@@ -81,17 +84,17 @@ fn around(compare: &Compare, span: [f64; 2]) -> Plot<'static> {
 
 /// The whole run, or the phase that is shown.
 pub(super) fn span(compare: &Compare) -> [f64; 2] {
-    let seconds = compare.courses.iter().flat_map(|course| compare.seconds(*course));
+    let seconds = compare.all_series.iter().flat_map(|arm_series| compare.seconds(*arm_series));
     let end = seconds.map(|second| f64::from(second.second) + 1.0).fold(1.0, f64::max);
-    let phase = compare.course().and_then(|course| compare.phase_span(course.run));
+    let phase = compare.chosen().and_then(|arm_series| compare.phase_span(arm_series.run));
     phase.filter(|_| compare.look.zoomed).unwrap_or([0.0, end])
 }
 
-fn points(compare: &Compare, course: Course, column: Column) -> Vec<(f64, Option<Value>)> {
+fn points(compare: &Compare, arm_series: ArmSeries, column: Column) -> Vec<(f64, Option<Value>)> {
     let to = |value: f64| if column.is_time() { log(value) } else { value };
     let point =
         |second: &TimelineSecond| (f64::from(second.second) + 0.5, column.at(second).map(|value| value.map(to)));
-    compare.seconds(course).map(point).collect()
+    compare.seconds(arm_series).map(point).collect()
 }
 
 fn target_line(target: f64, span: [f64; 2], palette: Palette) -> Series {
@@ -101,9 +104,9 @@ fn target_line(target: f64, span: [f64; 2], palette: Palette) -> Series {
 
 /// Which block of the run under the cursor is drawn, where there are several.
 pub(super) fn block(compare: &Compare) -> String {
-    let Some(course) = compare.course() else { return String::new() };
-    if compare.runs[course.run].blocks() > 1 {
-        format!(" block {} ", compare.drawn_block(course.run))
+    let Some(arm_series) = compare.chosen() else { return String::new() };
+    if compare.runs[arm_series.run].blocks() > 1 {
+        format!(" block {} ", compare.drawn_block(arm_series.run))
     } else {
         String::new()
     }
@@ -111,10 +114,10 @@ pub(super) fn block(compare: &Compare) -> String {
 
 /// What a person changed in the arm under the cursor, or that there is another in which they did.
 fn changed(compare: &Compare) -> String {
-    let Some(course) = compare.course() else { return String::new() };
-    let own: Vec<_> = compare.touches(course).collect();
+    let Some(arm_series) = compare.chosen() else { return String::new() };
+    let own: Vec<_> = compare.touches(arm_series).collect();
     match &own[..] {
-        [] if compare.courses.iter().any(|course| compare.touches(*course).next().is_some()) => {
+        [] if compare.all_series.iter().any(|arm_series| compare.touches(*arm_series).next().is_some()) => {
             " ! a person changed an arm ".to_owned()
         }
         [] => String::new(),

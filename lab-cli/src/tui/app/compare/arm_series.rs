@@ -2,7 +2,7 @@
 
 /// An arm of a run: a row, and a line of the plot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::tui) struct Course {
+pub(in crate::tui) struct ArmSeries {
     pub run: usize,
     pub arm: usize,
 }
