@@ -16,8 +16,8 @@ use super::{
     requests::Export,
 };
 
+mod arm_grid;
 mod arms;
-mod beside;
 mod charts;
 mod compare;
 mod computing;

@@ -7,7 +7,7 @@ use ratatui::{
 };
 
 use super::{
-    arms, beside, charts, computing, doors, form, groups, head, health, log, outcomes, stages, widgets::hints,
+    arm_grid, arms, charts, computing, doors, form, groups, head, health, log, outcomes, stages, widgets::hints,
 };
 use crate::tui::{Palette, app::Replay, panel::Panel, state::State};
 
@@ -144,12 +144,12 @@ fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
 }
 
 fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let draw = if state.side_by_side { beside::goodput } else { charts::rates };
+    let draw = if state.side_by_side { arm_grid::goodput } else { charts::rates };
     draw(frame, area, state, palette);
 }
 
 fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
-    let draw = if state.side_by_side { beside::response_time } else { charts::response_time };
+    let draw = if state.side_by_side { arm_grid::response_time } else { charts::response_time };
     draw(frame, area, state, palette);
 }
 
