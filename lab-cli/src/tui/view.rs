@@ -27,7 +27,6 @@ mod findings;
 mod form;
 mod gauges;
 mod groups;
-mod head;
 mod health;
 mod help;
 mod home;
@@ -40,6 +39,7 @@ mod plot;
 mod setup;
 mod shades;
 mod stages;
+mod status_bar;
 mod trace;
 mod widgets;
 

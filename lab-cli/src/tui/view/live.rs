@@ -7,7 +7,7 @@ use ratatui::{
 };
 
 use super::{
-    arm_grid, arms, charts, computing, doors, form, groups, head, health, log, outcomes, stages, widgets::hints,
+    arm_grid, arms, charts, computing, doors, form, groups, health, log, outcomes, stages, status_bar, widgets::hints,
 };
 use crate::tui::{Palette, app::Replay, panel::Panel, state::State};
 
@@ -27,7 +27,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
         Some(panel) => {
             let [above, body, below] =
                 Layout::vertical([Constraint::Length(2), Constraint::Fill(1), Constraint::Length(2)]).areas(area);
-            head::draw(frame, above, state, palette);
+            status_bar::draw(frame, above, state, palette);
             alone(frame, body, panel, state, palette);
             health::draw(frame, below, state, palette);
         }
@@ -120,7 +120,7 @@ pub(super) fn panel_at(area: Rect, state: &State, at: Position) -> Option<Panel>
 
 fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Places { head, charts, more, door, middle, arms, health, log, tall, at_door } = places(area, state);
-    head::draw(frame, head, state, palette);
+    status_bar::draw(frame, head, state, palette);
     match &state.running {
         None if state.is_virtual() => computing::draw(frame, charts, state, palette),
         _ => {
