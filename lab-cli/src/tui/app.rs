@@ -19,9 +19,9 @@ use super::{
 mod compare;
 mod cursor;
 mod home;
+mod mouse_target;
 mod overlay;
 mod past;
-mod pointed;
 mod pressed;
 mod preview;
 mod replay;
@@ -30,10 +30,10 @@ mod trace;
 
 pub(super) use compare::{ArmSeries, Compare, Rank, View, decides_nothing};
 pub(super) use home::{Choice, Content, Group, Home};
+pub(super) use mouse_target::MouseTarget;
 use overlay::Overlay;
 pub(super) use overlay::Prompt;
 pub(super) use past::Past;
-pub(super) use pointed::Pointed;
 pub(super) use preview::{Preview, Progress};
 pub(super) use replay::Replay;
 pub(super) use setup::{Pane, Parameter, Setup, Writing, live_time};

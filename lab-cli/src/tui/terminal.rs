@@ -155,8 +155,8 @@ fn mouse_moved(app: &mut App, mouse: MouseEvent, screen: Rect) -> Option<Effect>
         MouseEventKind::ScrollDown => app.wheel(true),
         MouseEventKind::ScrollUp => app.wheel(false),
         MouseEventKind::Down(MouseButton::Left) => {
-            let pointed = view::pointed(app, screen, Position::new(mouse.column, mouse.row))?;
-            app.clicked(pointed)
+            let target = view::mouse_target(app, screen, Position::new(mouse.column, mouse.row))?;
+            app.clicked(target)
         }
         _ => None,
     }

@@ -29,12 +29,12 @@ mod gauges;
 mod groups;
 mod health;
 mod help;
+mod hit_test;
 mod home;
 mod live;
 mod log;
 mod outcomes;
 mod past;
-mod places;
 mod plot;
 mod setup;
 mod shades;
@@ -43,7 +43,7 @@ mod status_bar;
 mod trace;
 mod widgets;
 
-pub(super) use places::pointed;
+pub(super) use hit_test::mouse_target;
 use widgets::pane;
 
 /// Below this nothing useful fits.

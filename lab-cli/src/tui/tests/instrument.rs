@@ -27,8 +27,8 @@ fn click(app: &mut App, (width, height): (u16, u16), text: &str) {
     let (row, line) = drawn.lines().enumerate().find(|(_, line)| line.contains(text)).expect(text);
     let column = line.find(text).map(|at| line[..at].chars().count()).expect(text) - 1;
     let at = Position::new(column as u16, row as u16);
-    let pointed = view::pointed(app, Rect::new(0, 0, width, height), at);
-    if let Some(effect) = pointed.and_then(|pointed| app.clicked(pointed)) {
+    let target = view::mouse_target(app, Rect::new(0, 0, width, height), at);
+    if let Some(effect) = target.and_then(|target| app.clicked(target)) {
         app.now(effect);
     }
 }

@@ -9,7 +9,7 @@ use crate::tui::{
 
 /// What lies under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::tui) enum Pointed {
+pub(in crate::tui) enum MouseTarget {
     /// A row of the list that is on the screen, by its number.
     Row(usize),
     /// A row of a pane of a setup.
@@ -42,19 +42,19 @@ impl App {
     }
 
     /// A click: what was pointed at already is chosen.
-    pub fn clicked(&mut self, pointed: Pointed) -> Option<Effect> {
+    pub fn clicked(&mut self, target: MouseTarget) -> Option<Effect> {
         if self.help.is_some() || self.overlay.menu.is_some() || self.overlay.prompt.is_some() {
             return None;
         }
-        match pointed {
-            Pointed::Row(row) => {
+        match target {
+            MouseTarget::Row(row) => {
                 let at = if self.screen == Screen::Past { &mut self.past.at } else { &mut self.home.at };
                 if *at == row {
                     return self.acted(Action::Choose);
                 }
                 *at = row;
             }
-            Pointed::Setting(pane, row) => {
+            MouseTarget::Setting(pane, row) => {
                 let setup = self.setup.as_mut()?;
                 let again = setup.pane == pane && setup.row(pane) == row;
                 setup.point(pane, row);
@@ -62,18 +62,18 @@ impl App {
                     return self.acted(if pane == Pane::Arms { Action::Tick } else { Action::Choose });
                 }
             }
-            Pointed::Figure { arm, column } => {
+            MouseTarget::Figure { arm, column } => {
                 self.compare.at = arm;
                 self.compare.column = column.unwrap_or(self.compare.column);
             }
-            Pointed::Header(column) => {
+            MouseTarget::Header(column) => {
                 let again = self.compare.column == column;
                 self.compare.column = column;
                 // The name of the figure that is looked at already sorts by it, and back.
                 self.compare.look.sorted ^= again;
             }
-            Pointed::Moment(at) => self.compare.look.moment = Some(at),
-            Pointed::Panel(panel) => return self.acted(Action::Panel(panel)),
+            MouseTarget::Moment(at) => self.compare.look.moment = Some(at),
+            MouseTarget::Panel(panel) => return self.acted(Action::Panel(panel)),
         }
         None
     }
