@@ -15,8 +15,8 @@ use std::{
 mod app;
 mod column;
 mod curve;
-mod doors;
 mod form;
+mod front_doors;
 mod keymap;
 mod load;
 mod messages;

@@ -12,8 +12,8 @@ use controllers::{Place, catalogue::PolicySpec};
 use super::{
     column::Column,
     curve::ArmCurve,
-    doors::TokenTotals,
     form::{Form, InForce},
+    front_doors::TokenTotals,
     panel::Panel,
 };
 

@@ -9,7 +9,7 @@ use super::{Compare, cursor::moved};
 use crate::tui::{
     column::Column,
     curve::ArmCurve,
-    doors::TokenTotals,
+    front_doors::TokenTotals,
     keymap::Action,
     panel::Panel,
     state::{MOST_LINES, Running, State},

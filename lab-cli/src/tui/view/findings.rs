@@ -18,7 +18,7 @@ use ratatui::{
 use crate::tui::{
     Palette,
     app::{ArmSeries, Compare},
-    doors,
+    front_doors,
     messages::OpenRun,
 };
 
@@ -82,7 +82,7 @@ fn at_front_doors<'a>(compare: &Compare, run: usize) -> Vec<Line<'a>> {
     let real = compare.runs[run].shape.as_ref().and_then(|shape| shape.capacity_per_s);
     let of_arm = |arm_series: &ArmSeries| {
         let (name, seconds) = (scrubbed(compare.arm_name(*arm_series)), compare.seconds(*arm_series));
-        doors::in_words(seconds, real).into_iter().map(move |words| Line::raw(format!("   {name}: {words}")))
+        front_doors::in_words(seconds, real).into_iter().map(move |words| Line::raw(format!("   {name}: {words}")))
     };
     compare.all_series.iter().filter(|arm_series| arm_series.run == run).flat_map(of_arm).collect()
 }

@@ -7,7 +7,8 @@ use ratatui::{
 };
 
 use super::{
-    arm_grid, arms, charts, computing, doors, form, groups, health, log, outcomes, stages, status_bar, widgets::hints,
+    arm_grid, arms, charts, computing, form, front_doors, groups, health, log, outcomes, stages, status_bar,
+    widgets::hints,
 };
 use crate::tui::{Palette, app::Replay, panel::Panel, state::State};
 
@@ -80,7 +81,7 @@ fn places(area: Rect, state: &State) -> Places {
     let arms = (u16::try_from(state.finished.len()).unwrap_or(u16::MAX) + 2).clamp(3, (area.height + 1) / 5);
     let tall = area.height >= TALL;
     let more = if tall { Constraint::Fill(2) } else { Constraint::Length(0) };
-    let at_door = doors::lines(state).min(MOST_AT_DOOR);
+    let at_door = front_doors::lines(state).min(MOST_AT_DOOR);
     let [head, charts, more, door, middle, arms, health, log] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Fill(3),
@@ -135,7 +136,7 @@ fn all(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
         groups::draw(frame, right, state, palette);
     }
     if door.height > 0 {
-        doors::draw(frame, door, state, palette);
+        front_doors::draw(frame, door, state, palette);
     }
     stages::draw(frame, middle, state, !tall && at_door > 0, palette);
     arms::draw(frame, arms, state, palette);
@@ -167,7 +168,7 @@ fn alone(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, palette
         Panel::Users => charts::users(frame, area, state, palette),
         Panel::Arms => arms::draw(frame, area, state, palette),
         Panel::Log => log::alone(frame, area, state, palette),
-        Panel::Doors => doors::draw(frame, area, state, palette),
+        Panel::Doors => front_doors::draw(frame, area, state, palette),
     }
 }
 
@@ -186,7 +187,7 @@ fn hint(state: &State, (width, height): (u16, u16), palette: Palette) -> Line<'s
             Line::styled(format!("FROZEN at {seen} s: the run goes on. left right: look   p: go on"), palette.warn())
         }
         _ => {
-            let panels = if doors::lines(state) > 0 { "1-9" } else { "1-8" };
+            let panels = if front_doors::lines(state) > 0 { "1-9" } else { "1-8" };
             // What has no room beside the rest is named.
             let panel = if height < TALL { "panel (3 outcomes, 4 types)" } else { "panel" };
             let short = if width < 100 { "panel" } else { panel };

@@ -12,7 +12,7 @@ use ratatui::{
 };
 
 use super::gauges;
-use crate::tui::{Palette, doors::is_room, state::State};
+use crate::tui::{Palette, front_doors::is_room, state::State};
 
 /// Gauges that have a column of their own; others are named in the last one.
 const ADMISSION_RATE: &str = "admission_rate_per_s";
@@ -33,7 +33,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, door: bool,
     let [left, right] = halves(area);
     let latest = state.running.as_ref().and_then(|running| running.latest());
     if door {
-        super::doors::draw(frame, left, state, palette);
+        super::front_doors::draw(frame, left, state, palette);
     } else {
         stages(frame, left, state, latest, false, palette);
     }

@@ -13,8 +13,8 @@ use ratatui::{
 };
 
 use crate::tui::{
-    Palette, doors,
-    doors::count,
+    Palette, front_doors,
+    front_doors::count,
     state::{Running, State},
 };
 
@@ -52,8 +52,8 @@ impl<'a> Shown<'a> {
     fn of(state: &'a State) -> Option<Self> {
         // A second in which the service did not answer has no gauges.
         let second = state.running.as_ref()?.shown().rev().find(|second| second.target.is_some())?;
-        let (platform, applications) = doors::platform(second);
-        let (rooms, sentries) = (doors::rooms(second), doors::sentries(second));
+        let (platform, applications) = front_doors::platform(second);
+        let (rooms, sentries) = (front_doors::rooms(second), front_doors::sentries(second));
         let shown = Self { rooms, sentries, platform, applications };
         (!shown.rooms.is_empty() || !shown.sentries.is_empty()).then_some(shown)
     }
@@ -66,7 +66,7 @@ impl<'a> Shown<'a> {
         match (&self.rooms[..], &self.sentries[..]) {
             ([room, others @ ..], _) => {
                 let several = if others.is_empty() { "" } else { "s" };
-                format!("waiting room{several}, {}", doors::capacity_in_words(room, state.capacity_per_s()))
+                format!("waiting room{several}, {}", front_doors::capacity_in_words(room, state.capacity_per_s()))
             }
             ([], [sentry]) => format!("sentry: {}", policing(sentry)),
             ([], _) => "sentries".to_owned(),
@@ -194,7 +194,7 @@ fn of_platform(platform: &StageSecond, applications: &[&StageSecond], palette: P
     let mut lines = vec![Line::styled(so_far, palette.faint())];
     lines.extend(applications.iter().map(|application| {
         let gauge = |name: &str| application.shows(name).unwrap_or(0.0);
-        let name = scrubbed(application.name.trim_start_matches(doors::APPLICATION));
+        let name = scrubbed(application.name.trim_start_matches(front_doors::APPLICATION));
         let servers = text::counted(gauge("servers") as usize, "server");
         let sentries = match gauge("sentries") as usize {
             1 => "1 sentry at".to_owned(),
