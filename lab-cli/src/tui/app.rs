@@ -12,7 +12,7 @@ use super::{
     panel::Screen,
     requests::{Effect, ScreenJob},
     state::State,
-    text_input::{Ended, Line},
+    text_input::{Ended, TextInput},
     update,
 };
 
@@ -263,7 +263,7 @@ impl App {
     }
 
     /// The line that is being written, if one is.
-    fn line(&mut self) -> Option<&mut Line> {
+    fn line(&mut self) -> Option<&mut TextInput> {
         if let Some(prompt) = &mut self.overlay.prompt {
             return Some(&mut prompt.line);
         }

@@ -10,7 +10,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use installed::catalogue;
 use workloads::UserCommand;
 
-use super::text_input::Line;
+use super::text_input::TextInput;
 use choices::{checked, checked_machines, entry_of, machines, of_place, offered, place, policies};
 
 mod choices;
@@ -56,7 +56,7 @@ pub(super) struct Form {
 pub(super) struct Field {
     pub name: &'static str,
     pub about: &'static str,
-    pub line: Line,
+    pub line: TextInput,
     /// What can be chosen with up and down; empty: anything is written.
     choices: Vec<String>,
 }
@@ -73,7 +73,8 @@ impl Form {
     pub fn of(change: Change, in_force: InForce) -> Self {
         let none = || PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() };
         let policy = in_force.policy.clone().unwrap_or_else(none);
-        let written = |name, about, text: &str| Field { name, about, line: Line::proposing(text), choices: Vec::new() };
+        let written =
+            |name, about, text: &str| Field { name, about, line: TextInput::proposing(text), choices: Vec::new() };
         let lasting = || written("seconds", "how long: over 0, to 3600", "10");
         let fields = match change {
             Change::Spike => vec![written("users", "how many more: 1 to 10000", "100"), lasting()],
@@ -181,7 +182,7 @@ impl Form {
         self.write(|line| line.pasted(text));
     }
 
-    fn write(&mut self, write: impl FnOnce(&mut Line)) {
+    fn write(&mut self, write: impl FnOnce(&mut TextInput)) {
         self.problem = None;
         if let Some(field) = self.fields.get_mut(self.at) {
             write(&mut field.line);

@@ -7,7 +7,7 @@ const MOST: usize = 200;
 
 /// What has been written so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct TextInput {
     pub text: String,
     /// Characters to the right of the cursor: 0 at the end of the line.
     behind: usize,
@@ -24,7 +24,7 @@ pub(super) enum Ended {
     GivenUp,
 }
 
-impl Line {
+impl TextInput {
     /// With what stands there so far.
     pub fn proposing(text: impl Into<String>) -> Self {
         Self { text: text.into(), behind: 0, proposed: true }
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn what_is_typed_takes_the_place_of_what_was_proposed_and_any_other_key_keeps_it() {
         let typed = |keys: &[KeyCode]| {
-            let mut line = Line::proposing("128");
+            let mut line = TextInput::proposing("128");
             for code in keys {
                 assert_eq!(line.key(KeyEvent::new(*code, KeyModifiers::NONE)), None);
             }
@@ -139,13 +139,13 @@ mod tests {
             typed(&[KeyCode::Home, KeyCode::Right, KeyCode::Backspace, KeyCode::End, KeyCode::Char('9')]),
             "289"
         );
-        let taken = Line::proposing("128").key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
+        let taken = TextInput::proposing("128").key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE));
         assert_eq!(taken, Some(Ended::Taken("128".to_owned())));
     }
 
     #[test]
     fn what_is_pasted_is_text_of_one_line_and_never_ends_it() {
-        let mut line = Line::proposing("128");
+        let mut line = TextInput::proposing("128");
         line.pasted(" \n");
         assert_eq!(line.text, "128", "nothing was pasted");
         line.pasted("seda\r\ncodel\u{1b}\n");
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_keys_of_shells_work_in_a_line() {
-        let mut line = Line::proposing("gr\u{fc}n und blau");
+        let mut line = TextInput::proposing("gr\u{fc}n und blau");
         let mut press = |c| line.key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL));
         assert_eq!(press('w'), None);
         assert_eq!(line.text, "gr\u{fc}n und ");

@@ -10,7 +10,7 @@ use crate::tui::{
     keymap::Action,
     messages::FolderContents,
     requests::ScreenJob,
-    text_input::{Ended, Line},
+    text_input::{Ended, TextInput},
 };
 
 /// Where an experiment belongs; the order is that of the list.
@@ -110,7 +110,7 @@ pub(in crate::tui) struct Home {
     /// Which of those shown.
     pub at: usize,
     /// What is being looked for.
-    pub finding: Option<Line>,
+    pub finding: Option<TextInput>,
     pub filter: String,
     /// The first line of the description that is shown.
     pub described_from: usize,
@@ -204,7 +204,7 @@ impl Home {
 
     pub fn pressed(&mut self, action: Action) {
         match action {
-            Action::Find => self.finding = Some(Line::proposing(&*self.filter)),
+            Action::Find => self.finding = Some(TextInput::proposing(&*self.filter)),
             Action::Describe(by) => {
                 let by = isize::from(by) * DESCRIBED;
                 self.described_from = self.described_from.saturating_add_signed(by);

@@ -9,14 +9,14 @@ use super::{Setup, cursor::moved};
 use crate::tui::{
     keymap::Action,
     requests::{Effect, Export, ScreenJob},
-    text_input::{Ended, Line},
+    text_input::{Ended, TextInput},
 };
 
 /// A file's name that is asked for.
 #[derive(Debug)]
 pub(in crate::tui) struct Prompt {
     pub label: &'static str,
-    pub line: Line,
+    pub line: TextInput,
     purpose: Purpose,
 }
 
@@ -45,7 +45,7 @@ impl Overlay {
     /// Asks where a new experiment goes. `id`: that of the one that it begins as.
     pub fn ask_for_new(&mut self, id: &str, text: String) {
         let stem = id.rsplit('/').next().unwrap_or(id).trim_end_matches(".yaml").trim_end_matches(".yml");
-        let line = Line::proposing(format!("my-{}.yaml", stem.trim_start_matches("my-")));
+        let line = TextInput::proposing(format!("my-{}.yaml", stem.trim_start_matches("my-")));
         self.prompt = Some(Prompt { label: "new experiment file", line, purpose: Purpose::New(text) });
     }
 

@@ -6,7 +6,7 @@ use super::cursor::moved;
 use crate::tui::{
     keymap::Action,
     messages::ListedRun,
-    text_input::{Ended, Line},
+    text_input::{Ended, TextInput},
 };
 
 /// The list.
@@ -17,7 +17,7 @@ pub(in crate::tui) struct Past {
     pub at: usize,
     pub ticked: BTreeSet<PathBuf>,
     /// What is being looked for.
-    pub finding: Option<Line>,
+    pub finding: Option<TextInput>,
     pub filter: String,
 }
 
@@ -41,7 +41,7 @@ impl Past {
 
     pub fn pressed(&mut self, action: Action) {
         match action {
-            Action::Find => (self.finding, self.at) = (Some(Line::proposing(&*self.filter)), 0),
+            Action::Find => (self.finding, self.at) = (Some(TextInput::proposing(&*self.filter)), 0),
             Action::Tick => {
                 let shown = self.shown();
                 let run = shown.get(self.at).filter(|run| run.summary.is_some());

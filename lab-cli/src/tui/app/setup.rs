@@ -15,7 +15,7 @@ use super::cursor::moved;
 use crate::tui::{
     keymap::Action,
     requests::RunOrder,
-    text_input::{Ended, Line},
+    text_input::{Ended, TextInput},
 };
 
 mod candidate;
@@ -36,8 +36,8 @@ pub(in crate::tui) enum Pane {
 /// A line that is written, and what it is for.
 #[derive(Debug)]
 pub(in crate::tui) enum Writing {
-    Value(Line),
-    Find(Line),
+    Value(TextInput),
+    Find(TextInput),
 }
 
 /// In which world, and how often.
@@ -214,13 +214,13 @@ impl Setup {
             Action::Duplicate => _ = self.duplicate("2"),
             Action::Reset => self.reset(),
             Action::Find if self.pane != Pane::Arms => {
-                self.writing = Some(Writing::Find(Line::proposing(&*self.filter)));
+                self.writing = Some(Writing::Find(TextInput::proposing(&*self.filter)));
                 self.rows[self.pane as usize] = 0;
             }
             Action::Choose => {
                 let row = self.rows[self.pane as usize];
                 let value = self.listed(self.pane).get(row).map(|parameter| parameter.value.clone());
-                self.writing = value.map(|value| Writing::Value(Line::proposing(value)));
+                self.writing = value.map(|value| Writing::Value(TextInput::proposing(value)));
             }
             _ => {}
         }
@@ -290,7 +290,7 @@ impl Setup {
     }
 
     /// The line that is written, if one is.
-    pub fn line(&mut self) -> Option<&mut Line> {
+    pub fn line(&mut self) -> Option<&mut TextInput> {
         match &mut self.writing {
             Some(Writing::Value(line) | Writing::Find(line)) => Some(line),
             None => None,
@@ -321,7 +321,7 @@ impl Setup {
             _ => self.change_arm(&parameter.name, value),
         };
         if let Err(problem) = taken {
-            (self.writing, self.refused) = (Some(Writing::Value(Line::proposing(value))), Some(problem));
+            (self.writing, self.refused) = (Some(Writing::Value(TextInput::proposing(value))), Some(problem));
         }
     }
 
