@@ -4,7 +4,7 @@
 //! lies beside these two: the conductor of a whole run, the recorder of an arm, and how an arm's summary is put together.
 
 mod arm_recorder;
-mod assemble;
+mod arm_summary;
 mod calibrate;
 mod conductor;
 mod environment;
@@ -25,7 +25,7 @@ mod unread_requests;
 
 use analysis::live::LiveEvent;
 
-pub use assemble::parameters_of;
+pub use arm_summary::parameters_of;
 pub use calibrate::{
     PlantMeasurements, PlantRequest, PlantVerdict, ServiceMeasurements, ServiceRequest, as_table, as_yaml, caution,
     measure as measure_plant, measure_service, search as search_capacity,

@@ -11,7 +11,7 @@ use measure::{Report, Window};
 use target_app::control::wire::Gauges;
 use workloads::plan::LoadPlan;
 
-use super::{assemble, seconds::Seconds};
+use super::{arm_summary, seconds::Seconds};
 
 /// What an arm left.
 #[derive(Debug)]
@@ -84,11 +84,11 @@ impl<'a> ArmRecorder<'a> {
         let arm = summary::Arm {
             name: self.arm.label.clone(),
             policy: self.arm.policy_name().to_owned(),
-            parameters: assemble::parameters_of(self.arm),
+            parameters: arm_summary::parameters_of(self.arm),
             block: self.block,
             generator: figures::generator(&report),
             phases: report.phases.iter().map(figures::phase).collect(),
-            walk: figures::walk(&report, assemble::model_of(self.plan)),
+            walk: figures::walk(&report, arm_summary::model_of(self.plan)),
             offered: report.offered.clone(),
             replayed: report.replayed,
             ..seen

@@ -37,7 +37,7 @@ use crate::{
     run::{
         Cpus, RunFailure, Sinks, StopSignal,
         arm_recorder::{ArmRecorder, Ended},
-        assemble,
+        arm_summary,
         environment::{host_noise::HostNoise, kernel::Counters, speed},
         sampler::Sampler,
         seconds::Seconds,
@@ -117,7 +117,7 @@ pub fn run(
     let begins = LiveEvent::LoadStarted { at: rfc3339(SystemTime::now()) };
     tell(&begins, recording.folder, recording.sinks)?;
     let report = workloads::run(&plan, &options, |window| recording.second(&window), &flag)?;
-    recording.end(report, plan.client.as_ref().map(assemble::client), &before)
+    recording.end(report, plan.client.as_ref().map(arm_summary::client), &before)
 }
 
 /// What was counted when the arm began.
@@ -309,7 +309,7 @@ impl Recording<'_> {
         let (seen, joined) = balancers::with(&report.turned_back, seen, joined);
         let server = seen.map(|(last, read, services)| summary::Server {
             services,
-            ..assemble::server(Some(&before.gauges), &last, &read.ledger, joined.as_ref())
+            ..arm_summary::server(Some(&before.gauges), &last, &read.ledger, joined.as_ref())
         });
         let queues = before.queues.as_ref().zip(ListenQueues::of(&site.pids_of_lab()));
         let kernel = summary::Kernel {

@@ -14,7 +14,7 @@ use workloads::{StopFlag, plan::LoadPlan, sim};
 use crate::run::{
     EventSink, RunFailure,
     arm_recorder::{ArmRecorder, Ended},
-    assemble, policy_events,
+    arm_summary, policy_events,
     seconds::Seconds,
     unread_requests::join,
 };
@@ -95,7 +95,7 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
         conditions: figures::conditions(&report),
         server: Some(summary::Server {
             services: plant.services(),
-            ..assemble::server(None, &last, &read.ledger, joined.as_ref())
+            ..arm_summary::server(None, &last, &read.ledger, joined.as_ref())
         }),
         requests: joined,
         ..summary::Arm::default()
@@ -143,6 +143,6 @@ impl SimulatedService for Cluster {
     }
 
     fn services(&self) -> Vec<summary::ServiceTotals> {
-        self.books().into_iter().map(assemble::service).collect()
+        self.books().into_iter().map(arm_summary::service).collect()
     }
 }
