@@ -2,7 +2,6 @@
 
 pub(super) mod arm;
 mod balancers;
-mod beside;
 pub(super) mod carry_over;
 pub(super) mod controls;
 mod crashes;
@@ -19,4 +18,5 @@ pub(super) mod site;
 pub(super) mod snapshot;
 mod starter;
 pub(super) mod target;
+mod tree_thread;
 mod use_meter;

@@ -30,7 +30,7 @@ pub type SharedGauges = Arc<Mutex<Vec<StageGauges>>>;
 pub struct Controls {
     pub(super) services: Vec<Service>,
     /// What can be seen of machines beside all services.
-    pub(super) beside: SharedGauges,
+    pub(super) machines: SharedGauges,
     /// Sees the processes of a service that is not the lab's.
     pub(super) meter: Option<Arc<ServiceMeter>>,
     /// When several services began, whose clocks differ.
@@ -205,7 +205,7 @@ impl Controls {
                 // What was refused of users' requests is known to their host alone.
                 let capped = self.services.iter().filter(|service| service.capped);
                 all.stages.extend(capped.map(|service| balancer_of(&service.name, 0, &services)));
-                all.stages.extend(self.beside.lock().unwrap_or_else(PoisonError::into_inner).clone());
+                all.stages.extend(self.machines.lock().unwrap_or_else(PoisonError::into_inner).clone());
                 Ok(all)
             }
         }

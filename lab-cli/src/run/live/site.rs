@@ -13,7 +13,6 @@ use target_app::{
 use workloads::{RunOptions, plan};
 
 use super::{
-    beside::Beside,
     controls::{Controls, RunningTask, Service},
     crashes::Crashes,
     live_tree::{LiveTree, of_service},
@@ -21,6 +20,7 @@ use super::{
     service::{self, MetricsReader, RunningService, ServiceMeter},
     starter::Starter,
     target::{TargetProcess, destination},
+    tree_thread::TreeThread,
 };
 use crate::run::{RunFailure, environment::service_processes::ServiceProcesses};
 
@@ -54,7 +54,7 @@ pub struct OwnSite {
 #[derive(Debug)]
 pub struct LiveSite {
     /// The machines of several services.
-    beside: Option<Beside>,
+    tree_thread: Option<TreeThread>,
     crashes: Option<Crashes>,
     processes: Processes,
     /// A service that is not the lab's. It is ended after the proxy.
@@ -80,7 +80,7 @@ impl LiveSite {
                 processes.add(ALONE, "the target".to_owned(), target);
                 let controls = Controls { services: vec![service], ..Controls::default() };
                 Ok(Self {
-                    beside: None,
+                    tree_thread: None,
                     crashes: None,
                     processes,
                     service: None,
@@ -124,26 +124,26 @@ impl LiveSite {
 
     /// The load begins.
     pub fn load_begins(&self) {
-        self.beside.iter().for_each(Beside::load_begins);
+        self.tree_thread.iter().for_each(TreeThread::load_begins);
         self.crashes.iter().for_each(Crashes::load_begins);
     }
 
     /// Which tasks have come and gone since the last call.
     pub fn happened(&self) -> Vec<LiveEvent> {
         let of_crashes = self.crashes.iter().flat_map(Crashes::take);
-        self.beside.iter().flat_map(Beside::take).chain(of_crashes).collect()
+        self.tree_thread.iter().flat_map(TreeThread::take).chain(of_crashes).collect()
     }
 
     /// A task that could not be started during the run.
     pub fn failed(&self) -> Option<RunFailure> {
-        let of_machines = self.beside.as_ref().and_then(Beside::failure);
+        let of_machines = self.tree_thread.as_ref().and_then(TreeThread::failure);
         of_machines.or_else(|| self.crashes.as_ref().and_then(Crashes::failure))
     }
 
     /// The load is over: no task comes or goes any more.
     pub fn load_ends(&mut self) {
         self.crashes.iter_mut().for_each(Crashes::end);
-        self.beside.iter_mut().for_each(Beside::end);
+        self.tree_thread.iter_mut().for_each(TreeThread::end);
     }
 
     /// The first of several processes that has ended by itself, in words.
@@ -232,7 +232,7 @@ fn own(spec: &OwnSite, log: &Path) -> Result<LiveSite, RunFailure> {
     }
     let controls = Controls { services, meter, ..Controls::default() };
     Ok(LiveSite {
-        beside: None,
+        tree_thread: None,
         crashes: None,
         processes,
         service: Some(service),
@@ -259,7 +259,7 @@ fn behind(spec: &TargetSpec, proxy: &ProxySpec, log: &Path) -> Result<LiveSite, 
     let controls = Controls { services, ..Controls::default() };
     let users_go_by = RunOptions::default();
     Ok(LiveSite {
-        beside: None,
+        tree_thread: None,
         crashes: None,
         processes,
         service: None,
@@ -285,13 +285,13 @@ fn many(spec: &TreeSpec, faults: &[Fault], log: &Path) -> Result<LiveSite, RunFa
     let lists = || -> Vec<(usize, plan::TaskList)> {
         entries.iter().map(|(service, entry)| (*service, entry.tasks.clone())).collect()
     };
-    let (mut beside, mut crashes) = (None, None);
+    let (mut tree_thread, mut crashes) = (None, None);
     let starter = (spec.reports() || !faults.is_empty()).then(|| Starter::begin(log.to_owned())).transpose()?;
     if let Some(starter) = starter.clone().filter(|_| spec.reports()) {
-        beside = Some(Beside::begin(&tree, machines, lists(), starter)?);
+        tree_thread = Some(TreeThread::begin(&tree, machines, lists(), starter)?);
     }
     if let Some(starter) = starter.clone().filter(|_| !faults.is_empty()) {
-        let hears = beside.as_ref().map(|beside| beside.hears_again(&tree));
+        let hears = tree_thread.as_ref().map(|thread| thread.hears_again(&tree));
         let hears = move |task| hears.as_ref().map_or(Ok(()), |hears| hears(task));
         crashes = Some(Crashes::begin(spec, faults, (&tree, lists()), starter, hears)?);
     }
@@ -300,13 +300,22 @@ fn many(spec: &TreeSpec, faults: &[Fault], log: &Path) -> Result<LiveSite, RunFa
     let first = first.ok_or_else(|| RunFailure::Target("no service takes requests of users".to_owned()))?;
     let controls = Controls {
         services: tree.services(),
-        beside: beside.as_ref().map(|beside| Arc::clone(&beside.shown)).unwrap_or_default(),
+        machines: tree_thread.as_ref().map(|thread| Arc::clone(&thread.shown)).unwrap_or_default(),
         meter: None,
         began: Some(Instant::now()),
     };
     let users_go_to = plan::Target { entries, ..plan::Target::at(first) };
     let users_go_by = RunOptions::default();
-    Ok(LiveSite { beside, crashes, processes, service: None, controls, users_go_to, users_go_by, _starter: starter })
+    Ok(LiveSite {
+        tree_thread,
+        crashes,
+        processes,
+        service: None,
+        controls,
+        users_go_to,
+        users_go_by,
+        _starter: starter,
+    })
 }
 
 /// Where users of a class come in, and the index of that service.

@@ -33,7 +33,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 
 /// The thread beside all services. It ends when this is dropped.
 #[derive(Debug)]
-pub struct Beside {
+pub struct TreeThread {
     tell: Sender<TreeNews>,
     thread: Option<JoinHandle<()>>,
     happened: Receiver<LiveEvent>,
@@ -58,7 +58,7 @@ struct Host {
     shown: SharedGauges,
 }
 
-impl Beside {
+impl TreeThread {
     /// Begins, and waits until the tasks run that the machines want at the start. Those that always run do so. `entries`: what users
     /// of a service choose from.
     pub fn begin(
@@ -90,9 +90,9 @@ impl Beside {
         };
         let thread = thread::Builder::new().name("beside".to_owned()).spawn(move || host.run(&news));
         let thread = Some(thread.map_err(RunFailure::machine("the thread beside all services"))?);
-        let beside = Self { tell, thread, happened, failed, shown };
+        let tree_thread = Self { tell, thread, happened, failed, shown };
         match settled.recv() {
-            Ok(settled) => settled.map(|()| beside),
+            Ok(settled) => settled.map(|()| tree_thread),
             Err(_) => Err(RunFailure::Target("the thread beside all services panicked".to_owned())),
         }
     }
@@ -130,7 +130,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for TreeThread {
     fn drop(&mut self) {
         self.end();
     }
@@ -142,14 +142,14 @@ impl Host {
             self.turn();
             match news.recv_timeout(self.wait()) {
                 Ok(TreeNews::Over) | Err(RecvTimeoutError::Disconnected) => break,
-                Ok(news) => self.hear(news),
+                Ok(news) => self.take_in(news),
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
         self.members.stay();
     }
 
-    fn hear(&mut self, news: TreeNews) {
+    fn take_in(&mut self, news: TreeNews) {
         match news {
             // Without load there is nothing to report.
             TreeNews::Report(number, report) if self.began.is_some() => {
