@@ -62,7 +62,7 @@ pub fn compare(args: &args::CompareArgs) -> CommandResult {
     match args.output {
         CompareOutput::Text => print(text(&verdicts).as_bytes())?,
         CompareOutput::Json => print_json(&verdicts)?,
-        CompareOutput::Md => print(markdown::of(&verdicts).as_bytes())?,
+        CompareOutput::Md => print(markdown::document(&verdicts).as_bytes())?,
     };
     let fails = |verdict: ComparisonVerdict| match verdict {
         ComparisonVerdict::Worse => args.fail_if == Some(FailIf::Worse),

@@ -21,7 +21,7 @@ use workloads::{
     plan::{LoadPlan, Target},
 };
 
-pub(super) use self::text::Told;
+pub(super) use self::text::ReportedLoad;
 use self::{
     judged::LoadResult,
     pace::{Counted, Pace},
@@ -124,10 +124,14 @@ fn send(
 
 fn print_result(args: &args::LoadArgs, loaded: &LoadResult, finished: &FinishedLoad) -> CommandResult {
     let how = asked::in_words(args);
-    let told =
-        Told { url: &args.url, how: &how, flat_out: !asked::is_open(args), percentiles: &args.results.percentiles };
+    let reported = ReportedLoad {
+        url: &args.url,
+        how: &how,
+        flat_out: !asked::is_open(args),
+        percentiles: &args.results.percentiles,
+    };
     match args.results.output {
-        LoadOutput::Text => print(text::of(&told, loaded, &finished.report).as_bytes()),
+        LoadOutput::Text => print(text::result_text(&reported, loaded, &finished.report).as_bytes()),
         LoadOutput::Json => print_as(Output::Json, loaded, String::new),
         LoadOutput::Csv => {
             let name = finished.folder.as_ref().and_then(|folder| folder.file_name());
@@ -164,16 +168,16 @@ pub(super) fn run(plan: &LoadPlan, options: &RunOptions) -> Result<(Report, Stop
 
 /// Judges and prints a replay.
 pub(super) fn report_on(
-    told: &Told<'_>,
+    reported: &ReportedLoad<'_>,
     plan: &LoadPlan,
     report: &Report,
     output: Output,
     stop: &StopSignal,
 ) -> CommandResult {
-    let arm = judged_report(plan, report, told.flat_out);
+    let arm = judged_report(plan, report, reported.flat_out);
     let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
     let total = figures::phase(&report.total);
-    let loaded = LoadResult::of(told.url, &arm, (report, total), planned, None, stop.is_asked());
-    print_as(output, &loaded, || text::of(told, &loaded, report))?;
+    let loaded = LoadResult::of(reported.url, &arm, (report, total), planned, None, stop.is_asked());
+    print_as(output, &loaded, || text::result_text(reported, &loaded, report))?;
     Ok(stop.end().unwrap_or_else(|| end_of(&loaded)))
 }

@@ -18,7 +18,7 @@ use super::{
     destination::{answering_first, destination},
     experiment_file::read_text,
     input::header,
-    load::{self, Told, report_on},
+    load::{self, ReportedLoad, report_on},
     run,
 };
 use crate::{
@@ -95,7 +95,7 @@ fn on_service(args: &args::ReplayArgs, url: &str) -> CommandResult {
         "{} sessions, {} requests, at {} times their speed",
         recording.sessions, recording.requests, args.speed
     );
-    report_on(&Told { url, how: &how, flat_out: false, percentiles: &[] }, &plan, &report, args.output, &stop)
+    report_on(&ReportedLoad { url, how: &how, flat_out: false, percentiles: &[] }, &plan, &report, args.output, &stop)
 }
 
 /// A place that is not known would be sent as it is, and every request would be wrong.

@@ -31,7 +31,7 @@ impl Default for ProgressLines {
 
 impl EventSink for ProgressLines {
     fn event(&mut self, event: &LiveEvent) {
-        let written = self.lines.of(event, self.began.elapsed());
+        let written = self.lines.added_by(event, self.began.elapsed());
         // Nobody may be reading; the run goes on.
         let _ = io::stderr().write_all(written.as_bytes());
     }
@@ -59,10 +59,10 @@ struct Lines {
 
 impl Lines {
     /// What this event adds, at this time of the run: what must be known, and how far it is where that is due.
-    fn of(&mut self, event: &LiveEvent, now: Duration) -> String {
+    fn added_by(&mut self, event: &LiveEvent, now: Duration) -> String {
         let mut text = String::new();
-        if let Some(told) = self.told(event) {
-            text = format!("{}{}\n", self.cleared(), scrubbed(&told));
+        if let Some(notice) = self.notice(event) {
+            text = format!("{}{}\n", self.cleared(), scrubbed(&notice));
         }
         if let Some(far) = self.how_far(event).filter(|_| self.rewrites || self.is_due(now)) {
             self.last = Some(now);
@@ -72,7 +72,7 @@ impl Lines {
     }
 
     /// What stays: what a person must know of the run.
-    fn told(&mut self, event: &LiveEvent) -> Option<String> {
+    fn notice(&mut self, event: &LiveEvent) -> Option<String> {
         match event {
             LiveEvent::RunStarted(shape) => {
                 self.arms = shape.arms.len() * shape.blocks as usize;
@@ -147,23 +147,23 @@ mod tests {
     fn a_log_has_a_line_a_minute_and_what_must_be_known() {
         let mut lines = Lines::default();
         // A matrix in virtual time: 2900 seconds in four real ones.
-        let all: String = (0..2900).map(|n| lines.of(&second(n), Duration::from_millis(u64::from(n)))).collect();
+        let all: String = (0..2900).map(|n| lines.added_by(&second(n), Duration::from_millis(u64::from(n)))).collect();
         assert_eq!(all.lines().count(), 1, "{all}");
-        assert!(lines.of(&second(1), Duration::from_secs(60)).contains("20 of 40 offered/s in time"));
+        assert!(lines.added_by(&second(1), Duration::from_secs(60)).contains("20 of 40 offered/s in time"));
         let note = LiveEvent::Note { text: "5 blocks cannot decide".to_owned() };
-        assert_eq!(lines.of(&note, Duration::from_secs(61)), "5 blocks cannot decide\n");
+        assert_eq!(lines.added_by(&note, Duration::from_secs(61)), "5 blocks cannot decide\n");
         let computing = LiveEvent::Computing { done_s: 20.0, of_s: 100.0 };
-        assert_eq!(lines.of(&computing, Duration::from_secs(62)), "");
-        assert_eq!(lines.of(&computing, Duration::from_secs(121)), "computed 20 % of 100 s of virtual time\n");
+        assert_eq!(lines.added_by(&computing, Duration::from_secs(62)), "");
+        assert_eq!(lines.added_by(&computing, Duration::from_secs(121)), "computed 20 % of 100 s of virtual time\n");
     }
 
     #[test]
     fn a_terminal_has_one_line_that_is_rewritten_and_gives_way() {
         let mut lines = Lines { rewrites: true, ..Lines::default() };
-        let all: String = (0..50).map(|n| lines.of(&second(n), Duration::ZERO)).collect();
+        let all: String = (0..50).map(|n| lines.added_by(&second(n), Duration::ZERO)).collect();
         assert!(!all.contains('\n') && all.matches("\r\x1b[2K").count() == 50, "{all:?}");
         let note = LiveEvent::Note { text: "x".to_owned() };
-        assert_eq!(lines.of(&note, Duration::ZERO), "\r\x1b[2Kx\n");
+        assert_eq!(lines.added_by(&note, Duration::ZERO), "\r\x1b[2Kx\n");
         assert_eq!(lines.cleared(), "", "nothing stands");
     }
 }

@@ -98,7 +98,7 @@ impl Column {
     }
 
     /// Of a phase, and whether it is only a bound from below.
-    pub fn of(self, measured: &Measured) -> Option<Value> {
+    pub fn of_phase(self, measured: &Measured) -> Option<Value> {
         let (times, all) = (&measured.response_time_ms, &measured.response_time_all_ms);
         match self {
             Self::Goodput => Some(Value::known(measured.goodput_per_s)),

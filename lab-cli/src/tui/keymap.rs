@@ -246,7 +246,7 @@ const fn key(
 }
 
 /// Those that work on this screen.
-pub(super) fn of(screen: Screen) -> impl Iterator<Item = &'static Key> {
+pub(super) fn keys_of(screen: Screen) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.on.contains(&screen))
 }
 
@@ -263,7 +263,7 @@ pub(super) fn action(key: KeyEvent, screen: Screen) -> Option<Action> {
     if key.modifiers.contains(KeyModifiers::CONTROL) {
         return is_interrupt(key).then_some(Action::Stop);
     }
-    of(screen).find(|known| known.codes.contains(&key.code)).map(|known| known.action)
+    keys_of(screen).find(|known| known.codes.contains(&key.code)).map(|known| known.action)
 }
 
 #[cfg(test)]
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn no_key_means_two_things_on_one_screen() {
         for &screen in ALL {
-            let codes: Vec<KeyCode> = of(screen).flat_map(|key| key.codes).copied().collect();
+            let codes: Vec<KeyCode> = keys_of(screen).flat_map(|key| key.codes).copied().collect();
             for (n, code) in codes.iter().enumerate() {
                 assert!(!codes[..n].contains(code), "{code:?} on {screen:?}");
             }

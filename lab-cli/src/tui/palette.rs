@@ -66,32 +66,32 @@ impl Palette {
     pub(super) const COLOURS: Self = Self::Sixteen(Theme::Dark);
 
     pub(super) fn good(self) -> Style {
-        self.of(&GOOD, Modifier::empty())
+        self.style_of(&GOOD, Modifier::empty())
     }
 
     pub(super) fn bad(self) -> Style {
-        self.of(&BAD, Modifier::BOLD)
+        self.style_of(&BAD, Modifier::BOLD)
     }
 
     pub(super) fn warn(self) -> Style {
-        self.of(&WARN, Modifier::BOLD)
+        self.style_of(&WARN, Modifier::BOLD)
     }
 
     pub(super) fn offered(self) -> Style {
-        self.of(&OFFERED, Modifier::empty())
+        self.style_of(&OFFERED, Modifier::empty())
     }
 
     pub(super) fn admitted(self) -> Style {
-        self.of(&ADMITTED, Modifier::empty())
+        self.style_of(&ADMITTED, Modifier::empty())
     }
 
     pub(super) fn target(self) -> Style {
-        self.of(&TARGET, Modifier::empty())
+        self.style_of(&TARGET, Modifier::empty())
     }
 
     /// Where the keys are: the border of a pane, the name of a key.
     pub(super) fn accent(self) -> Style {
-        self.of(&ACCENT, Modifier::BOLD).add_modifier(Modifier::BOLD)
+        self.style_of(&ACCENT, Modifier::BOLD).add_modifier(Modifier::BOLD)
     }
 
     /// The n-th of several lines, with the mark that tells it apart without colour.
@@ -176,7 +176,7 @@ impl Palette {
         }
     }
 
-    fn of(self, role: &Role, otherwise: Modifier) -> Style {
+    fn style_of(self, role: &Role, otherwise: Modifier) -> Style {
         let Role(dark, light, sixteen_dark, sixteen_light) = role;
         match self {
             Self::Plain => Style::new().add_modifier(otherwise),

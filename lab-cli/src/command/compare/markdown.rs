@@ -13,7 +13,7 @@ use analysis::{
 use super::verdicts::{Verdicts, asides};
 
 /// A sentence for each comparison that decides, a table for each metric, and what a reader should know.
-pub(super) fn of(verdicts: &Verdicts) -> String {
+pub(super) fn document(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{}", headline(verdicts));

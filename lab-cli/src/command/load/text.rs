@@ -17,7 +17,7 @@ use super::{
 
 /// What was done, for the report.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::command) struct Told<'a> {
+pub(in crate::command) struct ReportedLoad<'a> {
     /// Where to.
     pub url: &'a str,
     /// Which load.
@@ -34,10 +34,10 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 /// Most statuses, and most errors, that are printed one by one; all of them are in the JSON.
 const MOST_ROWS: usize = 10;
 
-pub(super) fn of(told: &Told<'_>, loaded: &LoadResult, report: &Report) -> String {
+pub(super) fn result_text(reported: &ReportedLoad<'_>, loaded: &LoadResult, report: &Report) -> String {
     let mut text = String::new();
     let found = &loaded.measured;
-    let _ = writeln!(text, "{}: {}, {:.1} s", told.url, told.how, loaded.seconds);
+    let _ = writeln!(text, "{}: {}, {:.1} s", reported.url, reported.how, loaded.seconds);
     let served = found.served + found.served_late;
     // A refusal is an answer too.
     let of_them = if found.rejected + found.failed > 0 && loaded.seconds > 0.0 {
@@ -57,11 +57,11 @@ pub(super) fn of(told: &Told<'_>, loaded: &LoadResult, report: &Report) -> Strin
     }
     counts(&mut text, loaded);
     replies(&mut text, &loaded.replies);
-    let shown = if told.percentiles.is_empty() { &PERCENTILES[..] } else { told.percentiles };
+    let shown = if reported.percentiles.is_empty() { &PERCENTILES[..] } else { reported.percentiles };
     let table = |text: &mut String, title, family| percentiles(text, title, &report.total_distribution(family), shown);
     table(&mut text, "response time", TimeFamily::Response);
     of_all(&mut text, &found.response_time_all_ms);
-    if !told.flat_out {
+    if !reported.flat_out {
         from_the_send(&mut text, &found.service_time_ms);
     }
     connects(&mut text, &found.connect_time_ms);

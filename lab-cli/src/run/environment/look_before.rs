@@ -22,10 +22,10 @@ pub fn look_before(cpus: &Cpus, lasts: Duration) -> Option<String> {
     let others = OthersMeter::begin(&used);
     thread::sleep(LOOK);
     let own = i32::try_from(std::process::id()).ok();
-    told(others.used(own.as_slice()).programs.as_secs_f64() / LOOK.as_secs_f64(), used.len())
+    warning(others.used(own.as_slice()).programs.as_secs_f64() / LOOK.as_secs_f64(), used.len())
 }
 
-fn told(share: f64, processors: usize) -> Option<String> {
+fn warning(share: f64, processors: usize) -> Option<String> {
     let of = if processors == 1 { "its one processor".to_owned() } else { format!("its {processors} processors") };
     (share > MUCH).then(|| {
         format!(
@@ -42,8 +42,8 @@ mod tests {
     #[test]
     fn a_busy_machine_is_told_and_a_quiet_one_is_not() {
         let text = "other programs use 1.6 of its 2 processors: every arm would be INVALID (NOISE). Stop them";
-        assert!(told(1.6, 2).is_some_and(|told| told.starts_with(text)));
-        assert_eq!(told(0.1, 2), None);
+        assert!(warning(1.6, 2).is_some_and(|warning| warning.starts_with(text)));
+        assert_eq!(warning(0.1, 2), None);
         let began = std::time::Instant::now();
         assert_eq!(look_before(&Cpus::anywhere(), Duration::from_secs(59)), None);
         assert!(began.elapsed() < LOOK, "a short run is not looked at before");

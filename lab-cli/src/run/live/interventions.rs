@@ -125,7 +125,7 @@ impl InterventionThread {
             while !until.load(Ordering::Relaxed) {
                 let (touch, left_out) = touches.next();
                 let second = began.elapsed().as_secs_f64();
-                let done = touch.map(|touch| told(second, touch, |touch| reach.carry_out(touch)));
+                let done = touch.map(|touch| outcome(second, touch, |touch| reach.carry_out(touch)));
                 let text = format!("{NOT_DONE}{left_out} more, which came while {MOST} waited");
                 let more = (left_out > 0).then_some(LiveEvent::Note { text });
                 for event in done.into_iter().flatten().chain(more) {
@@ -164,7 +164,7 @@ impl Drop for InterventionThread {
 }
 
 /// The result of a touch. One that may have been carried out counts as carried out, so that no touched run counts as untouched.
-fn told(second: f64, touch: Touch, carry_out: impl FnOnce(&Touch) -> Result<(), NotDone>) -> Vec<LiveEvent> {
+fn outcome(second: f64, touch: Touch, carry_out: impl FnOnce(&Touch) -> Result<(), NotDone>) -> Vec<LiveEvent> {
     match carry_out(&touch) {
         Ok(()) => vec![LiveEvent::Touched { second, touch }],
         Err(NotDone { why, perhaps: false }) => vec![not_done(&touch, &why)],
@@ -385,7 +385,7 @@ mod tests {
         let gone = || Err(NotDone::at("", &ControlError::Io(io::ErrorKind::ConnectionRefused.into())));
         let told = |results: Vec<Result<(), NotDone>>| {
             let touch = Touch::Latency { by_ms: 5.0, seconds: 1.0 };
-            told(2.0, touch, |_| everywhere(results.into_iter()))
+            outcome(2.0, touch, |_| everywhere(results.into_iter()))
         };
         let touched = |events: &[LiveEvent]| events.iter().any(|event| matches!(event, LiveEvent::Touched { .. }));
         let words = |events: &[LiveEvent]| match events {

@@ -91,7 +91,7 @@ impl Compare {
             |column: &Column| runs.iter().flat_map(|run| &run.timeline).any(|second| column.at(second).is_some());
         // Older runs do not have it.
         let measured = || runs.iter().flat_map(|run| &run.summary.arms).flat_map(|arm| &arm.phases);
-        let of_all = measured().any(|phase| Column::P90All.of(&phase.measured).is_some());
+        let of_all = measured().any(|phase| Column::P90All.of_phase(&phase.measured).is_some());
         let of_users = Column::OF_USERS.into_iter().filter(|column| of_all || *column != Column::P90All);
         let columns = of_users.chain(Column::OF_POLICIES.into_iter().filter(shows)).collect();
         let openings = runs.iter().map(|run| opening(&run.summary)).collect();
@@ -334,7 +334,7 @@ impl Compare {
         let phase = self.phase_name();
         let of = |arm: &Arm| {
             let found = arm.phases.iter().find(|found| found.name == phase)?;
-            Some((arm.block, column.of(&found.measured)?))
+            Some((arm.block, column.of_phase(&found.measured)?))
         };
         self.counted(arm_series).filter_map(of).collect()
     }

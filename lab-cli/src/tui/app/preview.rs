@@ -41,7 +41,7 @@ pub(in crate::tui) struct Previews {
 }
 
 impl Previews {
-    pub fn of(&self, id: &str) -> Option<&Preview> {
+    pub fn get(&self, id: &str) -> Option<&Preview> {
         self.kept.get(id)
     }
 
@@ -112,13 +112,13 @@ mod tests {
         tell(&mut home, &first, PreviewStep::Begins { arms: vec!["none".to_owned()], left_out: Vec::new() });
         let point = PreviewPoint { second: 0, goodput: 3.0, p90: None };
         tell(&mut home, &first, PreviewStep::Points(0, vec![point]));
-        assert_eq!(home.previews.of(&first).expect("it").arms[0].1, [point]);
+        assert_eq!(home.previews.get(&first).expect("it").arms[0].1, [point]);
         home.pressed(Action::Down);
         let second = home.chosen().expect("a list").id.clone();
         assert_eq!(asked(home.preview_wanted(true)), Some(Some(second.clone())), "in place of the first");
         // What still comes of the first is of no use: it may be asked for again from its beginning.
         tell(&mut home, &first, PreviewStep::Ended);
-        assert_eq!(home.previews.of(&first).expect("it").progress, Progress::Computing);
+        assert_eq!(home.previews.get(&first).expect("it").progress, Progress::Computing);
         tell(&mut home, &second, PreviewStep::Ended);
         assert_eq!(asked(home.preview_wanted(true)), Some(None), "nothing is computed any more");
         assert_eq!(asked(home.preview_wanted(true)), None);

@@ -24,7 +24,7 @@ fn looked_at(mode: Mode) -> (App, TimesWanted) {
     (app, wanted)
 }
 
-fn told(app: &mut App, of: &TimesWanted, times: ArmTimes) -> String {
+fn frame_with_times(app: &mut App, of: &TimesWanted, times: ArmTimes) -> String {
     app.receive(ScreenMessage::Times(of.clone(), Box::new(times)));
     frame(app, Palette::Plain, 100, 30)
 }
@@ -42,7 +42,7 @@ fn shades_are_shares_of_the_requests_of_a_second() {
     assert_eq!((wanted.arm.as_str(), wanted.block), ("seda", 1));
     assert!(frame(&app, Palette::Plain, 100, 30).contains("being read"));
     let times = ArmTimes { seconds: seconds(), seconds_log: LogRead::Whole, ..ArmTimes::default() };
-    let drawn = told(&mut app, &wanted, times);
+    let drawn = frame_with_times(&mut app, &wanted, times);
     assert!(drawn.contains(" response times of seda ") && drawn.contains("░░ < 5 %"), "{drawn}");
     insta::assert_snapshot!("response_times_of_an_arm", drawn);
     // The phase can have the axis to itself.
@@ -62,27 +62,28 @@ fn shades_are_shares_of_the_requests_of_a_second() {
 #[test]
 fn what_is_missing_or_cut_off_is_said() {
     let (mut app, wanted) = looked_at(Mode::Live);
-    let drawn = told(&mut app, &wanted, ArmTimes::default());
+    let drawn = frame_with_times(&mut app, &wanted, ArmTimes::default());
     assert!(drawn.contains("no picture: there is no log of its seconds in the run's folder"), "{drawn}");
     let torn = ArmTimes { seconds: seconds(), seconds_log: LogRead::Torn, ..ArmTimes::default() };
-    let drawn = told(&mut app, &wanted, torn);
+    let drawn = frame_with_times(&mut app, &wanted, torn);
     assert!(drawn.contains("seda, as far as their log goes: it is cut off"), "{drawn}");
     let why = "bad\u{1b}[2J".to_owned();
-    let drawn = told(&mut app, &wanted, ArmTimes { seconds_log: LogRead::Unreadable(why), ..ArmTimes::default() });
+    let drawn =
+        frame_with_times(&mut app, &wanted, ArmTimes { seconds_log: LogRead::Unreadable(why), ..ArmTimes::default() });
     assert!(drawn.contains("no picture: the log of its seconds cannot be read (bad\u{fffd}[2J)"), "{drawn}");
     // Of another run's folder, or of an arm that is not there: nothing happens.
     let elsewhere = TimesWanted { folder: "runs/other".into(), ..wanted.clone() };
-    assert_eq!(told(&mut app, &elsewhere, ArmTimes::default()), drawn);
+    assert_eq!(frame_with_times(&mut app, &elsewhere, ArmTimes::default()), drawn);
 }
 
 #[test]
 fn in_virtual_time_phases_are_drawn_and_the_reason_is_said() {
     let (mut app, wanted) = looked_at(Mode::Virtual);
-    let drawn = told(&mut app, &wanted, ArmTimes::default());
+    let drawn = frame_with_times(&mut app, &wanted, ArmTimes::default());
     assert!(drawn.contains("no picture: no seconds are logged in virtual time"), "{drawn}");
     let of = |counts: &[(u64, u64)]| TimeCounts { known: counts.to_vec(), censored: Vec::new() };
     let phases = vec![("before".to_owned(), of(&[(9_000, 9)])), ("spike".to_owned(), of(&[(90_000, 6), (900_000, 3)]))];
-    let drawn = told(&mut app, &wanted, ArmTimes { phases, ..ArmTimes::default() });
+    let drawn = frame_with_times(&mut app, &wanted, ArmTimes { phases, ..ArmTimes::default() });
     assert!(drawn.contains("seda, by phase: no seconds are logged in virtual time"), "{drawn}");
     let row = drawn.lines().filter(|line| line.contains("████")).collect::<Vec<_>>();
     assert_eq!(row.len(), 2, "most of each phase: {drawn}");

@@ -56,7 +56,7 @@ fn row<'a>(
     let verdict = Cell::new(Span::styled(format!("{verdict}{cut_off}"), style));
     let Some(phase) = phase else { return Row::new(vec![name, Cell::new("-")]) };
     let measured = &phase.measured;
-    let time = percentile.of(measured);
+    let time = percentile.of_phase(measured);
     let late = time.is_some_and(|time| objective.is_some_and(|limit| time.at > limit));
     Row::new(vec![
         name,

@@ -77,7 +77,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 /// Gauges that this stage has shown, and its queue; what never was anything is left out.
 fn names(running: &Running, stage: &str) -> Vec<String> {
     let mut names: BTreeSet<String> = BTreeSet::new();
-    for stage in running.shown().filter_map(|second| of(second, stage)) {
+    for stage in running.shown().filter_map(|second| stage_second(second, stage)) {
         names.extend(stage.gauges.iter().filter(|(_, value)| **value != 0.0).map(|(name, _)| name.clone()));
     }
     let mut names: Vec<String> = names.into_iter().collect();
@@ -91,7 +91,7 @@ fn names(running: &Running, stage: &str) -> Vec<String> {
     names
 }
 
-fn of<'a>(second: &'a TimelineSecond, stage: &str) -> Option<&'a StageSecond> {
+fn stage_second<'a>(second: &'a TimelineSecond, stage: &str) -> Option<&'a StageSecond> {
     second.target.as_ref()?.stages.iter().find(|found| found.name == stage)
 }
 
@@ -103,7 +103,7 @@ fn plot(
     palette: Palette,
 ) -> Plot<'static> {
     let to = |value: f64| if kind == Kind::Times { log(value) } else { value };
-    let value = |second: &TimelineSecond, name: &str| of(second, stage)?.shows(name);
+    let value = |second: &TimelineSecond, name: &str| stage_second(second, stage)?.shows(name);
     let series = |(n, name): (usize, &&str)| {
         let (style, mark) = palette.line(n);
         let point = |second: &TimelineSecond| {

@@ -61,7 +61,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, screen: Screen, from: usiz
     let entry = |name: &'static str, about: &'static str| {
         Line::from(vec![Span::styled(format!(" {name:<NAME$} "), palette.strong()), Span::raw(about)])
     };
-    let keys = keymap::of(screen).filter(|key| !key.name.is_empty());
+    let keys = keymap::keys_of(screen).filter(|key| !key.name.is_empty());
     let mut lines: Vec<Line<'_>> = keys.map(|key| entry(key.name, key.about)).collect();
     let words = match screen {
         Screen::Live | Screen::Replay => OF_RUNS,

@@ -32,7 +32,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, palette: Palett
     frame.render_widget(words, title);
     list(frame, left, home, palette);
     let preview =
-        home.chosen().filter(|choice| choice.found().is_some()).and_then(|choice| home.previews.of(&choice.id));
+        home.chosen().filter(|choice| choice.found().is_some()).and_then(|choice| home.previews.get(&choice.id));
     let lines = description(home, palette);
     let wide = usize::from(right.width.saturating_sub(2)).max(1);
     let rows: usize = lines.iter().map(|line| line.width().div_ceil(wide).max(1)).sum();

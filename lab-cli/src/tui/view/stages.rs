@@ -106,7 +106,7 @@ fn row(stage: &StageSecond, objective: Option<f64>, palette: Palette) -> Vec<Cel
     let others: Vec<String> = stage
         .gauges
         .iter()
-        .filter(|(name, _)| !of(name, ADMISSION_RATE) && !of(name, P90))
+        .filter(|(name, _)| !is_gauge(name, ADMISSION_RATE) && !is_gauge(name, P90))
         .map(|(name, value)| format!("{} {}", scrubbed(name), short(*value)))
         .collect();
     if stage.is_exported() {
@@ -134,11 +134,11 @@ fn row(stage: &StageSecond, objective: Option<f64>, palette: Palette) -> Vec<Cel
 
 /// The gauge, or that of each class.
 fn gauge(stage: &StageSecond, name: &str) -> Vec<f64> {
-    stage.gauges.iter().filter(|(key, _)| of(key, name)).map(|(_, value)| *value).collect()
+    stage.gauges.iter().filter(|(key, _)| is_gauge(key, name)).map(|(_, value)| *value).collect()
 }
 
 /// `name` or `name[class]`.
-fn of(key: &str, name: &str) -> bool {
+fn is_gauge(key: &str, name: &str) -> bool {
     key.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 

@@ -60,13 +60,13 @@ impl MetricsReader {
             return Err(because("its answer is not in Prometheus's text format".to_owned()));
         }
         let mut rates = Rates::default();
-        let values = rates.of(readings(&first, &asked.read), Instant::now());
+        let values = rates.values(readings(&first, &asked.read), Instant::now());
         let seen: Arc<Mutex<BTreeSet<String>>> = Arc::new(Mutex::new(rates.seen()));
         let missing_at_first = missing(&asked.read, &rates.seen(), &known);
         let (read, noted) = (asked.read.clone(), Arc::clone(&seen));
         let sampler = Sampler::begin("metrics", PAUSE, move || {
             let text = source.text().ok()?;
-            let values = rates.of(readings(&text, &read), Instant::now());
+            let values = rates.values(readings(&text, &read), Instant::now());
             *noted.lock().unwrap_or_else(PoisonError::into_inner) = rates.seen();
             Some(values)
         });
@@ -146,7 +146,7 @@ struct Rates {
 }
 
 impl Rates {
-    fn of(&mut self, readings: BTreeMap<String, Reading>, now: Instant) -> BTreeMap<String, f64> {
+    fn values(&mut self, readings: BTreeMap<String, Reading>, now: Instant) -> BTreeMap<String, f64> {
         self.seen.extend(readings.keys().cloned());
         readings
             .into_iter()
@@ -207,7 +207,7 @@ mod tests {
         let began = Instant::now();
         let mut at = |second: u64, value: f64, is_counter: bool| {
             let readings = [("it".to_owned(), Reading { value, is_counter })].into();
-            rates.of(readings, began + Duration::from_secs(second)).get("it").copied()
+            rates.values(readings, began + Duration::from_secs(second)).get("it").copied()
         };
         assert_eq!(at(0, 100.0, true), None);
         assert_eq!(at(2, 150.0, true), Some(25.0));
