@@ -1,9 +1,9 @@
 //! The program on a terminal: a list of experiments, a run as it happens, a comparison of runs.
 //!
-//! Parts that know little of each other: `app` and `state` are what is known, `update` and `keymap` change it by one event or
-//! key, `view` draws it and changes nothing, and `terminal` moves keys and events in and frames out. `messages` come in, `requests`
-//! go out. A run is shown from the
-//! same event stream that the recorder and the progress lines read, so nothing is seen here that is not on disk too.
+//! Parts that know little of each other: `messages` come in, `requests` go out; `app` and `state` are what is known, `update` and
+//! `keymap` change it by one event or key, `view` draws it and changes nothing, and `terminal` moves keys and events in and frames
+//! out. A run is shown from the same event stream that the recorder and the progress lines read, so nothing is seen here that is
+//! not on disk too.
 
 use std::{
     fmt, io,

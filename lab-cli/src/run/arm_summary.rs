@@ -1,4 +1,4 @@
-//! From what the target counted, and what the plan says, to the summary of an arm.
+//! Parts of the summary of an arm, from what the target counted and what the plan says.
 
 use std::collections::BTreeMap;
 

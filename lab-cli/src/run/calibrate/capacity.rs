@@ -1,4 +1,4 @@
-//! Turns the work knob until the service saturates at the capacity that was asked for.
+//! Search for a capacity: the work knob is turned until the service saturates at what was asked for.
 //!
 //! On one core the time a request takes is a constant part plus a part for each extra database operation, so one over the
 //! throughput is a straight line over the operations: two points give a guess, and each further point corrects it. The load is

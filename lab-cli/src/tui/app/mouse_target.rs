@@ -1,4 +1,4 @@
-//! What a mouse points at, and what that does.
+//! Targets of the mouse, and what a click on each does.
 
 use super::{App, Pane};
 use crate::tui::{

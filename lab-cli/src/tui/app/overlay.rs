@@ -1,4 +1,4 @@
-//! What lies on every screen: a line that is asked for, a menu, what is to be done next, and setups that were left.
+//! Overlay of every screen: a line that is asked for, a menu, what is to be done next, and setups that were left.
 
 use std::{
     collections::{BTreeMap, VecDeque},

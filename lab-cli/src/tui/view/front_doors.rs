@@ -1,4 +1,4 @@
-//! What stands before the service: waiting rooms, sentries, and the platform that adds and takes away servers and sentries. The
+//! Front doors of the service: waiting rooms, sentries, and the platform that adds and takes away servers and sentries. The
 //! panel is there where their gauges are.
 
 use analysis::{

@@ -1,4 +1,4 @@
-//! Where things are on the screen: what a mouse points at. The layouts are those that are drawn.
+//! Hit test: what a mouse points at. The layouts are those that are drawn.
 
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 

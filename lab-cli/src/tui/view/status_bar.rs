@@ -1,4 +1,4 @@
-//! What runs, and how far it is.
+//! Status bar of a run: its name, and how far it is.
 
 use analysis::{
     live::{Shape, value_in_words},
