@@ -1,7 +1,7 @@
 //! Which arm kept most, in one line: arms that can be chosen, by goodput in the phase that decides. It tells what was measured; verdicts
 //! say which differences are more than chance.
 
-use super::{Turns, table, when};
+use super::{columns::when, table, turns::Turns};
 use crate::{
     summary::{ArmAnswer, RunAnswer, RunSummary},
     text::{rate, scrubbed},

@@ -1,6 +1,12 @@
 //! What an arm did, in a sentence that can be repeated: what it kept under overload, whether it recovered, what it cost in calm.
 
-use super::{Turns, known, measured_percentile, of_phase, table, when};
+use super::{
+    columns::when,
+    figures::measured_percentile,
+    middle::known,
+    table,
+    turns::{Turns, of_phase},
+};
 use crate::{
     summary::{Arm, ArmAnswer, BlockMedian, Collapse, ColumnFigures, PhaseRole, RunAnswer, RunSummary},
     text::{percent, rate, scrubbed, time},

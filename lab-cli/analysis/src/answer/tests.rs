@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::summary::{
-    ArmVerdictWord, Collapse, Comparison, ComparisonVerdict, LatencyObjective, Measures, PlannedLoad, Recovery, Times,
-    Validity,
+    ArmVerdictWord, Collapse, Comparison, ComparisonVerdict, LatencyObjective, Measured, Measures, PlannedLoad,
+    Recovery, Times, Validity,
 };
 
 fn phase(name: &str, role: PhaseRole, load: f64, goodput: f64, p90: Option<f64>) -> PhaseSummary {
