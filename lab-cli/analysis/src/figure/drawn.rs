@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Limit;
+use super::plan::Limit;
 use crate::series::value::Value;
 
 /// A figure.

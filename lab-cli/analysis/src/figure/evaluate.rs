@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, ops::Range, path::Path};
 use controllers::webq::{Cubic, ScaledPoint};
 
 use super::{
-    DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, FigurePlan, Over, PanelPlan, PaperNumber, PlannedLine, Scale,
+    drawn::{DrawnFigure, DrawnLine, DrawnPanel, FigureAxis, PaperNumber, Scale},
+    plan::{FigurePlan, Over, PanelPlan, PlannedLine},
 };
 use crate::{
     FolderError, Manifest, Recorded,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DrawnFigure, DrawnLine, DrawnPanel, PaperNumber};
+use super::drawn::{DrawnFigure, DrawnLine, DrawnPanel, PaperNumber};
 use crate::{
     series::value::Value,
     text::{counted, table::Table},

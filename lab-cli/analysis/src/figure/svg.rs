@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{DrawnFigure, DrawnLine, DrawnPanel, Scale};
+use super::drawn::{DrawnFigure, DrawnLine, DrawnPanel, Scale};
 use crate::{
     series::{
         axis::{Axis, shown},
