@@ -13,8 +13,8 @@ pub use ends::{EndShift, beginning, end, in_most_blocks};
 pub(super) use statistics::{median, quartiles};
 
 use crate::{live::TimelineSecond, summary::Steadiness};
-use ends::{Parts, strays};
-use statistics::{mann_kendall, mean, theil_sen};
+use ends::{MATTERS, Parts, strays};
+use statistics::{average, mann_kendall, mean, theil_sen};
 
 /// Seconds of a phase below which nothing is said.
 pub const SHORTEST_S: usize = 20;
@@ -26,8 +26,6 @@ const MOST: usize = 240;
 const BATCH_S: usize = 5;
 /// Chance at which a slope is believed.
 const CHANCE: f64 = 0.01;
-/// Change as a share of what it is held against, that matters.
-const MATTERS: f64 = 0.10;
 /// Growth of the requests in flight, as a share of those that come, that matters: one in a hundred is never answered.
 const GROWTH: f64 = 0.01;
 /// Standard deviations of a random walk that growth exceeds: a stationary M/M/1 queue at a load of up to 0.95 does in one phase of 400.
@@ -66,12 +64,6 @@ pub fn judge(seconds: &[&TimelineSecond]) -> Option<Steadiness> {
             .map(|values| growth(&values, batch as f64, planned))
             .fold(0.0, f64::max),
     })
-}
-
-/// The mean of a figure over the seconds that have it.
-fn average(seconds: &[&TimelineSecond], read: fn(&TimelineSecond) -> Option<f64>) -> Option<f64> {
-    let known: Vec<f64> = seconds.iter().filter_map(|second| read(second)).collect();
-    (!known.is_empty()).then(|| mean(&known))
 }
 
 /// What waits at the service: also work whose users have left, which is in flight for nobody. `None`: it did not say.

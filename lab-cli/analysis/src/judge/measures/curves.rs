@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     series::value::Value,
-    summary::{Arm, Curve, CurvePoint, PhaseSummary, arm_names},
+    summary::{Arm, Curve, CurvePoint, PhaseSummary, PlannedLoad, arm_names},
 };
 
 /// Loads from which on a picture is one of a curve.
@@ -35,7 +35,7 @@ fn curve(name: &str, arms: &[Arm]) -> Option<Curve> {
 }
 
 fn planned(phase: &PhaseSummary) -> f64 {
-    phase.measures.load.map_or(0.0, super::PlannedLoad::amount)
+    phase.measures.load.map_or(0.0, PlannedLoad::amount)
 }
 
 /// The median block of each figure: percentiles are never averaged.

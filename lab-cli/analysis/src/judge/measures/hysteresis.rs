@@ -1,6 +1,6 @@
 //! Hysteresis: whether a service does under a load on its way down what it did under the same load on its way up.
 
-use super::MeasuresPlan;
+use super::plan::MeasuresPlan;
 use crate::live::TimelineSecond;
 
 /// Phases that are shorter, in seconds, say nothing of it.
@@ -40,7 +40,7 @@ impl MeasuresPlan {
 mod tests {
     use super::{
         super::{
-            PlannedPhase,
+            plan::PlannedPhase,
             tests::{plan, planned, run},
         },
         *,

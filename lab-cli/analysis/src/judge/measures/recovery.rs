@@ -8,7 +8,7 @@
 //! still below 80 % after it was watched for long is in a bad state that keeps itself alive: metastable (Bronson and others,
 //! "Metastable failures in distributed systems", HotOS'21; Huang and others, OSDI'22). The numbers are ours.
 
-use super::{MeasuresPlan, PlannedPhase};
+use super::plan::{MeasuresPlan, PlannedPhase};
 use crate::{
     live::TimelineSecond,
     summary::{Arm, LatencyObjective, PlannedLoad, Recovery, Watched, WatchedSecond},

@@ -1,6 +1,6 @@
 //! What each phase is for: calm, overload, a fault, or what comes after. By the plan alone, so that it is the same for all arms.
 
-use super::{MeasuresPlan, PlannedPhase};
+use super::plan::{MeasuresPlan, PlannedPhase};
 use crate::summary::{PhaseRole, PlannedLoad};
 
 /// Share of a known capacity up to which a load is calm: from there to the capacity queues grow long by chance alone.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     live::TargetSecond,
-    summary::{Curve, LatencyObjective, Measured, Recovery, Server, Times, Validity},
+    summary::{Curve, LatencyObjective, Measured, PlannedLoad, Recovery, Server, Times, Validity},
 };
 
 const OBJECTIVE: LatencyObjective = LatencyObjective { percentile: 90.0, response_time_ms: 1000.0 };

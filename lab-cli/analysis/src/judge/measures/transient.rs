@@ -1,7 +1,7 @@
 //! Phases whose subject is a change: a spike, a fault, or what comes after either. Nobody reads them as a steady state, so their
 //! first seconds are no warm-up.
 
-use super::{MeasuresPlan, PlannedPhase};
+use super::plan::{MeasuresPlan, PlannedPhase};
 
 impl MeasuresPlan {
     /// Whether the phase of this number is about a change of load or a fault, by the plan.

@@ -6,7 +6,7 @@
 //! many relaxation times of its queue to be judged at all; and several blocks are asked, which is how a warm-up, which they all have, is
 //! told from chance (Welch's replications). `calibration` counts how often stationary queues are found all the same.
 
-use super::{MATTERS, average, statistics::mean};
+use super::statistics::{average, mean};
 use crate::{live::TimelineSecond, summary::Steadiness};
 
 /// Parts that a phase is cut into, equal to a second.
@@ -26,6 +26,8 @@ const RELAXATIONS: f64 = 12.0;
 const MOST_IN_FLIGHT: f64 = 19.0;
 /// Standard deviations that a random walk does not stray.
 const STRAY: f64 = 3.0;
+/// Change as a share of what it is held against, that matters.
+pub(super) const MATTERS: f64 = 0.10;
 /// A share of next to nothing is told as so many times: JSON has no infinity.
 const ENDLESS: f64 = 1000.0;
 

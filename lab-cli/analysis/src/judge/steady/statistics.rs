@@ -1,5 +1,7 @@
 //! Statistics of batches in order of time.
 
+use crate::live::TimelineSecond;
+
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
@@ -58,6 +60,12 @@ fn ties(values: &[f64]) -> Vec<usize> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted.chunk_by(|a, b| a == b).map(<[f64]>::len).filter(|&size| size > 1).collect()
+}
+
+/// The mean of a figure over the seconds that have it.
+pub(super) fn average(seconds: &[&TimelineSecond], read: fn(&TimelineSecond) -> Option<f64>) -> Option<f64> {
+    let known: Vec<f64> = seconds.iter().filter_map(|second| read(second)).collect();
+    (!known.is_empty()).then(|| mean(&known))
 }
 
 #[cfg(test)]
