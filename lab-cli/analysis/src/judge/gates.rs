@@ -8,15 +8,13 @@
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
-use serde::{Deserialize, Serialize};
-
 use self::{
     arrivals::ARRIVALS,
     books::{BOOKS, EMPTY, HDR, JOBS, LITTLE, PANIC},
     changed::{CARRIED, RENEWAL, TOUCHED},
     drift::DRIFT,
     excluded::EXCLUDED,
-    gate::{Check, Count, FAULT_OF_THE_LAB, Reasons},
+    gate::{Check, Count, Reasons},
     generator_lag::{LAG, UNSENT},
     ledger::{BACKLOG, LEDGER, RESENT, UNASKED},
     load::{CAP, HEADROOM, MODEL, SAMPLES},
@@ -25,16 +23,18 @@ use self::{
     pauses::{GAP, HICCUP},
     plant::PLANT,
     processor::{CPU, CROWDED},
+    reading::label,
     resources::{FILES, MEMORY, PORTS},
     settled::{UNSTABLE, WARM_UP},
     twins::{A_A, POWER},
     walk::WALK,
 };
-use crate::summary::{Arm, Comparison, GateFinding, Headroom, LatencyObjective, Validity};
+use crate::summary::{Arm, Comparison, GateFinding, Validity};
 
 mod arrivals;
 mod books;
 mod changed;
+mod context;
 mod drift;
 mod effect;
 mod excluded;
@@ -57,9 +57,9 @@ mod twins;
 mod walk;
 
 pub use books::nothing_ended;
+pub use context::{Context, PlantDoubts};
 pub use excluded::{excluded, first_kept, is_external};
 pub use gate::ValidityGate;
-pub use plant::PlantDoubts;
 
 /// All of them, in the order of `docs/reference/gates.md`: the books, the load, the generator, the machine, the service, comparisons.
 pub static GATES: [ValidityGate; 41] = [
@@ -67,47 +67,6 @@ pub static GATES: [ValidityGate; 41] = [
     UNSENT, LAG, CPU, CROWDED, HICCUP, GAP, FILES, PORTS, MEMORY, HEADROOM, STEAL, NOISE, STARVED, THROTTLED, PAGING,
     CLOCK, DRIFT, PLANT, BACKLOG, CARRIED, RENEWAL, TOUCHED, EXCLUDED, UNSTABLE, A_A, POWER,
 ];
-
-/// What the gates need to know of the plan.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Context {
-    /// The promise: some limits scale with it.
-    pub objective: LatencyObjective,
-    /// The load is closed (a slow service makes its users slow), and the experiment does not declare that it is about that.
-    pub closed: bool,
-    /// As fast as it goes: no request has a time at which it is to be sent, and a busy generator is what was asked for.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub flat_out: bool,
-    /// The policy works at accept: connections that wait or are dropped in the kernel are part of the experiment.
-    pub kernel_backlog_declared: bool,
-    /// Tasks crash, live: what the kernel still had for a process that died was never read.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub tasks_crash: bool,
-    /// The target is ours and has a ledger of its own. False for `lab load` on a foreign service.
-    pub own_target: bool,
-    /// The service is not the lab's. It has a listen queue of its own: what overflows there is what it does under load, and the
-    /// kernel does not tell it from what overflows before the lab's proxy.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub foreign_service: bool,
-    /// The run was not shown in the live view, which takes time of the generator's core.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub without_live_view: bool,
-    /// In virtual time: the plant was measured with a debug build.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub debug_build_plant: bool,
-    /// In virtual time: what else speaks against the plant.
-    #[serde(default, skip_serializing_if = "PlantDoubts::is_none")]
-    pub plant: PlantDoubts,
-    /// What the generator can do here; `None` where it was not measured: in virtual time, and for `lab load`.
-    pub headroom: Option<Headroom>,
-}
-
-impl Context {
-    /// `lab load`: what runs beside it may belong to the service.
-    fn is_load(&self) -> bool {
-        !self.own_target && !self.foreign_service
-    }
-}
 
 /// Judges one arm: every reason against it, the worst first.
 pub fn judge(arm: &Arm, context: &Context) -> Vec<GateFinding> {
@@ -162,23 +121,4 @@ pub fn stamp(arm: &mut Arm, context: &Context) {
     arm.reasons = judge(arm, context);
     arm.verdict = verdict(&arm.reasons);
     arm.valid = arm.verdict != Validity::Invalid;
-}
-
-fn fraction(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// The arm's name, with its block where there are several.
-fn label(arm: &Arm) -> String {
-    let name = arm.shown_name();
-    if arm.block > 1 { format!("{name} (block {})", arm.block) } else { name.to_owned() }
-}
-
-/// The way out where something else has the generator's core. Only runs on a target of ours have a live view.
-fn quieter(context: &Context) -> &'static str {
-    if context.own_target && !context.without_live_view {
-        "stop other programs, and leave the live view off (--no-tui)"
-    } else {
-        "stop other programs, or run on a quieter machine"
-    }
 }

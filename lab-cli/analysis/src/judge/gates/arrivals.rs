@@ -1,7 +1,8 @@
 //! ARRIVALS: users that were to come independently did.
 
 use super::{
-    Check, Context, Reasons, ValidityGate,
+    context::Context,
+    gate::{Check, Reasons, ValidityGate},
     limits::{ARRIVALS_CHANCE, ARRIVALS_PER_WINDOW, ARRIVALS_WINDOWS},
     reading::greatest,
 };

@@ -1,6 +1,10 @@
 //! EMPTY, BOOKS, LITTLE, HDR, PANIC and JOBS: the lab's own figures are there, and agree with each other.
 
-use super::{Check, Context, Count, FAULT_OF_THE_LAB, Reasons, ValidityGate, limits};
+use super::{
+    context::Context,
+    gate::{Check, Count, FAULT_OF_THE_LAB, Reasons, ValidityGate},
+    limits,
+};
 use crate::{
     summary::{Arm, GateFinding, Measured, Stopped, Validity},
     text::percent,

@@ -1,6 +1,9 @@
 //! CARRIED, RENEWAL and TOUCHED: the run went on as its plan says.
 
-use super::{Check, Context, Reasons, ValidityGate};
+use super::{
+    context::Context,
+    gate::{Check, Reasons, ValidityGate},
+};
 use crate::{
     summary::{Arm, Validity},
     text::time,

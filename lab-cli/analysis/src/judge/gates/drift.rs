@@ -6,7 +6,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, Context, Reasons, ValidityGate, effect, label, limits};
+use super::{
+    context::Context,
+    effect,
+    gate::{Check, Reasons, ValidityGate},
+    limits,
+    reading::label,
+};
 use crate::summary::{Arm, Measured, Speed, Validity};
 
 pub(super) const DRIFT: ValidityGate = ValidityGate {

@@ -5,7 +5,7 @@
 //! moved. Users of a closed load ask for nothing while it stands still, which moves their rate by the share of that time.
 
 use super::{
-    Reasons,
+    gate::Reasons,
     limits::{GAP_MS, MOVED, MOVED_MS},
 };
 use crate::{

@@ -5,7 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, GAP, NOISE, Reasons, STARVED, STEAL, ValidityGate, fraction, label, limits};
+use super::{
+    gate::{Check, Reasons, ValidityGate},
+    limits,
+    machine::{NOISE, STEAL},
+    neighbours::STARVED,
+    pauses::GAP,
+    reading::{fraction, label},
+};
 use crate::summary::{Arm, GateFinding, Validity};
 
 pub(super) const EXCLUDED: ValidityGate = ValidityGate {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Context, reading::Readings};
+use super::{context::Context, reading::Readings};
 use crate::summary::{Arm, Comparison, GateFinding, RunSummary, Validity};
 
 /// One validity gate. Its texts are what reports and `docs/reference/gates.md` say of it.

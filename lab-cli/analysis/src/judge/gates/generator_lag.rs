@@ -1,9 +1,11 @@
 //! UNSENT and LAG: the load generator kept to the plan.
 
 use super::{
-    Check, Context, Reasons, ValidityGate,
+    context::{Context, quieter},
     effect::{self, Source},
-    fraction, limits, quieter,
+    gate::{Check, Reasons, ValidityGate},
+    limits,
+    reading::fraction,
 };
 use crate::{
     summary::{Arm, Validity},

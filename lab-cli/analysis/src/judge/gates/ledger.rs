@@ -2,7 +2,12 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Check, Context, Count, Reasons, ValidityGate, fraction, limits};
+use super::{
+    context::Context,
+    gate::{Check, Count, Reasons, ValidityGate},
+    limits,
+    reading::fraction,
+};
 use crate::{
     summary::{Arm, Joined, Measured, PhaseSummary, Server, Validity},
     text::percent,

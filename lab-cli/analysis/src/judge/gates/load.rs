@@ -3,9 +3,10 @@
 use measure::least_samples;
 
 use super::{
-    Check, Context, Reasons, ValidityGate, fraction,
+    context::Context,
+    gate::{Check, Reasons, ValidityGate},
     limits::{self, NULL_SHARE, OVERLOADED},
-    reading::greatest,
+    reading::{fraction, greatest},
 };
 use crate::{
     summary::{Arm, Measured, PhaseSummary, Validity, busiest},

@@ -1,7 +1,9 @@
 //! STEAL, NOISE, PAGING and CLOCK: what the machine, and others on it, did to the measurement.
 
 use super::{
-    Check, Context, Count, Reasons, ValidityGate, effect,
+    context::Context,
+    effect,
+    gate::{Check, Count, Reasons, ValidityGate},
     limits::{self, CLOCK_DRIFT_PPM, CLOCK_STEP_MS, KERNEL_NOISE},
 };
 use crate::{

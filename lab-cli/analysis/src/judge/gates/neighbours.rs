@@ -1,7 +1,9 @@
 //! STARVED and THROTTLED: the service had the processor time that it wanted.
 
 use super::{
-    Check, Context, Reasons, ValidityGate, effect,
+    context::Context,
+    effect,
+    gate::{Check, Reasons, ValidityGate},
     limits::{self, MOVED, MOVED_MS, STARVED_BUSY},
 };
 use crate::{

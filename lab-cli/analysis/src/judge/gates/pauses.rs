@@ -1,8 +1,9 @@
 //! GAP and HICCUP: generator, service or machine stood still, and requests that waited for it look like a slow service.
 
 use super::{
-    Check, Context, Reasons, ValidityGate,
+    context::Context,
     effect::{self, Source},
+    gate::{Check, Reasons, ValidityGate},
     limits::{GAP_MS, SUSPENDED_MS},
 };
 use crate::{

@@ -1,8 +1,9 @@
 //! PLANT: were the costs of a run in virtual time measured properly, and here?
 
-use serde::{Deserialize, Serialize};
-
-use super::{Check, Context, Reasons, ValidityGate};
+use super::{
+    context::{Context, PlantDoubts},
+    gate::{Check, Reasons, ValidityGate},
+};
 use crate::summary::{Arm, Validity};
 
 pub(super) const PLANT: ValidityGate = ValidityGate {
@@ -14,26 +15,6 @@ pub(super) const PLANT: ValidityGate = ValidityGate {
     checks: &[Check::Arm(measured_by_debug_build), Check::Arm(doubtful)],
     reading: |run| run.count(|arm| u64::from(arm.reasons.iter().any(|reason| reason.code == "PLANT"))),
 };
-
-/// What speaks against the plant file that an experiment names.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PlantDoubts {
-    /// It does not say what measured it.
-    pub unknown_origin: bool,
-    /// Another number or model of processors.
-    pub other_machine: bool,
-    /// Another version of the lab.
-    pub other_version: bool,
-    /// It was measured, and the verdict was not VALID.
-    pub not_valid: bool,
-}
-
-impl PlantDoubts {
-    pub(super) fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
-}
 
 fn measured_by_debug_build(_: &Arm, context: &Context, reasons: &mut Reasons) {
     if context.debug_build_plant {

@@ -1,9 +1,10 @@
 //! CPU and CROWDED: the load generator had the processor time that it needed.
 
 use super::{
-    Check, ValidityGate,
+    context::quieter,
     effect::{self, Source},
-    limits, quieter,
+    gate::{Check, ValidityGate},
+    limits,
 };
 use crate::{summary::Validity, text::percent};
 

@@ -1,6 +1,5 @@
 //! What gates saw, also where that was no reason to speak: the worst of a run's arms, in words.
 
-use super::label;
 use crate::summary::{Arm, Comparison, Mode, RunSummary};
 
 /// The run that is read.
@@ -51,4 +50,14 @@ impl Readings<'_> {
 
 pub(super) fn greatest(values: impl Iterator<Item = f64>) -> Option<f64> {
     values.max_by(f64::total_cmp)
+}
+
+pub(super) fn fraction(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The arm's name, with its block where there are several.
+pub(super) fn label(arm: &Arm) -> String {
+    let name = arm.shown_name();
+    if arm.block > 1 { format!("{name} (block {})", arm.block) } else { name.to_owned() }
 }

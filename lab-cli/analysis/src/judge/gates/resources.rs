@@ -1,6 +1,10 @@
 //! FILES, PORTS and MEMORY: the load generator had the descriptors, ports and memory that it needed.
 
-use super::{Check, Context, Count, Reasons, ValidityGate, limits::SPARE_FILES};
+use super::{
+    context::Context,
+    gate::{Check, Count, Reasons, ValidityGate},
+    limits::SPARE_FILES,
+};
 use crate::summary::{Arm, Validity};
 
 pub(super) const FILES: ValidityGate = ValidityGate {

@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Check, Context, Reasons, ValidityGate, reading::greatest};
+use super::{
+    context::Context,
+    gate::{Check, Reasons, ValidityGate},
+    reading::greatest,
+};
 use crate::{
     judge::steady::{EndShift, beginning, end, in_most_blocks},
     summary::{Arm, PhaseSummary, Steadiness, Validity},

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    summary::{Joined, Measured, Server, Times},
+    summary::{Joined, LatencyObjective, Measured, Server, Times},
     testing,
 };
 

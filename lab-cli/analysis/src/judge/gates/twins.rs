@@ -1,6 +1,6 @@
 //! A/A and POWER: an arm against itself. What differs there is the noise of the lab.
 
-use super::{Check, Reasons, ValidityGate};
+use super::gate::{Check, Reasons, ValidityGate};
 use crate::{
     judge::compare::words::in_words,
     summary::{Comparison, Validity},

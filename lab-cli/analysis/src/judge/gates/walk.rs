@@ -6,8 +6,10 @@
 use measure::Offered;
 
 use super::{
-    Check, Context, Reasons, ValidityGate, fraction,
+    context::Context,
+    gate::{Check, Reasons, ValidityGate},
     limits::{NOT_OFFERED, NOT_OFFERED_DRAWS, NOT_OFFERED_RISE},
+    reading::fraction,
 };
 use crate::{
     summary::{Arm, Validity, WalkCell},

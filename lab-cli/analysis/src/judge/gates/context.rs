@@ -1,0 +1,75 @@
+//! Context of the gates: the plan of a run, as far as verdicts depend on it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::summary::{Headroom, LatencyObjective};
+
+/// What the gates need to know of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Context {
+    /// The promise: some limits scale with it.
+    pub objective: LatencyObjective,
+    /// The load is closed (a slow service makes its users slow), and the experiment does not declare that it is about that.
+    pub closed: bool,
+    /// As fast as it goes: no request has a time at which it is to be sent, and a busy generator is what was asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flat_out: bool,
+    /// The policy works at accept: connections that wait or are dropped in the kernel are part of the experiment.
+    pub kernel_backlog_declared: bool,
+    /// Tasks crash, live: what the kernel still had for a process that died was never read.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tasks_crash: bool,
+    /// The target is ours and has a ledger of its own. False for `lab load` on a foreign service.
+    pub own_target: bool,
+    /// The service is not the lab's. It has a listen queue of its own: what overflows there is what it does under load, and the
+    /// kernel does not tell it from what overflows before the lab's proxy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foreign_service: bool,
+    /// The run was not shown in the live view, which takes time of the generator's core.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_live_view: bool,
+    /// In virtual time: the plant was measured with a debug build.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub debug_build_plant: bool,
+    /// In virtual time: what else speaks against the plant.
+    #[serde(default, skip_serializing_if = "PlantDoubts::is_none")]
+    pub plant: PlantDoubts,
+    /// What the generator can do here; `None` where it was not measured: in virtual time, and for `lab load`.
+    pub headroom: Option<Headroom>,
+}
+
+impl Context {
+    /// `lab load`: what runs beside it may belong to the service.
+    pub(super) fn is_load(&self) -> bool {
+        !self.own_target && !self.foreign_service
+    }
+}
+
+/// What speaks against the plant file that an experiment names.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlantDoubts {
+    /// It does not say what measured it.
+    pub unknown_origin: bool,
+    /// Another number or model of processors.
+    pub other_machine: bool,
+    /// Another version of the lab.
+    pub other_version: bool,
+    /// It was measured, and the verdict was not VALID.
+    pub not_valid: bool,
+}
+
+impl PlantDoubts {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The way out where something else has the generator's core. Only runs on a target of ours have a live view.
+pub(super) fn quieter(context: &Context) -> &'static str {
+    if context.own_target && !context.without_live_view {
+        "stop other programs, and leave the live view off (--no-tui)"
+    } else {
+        "stop other programs, or run on a quieter machine"
+    }
+}
