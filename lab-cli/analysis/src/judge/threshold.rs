@@ -37,6 +37,8 @@ use std::ops::Range;
 use crate::{live::GeneratorSecond, series::value::Value, summary::ThresholdResult};
 
 mod check;
+mod claim;
+mod error;
 mod evaluate;
 mod evidence;
 mod lex;
@@ -49,113 +51,25 @@ pub mod reference;
 mod survivors;
 #[cfg(test)]
 mod tests;
+mod unit;
 mod watch;
 
 pub use check::KnownNames;
+pub use error::ThresholdError;
 pub use evidence::{Evidence, Parts};
 pub use metric::of_response_times;
 pub use phase_measure::{OfPhase, PhaseMeasure};
 pub use watch::{Abort, AbortRule, Watch, abort_at, first_abort, watches};
 
+use claim::{Claim, Comparator, Condition};
 use metric::Metric;
+use unit::Unit;
 
 /// One threshold, understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     text: String,
     claim: Claim,
-}
-
-/// What is wrong with a threshold, and the way out.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}; {hint} (at character {})", at + 1)]
-pub struct ThresholdError {
-    /// Where in the text, in characters from 0.
-    pub at: usize,
-    /// What is wrong.
-    pub message: String,
-    /// What would be right.
-    pub hint: String,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Claim {
-    Compare { left: Expr, op: Comparator, right: Expr },
-    Between { value: Expr, low: Expr, high: Box<Expr> },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparator {
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    Equal,
-}
-
-/// An expression and where it begins.
-#[derive(Debug, Clone, PartialEq)]
-struct Expr {
-    at: usize,
-    node: Node,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Node {
-    Number {
-        value: f64,
-        unit: Unit,
-    },
-    Metric(Metric),
-    Binary {
-        op: Operator,
-        left: Box<Expr>,
-        right: Box<Expr>,
-    },
-    Call {
-        function: Function,
-        arguments: Vec<Expr>,
-    },
-    /// The share of the pieces of time for which all of these hold.
-    Share(Vec<Condition>),
-}
-
-/// A metric over time against a limit.
-#[derive(Debug, Clone, PartialEq)]
-struct Condition {
-    at: usize,
-    metric: Metric,
-    op: Comparator,
-    limit: Expr,
-}
-
-impl Condition {
-    /// Judged second by second; else by parts of its phase.
-    fn is_of_seconds(&self) -> bool {
-        matches!(self.metric.quantity, metric::Quantity::Series { .. })
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Function {
-    Max,
-    Min,
-    Abs,
-}
-
-/// What a number counts: times (milliseconds) and plain numbers do not mix.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
-    Time,
-    Plain,
 }
 
 impl Threshold {
@@ -257,100 +171,6 @@ impl Threshold {
 
     /// Judges it.
     pub fn judge(&self, evidence: &Evidence<'_>) -> ThresholdResult {
-        evaluate::judge(self, evidence)
+        evaluate::judge(&self.text, &self.claim, evidence)
     }
-}
-
-impl Claim {
-    fn sides(&self) -> Vec<&Expr> {
-        match self {
-            Self::Compare { left, right, .. } => vec![left, right],
-            Self::Between { value, low, high } => vec![value, low, high],
-        }
-    }
-
-    /// Changes every metric outside of shares.
-    fn each_metric(&mut self, change: &mut impl FnMut(&mut Metric)) {
-        let sides = match self {
-            Self::Compare { left, right, .. } => vec![left, right],
-            Self::Between { value, low, high } => vec![value, low, &mut **high],
-        };
-        sides.into_iter().for_each(|side| side.each_metric(change));
-    }
-
-    fn metrics(&self) -> Vec<(usize, &Metric)> {
-        let mut found = Vec::new();
-        self.sides().into_iter().for_each(|side| side.collect(&mut found));
-        found
-    }
-
-    /// Those of all shares.
-    fn conditions(&self) -> Vec<&Condition> {
-        let mut found = Vec::new();
-        self.sides().into_iter().for_each(|side| side.conditions(&mut found));
-        found
-    }
-}
-
-impl Expr {
-    /// What its value counts. Parsing has seen to it that both sides of every operator fit.
-    fn unit(&self) -> Unit {
-        match &self.node {
-            Node::Number { unit, .. } => *unit,
-            Node::Metric(metric) => metric.quantity.unit(),
-            Node::Call { arguments, .. } => arguments[0].unit(),
-            Node::Share(_) => Unit::Plain,
-            Node::Binary { op: Operator::Divide, left, right } if left.unit() == right.unit() => Unit::Plain,
-            Node::Binary { op: Operator::Multiply, left, right }
-                if left.unit() == Unit::Time || right.unit() == Unit::Time =>
-            {
-                Unit::Time
-            }
-            Node::Binary { left, .. } => left.unit(),
-        }
-    }
-
-    fn conditions<'a>(&'a self, found: &mut Vec<&'a Condition>) {
-        match &self.node {
-            Node::Number { .. } | Node::Metric(_) => {}
-            Node::Binary { left, right, .. } => {
-                left.conditions(found);
-                right.conditions(found);
-            }
-            Node::Call { arguments, .. } => arguments.iter().for_each(|argument| argument.conditions(found)),
-            Node::Share(conditions) => found.extend(conditions),
-        }
-    }
-
-    fn collect<'a>(&'a self, found: &mut Vec<(usize, &'a Metric)>) {
-        match &self.node {
-            Node::Number { .. } => {}
-            Node::Metric(metric) => found.push((self.at, metric)),
-            Node::Binary { left, right, .. } => {
-                left.collect(found);
-                right.collect(found);
-            }
-            Node::Call { arguments, .. } => arguments.iter().for_each(|argument| argument.collect(found)),
-            Node::Share(conditions) => {
-                for condition in conditions {
-                    found.push((condition.at, &condition.metric));
-                    condition.limit.collect(found);
-                }
-            }
-        }
-    }
-}
-
-impl Comparator {
-    const SIGNS: [(&str, Self); 5] = [
-        ("<", Self::Less),
-        ("<=", Self::LessOrEqual),
-        (">", Self::Greater),
-        (">=", Self::GreaterOrEqual),
-        ("==", Self::Equal),
-    ];
-}
-
-fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> ThresholdError {
-    ThresholdError { at, message: message.into(), hint: hint.into() }
 }

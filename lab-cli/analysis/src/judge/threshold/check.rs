@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    Claim, ThresholdError, error,
+    claim::Claim,
+    error::{ThresholdError, error},
     metric::{Group, Metric, Part, Point},
 };
 use crate::text::suggestion;

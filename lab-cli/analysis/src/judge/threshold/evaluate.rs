@@ -1,11 +1,13 @@
 //! A claim against the evidence.
 
 use super::{
-    Claim, Condition, Evidence, Expr, Function, Node, Threshold, Unit,
     check::{share, twentieths},
+    claim::{Claim, Condition, Expr, Function, Node},
+    evidence::Evidence,
     metric::{Group, Metric, Quantity},
     range::Range,
     survivors,
+    unit::Unit,
 };
 use crate::summary::{BlockResult, Measured, PhaseSummary, ThresholdResult};
 
@@ -23,16 +25,16 @@ impl From<String> for Missing {
     }
 }
 
-pub(super) fn judge(threshold: &Threshold, evidence: &Evidence<'_>) -> ThresholdResult {
+pub(super) fn judge(text: &str, claim: &Claim, evidence: &Evidence<'_>) -> ThresholdResult {
     let (mut values, mut blocks) = (Vec::new(), Vec::new());
     for block in evidence.blocks() {
-        let (value, result) = in_block(&threshold.claim, block, evidence);
+        let (value, result) = in_block(claim, block, evidence);
         values.push(value);
         blocks.push(result);
     }
     let judged = || blocks.iter().filter(|block| block.judged);
     ThresholdResult {
-        text: threshold.text.clone(),
+        text: text.to_owned(),
         held: judged().count() > 0 && judged().all(|block| block.held),
         judged: judged().count() > 0,
         why: in_words(&blocks),

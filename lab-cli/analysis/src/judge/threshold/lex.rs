@@ -1,6 +1,9 @@
 //! Characters to tokens.
 
-use super::{ThresholdError, Unit, error};
+use super::{
+    error::{ThresholdError, error},
+    unit::Unit,
+};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {

@@ -1,6 +1,6 @@
 //! Measures of whole phases: how the service recovered, what was wasted, who was served.
 
-use super::Unit;
+use super::unit::Unit;
 use crate::summary::Measures;
 
 /// How one is read. Times are milliseconds.

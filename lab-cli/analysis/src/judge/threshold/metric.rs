@@ -1,6 +1,6 @@
 //! What can be asked of a phase: one table of names, from which parsing, suggestions and values all follow.
 
-use super::{Unit, measure::MeasureOf};
+use super::{measure::MeasureOf, unit::Unit};
 use crate::summary::{Measured, Times};
 
 /// `arm.phase[part].group.quantity.statistic`.

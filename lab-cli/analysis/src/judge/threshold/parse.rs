@@ -1,10 +1,12 @@
 //! Tokens to a claim, with units checked: a time is never compared with a plain number.
 
 use super::{
-    Claim, Comparator, Condition, Expr, Function, Node, Operator, ThresholdError, Unit, error,
+    claim::{Claim, Comparator, Condition, Expr, Function, Node, Operator},
+    error::{ThresholdError, error},
     lex::{Token, TokenKind, tokens},
     measure::MeasureOf,
     metric::{Group, Metric, Number, Part, Point, Quantity, Statistic, TimeStatistic, TimesOf, names},
+    unit::Unit,
 };
 use crate::text::suggestion;
 

@@ -3,11 +3,15 @@
 use std::ops::Range;
 
 use super::{
-    Evidence, Expr, KnownNames, Node, ThresholdError, Unit, error,
+    check::KnownNames,
+    claim::{Expr, Node},
+    error::{ThresholdError, error},
     evaluate::{evaluate, pieces},
+    evidence::Evidence,
     metric::{Group, Metric, Part, Point, Quantity},
     parse,
     range::Range as ValueRange,
+    unit::Unit,
 };
 use crate::{series::value::Value, text::suggestion};
 
@@ -146,21 +150,6 @@ impl PhaseMeasure {
         let mut found = Vec::new();
         self.expr.collect(&mut found);
         found
-    }
-}
-
-impl Expr {
-    /// Changes every metric outside of shares. No measure has a share in it.
-    pub(super) fn each_metric(&mut self, change: &mut impl FnMut(&mut Metric)) {
-        match &mut self.node {
-            Node::Number { .. } | Node::Share(_) => {}
-            Node::Metric(metric) => change(metric),
-            Node::Binary { left, right, .. } => {
-                left.each_metric(change);
-                right.each_metric(change);
-            }
-            Node::Call { arguments, .. } => arguments.iter_mut().for_each(|argument| argument.each_metric(change)),
-        }
     }
 }
 

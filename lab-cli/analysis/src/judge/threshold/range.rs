@@ -1,6 +1,6 @@
 //! Values that are known exactly, or only to lie in a range: interval arithmetic.
 
-use super::{Comparator, Function, Operator};
+use super::claim::{Comparator, Function, Operator};
 use crate::series::value::Value;
 
 /// From `low` to `high`, both possible. An exact value has `low == high`.

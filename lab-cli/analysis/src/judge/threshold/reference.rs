@@ -1,9 +1,9 @@
 //! The metrics of thresholds with their meaning, for `docs/reference/metrics.md`.
 
 use super::{
-    Unit,
     measure::MeasureOf,
     metric::{Number, Statistic, TimeStatistic, TimesOf},
+    unit::Unit,
 };
 
 /// A name that thresholds know.

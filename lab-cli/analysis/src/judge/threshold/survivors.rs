@@ -2,7 +2,7 @@
 //! those of the one that answers fewer are lower bounds.
 
 use super::{
-    Claim,
+    claim::Claim,
     metric::{Metric, Quantity, Requests},
 };
 use crate::text::percent;

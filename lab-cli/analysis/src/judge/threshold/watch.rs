@@ -9,7 +9,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Claim, Comparator, Expr, Node, Threshold, metric::Quantity, range::Range};
+use super::{
+    Threshold,
+    claim::{Claim, Comparator, Expr, Node},
+    metric::{Group, Quantity},
+    range::Range,
+};
 use crate::live::TimelineSecond;
 
 /// What may be watched, in words.
@@ -66,7 +71,7 @@ impl Watch {
             return Err(cannot());
         };
         let limit = constant(right).ok_or_else(cannot)?;
-        let of_phase = metric.part.is_none() && metric.group == super::metric::Group::All;
+        let of_phase = metric.part.is_none() && metric.group == Group::All;
         let read = of_phase.then(|| reader(&metric.quantity)).flatten().ok_or_else(cannot)?;
         let grace = u32::try_from(grace.as_secs()).unwrap_or(u32::MAX).max(1);
         let (arm, phase) = (metric.arm.clone(), metric.phase.clone());

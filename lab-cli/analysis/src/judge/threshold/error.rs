@@ -1,0 +1,17 @@
+//! Errors of thresholds as they are written, each with its place.
+
+/// What is wrong with a threshold, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}; {hint} (at character {})", at + 1)]
+pub struct ThresholdError {
+    /// Where in the text, in characters from 0.
+    pub at: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+pub(super) fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> ThresholdError {
+    ThresholdError { at, message: message.into(), hint: hint.into() }
+}
