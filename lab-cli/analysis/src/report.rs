@@ -3,8 +3,8 @@
 use std::{cmp::Reverse, fmt::Write};
 
 use crate::{
-    summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, Times, verdict_and_codes},
-    text::{known_or_at_least, percent, rate, scrubbed, table::Table},
+    summary::{Arm, GateFinding, Joined, Measured, PhaseSummary, RunSummary, verdict_and_codes},
+    text::{percent, rate, scrubbed, table::Table},
 };
 
 mod behind;
@@ -15,6 +15,7 @@ pub mod html;
 pub mod junit;
 pub mod markdown;
 mod measures;
+mod percentiles;
 mod processes;
 mod replayed;
 #[cfg(test)]
@@ -22,8 +23,11 @@ mod tests;
 mod times;
 mod whole;
 
+pub use percentiles::percentiles_of_all;
 pub use times::{ArmTimes, LogRead, TimeCounts};
 pub use whole::RunFiles;
+
+use percentiles::{OF_ALL, any_not_served, p90_of_all, percentiles};
 
 /// The answer, how a run until decided ended, cautions, thresholds and verdict; behind them, where details are asked for, every arm's run by phase, what can be said
 /// of them over time, both ledgers, comparisons and every finding of a gate.
@@ -161,39 +165,6 @@ fn phase_row(arm: String, phase: &PhaseSummary) -> Vec<String> {
     row.extend([rate(goodput_per_s), served_late.to_string(), percent(reject_fraction)]);
     row.extend([timed_out, connect_failed, failed].map(|count| count.to_string()));
     row
-}
-
-/// The median, the 90th and the 99th percentile, or their bounds.
-fn percentiles(times: &Times) -> [String; 3] {
-    [(times.p50, times.p50_at_least), (times.p90, times.p90_at_least), (times.p99, times.p99_at_least)]
-        .map(|(value, bound)| known_or_at_least(value, bound))
-}
-
-/// The same of all requests: `never` where too few were served.
-pub fn percentiles_of_all(times: &Times) -> [String; 3] {
-    [(times.p50, times.p50_at_least), (times.p90, times.p90_at_least), (times.p99, times.p99_at_least)].map(
-        |(value, never)| match never {
-            Some(_) => "never".to_owned(),
-            None => known_or_at_least(value, None),
-        },
-    )
-}
-
-/// The column of [`p90_of_all`], in tables of runs in which something was not served.
-const OF_ALL: &str = "p90 of all";
-
-fn any_not_served(summary: &RunSummary) -> bool {
-    summary.arms.iter().flat_map(|arm| &arm.phases).any(|phase| phase.measured.response_time_all_ms.censored > 0)
-}
-
-/// `never: 47 % not served`.
-fn p90_of_all(measured: &Measured) -> String {
-    let times = &measured.response_time_all_ms;
-    let [_, p90, _] = percentiles_of_all(times);
-    match times.p90_at_least {
-        Some(_) => format!("{p90}: {} not served", percent(times.censored_share())),
-        None => p90,
-    }
 }
 
 /// In parentheses where it depends on how long the phase was.

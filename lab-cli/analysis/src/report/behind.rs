@@ -1,6 +1,6 @@
 //! How far behind their recorded times requests were, where a recording was replayed.
 
-use super::percentiles;
+use super::percentiles::percentiles;
 use crate::{
     summary::{Arm, RunSummary},
     text::{table::Table, time},

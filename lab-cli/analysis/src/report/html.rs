@@ -6,14 +6,12 @@
 //! Values of figures show where the pointer rests (`title` elements). Labels of figures are made by the style sheet, from
 //! attributes, and figures have a table: a text-only browser, which would run the labels together, shows the table alone.
 
-use base64::Engine as _;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest, Sha256};
+use maud::{Markup, html};
 
 use super::{RunFiles, cautions::cautions, identical};
 use crate::{
     summary::{GateFinding, Validity},
-    text::{scrubbed, table::Table},
+    text::table::Table,
 };
 
 mod answer;
@@ -23,13 +21,16 @@ mod chart;
 mod facts;
 mod gates;
 mod ink;
+mod markup;
 mod measures;
+mod page;
 mod pictures;
 mod processes;
 mod space;
 mod tables;
 
-const STYLE: &str = include_str!("html/style.css");
+use markup::{shown, wide};
+use page::page;
 
 /// The document.
 pub fn document(run: &RunFiles) -> String {
@@ -86,28 +87,6 @@ fn details(run: &RunFiles) -> Markup {
     }
 }
 
-/// A page with this body, which can load and run nothing.
-fn page(title: &str, body: &Markup) -> String {
-    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(STYLE));
-    let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                meta name="referrer" content="no-referrer";
-                title { (shown(title)) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body { (body) }
-        }
-    };
-    page.into_string()
-}
-
 fn mode(run: &RunFiles) -> &'static str {
     match run.summary.mode {
         crate::summary::Mode::Live => "live",
@@ -153,39 +132,6 @@ fn findings(reasons: &[&GateFinding]) -> Table {
         table.row([arm, value, threshold].map(ToOwned::to_owned));
     }
     table
-}
-
-/// A table that may be wider than the page.
-fn wide(caption: &str, table: &Table) -> Markup {
-    html! { div.wide { (whole(caption, table)) } }
-}
-
-fn whole(caption: &str, table: &Table) -> Markup {
-    html! {
-        table {
-            caption { (shown(caption)) }
-            (head(table))
-            tbody { @for row in &table.rows { tr { @for (column, cell) in row.iter().enumerate() {
-                @if column == 0 { th scope="row" { (shown(cell)) } }
-                @else if table.is_of_numbers(column) { td.n { (shown(cell)) } }
-                @else { td { (shown(cell)) } }
-            } } } }
-        }
-    }
-}
-
-/// What the columns of a table are of.
-fn head(table: &Table) -> Markup {
-    html! {
-        thead { tr { @for (column, head) in table.heads.iter().enumerate() {
-            @if table.is_of_numbers(column) { th.n scope="col" { (shown(head)) } } @else { th scope="col" { (shown(head)) } }
-        } } }
-    }
-}
-
-/// A text that may have come from anywhere.
-fn shown(text: &str) -> String {
-    scrubbed(text)
 }
 
 #[cfg(test)]

@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 
 use super::{
-    OF_ALL, REFUSALS, RunFiles, any_not_served, cautions::cautions, identical, p90_of_all, percentiles, refusals,
-    replayed,
+    REFUSALS, RunFiles,
+    cautions::cautions,
+    identical,
+    percentiles::{OF_ALL, any_not_served, p90_of_all, percentiles},
+    refusals, replayed,
 };
 use crate::{
     answer::{NO_CONCLUSION, table},

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{ink::swatch, shown};
+use super::{ink::swatch, markup::shown};
 use crate::{
     answer::{
         NO_CONCLUSION,

@@ -3,7 +3,10 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{head, page, shown, wide};
+use super::{
+    markup::{head, shown, wide},
+    page::page,
+};
 use crate::{
     figure::{DrawnFigure, merit::Merit},
     judge::claims::{ClaimCount, ClaimRow, LetteredClaim, Paper},

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::wide;
+use super::markup::wide;
 use crate::report::{RunFiles, behind, replayed};
 
 /// Phases that were replayed; nothing where there is none.

@@ -8,9 +8,8 @@ use maud::{Markup, html};
 
 use super::{
     ink::{dash, fill, mark, stroke},
-    shown,
+    markup::{shown, wide},
     space::{Across, Place, Size, Space, Stands, Stretch, label, round},
-    wide,
 };
 use crate::{
     series::{

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{head, shown, wide};
+use super::markup::{head, shown, wide};
 use crate::{
     report::RunFiles,
     summary::{Arm, Capacity, Mode},

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{head, shown, wide};
+use super::markup::{head, shown, wide};
 use crate::{
     judge::gates::{GATES, ValidityGate, limits},
     report::RunFiles,

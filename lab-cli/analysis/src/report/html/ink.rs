@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::shown;
+use super::markup::shown;
 
 /// Colours of the style sheet, `s0` to `s11`.
 const COLOURS: usize = 12;

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{tables::BLOCKS, wide};
+use super::{markup::wide, tables::BLOCKS};
 use crate::{
     report::{RunFiles, measures},
     text::{percent, table::Table},

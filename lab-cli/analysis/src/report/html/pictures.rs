@@ -2,14 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::{chart::Line, ink::legend};
-use crate::{
-    live::TimelineSecond,
-    report::RunFiles,
-    series::value::Value,
-    summary::{AnswerColumn, PhaseRole},
-};
+use super::ink::legend;
+use crate::report::RunFiles;
 
+mod drawn;
 mod heat;
 mod internals;
 mod load;
@@ -17,8 +13,7 @@ mod over_time;
 mod spectrum;
 mod strips;
 
-/// Points of a line over time: more of them are joined to one.
-const POINTS: u32 = 600;
+use drawn::Drawn;
 
 /// All pictures.
 pub fn sections(run: &RunFiles) -> Markup {
@@ -34,101 +29,4 @@ pub fn sections(run: &RunFiles) -> Markup {
             (load::pictures(&drawn))
         }
     }
-}
-
-/// What is drawn: one block, arms in the order of the file.
-struct Drawn<'a> {
-    run: &'a RunFiles,
-    arms: Vec<String>,
-    seconds: Vec<&'a TimelineSecond>,
-    /// Seconds that are joined to a point.
-    step: u32,
-    stretches: Vec<super::space::Stretch>,
-    /// Requests a second that the service can serve, where that is known.
-    capacity: Option<f64>,
-}
-
-/// How a point of several seconds comes about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Joined {
-    /// Percentiles: the worst.
-    Worst,
-    /// Counts and levels.
-    Mean,
-}
-
-impl<'a> Drawn<'a> {
-    fn of(run: &'a RunFiles) -> Self {
-        let block = run.drawn_block();
-        let seconds: Vec<_> = run.timeline.iter().filter(|second| second.block == block).collect();
-        let last = seconds.iter().map(|second| second.second).max().unwrap_or(0);
-        let mut begins = 0.0;
-        let mut stretches = Vec::new();
-        for phase in run.shape().map_or(&[][..], |shape| &shape.phases) {
-            let to = begins + phase.seconds;
-            stretches.push(super::space::Stretch { name: phase.name.clone(), from: begins, to });
-            begins = to;
-        }
-        let arms = run.answer().arms.into_iter().map(|arm| arm.arm).collect();
-        let known = run.shape().and_then(|shape| shape.capacity_per_s);
-        let capacity = known.or_else(|| run.summary.capacity.as_ref().map(|capacity| capacity.measured_per_s));
-        Self { run, arms, seconds, step: last / POINTS + 1, stretches, capacity }
-    }
-
-    /// What the service can serve at a second of an arm, where that is known.
-    fn capacity_at(&self, second: f64) -> Option<f64> {
-        self.run.shape().and_then(|shape| shape.capacity_at(second)).or(self.capacity)
-    }
-
-    /// Where it changes, with what it is from there on.
-    fn capacity_steps(&self) -> Vec<(f64, f64)> {
-        let changes = self.run.shape().map_or(&[][..], |shape| &shape.capacity_changes);
-        let moments = std::iter::once(0.0).chain(changes.iter().flat_map(|change| [change.from, change.to]));
-        let mut steps: Vec<_> = moments.filter_map(|at| Some((at, self.capacity_at(at)?))).collect();
-        steps.dedup_by(|later, earlier| later.0 == earlier.0);
-        steps
-    }
-
-    /// An arm's line of this quantity.
-    fn line(&self, arm: usize, read: impl Fn(&TimelineSecond) -> Option<Value>, how: Joined) -> Line {
-        let name = &self.arms[arm];
-        let mut points: Vec<(f64, Option<Value>)> = Vec::new();
-        let mut values = Vec::new();
-        let mut now = None;
-        let mut end = |at: Option<u32>, values: &mut Vec<Value>| {
-            let Some(at) = at else { return };
-            points.push(((f64::from(at) + 0.5) * f64::from(self.step), joined(values, how)));
-            values.clear();
-        };
-        for second in self.seconds.iter().filter(|second| second.arm == *name) {
-            let at = second.second / self.step;
-            if now != Some(at) {
-                end(now, &mut values);
-                now = Some(at);
-            }
-            values.extend(read(second));
-        }
-        end(now, &mut values);
-        Line { name: name.clone(), arm, points }
-    }
-
-    /// The lines of all arms that have any.
-    fn lines(&self, read: impl Fn(&TimelineSecond) -> Option<Value> + Copy, how: Joined) -> Vec<Line> {
-        let lines = (0..self.arms.len()).map(|arm| self.line(arm, read, how));
-        lines.filter(|line| !line.points.is_empty()).collect()
-    }
-
-    /// The phase that pictures of one phase are of: overload, else the one that is compared.
-    fn phase(&self) -> Option<String> {
-        let columns = self.run.answer().columns;
-        let stressed = |column: &&AnswerColumn| column.role.is_some_and(PhaseRole::is_stress);
-        let named = columns.iter().find(stressed).map(|column| column.phase.clone());
-        named.or_else(|| self.run.busiest().map(str::to_owned))
-    }
-}
-
-fn joined(values: &[Value], how: Joined) -> Option<Value> {
-    let worst = Value::worst(values)?;
-    let mean = values.iter().map(|value| value.at).sum::<f64>() / values.len() as f64;
-    Some(if how == Joined::Worst { worst } else { Value::known(mean) })
 }

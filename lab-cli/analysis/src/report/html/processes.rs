@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::wide;
+use super::markup::wide;
 use crate::report::{RunFiles, processes};
 
 /// A row for each arm; nothing where the service is the lab's.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::shown;
+use super::markup::shown;
 use crate::series::{
     axis::{Axis, shown as tick},
     value::Value,

@@ -2,10 +2,14 @@
 
 use maud::{Markup, html};
 
-use super::{head, shown, wide};
+use super::markup::{head, shown, wide};
 use crate::{
     judge::compare::words::{chance, in_words},
-    report::{OF_ALL, REFUSALS, RunFiles, p90_of_all, percentiles, read_and_difference, refusals},
+    report::{
+        REFUSALS, RunFiles,
+        percentiles::{OF_ALL, p90_of_all, percentiles},
+        read_and_difference, refusals,
+    },
     summary::{Arm, Measured},
     text::{percent, rate, table::Table, time},
 };

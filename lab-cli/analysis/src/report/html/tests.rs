@@ -1,3 +1,6 @@
+use base64::Engine as _;
+use sha2::{Digest, Sha256};
+
 use super::*;
 use crate::{
     judge::gates::GATES,

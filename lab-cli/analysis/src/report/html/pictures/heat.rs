@@ -3,12 +3,12 @@
 
 use maud::{Markup, html};
 
-use super::Drawn;
+use super::drawn::Drawn;
 use crate::{
     report::{
         ArmTimes,
         html::{
-            shown,
+            markup::shown,
             space::{Across, Size, Space, round},
         },
     },

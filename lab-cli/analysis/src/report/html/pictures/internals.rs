@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use super::{Drawn, Joined};
+use super::drawn::{Drawn, Joined};
 use crate::{
     live::{StageSecond, TimelineSecond},
     report::html::{

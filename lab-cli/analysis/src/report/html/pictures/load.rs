@@ -2,12 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::Drawn;
+use super::drawn::Drawn;
 use crate::{
     report::html::{
         chart::{Against, Chart, Line},
+        markup::wide,
         space::Across,
-        wide,
     },
     series::value::Value,
     summary::{Curve, CurvePoint, PlannedLoad},

@@ -2,7 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::{Drawn, Joined, strips};
+use super::{
+    drawn::{Drawn, Joined},
+    strips,
+};
 use crate::{
     answer::measured_percentile,
     live::TimelineSecond,

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::Drawn;
+use super::drawn::Drawn;
 use crate::{
     report::html::{
         chart::{Against, Chart, Line},

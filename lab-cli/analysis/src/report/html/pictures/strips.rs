@@ -3,13 +3,12 @@
 
 use maud::{Markup, html};
 
-use super::{Drawn, Joined};
+use super::drawn::{Drawn, Joined};
 use crate::{
     report::html::{
         chart::Line,
-        shown,
+        markup::{shown, wide},
         space::{Size, Space, Stands, label, round},
-        wide,
     },
     series::{axis::Axis, value::Value},
     text::{percent, table::Table},
