@@ -5,6 +5,7 @@ mod declaration;
 mod kinds;
 mod one_of;
 mod row;
+mod tables;
 
 pub use declaration::{Declaration, KeyKind, keys_of, of_type};
 pub use kinds::{
@@ -12,41 +13,8 @@ pub use kinds::{
 };
 pub use one_of::{Case, one_of, read_one_of};
 pub use row::Row;
-
-use schemars::{Schema, SchemaGenerator, json_schema};
-use serde_json::Map;
-
-use super::{fields::Fields, problem::Problems, raw::Node};
-
-/// A table of an experiment file. [`table!`] implements this trait.
-pub(crate) trait Table: Sized {
-    /// Its keys, in the order in which hints name them.
-    fn rows() -> Vec<Row>;
-    /// Reads each key that is kept.
-    fn read(fields: &Fields<'_>) -> Self;
-}
-
-/// The names of a table's keys.
-pub fn names<T: Table>() -> Vec<&'static str> {
-    names_of(&T::rows())
-}
-
-fn names_of(rows: &[Row]) -> Vec<&'static str> {
-    rows.iter().map(|row| row.key).collect()
-}
-
-/// The JSON Schema of a table with these rows.
-pub fn schema(rows: &[Row], about: &str, generator: &mut SchemaGenerator) -> Schema {
-    let properties: Map<_, _> = rows.iter().map(|row| (row.key.to_owned(), row.described_schema(generator))).collect();
-    let mut schema = json_schema!({
-        "description": about.trim(), "type": "object", "properties": properties, "additionalProperties": false,
-    });
-    let required: Vec<_> = rows.iter().filter(|row| row.required).map(|row| row.key).collect();
-    if !required.is_empty() {
-        schema.insert("required".to_owned(), required.into());
-    }
-    schema
-}
+pub(crate) use tables::Table;
+pub use tables::{names, schema};
 
 /// Declares tables with their names in the JSON Schema, one row for each key:
 ///
@@ -100,20 +68,3 @@ macro_rules! shapes {
     };
 }
 pub(crate) use shapes;
-
-impl<'a> Fields<'a> {
-    /// A table of its own, with declared keys.
-    pub fn table<T: Table>(&self, key: &str) -> Option<T> {
-        Self::read_table(self.node(key)?, &self.path(key), self.problems())
-    }
-
-    /// Reads `node` as a table with declared keys.
-    pub fn read_table<T: Table>(node: &Node, path: &str, problems: &Problems) -> Option<T> {
-        Some(T::read(&Fields::of_table::<T>(node, path, problems)?))
-    }
-
-    /// Reads `node` as a table with declared keys.
-    pub fn of_table<T: Table>(node: &'a Node, path: &str, problems: &'a Problems) -> Option<Self> {
-        Self::of(node, path, &names::<T>(), problems)
-    }
-}

@@ -31,6 +31,7 @@ use analysis::{
 };
 use serde::{Deserialize, Serialize};
 use target_app::plant::{Fault, MeasuredService};
+use workloads::sim::LinkSpec;
 
 use arm::steers_by;
 
@@ -242,5 +243,18 @@ impl Experiment {
     pub fn block_time(&self) -> Duration {
         let one: Duration = self.users.phases.iter().map(|phase| phase.duration).sum();
         one * u32::try_from(self.arms.len()).unwrap_or(u32::MAX)
+    }
+}
+
+impl ArmPlan {
+    /// What this arm runs against: its own service, else the experiment's.
+    pub fn target<'a>(&'a self, experiment: &'a Experiment) -> &'a TargetPlan {
+        self.own_target.as_ref().map_or(&experiment.target, |own| &own.target)
+    }
+
+    /// The way between this arm's users and the service, in virtual time.
+    pub fn link(&self, experiment: &Experiment) -> LinkSpec {
+        let link = experiment.simulation.link();
+        LinkSpec { jitter: self.jitter.unwrap_or(link.jitter), ..link }
     }
 }

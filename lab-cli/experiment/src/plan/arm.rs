@@ -5,9 +5,13 @@ use std::{collections::BTreeMap, time::Duration};
 use controllers::catalogue::PolicySpec;
 use installed::catalogue;
 use serde::{Deserialize, Serialize};
-use workloads::sim::LinkSpec;
 
-use super::{CallChanges, ClientPolicy, Experiment, Foreknowledge, Hindsight, TargetPlan};
+use super::{
+    client::ClientPolicy,
+    hindsight::{Foreknowledge, Hindsight},
+    services::CallChanges,
+    target::TargetPlan,
+};
 
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,17 +71,6 @@ impl ArmPlan {
             direct: false,
             jitter: None,
         }
-    }
-
-    /// What this arm runs against: its own service, else the experiment's.
-    pub fn target<'a>(&'a self, experiment: &'a Experiment) -> &'a TargetPlan {
-        self.own_target.as_ref().map_or(&experiment.target, |own| &own.target)
-    }
-
-    /// The way between this arm's users and the service, in virtual time.
-    pub fn link(&self, experiment: &Experiment) -> LinkSpec {
-        let link = experiment.simulation.link();
-        LinkSpec { jitter: self.jitter.unwrap_or(link.jitter), ..link }
     }
 
     /// The name of who decides, in tables.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use controllers::catalogue::parse_time;
 use serde_json::{Map, Value};
 
-use super::Section;
+use super::sections::Section;
 use crate::{Library, keys::Row, schema};
 
 /// The longest example.

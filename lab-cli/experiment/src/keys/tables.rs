@@ -1,0 +1,54 @@
+//! Tables of an experiment file: the names of their keys, their readers and their JSON Schema.
+
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::Map;
+
+use super::row::Row;
+use crate::{fields::Fields, problem::Problems, raw::Node};
+
+/// A table of an experiment file. [`table!`](super::table) implements this trait.
+pub(crate) trait Table: Sized {
+    /// Its keys, in the order in which hints name them.
+    fn rows() -> Vec<Row>;
+    /// Reads each key that is kept.
+    fn read(fields: &Fields<'_>) -> Self;
+}
+
+/// The names of a table's keys.
+pub fn names<T: Table>() -> Vec<&'static str> {
+    names_of(&T::rows())
+}
+
+fn names_of(rows: &[Row]) -> Vec<&'static str> {
+    rows.iter().map(|row| row.key).collect()
+}
+
+/// The JSON Schema of a table with these rows.
+pub fn schema(rows: &[Row], about: &str, generator: &mut SchemaGenerator) -> Schema {
+    let properties: Map<_, _> = rows.iter().map(|row| (row.key.to_owned(), row.described_schema(generator))).collect();
+    let mut schema = json_schema!({
+        "description": about.trim(), "type": "object", "properties": properties, "additionalProperties": false,
+    });
+    let required: Vec<_> = rows.iter().filter(|row| row.required).map(|row| row.key).collect();
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    schema
+}
+
+impl<'a> Fields<'a> {
+    /// A table of its own, with declared keys.
+    pub fn table<T: Table>(&self, key: &str) -> Option<T> {
+        Self::read_table(self.node(key)?, &self.path(key), self.problems())
+    }
+
+    /// Reads `node` as a table with declared keys.
+    pub fn read_table<T: Table>(node: &Node, path: &str, problems: &Problems) -> Option<T> {
+        Some(T::read(&Fields::of_table::<T>(node, path, problems)?))
+    }
+
+    /// Reads `node` as a table with declared keys.
+    pub fn of_table<T: Table>(node: &'a Node, path: &str, problems: &'a Problems) -> Option<Self> {
+        Self::of(node, path, &names::<T>(), problems)
+    }
+}
