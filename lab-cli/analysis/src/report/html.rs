@@ -21,12 +21,12 @@ mod chart;
 mod facts;
 mod gates;
 mod ink;
+mod layout;
 mod markup;
 mod measures;
 mod page;
 mod pictures;
 mod processes;
-mod space;
 mod tables;
 
 use markup::{shown, wide};

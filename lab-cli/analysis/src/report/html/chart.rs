@@ -8,8 +8,8 @@ use maud::{Markup, html};
 
 use super::{
     ink::{dash, fill, mark, stroke},
+    layout::{Anchor, Band, PlotArea, Point, Size, XAxis, label, round},
     markup::{shown, wide},
-    space::{Across, Place, Size, Space, Stands, Stretch, label, round},
 };
 use crate::{
     series::{
@@ -54,15 +54,15 @@ pub(super) struct Chart<'a> {
     /// Its unit, at the upright axis.
     pub unit: &'a str,
     /// What goes to the right.
-    pub across: Across,
+    pub across: XAxis,
     /// Drawn by factors of ten.
     pub log: bool,
     /// With a mark at each point: they were measured one by one.
     pub marks: bool,
     /// What lines are read against.
     pub against: Vec<Against>,
-    /// Stretches with a name, for which the table has values.
-    pub stretches: Vec<Stretch>,
+    /// Bands with a name, for which the table has values.
+    pub bands: Vec<Band>,
     /// What is drawn.
     pub lines: Vec<Line>,
     /// A value in words.
@@ -80,7 +80,7 @@ impl Chart<'_> {
                 figcaption { strong { (self.title) } ", over " (self.across.name) @for note in self.notes() { "; " (note) } "." }
                 (self.picture(&Size::WIDE))
                 (self.picture(&Size::NARROW))
-                @if !self.stretches.is_empty() { (self.table()) }
+                @if !self.bands.is_empty() { (self.table()) }
             }
         }
     }
@@ -120,17 +120,17 @@ impl Chart<'_> {
     }
 
     fn picture(&self, size: &'static Size) -> Markup {
-        let space = self.space(size);
+        let plot = self.plot_area(size);
         let label = if size.narrow { String::new() } else { self.in_a_sentence() };
         html! {
             svg class=(size.class) viewBox={ "0 0 " (size.width) " " (size.height()) } role="img" aria-hidden=[size.narrow.then_some("true")]
                 aria-label=[(!size.narrow).then_some(label)] {
-                (space.phases(&self.stretches))
-                (self.behind(&space))
-                (space.frame(self.unit, &self.across))
-                @for line in &self.lines { (self.line(line, &space)) }
-                (self.dashed(&space))
-                @if !size.narrow { (self.columns(&space)) }
+                (plot.phases(&self.bands))
+                (self.behind(&plot))
+                (plot.frame(self.unit, &self.across))
+                @for line in &self.lines { (self.line(line, &plot)) }
+                (self.dashed(&plot))
+                @if !size.narrow { (self.columns(&plot)) }
             }
         }
     }
@@ -153,7 +153,7 @@ impl Chart<'_> {
         f64::max(most, offered.fold(0.0, f64::max).min(1.6 * most))
     }
 
-    fn space(&self, size: &'static Size) -> Space {
+    fn plot_area(&self, size: &'static Size) -> PlotArea {
         let least = self.values().chain(self.levels()).filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
         let most = self.most_drawn();
         let up = if self.log { with_headroom(Axis::decades(least, most)) } else { Axis::linear(least, most) };
@@ -161,13 +161,13 @@ impl Chart<'_> {
         let (from, to) =
             points.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (x, _)| (low.min(*x), high.max(*x)));
         let from = if self.marks { 0.0 } else { from.min(0.0) };
-        let end = self.stretches.last().map_or(to, |stretch| stretch.to.max(to));
+        let end = self.bands.last().map_or(to, |band| band.to.max(to));
         let across = Axis { from, to: end.max(from + 1e-9), ticks: Vec::new(), log: false };
         let across = match &self.across.ticks {
             Some(ticks) => Axis { ticks: ticks.iter().copied().filter(|tick| *tick <= end).collect(), ..across },
             None => across.with_round_ticks(size.ticks),
         };
-        Space { size, up, across }
+        PlotArea { size, up, across }
     }
 
     /// For those who hear the page.
@@ -176,12 +176,12 @@ impl Chart<'_> {
         format!("{}, over {}, for {}.", self.title, self.across.name, names.join(", "))
     }
 
-    /// What the lines come to in each stretch.
+    /// What the lines come to in each band.
     fn table(&self) -> Markup {
-        let names: Vec<&str> = self.stretches.iter().map(|stretch| stretch.name.as_str()).collect();
+        let names: Vec<&str> = self.bands.iter().map(|band| band.name.as_str()).collect();
         let mut table = Table::new(&[&["arm"], &names[..]].concat(), 1..);
         for line in &self.lines {
-            let values = self.stretches.iter().map(|stretch| self.come_to(line, stretch));
+            let values = self.bands.iter().map(|band| self.come_to(line, band));
             table.row(std::iter::once(line.name.clone()).chain(values).collect::<Vec<_>>());
         }
         // Percentiles are not averaged; counts that come in waves have no meaning in the middle.
@@ -190,8 +190,8 @@ impl Chart<'_> {
         html! { details { summary { "As a table" } (wide(&caption, &table)) } }
     }
 
-    fn come_to(&self, line: &Line, stretch: &Stretch) -> String {
-        let inside = line.points.iter().filter(|(x, _)| (stretch.from..stretch.to).contains(x));
+    fn come_to(&self, line: &Line, band: &Band) -> String {
+        let inside = line.points.iter().filter(|(x, _)| (band.from..band.to).contains(x));
         let values: Vec<Value> = inside.filter_map(|(_, value)| *value).collect();
         let (Some(median), Some(most)) = (Value::median(&values), Value::worst(&values)) else { return "-".to_owned() };
         let mean = || Value::known(values.iter().map(|value| value.at).sum::<f64>() / values.len() as f64);
@@ -200,38 +200,35 @@ impl Chart<'_> {
     }
 
     /// Areas behind the lines.
-    fn behind(&self, space: &Space) -> Markup {
+    fn behind(&self, plot: &PlotArea) -> Markup {
         let areas = self.against.iter().filter_map(|against| match against {
-            Against::Area { points, .. } => Some(space.area(points)),
+            Against::Area { points, .. } => Some(plot.area(points)),
             Against::Level { .. } | Against::Steps { .. } => None,
         });
         html! { @for area in areas { path d=(area) class="area" {} } }
     }
 
     /// Above them, with their names.
-    fn dashed(&self, space: &Space) -> Markup {
+    fn dashed(&self, plot: &PlotArea) -> Markup {
         html! {
             @for against in &self.against {
                 @if let Against::Level { name, at } = against {
-                    @let (y, right) = (space.y(*at), space.size.right());
-                    path d={ "M" (space.size.left) " " (round(y)) "H" (right) } class="bound" {}
-                    (label(&shown(name), Stands::Before(right - 2.0), y - 8.0, 160.0))
+                    @let (y, right) = (plot.y(*at), plot.size.right());
+                    path d={ "M" (plot.size.left) " " (round(y)) "H" (right) } class="bound" {}
+                    (label(&shown(name), Anchor::Before(right - 2.0), y - 8.0, 160.0))
                 }
                 @if let Against::Steps { name, points } = against {
-                    @let (last, right) = (points.last().map_or(0.0, |(_, at)| *at), space.size.right());
-                    path d=(space.steps(points)) class="bound" {}
-                    (label(&shown(name), Stands::Before(right - 2.0), space.y(last) - 8.0, 160.0))
+                    @let (last, right) = (points.last().map_or(0.0, |(_, at)| *at), plot.size.right());
+                    path d=(plot.steps(points)) class="bound" {}
+                    (label(&shown(name), Anchor::Before(right - 2.0), plot.y(last) - 8.0, 160.0))
                 }
             }
         }
     }
 
-    fn line(&self, line: &Line, space: &Space) -> Markup {
-        let placed: Vec<Place> = line
-            .points
-            .iter()
-            .map(|(x, value)| (space.x(*x), value.map(|value| value.map(|at| space.y(at)))))
-            .collect();
+    fn line(&self, line: &Line, plot: &PlotArea) -> Markup {
+        let placed: Vec<Point> =
+            line.points.iter().map(|(x, value)| (plot.x(*x), value.map(|value| value.map(|at| plot.y(at))))).collect();
         // Those that were measured one by one have each its own.
         let apart = if self.marks { 0.0 } else { ARROWS_APART };
         let dotted = if self.marks { Vec::new() } else { gaps(&placed) };
@@ -240,7 +237,7 @@ impl Chart<'_> {
             @for [from, to] in dotted {
                 path d={ "M" (round(from.0)) " " (round(from.1)) "L" (round(to.0)) " " (round(to.1)) } class={ (class) " gap" } {}
             }
-            path d=(space.path(&placed)) class=(class) stroke-dasharray=(dash(line.arm)) {}
+            path d=(plot.path(&placed)) class=(class) stroke-dasharray=(dash(line.arm)) {}
             @for (x, y) in arrows(&placed, apart) {
                 path d={ "M" (round(x - 4.0)) " " (round(y)) "h8l-4 -8z" } class={ "arrow " (fill(line.arm)) } {}
             }
@@ -251,7 +248,7 @@ impl Chart<'_> {
     }
 
     /// Where its marks stand: at every point, or at some of a line over time, each arm's at places of its own.
-    fn marked(&self, arm: usize, placed: &[Place]) -> Vec<(f64, f64)> {
+    fn marked(&self, arm: usize, placed: &[Point]) -> Vec<(f64, f64)> {
         let known = placed.iter().filter_map(|(x, value)| Some((*x, value.filter(|value| !value.at_least)?.at)));
         if self.marks {
             return known.collect();
@@ -268,21 +265,21 @@ impl Chart<'_> {
     }
 
     /// A column a place on the axis: where the pointer rests, its values are told.
-    fn columns(&self, space: &Space) -> Markup {
+    fn columns(&self, plot: &PlotArea) -> Markup {
         let mut places: Vec<f64> = self.lines.iter().flat_map(|line| line.points.iter().map(|(x, _)| *x)).collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
         let edge = |n: usize| -> f64 {
             match n {
-                0 => space.size.left,
-                n if n >= places.len() => space.size.right(),
-                n => (space.x(places[n - 1]) + space.x(places[n])) / 2.0,
+                0 => plot.size.left,
+                n if n >= places.len() => plot.size.right(),
+                n => (plot.x(places[n - 1]) + plot.x(places[n])) / 2.0,
             }
         };
         html! {
             @for (number, place) in places.iter().enumerate() {
                 @let (from, to) = (edge(number), edge(number + 1));
-                rect class="at" x=(round(from)) y=(space.size.top()) width=(round((to - from).max(0.1))) height=(space.size.plot) {
+                rect class="at" x=(round(from)) y=(plot.size.top()) width=(round((to - from).max(0.1))) height=(plot.size.plot) {
                     title { (self.told(*place)) }
                 }
             }

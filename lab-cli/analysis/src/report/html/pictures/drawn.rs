@@ -4,7 +4,7 @@ use crate::{
     live::TimelineSecond,
     report::{
         RunFiles,
-        html::{chart::Line, space::Stretch},
+        html::{chart::Line, layout::Band},
     },
     series::value::Value,
     summary::{AnswerColumn, PhaseRole},
@@ -20,7 +20,7 @@ pub(super) struct Drawn<'a> {
     pub seconds: Vec<&'a TimelineSecond>,
     /// Seconds that are joined to a point.
     pub step: u32,
-    pub stretches: Vec<Stretch>,
+    pub bands: Vec<Band>,
     /// Requests a second that the service can serve, where that is known.
     pub capacity: Option<f64>,
 }
@@ -40,16 +40,16 @@ impl<'a> Drawn<'a> {
         let seconds: Vec<_> = run.timeline.iter().filter(|second| second.block == block).collect();
         let last = seconds.iter().map(|second| second.second).max().unwrap_or(0);
         let mut begins = 0.0;
-        let mut stretches = Vec::new();
+        let mut bands = Vec::new();
         for phase in run.shape().map_or(&[][..], |shape| &shape.phases) {
             let to = begins + phase.seconds;
-            stretches.push(Stretch { name: phase.name.clone(), from: begins, to });
+            bands.push(Band { name: phase.name.clone(), from: begins, to });
             begins = to;
         }
         let arms = run.answer().arms.into_iter().map(|arm| arm.arm).collect();
         let known = run.shape().and_then(|shape| shape.capacity_per_s);
         let capacity = known.or_else(|| run.summary.capacity.as_ref().map(|capacity| capacity.measured_per_s));
-        Self { run, arms, seconds, step: last / POINTS + 1, stretches, capacity }
+        Self { run, arms, seconds, step: last / POINTS + 1, bands, capacity }
     }
 
     /// What the service can serve at a second of an arm, where that is known.

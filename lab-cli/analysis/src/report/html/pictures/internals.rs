@@ -9,7 +9,7 @@ use crate::{
     live::{StageSecond, TimelineSecond},
     report::html::{
         chart::{Chart, Line},
-        space::Across,
+        layout::XAxis,
     },
     series::value::Value,
     text::rate,
@@ -51,11 +51,11 @@ fn chart(drawn: &Drawn<'_>, title: &str, unit: &str, lines: Vec<Line>) -> Markup
     Chart {
         title,
         unit,
-        across: Across::named("time, s"),
+        across: XAxis::named("time, s"),
         log: false,
         marks: false,
         against: Vec::new(),
-        stretches: drawn.stretches.clone(),
+        bands: drawn.bands.clone(),
         lines,
         value: |value| if value < 1.0 { format!("{value:.2}") } else { rate(value) },
     }

@@ -6,8 +6,8 @@ use super::drawn::Drawn;
 use crate::{
     report::html::{
         chart::{Against, Chart, Line},
+        layout::XAxis,
         markup::wide,
-        space::Across,
     },
     series::value::Value,
     summary::{Curve, CurvePoint, PlannedLoad},
@@ -33,19 +33,9 @@ pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {
         found.iter().map(line).collect()
     };
     let chart = |title, label, log, against, read: Read, value| {
-        let across = Across::named(&format!("planned load, {unit}"));
-        Chart {
-            title,
-            unit: label,
-            across,
-            log,
-            marks: true,
-            against,
-            stretches: Vec::new(),
-            lines: lines(read),
-            value,
-        }
-        .drawn()
+        let across = XAxis::named(&format!("planned load, {unit}"));
+        Chart { title, unit: label, across, log, marks: true, against, bands: Vec::new(), lines: lines(read), value }
+            .drawn()
     };
     let goodput: Read = |point| Some(Value::known(point.goodput_per_s));
     let p99: Read = |point| Value::of(point.p99_ms, point.p99_at_least_ms).map(|value| value.map(|ms| ms / 1e3));

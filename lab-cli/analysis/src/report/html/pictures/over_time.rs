@@ -11,7 +11,7 @@ use crate::{
     live::TimelineSecond,
     report::html::{
         chart::{Against, Chart, Line},
-        space::Across,
+        layout::XAxis,
     },
     series::value::Value,
     text::{rate, time},
@@ -41,8 +41,8 @@ pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {
     }
 }
 
-fn across() -> Across {
-    Across::named("time, s")
+fn across() -> XAxis {
+    XAxis::named("time, s")
 }
 
 fn goodput(drawn: &Drawn<'_>) -> Markup {
@@ -62,7 +62,7 @@ fn goodput(drawn: &Drawn<'_>) -> Markup {
         log: false,
         marks: false,
         against: capacity.into_iter().chain([area]).collect(),
-        stretches: drawn.stretches.clone(),
+        bands: drawn.bands.clone(),
         lines: drawn.lines(|second| Some(Value::known(second.goodput as f64)), Joined::Mean),
         value: |value| format!("{}/s", rate(value)),
     }
@@ -101,7 +101,7 @@ fn response_times(drawn: &Drawn<'_>) -> Markup {
         log: true,
         marks: false,
         against: vec![Against::Level { name: "objective".to_owned(), at: objective.response_time_ms / 1e3 }],
-        stretches: drawn.stretches.clone(),
+        bands: drawn.bands.clone(),
         lines: drawn.lines(read, Joined::Worst),
         value: |seconds| time(seconds * 1e3),
     }
@@ -120,7 +120,7 @@ fn counts(drawn: &Drawn<'_>, title: &str, count: Count) -> Markup {
         log: false,
         marks: false,
         against: Vec::new(),
-        stretches: drawn.stretches.clone(),
+        bands: drawn.bands.clone(),
         lines: drawn.lines(|second| Some(Value::known(count(second) as f64)), Joined::Mean),
         value: |value| format!("{}/s", rate(value)),
     }

@@ -6,7 +6,7 @@ use super::drawn::Drawn;
 use crate::{
     report::html::{
         chart::{Against, Chart, Line},
-        space::{Across, Stretch},
+        layout::{Band, XAxis},
     },
     text::time,
 };
@@ -31,7 +31,7 @@ pub(super) fn picture(drawn: &Drawn<'_>) -> Markup {
     let chart = Chart {
         title: &format!("Response times in the phase {phase}"),
         unit: "seconds, log scale",
-        across: Across {
+        across: XAxis {
             name: "share of requests answered within".to_owned(),
             label: share,
             ticks: Some(TICKS.to_vec()),
@@ -39,7 +39,7 @@ pub(super) fn picture(drawn: &Drawn<'_>) -> Markup {
         log: true,
         marks: false,
         against: vec![Against::Level { name: "objective".to_owned(), at: objective }],
-        stretches: vec![Stretch { name: String::new(), from: 0.0, to: end }],
+        bands: vec![Band { name: String::new(), from: 0.0, to: end }],
         lines,
         value: |seconds| time(seconds * 1e3),
     };

@@ -7,8 +7,8 @@ use super::drawn::{Drawn, Joined};
 use crate::{
     report::html::{
         chart::Line,
+        layout::{Anchor, PlotArea, Size, label, round},
         markup::{shown, wide},
-        space::{Size, Space, Stands, label, round},
     },
     series::{axis::Axis, value::Value},
     text::{percent, table::Table},
@@ -75,12 +75,12 @@ impl Row {
 
 fn drawn_in(size: &'static Size, rows: &[Row], drawn: &Drawn<'_>) -> Markup {
     let end = rows.iter().flat_map(|row| &row.cells).map(|(_, to, _)| *to).fold(1.0, f64::max);
-    let end = drawn.stretches.last().map_or(end, |stretch| stretch.to.max(end));
+    let end = drawn.bands.last().map_or(end, |band| band.to.max(end));
     let across = Axis { from: 0.0, to: end, ticks: Vec::new(), log: false }.with_round_ticks(size.ticks);
-    let space = Space { size, up: Axis::linear(0.0, 1.0), across };
+    let plot = PlotArea { size, up: Axis::linear(0.0, 1.0), across };
     let name = if size.narrow { 80.0 } else { 130.0 };
     let (left, right) = (name + 6.0, size.right());
-    let x = |value: f64| left + space.across.at(value) * (right - left);
+    let x = |value: f64| left + plot.across.at(value) * (right - left);
     let top = 20.0;
     let bottom = top + rows.len() as f64 * ROW;
     let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
@@ -88,13 +88,13 @@ fn drawn_in(size: &'static Size, rows: &[Row], drawn: &Drawn<'_>) -> Markup {
     html! {
         svg class=(size.class) viewBox={ "0 0 " (size.width) " " (bottom + 34.0) } role="img" aria-hidden=[size.narrow.then_some("true")]
             aria-label=[(!size.narrow).then(|| shown(&said))] {
-            @for stretch in &drawn.stretches {
-                path d={ "M" (round(x(stretch.from))) " 2V" (bottom) } class="border" {}
-                (label(&shown(&stretch.name), Stands::After(x(stretch.from) + 4.0), 10.0, (x(stretch.to) - x(stretch.from) - 5.0).max(0.0)))
+            @for band in &drawn.bands {
+                path d={ "M" (round(x(band.from))) " 2V" (bottom) } class="border" {}
+                (label(&shown(&band.name), Anchor::After(x(band.from) + 4.0), 10.0, (x(band.to) - x(band.from) - 5.0).max(0.0)))
             }
             @for (number, row) in rows.iter().enumerate() {
                 @let y = top + number as f64 * ROW;
-                (label(&shown(&row.name), Stands::Before(name), y + DRAWN / 2.0, name))
+                (label(&shown(&row.name), Anchor::Before(name), y + DRAWN / 2.0, name))
                 @for (from, to, share) in row.cells.iter().filter_map(|(from, to, share)| Some((from, to, (*share)?))) {
                     rect.{ "h" ((share * SHADES).round()) } x=(round(x(*from))) y=(y) width=(round((x(*to) - x(*from) + 0.15).max(0.3))) height=(DRAWN) {
                         @if !size.narrow { title { (round(*from)) " s\n" (shown(&row.name)) ": " (percent(share)) } }
@@ -102,20 +102,20 @@ fn drawn_in(size: &'static Size, rows: &[Row], drawn: &Drawn<'_>) -> Markup {
                 }
                 rect.outline x=(left) y=(y) width=(round(right - left)) height=(DRAWN) {}
             }
-            @for tick in &space.across.ticks {
-                (label(&crate::series::axis::shown(*tick), Stands::Around(x(*tick)), bottom + 8.0, 70.0))
+            @for tick in &plot.across.ticks {
+                (label(&crate::series::axis::shown(*tick), Anchor::Around(x(*tick)), bottom + 8.0, 70.0))
             }
-            (label("time, s", Stands::Before(right), bottom + 24.0, 200.0))
+            (label("time, s", Anchor::Before(right), bottom + 24.0, 200.0))
         }
     }
 }
 
 /// The mean share of each phase.
 fn table(rows: &[Row], drawn: &Drawn<'_>) -> Markup {
-    if drawn.stretches.is_empty() {
+    if drawn.bands.is_empty() {
         return html! {};
     }
-    let names: Vec<&str> = drawn.stretches.iter().map(|stretch| stretch.name.as_str()).collect();
+    let names: Vec<&str> = drawn.bands.iter().map(|band| band.name.as_str()).collect();
     let mut table = Table::new(&[&["arm"], &names[..]].concat(), 1..);
     for row in rows {
         let of = |from: f64, to: f64| {
@@ -124,7 +124,7 @@ fn table(rows: &[Row], drawn: &Drawn<'_>) -> Markup {
             let shares: Vec<f64> = inside.collect();
             if shares.is_empty() { "-".to_owned() } else { percent(shares.iter().sum::<f64>() / shares.len() as f64) }
         };
-        let cells = drawn.stretches.iter().map(|stretch| of(stretch.from, stretch.to));
+        let cells = drawn.bands.iter().map(|band| of(band.from, band.to));
         table.row(std::iter::once(row.name.clone()).chain(cells).collect::<Vec<_>>());
     }
     html! { details { summary { "As a table" } (wide(&format!("{TITLE}: the mean of each phase"), &table)) } }

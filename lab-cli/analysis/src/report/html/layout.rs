@@ -19,11 +19,11 @@ const UNIT: f64 = 18.0;
 const BOTTOM: f64 = 36.0;
 
 /// A place across, and up, where there is a value.
-pub(super) type Place = (f64, Option<Value>);
+pub(super) type Point = (f64, Option<Value>);
 
 /// A part of what goes to the right: a phase.
 #[derive(Debug, Clone)]
-pub(super) struct Stretch {
+pub(super) struct Band {
     /// Its name.
     pub name: String,
     /// Where it begins.
@@ -34,7 +34,7 @@ pub(super) struct Stretch {
 
 /// What goes to the right.
 #[derive(Debug, Clone)]
-pub(super) struct Across {
+pub(super) struct XAxis {
     /// In words, with the unit.
     pub name: String,
     /// A place in words.
@@ -43,7 +43,7 @@ pub(super) struct Across {
     pub ticks: Option<Vec<f64>>,
 }
 
-impl Across {
+impl XAxis {
     /// At round numbers.
     pub fn named(name: &str) -> Self {
         Self { name: name.to_owned(), label: tick, ticks: None }
@@ -89,13 +89,13 @@ impl Size {
 }
 
 /// From values to places.
-pub(super) struct Space {
+pub(super) struct PlotArea {
     pub size: &'static Size,
     pub up: Axis,
     pub across: Axis,
 }
 
-impl Space {
+impl PlotArea {
     pub fn x(&self, value: f64) -> f64 {
         self.size.left + self.across.at(value) * (self.size.right() - self.size.left)
     }
@@ -105,7 +105,7 @@ impl Space {
     }
 
     /// A path through places, broken where nothing is known; a place alone is a dot.
-    pub fn path(&self, places: &[Place]) -> String {
+    pub fn path(&self, places: &[Point]) -> String {
         let mut path = String::new();
         let mut drawing = false;
         for (x, value) in places {
@@ -145,50 +145,50 @@ impl Space {
     }
 
     /// Phases: every other one tinted, its name above the frame.
-    pub fn phases(&self, stretches: &[Stretch]) -> Markup {
+    pub fn phases(&self, bands: &[Band]) -> Markup {
         let (top, bottom) = (self.size.top(), self.size.bottom());
         html! {
-            @for (number, stretch) in stretches.iter().enumerate() {
-                @let (from, to) = (self.x(stretch.from), self.x(stretch.to));
+            @for (number, band) in bands.iter().enumerate() {
+                @let (from, to) = (self.x(band.from), self.x(band.to));
                 rect class={ "phase p" (number % 2) } x=(round(from)) y=(round(top - BAND)) width=(round((to - from).max(0.0))) height=(bottom - top + BAND) {}
                 path d={ "M" (round(from)) " " (round(top - BAND)) "V" (round(bottom)) } class="border" {}
-                (label(&shown(&stretch.name), Stands::After(from + 4.0), top - BAND / 2.0, (to - from - 5.0).max(0.0)))
+                (label(&shown(&band.name), Anchor::After(from + 4.0), top - BAND / 2.0, (to - from - 5.0).max(0.0)))
             }
         }
     }
 
     /// Grid and numbers.
-    pub fn frame(&self, unit: &str, across: &Across) -> Markup {
+    pub fn frame(&self, unit: &str, across: &XAxis) -> Markup {
         let (left, right, bottom) = (self.size.left, self.size.right(), self.size.bottom());
         html! {
-            (label(unit, Stands::After(2.0), LABEL / 2.0, self.size.width - 4.0))
+            (label(unit, Anchor::After(2.0), LABEL / 2.0, self.size.width - 4.0))
             @for value in &self.up.ticks {
                 @let y = self.y(*value);
                 path d={ "M" (left) " " (round(y)) "H" (right) } class="rule" {}
-                (label(&tick(*value), Stands::Before(left - 6.0), y, left - 6.0))
+                (label(&tick(*value), Anchor::Before(left - 6.0), y, left - 6.0))
             }
             @for value in &self.across.ticks {
-                (label(&(across.label)(*value), Stands::Around(self.x(*value)), bottom + 10.0, 70.0))
+                (label(&(across.label)(*value), Anchor::Around(self.x(*value)), bottom + 10.0, 70.0))
             }
-            (label(&across.name, Stands::Before(right), bottom + 26.0, 300.0))
+            (label(&across.name, Anchor::Before(right), bottom + 26.0, 300.0))
         }
     }
 }
 
 /// On which side of a place a label stands.
 #[derive(Clone, Copy)]
-pub(super) enum Stands {
+pub(super) enum Anchor {
     Before(f64),
     Around(f64),
     After(f64),
 }
 
 /// A label whose middle is at this height; what has no room is cut off.
-pub(super) fn label(text: &str, stands: Stands, y: f64, room: f64) -> Markup {
-    let (x, class) = match stands {
-        Stands::Before(x) => (x - room, "label end"),
-        Stands::Around(x) => (x - room / 2.0, "label middle"),
-        Stands::After(x) => (x, "label"),
+pub(super) fn label(text: &str, anchor: Anchor, y: f64, room: f64) -> Markup {
+    let (x, class) = match anchor {
+        Anchor::Before(x) => (x - room, "label end"),
+        Anchor::Around(x) => (x - room / 2.0, "label middle"),
+        Anchor::After(x) => (x, "label"),
     };
     html! {
         foreignObject x=(round(x)) y=(round(y - LABEL / 2.0)) width=(round(room)) height=(LABEL) {
