@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{ink::swatch, markup::shown};
+use super::{markup::shown, palette::swatch};
 use crate::{
     answer::{
         NO_CONCLUSION,

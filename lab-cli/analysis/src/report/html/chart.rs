@@ -7,9 +7,9 @@
 use maud::{Markup, html};
 
 use super::{
-    ink::{dash, fill, mark, stroke},
     layout::{Anchor, Band, PlotArea, Point, Size, XAxis, label, round},
     markup::{shown, wide},
+    palette::{dash, fill, mark, stroke},
 };
 use crate::{
     series::{

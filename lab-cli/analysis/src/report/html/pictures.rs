@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::ink::legend;
+use super::palette::legend;
 use crate::report::RunFiles;
 
 mod drawn;
