@@ -7,7 +7,6 @@ use crate::{
     text::{percent, rate, scrubbed, table::Table},
 };
 
-mod behind;
 mod cautions;
 mod comparison;
 pub mod csv;
@@ -17,6 +16,7 @@ pub mod markdown;
 mod measures;
 mod percentiles;
 mod processes;
+mod replay_lag;
 mod replayed;
 #[cfg(test)]
 mod tests;
@@ -77,7 +77,7 @@ fn details(summary: &RunSummary) -> String {
     joined([
         arms(summary) + measures::footnote(summary),
         if_any(&measures::table(summary, name)),
-        if_any(&behind::table(summary, "behind the recording", name)),
+        if_any(&replay_lag::table(summary, "behind the recording", name)),
         ledgers(summary).to_text(),
         if_any(&processes::table(summary, "processes", name))
             + &processes::unknown(summary).map_or_else(String::new, |why| why + "\n"),

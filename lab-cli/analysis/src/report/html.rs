@@ -16,7 +16,6 @@ use crate::{
 
 mod answer;
 pub mod atlas;
-mod behind;
 mod chart;
 mod facts;
 mod gates;
@@ -27,6 +26,7 @@ mod page;
 mod palette;
 mod pictures;
 mod processes;
+mod replay_lag;
 mod tables;
 
 use markup::{shown, wide};
@@ -67,7 +67,7 @@ fn badge(run: &RunFiles) -> Markup {
 fn details(run: &RunFiles) -> Markup {
     let all: [(&str, &str, Markup); 10] = [
         ("phases", "Every run of every arm, by phase", tables::phases(run)),
-        ("behind", "Behind the recording", behind::tables(run)),
+        ("behind", "Behind the recording", replay_lag::tables(run)),
         ("processes", "Service and proxy", processes::table(run)),
         ("types", "Request types and classes", tables::types(run)),
         ("measures", "Retries, waste, fairness, recovery", measures::section(run)),

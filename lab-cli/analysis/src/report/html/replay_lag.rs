@@ -3,11 +3,11 @@
 use maud::{Markup, html};
 
 use super::markup::wide;
-use crate::report::{RunFiles, behind, replayed};
+use crate::report::{RunFiles, replay_lag, replayed};
 
 /// Phases that were replayed; nothing where there is none.
 pub fn tables(run: &RunFiles) -> Markup {
-    let behind = behind::table(&run.summary, "arm", |arm| run.turn(arm));
+    let behind = replay_lag::table(&run.summary, "arm", |arm| run.turn(arm));
     if behind.rows.is_empty() {
         return html! {};
     }
