@@ -1,5 +1,6 @@
 //! An experiment as it is meant: every value checked, every default filled in. Written to the manifest as it is.
 
+mod aa_pairs;
 mod arm;
 mod capacity;
 mod classes;
@@ -13,7 +14,6 @@ mod script;
 mod services;
 mod simulation;
 mod target;
-mod twins;
 mod users;
 
 use std::{collections::BTreeMap, time::Duration};

@@ -9,6 +9,7 @@
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use self::{
+    aa_pairs::{A_A, POWER},
     arrivals::ARRIVALS,
     books::{BOOKS, EMPTY, HDR, JOBS, LITTLE, PANIC},
     changed::{CARRIED, RENEWAL, TOUCHED},
@@ -26,11 +27,11 @@ use self::{
     reading::label,
     resources::{FILES, MEMORY, PORTS},
     settled::{UNSTABLE, WARM_UP},
-    twins::{A_A, POWER},
     walk::WALK,
 };
 use crate::summary::{Arm, Comparison, GateFinding, Validity};
 
+mod aa_pairs;
 mod arrivals;
 mod books;
 mod changed;
@@ -53,7 +54,6 @@ mod resources;
 mod settled;
 #[cfg(test)]
 mod tests;
-mod twins;
 mod walk;
 
 pub use books::nothing_ended;
