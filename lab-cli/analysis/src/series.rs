@@ -18,21 +18,21 @@ use crate::live::TimelineSecond;
 
 /// One arm of one block, second by second.
 #[derive(Debug)]
-struct Course<'a> {
+struct ArmSeries<'a> {
     name: String,
     seconds: Vec<&'a TimelineSecond>,
 }
 
 /// Arms in the order in which they ran. With several blocks each is named with its own.
-fn courses(seconds: &[TimelineSecond]) -> Vec<Course<'_>> {
+fn arms(seconds: &[TimelineSecond]) -> Vec<ArmSeries<'_>> {
     let several = seconds.iter().any(|second| second.block > 1);
-    let mut courses: Vec<Course<'_>> = Vec::new();
+    let mut arms: Vec<ArmSeries<'_>> = Vec::new();
     for second in seconds {
         let name = if several { format!("{} ({})", second.arm, second.block) } else { second.arm.clone() };
-        match courses.iter_mut().find(|course| course.name == name) {
-            Some(course) => course.seconds.push(second),
-            None => courses.push(Course { name, seconds: vec![second] }),
+        match arms.iter_mut().find(|arm| arm.name == name) {
+            Some(arm) => arm.seconds.push(second),
+            None => arms.push(ArmSeries { name, seconds: vec![second] }),
         }
     }
-    courses
+    arms
 }

@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Course,
+    ArmSeries, arms,
     axis::{Axis, shown},
-    courses,
     drawing::{GAP, PANEL, Panel, arrow, below_legend, colour, escaped, legend, opened, path, stroke, titled},
     value::{Value, arrows},
 };
@@ -38,14 +37,14 @@ const PANELS: [Panel<TimelineSecond>; 3] = [
 /// The picture of one block of a run.
 pub fn svg(shape: &Shape, seconds: &[TimelineSecond], block: u32) -> String {
     let first: Vec<TimelineSecond> = seconds.iter().filter(|second| second.block == block).cloned().collect();
-    let courses = courses(&first);
-    let top = below_legend(courses.len());
+    let arms = arms(&first);
+    let top = below_legend(arms.len());
     let height = top + PANELS.len() as f64 * (PANEL + GAP) + 10.0;
     let mut out = opened(height);
     let of_blocks = if shape.blocks > 1 { format!(", block {block} of {}", shape.blocks) } else { String::new() };
     let title = format!("{}: {}{of_blocks}", shape.experiment, shape.about);
     titled(&mut out, &title);
-    let names: Vec<&str> = courses.iter().map(|course| course.name.as_str()).collect();
+    let names: Vec<&str> = arms.iter().map(|arm| arm.name.as_str()).collect();
     legend(&mut out, &names);
     let planned: f64 = shape.phases.iter().map(|phase| phase.seconds).sum();
     let measured = first.iter().map(|second| f64::from(second.second) + 1.0).fold(0.0, f64::max);
@@ -53,14 +52,14 @@ pub fn svg(shape: &Shape, seconds: &[TimelineSecond], block: u32) -> String {
         Axis { from: 0.0, to: planned.max(measured).max(1.0), ticks: Vec::new(), log: false }.with_round_ticks(8.0);
     for (number, panel) in PANELS.iter().enumerate() {
         let y = top + number as f64 * (PANEL + GAP);
-        draw(&mut out, panel, shape, &courses, &across, y);
+        draw(&mut out, panel, shape, &arms, &across, y);
     }
     out.push_str("</svg>\n");
     out
 }
 
-fn draw(out: &mut String, panel: &Panel<TimelineSecond>, shape: &Shape, courses: &[Course<'_>], across: &Axis, y: f64) {
-    let seconds = courses.iter().flat_map(|course| course.seconds.iter().copied());
+fn draw(out: &mut String, panel: &Panel<TimelineSecond>, shape: &Shape, arms: &[ArmSeries<'_>], across: &Axis, y: f64) {
+    let seconds = arms.iter().flat_map(|arm| arm.seconds.iter().copied());
     let label = |tick: f64| if tick == 0.0 { "0 s".to_owned() } else { shown(tick) };
     let frame = panel.frame(out, seconds, &shape.objective, (across, label), y);
     for (phase, begins) in shape.phases.iter().zip(std::iter::once(0.0).chain(shape.ends())) {
@@ -69,13 +68,13 @@ fn draw(out: &mut String, panel: &Panel<TimelineSecond>, shape: &Shape, courses:
         let _ = writeln!(out, "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"10\">{name}</text>", at + 3.0, y + 10.0);
     }
     frame.limit(out);
-    for (number, course) in courses.iter().enumerate() {
+    for (number, arm) in arms.iter().enumerate() {
         // A value belongs to the middle of its second.
         let place = |second: &&TimelineSecond| {
             let value = (panel.value)(second);
             (frame.x(f64::from(second.second) + 0.5), value.map(|value| value.map(|at| frame.y(at))))
         };
-        let places: Vec<(f64, Option<Value>)> = course.seconds.iter().map(place).collect();
+        let places: Vec<(f64, Option<Value>)> = arm.seconds.iter().map(place).collect();
         // A second without others beside it is a dot.
         let _ = writeln!(out, "<path d=\"{}\" {}/>", path(&places, "h0.8"), stroke(number));
         let shapes: String = arrows(&places, ARROWS_APART).into_iter().map(arrow).collect();

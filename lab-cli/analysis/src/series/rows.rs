@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use super::{Course, courses};
+use super::{ArmSeries, arms};
 use crate::{
     live::{ReportedTimes, TimelineSecond},
     text::table::Table,
@@ -22,12 +22,12 @@ const DECISIONS: [(&str, &str, f64); 5] = [
 /// by what was given up, and at least that), the 90th percentile of what ended in five seconds, in the last of them, and what the policy had decided at its end, by stage.
 pub fn rows(seconds: &[TimelineSecond]) -> String {
     let mut text = String::new();
-    for course in courses(seconds) {
+    for arm in arms(seconds) {
         if !text.is_empty() {
             text.push('\n');
         }
-        let _ = writeln!(text, "{}", course.name);
-        text.push_str(&table(&course));
+        let _ = writeln!(text, "{}", arm.name);
+        text.push_str(&table(&arm));
     }
     text
 }
@@ -35,14 +35,14 @@ pub fn rows(seconds: &[TimelineSecond]) -> String {
 /// A gauge of a stage: which stage, which of [`DECISIONS`].
 type Shown = (String, usize);
 
-fn table(course: &Course<'_>) -> String {
-    let decisions = decisions(course);
+fn table(arm: &ArmSeries<'_>) -> String {
+    let decisions = decisions(arm);
     let names: Vec<String> =
         decisions.iter().map(|(stage, which)| format!("{stage} {}", DECISIONS[*which].1)).collect();
     let fixed = ["s", "offered", "in time", "late", "refused", "given up", "p50 ms", "p90 ms", "5 s p90"];
     let heads: Vec<&str> = fixed.into_iter().chain(names.iter().map(String::as_str)).collect();
     let mut table = Table::new(&heads, ..);
-    for second in &course.seconds {
+    for second in &arm.seconds {
         let refused = second.rejected + second.refused_locally;
         let given_up = second.timed_out + second.abandoned + second.connect_failed + second.failed;
         let counts = [u64::from(second.second), second.planned, second.served, second.served_late, refused, given_up];
@@ -57,9 +57,9 @@ fn table(course: &Course<'_>) -> String {
 }
 
 /// The decisions that ever were to be seen, in order.
-fn decisions(course: &Course<'_>) -> Vec<Shown> {
+fn decisions(arm: &ArmSeries<'_>) -> Vec<Shown> {
     let mut found = BTreeSet::new();
-    for target in course.seconds.iter().filter_map(|second| second.target.as_ref()) {
+    for target in arm.seconds.iter().filter_map(|second| second.target.as_ref()) {
         for stage in &target.stages {
             let shown = DECISIONS.iter().enumerate().filter(|(_, (gauge, ..))| stage.gauges.contains_key(*gauge));
             found.extend(shown.map(|(which, _)| (stage.name.clone(), which)));
