@@ -13,6 +13,7 @@ use crate::{
 };
 
 mod columns;
+mod counted_runs;
 mod figures;
 mod middle;
 mod order;
@@ -20,30 +21,29 @@ mod sentence;
 pub mod table;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod verdict;
 
 pub use figures::measured_percentile;
 
 use columns::columns;
+use counted_runs::CountedRuns;
 use figures::{classes, figures};
 use middle::of_values;
-use turns::Turns;
 
 /// The answer of a run. `order`: its arms in the order of the file; `hindsight`: those that know what no policy can know; `phase`: the one
 /// that it is about by its file.
 pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String], phase: Option<&str>) -> RunAnswer {
-    let turns = Turns::of(&summary.arms);
+    let runs = CountedRuns::of(&summary.arms);
     let baseline = summary.comparisons.first().map(|comparison| comparison.baseline.clone());
     let baseline = baseline.or_else(|| order.first().cloned()).unwrap_or_default();
     let about = summary.comparisons.first().map(|comparison| comparison.phase.as_str()).or(phase);
-    let (columns, about) = columns(&turns, about);
+    let (columns, about) = columns(&runs, about);
     let named = |name: &&String| summary.arms.iter().any(|arm| arm.shown_name() == **name);
     let arms: Vec<ArmAnswer> = order
         .iter()
         .filter(named)
         .map(|name| {
-            let own: Vec<&Arm> = turns.of_arm(name).collect();
+            let own: Vec<&Arm> = runs.of_arm(name).collect();
             ArmAnswer {
                 arm: name.clone(),
                 sentence: None,
@@ -57,8 +57,8 @@ pub fn answer(summary: &RunSummary, order: &[String], hindsight: &[String], phas
         .collect();
     let mut found = RunAnswer { baseline, phase: about, order: None, columns, arms };
     if summary.valid {
-        found.order = order::order(&found, summary, &turns);
-        sentence::fill_in(&mut found, summary, &turns);
+        found.order = order::order(&found, summary, &runs);
+        sentence::fill_in(&mut found, summary, &runs);
     }
     found
 }
@@ -95,14 +95,14 @@ pub fn opening(summary: &RunSummary) -> Vec<Opening> {
 }
 
 /// Over the blocks: of the phase after the overload, else of the last phase that has one.
-fn recovery(turns: &[&Arm], columns: &[AnswerColumn]) -> Option<RecoveryAnswer> {
+fn recovery(runs: &[&Arm], columns: &[AnswerColumn]) -> Option<RecoveryAnswer> {
     let after = columns.iter().rev().find(|column| column.role == Some(PhaseRole::After));
     let named = |phase: &&PhaseSummary| after.is_some_and(|after| after.phase == phase.name);
-    let of_turn = |arm: &&Arm| {
+    let of_run = |arm: &&Arm| {
         let with = || arm.phases.iter().filter(|phase| phase.measures.recovery.is_some());
         with().find(named).or_else(|| with().next_back())?.measures.recovery.clone()
     };
-    let all: Vec<_> = turns.iter().filter_map(of_turn).collect();
+    let all: Vec<_> = runs.iter().filter_map(of_run).collect();
     let times: Vec<Value> = all.iter().filter_map(|one| Value::of(one.after_s, one.after_s_at_least)).collect();
     let count = |word: &str| u32::try_from(all.iter().filter(|one| one.verdict == word).count()).unwrap_or(u32::MAX);
     Some(RecoveryAnswer {

@@ -8,6 +8,7 @@
 //! [`live`] is the stream of what happens in a run, [`summary`] the result.
 
 pub mod answer;
+mod arm_runs;
 pub mod comparable;
 pub mod digests;
 pub mod error;
@@ -34,7 +35,6 @@ pub mod summary;
 #[cfg(test)]
 mod testing;
 pub mod text;
-mod turns;
 
 pub use error::FolderError;
 pub use folder::Recorded;

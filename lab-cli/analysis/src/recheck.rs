@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::{
     FolderError, Manifest, Recorded,
+    arm_runs::{ArmRun, arm_runs, of_arm_run},
     digests::{Changed, Digests},
     histograms,
     json_diff::differ,
@@ -23,7 +24,6 @@ use crate::{
     run_file, seconds_log,
     sum_up::{Findings, sum_up},
     summary::{Arm, RunSummary},
-    turns::{Turn, of_turn, turns},
 };
 
 /// What a block's plan is by the experiment in the manifest.
@@ -127,34 +127,34 @@ fn compute(path: &Path, replan: Replan<'_>) -> Result<Rechecked, FolderError> {
     let recorded = Recorded::read(path)?;
     let mut notes = Vec::new();
     let mut differences = Vec::new();
-    let mut turns = turns(path, &manifest, &recorded, &mut notes)?;
-    if turns.is_empty() {
+    let mut arm_runs = arm_runs(path, &manifest, &recorded, &mut notes)?;
+    if arm_runs.is_empty() {
         return Err(FolderError::NoRecords(path.to_owned()));
     }
     let written: Value = run_file::json(&path.join("summary.json"))?;
     let told = written.get("arms").and_then(Value::as_array).map_or(0, Vec::len);
-    if written.get("partial") == Some(&Value::Bool(true)) && turns.len() == told + 1 {
-        let last = turns.pop().map_or_else(String::new, |turn| turn.arm.shown_name().to_owned());
+    if written.get("partial") == Some(&Value::Bool(true)) && arm_runs.len() == told + 1 {
+        let last = arm_runs.pop().map_or_else(String::new, |arm_run| arm_run.arm.shown_name().to_owned());
         notes.push(format!("the record of {last} is there, and no summary with it yet: the run was killed in between"));
     }
-    plans(&manifest, replan, &turns, &mut differences, &mut notes);
-    no_block_too_many(&manifest, &turns, &mut differences);
-    for turn in &turns {
-        log(path, turn, &mut differences);
-        seconds(&recorded.timeline, turn, &mut differences);
-        times(path, &recorded.timeline, turn, &mut differences);
-        objective(&manifest, turn, &mut differences);
+    plans(&manifest, replan, &arm_runs, &mut differences, &mut notes);
+    no_block_too_many(&manifest, &arm_runs, &mut differences);
+    for arm_run in &arm_runs {
+        log(path, arm_run, &mut differences);
+        seconds(&recorded.timeline, arm_run, &mut differences);
+        times(path, &recorded.timeline, arm_run, &mut differences);
+        objective(&manifest, arm_run, &mut differences);
     }
     if recorded.torn {
         notes.push("the last line of a file is torn: the run was killed in a write".to_owned());
     }
     // Killed between its last arm and its end: all was measured, and the summary could not yet know.
     let partial_as_written = written.get("partial") == Some(&Value::Bool(true));
-    let was_stopped = is_partial(&manifest, &recorded, &turns);
+    let was_stopped = is_partial(&manifest, &recorded, &arm_runs);
     if partial_as_written && !was_stopped {
         notes.push("the summary says that the run is partial, and all its arms are there".to_owned());
     }
-    let summary = summary(&manifest, &recorded, &turns, partial_as_written || was_stopped);
+    let summary = summary(&manifest, &recorded, &arm_runs, partial_as_written || was_stopped);
     let computed = serde_json::to_value(&summary)?;
     let mut values = 0;
     differ("", Some(&written), Some(&computed), &mut |place, found, computed| {
@@ -178,15 +178,15 @@ fn blocks(manifest: &Manifest, recorded: &Recorded) -> usize {
 
 /// Of a comparison that ran until it was decided, the blocks after which its rule ends it, by the records; `None`: it is not over, or has no
 /// such rule.
-fn blocks_due(manifest: &Manifest, turns: &[Turn]) -> Option<usize> {
-    let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
+fn blocks_due(manifest: &Manifest, arm_runs: &[ArmRun]) -> Option<usize> {
+    let arms: Vec<Arm> = arm_runs.iter().map(|arm_run| arm_run.arm.clone()).collect();
     let found = decision(&arms, &manifest.experiment.compare, &manifest.arms(), &manifest.with_hindsight())?;
     found.ended.and(found.looks.last()).map(|look| look.blocks as usize)
 }
 
 /// No block was run beyond the look that decided: whoever goes on until the result pleases is found here.
-fn no_block_too_many(manifest: &Manifest, turns: &[Turn], differences: &mut Vec<Difference>) {
-    let (ran, due) = (manifest.blocks.len(), blocks_due(manifest, turns));
+fn no_block_too_many(manifest: &Manifest, arm_runs: &[ArmRun], differences: &mut Vec<Difference>) {
+    let (ran, due) = (manifest.blocks.len(), blocks_due(manifest, arm_runs));
     if let Some(due) = due.filter(|due| *due < ran) {
         differences.push(Difference {
             file: "manifest.json".to_owned(),
@@ -207,20 +207,20 @@ fn thresholds(manifest: &Manifest) -> Vec<Threshold> {
     manifest.experiment.thresholds.iter().filter_map(|text| Threshold::parse(text).ok()).collect()
 }
 
-/// It was stopped, or turns of arms are missing.
-fn is_partial(manifest: &Manifest, recorded: &Recorded, turns: &[Turn]) -> bool {
-    let blocks_due = blocks_due(manifest, turns).unwrap_or_else(|| blocks(manifest, recorded));
+/// It was stopped, or runs of arms are missing.
+fn is_partial(manifest: &Manifest, recorded: &Recorded, arm_runs: &[ArmRun]) -> bool {
+    let blocks_due = blocks_due(manifest, arm_runs).unwrap_or_else(|| blocks(manifest, recorded));
     let planned: usize = manifest.blocks.iter().map(|block| block.order.len()).sum();
     let stopped = recorded.events.iter().any(|event| matches!(event, LiveEvent::Stopping));
-    stopped || abort(manifest, recorded).is_some() || turns.len() < planned || blocks_due > manifest.blocks.len()
+    stopped || abort(manifest, recorded).is_some() || arm_runs.len() < planned || blocks_due > manifest.blocks.len()
 }
 
-fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bool) -> RunSummary {
+fn summary(manifest: &Manifest, recorded: &Recorded, arm_runs: &[ArmRun], partial: bool) -> RunSummary {
     let experiment = &manifest.experiment;
-    let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
+    let arms: Vec<Arm> = arm_runs.iter().map(|arm_run| arm_run.arm.clone()).collect();
     let thresholds = thresholds(manifest);
     let abort = abort(manifest, recorded);
-    let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| turns.get(index)?.part(phase, part);
+    let parts = |index: usize, phase: &str, part: std::ops::Range<f64>| arm_runs.get(index)?.part(phase, part);
     sum_up(&Findings {
         experiment: &experiment.name,
         mode: manifest.mode,
@@ -229,7 +229,7 @@ fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bo
         objective: experiment.objective,
         capacity: manifest.capacity.as_ref(),
         searches: &manifest.searches,
-        headroom: turns.first().and_then(|turn| turn.headroom),
+        headroom: arm_runs.first().and_then(|arm_run| arm_run.headroom),
         arms: &arms,
         thresholds: &thresholds,
         abort: abort.as_ref(),
@@ -247,7 +247,7 @@ fn summary(manifest: &Manifest, recorded: &Recorded, turns: &[Turn], partial: bo
 fn plans(
     manifest: &Manifest,
     replan: Replan<'_>,
-    turns: &[Turn],
+    arm_runs: &[ArmRun],
     differences: &mut Vec<Difference>,
     notes: &mut Vec<String>,
 ) {
@@ -277,13 +277,13 @@ fn plans(
             }
         }
     }
-    turns.iter().for_each(|turn| decided(turn, &deciders, differences));
+    arm_runs.iter().for_each(|arm_run| decided(arm_run, &deciders, differences));
 }
 
-/// Who decided in a turn, by its record, is who was to by the manifest.
-fn decided(turn: &Turn, deciders: &[Decider], differences: &mut Vec<Difference>) {
-    let Arm { policy, parameters, block, .. } = &turn.arm;
-    let label = turn.arm.shown_name();
+/// The policy that decided in a run of an arm, by its record, is that of the manifest.
+fn decided(arm_run: &ArmRun, deciders: &[Decider], differences: &mut Vec<Difference>) {
+    let Arm { policy, parameters, block, .. } = &arm_run.arm;
+    let label = arm_run.arm.shown_name();
     let Some(planned) = deciders.iter().find(|decider| decider.arm == label) else { return };
     let file = crate::record::file_name(label, *block);
     let of_record = [("policy", Value::from(policy.as_str())), ("parameters", serde_json::json!(parameters))];
@@ -298,21 +298,21 @@ fn decided(turn: &Turn, deciders: &[Decider], differences: &mut Vec<Difference>)
     }
 }
 
-/// Requests of a turn were judged by the objective of the manifest.
-fn objective(manifest: &Manifest, turn: &Turn, differences: &mut Vec<Difference>) {
-    let Some(report) = &turn.report else { return };
+/// Requests of an arm were judged by the objective of the manifest.
+fn objective(manifest: &Manifest, arm_run: &ArmRun, differences: &mut Vec<Difference>) {
+    let Some(report) = &arm_run.report else { return };
     let promised = Duration::from_secs_f64(manifest.experiment.objective.response_time_ms / 1e3);
     if report.objective().as_micros() != promised.as_micros() {
         let [found, computed] = [report.objective(), promised].map(|time| Some((time.as_micros() as u64).into()));
-        let file = crate::record::file_name(turn.arm.shown_name(), turn.arm.block);
+        let file = crate::record::file_name(arm_run.arm.shown_name(), arm_run.arm.block);
         differences.push(Difference { file, place: "/measured/objective_us".to_owned(), found, computed });
     }
 }
 
 /// The histograms in the arm's log are those of its record.
-fn log(path: &Path, turn: &Turn, differences: &mut Vec<Difference>) {
-    let Some(report) = &turn.report else { return };
-    let file = histograms::file_name(turn.arm.shown_name(), turn.arm.block);
+fn log(path: &Path, arm_run: &ArmRun, differences: &mut Vec<Difference>) {
+    let Some(report) = &arm_run.report else { return };
+    let file = histograms::file_name(arm_run.arm.shown_name(), arm_run.arm.block);
     let mut differs = |place: String| {
         differences.push(Difference { file: file.clone(), place, found: None, computed: None });
     };
@@ -327,10 +327,10 @@ fn log(path: &Path, turn: &Turn, differences: &mut Vec<Difference>) {
 /// The arm's seconds follow on each other and, with the second that was under way as the run ended, which is in the record alone,
 /// add up to what the record holds: planned requests, and requests that were written. A record of before says nothing of that second: it may
 /// have all requests of a run that was stopped in it, and of one that went on beyond its last phase those that users began in its drain.
-fn seconds(timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Difference>) {
-    let Some(report) = &turn.report else { return };
-    let (name, block) = (turn.arm.shown_name(), turn.arm.block);
-    let of_arm = || of_turn(timeline, name, block);
+fn seconds(timeline: &[TimelineSecond], arm_run: &ArmRun, differences: &mut Vec<Difference>) {
+    let Some(report) = &arm_run.report else { return };
+    let (name, block) = (arm_run.arm.shown_name(), arm_run.arm.block);
+    let of_arm = || of_arm_run(timeline, name, block);
     let mut differs = |what: &str, found: u64, computed: u64| {
         differences.push(Difference {
             file: "timeline.jsonl".to_owned(),
@@ -344,9 +344,9 @@ fn seconds(timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Diffe
     if of_arm().zip(0..).any(|(second, number)| second.second != number) || told + 1 < report.seconds as u64 {
         differs("how many follow on each other", told, report.seconds as u64);
     }
-    let planned: f64 = turn.arm.phases.iter().map(|phase| phase.seconds).sum();
+    let planned: f64 = arm_run.arm.phases.iter().map(|phase| phase.seconds).sum();
     let all = told as f64 >= planned;
-    let phases = || turn.arm.phases.iter().map(|phase| &phase.measured);
+    let phases = || arm_run.arm.phases.iter().map(|phase| &phase.measured);
     let last = report.last_second();
     let sums: [(&str, u64, u64, Option<u64>); 2] = [
         (
@@ -369,14 +369,14 @@ fn seconds(timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Diffe
 }
 
 /// The log of an arm's seconds, where it has one (live arms do), has as many times in each as its line in the timeline says.
-fn times(path: &Path, timeline: &[TimelineSecond], turn: &Turn, differences: &mut Vec<Difference>) {
-    let (name, block) = (turn.arm.shown_name(), turn.arm.block);
+fn times(path: &Path, timeline: &[TimelineSecond], arm_run: &ArmRun, differences: &mut Vec<Difference>) {
+    let (name, block) = (arm_run.arm.shown_name(), arm_run.arm.block);
     let file = seconds_log::file_name(name, block);
-    if turn.report.is_none() {
+    if arm_run.report.is_none() {
         return;
     }
     let Some(log) = run_file::find(&path.join(&file)).map_err(|error| error.to_string()).transpose() else { return };
-    let own = of_turn(timeline, name, block);
+    let own = of_arm_run(timeline, name, block);
     let (place, found, computed) = match log.and_then(|log| seconds_log::differs(&log, own)) {
         Ok(None) => return,
         Ok(Some((second, found, computed))) => {

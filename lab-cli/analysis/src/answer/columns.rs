@@ -1,6 +1,6 @@
 //! Columns of an answer: the phases that it is about.
 
-use super::turns::Turns;
+use super::counted_runs::CountedRuns;
 use crate::{
     summary::{AnswerColumn, PhaseRole, PhaseSummary, busiest},
     text::scrubbed,
@@ -19,8 +19,8 @@ pub(super) fn when(column: &AnswerColumn) -> String {
 }
 
 /// Phases that the answer is about, and of these the one that a run without overload is about: the one that is named, else the busiest.
-pub(super) fn columns(turns: &Turns<'_>, named: Option<&str>) -> (Vec<AnswerColumn>, Option<String>) {
-    let run = || turns.arms.iter().filter(|arm| !arm.bound);
+pub(super) fn columns(runs: &CountedRuns<'_>, named: Option<&str>) -> (Vec<AnswerColumn>, Option<String>) {
+    let run = || runs.arms.iter().filter(|arm| !arm.bound);
     let Some(arm) = run().max_by_key(|arm| arm.phases.len()) else { return (Vec::new(), None) };
     let phases = &arm.phases[..];
     let about = named.and_then(|name| place(phases, name));

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
+    counted_runs::of_phase,
     middle::{known, of_values},
-    turns::of_phase,
 };
 use crate::{
     series::value::Value,
     summary::{AnswerColumn, Arm, ColumnFigures, LowerPercentile, Measured, PhaseSummary, RunSummary},
 };
 
-pub(super) fn figures(turns: &[&Arm], column: &AnswerColumn, summary: &RunSummary) -> Option<ColumnFigures> {
-    let phases = of_phase(turns, &column.phase);
-    let bound = turns.iter().any(|arm| arm.bound);
+pub(super) fn figures(runs: &[&Arm], column: &AnswerColumn, summary: &RunSummary) -> Option<ColumnFigures> {
+    let phases = of_phase(runs, &column.phase);
+    let bound = runs.iter().any(|arm| arm.bound);
     let shares = |read: fn(&PhaseSummary) -> Option<f64>| {
         let shares: Vec<Value> = phases.iter().filter_map(|phase| read(phase)).map(Value::known).collect();
         of_values(&shares)
@@ -78,17 +78,17 @@ pub fn measured_percentile(percentile: f64) -> &'static str {
 
 /// By class, where there are several.
 pub(super) fn classes(
-    turns: &[&Arm],
+    runs: &[&Arm],
     columns: &[AnswerColumn],
     summary: &RunSummary,
 ) -> BTreeMap<String, Vec<Option<ColumnFigures>>> {
     let names: BTreeSet<&String> =
-        turns.iter().flat_map(|arm| &arm.phases).flat_map(|phase| phase.by_class.keys()).collect();
+        runs.iter().flat_map(|arm| &arm.phases).flat_map(|phase| phase.by_class.keys()).collect();
     if names.len() < 2 {
         return BTreeMap::new();
     }
     let of = |class: &String, column: &AnswerColumn| {
-        let phases = of_phase(turns, &column.phase);
+        let phases = of_phase(runs, &column.phase);
         let blocks: Vec<&Measured> = phases.iter().filter_map(|phase| phase.by_class.get(class)).collect();
         of_measured(&blocks, summary.objective.percentile, false)
     };

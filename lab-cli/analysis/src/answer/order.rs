@@ -1,7 +1,7 @@
 //! Which arm kept most, in one line: arms that can be chosen, by goodput in the phase that decides. It tells what was measured; verdicts
 //! say which differences are more than chance.
 
-use super::{columns::when, table, turns::Turns};
+use super::{columns::when, counted_runs::CountedRuns, table};
 use crate::{
     summary::{ArmAnswer, RunAnswer, RunSummary},
     text::{rate, scrubbed},
@@ -11,7 +11,7 @@ use crate::{
 const MOST: usize = 9;
 
 /// The line; `None`: there is no choice, or it is not one by goodput.
-pub(super) fn order(answer: &RunAnswer, summary: &RunSummary, turns: &Turns<'_>) -> Option<String> {
+pub(super) fn order(answer: &RunAnswer, summary: &RunSummary, runs: &CountedRuns<'_>) -> Option<String> {
     let by_goodput = summary.comparisons.iter().find(|comparison| comparison.primary);
     if by_goodput.is_some_and(|comparison| comparison.metric != "goodput_per_s") {
         return None;
@@ -20,14 +20,14 @@ pub(super) fn order(answer: &RunAnswer, summary: &RunSummary, turns: &Turns<'_>)
     let column = &answer.columns[at];
     let goodput = |arm: &ArmAnswer| Some(arm.columns[at].as_ref()?.goodput_per_s);
     let mut arms: Vec<_> = answer.arms.iter().filter(|arm| !arm.hindsight).collect();
-    arms.retain(|arm| goodput(arm).is_some() && turns.of_arm(&arm.arm).any(|turn| !turn.bound));
+    arms.retain(|arm| goodput(arm).is_some() && runs.of_arm(&arm.arm).any(|run| !run.bound));
     let median = |arm: &ArmAnswer| goodput(arm).map_or(0.0, |found| found.median);
     arms.sort_by(|a, b| median(b).total_cmp(&median(a)));
     let (first, others) = arms.split_first().filter(|(_, others)| !others.is_empty())?;
     let blocks = goodput(first)?.blocks;
     let mut near = false;
     let mut told = |arm: &ArmAnswer| {
-        let is_near = arm.arm != first.arm && is_ahead_at_times(turns, &arm.arm, &first.arm, &column.phase);
+        let is_near = arm.arm != first.arm && is_ahead_at_times(runs, &arm.arm, &first.arm, &column.phase);
         near |= is_near;
         let mark = if is_near { " (~)" } else { "" };
         format!("{} {}/s{mark}", scrubbed(&arm.arm), rate(median(arm)))
@@ -47,7 +47,7 @@ pub(super) fn order(answer: &RunAnswer, summary: &RunSummary, turns: &Turns<'_>)
 }
 
 /// In some block this arm had as much as the other, or more.
-fn is_ahead_at_times(turns: &Turns<'_>, arm: &str, other: &str, phase: &str) -> bool {
-    let pairs = turns.goodput_in_blocks([arm, other], phase);
+fn is_ahead_at_times(runs: &CountedRuns<'_>, arm: &str, other: &str, phase: &str) -> bool {
+    let pairs = runs.goodput_in_blocks([arm, other], phase);
     pairs.len() > 1 && pairs.iter().any(|[own, other]| own >= other)
 }

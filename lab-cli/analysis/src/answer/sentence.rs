@@ -2,10 +2,10 @@
 
 use super::{
     columns::when,
+    counted_runs::{CountedRuns, of_phase},
     figures::measured_percentile,
     middle::known,
     table,
-    turns::{Turns, of_phase},
 };
 use crate::{
     summary::{Arm, ArmAnswer, BlockMedian, Collapse, ColumnFigures, PhaseRole, RunAnswer, RunSummary},
@@ -20,8 +20,8 @@ const NOTHING: f64 = 0.01;
 const REJECTED: f64 = 0.005;
 
 /// Writes a sentence for every arm that has figures.
-pub(super) fn fill_in(answer: &mut RunAnswer, summary: &RunSummary, turns: &Turns<'_>) {
-    let writer = Writer { answer, summary, turns };
+pub(super) fn fill_in(answer: &mut RunAnswer, summary: &RunSummary, runs: &CountedRuns<'_>) {
+    let writer = Writer { answer, summary, runs };
     let sentences: Vec<Option<String>> = answer.arms.iter().map(|arm| writer.sentence(arm)).collect();
     for (arm, sentence) in answer.arms.iter_mut().zip(sentences) {
         arm.sentence = sentence;
@@ -31,7 +31,7 @@ pub(super) fn fill_in(answer: &mut RunAnswer, summary: &RunSummary, turns: &Turn
 struct Writer<'a> {
     answer: &'a RunAnswer,
     summary: &'a RunSummary,
-    turns: &'a Turns<'a>,
+    runs: &'a CountedRuns<'a>,
 }
 
 impl Writer<'_> {
@@ -50,7 +50,7 @@ impl Writer<'_> {
 
     /// `Without control,`, or the arm's name and a colon.
     fn subject(&self, arm: &ArmAnswer) -> String {
-        let of = self.turns.of_arm(&arm.arm).next();
+        let of = self.runs.of_arm(&arm.arm).next();
         match of {
             Some(of) if of.policy == "none" && of.client.is_none() && of.shown_name() == "none" => {
                 "Without control:".to_owned()
@@ -89,8 +89,8 @@ impl Writer<'_> {
 
     /// The collapse of the block in the middle, if most blocks have one.
     fn collapse(&self, arm: &ArmAnswer, phase: &str) -> Option<Collapse> {
-        let turns: Vec<&Arm> = self.turns.of_arm(&arm.arm).collect();
-        let phases = of_phase(&turns, phase);
+        let runs: Vec<&Arm> = self.runs.of_arm(&arm.arm).collect();
+        let phases = of_phase(&runs, phase);
         let mut all: Vec<Collapse> = phases.iter().filter_map(|phase| phase.measures.collapse).collect();
         if 2 * all.len() <= phases.len() {
             return None;
@@ -131,7 +131,7 @@ impl Writer<'_> {
         if arm.arm == self.answer.baseline || arm.hindsight {
             return None;
         }
-        let pairs = self.turns.goodput_in_blocks([&arm.arm, &self.answer.baseline], &column.phase);
+        let pairs = self.runs.goodput_in_blocks([&arm.arm, &self.answer.baseline], &column.phase);
         let ratio = |[ours, theirs]: [f64; 2]| (theirs > 0.0).then_some(ours / theirs);
         let change = known(pairs.into_iter().filter_map(ratio))?.median - 1.0;
         // Who is refused and comes back costs no goodput, and has waited.

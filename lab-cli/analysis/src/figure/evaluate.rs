@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     FolderError, Manifest, Recorded,
+    arm_runs::{ArmRun, arm_runs},
     judge::{
         gates::first_kept,
         threshold::{Evidence, OfPhase, PhaseMeasure, Threshold},
@@ -17,7 +18,6 @@ use crate::{
     live::TimelineSecond,
     series::value::Value,
     summary::{Arm, PhaseSummary, PlannedLoad},
-    turns::{Turn, turns},
 };
 
 /// Points of a line over time: gauges of more seconds are averaged.
@@ -35,9 +35,9 @@ pub fn drawn(folder: &Path, plan: Option<&FigurePlan>) -> Result<DrawnFigure, Fo
     let undeclared = FigurePlan::undeclared();
     let manifest = Manifest::read(folder)?;
     let recorded = Recorded::read(folder)?;
-    let turns = turns(folder, &manifest, &recorded, &mut Vec::new())?;
-    let arms: Vec<Arm> = turns.iter().map(|turn| turn.arm.clone()).collect();
-    let run = MeasuredRun { arms: &arms, turns: &turns, timeline: &recorded.timeline };
+    let arm_runs = arm_runs(folder, &manifest, &recorded, &mut Vec::new())?;
+    let arms: Vec<Arm> = arm_runs.iter().map(|arm_run| arm_run.arm.clone()).collect();
+    let run = MeasuredRun { arms: &arms, arm_runs: &arm_runs, timeline: &recorded.timeline };
     let several = manifest.blocks.len() > 1;
     let block = first_kept(&arms);
     let of_block = if several { format!(", block {block} of {}", manifest.blocks.len()) } else { String::new() };
@@ -51,7 +51,7 @@ pub fn drawn(folder: &Path, plan: Option<&FigurePlan>) -> Result<DrawnFigure, Fo
 #[derive(Clone, Copy)]
 pub(super) struct MeasuredRun<'a> {
     pub arms: &'a [Arm],
-    pub turns: &'a [Turn],
+    pub arm_runs: &'a [ArmRun],
     pub timeline: &'a [TimelineSecond],
 }
 
@@ -238,8 +238,8 @@ impl<'a> Evaluation<'a> {
     }
 
     fn with_evidence<T>(&self, ask: impl FnOnce(&Evidence<'_>) -> T) -> T {
-        let MeasuredRun { arms, turns, timeline } = self.run;
-        let parts = |index: usize, phase: &str, part: Range<f64>| turns.get(index)?.part(phase, part);
+        let MeasuredRun { arms, arm_runs, timeline } = self.run;
+        let parts = |index: usize, phase: &str, part: Range<f64>| arm_runs.get(index)?.part(phase, part);
         ask(&Evidence { arms, left_out: &BTreeSet::new(), timeline, parts: &parts })
     }
 

@@ -57,7 +57,7 @@ fn panel(title: &str, draw: &[(&str, &str)]) -> PanelPlan {
 fn drawn(plan: &FigurePlan) -> DrawnFigure {
     let arms = [arm("none", 1000.0), arm("seda", 100.0)];
     let timeline = timeline();
-    let run = MeasuredRun { arms: &arms, turns: &[], timeline: &timeline };
+    let run = MeasuredRun { arms: &arms, arm_runs: &[], timeline: &timeline };
     let order = vec!["none".to_owned(), "seda".to_owned()];
     Evaluation { plan, run, block: 1, order }.figure("made-up: <two> arms".to_owned())
 }
@@ -127,7 +127,7 @@ fn points_of_a_scatter_are_all_marked_in_whatever_order_they_come_and_have_a_cub
         }],
         ..FigurePlan::default()
     };
-    let run = MeasuredRun { arms: &arms, turns: &[], timeline: &[] };
+    let run = MeasuredRun { arms: &arms, arm_runs: &[], timeline: &[] };
     let figure = Evaluation { plan: &plan, run, block: 1, order: vec!["seda".to_owned()] }.figure(String::new());
     let [points, cubic] = &figure.panels[0].lines[..] else { panic!("points and a cubic") };
     assert!(!points.fitted && cubic.fitted && cubic.colour == points.colour && cubic.points.len() == 61);
@@ -214,7 +214,7 @@ fn a_gauge_of_every_fifth_second_is_joined_and_a_longer_gap_is_one() {
         ..FigurePlan::default()
     };
     let arms = [arm("seda", 100.0)];
-    let run = MeasuredRun { arms: &arms, turns: &[], timeline: &timeline };
+    let run = MeasuredRun { arms: &arms, arm_runs: &[], timeline: &timeline };
     let evaluation = Evaluation { plan: &plan, run, block: 1, order: vec!["seda".to_owned()] };
     let line = evaluation.figure(String::new()).panels[0].lines[0].points.clone();
     let known = |at: f64| Some(Value::known(at));

@@ -1,4 +1,4 @@
-//! The turns of a run's arms, computed again from its files: for its recheck, and for figures.
+//! Runs of arms, computed again from the files of a run: for its recheck, and for figures.
 
 use std::{ops::Range, path::Path};
 
@@ -12,8 +12,8 @@ use crate::{
     summary::{Arm, Headroom, PhaseSummary, Touched},
 };
 
-/// An arm's turn, computed again.
-pub(crate) struct Turn {
+/// Run of an arm in a block, computed again.
+pub(crate) struct ArmRun {
     /// What the generator can do, as it was measured before the first arm.
     pub headroom: Option<Headroom>,
     pub arm: Arm,
@@ -21,22 +21,22 @@ pub(crate) struct Turn {
     pub report: Option<Report>,
 }
 
-impl Turn {
+impl ArmRun {
     /// A part of a phase, from and to a share of its length, where its parts were kept.
     pub fn part(&self, phase: &str, part: Range<f64>) -> Option<PhaseSummary> {
         self.report.as_ref()?.part(phase, part).map(|found| figures::phase(&found))
     }
 }
 
-/// All turns that have a record, in the order in which they ran.
-pub(crate) fn turns(
+/// Runs of arms that have a record, in the order in which they ran.
+pub(crate) fn arm_runs(
     path: &Path,
     manifest: &Manifest,
     recorded: &Recorded,
     notes: &mut Vec<String>,
-) -> Result<Vec<Turn>, FolderError> {
+) -> Result<Vec<ArmRun>, FolderError> {
     let model = manifest.model();
-    let mut turns = Vec::new();
+    let mut arm_runs = Vec::new();
     let mut missing = 0;
     for block in &manifest.blocks {
         for label in &block.order {
@@ -58,21 +58,21 @@ pub(crate) fn turns(
                 return Err(senseless("it was judged by other declarations than the manifest's"));
             }
             kept.seen.touches = touches(&recorded.events, label, block.block);
-            let of_turn =
+            let of_arm_run =
                 |second: &&TimelineSecond| (second.arm.as_str(), second.block) == (label.as_str(), block.block);
-            let seconds: Vec<TimelineSecond> = recorded.timeline.iter().filter(of_turn).cloned().collect();
+            let seconds: Vec<TimelineSecond> = recorded.timeline.iter().filter(of_arm_run).cloned().collect();
             let (arm, report) = kept.arm(model.as_ref(), &seconds).map_err(FolderError::senseless(&file))?;
-            turns.push(Turn { headroom: kept.context.headroom, arm, report });
+            arm_runs.push(ArmRun { headroom: kept.context.headroom, arm, report });
         }
     }
-    if missing > 0 && !turns.is_empty() {
+    if missing > 0 && !arm_runs.is_empty() {
         notes.push(format!("{missing} turns of arms have no record: the run ended before them"));
     }
-    Ok(turns)
+    Ok(arm_runs)
 }
 
 /// The seconds of an arm in a block.
-pub(crate) fn of_turn<'a>(
+pub(crate) fn of_arm_run<'a>(
     timeline: &'a [TimelineSecond],
     arm: &'a str,
     block: u32,
@@ -80,7 +80,7 @@ pub(crate) fn of_turn<'a>(
     timeline.iter().filter(move |second| second.arm == arm && second.block == block)
 }
 
-/// What a person changed in a turn: the events between its beginning and that of the next one.
+/// Changes by a person in a run of an arm: the events between its beginning and that of the next one.
 fn touches(events: &[LiveEvent], label: &str, in_block: u32) -> Vec<Touched> {
     let mut own = false;
     let mut found = Vec::new();
