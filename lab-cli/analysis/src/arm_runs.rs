@@ -5,7 +5,7 @@ use std::{ops::Range, path::Path};
 use measure::Report;
 
 use crate::{
-    FolderError, Manifest, Recorded, figures,
+    FolderError, Manifest, Recorded, arm_metrics,
     live::{LiveEvent, TimelineSecond},
     record::{self, ArmRecord},
     run_file,
@@ -24,7 +24,7 @@ pub(crate) struct ArmRun {
 impl ArmRun {
     /// A part of a phase, from and to a share of its length, where its parts were kept.
     pub fn part(&self, phase: &str, part: Range<f64>) -> Option<PhaseSummary> {
-        self.report.as_ref()?.part(phase, part).map(|found| figures::phase(&found))
+        self.report.as_ref()?.part(phase, part).map(|found| arm_metrics::phase(&found))
     }
 }
 

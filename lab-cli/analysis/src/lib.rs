@@ -8,12 +8,12 @@
 //! [`live`] is the stream of what happens in a run, [`summary`] the result.
 
 pub mod answer;
+pub mod arm_metrics;
 mod arm_runs;
 pub mod comparable;
 pub mod digests;
 pub mod error;
 pub mod figure;
-pub mod figures;
 pub mod folder;
 pub mod goal;
 pub mod histograms;

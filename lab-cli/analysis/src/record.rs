@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use traces::UserModel;
 
 use crate::{
-    figures,
+    arm_metrics,
     judge::{
         gates::{self, Context},
         measures::{self, MeasuresPlan},
@@ -75,10 +75,10 @@ impl ArmRecord {
         let Some(measured) = &self.measured else { return Ok((self.seen.clone(), None)) };
         let report = measured.report()?;
         let mut arm = Arm {
-            generator: figures::generator(&report),
-            conditions: with_seen(&figures::conditions(&report), &self.seen.conditions),
-            phases: report.phases.iter().map(figures::phase).collect(),
-            walk: figures::walk(&report, model),
+            generator: arm_metrics::generator(&report),
+            conditions: with_seen(&arm_metrics::conditions(&report), &self.seen.conditions),
+            phases: report.phases.iter().map(arm_metrics::phase).collect(),
+            walk: arm_metrics::walk(&report, model),
             offered: report.offered.clone(),
             replayed: report.replayed,
             ..self.seen.clone()

@@ -14,7 +14,7 @@ mod watch;
 
 use std::time::Duration;
 
-use analysis::{figures, histograms, report::csv, text::scrubbed};
+use analysis::{arm_metrics, histograms, report::csv, text::scrubbed};
 use measure::{Report, Window};
 use workloads::{
     RunError, RunOptions,
@@ -64,7 +64,7 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     let Sent { finished, silent, pace } = send(args, &request, target, colours, &stop)?;
     let planned = experiment.planned_time();
     let given_up = args.requests.filter(|_| silent);
-    let total = figures::phase(&finished.report.total);
+    let total = arm_metrics::phase(&finished.report.total);
     let (arm, report) = (finished.arm(), &finished.report);
     let mut loaded = LoadResult::of(&args.url, arm, (report, total), planned, given_up, stop.is_asked());
     loaded.thresholds.clone_from(&finished.summary.thresholds);
@@ -176,7 +176,7 @@ pub(super) fn report_on(
 ) -> CommandResult {
     let arm = judged_report(plan, report, reported.flat_out);
     let planned: Duration = plan.phases.iter().map(|phase| phase.duration).sum();
-    let total = figures::phase(&report.total);
+    let total = arm_metrics::phase(&report.total);
     let loaded = LoadResult::of(reported.url, &arm, (report, total), planned, None, stop.is_asked());
     print_as(output, &loaded, || text::result_text(reported, &loaded, report))?;
     Ok(stop.end().unwrap_or_else(|| end_of(&loaded)))

@@ -1,7 +1,7 @@
 //! What an arm tells while it runs, and what it leaves: the same live and in virtual time.
 
 use analysis::{
-    figures,
+    arm_metrics,
     judge::threshold::{Abort, Watch, abort_at},
     live::{CoreSpeeds, LiveEvent, TimelineSecond},
     summary,
@@ -86,9 +86,9 @@ impl<'a> ArmRecorder<'a> {
             policy: self.arm.policy_name().to_owned(),
             parameters: arm_summary::parameters_of(self.arm),
             block: self.block,
-            generator: figures::generator(&report),
-            phases: report.phases.iter().map(figures::phase).collect(),
-            walk: figures::walk(&report, arm_summary::model_of(self.plan)),
+            generator: arm_metrics::generator(&report),
+            phases: report.phases.iter().map(arm_metrics::phase).collect(),
+            walk: arm_metrics::walk(&report, arm_summary::model_of(self.plan)),
             offered: report.offered.clone(),
             replayed: report.replayed,
             ..seen

@@ -6,9 +6,10 @@ use std::{
 };
 
 use analysis::{
+    arm_metrics,
     digests::{self, Digests},
     figure::FigurePlan,
-    figures, histograms,
+    histograms,
     judge::{
         decision, gates, measures,
         threshold::{Abort, Threshold, Watch, watches},
@@ -462,7 +463,7 @@ impl Run<'_> {
                     arm: self.collected.arms.len(),
                     phase,
                     part,
-                    found: figures::phase(&found),
+                    found: arm_metrics::phase(&found),
                 });
             }
         }

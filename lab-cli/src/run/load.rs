@@ -6,8 +6,9 @@ use std::{
 };
 
 use analysis::{
+    arm_metrics,
     digests::{self, Digests},
-    figures, histograms,
+    histograms,
     judge::{
         gates,
         measures::{self, MeasuresPlan},
@@ -102,9 +103,9 @@ impl LoadRequest<'_> {
 /// A report alone as an arm that gates have judged: of a load without a folder.
 pub fn judged(plan: &LoadPlan, report: &Report, flat_out: bool) -> Arm {
     let mut arm = Arm {
-        generator: figures::generator(report),
-        conditions: figures::conditions(report),
-        phases: report.phases.iter().map(figures::phase).collect(),
+        generator: arm_metrics::generator(report),
+        conditions: arm_metrics::conditions(report),
+        phases: report.phases.iter().map(arm_metrics::phase).collect(),
         ..Arm::default()
     };
     let objective = LatencyObjective { percentile: 99.0, response_time_ms: plan.objective.as_secs_f64() * 1e3 };
@@ -185,7 +186,7 @@ pub fn run_load(
     let neighbours = neighbours.map(|watch| watch.end(&own_process(), &report));
     // STEAL goes by the whole machine here.
     let neighbours = neighbours.map(|found| NeighbourUse { stolen: Vec::new(), ..found });
-    let conditions = Conditions { neighbours, ..figures::conditions(&report) };
+    let conditions = Conditions { neighbours, ..arm_metrics::conditions(&report) };
     let seen = Arm { conditions, ..Arm::default() };
     let ended = recorder.finish(report, seen);
     let (mut found, report) = (ended.arm, ended.report);

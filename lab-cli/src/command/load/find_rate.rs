@@ -10,7 +10,7 @@ use std::{
 };
 
 use analysis::{
-    figures,
+    arm_metrics,
     judge::gates::{self, limits},
     summary::{Arm, CarriedOver, LatencyObjective, SCHEMA, Validity},
     text::{counted, percent, rate, time},
@@ -278,9 +278,9 @@ fn another(out: &Path) -> PathBuf {
 fn generator_failed(finished: &FinishedLoad) -> Option<String> {
     let report = &finished.report;
     let mut arm = Arm {
-        generator: figures::generator(report),
-        conditions: figures::conditions(report),
-        phases: report.phases.iter().map(figures::phase).collect(),
+        generator: arm_metrics::generator(report),
+        conditions: arm_metrics::conditions(report),
+        phases: report.phases.iter().map(arm_metrics::phase).collect(),
         ..Arm::default()
     };
     // A trial is stopped as soon as it is decided: what is open then was not forgotten.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use analysis::{
-    figures,
+    arm_metrics,
     summary::{ClockConditions, Conditions},
 };
 use measure::Report;
@@ -37,7 +37,7 @@ impl HostNoise {
             ours.iter().copied().chain([std::process::id()]).filter_map(|pid| i32::try_from(pid).ok()).collect();
         let others = self.others.used(&pids);
         let share = |used: Duration| Some(used.as_secs_f64() / seconds.max(f64::MIN_POSITIVE));
-        let known = figures::conditions(report);
+        let known = arm_metrics::conditions(report);
         Conditions {
             noise: share(others.programs),
             kernel_noise: share(others.kernel),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use analysis::{figures, judge::threshold::Watch, summary};
+use analysis::{arm_metrics, judge::threshold::Watch, summary};
 use controllers::Timestamp;
 use experiment::{Experiment, plan::ArmPlan, plan_digest::digest_of};
 use target_app::{
@@ -92,7 +92,7 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
     let joined = report.numbers.as_ref().and_then(|numbers| join(numbers, &read));
     let last = plant.shown(finished.ended);
     let known = summary::Arm {
-        conditions: figures::conditions(&report),
+        conditions: arm_metrics::conditions(&report),
         server: Some(summary::Server {
             services: plant.services(),
             ..arm_summary::server(None, &last, &read.ledger, joined.as_ref())

@@ -1,7 +1,7 @@
 //! What a run in virtual time is made of: its users, its plants, and the capacity that they are solved for.
 
 use analysis::{
-    figures,
+    arm_metrics,
     summary::{self, Capacity},
 };
 use controllers::seed_for;
@@ -123,7 +123,7 @@ impl VirtualSetup {
             name: arm.label.clone(),
             policy: arm.policy_name().to_owned(),
             valid: true,
-            phases: report.phases.iter().map(figures::phase).collect(),
+            phases: report.phases.iter().map(arm_metrics::phase).collect(),
             ..summary::Arm::default()
         })
     }
