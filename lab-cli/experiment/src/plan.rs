@@ -58,40 +58,41 @@ pub struct Experiment {
     pub about: String,
     /// Figure and paper, where there is one.
     pub source: Option<String>,
-    /// Whose claims the letters of thresholds are.
+    /// Paper whose claims the letters of thresholds are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,
-    /// What is measured.
+    /// Service under test.
     pub target: TargetPlan,
-    /// What the service promises.
+    /// Promise of the service.
     pub objective: LatencyObjective,
-    /// Who sends.
+    /// Senders of the load.
     pub users: UsersPlan,
-    /// What is compared.
+    /// Arms in the order of the file.
     pub arms: Vec<ArmPlan>,
-    /// How often every arm is run.
+    /// Number of blocks: runs of every arm.
     pub repeat: u32,
     /// Root of all randomness.
     pub seed: u64,
-    /// What must hold.
+    /// Thresholds in their own language.
     pub thresholds: Vec<String>,
-    /// What each of them is about.
+    /// Claim of each threshold, in the same order.
     #[serde(skip)]
     pub rows: Vec<ClaimRow>,
-    /// Which of them end the run.
+    /// Thresholds that end the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aborts: Vec<AbortRule>,
-    /// By the letter of a claim that does not hold, in a sentence: what was tried that is no arm here.
+    /// Variants that were tried for a claim that does not hold and are no arm here: a sentence by the letter of the
+    /// claim.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tried: BTreeMap<char, String>,
-    /// How arms are compared.
+    /// Comparison of arms.
     pub compare: Compare,
-    /// What would otherwise be held against the run's validity.
+    /// Declarations of what would otherwise be held against the run's validity.
     pub declares: Vec<Declared>,
     /// For runs in virtual time.
     #[serde(rename = "virtual")]
     pub simulation: Simulation,
-    /// What is drawn of its result.
+    /// Figure of its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<FigurePlan>,
 }
@@ -126,8 +127,8 @@ impl Experiment {
         rooms.any(|rooms| tree || rooms.replicas > 1)
     }
 
-    /// Why a run in virtual time is refused, if it is: users who need what answers there do not carry, or a threshold on
-    /// what the generator used.
+    /// Reason for which a run in virtual time is refused, if it is: users who need what answers there do not carry,
+    /// or a threshold on what the generator used.
     pub fn live_only(&self) -> Option<String> {
         let asks = |text: &&String| Threshold::parse(text).is_ok_and(|threshold| threshold.asks_generator());
         if let Some(threshold) = self.thresholds.iter().find(asks) {
@@ -144,8 +145,8 @@ impl Experiment {
         }
     }
 
-    /// What readers of the figures should know before: policies that steer by another percentile than the promise's, users
-    /// whose class the target does not go by, and requests of a recording that are not sent.
+    /// Cautions for readers of the figures: policies that steer by another percentile than the promise's, users whose
+    /// class the target does not go by, and requests of a recording that are not sent.
     pub fn cautions(&self) -> Vec<String> {
         let promised = self.objective.percentile;
         let by_another = |arm: &ArmPlan| {
@@ -182,7 +183,8 @@ impl Experiment {
         ))
     }
 
-    /// How long a decision takes, of a run that is there to decide: blocks times their seconds, without starting and draining.
+    /// Time to a decision, of a run that is there to decide: blocks times their seconds, without starting and
+    /// draining.
     pub fn time_to_decide(&self) -> Option<String> {
         let comparisons = self.comparisons();
         if comparisons == 0 || !self.compare.decide {
@@ -203,7 +205,7 @@ impl Experiment {
         })
     }
 
-    /// What a live run leaves out of what the experiment says.
+    /// Parts of the experiment that a live run leaves out.
     pub fn live_cautions(&self) -> Vec<String> {
         let mut left_out = if let AppPlan::Tree(tree) = &self.target.app { tree.live_cautions() } else { Vec::new() };
         // Where a live run is refused, none leaves anything out.
@@ -226,7 +228,7 @@ impl Experiment {
         matches!(self.target.app, AppPlan::Tree(_))
     }
 
-    /// What a run in virtual time leaves out of what the experiment says.
+    /// Parts of the experiment that a run in virtual time leaves out.
     pub fn virtual_cautions(&self) -> Vec<String> {
         let mut all = if let AppPlan::Tree(tree) = &self.target.app { tree.virtual_cautions() } else { Vec::new() };
         all.extend(self.slower_workers());
@@ -234,7 +236,7 @@ impl Experiment {
         all
     }
 
-    /// How long all arms take, without starting and draining.
+    /// Duration of all arms in all blocks, without starting and draining.
     pub fn planned_time(&self) -> Duration {
         self.block_time() * self.repeat
     }
@@ -247,7 +249,7 @@ impl Experiment {
 }
 
 impl ArmPlan {
-    /// What this arm runs against: its own service, else the experiment's.
+    /// Target of this arm: its own service, else the experiment's.
     pub fn target<'a>(&'a self, experiment: &'a Experiment) -> &'a TargetPlan {
         self.own_target.as_ref().map_or(&experiment.target, |own| &own.target)
     }

@@ -16,23 +16,23 @@ use super::{
 /// One thing that is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArmPlan {
-    /// Its name in tables and thresholds: the policy's, unless `as` says otherwise.
+    /// Name in tables and thresholds: the policy's, unless `as` says otherwise.
     pub label: String,
-    /// Who decides.
+    /// Policy at the service.
     pub policy: PolicySpec,
-    /// What a stage does when the next one refuses.
+    /// Reaction of a stage when the next one refuses.
     pub on_refuse: Option<target_app::spec::OnRefuse>,
     /// Length of the kernel's listen queue.
     pub backlog: Option<u32>,
-    /// Who decides on the users' own side, before they send: the arm's own, else that of all arms.
+    /// Policy on the users' own side, before they send: the arm's own, else that of all arms.
     pub client: Option<ClientPolicy>,
-    /// What the arm knows beforehand, as no policy can: for runs in virtual time alone.
+    /// Knowledge of the future, as no policy can have it: for runs in virtual time alone.
     pub hindsight: Option<Hindsight>,
-    /// Who decides at single services of a tree, instead of `policy`.
+    /// Policies at single services of a tree, instead of `policy`.
     pub services: BTreeMap<String, PolicySpec>,
-    /// What is different about all calls between services.
+    /// Changes of all calls between services.
     pub calls: CallChanges,
-    /// Which task a request goes to, in all services of a tree, instead of the balancer of each.
+    /// Balancer in all services of a tree, instead of that of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balancer: Option<target_app::tree::Balancer>,
     /// The service of this arm, where it is another than that of the experiment.
@@ -48,7 +48,7 @@ pub struct ArmPlan {
 /// A service as one arm changes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnTarget {
-    /// What was written, by key.
+    /// Settings as written, by key.
     pub changes: controllers::Settings,
     /// All of it.
     pub target: TargetPlan,

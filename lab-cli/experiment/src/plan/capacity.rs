@@ -16,7 +16,8 @@ use super::{AppPlan, ArmPlan, Experiment, PhasePlan, measures::peak_of};
 const CALM: f64 = 0.9;
 
 impl Experiment {
-    /// What the target can serve while faults hinder it, of a capacity without them: each stretch in which it is another.
+    /// Changes of the capacity while faults hinder the target, given its capacity without them: each stretch in which
+    /// it is another.
     pub fn capacity_changes(&self, capacity: Option<f64>, virtual_time: bool) -> Vec<CapacityChange> {
         let faults = self.faults(virtual_time);
         let Some(usual) = capacity.filter(|usual| *usual > 0.0) else { return Vec::new() };

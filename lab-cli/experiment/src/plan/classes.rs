@@ -6,7 +6,7 @@ use controllers::ClassRule;
 
 use super::{LoadStream, TargetPlan, UsersPlan};
 
-/// What readers should know of a target that goes by something else than what users say.
+/// Caution about a target that goes by something else than what users say.
 pub(super) fn caution(target: &TargetPlan, users: &UsersPlan) -> Option<String> {
     let goes_by = match &target.class {
         ClassRule::Address(_) => "source address",

@@ -7,16 +7,16 @@ use workloads::plan::{ClientScope, ClientSpec};
 /// A policy on the users' own side.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientPolicy {
-    /// Its name in the catalogue.
+    /// Name in the catalogue.
     pub policy: String,
-    /// Its settings.
+    /// Parameters that differ from their defaults.
     pub settings: controllers::Settings,
-    /// Who shares one.
+    /// Users that share one policy.
     pub scope: ClientScope,
 }
 
 impl ClientPolicy {
-    /// As senders take it; a client that may do as it likes is none.
+    /// Spec for senders; a client that may do as it likes is none.
     pub fn spec(&self, objective: Objective, renewed_in: Vec<usize>) -> Option<ClientSpec> {
         let Self { policy, settings, scope } = self.clone();
         (policy != "none").then_some(ClientSpec { policy, settings, scope, objective, renewed_in })

@@ -9,31 +9,33 @@ use controllers::{
 use installed::catalogue;
 use serde::{Deserialize, Serialize};
 
-/// What an arm knows beforehand: it names an entry of the catalogue that is a bound. Manifests have it as `"oracle"`,
+/// Arm that names an entry of the catalogue that is a bound, with what it knows beforehand. Manifests have it as
+/// `"oracle"`,
 /// `{"best-static": {"most": 512}}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "WrittenHindsight", into = "WrittenHindsight")]
 pub struct Hindsight {
     /// The entry's name.
     pub entry: String,
-    /// What it knows, with its settings.
+    /// Knowledge of the arm, with its settings.
     pub known: Foreknowledge,
 }
 
-/// What an arm knows, with its settings.
+/// Knowledge of an arm beforehand, with its settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Foreknowledge {
-    /// Which value of its policy's parameter has the highest goodput on the seeds of this run: looked for before it.
+    /// Best value: the one of its policy's parameter with the highest goodput on the seeds of this run, looked for
+    /// before it.
     BestValue(SearchRange),
-    /// What each request will cost, as it is offered.
+    /// Cost of each request, as it is offered.
     Costs {
         /// Settings of the bound.
         settings: Settings,
     },
 }
 
-/// Where the value of a parameter is looked for.
+/// Range in which the value of a parameter is looked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchRange {
     /// Highest value that is tried.
@@ -89,7 +91,7 @@ impl Hindsight {
     }
 }
 
-/// As manifests have it.
+/// Shape in a manifest.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum WrittenHindsight {

@@ -10,7 +10,7 @@ use analysis::{
 use super::{Experiment, LoadStream, PhasePlan, Rate};
 
 impl Experiment {
-    /// What measures must know of it, on a target of this capacity.
+    /// Plan for the measures, on a target of this capacity.
     pub fn measures_plan(&self, capacity: Option<f64>, virtual_time: bool) -> MeasuresPlan {
         let phase = |phase: &PhasePlan| PlannedPhase {
             name: phase.name.clone(),

@@ -100,7 +100,7 @@ impl OwnService {
         self.url.clone().unwrap_or_else(|| format!("http://{at}"))
     }
 
-    /// How it is spoken to.
+    /// Transport to the service.
     ///
     /// # Errors
     /// The file of certificates cannot be read, or has none: the reason, in words.
@@ -115,7 +115,7 @@ impl OwnService {
         Ok((TlsOptions { insecure: self.insecure, authorities, identity: None }, version))
     }
 
-    /// What a live run of so many turns of arms should know: a service that runs already keeps what an arm leaves in it.
+    /// Caution for a live run of so many turns of arms: a service that runs already keeps what an arm leaves in it.
     pub fn live_caution(&self, turns: usize) -> Option<String> {
         let keeps = self.command.is_none() && self.reset.is_none() && turns > 1;
         keeps.then(|| {

@@ -24,25 +24,25 @@ pub struct Recording {
     /// The trace.
     #[serde(serialize_with = "file_name_only")]
     pub file: PathBuf,
-    /// Of its bytes.
+    /// Digest of its bytes.
     pub sha256: String,
-    /// When the steps of a session are due.
+    /// Pace of the steps of a session.
     pub pace: Pace,
-    /// Which part of it, how fast, how often.
+    /// Part that is played, with its speed and its repetitions.
     #[serde(flatten)]
     pub cut: Cut,
     /// Sessions that are replayed.
     pub sessions: u64,
     /// Requests in them.
     pub requests: u64,
-    /// Of these, such that web-mail users do not make: they pass over them.
+    /// Requests among them such that web-mail users do not make: they pass over them.
     pub other: u64,
     /// Classes that occur.
     pub classes: Vec<u8>,
 }
 
 impl Recording {
-    /// How long the replay takes.
+    /// Duration of the replay.
     pub fn lasts(&self) -> Duration {
         self.cut.lasts.div_f64(self.cut.speed)
     }
@@ -66,7 +66,7 @@ impl Recording {
         Ok(requests)
     }
 
-    /// What is replayed.
+    /// Sessions and requests that are replayed.
     pub fn played(&self) -> Played {
         Played::new(self.file.clone(), &self.sha256, self.cut)
     }
@@ -81,7 +81,7 @@ impl Recording {
     }
 }
 
-/// Of a path there is the last name alone in what is written: no folders of this machine.
+/// Serializes the last name of a path alone: no folders of this machine.
 fn file_name_only<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_some(&path.file_name().map(|name| name.to_string_lossy()))
 }

@@ -15,11 +15,11 @@ use super::{ClientPolicy, CostChanges};
 /// Several services.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
-    /// Where users of a class come in (`None`: of every class).
+    /// Entry services by user class (`None`: of every class).
     pub entries: Vec<(Option<Class>, String)>,
     /// Callers before those that they call.
     pub services: Vec<TreeService>,
-    /// Who adds and takes away tasks; nobody without it.
+    /// Platform that adds and takes away tasks; without it nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<PlatformSpec>,
 }
@@ -27,7 +27,7 @@ pub struct Tree {
 /// A service of a tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeService {
-    /// Its name.
+    /// Unique name within the tree.
     pub name: String,
     /// The servers of one task.
     #[serde(flatten)]
@@ -36,9 +36,9 @@ pub struct TreeService {
     pub stage: StageSpec,
     /// Equal tasks.
     pub tasks: u32,
-    /// Which task a request goes to.
+    /// Balancer between its tasks.
     pub balancer: Balancer,
-    /// What is balanced.
+    /// Unit of balancing: a request or a connection.
     pub per: Per,
     /// Tasks that are slower.
     pub slow: Option<Slow>,
@@ -47,11 +47,11 @@ pub struct TreeService {
     /// The number of tasks that each calling task sends to; 0: all.
     #[serde(default, skip_serializing_if = "super::target::is_zero")]
     pub subset: u32,
-    /// What it asks of others.
+    /// Calls to other services.
     pub calls: Vec<TreeCall>,
     /// All at once.
     pub fan_out: bool,
-    /// What things cost.
+    /// Costs where they differ from the plant's.
     pub costs: CostChanges,
     /// The processors that a live task's own CPU time is a share of, for its policies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,25 +61,25 @@ pub struct TreeService {
 /// Calls of a service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeCall {
-    /// Whom.
+    /// Name of the callee.
     pub to: String,
     /// Calls for each request.
     pub times: u32,
-    /// How likely each of them is made.
+    /// Chance that each of them is made, 0 to 1.
     #[serde(default = "certain")]
     pub probability: f64,
     /// Most attempts of a call.
     pub attempts: u8,
     /// "Don't retry" ends the attempts.
     pub heed_dont_retry: bool,
-    /// What a request is answered for which a call was refused.
+    /// Answer to a request for which a call was refused.
     pub when_refused: WhenRefused,
     /// Longest wait.
     #[serde(with = "controllers::millis")]
     pub timeout: Duration,
     /// Most connections of a task; 0: any number.
     pub connections: u32,
-    /// Who decides on the caller's own side.
+    /// Policy on the caller's own side.
     pub client: Option<ClientPolicy>,
 }
 
@@ -140,7 +140,7 @@ impl Tree {
         found.map(|service| service.name.as_str())
     }
 
-    /// What live tasks leave out of their costs.
+    /// Costs that live tasks leave out.
     pub fn live_cautions(&self) -> Vec<String> {
         let left_out = |service: &TreeService| {
             let keys: Vec<_> = service.costs.virtual_only().iter().map(|key| format!("costs.{key}")).collect();
@@ -151,7 +151,7 @@ impl Tree {
         self.services.iter().filter_map(left_out).collect()
     }
 
-    /// What virtual time leaves out.
+    /// Parts of a tree that virtual time leaves out.
     pub fn virtual_cautions(&self) -> Vec<String> {
         let left_out = |service: &TreeService| {
             let said =
@@ -171,15 +171,15 @@ impl TreeService {
     }
 }
 
-/// What an arm changes of all calls between services.
+/// Changes of an arm in all calls between services.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallChanges {
     /// Most attempts.
     pub attempts: Option<u8>,
-    /// Whether "don't retry" ends them.
+    /// True if "don't retry" ends them.
     pub heed_dont_retry: Option<bool>,
-    /// What a request is answered for which a call was refused.
+    /// Answer to a request for which a call was refused.
     pub when_refused: Option<WhenRefused>,
-    /// Who decides on the callers' own side.
+    /// Policy on the callers' own side.
     pub client: Option<ClientPolicy>,
 }

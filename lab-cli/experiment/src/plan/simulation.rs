@@ -12,10 +12,10 @@ use workloads::sim::LinkSpec;
 /// The numbers that come with the program, measured on the machine that `docs/fidelity.md` names.
 const ARASHI: &str = include_str!("../../library/plants/arashi.yaml");
 
-/// What a run in virtual time takes beside the rest of the experiment.
+/// Settings of a run in virtual time beside the rest of the experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Simulation {
-    /// What things cost.
+    /// Costs of requests and connections.
     pub costs: PlantSpec,
     /// The costs are those of a plant file that the experiment names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -25,13 +25,13 @@ pub struct Simulation {
     pub(crate) said: CostChanges,
     /// The way between users and service; `None`: as in the plant file.
     pub link: Option<LinkSpec>,
-    /// What goes wrong.
+    /// Faults in the order of the file.
     pub faults: Vec<Fault>,
     /// A live run would not be what the experiment is about.
     pub only: bool,
 }
 
-/// With the plant that comes with the program.
+/// The plant that comes with the program.
 impl Default for Simulation {
     fn default() -> Self {
         let costs = read_plant(ARASHI).expect("the plant file that comes with the program can be read: a test does");
@@ -40,7 +40,7 @@ impl Default for Simulation {
 }
 
 impl Simulation {
-    /// What things cost an emulated server: nothing but what the experiment says. A plant file is about real ones.
+    /// Costs of an emulated server: nothing but what the experiment says. A plant file is about real ones.
     pub fn emulated_costs(&self) -> PlantSpec {
         let mut costs = PlantSpec { accept_ms: 0.0, read_ms: 0.0, refuse_ms: 0.0, ..self.costs.clone() };
         self.said.apply(&mut costs);
@@ -52,7 +52,7 @@ impl Simulation {
         self.faults.iter().filter(move |fault| is_tree && fault.kind == FaultKind::Crash)
     }
 
-    /// What a live run leaves out of it, if it says how the way and the machine are to be.
+    /// Caution that a live run leaves it out, if it says how the way and the machine are to be.
     pub fn live_caution(&self, is_tree: bool) -> Option<String> {
         let left_out = self.live_faults(is_tree).count() < self.faults.len();
         let said = [("virtual.link", self.link.is_some()), ("virtual.faults", left_out)];
@@ -70,19 +70,19 @@ impl Simulation {
 /// Costs by the experiment's own word instead of the plant's, milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct CostChanges {
-    /// To take a connection.
+    /// Cost of accepting a connection.
     pub accept_ms: Option<f64>,
-    /// To read a request.
+    /// Cost of reading a request.
     pub read_ms: Option<f64>,
-    /// To refuse one.
+    /// Cost of refusing one.
     pub refuse_ms: Option<f64>,
-    /// To police a request by batches.
+    /// Cost of policing a request by batches.
     pub police_batch_ms: Option<f64>,
-    /// To police one by a threshold.
+    /// Cost of policing one by a threshold.
     pub police_threshold_ms: Option<f64>,
-    /// To answer a health check.
+    /// Cost of answering a health check.
     pub check_ms: Option<f64>,
-    /// To have a connection open, for each second.
+    /// Cost of an open connection, for each second.
     pub idle_ms: Option<f64>,
     /// Memory of an open connection, thousands of bytes.
     pub connection_kb: Option<f64>,
@@ -91,7 +91,7 @@ pub struct CostChanges {
     pub request_kb: Option<f64>,
     /// Memory that there is, millions of bytes.
     pub memory_mb: Option<f64>,
-    /// From a crash by memory to the restart.
+    /// Time from a crash by memory to the restart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_ms: Option<f64>,
 }
@@ -116,7 +116,7 @@ impl CostChanges {
         costs.restart_ms = self.restart_ms.unwrap_or(costs.restart_ms);
     }
 
-    /// Those that a live task of emulated service times spends as well.
+    /// Costs that a live task of emulated service times spends as well.
     pub fn wire(&self) -> WireCosts {
         let time = |ms: Option<f64>| Duration::from_secs_f64(ms.unwrap_or(0.0) / 1e3);
         WireCosts {

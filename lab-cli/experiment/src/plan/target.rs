@@ -14,10 +14,10 @@ use target_app::{
 
 use super::{OwnService, Tree};
 
-/// What is measured.
+/// Service under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetPlan {
-    /// What it serves.
+    /// App that it serves.
     pub app: AppPlan,
     /// Queue, pool and batch of every stage.
     pub stage_defaults: StageSpec,
@@ -25,9 +25,9 @@ pub struct TargetPlan {
     pub stages: BTreeMap<String, StageSpec>,
     /// Pool sizing, batching, monitors.
     pub machines: Vec<PolicySpec>,
-    /// How a request's class is found.
+    /// Rule that finds a request's class.
     pub class: ClassRule,
-    /// Who answers health checks.
+    /// Part of the service that answers health checks.
     pub health: HealthChecks,
     /// Default criticality by class.
     pub criticality: BTreeMap<Class, Criticality>,
@@ -58,7 +58,7 @@ pub struct TargetPlan {
     pub hosts: Vec<String>,
 }
 
-/// What is served.
+/// App of a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "app", rename_all = "kebab-case")]
 pub enum AppPlan {
@@ -77,9 +77,9 @@ pub enum AppPlan {
 /// The web-mail service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArashiPlan {
-    /// Whose mail.
+    /// Source of the mail.
     pub mail: Mail,
-    /// How much work a request is.
+    /// Work of a request.
     pub work: Work,
     /// Weights of types that differ.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -93,7 +93,7 @@ pub struct ArashiPlan {
     pub session_in_links: bool,
     /// Full-text index instead of substring.
     pub full_text: bool,
-    /// What an acknowledged change survives. It changes what a write costs.
+    /// Failures that an acknowledged change survives. It changes what a write costs.
     pub durability: Durability,
     /// Oldest copy of a list that is shown where the list itself is refused; zero: none is kept.
     #[serde(rename = "stale_ms", with = "controllers::millis")]
@@ -128,7 +128,7 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// What to generate.
+    /// Spec of the corpus to generate.
     pub fn corpus(self) -> CorpusSpec {
         let any = CorpusSpec { users: self.accounts, seed: self.seed, ..CorpusSpec::default() };
         match self.inbox {
@@ -155,7 +155,7 @@ pub enum Work {
 }
 
 impl AppPlan {
-    /// Its request types and stages.
+    /// Graph of its request types and stages.
     pub fn graph(&self) -> Graph {
         match self {
             Self::Arashi(_) => target_app::mail::Arashi::stage_graph(),

@@ -14,16 +14,16 @@ use workloads::{
 
 use super::{AppPlan, ClientPolicy, Recording};
 
-/// Who sends.
+/// Senders of the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UsersPlan {
-    /// What they do.
+    /// Model of their requests.
     pub model: Model,
-    /// What they did once, and do again where a phase says nothing else.
+    /// Recording that they replay where a phase says nothing else.
     pub trace: Option<Recording>,
-    /// When things go wrong.
+    /// Behaviour when things go wrong.
     pub behaviour: Behaviour,
-    /// Which connections they use.
+    /// Habit of keeping connections.
     pub connections: ConnectionHabit,
     /// Longest wait for an answer.
     #[serde(with = "controllers::millis")]
@@ -36,9 +36,9 @@ pub struct UsersPlan {
     pub drain: Duration,
     /// Source addresses that users are spread over.
     pub sources: u32,
-    /// What their requests say of themselves.
+    /// Marks that their requests carry.
     pub marks: Marks,
-    /// Who decides on their own side, in arms that do not say otherwise.
+    /// Policy on their own side, in arms that do not say otherwise.
     pub client: Option<ClientPolicy>,
     /// Each attempt of a request, or of a call for it, draws a new service time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -63,7 +63,7 @@ impl UsersPlan {
     }
 }
 
-/// What users do.
+/// Model of what users do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -71,23 +71,23 @@ pub enum Model {
     Mail {
         /// The model.
         model: traces::UserModel,
-        /// Where from; `None`: built in. The manifest has its name alone: folders say whose machine it was.
+        /// Path of the file; `None`: built in. The manifest has its name alone: folders say whose machine it was.
         #[serde(serialize_with = "name_only")]
         file: Option<PathBuf>,
-        /// What "the previous page" means.
+        /// Meaning of "the previous page".
         previous_page: PreviousPage,
     },
     /// Ask for one URL, or for one of several.
     Url {
         /// Path and query.
         path: String,
-        /// What is drawn from; empty: `path` is the only one.
+        /// Requests to draw from; empty: `path` is the only one.
         #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "without_contents")]
         requests: Vec<UrlRequest>,
-        /// What the file of requests has besides, in a sentence.
+        /// Parts of the file of requests that are not sent, in a sentence.
         #[serde(skip)]
         left_out: Option<String>,
-        /// What counts as served.
+        /// Check that an answer counts as served.
         #[serde(default, skip_serializing_if = "AnswerCheck::is_none")]
         check: AnswerCheck,
         /// Pause after an answer.
@@ -98,16 +98,16 @@ pub enum Model {
         /// The plan; a manifest has neither its header values nor its bodies.
         #[serde(serialize_with = "super::script::without_contents")]
         plan: TestPlan,
-        /// Where from; `None`: written in the experiment. The manifest has its name alone.
+        /// Path of the file; `None`: written in the experiment. The manifest has its name alone.
         #[serde(serialize_with = "name_only")]
         file: Option<PathBuf>,
-        /// What users do who are told to wait.
+        /// Conduct of users who are told to wait.
         conduct: Conduct,
     },
 }
 
 impl Model {
-    /// What a file of requests has besides those that are sent, in a sentence.
+    /// Parts of a file of requests that are not sent, in a sentence.
     pub fn left_out(&self) -> Option<String> {
         match self {
             Self::Url { left_out, .. } => left_out.clone(),
@@ -119,17 +119,17 @@ impl Model {
 /// A stretch of load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhasePlan {
-    /// Its name.
+    /// Unique name within the experiment.
     pub name: String,
-    /// How long.
+    /// Length of the phase.
     #[serde(with = "controllers::millis")]
     pub duration: Duration,
     /// The phase begins with a fresh policy, as the run did.
     pub fresh_policy: bool,
-    /// Its figures are to be read as those of a steady state, or not; `None`: they are if it has one load and is long.
+    /// Declared as steady or not: its figures are to be read so; `None`: they are if it has one load and is long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<bool>,
-    /// What arrives.
+    /// Loads that arrive side by side.
     pub loads: Vec<LoadStream>,
 }
 
@@ -137,67 +137,67 @@ pub struct PhasePlan {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadStream {
-    /// What is recorded ([`UsersPlan::trace`]).
+    /// The recording ([`UsersPlan::trace`]).
     Replay,
     /// Closed.
     Users {
-        /// At the start.
+        /// Number at the start of the phase.
         from: u32,
-        /// At the end.
+        /// Number at the end.
         to: u32,
-        /// Their class.
+        /// Class of these users.
         class: u8,
     },
     /// Partly open.
     Sessions {
         /// A second, at the start.
         from: Rate,
-        /// At the end.
+        /// Rate at the end.
         to: Rate,
-        /// Their spacing.
+        /// Law of the spacing.
         law: ArrivalLaw,
-        /// Their class.
+        /// Class of these users.
         class: u8,
     },
     /// Open.
     Requests {
         /// A second, at the start.
         from: Rate,
-        /// At the end.
+        /// Rate at the end.
         to: Rate,
-        /// Their spacing.
+        /// Law of the spacing.
         law: ArrivalLaw,
-        /// Their class.
+        /// Class of these users.
         class: u8,
     },
     /// They are there without asking for anything: idle connections, health checks.
     Present {
-        /// At the start.
+        /// Number at the start of the phase.
         from: u32,
-        /// At the end.
+        /// Number at the end.
         to: u32,
-        /// What for.
+        /// Role of these connections.
         role: BackgroundRole,
-        /// Their class.
+        /// Class of these users.
         class: u8,
     },
     /// Connections that come and go.
     Churn {
         /// A second, at the start.
         from: Rate,
-        /// At the end.
+        /// Rate at the end.
         to: Rate,
-        /// Their spacing.
+        /// Law of the spacing.
         law: ArrivalLaw,
-        /// With a health check each.
+        /// True with a health check on each.
         ask: bool,
-        /// Their class.
+        /// Class of these users.
         class: u8,
     },
 }
 
 impl LoadStream {
-    /// Their class, unless it is recorded.
+    /// Class of its users, unless it is recorded.
     pub fn class(&self) -> Option<u8> {
         match *self {
             Self::Replay => None,
@@ -219,7 +219,7 @@ impl LoadStream {
         }
     }
 
-    /// How many there are, or come a second, at the start and at the end; of what is recorded nothing is said.
+    /// Span of its amount, or of its rate, from the start to the end; nothing is said of what is recorded.
     pub fn span(&self, capacity: Option<f64>) -> [f64; 2] {
         match *self {
             Self::Users { from, to, .. } | Self::Present { from, to, .. } => [from, to].map(f64::from),
@@ -239,7 +239,7 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// In requests a second.
+    /// Requests a second.
     pub fn per_second(self, capacity: Option<f64>) -> f64 {
         match self {
             Self::PerSecond(rate) => rate,
@@ -248,7 +248,7 @@ impl Rate {
     }
 }
 
-/// What stands in a manifest for a header's value or a body: whether it is the same in two runs can be seen, what it is cannot.
+/// Prefix in a manifest for a header's value or a body: two runs can be compared by it, and nobody can read the text.
 const DIGEST: &str = "sha256:";
 
 /// A text, or that of a manifest, as a manifest has it.

@@ -9,7 +9,7 @@ use controllers::{random::mix, seed_for};
 use traces::{regroup, trace::split_object};
 use workloads::replay::{Object, Texts};
 
-/// What is known of a trace's names so far. It grows with users and their folders, and not with records.
+/// Names of a trace so far. They grow with users and their folders, and not with records.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     users: HashMap<String, Known>,
@@ -29,7 +29,7 @@ struct Known {
 const TEXTS: usize = 100_000;
 
 impl Names {
-    /// With the trace's own words, or with numbers alone.
+    /// Empty table: with the trace's own words, or with numbers alone.
     pub fn new(with_texts: bool) -> Self {
         Self { texts: with_texts.then(HashSet::new), ..Self::default() }
     }
@@ -44,8 +44,8 @@ impl Names {
         number
     }
 
-    /// What a step of this user is done to. A user's folders are numbered as they come. Of several messages the first counts. What
-    /// is not known is another one each time, by this key.
+    /// Object of a step of this user. A user's folders are numbered as they come. Of several messages the first
+    /// counts. What is not known is another one each time, by this key.
     pub fn object(&mut self, user: &str, object: &str, key: u64) -> Object {
         let (folder, messages) = split_object(object);
         let folder = (!folder.is_empty()).then(|| self.folder(user, folder));

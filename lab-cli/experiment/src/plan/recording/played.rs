@@ -18,7 +18,7 @@ use workloads::{
 
 use super::names::Names;
 
-/// Which part of a trace, how fast, how often.
+/// Part of a trace, with its speed and its repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cut {
     /// Sessions that start from here on, by the trace's clock.
@@ -67,7 +67,7 @@ impl Played {
         Self { with_texts: true, name: self.name + " in its own words", ..self }
     }
 
-    /// What is replayed, in order of start.
+    /// Sessions to replay, in order of start.
     pub fn sessions(&self) -> Result<Coming, String> {
         let file = File::open(&self.file).map_err(|error| error.to_string())?;
         let reader = Reader::open(BufReader::new(file)).map_err(|error| error.to_string())?;
@@ -167,7 +167,7 @@ impl<R: Read> Iterator for Playing<R> {
     }
 }
 
-/// From 0 to under 1.
+/// Fraction from 0 to under 1.
 fn unit(key: u64) -> f64 {
     (mix(key) >> 11) as f64 / (1_u64 << 53) as f64
 }
