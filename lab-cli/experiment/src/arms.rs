@@ -155,7 +155,7 @@ fn arm(node: &Node, base: Option<Base<'_>>, problems: &Problems) -> Option<ArmPl
     Some(arm)
 }
 
-/// Whether a target has such a place.
+/// True if a target has such a place.
 fn in_target(place: Seat) -> bool {
     matches!(place, Seat::Accept | Seat::Single | Seat::Stage)
 }

@@ -141,7 +141,7 @@ impl<'a> Fields<'a> {
         self.which(key, &known).map(|index| words[index].1)
     }
 
-    /// Which of these words is written.
+    /// Index of the written word among those known.
     fn which(&self, key: &str, known: &[&str]) -> Option<usize> {
         let node = self.node(key)?;
         let Value::Text(text) = &node.value else {
@@ -207,7 +207,7 @@ pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-/// How a time is written.
+/// Hint of every problem with a time.
 const TIME_HINT: &str = "write a number and its unit (us, ms, s, m, h): 20ms, 5s, 15m";
 
 /// Reads a time; the error is the hint.

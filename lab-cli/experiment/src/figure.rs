@@ -117,7 +117,7 @@ pub fn figure(fields: &Fields<'_>, names: &KnownNames<'_>) -> Option<FigurePlan>
     Some(plan)
 }
 
-/// Those that go to the right.
+/// Reads the request types that go to the right.
 fn types(fields: &Fields<'_>, over: Over, names: &KnownNames<'_>) -> Vec<String> {
     let named = named(fields, "types", &names.types);
     if over != Over::Types {
@@ -237,7 +237,7 @@ fn pairs(node: &Node) -> Option<Vec<(String, f64)>> {
     entries.iter().map(pair).collect()
 }
 
-/// What is drawn: one measure, or several by name.
+/// Reads one measure, or several by name.
 fn measures(fields: &Fields<'_>, key: &str, over: Over, names: &KnownNames<'_>) -> Vec<MeasurePlan> {
     let example = "response_time.p90, or {low: class-0.goodput, high: class-1.goodput}";
     let Some(node) = fields.node(key) else {

@@ -3,9 +3,9 @@
 /// One experiment of the library.
 #[derive(Debug, Clone, Copy)]
 pub struct Library {
-    /// What `lab run` takes.
+    /// Name for `lab run`.
     pub id: &'static str,
-    /// Whether it is one of the atlas: a paper's result at the paper's own length, with its claims, for virtual time.
+    /// True of the atlas: a paper's result at the paper's own length, with its claims, for virtual time.
     pub atlas: bool,
     /// The experiment that has most of its claims in a short form, to run live; its own id where it runs live alone.
     pub short: Option<&'static str>,
@@ -136,7 +136,7 @@ impl Library {
         ALL
     }
 
-    /// Those of the atlas, in its order.
+    /// Iterates over the experiments of the atlas, in its order.
     pub fn atlas() -> impl Iterator<Item = &'static Self> {
         ALL.iter().filter(|entry| entry.atlas)
     }
@@ -146,12 +146,12 @@ impl Library {
         self.short == Some(self.id)
     }
 
-    /// By id.
+    /// Finds an experiment by id.
     pub fn find(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|entry| entry.id == name)
     }
 
-    /// Its line about itself.
+    /// Line of the file about itself.
     pub fn about(&self) -> String {
         let about = super::raw::parse(self.text).ok().and_then(|root| match &root.get("about")?.value {
             super::raw::Value::Text(text) => Some(text.clone()),
@@ -160,7 +160,7 @@ impl Library {
         about.unwrap_or_default()
     }
 
-    /// What its file says at its beginning, by paragraph: its setup, and what is not as in the source.
+    /// Paragraphs at the beginning of its file: its setup, and what is not as in the source.
     pub fn setup(&self) -> Vec<String> {
         let comment = self.text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
         let mut paragraphs = vec![String::new()];

@@ -26,7 +26,7 @@ pub fn open(path: &Path) -> Result<File, String> {
     File::open(path).map_err(named)
 }
 
-/// Its text, at most [`MAX_BYTES`] of it.
+/// Text of a file, at most [`MAX_BYTES`] of it.
 ///
 /// # Errors
 /// As [`open`]; and if it is longer, or no UTF-8.

@@ -15,9 +15,9 @@ use super::{
 /// The experiment's own target: as it was written, and as it was read.
 #[derive(Debug, Clone, Copy)]
 pub struct Base<'a> {
-    /// As written.
+    /// Node of the experiment's target, as written.
     pub node: &'a Node,
-    /// As read.
+    /// The same target, as read.
     pub target: &'a TargetPlan,
 }
 

@@ -9,7 +9,8 @@ use workloads::plan::{LoadPlan, Target, Users};
 use super::resolve;
 use crate::plan::{ArmPlan, Experiment, concealed, concealed_plan};
 
-/// What users mean to do, without the port that the target happened to get, and without the policy that an arm puts before
+/// Digest of what users mean to do, without the port that the target happened to get, and without the policy that an
+/// arm puts before
 /// them.
 pub fn digest_of(plan: &LoadPlan) -> Result<String, serde_json::Error> {
     let mut plan = plan.clone();

@@ -51,7 +51,7 @@ fn by_itself(
     Some(spec)
 }
 
-/// As the target will take it: `reports` says whether usage and quotas are carried between its tasks.
+/// Resolves a policy for the target: `reports` says whether usage and quotas are carried between its tasks.
 pub fn resolved(spec: &PolicySpec, reports: bool) -> Result<Resolved, Unfit> {
     if reports { Resolved::new(spec) } else { Resolved::live(spec) }
 }
@@ -172,7 +172,7 @@ fn unknown_name_hint(spec: &PolicySpec, path: &str, bounds: &[&str]) -> String {
     )
 }
 
-/// Whether a policy, a machine or a bound has this name.
+/// True if a policy, a machine or a bound has this name.
 pub fn is_known(name: &str) -> bool {
     catalogue().bounds().any(|(entry, _)| entry.name == name) || catalogue().resolve(name, &Settings::new()).is_ok()
 }
@@ -181,7 +181,7 @@ fn is_for_machines(path: &str) -> bool {
     path.starts_with("target.machines")
 }
 
-/// Where the key of a setting is written, or the deepest table of it that is: `limit.gradient2.limit_max`.
+/// Place of the key of a setting, or of the deepest table of it that is written: `limit.gradient2.limit_max`.
 fn deepest_place<'a>(mut node: &'a Node, key: &str) -> Option<&'a Place> {
     let mut found = None;
     for word in key.split('.') {
@@ -192,7 +192,7 @@ fn deepest_place<'a>(mut node: &'a Node, key: &str) -> Option<&'a Place> {
     found
 }
 
-/// Where a setting is written.
+/// Place of a setting.
 pub fn place_of_key<'a>(node: &'a Node, key: &str) -> Option<&'a Place> {
     let Value::Table(entries) = &node.value else { return None };
     entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node.place)

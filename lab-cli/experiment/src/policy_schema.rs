@@ -21,7 +21,7 @@ pub struct LabKeys {
 }
 
 impl LabKeys {
-    /// Those of a table.
+    /// Schema of a table.
     pub fn of<T: Table + JsonSchema>(generator: &mut SchemaGenerator) -> Self {
         let mut defined = schema(&T::rows(), "Keys of the lab among a policy's settings", generator);
         defined.insert("additionalProperties".to_owned(), true.into());

@@ -6,17 +6,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where a value was written.
+/// Place where a value was written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
-    /// In the file, both counted from 1.
+    /// Place in the file, both numbers counted from 1.
     File {
         /// Line.
         line: u64,
         /// Column.
         column: u64,
     },
-    /// In a flag of the command line.
+    /// Flag of the command line.
     Flag(String),
 }
 
@@ -32,13 +32,13 @@ impl fmt::Display for Place {
 /// One problem.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileProblem {
-    /// Where.
+    /// Place of the value.
     pub(crate) place: Place,
     /// The key, dotted: `users.phases.spike.for`; empty for the file as a whole.
     pub key: String,
-    /// What is wrong, in one sentence.
+    /// Problem in one sentence.
     pub message: String,
-    /// What would be right.
+    /// Way out.
     pub hint: Option<String>,
 }
 
@@ -64,12 +64,12 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// Of a file in this folder; empty: the working directory.
+    /// Problems of a file in this folder; empty: the working directory.
     pub fn in_folder(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), ..Self::default() }
     }
 
-    /// From where a path goes that was written here: the file's folder, or for a flag the working directory.
+    /// Folder from which a path goes that was written here: the file's, or for a flag the working directory.
     pub fn from(&self, place: &Place) -> &Path {
         match place {
             Place::File { .. } => &self.folder,

@@ -20,9 +20,9 @@ const MAX_DEPTH: usize = 32;
 /// A value and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
-    /// What.
+    /// Value with its kind.
     pub value: Value,
-    /// Where.
+    /// Place of the value.
     pub place: Place,
 }
 
@@ -46,11 +46,11 @@ pub(crate) enum Value {
 /// One line of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
-    /// Its key.
+    /// Text of the key.
     pub key: String,
-    /// Where the key is.
+    /// Place of the key.
     pub place: Place,
-    /// Its value.
+    /// Node of the value.
     pub node: Node,
 }
 

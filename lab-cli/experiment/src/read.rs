@@ -104,7 +104,7 @@ pub struct Changes {
     pub folder: PathBuf,
 }
 
-/// How often every arm is run.
+/// Number of blocks, or the rule that decides it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
     /// So often.
@@ -114,7 +114,7 @@ pub enum Repeat {
 }
 
 impl Repeat {
-    /// How it is written instead of a number.
+    /// Word that is written instead of a number.
     pub const UNTIL_DECIDED: &str = "until-decided";
 }
 
@@ -243,7 +243,7 @@ fn has_accounts(target: Option<&TargetPlan>) -> bool {
     target.is_none_or(|target| matches!(target.app, AppPlan::Arashi(_)))
 }
 
-/// What the target is called in URLs.
+/// Names of the target in URLs.
 fn hosts_of(target: Option<&TargetPlan>) -> Vec<String> {
     let Some(target) = target else { return Vec::new() };
     let url = match &target.app {
@@ -288,7 +288,7 @@ fn objective(fields: &Fields<'_>) -> Option<LatencyObjective> {
     Some(LatencyObjective { percentile, response_time_ms: time?.as_secs_f64() * 1e3 })
 }
 
-/// Which arm the others are held against, in what, and what matters.
+/// Reads the baseline, the metric and the margin of comparisons.
 fn compare(fields: &Fields<'_>, experiment: &Experiment, arms: &[String]) -> (Compare, u32) {
     let inner =
         fields.node("compare").and_then(|node| Fields::of_table::<CompareKeys>(node, "compare", fields.problems()));

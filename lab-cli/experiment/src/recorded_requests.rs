@@ -25,9 +25,9 @@ const LONGEST_LINE: usize = 1 << 20;
 /// Requests of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FileRequests {
-    /// What users draw from.
+    /// Requests that users draw from.
     pub requests: Vec<UrlRequest>,
-    /// What the file has besides, in a sentence.
+    /// Parts of the file that are not sent, in a sentence.
     pub left_out: Option<String>,
 }
 
@@ -35,7 +35,7 @@ pub struct FileRequests {
 #[derive(Debug, Default)]
 struct Collected {
     requests: Vec<UrlRequest>,
-    /// Their places, by method, path and body.
+    /// Indices by method, path and body.
     places: BTreeMap<(String, String, Option<String>), usize>,
     taken: u64,
     left_out: LeftOut,

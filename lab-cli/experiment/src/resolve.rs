@@ -32,10 +32,10 @@ use crate::plan::{
 const LONG_BACKLOG: u32 = 4096;
 /// Most requests inside of a plant of a service that takes all that come.
 const MOST_AT_ONCE: u32 = 10_000;
-/// Where they are: short, so that clients feel the kernel's own back-off soon.
+/// Listen queue of targets: short, so that clients feel the kernel's own back-off soon.
 const SHORT_BACKLOG: u32 = 16;
 
-/// What the target of one arm is. `cpu`: the processor that it is kept to.
+/// Spec of one arm's target. `cpu`: the processor that it is kept to.
 pub fn target_spec(
     experiment: &Experiment,
     arm: &ArmPlan,
@@ -99,8 +99,8 @@ fn concurrency(experiment: &Experiment) -> u32 {
     own.concurrency.or(measured).unwrap_or(ProxySpec::default().concurrency)
 }
 
-/// In a plant, the lab's proxy before a service of one's own is the gate at dispatch before a stage that takes all that it lets
-/// in; what requests take is in the plant file.
+/// Plant of a service of one's own: the lab's proxy before it is the gate at dispatch before a stage that takes all
+/// that it lets in; what requests take is in the plant file.
 fn plant_of_own(experiment: &Experiment, arm: &ArmPlan, seed: u64) -> TargetSpec {
     let app = spec::App::Emulated(EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(1))));
     let policy = PolicySpec { place: Some(Place::Single), ..arm.policy.clone() };
@@ -172,7 +172,7 @@ pub fn room_spec(experiment: &Experiment, arm: &ArmPlan, seed: u64, cpu: Option<
     ProxySpec { policy: none, ..proxy_spec(experiment, arm, "", seed, cpu) }
 }
 
-/// What the services of one arm are. `cpu`: the processor that they are kept to.
+/// Spec of one arm's services. `cpu`: the processor that they are kept to.
 pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64, cpu: Option<usize>) -> TreeSpec {
     let of_tree = |machine: &&spec::PolicySpec| machine.name == "quota-server";
     let (machines, beside): (Vec<_>, Vec<_>) = experiment.target.machines.iter().partition(of_tree);
@@ -251,18 +251,18 @@ fn backlog(experiment: &Experiment, arm: &ArmPlan) -> u32 {
     arm.backlog.or(arm.target(experiment).backlog).unwrap_or(by_place)
 }
 
-/// Who may sign in.
+/// Accounts that may sign in.
 pub fn accounts(app: &AppPlan) -> Vec<Account> {
     if let AppPlan::Arashi(arashi) = app { accounts_of(arashi.mail) } else { Vec::new() }
 }
 
-/// Whose mail it is.
+/// Accounts of this mail.
 pub fn accounts_of(mail: Mail) -> Vec<Account> {
     let all = corpus::accounts(&mail.corpus()).into_iter();
     all.map(|(user, password)| Account { user, password }).collect()
 }
 
-/// What is sent in one arm: the same for every arm of a block, but for the policy on the users' own side.
+/// Load of one arm: the same for every arm of a block, but for the policy on the users' own side.
 pub fn load_plan(
     experiment: &Experiment,
     arm: &ArmPlan,
@@ -345,7 +345,7 @@ fn resolved(phase: &crate::plan::PhasePlan, users: &UsersPlan, capacity: Option<
     plan::Phase { name: phase.name.clone(), duration: phase.duration, loads: phase.loads.iter().map(load).collect() }
 }
 
-/// What arrives in a phase, in words.
+/// Load of a phase in words.
 pub fn load_in_words(phase: &crate::plan::PhasePlan, capacity: Option<f64>) -> String {
     let one = |load: &LoadStream| {
         let unit = match load {

@@ -150,11 +150,11 @@ pub(super) fn script(fields: &Fields<'_>, accounts: bool) -> Option<Model> {
     Some(Model::Script { plan: plan?, file: Some(path), conduct: reading.conduct })
 }
 
-/// What a plan is read with.
+/// Context of reading a plan.
 struct Reading {
     conduct: Conduct,
     accounts: bool,
-    /// Where the plan says nothing.
+    /// Pause where the plan says nothing.
     pause: Think,
 }
 

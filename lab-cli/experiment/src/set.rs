@@ -55,7 +55,7 @@ pub fn add_policies(root: &mut Node, policies: &[String], assignments: &[String]
     }
 }
 
-/// Why a step leads nowhere, and where it could lead.
+/// Step that leads nowhere, and where it could lead.
 struct Astray {
     why: &'static str,
     way_out: String,
@@ -103,7 +103,7 @@ fn step_into<'a>(nodes: &'a mut Vec<Node>, part: &str, place: &Place) -> Result<
     }
 }
 
-/// Which element of a list is meant: that with this name, or else the only one of this policy.
+/// Index of an element of a list: that with this name, or else the only one of this policy.
 fn element(nodes: &[Node], part: &str) -> Result<usize, Astray> {
     if let Ok(number) = part.parse::<usize>() {
         let way_out = format!("there are {}, counted from 0", nodes.len());
@@ -127,7 +127,7 @@ fn element(nodes: &[Node], part: &str) -> Result<usize, Astray> {
     }
 }
 
-/// What an element is called: its `name`, or an arm's label.
+/// Name of an element: its `name`, or an arm's label.
 pub fn name(node: &Node) -> Option<&str> {
     match &node.value {
         Value::Text(text) => Some(text),

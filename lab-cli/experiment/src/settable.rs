@@ -16,15 +16,15 @@ use super::{
 /// A key that can be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettableKey {
-    /// As `--set` takes it: `users.phases.spike.users`.
+    /// Key for `--set`: `users.phases.spike.users`.
     pub key: String,
-    /// What the file says, in a line; `None`: nothing, and the default holds.
+    /// Value in the file, in a line; `None`: nothing, and the default holds.
     pub value: Option<String>,
     /// The default, as docs tell it; empty: there is none.
     pub default: String,
     /// The allowed values, with their unit; empty: see `about`.
     pub values: String,
-    /// What it is, with examples.
+    /// Meaning, with examples.
     pub about: &'static str,
 }
 

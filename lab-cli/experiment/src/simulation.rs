@@ -134,7 +134,7 @@ fn fault(node: &Node, app: Option<&AppPlan>, problems: &Problems) -> Option<Faul
     Some(fault)
 }
 
-/// Why a fault hits nothing, or not as it is meant: the key, the reason, and what to write.
+/// Fault that hits nothing, or not as it is meant: the key, the reason, and what to write.
 fn not_hit(fault: &Fault, app: &AppPlan) -> Option<(&'static str, String, String)> {
     let (service, task) = (fault.service.as_ref(), fault.task);
     let AppPlan::Tree(tree) = app else {

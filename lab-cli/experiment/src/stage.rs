@@ -119,7 +119,7 @@ fn class_work(fields: &Fields<'_>, key: &str) -> BTreeMap<Class, f64> {
     by_class(fields, key, "{2: 5}", times)
 }
 
-/// How many times the usual work.
+/// Multiple of the usual work.
 fn times(node: &Node) -> Result<f64, (String, String)> {
     match &node.value {
         Value::Number(times) if (0.001..=1000.0).contains(times) => Ok(*times),

@@ -47,7 +47,7 @@ const APPS: &[(&str, AppName)] = &[
     ("tree", AppName::Tree),
 ];
 
-/// What a service of one's own is called where keys say whose they are.
+/// Name of a service of one's own where keys say whose they are.
 const OWN: &str = "own";
 /// Keys that the proxy before such a service goes by.
 const OF_PROXY: [&str; 4] = ["class", "criticality", "waiting_room", "retry_after"];
@@ -238,7 +238,7 @@ fn app(name: AppName, fields: &Fields<'_>, stage_defaults: &StageSpec) -> Option
     })
 }
 
-/// What a target of the lab's can be told, and a service of somebody else's cannot.
+/// Notes settings that a target of the lab's can be told, and a service of somebody else's cannot.
 fn not_of_own(fields: &Fields<'_>, own: &[&str]) {
     let rows = TargetKeys::rows().into_iter().filter(|row| row.of.is_empty() && !OF_PROXY.contains(&row.key));
     for row in rows.filter(|row| row.key != "app" && fields.node(row.key).is_some()) {

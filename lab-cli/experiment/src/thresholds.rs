@@ -17,7 +17,7 @@ use super::{
     raw::{Entry, Node, Value},
 };
 
-/// How long one that ends the run may fail before it does.
+/// Time for which one that ends the run may fail before it does.
 const GRACE: Duration = Duration::from_secs(10);
 
 table! {
@@ -50,7 +50,7 @@ shapes! {
 /// The thresholds of a file, each with what it is about, and those that end the run.
 #[derive(Debug, Default)]
 pub struct Thresholds {
-    /// In the order of the file.
+    /// Texts in the order of the file.
     pub texts: Vec<String>,
     /// One for each.
     pub rows: Vec<ClaimRow>,
@@ -137,7 +137,7 @@ fn tell(problem: &ThresholdError, text: &str, place: &Place, path: &str, problem
     problems.add(place, path, message, problem.hint.clone());
 }
 
-/// What may be named: arms of the file and those that are run, phases and request types.
+/// Names that may be used: arms of the file and those that are run, phases and request types.
 pub fn names<'a>(experiment: &'a Experiment, all_arms: &'a [String]) -> KnownNames<'a> {
     let mut arms: Vec<&str> = all_arms.iter().map(String::as_str).collect();
     let running = experiment.arms.iter().map(|arm| arm.label.as_str());
@@ -189,7 +189,7 @@ struct Written<'a> {
     checks: &'a [Node],
     /// For how long they may fail, if they end the run.
     grace: Option<Duration>,
-    /// Its label is what it is about.
+    /// Claim row, whose label is what the threshold is about.
     row: ClaimRow,
 }
 

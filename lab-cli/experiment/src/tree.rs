@@ -159,7 +159,7 @@ fn one(fields: &Fields<'_>, name: &str, after: &[&str], otherwise: &StageSpec) -
     })
 }
 
-/// Why such a balancer hears no reports, and what to write.
+/// Reason for which such a balancer hears no reports, and what to write.
 pub(super) fn deaf(balancer: Balancer, per: Per) -> Option<(&'static str, &'static str)> {
     let why = "whoever chooses for a connection sees no answer, and answers report the utilization";
     (balancer.hears_reports() && per == Per::Connection).then_some((why, "write per: request"))

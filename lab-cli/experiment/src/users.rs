@@ -77,7 +77,7 @@ table! {
 
 }
 
-/// What a user does after a failed request.
+/// Conduct of a user after a failed request.
 #[derive(Debug, Clone, Copy, JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 enum Then {

@@ -181,7 +181,7 @@ fn block(value: &Value, deep: usize, out: &mut String) {
     }
 }
 
-/// What stands behind a key or a dash. Lists of tables have a line for each.
+/// Appends what stands behind a key or a dash. Lists of tables have a line for each.
 fn value_of(value: &Value, deep: usize, out: &mut String) {
     let line = flow(value);
     let is_list_of_tables = match value {

@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::{Row, Table};
 use crate::fields::Fields;
 
-/// What stands to the right of a key in [`table!`].
+/// Declaration of a key: the expression to its right in [`table!`].
 pub trait Declaration {
-    /// What is read.
+    /// Type that is read.
     type Value;
     /// Adds what it declares to the table's rows.
     fn rows(self, key: &'static str, about: &'static str, rows: &mut Vec<Row>);

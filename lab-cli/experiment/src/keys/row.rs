@@ -21,7 +21,7 @@ pub struct Row {
     pub example: &'static str,
     pub about: &'static str,
     pub required: bool,
-    /// What the schema says of the values beside their type.
+    /// Keywords of the schema beside the type.
     pub(super) keywords: Map<String, Value>,
     /// No arm changes it: with another value it is another service, or it is done once for all arms.
     pub shared: bool,
@@ -32,7 +32,7 @@ pub struct Row {
 pub(super) type MakeSchema = fn(&mut SchemaGenerator) -> Schema;
 
 impl Row {
-    /// What is said of a value before its key is known. `optional`: its shape, or nothing.
+    /// Drafts the row of a value before its key is known. `optional`: its shape, or nothing.
     pub(super) fn draft(values: String, optional: MakeSchema) -> Self {
         Self {
             key: "",

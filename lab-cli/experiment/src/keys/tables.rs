@@ -8,7 +8,7 @@ use crate::{fields::Fields, problem::Problems, raw::Node};
 
 /// A table of an experiment file. [`table!`](super::table) implements this trait.
 pub(crate) trait Table: Sized {
-    /// Its keys, in the order in which hints name them.
+    /// Rows of its keys, in the order in which hints name them.
     fn rows() -> Vec<Row>;
     /// Reads each key that is kept.
     fn read(fields: &Fields<'_>) -> Self;

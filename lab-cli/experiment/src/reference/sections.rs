@@ -29,7 +29,7 @@ use crate::{
 /// A table of an experiment file.
 #[derive(Debug)]
 pub(super) struct Section {
-    /// Where it is, as a path of keys.
+    /// Path of keys that leads to it.
     pub path: &'static str,
     pub about: &'static str,
     /// The name of its table in the JSON Schema.
