@@ -32,7 +32,7 @@ pub enum Paper {
 }
 
 impl Paper {
-    /// As an experiment file has them.
+    /// Keys in an experiment file.
     pub const KEYS: &[(&str, Self)] = &[
         ("seda-usits03", Self::SedaUsits03),
         ("seda-ew02", Self::SedaEw02),
@@ -41,7 +41,7 @@ impl Paper {
         ("webq", Self::Webq),
     ];
 
-    /// As tables have it.
+    /// Name in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Paper {
     }
 }
 
-/// What is said of a claim that does not hold and has no variant.
+/// Sentence about a claim that does not hold and has no variant.
 const UNTRIED: &str = "nothing was tried.";
 
 /// The rule of the atlas: what holds with at least nine of ten seeds is held. With fewer than ten all must hold.
@@ -68,9 +68,9 @@ pub fn holds_with(held_by: usize, seeds: usize) -> bool {
 pub struct ClaimRow {
     /// The claims that it is about; none: what no paper claims, or what cannot fail.
     pub letters: Vec<char>,
-    /// What is not as in the paper: `as coded`, `with small steps`. `None`: the row is a part of these claims.
+    /// Difference from the paper: `as coded`, `with small steps`. `None`: the row is a part of these claims.
     pub variant: Option<String>,
-    /// What it says; where several thresholds say the same, with the threshold itself.
+    /// Statement; where several thresholds say the same, with the threshold itself.
     pub label: String,
 }
 
@@ -85,11 +85,11 @@ impl ClaimRow {
 /// A claim of a paper, over the seeds of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LetteredClaim {
-    /// Its letter.
+    /// Letter in the paper's list.
     pub letter: char,
-    /// What it says.
+    /// Statement of the claim.
     pub label: String,
-    /// By the rule ([`holds_with`]).
+    /// Verdict by the rule ([`holds_with`]).
     pub held: bool,
     /// Seeds with which all of its parts held.
     pub held_by: usize,
@@ -98,7 +98,7 @@ pub struct LetteredClaim {
     /// The same claim under other conditions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<ClaimVariant>,
-    /// What was tried besides, in a sentence.
+    /// Other attempts, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tried: Option<String>,
 }
@@ -106,11 +106,11 @@ pub struct LetteredClaim {
 /// A claim with something that is not as in the paper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ClaimVariant {
-    /// What that is.
+    /// Difference from the paper.
     pub what: String,
     /// Arms that this is about, and the claim is not.
     pub arms: Vec<String>,
-    /// By the rule.
+    /// Verdict by the rule.
     pub held: bool,
     /// Seeds with which all of its parts held.
     pub held_by: usize,
@@ -119,13 +119,13 @@ pub struct ClaimVariant {
 }
 
 impl LetteredClaim {
-    /// What became of it, in a word.
+    /// Outcome in a word.
     #[must_use]
     pub fn word(&self) -> &'static str {
         word_over_seeds(self.held_by, self.seeds)
     }
 
-    /// Of one that does not hold: the arms that make it hold, or what was tried.
+    /// Remedy for one that does not hold: the arms that make it hold, or what was tried.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         if self.word() != "FAILED" {
@@ -245,14 +245,14 @@ impl ThresholdResult {
         holds_with(held_by, seeds)
     }
 
-    /// What became of it over all seeds, in a word.
+    /// Outcome over all seeds, in a word.
     #[must_use]
     pub fn word_over_seeds(&self) -> &'static str {
         let (held_by, seeds) = self.over_seeds();
         word_over_seeds(held_by, seeds)
     }
 
-    /// What was found with the first seed: `0.368`, `41.45 s, against 13.96 s`.
+    /// Finding with the first seed: `0.368`, `41.45 s, against 13.96 s`.
     #[must_use]
     pub fn found_first(&self) -> &str {
         self.blocks.first().map_or("no arm ran", |block| bare(&block.found))
@@ -277,7 +277,7 @@ fn bare(found: &str) -> &str {
     found.strip_prefix("found ").unwrap_or(found)
 }
 
-/// How many claims hold, by paper.
+/// Count of the claims that hold, by paper.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimCount {
     papers: BTreeMap<Paper, PaperCount>,

@@ -38,7 +38,7 @@ pub use sequential::SequentialRule;
 pub struct TooFewBlocks {
     /// The smallest p value that they can have.
     pub least_p: f64,
-    /// How many can decide.
+    /// Fewest that can decide.
     pub least: u32,
 }
 
@@ -49,29 +49,30 @@ impl TooFewBlocks {
     }
 }
 
-/// Whether so many blocks are too few for comparisons in pairs.
+/// Says that so many blocks are too few for comparisons in pairs, if they are.
 pub fn too_few_blocks(blocks: u32) -> Option<TooFewBlocks> {
     let least = TooFewBlocks::least_blocks();
     let least_p = Paired::least_p(blocks).min(1.0);
     (blocks < least).then_some(TooFewBlocks { least_p, least })
 }
 
-/// What is compared with what.
+/// Comparisons that are adjusted together, and their terms.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonFamily<'a> {
     /// Arms in the order of the file.
     pub order: &'a [String],
-    /// Those of them that know what no policy can know: nobody can choose one, so that they are no part of what is adjusted.
+    /// Arms among them that know what no policy can know: nobody can choose one, so that they are no part of what is
+    /// adjusted.
     pub hindsight: &'a [String],
     /// Compared with; `None`: the first.
     pub baseline: Option<&'a str>,
-    /// In this phase; `None`: the baseline's busiest.
+    /// Phase that is compared; `None`: the baseline's busiest.
     pub phase: Option<&'a str>,
     /// The metric that decides.
     pub primary: Metric,
-    /// What matters in practice of that metric, as a share; `None`: the metric's own.
+    /// Margin that matters in practice of that metric, as a share; `None`: the metric's own.
     pub margin: Option<f64>,
-    /// Of a comparison that runs until it is decided, the looks that it has come to; `None`: the number of blocks was fixed.
+    /// Looks so far of a comparison that runs until it is decided; `None`: the number of blocks was fixed.
     pub looks: Option<&'a [Look]>,
 }
 
@@ -113,9 +114,9 @@ pub fn in_metric(arms: &[Arm], family: ComparisonFamily<'_>, metric: Metric) -> 
 /// Figures of two arms that met.
 struct PairedFigures {
     sample: Box<dyn Sample>,
-    /// Its differences by block; `None` where there are no pairs.
+    /// Differences by block; `None` where there are no pairs.
     by_block: Option<Vec<OfBlock>>,
-    /// Of the sample, or of all looks so far.
+    /// Chance of the sample, or over all looks so far.
     p: f64,
     /// The share of the level that the last look has; 1 where the number of blocks was fixed, 0 before the first look.
     share: f64,
@@ -157,7 +158,7 @@ impl PairedFigures {
     }
 }
 
-/// What two arms had in one block.
+/// Values of two arms in one block.
 #[derive(Debug, Clone, Copy)]
 struct Pair {
     block: u32,

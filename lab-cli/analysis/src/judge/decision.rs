@@ -7,8 +7,8 @@ use super::{
 };
 use crate::summary::{Arm, Comparison, ComparisonVerdict, DecisionEnd, LookFound, SequentialOutcome, Undecided};
 
-/// What the looks found that these arms have come to; `None` if the number of blocks was fixed. `order`, `hindsight`: as in
-/// [`Compare::family`].
+/// Outcome of the looks that these arms have come to; `None` if the number of blocks was fixed. `order`, `hindsight`:
+/// as in [`Compare::family`].
 pub fn decision(arms: &[Arm], compare: &Compare, order: &[String], hindsight: &[String]) -> Option<SequentialOutcome> {
     let rule = compare.until_decided.as_ref()?;
     let mut found = SequentialOutcome { most_blocks: rule.most_blocks(), ..SequentialOutcome::default() };
@@ -43,7 +43,7 @@ fn ended(rule: &SequentialRule, index: usize, undecided: &[Open]) -> Option<Deci
     }
 }
 
-/// How many comparisons are decided, and those that are not.
+/// Number of comparisons that are decided, and those that are not.
 fn at_look(
     ran: &[Arm],
     compare: &Compare,

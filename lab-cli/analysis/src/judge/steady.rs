@@ -66,14 +66,15 @@ pub fn judge(seconds: &[&TimelineSecond]) -> Option<Steadiness> {
     })
 }
 
-/// What waits at the service: also work whose users have left, which is in flight for nobody. `None`: it did not say.
+/// Work that waits at the service: also that whose users have left, which is in flight for nobody. `None`: it did not
+/// say.
 fn queued(second: &TimelineSecond) -> Option<f64> {
     let stages = &second.target.as_ref()?.stages;
     Some(stages.iter().map(|stage| f64::from(stage.queue)).sum())
 }
 
-/// How fast requests in flight grow, a second; 0 where they do not. The first third is left out: a crowd that has just come
-/// is no growth. Two ways, since a backlog may grow evenly, or in fits.
+/// Growth of requests in flight, a second; 0 where they do not grow. The first third is left out: a crowd that has
+/// just come is no growth. Two ways, since a backlog may grow evenly, or in fits.
 fn growth(in_flight: &[f64], batch_s: f64, planned_per_s: f64) -> f64 {
     let later = &in_flight[in_flight.len() / 3..];
     let lasts_s = batch_s * later.len() as f64;

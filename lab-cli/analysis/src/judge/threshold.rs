@@ -82,7 +82,7 @@ impl Threshold {
         Ok(Self { text: text.to_owned(), claim })
     }
 
-    /// As it was written.
+    /// Text as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -162,7 +162,7 @@ impl Threshold {
         matches!(&self.claim, Claim::Compare { op: Comparator::Equal, right, .. } if evaluate::constant(right))
     }
 
-    /// What is measured, and the number of an equation. `None`: it is none.
+    /// Measured value, and the number of an equation. `None`: it is none.
     pub fn equated(&self, block: u32, evidence: &Evidence<'_>) -> Option<(Option<Value>, f64)> {
         let Claim::Compare { left, right, .. } = &self.claim else { return None };
         let number = self.is_equation().then(|| evaluate::evaluate(right, block, evidence).ok())??;

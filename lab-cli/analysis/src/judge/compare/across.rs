@@ -10,24 +10,24 @@ use crate::summary::{Arm, Comparison, ComparisonVerdict};
 /// One turn of an arm.
 #[derive(Debug, Clone, Copy)]
 pub struct ContestTurn<'a> {
-    /// What was found.
+    /// Record of the turn.
     pub arm: &'a Arm,
-    /// What makes a pair of two turns: the digest of the plan.
+    /// Digest of the plan, which makes a pair of two turns.
     pub plan: Option<&'a str>,
 }
 
 /// An arm of a run, with all its turns.
 #[derive(Debug, Clone)]
 pub struct ContestSide<'a> {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: String,
-    /// Those that are not INVALID.
+    /// Turns that are not INVALID.
     pub turns: Vec<ContestTurn<'a>>,
     /// It knows what no policy can know.
     pub hindsight: bool,
 }
 
-/// What is held against what.
+/// Two sides of a comparison.
 #[derive(Debug, Clone)]
 pub struct Contest<'a> {
     /// Compared.
@@ -39,17 +39,17 @@ pub struct Contest<'a> {
 /// One metric of a contest.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Across {
-    /// In pairs of turns with the same plan.
+    /// True if turns with the same plan were paired.
     pub paired: bool,
     /// Turns of each side.
     pub turns: [usize; 2],
-    /// What was found.
+    /// Finding of the test.
     #[serde(flatten)]
     pub comparison: Comparison,
 }
 
 impl Across {
-    /// Of how many blocks, and whether in pairs: `7 pairs of blocks`.
+    /// Basis of the finding, blocks or pairs of them: `7 pairs of blocks`.
     pub fn how(&self) -> String {
         let [ours, theirs] = self.turns;
         match (self.paired, self.comparison.blocks) {

@@ -69,11 +69,11 @@ fn at_once(arms: &[&[OfBlock]], margin: f64) -> Vec<f64> {
 
 /// An arm whose differences have the root of the sum of their squares as their unit.
 struct Standard {
-    /// Its place.
+    /// Index in the family.
     at: usize,
-    /// By block; 0 in one that it has not.
+    /// Differences by block; 0 in one that it has not.
     differences: Vec<f64>,
-    /// With the signs that they have.
+    /// Statistic with the signs that they have.
     found: f64,
     /// They are larger than the margin on average, whatever their signs.
     can_differ: bool,

@@ -23,7 +23,7 @@ impl Metric {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::Goodput, Self::RejectFraction, Self::P90, Self::P99, Self::P90All, Self::P99All];
 
-    /// Its name in the summary.
+    /// Name in the summary.
     pub fn name(self) -> &'static str {
         match self {
             Self::Goodput => "goodput_per_s",
@@ -40,7 +40,8 @@ impl Metric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// What matters in practice unless the file says otherwise: 5 % of goodput, 10 % of a percentile, 2 points of a fraction.
+    /// Margin that matters in practice unless the file says otherwise: 5 % of goodput, 10 % of a percentile, 2 points
+    /// of a fraction.
     pub fn margin(self) -> f64 {
         match self {
             Self::Goodput => 0.05,
@@ -79,7 +80,7 @@ impl Metric {
         if self.is_ratio() { libm::log1p(margin) } else { margin }
     }
 
-    /// On the scale of the differences.
+    /// Value on the scale of the differences.
     pub(super) fn scaled(self, number: f64) -> f64 {
         if self.is_ratio() { libm::log(number) } else { number }
     }

@@ -31,7 +31,7 @@ impl Paired {
         Some(Self { differences, walsh })
     }
 
-    /// How far from nothing the sum is with other signs.
+    /// Distance of the sum from nothing with other signs.
     fn with_signs(&self, negative: impl Fn(usize) -> bool) -> f64 {
         let signed = self.differences.iter().enumerate().map(|(i, d)| if negative(i) { -d } else { *d });
         signed.sum::<f64>().abs()
@@ -85,7 +85,7 @@ impl Sample for Paired {
     }
 }
 
-/// In how many of the 2^n assignments of signs the positive ranks add up to 0, 1, 2, …
+/// Counts of the 2^n assignments of signs by the sum of their positive ranks: 0, 1, 2, …
 fn signed_rank_counts(n: usize) -> Vec<f64> {
     let mut counts = vec![0.0; n * (n + 1) / 2 + 1];
     counts[0] = 1.0;

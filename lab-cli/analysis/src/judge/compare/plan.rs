@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::{ComparisonFamily, Metric, SequentialRule};
 use crate::summary::Arm;
 
-/// How arms are compared. Fixed before the run, in the file.
+/// Terms of a comparison. Fixed before the run, in the file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Compare {
     /// The arm that the others are compared with; `None`: the first.
     pub baseline: Option<String>,
-    /// What decides.
+    /// Metric that decides.
     pub metric: Metric,
-    /// In which phase; `None`: the baseline's busiest.
+    /// Phase that is compared; `None`: the baseline's busiest.
     pub phase: Option<String>,
-    /// What matters in practice, as a share; `None`: the metric's own.
+    /// Margin that matters in practice, as a share; `None`: the metric's own.
     pub margin: Option<f64>,
     /// The run is there to decide: one that is inconclusive ends with code 4.
     pub decide: bool,

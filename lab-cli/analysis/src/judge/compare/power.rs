@@ -16,24 +16,24 @@ use crate::summary::Arm;
 pub const COMPARISONS: u32 = 2000;
 /// Root of their draws: the same noise gives the same shares on any machine.
 const SEED: u64 = 20_261_122;
-/// Of a normal law, one side, 95 %.
+/// Quantile of a normal law, one side, 95 %.
 const Z: f64 = 1.6449;
 
-/// What two arms that are the same differ by, block by block, as the logarithm of a ratio.
+/// Difference between two arms that are the same, block by block, as the logarithm of a ratio.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noise {
-    /// Of which figure.
+    /// Metric that differs.
     pub metric: Metric,
-    /// In which phase.
+    /// Phase in which it differs.
     pub phase: String,
     /// One for each block.
     pub differences: Vec<f64>,
-    /// What matters in practice, as a share.
+    /// Margin that matters in practice, as a share.
     pub margin: f64,
 }
 
 impl Noise {
-    /// Of these two arms, in what decides the run. `None` if that is no ratio, or they share no block.
+    /// Noise between these two arms, in what decides the run. `None` if that is no ratio, or they share no block.
     pub fn of(arms: &[Arm], twins: &[String; 2], family: ComparisonFamily<'_>) -> Option<Self> {
         let [first, again] = twins;
         let metric = family.primary;
@@ -61,7 +61,7 @@ impl Noise {
     }
 }
 
-/// How often [`COMPARISONS`] comparisons come to what.
+/// Outcomes of [`COMPARISONS`] comparisons, as shares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shares {
     /// The unadjusted test says at 5 % that there is a difference.
@@ -90,7 +90,7 @@ pub fn simulated(effect: f64, noise: f64, blocks: usize, margin: f64) -> Shares 
     Shares { rejected, different, equivalent }
 }
 
-/// How often comparisons that run until they are decided come to what.
+/// Outcomes of comparisons that run until they are decided, as shares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UntilDecided {
     /// The test says for some arm, adjusted over all looks and arms, that there is a difference.

@@ -1,15 +1,15 @@
 //! What a decision asks of figures that were held against each other, in pairs or not; and what exact tests of both kinds share.
 
-/// At which level a difference counts.
+/// Level at which a difference counts.
 pub const LEVEL: f64 = 0.05;
 
 /// Differences between two arms, on the scale of their metric.
 pub(super) trait Sample {
-    /// How large the difference is, in the middle (Hodges and Lehmann).
+    /// Size of the difference, in the middle (Hodges and Lehmann).
     fn effect(&self) -> f64;
 
-    /// Where it lies, with at least this confidence, by inverting a test of ranks whose law is counted out; `None` with too few
-    /// runs for it.
+    /// Interval of the difference, with at least this confidence, by inverting a test of ranks whose law is counted
+    /// out; `None` with too few runs for it.
     fn confidence_interval(&self, confidence: f64) -> Option<[f64; 2]>;
 
     /// The chance of one at least as large if there is none.
@@ -32,11 +32,11 @@ pub(super) trait Sample {
 
 /// Up to so many ways to give out signs or runs every one is looked at: 2^14.
 pub const MOST_EXACT: f64 = 16_384.0;
-/// With more, so many drawn ones.
+/// Number of drawn ones where there are more.
 pub const DRAWN: u32 = 20_000;
 
-/// Whether a sum is as far from nothing as the one that was found, where values are of this size. Sums that differ by less than
-/// a billionth of it are equal: the order of adding must not decide.
+/// Tells whether a sum is as far from nothing as the one that was found, where values are of this size. Sums that
+/// differ by less than a billionth of it are equal: the order of adding must not decide.
 pub fn as_far(found: f64, scale: f64) -> impl Fn(f64) -> bool {
     move |sum: f64| sum >= found - 1e-9 * scale
 }
@@ -65,7 +65,7 @@ pub fn interval_from_ranks(sorted: &[f64], counts: &[f64], confidence: f64) -> O
     (cut > 0 && cut <= last).then(|| [sorted[cut - 1], sorted[last]])
 }
 
-/// Of values in order.
+/// Median of values in order.
 pub fn middle(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0

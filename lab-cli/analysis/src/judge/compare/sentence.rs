@@ -9,7 +9,7 @@ use crate::{
     text::scrubbed,
 };
 
-/// From this ratio on, and below its inverse, it is told how many times as much.
+/// Ratio from which on, and below whose inverse, it is told how many times as much.
 const TIMES: f64 = 2.0;
 
 /// `new serves 14 % less (10 to 18 %) than old in busy`.
@@ -30,7 +30,7 @@ pub fn sentence(comparison: &Comparison) -> String {
     }
 }
 
-/// What a metric does, more of it, less of it, and much of it.
+/// Verb for a metric, and the words for more of it, less of it, and much of it.
 fn verb(metric: Metric) -> [&'static str; 4] {
     match metric {
         Metric::Goodput => ["serves", "more", "less", "much"],
@@ -81,7 +81,7 @@ fn amount(by: f64, metric: Option<Metric>) -> String {
     format!("{} {unit}", number(by))
 }
 
-/// Of a share, in hundredths.
+/// Share in hundredths.
 fn number(by: f64) -> String {
     let hundredths = by * 100.0;
     if hundredths < 9.95 { format!("{hundredths:.1}") } else { format!("{hundredths:.0}") }

@@ -69,7 +69,7 @@ impl Sample for Unpaired {
         })
     }
 
-    /// Of a difference between one of ours and one of theirs.
+    /// Standard deviation of a difference between one of ours and one of theirs.
     fn deviation(&self) -> Option<f64> {
         Some((variance(&self.ours)? + variance(&self.theirs)?).sqrt())
     }
@@ -103,7 +103,7 @@ fn each_choice(values: &[f64], n: usize, sum: f64, tell: &mut impl FnMut(f64)) {
     }
 }
 
-/// In how many ways 0, 1, 2, … of the differences are negative: the coefficients of the Gaussian binomial.
+/// Counts of the ways in which 0, 1, 2, … of the differences are negative: the coefficients of the Gaussian binomial.
 fn rank_sum_counts(n: usize, m: usize) -> Vec<f64> {
     let mut counts = vec![0.0; n * m + 1];
     counts[0] = 1.0;

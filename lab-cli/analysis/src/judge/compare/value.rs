@@ -7,7 +7,8 @@ use crate::summary::{PhaseSummary, Times};
 /// number says how many times as much another arm had.
 const NEARLY_NOTHING: f64 = 5.0;
 
-/// What is never answered counts as so many times the answer that it is compared with, where it is not known to be longer: its time has no logarithm.
+/// Factor by which what is never answered counts as longer than the answer that it is compared with, where it is not
+/// known to be longer: its time has no logarithm.
 const NEVER: f64 = 2.0;
 
 /// A figure of one arm in one block.
@@ -24,7 +25,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// On which differences are made.
+    /// Number of which differences are made.
     pub fn number(self) -> f64 {
         match self {
             Self::Known(number) | Self::AtLeast(number) => number,
@@ -32,7 +33,7 @@ impl Value {
         }
     }
 
-    /// As it was measured.
+    /// Value as it was measured.
     pub fn found(self) -> f64 {
         match self {
             Self::Scant { found, .. } => found,

@@ -4,18 +4,18 @@ use super::sample::{LEVEL, Sample};
 
 /// Chance that a difference as large as the one found is found again, for the number of blocks that are needed.
 const Z_OF_POWER: f64 = 0.8416; // 80 %
-/// Of a one-sided 5 % and a two-sided 5 %.
+/// Quantiles of a one-sided 5 % and a two-sided 5 %.
 const Z_ONE_SIDE: f64 = 1.6449;
 const Z_TWO_SIDES: f64 = 1.9600;
 /// Nobody runs more.
 const MOST_BLOCKS: f64 = 10_000.0;
 
-/// What was decided, without a side.
+/// Outcome of a test, without a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decision {
     /// There is a difference, and it is larger than the margin.
     Different,
-    /// If there is one, it is smaller than the margin.
+    /// The difference, if there is one, is smaller than the margin.
     Equivalent,
     /// Nothing can be said.
     Undecided,
@@ -43,8 +43,8 @@ pub(super) fn decide(pairs: &dyn Sample, adjusted: f64, margin: f64, share: f64)
     }
 }
 
-/// How many more blocks would probably decide, if what was found is what there is; `None` if that cannot be told, or if no
-/// number would (the effect is as large as the margin).
+/// Number of further blocks that would probably decide, if what was found is what there is; `None` if that cannot be
+/// told, or if no number would (the effect is as large as the margin).
 pub fn more_blocks(pairs: &dyn Sample, margin: f64, family: usize) -> Option<u32> {
     let least = f64::from(pairs.least(family));
     let Some(deviation) = pairs.deviation() else { return Some((least - pairs.len() as f64) as u32) };

@@ -84,7 +84,7 @@ fn answered(comparison: &Comparison) -> Option<String> {
     Some(format!("answers {}, {} {}", percent(ours), scrubbed(&comparison.baseline), percent(theirs)))
 }
 
-/// What has to be known beside an effect: whose requests it is of, and how many blocks are missing; each after a semicolon.
+/// Asides of an effect: whose requests it is of, and how many blocks are missing; each after a semicolon.
 pub fn asides(comparison: &Comparison) -> String {
     let asides = match different_requests(comparison) {
         Some(different) => [Some(different), None],

@@ -18,7 +18,7 @@ const LIMITS: (f64, f64) = (0.3, 3.0);
 pub struct ServiceSpeed {
     /// Second of its start, since the arm's.
     pub from: u32,
-    /// Its length, seconds.
+    /// Length in seconds.
     pub lasts: u32,
     /// Speed.
     pub speed: f64,
@@ -49,7 +49,7 @@ pub fn speeds(live: &[TimelineSecond], simulated: &[TimelineSecond], stretch: No
     live.chunks(stretch.get()).map(speed_of).collect()
 }
 
-/// What was completed by stage and refused in all, and the CPU time that it took.
+/// Completions by stage and refusals in all, and the CPU time that they took.
 fn row(second: &TimelineSecond, stages: &BTreeSet<&str>) -> Option<(Vec<f64>, f64)> {
     let target = second.target.as_ref()?;
     let completed = |name: &&str| {

@@ -60,7 +60,7 @@ fn dispersion(windows: u64, chance: f64) -> (f64, f64) {
     (at(-z), at(z))
 }
 
-/// What a standard normal variable is over with this chance.
+/// Value that a standard normal variable exceeds with this chance.
 fn normal_quantile(chance: f64) -> f64 {
     let over = |z: f64| 0.5 * libm::erfc(z / std::f64::consts::SQRT_2);
     let (mut low, mut high) = (0.0, 40.0);

@@ -36,7 +36,7 @@ fn empty(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     reasons.invalid(value, "at least 1", "nothing was measured", remedy);
 }
 
-/// Of a run of several turns that was stopped, none can be read: a lone turn has its figures so far.
+/// Finding about a run of several turns that was stopped before one ended: a lone turn has its figures so far.
 pub fn nothing_ended(stopped: &Stopped) -> Option<GateFinding> {
     let Stopped { blocks_planned, blocks_whole, turns_planned, turns_whole } = *stopped;
     let whole = if blocks_planned > 1 { blocks_whole } else { turns_whole };
@@ -121,8 +121,8 @@ fn panics(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     }
 }
 
-/// What sites of policies were told must fit what they had admitted: else limits and estimates are about other jobs. The sites
-/// are those of the service, and the users' own.
+/// Books of policies: what their sites were told must fit what they had admitted, else limits and estimates are about
+/// other jobs. The sites are those of the service, and the users' own.
 pub(super) const JOBS: ValidityGate = ValidityGate {
     code: "JOBS",
     verdicts: &[Validity::Invalid],

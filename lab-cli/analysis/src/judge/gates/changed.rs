@@ -35,7 +35,8 @@ pub(super) const CARRIED: ValidityGate = ValidityGate {
     },
 };
 
-/// What such a phase shows is the policy as the phases before it left it, which is another experiment.
+/// Phases that were to begin with a fresh policy: one that shows the policy as the phases before it left it is
+/// another experiment.
 pub(super) const RENEWAL: ValidityGate = ValidityGate {
     code: "RENEWAL",
     verdicts: &[Validity::Warn],
@@ -65,7 +66,7 @@ pub(super) const TOUCHED: ValidityGate = ValidityGate {
     reading: |run| run.count(|arm| arm.touches.len() as u64),
 };
 
-/// From the first change on it is another experiment.
+/// Changes by a person: the arm is another experiment from the first one on.
 fn touched(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     let Some(first) = arm.touches.first() else { return };
     let more = arm.touches.len() - 1;

@@ -4,14 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::summary::{Headroom, LatencyObjective};
 
-/// What the gates need to know of the plan.
+/// Facts of the plan on which verdicts depend.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Context {
     /// The promise: some limits scale with it.
     pub objective: LatencyObjective,
     /// The load is closed (a slow service makes its users slow), and the experiment does not declare that it is about that.
     pub closed: bool,
-    /// As fast as it goes: no request has a time at which it is to be sent, and a busy generator is what was asked for.
+    /// True if it goes as fast as it can: no request has a time at which it is to be sent, and a busy generator is
+    /// what was asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flat_out: bool,
     /// The policy works at accept: connections that wait or are dropped in the kernel are part of the experiment.
@@ -28,13 +29,13 @@ pub struct Context {
     /// The run was not shown in the live view, which takes time of the generator's core.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_live_view: bool,
-    /// In virtual time: the plant was measured with a debug build.
+    /// True in virtual time if the plant was measured with a debug build.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub debug_build_plant: bool,
-    /// In virtual time: what else speaks against the plant.
+    /// Other doubts about the plant, in virtual time.
     #[serde(default, skip_serializing_if = "PlantDoubts::is_none")]
     pub plant: PlantDoubts,
-    /// What the generator can do here; `None` where it was not measured: in virtual time, and for `lab load`.
+    /// Ability of the generator here; `None` where it was not measured: in virtual time, and for `lab load`.
     pub headroom: Option<Headroom>,
 }
 
@@ -45,7 +46,7 @@ impl Context {
     }
 }
 
-/// What speaks against the plant file that an experiment names.
+/// Doubts about the plant file that an experiment names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlantDoubts {

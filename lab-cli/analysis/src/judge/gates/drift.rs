@@ -30,7 +30,7 @@ pub(super) const DRIFT: ValidityGate = ValidityGate {
     },
 };
 
-/// Of the service's processor, which may be the generator's too.
+/// Speed of the service's processor, which may be the generator's too.
 fn speed(arm: &Arm) -> Option<Speed> {
     arm.conditions.service_speed.or(arm.conditions.generator_speed)
 }
@@ -54,20 +54,21 @@ fn halves_differ(speed: Speed) -> bool {
     differ((first_half, notches.first_half), (second_half, notches.second_half))
 }
 
-/// Whether two medians are further apart than is allowed, and than what they may be off by: on a machine whose every second has another
-/// speed, those of two halves differ too.
+/// True if two medians are further apart than is allowed, and than what they may be off by: on a machine whose every
+/// second has another speed, those of two halves differ too.
 fn differ(one: (f64, f64), other: (f64, f64)) -> bool {
     let (low, high) = if one.0 < other.0 { (one, other) } else { (other, one) };
     high.0 > low.0 * (1.0 + limits::DRIFT) && high.0 - high.1 > low.0 + low.1
 }
 
-/// How many times as fast one half was as the other.
+/// Ratio of the speeds of both halves, the faster one's to the other's.
 fn times(speed: Speed) -> f64 {
     speed.first_half.max(speed.second_half) / speed.first_half.min(speed.second_half)
 }
 
-/// Whether figures of the arm can depend on it if its service's processor is so many times as fast. No more than a share `q` of the requests
-/// use over `c / q` of CPU time each, if all use `c` on average (Markov): so that is what a percentile can contain of it.
+/// True if figures of the arm can depend on a processor of its service that is so many times as fast. No more than a
+/// share `q` of the requests use over `c / q` of CPU time each, if all use `c` on average (Markov): so that is what a
+/// percentile can contain of it.
 fn matters(arm: &Arm, times: f64) -> bool {
     let Some(service) = arm.conditions.neighbours.as_ref().and_then(|neighbours| neighbours.service) else {
         return true;

@@ -17,7 +17,7 @@ use crate::{
 pub(super) const LIMIT: &str =
     "10 % of a shown p50, p90 or p99, and 0.2 ms; 10 % of the time of a closed load; a caution from half of that";
 
-/// What made the generator move a figure.
+/// Cause that made the generator move a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Source {
     /// It was ready, and others had its processor.
@@ -79,7 +79,7 @@ fn of_phase<'a>(phase: &'a PhaseSummary, without: Undelayed) -> impl Iterator<It
     })
 }
 
-/// Of a figure of which this share, and so many milliseconds, can be another's.
+/// Verdict on a figure of which this share, and so many milliseconds, can be another's.
 pub(super) fn verdict(share: f64, ms: f64) -> Option<Validity> {
     let over = |share_limit: f64, ms_limit: f64| share > share_limit && ms > ms_limit;
     if over(MOVED.1, MOVED_MS.1) {
@@ -89,7 +89,8 @@ pub(super) fn verdict(share: f64, ms: f64) -> Option<Validity> {
     }
 }
 
-/// Those that are judged, each with the share of requests beyond it. One that time-outs hide is judged by its bound.
+/// Percentiles that are judged, each with the share of requests beyond it. One that time-outs hide is judged by its
+/// bound.
 pub(super) fn percentiles(times: &Times) -> [(&'static str, f64, Option<f64>); 3] {
     [
         ("p50", 0.5, times.p50.or(times.p50_at_least)),

@@ -57,7 +57,7 @@ fn void_reasons(arm: &Arm) -> impl Iterator<Item = &GateFinding> {
     arm.reasons.iter().filter(|reason| reason.verdict == Validity::Invalid)
 }
 
-/// What spoiled these blocks speaks against the run as a caution, and one more says that they are left out.
+/// Turns what spoiled these blocks into cautions against the run, and adds one that says that they are left out.
 fn check(arms: &[Arm], left_out: &BTreeSet<u32>, reasons: &mut Reasons) {
     if left_out.is_empty() {
         return;

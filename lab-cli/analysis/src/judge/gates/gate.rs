@@ -8,22 +8,22 @@ use crate::summary::{Arm, Comparison, GateFinding, RunSummary, Validity};
 /// One validity gate. Its texts are what reports and `docs/reference/gates.md` say of it.
 #[derive(Debug)]
 pub struct ValidityGate {
-    /// As in `reasons[].code`.
+    /// Code in `reasons[].code`.
     pub code: &'static str,
     /// The verdicts that it may give.
     pub verdicts: &'static [Validity],
-    /// What it finds.
+    /// Fault that it finds.
     pub finds: &'static str,
     /// The values from which on it finds something.
     pub limit: &'static str,
-    /// What to do about a finding.
+    /// Remedy for a finding.
     pub remedy: &'static str,
     pub(super) checks: &'static [Check],
     pub(super) reading: fn(&Readings<'_>) -> Option<String>,
 }
 
 impl ValidityGate {
-    /// What the gate measured in a run, also where it found nothing. `None`: there was nothing to measure.
+    /// Reading of a run, also where the gate found nothing. `None`: there was nothing to measure.
     pub fn reading(&self, summary: &RunSummary) -> Option<String> {
         (self.reading)(&Readings(summary))
     }
@@ -56,7 +56,7 @@ pub(super) const FAULT_OF_THE_LAB: &str = "this is a fault of the lab: please re
 
 /// The reasons that checks have found so far.
 pub(super) struct Reasons {
-    /// Of the gate whose check is under way.
+    /// Code of the gate whose check is under way.
     pub code: &'static str,
     /// The label of the arm that is judged; empty for the run as a whole.
     pub arm: String,

@@ -87,7 +87,8 @@ fn own_sum(server: &Server, reasons: &mut Reasons) {
     }
 }
 
-/// Of several services: each one's books of calls, those that it read and those that it made, and both against each other.
+/// Books of several services: each one's calls, those that it read and those that it made, and both against each
+/// other.
 fn services(server: &Server, reasons: &mut Reasons) {
     let mut bad = |value: String| {
         reasons.fault_of_the_lab(value, "sums exactly equal", "the services lost count of their calls");

@@ -11,7 +11,7 @@ pub const CPU: f64 = 0.70;
 /// Share of a shown percentile that may be the generator's own before the figures are in doubt, and before they are void.
 /// Also the share of a closed phase for which it may stand still: its users ask for so much less.
 pub const MOVED: (f64, f64) = (0.05, 0.10);
-/// What is shorter moves no percentile, for the same two verdicts, milliseconds.
+/// Milliseconds below which a shift moves no percentile, for the same two verdicts.
 pub const MOVED_MS: (f64, f64) = (0.1, 0.2);
 /// The shortest pause of the generator that is seen as one (`health::gaps`), milliseconds.
 pub const STALL_MS: f64 = 5.0;
@@ -19,7 +19,7 @@ pub const STALL_MS: f64 = 5.0;
 pub const GAP_MS: f64 = 1000.0;
 /// Longest time that the machine may have slept, milliseconds: the clocks that tell are read one after the other.
 pub const SUSPENDED_MS: f64 = 100.0;
-/// From this share of the time that its processors were wanted on, what the service lost of them is capacity.
+/// Share of the time that its processors were wanted from which on what the service lost of them is capacity.
 pub const STARVED_BUSY: f64 = 0.5;
 /// Share of the time for which a limit on CPU time may stop service or lab.
 pub const THROTTLED: f64 = 0.001;
@@ -38,14 +38,14 @@ pub const EXCLUDED: f64 = 0.2;
 pub const CLOCK_STEP_MS: f64 = 10.0;
 /// Clocks that run apart by so many millionths: more than the kernel corrects an honest clock by.
 pub const CLOCK_DRIFT_PPM: f64 = 500.0;
-/// By how much the service's processor may be faster in one arm than in another, or in one half of an arm: hosts that nobody tuned drift
-/// by as much (Hunter/Apache Otava's experience), and what differs by less may be that.
+/// Excess of the speed of the service's processor in one arm over another, or in one half of an arm: hosts that
+/// nobody tuned drift by as much (Hunter/Apache Otava's experience), and what differs by less may be that.
 pub const DRIFT: f64 = 0.10;
 /// Largest difference between the mean number in flight and rate times time, as a share of the former.
 pub const LITTLE: f64 = 0.05;
 /// Largest share of what users drew that their pages may not offer.
 pub const NOT_OFFERED: f64 = 0.05;
-/// By how much that share may rise from the beginning of an arm to its end.
+/// Rise of that share from the beginning of an arm to its end that is allowed.
 pub const NOT_OFFERED_RISE: f64 = 0.05;
 /// Draws at the beginning, and as many at the end, from which on that is judged: the share is known to two points then.
 pub const NOT_OFFERED_DRAWS: u64 = 1000;
@@ -57,7 +57,7 @@ pub const OVERLOADED: f64 = 0.05;
 pub const ARRIVALS_WINDOWS: u64 = 100;
 /// The latter.
 pub const ARRIVALS_PER_WINDOW: f64 = 1.0;
-/// How many sound arms are found to have strange arrivals.
+/// Share of sound arms that are found to have strange arrivals.
 pub const ARRIVALS_CHANCE: f64 = 0.001;
 /// Times what was sent in the busiest second, that the generator must be able to send.
 pub const HEADROOM: f64 = 2.0;

@@ -32,8 +32,8 @@ pub(super) const MODEL: ValidityGate = ValidityGate {
     },
 };
 
-/// In a closed loop, users who wait do not ask: a collapse under open load would not be seen (Schroeder, Wierman and
-/// Harchol-Balter, NSDI'06). A caution: whether a claim is about open arrivals stands in no file.
+/// Closed loops, in which users who wait do not ask: a collapse under open load would not be seen (Schroeder, Wierman
+/// and Harchol-Balter, NSDI'06). A caution: no file says whether a claim is about open arrivals.
 fn model(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     if !context.closed {
         return;

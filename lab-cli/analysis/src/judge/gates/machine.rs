@@ -26,8 +26,8 @@ pub(super) const STEAL: ValidityGate = ValidityGate {
 
 const STEAL_LIMIT: &str = "10 % of a shown p50, p90 or p99, and 0.2 ms, a caution where the generator's own delays speak against it; 10 % of the time; a caution from half of that";
 
-/// By effect: most of what a host takes away is taken in turns that no percentile shows. How long these were is known of the generator
-/// alone.
+/// Stolen time by its effect: most of what a host takes away is taken in turns that no percentile shows. How long
+/// these were is known of the generator alone.
 fn steal(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     let found = stolen(arm).flat_map(|(phase, stolen)| {
         let taken =
@@ -66,14 +66,15 @@ fn steal(arm: &Arm, _: &Context, reasons: &mut Reasons) {
     }
 }
 
-/// What the host can have added at most is reckoned with turns as long as the generator's longest pause. The generator loses its processor
-/// in the same way, and its own delays are known: so as much again for the service. Of turns too short to be seen as a pause nothing is
-/// known.
+/// Milliseconds that the host has probably added. The most that it can have added is reckoned with turns as long as
+/// the generator's longest pause. The generator loses its processor in the same way, and its own delays are known: so
+/// as much again for the service. Of turns too short to be seen as a pause nothing is known.
 fn likely_ms(most_ms: f64, own_ms: Option<f64>) -> f64 {
     own_ms.map_or(most_ms, |own_ms| most_ms.min((2.0 * own_ms).max(limits::STALL_MS)))
 }
 
-/// By phase. Where that is not known, as much as the whole machine lost over the arm, which moved nothing that is known.
+/// Stolen time by phase. Where that is not known, as much as the whole machine lost over the arm, which moved nothing
+/// that is known.
 fn stolen(arm: &Arm) -> impl Iterator<Item = (&PhaseSummary, Stolen)> {
     let known = arm.conditions.neighbours.as_ref().map_or(&[][..], |neighbours| &neighbours.stolen);
     let of_machine = Stolen { share: arm.generator.steal, ..Stolen::default() };
@@ -134,7 +135,7 @@ fn noise(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     }
 }
 
-/// What listens may be the front of a service whose other processes are not known.
+/// Judges other programs beside a load: what listens may be the front of a service whose other processes are not known.
 fn beside_load(arm: &Arm, reasons: &mut Reasons) {
     let others = arm.conditions.neighbours.as_ref().and_then(|neighbours| neighbours.others);
     if let Some(others) = others.filter(|others| *others > limits::BESIDE_LOAD) {

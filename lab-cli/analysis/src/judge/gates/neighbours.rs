@@ -24,8 +24,9 @@ pub(super) const STARVED: ValidityGate = ValidityGate {
     },
 };
 
-/// By effect, as CROWDED: waits count as a share of the time in which the service wanted a processor, since that is the share of its capacity
-/// that it lost. Where it was seldom busy, what they add to a response time is what they can spoil.
+/// Waits by their effect, as CROWDED: they count as a share of the time in which the service wanted a processor,
+/// since that is the share of its capacity that it lost. Where it was seldom busy, what they add to a response time
+/// is what they can spoil.
 fn starved(arm: &Arm, context: &Context, reasons: &mut Reasons) {
     let Some(neighbours) = &arm.conditions.neighbours else { return };
     if let Some(wait) = &neighbours.service {

@@ -51,7 +51,7 @@ pub(super) const UNSTABLE: ValidityGate = ValidityGate {
 /// a spike, a fault or a recovery. Shorter ones are mostly crowds and sweeps, which are about what happens on the way.
 const STEADY_S: f64 = 60.0;
 
-/// What is known of a phase that may be asked whether it settled.
+/// Steadiness of a phase that may be asked whether it settled.
 fn asked(phase: &PhaseSummary) -> Option<Steadiness> {
     phase.measures.steadiness.filter(|found| found.declared != Some(false))
 }

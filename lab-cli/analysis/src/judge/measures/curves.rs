@@ -70,7 +70,7 @@ fn p99(blocks: &[&PhaseSummary]) -> Option<Value> {
     Value::median(&blocks.iter().map(of).collect::<Option<Vec<_>>>()?)
 }
 
-/// Of an even number the higher one of the two: a figure that was measured.
+/// Median; of an even number the higher one of the two: a figure that was measured.
 fn middle(sorted: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::summary::{LatencyObjective, PlannedLoad};
 
-/// What was planned, as far as measures depend on it.
+/// Planned phases and faults, as far as measures depend on them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuresPlan {
     /// The promise.
     pub objective: LatencyObjective,
-    /// In order.
+    /// Phases in order.
     pub phases: Vec<PlannedPhase>,
-    /// When faults begin, and when they are over, in seconds of the arm.
+    /// Begin and end of each fault, in seconds of the arm.
     pub faults: Vec<(f64, f64)>,
     /// Requests a second that the service can serve, where that is known.
     #[serde(default)]
@@ -21,11 +21,11 @@ pub struct MeasuresPlan {
 /// A phase of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedPhase {
-    /// Its name.
+    /// Name in the experiment file.
     pub name: String,
-    /// Its length.
+    /// Length of the phase.
     pub seconds: f64,
-    /// Its load, where that stays the same.
+    /// Load, where that stays the same.
     pub load: Option<PlannedLoad>,
     /// The highest load that it plans; `None` where that cannot be told, as for a recording.
     #[serde(default)]

@@ -28,7 +28,7 @@ const SAME: f64 = 0.01;
 /// Seconds before the trigger below which it is not known what was normal.
 const BEFORE_S: usize = 3;
 
-/// What went wrong, and when it was seen how.
+/// Trigger of a recovery, with the seconds around it.
 struct Trigger<'a> {
     from: String,
     lasted_s: f64,
@@ -142,7 +142,7 @@ impl Trigger<'_> {
     }
 }
 
-/// When it was well, and whether it stayed so.
+/// Fills in the time from which on it was well, and the verdict.
 fn judge(found: &mut Recovery, objective: LatencyObjective) {
     let Watched { closed, offered_before_per_s, in_time, seconds: after } = &found.watched;
     let mean = |seconds: &[WatchedSecond], read: fn(&WatchedSecond) -> u64| {

@@ -5,10 +5,10 @@ use crate::summary::{PhaseRole, PlannedLoad};
 
 /// Share of a known capacity up to which a load is calm: from there to the capacity queues grow long by chance alone.
 const CALM: f64 = 0.9;
-/// Where the capacity is not known, a load is overload from so many times the smallest load of the plan on.
+/// Multiple of the smallest load of the plan from which on a load is overload, where the capacity is not known.
 const TIMES: f64 = 2.0;
 
-/// How a phase's load compares with what the service can do.
+/// Load of a phase, compared with what the service can do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Under,

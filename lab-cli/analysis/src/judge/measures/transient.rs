@@ -4,7 +4,7 @@
 use super::plan::{MeasuresPlan, PlannedPhase};
 
 impl MeasuresPlan {
-    /// Whether the phase of this number is about a change of load or a fault, by the plan.
+    /// True if the phase of this number is about a change of load or a fault, by the plan.
     pub(super) fn is_transient(&self, number: usize) -> bool {
         self.has_a_fault(number) || self.is_less_than_before(number) || self.is_a_spike(number)
     }

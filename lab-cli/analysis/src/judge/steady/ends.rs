@@ -17,7 +17,7 @@ const REFERENCE: usize = 8;
 const FEWEST: usize = 3;
 /// And if there is no second block: a quarter.
 const FEWEST_ALONE: usize = 6;
-/// How far they have to lie outside of the range of the reference, in widths of that range.
+/// Distance by which they have to lie outside of the range of the reference, in widths of that range.
 const CLEAR: f64 = 0.5;
 /// Relaxation times that a phase has to last for.
 const RELAXATIONS: f64 = 12.0;
@@ -31,12 +31,12 @@ pub(super) const MATTERS: f64 = 0.10;
 /// A share of next to nothing is told as so many times: JSON has no infinity.
 const ENDLESS: f64 = 1000.0;
 
-/// How the beginning of a phase differs from its last third.
+/// Shift of the beginning of a phase against its last third.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct EndShift {
     /// For how long.
     pub seconds: f64,
-    /// By how much, as a share of the latter: the most of goodput, median response time and requests in flight.
+    /// Share of the latter by which it differs: the most of goodput, median response time and requests in flight.
     pub effect: f64,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn strays(moved: f64, deviations: f64, requests: f64) -> bool {
     moved > deviations * (2.0 * requests).sqrt()
 }
 
-/// How many parts at the beginning differ from the last third, and by how much.
+/// Number of parts at the beginning that differ from the last third, and by how much.
 fn difference(values: &[f64]) -> (usize, f64) {
     let (before, reference) = values.split_at(PARTS - REFERENCE);
     let least = reference.iter().copied().fold(f64::INFINITY, f64::min);
@@ -123,12 +123,12 @@ pub fn in_most_blocks(blocks: &[Option<Steadiness>], read: fn(Steadiness) -> End
     (2 * found.len() > blocks.len()).then_some((longest, found.len()))
 }
 
-/// How a phase begins, against how it goes on.
+/// Shift of the beginning against the rest.
 pub fn beginning(found: Steadiness) -> EndShift {
     EndShift { seconds: found.warm_up_s, effect: found.warm_up_effect }
 }
 
-/// How a phase ends, against how it began.
+/// Shift of the end against the beginning.
 pub fn end(found: Steadiness) -> EndShift {
     EndShift { seconds: found.late_s, effect: found.late_effect }
 }

@@ -12,7 +12,7 @@ use crate::text::suggestion;
 /// Parts of a phase are kept in steps of this share of its length.
 const STEP: f64 = 0.05;
 
-/// What thresholds may name.
+/// Names that thresholds may use.
 #[derive(Debug, Clone, Default)]
 pub struct KnownNames<'a> {
     /// Arms, by policy or `as:`.

@@ -101,7 +101,7 @@ impl Claim {
         found
     }
 
-    /// Those of all shares.
+    /// Conditions of all shares.
     pub fn conditions(&self) -> Vec<&Condition> {
         let mut found = Vec::new();
         self.sides().into_iter().for_each(|side| side.conditions(&mut found));
@@ -110,7 +110,7 @@ impl Claim {
 }
 
 impl Expr {
-    /// What its value counts. Parsing has seen to it that both sides of every operator fit.
+    /// Unit of the value. Parsing has seen to it that both sides of every operator fit.
     pub fn unit(&self) -> Unit {
         match &self.node {
             Node::Number { unit, .. } => *unit,

@@ -1,14 +1,14 @@
 //! Errors of thresholds as they are written, each with its place.
 
-/// What is wrong with a threshold, and the way out.
+/// Fault of a threshold, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}; {hint} (at character {})", at + 1)]
 pub struct ThresholdError {
-    /// Where in the text, in characters from 0.
+    /// Index in the text, in characters from 0.
     pub at: usize,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// What would be right.
+    /// Advice on what would be right.
     pub hint: String,
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::summary::{BlockResult, Measured, PhaseSummary, ThresholdResult};
 
-/// Why there is no value.
+/// Reason for which there is no value.
 pub(super) enum Missing {
     /// There should be one: a claim about it does not hold.
     Value(String),
@@ -44,7 +44,7 @@ pub(super) fn judge(text: &str, claim: &Claim, evidence: &Evidence<'_>) -> Thres
     }
 }
 
-/// What was found, block by block; of many blocks, how many held and those that did not.
+/// Findings block by block; of many blocks, how many held and those that did not.
 fn in_words(blocks: &[BlockResult]) -> String {
     const MANY: usize = 4;
     let named = |of: &BlockResult| format!("block {}: {}", of.block, of.found);

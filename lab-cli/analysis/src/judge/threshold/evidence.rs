@@ -13,7 +13,7 @@ pub type Parts<'a> = &'a dyn Fn(usize, &str, Range<f64>) -> Option<PhaseSummary>
 
 /// The evidence of a run: its arms, the timeline of all of them, and parts of phases.
 pub struct Evidence<'a> {
-    /// As in the summary.
+    /// Arms of the summary.
     pub arms: &'a [Arm],
     /// Blocks that say nothing.
     pub left_out: &'a BTreeSet<u32>,
@@ -75,7 +75,7 @@ impl Evidence<'_> {
             .collect()
     }
 
-    /// Why a stage has no values of a gauge: it showed none, with the stages of this phase that did.
+    /// Reason for which a stage has no values of a gauge: it showed none, with the stages of this phase that did.
     pub(super) fn shown_elsewhere(&self, of: &Metric, block: u32, (stage, name): (&str, &str)) -> String {
         let stages = self.seconds(of, block).flat_map(|second| second.target.iter().flat_map(|target| &target.stages));
         let showing: BTreeSet<&str> =

@@ -3,14 +3,14 @@
 use super::unit::Unit;
 use crate::summary::Measures;
 
-/// How one is read. Times are milliseconds.
+/// Reader of a measure. Times are milliseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MeasureOf {
     pub name: &'static str,
-    /// What it says of a phase, for the reference.
+    /// Meaning for a phase, for the reference.
     pub about: &'static str,
     pub unit: Unit,
-    /// Why there is none, where there is none.
+    /// Reason for which there is none, where there is none.
     pub unknown: &'static str,
     pub value: fn(&Measures) -> Option<f64>,
     pub bound: fn(&Measures) -> Option<f64>,

@@ -11,7 +11,7 @@ pub(super) struct Metric {
     pub part: Option<Part>,
     pub group: Group,
     pub quantity: Quantity,
-    /// Its arm answers fewer requests than another one of the claim: its times are lower bounds.
+    /// True if the arm answers fewer requests than another one of the claim: its times are lower bounds.
     pub of_fewer: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) enum Point {
     Seconds(f64),
 }
 
-/// Which requests.
+/// Group of requests.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Group {
     All,
@@ -54,30 +54,30 @@ pub(super) enum Quantity {
     Series { stage: String, name: String },
 }
 
-/// How a number is read from a group of requests.
+/// Reader of a number from a group of requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub name: &'static str,
-    /// What it counts, for the reference.
+    /// Meaning, for the reference.
     pub about: &'static str,
     pub read: fn(&Measured) -> Option<f64>,
 }
 
-/// How a set of times is read.
+/// Reader of a set of times.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TimesOf {
     pub name: &'static str,
-    /// What is timed, for the reference.
+    /// Interval that is timed, for the reference.
     pub about: &'static str,
     pub read: fn(&Measured) -> &Times,
-    /// What may be said of them between arms that answer unequal shares.
+    /// Requests that are timed, which decides what may be said between arms that answer unequal shares.
     pub of: Requests,
 }
 
 /// The requests that times are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Requests {
-    /// Those that were answered: a different part of them in each arm.
+    /// Answered requests: a different part of them in each arm.
     Answered,
     /// All that users wanted.
     All,
@@ -138,7 +138,7 @@ static COUNTS: [Number; 17] = counts![
     resent: "Requests whose kept connection was found closed before anything was written to it, and that went out on a new one.",
 ];
 
-/// What is computed from the counts.
+/// Ratios of counts.
 static RATIOS: [Number; 8] = [
     Number { name: "offered", about: "Offered load: planned requests per second.", read: |m| Some(m.offered_per_s) },
     Number {
@@ -306,7 +306,7 @@ impl TimeStatistic {
         ("sum", Self::Sum),
     ];
 
-    /// What it says of a gauge's values in the seconds of a phase, for the reference.
+    /// Meaning for a gauge's values in the seconds of a phase, for the reference.
     pub fn about(self) -> &'static str {
         match self {
             Self::Min => "The smallest.",
@@ -345,7 +345,7 @@ fn most_in_a_row(values: &[f64], is_one: fn(f64, f64) -> bool) -> f64 {
 }
 
 impl Quantity {
-    /// Of a stage over time.
+    /// True of a stage over time.
     pub fn is_gauge(&self) -> bool {
         matches!(self, Self::Gauge { .. } | Self::Series { .. })
     }

@@ -44,7 +44,7 @@ pub(super) fn claim(text: &str) -> Result<Claim, ThresholdError> {
     Ok(claim)
 }
 
-/// What a threshold says on one side, without names of arms and phases: `response_time.p90`, `class-1.sent / sent`.
+/// Parses one side of a threshold, without names of arms and phases: `response_time.p90`, `class-1.sent / sent`.
 pub(super) fn of_any_phase(text: &str) -> Result<Expr, ThresholdError> {
     let mut parser = Parser::of(text, Names::LeftOut)?;
     let expr = parser.sum()?;
@@ -54,7 +54,7 @@ pub(super) fn of_any_phase(text: &str) -> Result<Expr, ThresholdError> {
     Ok(expr)
 }
 
-/// Whether metrics begin with an arm and a phase.
+/// Names at the beginning of metrics: an arm and a phase, or none.
 #[derive(Clone, Copy, PartialEq)]
 enum Names {
     Written,
@@ -99,7 +99,7 @@ impl Parser {
         found
     }
 
-    /// What the sign that comes next means, if it is one of these.
+    /// Takes the sign that comes next, if it is one of these.
     fn one_of<T: Copy>(&mut self, signs: &[(&str, T)]) -> Option<T> {
         signs.iter().find(|(sign, _)| self.takes(sign)).map(|(_, meaning)| *meaning)
     }
@@ -251,7 +251,7 @@ impl Parser {
         self.of_phase((arm, phase, part), named)
     }
 
-    /// From the metric's name on, or that of a group before it.
+    /// Parses from the metric's name on, or from that of a group before it.
     fn of_phase(
         &mut self,
         (arm, phase, part): (String, String, Option<Part>),

@@ -23,12 +23,12 @@ pub struct PhaseMeasure {
     expr: Expr,
 }
 
-/// Of which arm, phase and block, and of which part of the phase, as shares of its length.
+/// Arm, phase and block, and the part of the phase, as shares of its length.
 #[derive(Debug, Clone)]
 pub struct OfPhase<'a> {
-    /// As in the summary.
+    /// Name of the arm in the summary.
     pub arm: &'a str,
-    /// Its name.
+    /// Name of the phase.
     pub phase: &'a str,
     /// `None`: the whole phase.
     pub part: Option<Range<f64>>,
@@ -57,7 +57,7 @@ impl PhaseMeasure {
         }
     }
 
-    /// As it was written.
+    /// Text as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -122,12 +122,12 @@ impl PhaseMeasure {
         of_type
     }
 
-    /// Its value; `None` if there is none: too few samples, no such gauge. Times are milliseconds.
+    /// Value of the measure; `None` if there is none: too few samples, no such gauge. Times are milliseconds.
     pub fn value(&self, of: &OfPhase<'_>, evidence: &Evidence<'_>) -> Option<Value> {
         evaluate(&self.named(of), of.block, evidence).ok()?.shown()
     }
 
-    /// Of a gauge in every second: its values in the seconds of a phase.
+    /// Values of a gauge in the seconds of a phase.
     pub fn seconds(&self, of: &OfPhase<'_>, evidence: &Evidence<'_>) -> Vec<Option<Value>> {
         let Node::Metric(metric) = &self.named(of).node else { return Vec::new() };
         let found = pieces(metric, of.block, evidence).unwrap_or_default();

@@ -3,7 +3,7 @@
 use super::claim::{Comparator, Function, Operator};
 use crate::series::value::Value;
 
-/// From `low` to `high`, both possible. An exact value has `low == high`.
+/// Range from `low` to `high`, both possible. An exact value has `low == high`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Range {
     pub low: f64,
@@ -19,7 +19,7 @@ impl Range {
         Self { low: value, high: f64::INFINITY }
     }
 
-    /// As figures draw it: one that ends above its beginning as a bound. `None` if nothing bounds it from below.
+    /// Value for figures: one that ends above its beginning is a bound. `None` if nothing bounds it from below.
     pub fn shown(self) -> Option<Value> {
         self.low.is_finite().then_some(Value { at: self.low, at_least: self.low != self.high })
     }

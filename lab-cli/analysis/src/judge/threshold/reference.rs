@@ -11,7 +11,7 @@ use super::{
 pub struct KnownMetric {
     pub name: &'static str,
     pub kind: MetricKind,
-    /// Of a time; else a plain number.
+    /// True of a time; else it is a plain number.
     pub is_time: bool,
     pub about: &'static str,
     /// Fewest samples for which there is a value.

@@ -1,6 +1,6 @@
 //! The unit of a value: times are never held against plain numbers.
 
-/// What a number counts: times (milliseconds) and plain numbers do not mix.
+/// Unit of a number: times (milliseconds) and plain numbers do not mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Time,

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::live::TimelineSecond;
 
-/// What may be watched, in words.
+/// Metrics that may be watched, in words.
 const WATCHED: &str =
     "response_time.p50, .p90 and .p99, goodput and reject_fraction of a whole phase, against a constant";
 
@@ -38,7 +38,7 @@ pub struct Watch {
 /// A threshold that ends the run once it has failed for some time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbortRule {
-    /// As in `thresholds`.
+    /// Text of one of the `thresholds`.
     pub check: String,
     /// For so long without a break.
     #[serde(rename = "grace_ms", with = "controllers::millis")]
@@ -48,20 +48,20 @@ pub struct AbortRule {
 /// The moment at which a threshold ended a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Abort {
-    /// Of these thresholds: which.
+    /// Index among these thresholds.
     pub threshold: usize,
-    /// In this arm's turn.
+    /// Arm in whose turn it was.
     pub arm: String,
-    /// Its block.
+    /// Block from 1.
     pub block: u32,
     /// After this second of it.
     pub second: u32,
-    /// What was found, in words.
+    /// Finding in words.
     pub found: String,
 }
 
 impl Watch {
-    /// To end a run once the threshold has failed for this long (whole seconds, at least one).
+    /// Watch that ends a run once the threshold has failed for this long (whole seconds, at least one).
     ///
     /// # Errors
     /// If it is about something that is not known before the end, in words.
@@ -125,7 +125,7 @@ pub fn abort_at(watches: &mut [(usize, Watch)], second: &TimelineSecond) -> Opti
     })
 }
 
-/// How the quantity is read from a second.
+/// Reader of the quantity from a second.
 fn reader(quantity: &Quantity) -> Option<fn(&TimelineSecond) -> Option<f64>> {
     match quantity {
         Quantity::Times(times, statistic) if times.name == "response_time" => match statistic.name {
