@@ -167,12 +167,12 @@ fn phase_row(arm: String, phase: &PhaseSummary) -> Vec<String> {
     row
 }
 
-/// In parentheses where it depends on how long the phase was.
+/// Percentile of a phase, in parentheses where it depends on how long the phase was.
 fn of_phase(phase: &PhaseSummary, shown: String) -> String {
     if measures::is_unstable(phase) && shown != "-" { format!("({shown})") } else { shown }
 }
 
-/// What clients wrote against what the service read.
+/// Table of what clients wrote against what the service read.
 fn ledgers(summary: &RunSummary) -> Table {
     // A column for runs whose users have a policy of their own, and one for services that close kept connections.
     let refused = |arm: &Arm| arm.sum(|measured| measured.refused_locally);
@@ -220,7 +220,7 @@ fn resent(arm: &Arm) -> u64 {
     arm.sum(|measured| measured.resent)
 }
 
-/// What the service read of an arm's requests, and how far that is from what was written.
+/// Requests of an arm that the service read, and how far that is from what was written.
 fn read_and_difference(arm: &Arm) -> [String; 2] {
     let Some(server) = &arm.server else { return ["-", "-"].map(str::to_owned) };
     let written = arm.sum(Measured::written);
@@ -321,7 +321,7 @@ fn verdict(summary: &RunSummary) -> String {
     text
 }
 
-/// With its block where there are several.
+/// Name of an arm, with its block where there are several.
 fn name(arm: &Arm, summary: &RunSummary) -> String {
     let several = summary.arms.iter().any(|arm| arm.block > 1);
     let shown = if arm.bound { format!("{} (bound)", arm.shown_name()) } else { arm.shown_name().to_owned() };

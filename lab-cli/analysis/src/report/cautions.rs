@@ -11,9 +11,9 @@ use crate::{
 pub(super) struct Caution<'a> {
     pub code: &'a str,
     pub verdict: Validity,
-    /// In the order of the summary; at least one.
+    /// Findings in the order of the summary; at least one.
     pub findings: Vec<&'a GateFinding>,
-    /// Of so many runs of arms.
+    /// Number of runs of arms in all.
     of: usize,
 }
 
@@ -41,7 +41,7 @@ impl Caution<'_> {
         }
     }
 
-    /// What it means, with the first value found.
+    /// Meaning, with the first value found.
     pub fn meaning(&self) -> String {
         let GateFinding { arm, value, message, .. } = self.findings[0];
         let place = if arm.is_empty() || self.of == 1 { String::new() } else { format!(" in {arm}") };
@@ -49,7 +49,7 @@ impl Caution<'_> {
         scrubbed(&format!("{message}: {value}{place}{more}"))
     }
 
-    /// What to do about it: the ways out of its findings, each once.
+    /// Ways out of its findings, each once.
     pub fn remedies(&self) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
         for finding in &self.findings {

@@ -32,7 +32,7 @@ pub(super) fn table(summary: &RunSummary) -> String {
     text
 }
 
-/// How a comparison that ran until it was decided ended; nothing where the number of blocks was fixed.
+/// End of a comparison that ran until it was decided; nothing where the number of blocks was fixed.
 pub(super) fn decision(summary: &RunSummary) -> String {
     let Some(decision) = &summary.decision else { return String::new() };
     let open: String = decision.open_points().map(|line| format!("  {}\n", scrubbed(&line))).collect();

@@ -102,7 +102,7 @@ fn row(
     cells
 }
 
-/// What a formula begins with, in the wide forms of East Asian keyboards too.
+/// Characters that a formula begins with, in the wide forms of East Asian keyboards too.
 const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
 /// Programs for tables take a cell that begins so for a formula (OWASP ASVS 1.2.10): a quote before it makes text of it.

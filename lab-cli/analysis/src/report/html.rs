@@ -94,7 +94,7 @@ fn mode(run: &RunFiles) -> &'static str {
     }
 }
 
-/// What speaks against the figures: a line a gate, the findings behind it.
+/// Cautions against the figures: a line a gate, the findings behind it.
 fn validity(run: &RunFiles) -> Markup {
     let summary = &run.summary;
     let meaning = match summary.verdict {

@@ -150,7 +150,7 @@ fn figures(run: &RunFiles) -> Table {
     table
 }
 
-/// Why requests were refused.
+/// Table of the reasons of refusals.
 fn reasons(run: &RunFiles) -> Table {
     let mut table = Table::new(&["arm", REFUSALS], 2..);
     for arm in &run.summary.arms {
@@ -162,7 +162,7 @@ fn reasons(run: &RunFiles) -> Table {
     table
 }
 
-/// What became of recorded requests.
+/// Table of the fates of recorded requests.
 fn recording(run: &RunFiles) -> Table {
     let mut table = replayed::table(&run.summary, "arm", |arm| run.turn(arm));
     table.rows.truncate(TURNS);

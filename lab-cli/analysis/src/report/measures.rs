@@ -12,7 +12,7 @@ const WASTED: f64 = 0.01;
 /// Jain's index below which it is said.
 const UNFAIR: f64 = 0.9;
 
-/// What is said of a phase.
+/// Heads of the columns for a phase.
 pub(super) const HEADS: [&str; 8] = [
     "retry amplification",
     "wasted",
@@ -24,13 +24,13 @@ pub(super) const HEADS: [&str; 8] = [
     "recovery time",
 ];
 
-/// Its percentiles depend on how long it was.
+/// True if its percentiles depend on how long it was.
 pub(super) fn is_unstable(phase: &PhaseSummary) -> bool {
     let found = phase.measures.steadiness.filter(|found| found.declared != Some(false));
     found.is_some_and(|found| found.growth_per_s > 0.0)
 }
 
-/// What parentheses in the table mean, if there are any.
+/// Meaning of parentheses in the table, if there are any.
 pub(super) fn footnote(summary: &RunSummary) -> &'static str {
     let any = summary.arms.iter().flat_map(|arm| &arm.phases).any(is_unstable);
     if any {
@@ -51,7 +51,8 @@ pub(super) fn table(summary: &RunSummary, name: impl Fn(&Arm) -> String) -> Tabl
     table
 }
 
-/// Of users that come for one request, fairness is the share that was served, which stands in another table.
+/// Fairness between users. Of users that come for one request it is the share that was served, which stands in
+/// another table.
 fn user_fairness(phase: &PhaseSummary) -> Option<Fairness> {
     let wanted = phase.measured.planned.saturating_sub(phase.measured.retries);
     phase.measures.user_fairness.filter(|found| wanted >= 2 * found.users)
@@ -69,7 +70,7 @@ fn is_worth_a_line(phase: &PhaseSummary) -> bool {
         || is_unstable(phase)
 }
 
-/// What is known of a phase, in the order of [`HEADS`]; `-` where nothing is.
+/// Cells of a phase, in the order of [`HEADS`]; `-` where nothing is known.
 pub(super) fn cells(phase: &PhaseSummary) -> [String; HEADS.len()] {
     let measures = &phase.measures;
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());

@@ -28,7 +28,7 @@ pub(super) fn table(summary: &RunSummary, head: &str, name: impl Fn(&Arm) -> Str
     table
 }
 
-/// Why a service's CPU and memory are not known, once.
+/// Reason for which a service's CPU and memory are not known, once.
 pub(super) fn unknown(summary: &RunSummary) -> Option<String> {
     let why = summary.arms.iter().find_map(|arm| arm.service.as_ref()?.unknown.as_deref())?;
     Some(format!("The service's CPU and memory are unknown: {why}"))

@@ -17,13 +17,13 @@ type Counts = Vec<(u64, u64)>;
 /// Response times of some requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TimeCounts {
-    /// Of requests that were answered as asked.
+    /// Times of requests that were answered as asked.
     pub known: Counts,
-    /// Of those that were given up: at least that long.
+    /// Waits of those that were given up: at least that long.
     pub censored: Counts,
 }
 
-/// How much of a log there was to read.
+/// Extent to which a log could be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LogRead {
     /// There is no such file.
@@ -31,7 +31,7 @@ pub enum LogRead {
     Missing,
     /// All of it.
     Whole,
-    /// Its whole lines: it ends in the middle of one.
+    /// The whole lines: it ends in the middle of one.
     Torn,
     /// Nothing, for this reason.
     Unreadable(String),
@@ -42,16 +42,16 @@ pub enum LogRead {
 pub struct ArmTimes {
     /// The arm.
     pub arm: String,
-    /// By the phase of the intended start.
+    /// Times by the phase of the intended start.
     pub phases: Vec<(String, TimeCounts)>,
-    /// By the second in which requests ended; empty of a run in virtual time.
+    /// Times by the second in which requests ended; empty of a run in virtual time.
     pub seconds: Vec<(u32, TimeCounts)>,
-    /// How much there was of the log of seconds.
+    /// Extent of the log of seconds.
     pub seconds_log: LogRead,
 }
 
 impl ArmTimes {
-    /// Of this arm and block. What cannot be read is left out: a report tells what there is.
+    /// Reads the times of this arm and block. What cannot be read is left out: a report tells what there is.
     pub fn read(folder: &Path, arm: &str, block: u32) -> Self {
         let mut found = Self { arm: arm.to_owned(), ..Self::default() };
         let (of_phases, _) = lines(&folder.join(histograms::file_name(arm, block)));
@@ -107,7 +107,7 @@ fn lines(path: &Path) -> (Vec<LogLine>, LogRead) {
 }
 
 impl TimeCounts {
-    /// How many requests were answered after a time in each row, and how many were given up. `row`: of a time in seconds.
+    /// Counts of requests by row of their time, answered and given up. `row`: of a time in seconds.
     pub fn by_row(&self, row: impl Fn(f64) -> i32) -> BTreeMap<i32, [u64; 2]> {
         let mut rows: BTreeMap<i32, [u64; 2]> = BTreeMap::new();
         for (at, counts) in [&self.known, &self.censored].into_iter().enumerate() {

@@ -17,13 +17,13 @@ use crate::{
 pub struct RunFiles {
     /// The name of its folder.
     pub name: String,
-    /// What was run.
+    /// Manifest of the run.
     pub manifest: Manifest,
-    /// What was found.
+    /// Summary of the run.
     pub summary: RunSummary,
     /// Every second.
     pub timeline: Vec<TimelineSecond>,
-    /// What happened.
+    /// Events in their order.
     pub events: Vec<LiveEvent>,
     /// Response times of the block that is drawn, where they were read ([`RunFiles::with_times`]).
     pub times: Vec<ArmTimes>,
@@ -50,7 +50,7 @@ impl RunFiles {
         }))
     }
 
-    /// With the response times of the block that is drawn, for pictures of them.
+    /// Adds the response times of the block that is drawn, for pictures of them.
     #[must_use]
     pub fn with_times(mut self, folder: &Path) -> Self {
         let block = self.drawn_block();
@@ -59,7 +59,7 @@ impl RunFiles {
         self
     }
 
-    /// What was going to happen.
+    /// Shape of the run as it was planned.
     pub fn shape(&self) -> Option<&Shape> {
         shape(&self.events)
     }
@@ -93,14 +93,14 @@ impl RunFiles {
         }
     }
 
-    /// What the run comes to; of an earlier version's, what it would have come to.
+    /// Answer of the run; of an earlier version's, what it would have been.
     pub fn answer(&self) -> RunAnswer {
         let (manifest, known) = (&self.manifest, self.summary.answer.clone());
         let phase = manifest.experiment.compare.phase.as_deref();
         known.unwrap_or_else(|| answer(&self.summary, &manifest.arms(), &manifest.with_hindsight(), phase))
     }
 
-    /// What may be concluded: nothing from an INVALID run, and nothing from one block.
+    /// Comparisons that may be concluded from: none of an INVALID run, and none of one block.
     pub fn verdicts(&self) -> Vec<&Comparison> {
         let decides = |comparison: &&Comparison| self.summary.valid && comparison.blocks > 1;
         self.summary.comparisons.iter().filter(decides).collect()

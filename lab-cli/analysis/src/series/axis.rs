@@ -1,26 +1,26 @@
 //! The axis of a panel, of a picture or a terminal.
 
-/// From values to shares of a panel.
+/// Axis: values as shares of a panel.
 #[derive(Debug)]
 pub struct Axis {
-    /// Its lower end; the logarithm of it where `log`.
+    /// Lower end; the logarithm of it where `log`.
     pub from: f64,
-    /// Its upper end, the same.
+    /// Upper end, the same.
     pub to: f64,
     /// Values that are labelled.
     pub ticks: Vec<f64>,
-    /// By factors of ten.
+    /// True of factors of ten.
     pub log: bool,
 }
 
 impl Axis {
-    /// From zero.
+    /// Axis from zero.
     pub fn linear(_: f64, most: f64) -> Self {
         Self { from: 0.0, to: if most > 0.0 { most * 1.05 } else { 1.0 }, ticks: Vec::new(), log: false }
             .with_round_ticks(4.0)
     }
 
-    /// By factors of ten, over whole decades.
+    /// Axis by factors of ten, over whole decades.
     pub fn decades(least: f64, most: f64) -> Self {
         let low = libm::floor(libm::log10(least.clamp(1e-3, 1e4)));
         let high = libm::ceil(libm::log10(most.clamp(1e-3, 1e4))).max(low + 1.0);
@@ -40,7 +40,7 @@ impl Axis {
         self
     }
 
-    /// Where a value lies, from 0 to 1.
+    /// Place of a value, from 0 to 1.
     pub fn at(&self, value: f64) -> f64 {
         let value = if self.log { libm::log10(value.max(1e-6)) } else { value };
         ((value - self.from) / (self.to - self.from)).clamp(0.0, 1.0)

@@ -30,7 +30,7 @@ pub(super) struct Panel<T> {
     pub title: &'static str,
     pub value: fn(&T) -> Option<Value>,
     pub axis: fn(f64, f64) -> Axis,
-    /// What its values are held against.
+    /// Limit that its values are held against.
     pub limit: fn(&LatencyObjective) -> Option<f64>,
 }
 
@@ -57,14 +57,14 @@ impl<T> Panel<T> {
     }
 }
 
-/// Where values of a panel are in the picture.
+/// Frame of a panel: places of its values in the picture.
 pub(crate) struct Frame<'a> {
-    /// Of the whole picture.
+    /// Width of the whole picture.
     pub width: f64,
     pub across: &'a Axis,
     pub up: Axis,
     pub top: f64,
-    /// What values are held against.
+    /// Limit that values are held against.
     pub limit: Option<f64>,
 }
 
@@ -134,14 +134,14 @@ pub(super) fn opened(height: f64) -> String {
     )
 }
 
-/// Its title, for readers and for those who look.
+/// Appends the title, for readers and for those who look.
 pub(super) fn titled(out: &mut String, title: &str) {
     let title = escaped(title);
     let _ = writeln!(out, "<title>{title}</title>");
     let _ = writeln!(out, "<text x=\"{LEFT}\" y=\"20\" font-size=\"14\">{title}</text>");
 }
 
-/// Where the first panel begins under a legend of so many arms.
+/// Upper edge of the first panel under a legend of so many arms.
 pub(super) fn below_legend(arms: usize) -> f64 {
     54.0 + arms.div_ceil(LEGEND_COLUMNS) as f64 * LEGEND_ROW
 }
@@ -168,7 +168,7 @@ pub(crate) fn arrow((x, y): (f64, f64)) -> String {
     format!("M{:.1} {y:.1}h8l-4 -8z", x - 4.0)
 }
 
-/// Its colour.
+/// Colour of an arm.
 pub(crate) fn colour(arm: usize) -> &'static str {
     COLOURS[arm % COLOURS.len()]
 }

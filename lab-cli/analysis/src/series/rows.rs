@@ -74,7 +74,7 @@ fn decided(second: &TimelineSecond, (stage, which): &Shown) -> Option<f64> {
     stage.gauges.get(gauge).map(|value| value * times)
 }
 
-/// What is hidden by requests that were given up is at least something.
+/// Value, or a bound: what is hidden by requests that were given up is at least something.
 fn at_least(known: Option<f64>, bound: Option<f64>) -> String {
     match (known, bound) {
         (None, Some(bound)) => format!(">={:.0}", bound.round()),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// A value that may be known only to be at least something, because time-outs hide it: drawn at its bound, with arrows.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct Value {
-    /// Where it is drawn.
+    /// Number at which it is drawn.
     pub at: f64,
     /// It is a bound.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -28,7 +28,7 @@ impl Value {
         Self { at: to(self.at), ..self }
     }
 
-    /// In words.
+    /// Value in words.
     pub fn shown(self, number: impl Fn(f64) -> String) -> String {
         let bound = if self.at_least { ">= " } else { "" };
         format!("{bound}{}", number(self.at))
@@ -50,7 +50,7 @@ impl Value {
     }
 }
 
-/// Where arrows stand along a line: at its bounds, at least this far from each other.
+/// Places of arrows along a line: at its bounds, at least this far from each other.
 pub fn arrows(points: &[(f64, Option<Value>)], apart: f64) -> Vec<(f64, f64)> {
     let mut found: Vec<(f64, f64)> = Vec::new();
     for (x, value) in points {

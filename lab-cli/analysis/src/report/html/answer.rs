@@ -74,7 +74,7 @@ fn table(answer: &RunAnswer) -> Markup {
     }
 }
 
-/// What it stands for, and what that was.
+/// Role of a column, with its phase and load.
 fn head(column: &AnswerColumn) -> Markup {
     let load = column.load.map(load_in_words);
     html! {

@@ -14,7 +14,7 @@ use crate::{
     text::{counted, table::Table},
 };
 
-/// What a page of this kind has in its head, by which it is known again.
+/// Comment in the head of such a page, by which it is known again.
 pub const MARK: &str = "<!-- the atlas of lab reproduce -->";
 
 /// The page.
@@ -24,14 +24,14 @@ pub struct AtlasPage {
     pub lab: String,
     /// Artefacts that were to be run.
     pub planned: usize,
-    /// Those that were, in order.
+    /// Artefacts that were run, in order.
     pub artefacts: Vec<AtlasArtefact>,
 }
 
 /// An artefact, as it was run.
 #[derive(Debug)]
 pub struct AtlasArtefact {
-    /// Of the experiment.
+    /// Name of the experiment.
     pub name: String,
     /// Ids of the atlas that it stands for.
     pub ids: Vec<String>,
@@ -39,27 +39,27 @@ pub struct AtlasArtefact {
     pub about: String,
     /// Figure and paper.
     pub source: Option<String>,
-    /// Whose claims the letters are.
+    /// Paper whose claims the letters are.
     pub paper: Option<Paper>,
     /// Live or in virtual time.
     pub mode: Mode,
-    /// What speaks against the figures.
+    /// Verdict on the figures.
     pub verdict: Validity,
     /// Codes of the gates that say so.
     pub codes: Vec<String>,
-    /// Its thresholds, judged.
+    /// Thresholds of the artefact, judged.
     pub thresholds: Vec<ThresholdResult>,
-    /// What each of them is about.
+    /// Claim of each threshold.
     pub rows: Vec<ClaimRow>,
     /// The claims that they are parts of.
     pub claims: Vec<LetteredClaim>,
-    /// Its picture.
+    /// Figure of the artefact.
     pub figure: DrawnFigure,
-    /// What the file says of its setup: what is as in the paper, and what is not; by paragraph.
+    /// Setup in the file: what is as in the paper, and what is not; by paragraph.
     pub setup: Vec<String>,
-    /// By policy, what differs from its source.
+    /// Deviations from their source, by policy.
     pub deviations: Vec<(String, Vec<String>)>,
-    /// What makes it again.
+    /// Commands that make it again.
     pub commands: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ impl AtlasPage {
         page("The atlas", &body).replacen("<head>", &format!("<head>{MARK}"), 1)
     }
 
-    /// What "held" means on this page.
+    /// Meaning of "held" on this page.
     fn rule(&self) -> String {
         let most = self.artefacts.iter().map(AtlasArtefact::seeds).max().unwrap_or(0);
         if most <= 1 {
@@ -239,7 +239,7 @@ fn verdict(word: &str, scope: &str) -> Markup {
     }
 }
 
-/// What stands between backquotes as code.
+/// Words between backquotes as code.
 fn in_code(text: &str) -> Markup {
     html! { @for (n, part) in text.split('`').enumerate() {
         @if n % 2 == 1 { code { (shown(part)) } } @else { (shown(part)) }

@@ -27,15 +27,15 @@ const MARKS_APART: f64 = 120.0;
 /// One line.
 #[derive(Debug, Clone)]
 pub(super) struct Line {
-    /// Its name.
+    /// Name in the legend.
     pub name: String,
     /// The number of its arm, for colour, dash and mark.
     pub arm: usize,
-    /// Where there is no value, the line is dotted to the next one.
+    /// Points of the line; where one has no value, it is dotted to the next one.
     pub points: Vec<(f64, Option<Value>)>,
 }
 
-/// What lines are read against.
+/// Mark that lines are read against.
 #[derive(Debug, Clone)]
 pub(super) enum Against {
     /// A value, dashed across: the objective, the capacity.
@@ -49,21 +49,21 @@ pub(super) enum Against {
 /// A figure.
 #[derive(Debug)]
 pub(super) struct Chart<'a> {
-    /// What is drawn.
+    /// Title without the unit.
     pub title: &'a str,
-    /// Its unit, at the upright axis.
+    /// Unit at the upright axis.
     pub unit: &'a str,
-    /// What goes to the right.
+    /// Axis to the right.
     pub across: XAxis,
     /// Drawn by factors of ten.
     pub log: bool,
-    /// With a mark at each point: they were measured one by one.
+    /// True with a mark at each point: they were measured one by one.
     pub marks: bool,
-    /// What lines are read against.
+    /// Marks that lines are read against.
     pub against: Vec<Against>,
     /// Bands with a name, for which the table has values.
     pub bands: Vec<Band>,
-    /// What is drawn.
+    /// Lines of the arms.
     pub lines: Vec<Line>,
     /// A value in words.
     pub value: fn(f64) -> String,
@@ -89,7 +89,7 @@ impl Chart<'_> {
         self.lines.iter().flat_map(|line| &line.points).filter_map(|(_, value)| Some((*value)?.at))
     }
 
-    /// What is not a line of an arm.
+    /// Notes on what is not a line of an arm.
     fn notes(&self) -> Vec<String> {
         let against = self.against.iter().map(|against| match against {
             Against::Level { name, at } => format!("dashed: {name}, {}", (self.value)(*at)),
@@ -143,7 +143,8 @@ impl Chart<'_> {
         })
     }
 
-    /// What the frame has room for. What was offered may be so much that lines would lie flat below it: then it goes beyond.
+    /// Highest value that the frame has room for. Offered load may be so much that lines would lie flat below it:
+    /// then it goes beyond.
     fn most_drawn(&self) -> f64 {
         let most = self.values().chain(self.levels()).fold(0.0, f64::max);
         let offered = self.against.iter().filter_map(|against| match against {
@@ -176,7 +177,7 @@ impl Chart<'_> {
         format!("{}, over {}, for {}.", self.title, self.across.name, names.join(", "))
     }
 
-    /// What the lines come to in each band.
+    /// Table of the lines, band by band.
     fn table(&self) -> Markup {
         let names: Vec<&str> = self.bands.iter().map(|band| band.name.as_str()).collect();
         let mut table = Table::new(&[&["arm"], &names[..]].concat(), 1..);
@@ -247,7 +248,7 @@ impl Chart<'_> {
         }
     }
 
-    /// Where its marks stand: at every point, or at some of a line over time, each arm's at places of its own.
+    /// Places of its marks: at every point, or at some of a line over time, each arm's at places of its own.
     fn marked(&self, arm: usize, placed: &[Point]) -> Vec<(f64, f64)> {
         let known = placed.iter().filter_map(|(x, value)| Some((*x, value.filter(|value| !value.at_least)?.at)));
         if self.marks {
@@ -307,7 +308,8 @@ fn with_headroom(axis: Axis) -> Axis {
     Axis { to: axis.to + 0.08 * (axis.to - axis.from), ..axis }
 }
 
-/// Where a line has no values: from the last one before to the first one after, or straight on to the end. A line never just ends.
+/// Gaps of a line: from the last value before to the first one after, or straight on to the end. A line never just
+/// ends.
 fn gaps(points: &[(f64, Option<Value>)]) -> Vec<[(f64, f64); 2]> {
     let mut found = Vec::new();
     let mut last: Option<(usize, (f64, f64))> = None;

@@ -87,7 +87,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// What a reader might take for measured, and was not.
+/// Limits: what a reader might take for measured, and was not.
 pub fn limits(run: &RunFiles) -> Markup {
     let mut limits: Vec<String> = Vec::new();
     match run.summary.mode {

@@ -66,7 +66,7 @@ fn plain(text: &str) -> String {
     text.replace('`', "")
 }
 
-/// How the generator fared against the limits that gates hold it to, turn by turn.
+/// Table of the generator against the limits that gates hold it to, turn by turn.
 fn generator(run: &RunFiles) -> Markup {
     let heads = ["arm", "CPU", "send lag p99", "run queue", "longest pause", "unsent", "steal", "Little"];
     let mut table = Table::new(&heads, 1..);

@@ -14,7 +14,7 @@ use crate::series::{
 const LABEL: f64 = 16.0;
 /// Height of the band with the names of phases.
 const BAND: f64 = 18.0;
-/// What is above the frame without it: the unit of the upright axis.
+/// Height above the frame without the band: the unit of the upright axis.
 const UNIT: f64 = 18.0;
 const BOTTOM: f64 = 36.0;
 
@@ -24,27 +24,27 @@ pub(super) type Point = (f64, Option<Value>);
 /// A part of what goes to the right: a phase.
 #[derive(Debug, Clone)]
 pub(super) struct Band {
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
-    /// Where it begins.
+    /// Begin on the axis.
     pub from: f64,
-    /// Where the next one does.
+    /// Begin of the next one.
     pub to: f64,
 }
 
-/// What goes to the right.
+/// Axis to the right.
 #[derive(Debug, Clone)]
 pub(super) struct XAxis {
-    /// In words, with the unit.
+    /// Title with the unit.
     pub name: String,
     /// A place in words.
     pub label: fn(f64) -> String,
-    /// Where labels stand; `None`: at round numbers.
+    /// Values of the ticks; `None`: round numbers.
     pub ticks: Option<Vec<f64>>,
 }
 
 impl XAxis {
-    /// At round numbers.
+    /// Axis with ticks at round numbers.
     pub fn named(name: &str) -> Self {
         Self { name: name.to_owned(), label: tick, ticks: None }
     }
@@ -73,7 +73,7 @@ impl Size {
         self.width - 12.0
     }
 
-    /// Where the frame begins.
+    /// Upper edge of the frame.
     pub fn top(&self) -> f64 {
         UNIT + BAND
     }
@@ -82,13 +82,13 @@ impl Size {
         self.top() + self.plot
     }
 
-    /// Of the whole picture.
+    /// Height of the whole picture.
     pub fn height(&self) -> f64 {
         self.bottom() + BOTTOM
     }
 }
 
-/// From values to places.
+/// Plot area of a figure: maps values to places.
 pub(super) struct PlotArea {
     pub size: &'static Size,
     pub up: Axis,
@@ -120,7 +120,7 @@ impl PlotArea {
         path
     }
 
-    /// From the bottom to these values; each lasts until the next one.
+    /// Path from the bottom to these values; each lasts until the next one.
     pub fn area(&self, points: &[(f64, f64)]) -> String {
         let bottom = round(self.size.bottom());
         let Some((first, _)) = points.first() else { return String::new() };
@@ -175,7 +175,7 @@ impl PlotArea {
     }
 }
 
-/// On which side of a place a label stands.
+/// Side of its place on which a label lies.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Before(f64),
@@ -197,7 +197,7 @@ pub(super) fn label(text: &str, anchor: Anchor, y: f64, room: f64) -> Markup {
     }
 }
 
-/// To a tenth of a unit: no difference can be seen, and the file stays small.
+/// Rounds to a tenth of a unit: no difference can be seen, and the file stays small.
 pub(super) fn round(at: f64) -> f64 {
     (at * 10.0).round() / 10.0
 }

@@ -23,7 +23,7 @@ fn whole(caption: &str, table: &Table) -> Markup {
     }
 }
 
-/// What the columns of a table are of.
+/// Heads of the columns.
 pub(super) fn head(table: &Table) -> Markup {
     html! {
         thead { tr { @for (column, head) in table.heads.iter().enumerate() {

@@ -33,7 +33,7 @@ pub fn section(run: &RunFiles) -> Markup {
     }
 }
 
-/// Where the share stands that is known of a whole arm too.
+/// Index of the column whose share is known of a whole arm too.
 const WASTED: usize = 1;
 
 const MEANINGS: [&str; 6] = [

@@ -6,7 +6,7 @@ use super::markup::shown;
 
 /// Colours of the style sheet, `s0` to `s11`.
 const COLOURS: usize = 12;
-/// With six marks twelve pairs, all different.
+/// Dashes; with six marks they make twelve pairs, all different.
 const DASHES: [&str; 4] = ["none", "8 3", "2 3", "10 3 2 3"];
 /// Shapes about a centre: circle, square, triangle, diamond, plus, triangle downwards.
 const MARKS: [&str; 6] = [
@@ -28,12 +28,12 @@ pub fn fill(arm: usize) -> String {
     format!("f{}", arm % COLOURS)
 }
 
-/// Its dash.
+/// Dash of a line.
 pub fn dash(arm: usize) -> &'static str {
     DASHES[arm % DASHES.len()]
 }
 
-/// Its mark at a place.
+/// Mark of an arm at a place.
 pub fn mark(arm: usize, (x, y): (f64, f64)) -> String {
     format!("M{x:.1} {y:.1}{}", MARKS[arm % MARKS.len()])
 }

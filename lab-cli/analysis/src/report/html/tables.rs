@@ -19,7 +19,7 @@ pub(super) const BLOCKS: u32 = 10;
 
 const HEADS: [&str; 9] = ["metric", "phase", "arm", "baseline", "result", "verdict", "p", "margin", "blocks"];
 
-/// What was decided.
+/// Table of the comparisons.
 pub fn comparison(run: &RunFiles) -> Markup {
     let verdicts = run.verdicts();
     let none = if !run.summary.valid {
@@ -61,7 +61,7 @@ pub fn comparison(run: &RunFiles) -> Markup {
     }
 }
 
-/// What was promised.
+/// Table of the thresholds.
 pub fn thresholds(run: &RunFiles) -> Markup {
     if run.summary.thresholds.is_empty() {
         return html! {};
@@ -119,7 +119,7 @@ pub fn phases(run: &RunFiles) -> Markup {
     }
 }
 
-/// By request type and class, in the phase that the comparison is about, in the block that is drawn.
+/// Table by request type and class, in the phase that the comparison is about, in the block that is drawn.
 pub fn types(run: &RunFiles) -> Markup {
     let Some(name) = run.busiest() else { return html! {} };
     let block = run.drawn_block();
@@ -151,7 +151,7 @@ const FIGURES: [&str; 12] = [
     "failed",
 ];
 
-/// In the order of [`FIGURES`].
+/// Cells in the order of [`FIGURES`].
 fn figures(measured: &Measured) -> [String; FIGURES.len()] {
     let times = &measured.response_time_ms;
     let [p50, p90, p99] = percentiles(times);

@@ -13,7 +13,7 @@ use crate::{
 /// Points of a line over time: more of them are joined to one.
 const POINTS: u32 = 600;
 
-/// What is drawn: one block, arms in the order of the file.
+/// One block of a run, arms in the order of the file.
 pub(super) struct Drawn<'a> {
     pub run: &'a RunFiles,
     pub arms: Vec<String>,
@@ -25,7 +25,7 @@ pub(super) struct Drawn<'a> {
     pub capacity: Option<f64>,
 }
 
-/// How a point of several seconds comes about.
+/// Rule by which several seconds become a point.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joined {
     /// Percentiles: the worst.
@@ -52,12 +52,12 @@ impl<'a> Drawn<'a> {
         Self { run, arms, seconds, step: last / POINTS + 1, bands, capacity }
     }
 
-    /// What the service can serve at a second of an arm, where that is known.
+    /// Capacity of the service at a second of an arm, where that is known.
     pub fn capacity_at(&self, second: f64) -> Option<f64> {
         self.run.shape().and_then(|shape| shape.capacity_at(second)).or(self.capacity)
     }
 
-    /// Where it changes, with what it is from there on.
+    /// Moments at which the capacity changes, with its value from there on.
     pub fn capacity_steps(&self) -> Vec<(f64, f64)> {
         let changes = self.run.shape().map_or(&[][..], |shape| &shape.capacity_changes);
         let moments = std::iter::once(0.0).chain(changes.iter().flat_map(|change| [change.from, change.to]));

@@ -95,7 +95,7 @@ fn exported(drawn: &Drawn<'_>) -> Vec<(String, Vec<Line>)> {
     names.into_iter().map(|name| (name.clone(), of(name))).collect()
 }
 
-/// Of all stages of an arm together.
+/// Queues of all stages of an arm together.
 fn queues(drawn: &Drawn<'_>) -> Vec<Line> {
     let waiting = |second: &TimelineSecond| -> Option<Value> {
         let stages = &second.target.as_ref()?.stages;

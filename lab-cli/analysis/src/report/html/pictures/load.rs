@@ -14,7 +14,7 @@ use crate::{
     text::{known_or_at_least, percent, rate, table::Table, time},
 };
 
-/// What is read of a point.
+/// Reads a value of a point.
 type Read = fn(&CurvePoint) -> Option<Value>;
 
 pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {
@@ -52,7 +52,7 @@ pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {
     }
 }
 
-/// What could have been served at each load, where loads are requests and the capacity is known.
+/// Requests that could have been served at each load, where loads are requests and the capacity is known.
 fn served(drawn: &Drawn<'_>, unit: &str) -> Vec<Against> {
     let Some(at) = drawn.capacity else { return Vec::new() };
     let planned = drawn.run.summary.curves.iter().flat_map(|curve| &curve.points).map(|point| point.planned);

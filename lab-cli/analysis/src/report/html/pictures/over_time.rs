@@ -17,7 +17,7 @@ use crate::{
     text::{rate, time},
 };
 
-/// What ended in a second.
+/// Count of requests that ended in a second.
 type Count = fn(&TimelineSecond) -> u64;
 
 pub(super) fn pictures(drawn: &Drawn<'_>) -> Markup {

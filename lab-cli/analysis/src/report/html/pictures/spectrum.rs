@@ -11,10 +11,10 @@ use crate::{
     text::time,
 };
 
-/// Where labels stand: 50, 90, 99, 99.9 and 99.99 %, by log10 of 1 / (1 - p).
+/// Ticks at 50, 90, 99, 99.9 and 99.99 %, by log10 of 1 / (1 - p).
 const TICKS: [f64; 5] = [std::f64::consts::LOG10_2, 1.0, 2.0, 3.0, 4.0];
 
-/// Of the phase of overload, or the one that is compared; nothing where the logs of times were not read.
+/// Spectrum of the phase of overload, or of the one that is compared; nothing where the logs of times were not read.
 pub(super) fn picture(drawn: &Drawn<'_>) -> Markup {
     let Some(phase) = drawn.phase() else { return html! {} };
     let line = |(number, arm): (usize, &String)| {

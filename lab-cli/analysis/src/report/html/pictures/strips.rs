@@ -52,7 +52,7 @@ pub(super) fn picture(drawn: &Drawn<'_>) -> Markup {
 /// An arm over time.
 struct Row {
     name: String,
-    /// From, to, and the share between them; `None`: nothing was offered.
+    /// Begin, end, and the share between them; `None`: nothing was offered.
     cells: Vec<(f64, f64, Option<f64>)>,
 }
 
