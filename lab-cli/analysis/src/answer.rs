@@ -69,7 +69,7 @@ pub fn of_summary(summary: &RunSummary) -> RunAnswer {
     summary.answer.clone().unwrap_or_else(|| answer(summary, &order, &[], None))
 }
 
-/// What every report says of an INVALID run in place of sentences.
+/// Sentence of every report on an INVALID run, in place of those on arms.
 pub const NO_CONCLUSION: &str = "INVALID: the measurement went wrong, and no conclusion may be drawn from its figures.";
 
 /// A line at the head of what is said of a run.
@@ -79,11 +79,11 @@ pub struct Opening {
     pub arm: Option<String>,
     /// No conclusion may be drawn.
     pub is_warning: bool,
-    /// What it says.
+    /// Text of the line.
     pub text: String,
 }
 
-/// What every report begins with: the order of the arms and a sentence an arm, or of an INVALID run why there is none.
+/// Opening of every report: the order of the arms and a sentence an arm, or of an INVALID run why there is none.
 pub fn opening(summary: &RunSummary) -> Vec<Opening> {
     if !summary.valid {
         return vec![Opening { arm: None, is_warning: true, text: NO_CONCLUSION.to_owned() }];

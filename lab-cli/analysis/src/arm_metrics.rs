@@ -29,7 +29,7 @@ pub fn phase(report: &PhaseReport) -> PhaseSummary {
     }
 }
 
-/// What the generator knows of them; the rest follows from the seconds.
+/// Measures that the generator knows; the rest follows from the seconds.
 fn measures(report: &PhaseReport) -> Measures {
     Measures {
         amplification: report.ledger.amplification(),
@@ -75,7 +75,7 @@ fn measured(report: &PhaseReport) -> Measured {
     }
 }
 
-/// How users walked their model.
+/// Walk of users through their model, row by row.
 pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
     let Some(model) = model else { return Vec::new() };
     let first = report.transitions.iter().filter(|t| t.after.is_none());
@@ -99,7 +99,7 @@ pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
     rows.collect()
 }
 
-/// How the generator fared.
+/// Health of the generator.
 pub fn generator(report: &Report) -> Generator {
     let found = &report.generator;
     let health = &found.health;
@@ -130,7 +130,7 @@ pub fn generator(report: &Report) -> Generator {
     }
 }
 
-/// What the generator knows of the conditions that it worked under; what only the lab knows is filled in by whoever runs it.
+/// Conditions that the generator knows; those that only the lab knows are filled in by whoever runs it.
 pub fn conditions(report: &Report) -> Conditions {
     let found = &report.generator;
     let health = &found.health;

@@ -14,7 +14,7 @@ use crate::{
 
 /// Run of an arm in a block, computed again.
 pub(crate) struct ArmRun {
-    /// What the generator can do, as it was measured before the first arm.
+    /// Ability of the generator, as it was measured before the first arm.
     pub headroom: Option<Headroom>,
     pub arm: Arm,
     /// `None` of a bound.

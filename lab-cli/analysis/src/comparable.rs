@@ -12,7 +12,7 @@ const HOST: [&str; 6] = ["cores", "generator_cpu", "target_cpu", "kernel", "cloc
 /// The number of differences that are listed one by one.
 const TOLD: usize = 3;
 
-/// Why not; empty if they may.
+/// Reasons against a comparison; empty if there is none.
 pub fn unlike(one: &Manifest, other: &Manifest) -> Vec<String> {
     let mut reasons = Vec::new();
     if one.experiment.name != other.experiment.name {
@@ -34,7 +34,8 @@ pub fn unlike(one: &Manifest, other: &Manifest) -> Vec<String> {
     reasons
 }
 
-/// What an arm is set to, and an arm of another run is not, which may be what is compared: `arms.a.target.workers: nothing and 2.0`.
+/// Settings of an arm that an arm of another run has not, which may be what is compared: `arms.a.target.workers:
+/// nothing and 2.0`.
 pub fn other_settings(one: &Manifest, other: &Manifest, labels: [&str; 2]) -> Vec<String> {
     let [one, other] = [(one, labels[0]), (other, labels[1])].map(|(manifest, label)| settings(manifest, label));
     between(one.as_ref(), other.as_ref(), &format!("arms.{}", labels[1]))

@@ -12,7 +12,7 @@ use crate::{FolderError, run_file, sha256};
 /// The file's name in a run's folder.
 pub const NAME: &str = "digests.json";
 const SCHEMA: u32 = 1;
-/// Of what is read: a folder has a few files for each arm and block.
+/// Longest list that is read, in bytes: a folder has a few files for each arm and block.
 const LONGEST: u64 = 16 * 1024 * 1024;
 
 /// The digests of a run's files.
@@ -29,12 +29,12 @@ struct FileDigest {
     sha256: String,
 }
 
-/// How a file differs from what the run wrote.
+/// Difference between a file and what the run wrote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     /// The file.
     pub file: String,
-    /// What is wrong with it.
+    /// Description of the difference.
     pub what: &'static str,
 }
 
@@ -55,7 +55,7 @@ impl Digests {
         Ok(Self { schema: SCHEMA, files })
     }
 
-    /// Those of a run; `None`: it has none, because it was killed, or an older lab wrote it.
+    /// Reads those of a run; `None`: it has none, because it was killed, or an older lab wrote it.
     ///
     /// # Errors
     /// If the file is there and cannot be read, or is something else.
@@ -78,7 +78,7 @@ impl Digests {
         Ok(Some(digests))
     }
 
-    /// How many files they are of.
+    /// Number of files.
     pub fn count(&self) -> usize {
         self.files.len()
     }

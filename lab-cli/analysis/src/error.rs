@@ -4,39 +4,39 @@ use std::{fmt, io, path::PathBuf};
 
 use crate::text::{json_in_words, without_os_numbers};
 
-/// Why a run's files say nothing.
+/// Reason for which a run's files say nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     /// A file could not be read or written.
     #[error("{path}: {}", without_os_numbers(&source.to_string()))]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause of the operating system.
         source: io::Error,
     },
     /// A file is nothing that a run writes, and was not read.
     #[error("{path}: {why}")]
     Refused {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Reason in words.
         why: String,
     },
     /// A file is not what it should be.
     #[error("{path} makes no sense: {cause}")]
     Senseless {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause in words.
         cause: String,
     },
     /// A run cannot be computed again, and its files are not as it wrote them.
     #[error("{cause}\nfiles that were changed after the run: {files}")]
     Altered {
-        /// Which, and how.
+        /// Files, each with its difference.
         files: String,
-        /// Why nothing was computed.
+        /// Error that kept anything from being computed.
         cause: Box<FolderError>,
     },
     /// Nothing can be computed again.
@@ -62,7 +62,7 @@ impl FolderError {
         move |error| senseless(json_in_words(&error, 1))
     }
 
-    /// Whether a file of the folder was not read because no run writes such a one.
+    /// True if a file of the folder was not read because no run writes such a one.
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Refused { .. } => true,

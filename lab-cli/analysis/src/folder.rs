@@ -12,7 +12,7 @@ use crate::{
     text::json_in_words,
 };
 
-/// What a folder holds.
+/// Contents of a results folder.
 #[derive(Debug)]
 pub struct Recorded {
     /// The summary, if the run got that far.
@@ -37,7 +37,7 @@ impl Recorded {
         Ok(Self { summary, timeline, events, torn: torn_timeline || torn_events })
     }
 
-    /// Why there is no summary yet, in words after the name of the run.
+    /// Reason for which there is no summary yet, in words after the name of the run.
     pub fn why_no_summary(&self) -> String {
         let failed = self.events.iter().rev().find_map(|event| match event {
             LiveEvent::RunFailed { why } => Some(why),

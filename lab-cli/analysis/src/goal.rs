@@ -11,7 +11,7 @@ use crate::{
     text::{rate, time},
 };
 
-/// What settings are chosen by.
+/// Measure and condition by which settings are chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Goal {
     measure: PhaseMeasure,
@@ -30,9 +30,9 @@ struct Condition {
 /// A goal on some seeds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct GoalFound {
-    /// Its value with each seed, in the unit of the measure (times: milliseconds); `None` where there is none.
+    /// Values, one for each seed, in the unit of the measure (times: milliseconds); `None` where there is none.
     pub values: Vec<Option<f64>>,
-    /// In some seed time-outs hide it: it is at least that.
+    /// True if time-outs hide it in some seed: it is at least that.
     pub bound: bool,
     /// Seeds with which the condition holds; all of them if there is none.
     pub held: usize,
@@ -58,7 +58,7 @@ impl Goal {
         Ok(Self { measure, most, condition })
     }
 
-    /// What is sought: `most goodput`, `least response_time.p99 with reject_fraction < 10%`.
+    /// Goal in words: `most goodput`, `least response_time.p99 with reject_fraction < 10%`.
     pub fn in_words(&self) -> String {
         let how = if self.most { "most" } else { "least" };
         let under = self.condition.as_ref().map_or_else(String::new, |condition| format!(" with {}", condition.text));
@@ -70,7 +70,7 @@ impl Goal {
         &self.measure
     }
 
-    /// Where the condition compares one measure with something: that measure.
+    /// Measure of the condition, where it compares one with something.
     pub fn limited(&self) -> Option<&PhaseMeasure> {
         self.condition.as_ref()?.left.as_ref()
     }
@@ -85,7 +85,7 @@ impl Goal {
         shown(&self.measure, value)
     }
 
-    /// What this arm came to in this phase. `arms`: one for each seed, which is its block, beside others.
+    /// Values of this arm in this phase. `arms`: one for each seed, which is its block, beside others.
     pub fn found(&self, arms: &[Arm], label: &str, phase: &str) -> GoalFound {
         let values = values(&self.measure, arms, label, phase);
         let blocks: Vec<u32> = blocks(arms, label);
@@ -94,13 +94,13 @@ impl Goal {
         GoalFound { values: values.into_iter().map(|value| value.map(|value| value.at)).collect(), bound, held }
     }
 
-    /// Whether the first is better than the second: one that meets the condition goes before one that does not.
+    /// True if the first is better than the second: one that meets the condition goes before one that does not.
     pub fn is_better(&self, a: &GoalFound, b: &GoalFound) -> bool {
         self.cost(a) < self.cost(b)
     }
 
-    /// What a search makes small: the measure itself or its negative, and far above that what fails the condition, by how many
-    /// seeds.
+    /// Cost that a search makes small: the measure itself or its negative, and far above that what fails the
+    /// condition, by how many seeds.
     pub fn cost(&self, found: &GoalFound) -> f64 {
         /// No rate and no time in milliseconds comes near.
         const FAILED: f64 = 1e12;
@@ -110,7 +110,7 @@ impl Goal {
         if found.held < found.values.len() { FAILED * (1.0 + (seeds - found.held as f64) / seeds) } else { own }
     }
 
-    /// Whether a value is within a share of the best one.
+    /// True if a value is within a share of the best one.
     pub fn is_near(&self, found: &GoalFound, best: &GoalFound, share: f64) -> bool {
         let (Some(own), Some(best_of)) = (found.mean(), best.mean()) else { return false };
         let near = if self.most { own >= best_of * (1.0 - share) } else { own <= best_of * (1.0 + share) };
@@ -119,7 +119,7 @@ impl Goal {
 }
 
 impl GoalFound {
-    /// With every seed.
+    /// True if the condition holds with every seed.
     pub fn holds(&self) -> bool {
         self.held == self.values.len()
     }

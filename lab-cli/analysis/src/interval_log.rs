@@ -17,7 +17,7 @@ use hdrhistogram::{
     },
 };
 
-/// What a reader looks for first.
+/// Line that a reader looks for first.
 const FORMAT: &str = "[Histogram log format version 1.3]";
 /// The library writes no legend. Readers take it for the end of the header.
 pub const LEGEND: &str = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
@@ -27,13 +27,13 @@ const MICROS_IN_A_MILLISECOND: f64 = 1000.0;
 /// A histogram of some time.
 #[derive(Debug)]
 pub struct Interval {
-    /// Whose; it must have neither spaces nor commas, else it is left out.
+    /// Tag with neither spaces nor commas; any other is left out.
     pub tag: String,
-    /// When, from the beginning of the arm.
+    /// Begin of the interval, from that of the arm.
     pub begins: Duration,
     /// For how long.
     pub lasts: Duration,
-    /// What.
+    /// Times in the interval.
     pub histogram: Histogram<u64>,
 }
 
@@ -91,9 +91,9 @@ pub fn of_buckets(buckets: &[[u64; 2]]) -> Result<Histogram<u64>, String> {
 /// A line of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedInterval {
-    /// Whose.
+    /// Tag of the histogram, if it has one.
     pub tag: Option<String>,
-    /// When, milliseconds.
+    /// Begin of the interval, milliseconds.
     pub begins: u128,
     /// For how long, milliseconds.
     pub lasts: u128,
@@ -103,7 +103,7 @@ pub struct LoggedInterval {
     pub counts: Vec<(u64, u64)>,
 }
 
-/// What a log holds.
+/// Entries of a log.
 ///
 /// # Errors
 /// If it cannot be read as a log.

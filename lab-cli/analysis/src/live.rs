@@ -26,9 +26,9 @@ pub enum LiveEvent {
     },
     /// An arm begins.
     ArmStarted {
-        /// Its name.
+        /// Name of the arm.
         arm: String,
-        /// Which repetition, from 1.
+        /// Repetition, from 1.
         block: u32,
         /// The policy that it begins with, as the experiment has it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,24 +36,25 @@ pub enum LiveEvent {
     },
     /// The load of the current arm begins, with second 0 of its timeline. Live alone.
     LoadStarted {
-        /// When, in UTC to the millisecond (RFC 3339): to lay its seconds beside what other programs recorded.
+        /// Wall-clock time in UTC to the millisecond (RFC 3339): to lay its seconds beside what other programs
+        /// recorded.
         at: String,
     },
     /// A phase of the current arm begins; the time after the last phase, while open requests end, is named `drain`.
     PhaseStarted {
-        /// Its name.
+        /// Name of the phase.
         phase: String,
         /// Second of the arm.
         second: u32,
     },
     /// A second of the current arm is over.
     Second(Box<TimelineSecond>),
-    /// How far a run in virtual time is, whose arms are computed side by side and told one after the other. For those who
-    /// watch: it is not recorded.
+    /// Progress of a run in virtual time, whose arms are computed side by side and told one after the other. For
+    /// those who watch: it is not recorded.
     Computing {
         /// Seconds of virtual time that have been computed, over all arms.
         done_s: f64,
-        /// Of so many.
+        /// Seconds in all.
         of_s: f64,
     },
     /// The target's policy did something worth a line: switched, degraded, resized.
@@ -62,14 +63,14 @@ pub enum LiveEvent {
         second: f64,
         /// Stage.
         stage: String,
-        /// In words.
+        /// Text for people.
         text: String,
     },
     /// A person changed the run.
     Touched {
         /// Second of the arm.
         second: f64,
-        /// What.
+        /// Change that was made.
         #[serde(flatten)]
         touch: Touch,
     },
@@ -79,7 +80,7 @@ pub enum LiveEvent {
     Stopping,
     /// The run could not be carried out to its end. Comes last, for those who read its folder.
     RunFailed {
-        /// Why, in a line.
+        /// Reason in a line.
         why: String,
     },
     /// The run is over. Comes last.
@@ -87,7 +88,7 @@ pub enum LiveEvent {
 }
 
 impl LiveEvent {
-    /// What a person changed, as the summary has it.
+    /// Change by a person, as the summary has it.
     pub fn touched(&self) -> Option<Touched> {
         match self {
             Self::Touched { second, touch } => Some(Touched { second: *second, what: touch.in_words() }),
@@ -96,12 +97,12 @@ impl LiveEvent {
     }
 }
 
-/// What is going to happen.
+/// Shape of a run before it begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shape {
     /// Name of the experiment.
     pub experiment: String,
-    /// In which world.
+    /// World of the run: live or in virtual time.
     #[serde(default)]
     pub mode: Mode,
     /// One line about it.
@@ -123,7 +124,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// When each phase ends, in seconds from the beginning of an arm.
+    /// End of each phase, in seconds from the beginning of an arm.
     pub fn ends(&self) -> Vec<f64> {
         let end = |at: &mut f64, phase: &PhaseShape| {
             *at += phase.seconds;
@@ -138,7 +139,7 @@ impl Shape {
         change.map(|change| change.per_s).or(self.capacity_per_s)
     }
 
-    /// How long an arm is, in seconds.
+    /// Length of an arm, in seconds.
     pub fn seconds(&self) -> f64 {
         self.phases.iter().map(|phase| phase.seconds).sum()
     }
@@ -147,9 +148,9 @@ impl Shape {
 /// A stretch of an arm in which a fault makes the capacity another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityChange {
-    /// Its begin, in seconds from the beginning of the arm.
+    /// Begin, in seconds from the beginning of the arm.
     pub from: f64,
-    /// Its end.
+    /// End, in the same seconds.
     pub to: f64,
     /// Requests a second that the service can serve meanwhile.
     pub per_s: f64,
@@ -158,11 +159,11 @@ pub struct CapacityChange {
 /// One phase of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseShape {
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
-    /// How long.
+    /// Length of the phase.
     pub seconds: f64,
-    /// What arrives, in words: `1000 users`, `120 requests/s`.
+    /// Load in words: `1000 users`, `120 requests/s`.
     pub load: String,
 }
 
@@ -407,7 +408,7 @@ pub struct StageSecond {
 }
 
 impl StageSecond {
-    /// What waits there; `None` if nothing does.
+    /// Stage with the work that waits there; `None` if none does.
     fn outline(&self) -> Option<Self> {
         (self.queue > 0).then(|| Self { queue: self.queue, ..Self::default() })
     }

@@ -23,7 +23,7 @@ pub struct Manifest {
     pub lab: String,
     /// Live or in virtual time.
     pub mode: Mode,
-    /// What was run.
+    /// Experiment that was run.
     pub experiment: Planned,
     /// The work knob, where it was looked for.
     pub capacity: Option<Capacity>,
@@ -40,35 +40,35 @@ pub struct Manifest {
 /// An experiment, as far as verdicts ask for it.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Planned {
-    /// Its name.
+    /// Name of the experiment.
     pub name: String,
     /// One line.
     #[serde(default)]
     pub about: String,
     /// The promise.
     pub objective: LatencyObjective,
-    /// What must hold.
+    /// Thresholds as written.
     pub thresholds: Vec<String>,
-    /// Which of them end the run.
+    /// Thresholds that end the run.
     #[serde(default)]
     pub aborts: Vec<AbortRule>,
-    /// How arms are compared.
+    /// Terms of comparisons.
     pub compare: Compare,
     /// Conditions that are not held against it.
     #[serde(default)]
     pub declares: Vec<Declared>,
-    /// In the order of the file.
+    /// Arms in the order of the file.
     pub arms: Vec<PlannedArm>,
 }
 
 /// An arm of the plan.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PlannedArm {
-    /// Its name.
+    /// Name in tables and thresholds.
     pub label: String,
-    /// Who decides, where it is told.
+    /// Policy, where it is told.
     pub policy: Option<PolicySpec>,
-    /// What it knows that no policy can know, if anything.
+    /// Knowledge that no policy can have, if any.
     #[serde(default)]
     pub hindsight: Option<Value>,
 }
@@ -96,7 +96,7 @@ impl Manifest {
         known.map(|arm| arm.label.clone()).collect()
     }
 
-    /// Those of them that are told what requests cost: where a value was looked for, the manifest says up to which.
+    /// Arms that are told what requests cost: where a value was looked for, the manifest says up to which.
     pub fn told_costs(&self) -> Vec<String> {
         let looks =
             |known: &Value| known.as_object().is_some_and(|one| one.values().any(|range| range.get("most").is_some()));
@@ -104,8 +104,8 @@ impl Manifest {
         told.map(|arm| arm.label.clone()).collect()
     }
 
-    /// How the run was made, in lines for people: seed and repetitions, then its arms with what they were set to. `stopped`: how far it
-    /// came, if not to its end.
+    /// Account of the run, in lines for people: seed and repetitions, then its arms with what they were set to.
+    /// `stopped`: how far it came, if not to its end.
     pub fn in_lines(&self, stopped: Option<&Stopped>) -> Vec<String> {
         let seed =
             self.whole.get("seed").and_then(Value::as_u64).map_or_else(String::new, |seed| format!("seed {seed}, "));
@@ -141,7 +141,7 @@ impl Manifest {
         arms.iter().enumerate().filter_map(twin).collect()
     }
 
-    /// Whether the load is closed, and the file does not say that it is about that.
+    /// True if the load is closed, and the file does not say that it is about that.
     pub fn closed(&self) -> bool {
         let phases = self.whole.pointer("/experiment/users/phases").and_then(Value::as_array);
         let loads = phases.into_iter().flatten().filter_map(|phase| phase.get("loads")?.as_array()).flatten();
@@ -149,14 +149,14 @@ impl Manifest {
         any_closed && !self.experiment.declares.contains(&Declared::ClosedOverload)
     }
 
-    /// Whether connections that wait in the kernel are part of what this arm is about.
+    /// True if connections that wait in the kernel are part of what this arm is about.
     pub fn kernel_backlog_declared(&self, label: &str) -> bool {
         let arm = self.experiment.arms.iter().find(|arm| arm.label == label);
         arm.and_then(|arm| arm.policy.as_ref()).is_some_and(|policy| policy.works_at_accept(installed::catalogue()))
             || self.experiment.declares.contains(&Declared::KernelBacklog)
     }
 
-    /// Whether tasks of a tree, which are processes, crash at set times.
+    /// True if tasks of a tree, which are processes, crash at set times.
     pub fn tasks_crash(&self) -> bool {
         let app = self.whole.pointer("/experiment/target/app/app");
         let is_tree = app.is_some_and(|app| app == "tree");
@@ -174,7 +174,7 @@ impl Manifest {
 /// One repetition of every arm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Its number, from 1.
+    /// Number of the block, from 1.
     pub block: u32,
     /// Seed of its plan. Written as text: many programs read no number over 2^53 as it is.
     #[serde(with = "exact")]

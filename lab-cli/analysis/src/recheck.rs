@@ -26,7 +26,7 @@ use crate::{
     summary::{Arm, RunSummary},
 };
 
-/// What a block's plan is by the experiment in the manifest.
+/// Plan of a block, by the experiment in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockPlan {
     /// The seed of the block.
@@ -35,16 +35,16 @@ pub struct BlockPlan {
     pub digest: Option<String>,
 }
 
-/// What an experiment plans.
+/// Plans of an experiment.
 #[derive(Debug, Clone, Default)]
 pub struct Replanned {
-    /// By block.
+    /// Plans by block.
     pub blocks: Vec<BlockPlan>,
-    /// Who decides in each arm that was told it before the run.
+    /// Policy of each arm that was told it before the run.
     pub deciders: Vec<Decider>,
 }
 
-/// Who decides in an arm.
+/// Policy of an arm.
 #[derive(Debug, Clone)]
 pub struct Decider {
     /// The arm.
@@ -59,20 +59,21 @@ pub struct Decider {
 /// it.
 pub type Replan<'a> = &'a dyn Fn(&Manifest) -> Result<Replanned, String>;
 
-/// What came of it.
+/// Outcome of a recheck.
 #[derive(Debug, Clone, Serialize)]
 pub struct Rechecked {
     /// Computed again.
     pub summary: RunSummary,
-    /// How many values were held against each other.
+    /// Number of values that were held against each other.
     pub values: usize,
-    /// How many files were held against their digests; `None`: the run has none.
+    /// Number of files that were held against their digests; `None`: the run has none.
     pub files: Option<usize>,
-    /// How many files a second run in virtual time wrote that were held against those of the first; `None`: there was none.
+    /// Number of files of a second run in virtual time that were held against those of the first; `None`: there was
+    /// none.
     pub run_again: Option<usize>,
-    /// Those that differ.
+    /// Values and files that differ.
     pub differences: Vec<Difference>,
-    /// What a reader should know.
+    /// Notes for a reader.
     pub notes: Vec<String>,
 }
 
@@ -81,11 +82,11 @@ pub struct Rechecked {
 pub struct Difference {
     /// The file that it stands in.
     pub file: String,
-    /// Where in it: a JSON pointer, or words.
+    /// Place in the file: a JSON pointer, or words.
     pub place: String,
-    /// What stands there; `None`: nothing.
+    /// Value that stands there; `None`: nothing.
     pub found: Option<Value>,
-    /// What was computed; `None`: nothing.
+    /// Value that was computed; `None`: nothing.
     pub computed: Option<Value>,
 }
 
@@ -176,8 +177,8 @@ fn blocks(manifest: &Manifest, recorded: &Recorded) -> usize {
     recorded.shape().map_or(manifest.blocks.len(), |shape| shape.blocks as usize)
 }
 
-/// Of a comparison that ran until it was decided, the blocks after which its rule ends it, by the records; `None`: it is not over, or has no
-/// such rule.
+/// Blocks after which the rule of a comparison that ran until it was decided ends it, by the records; `None`: it is
+/// not over, or has no such rule.
 fn blocks_due(manifest: &Manifest, arm_runs: &[ArmRun]) -> Option<usize> {
     let arms: Vec<Arm> = arm_runs.iter().map(|arm_run| arm_run.arm.clone()).collect();
     let found = decision(&arms, &manifest.experiment.compare, &manifest.arms(), &manifest.with_hindsight())?;

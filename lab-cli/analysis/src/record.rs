@@ -21,20 +21,20 @@ use crate::{
 /// An arm's record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ArmRecord {
-    /// As in the summary.
+    /// Schema of the summary.
     pub schema: u32,
-    /// What the gates knew of the plan.
+    /// Context of the gates.
     pub context: Context,
-    /// What measures knew of it.
+    /// Plan of the measures.
     pub plan: MeasuresPlan,
     /// The arm without what is computed; of a bound, which nobody ran, all of it.
     pub seen: Arm,
-    /// What users measured; `None`: nothing was run.
+    /// Report on what users measured; `None`: nothing was run.
     pub measured: Option<ReportRecord>,
 }
 
 impl ArmRecord {
-    /// Of an arm that was run. `in_parts`: the phases whose twentieths are asked for.
+    /// Record of an arm that was run. `in_parts`: the phases whose twentieths are asked for.
     pub fn of(
         arm: &Arm,
         context: Context,
@@ -58,7 +58,7 @@ impl ArmRecord {
         Self { schema: SCHEMA, context, plan, seen, measured: Some(report.record(in_parts)) }
     }
 
-    /// Of a bound.
+    /// Record of a bound.
     pub fn of_bound(arm: &Arm, context: Context, plan: MeasuresPlan) -> Self {
         Self { schema: SCHEMA, context, plan, seen: arm.clone(), measured: None }
     }

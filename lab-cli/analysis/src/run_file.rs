@@ -64,7 +64,7 @@ pub(crate) fn if_there<T>(found: Result<T, FolderError>) -> Result<Option<T>, Fo
     }
 }
 
-/// What one of JSON says.
+/// Value of a JSON file.
 ///
 /// # Errors
 /// As [`open`]; and if it says something else.
@@ -72,7 +72,7 @@ pub fn json<T: DeserializeOwned>(path: &Path) -> Result<T, FolderError> {
     parsed(path, &read(path)?)
 }
 
-/// What these bytes of a file say.
+/// Value of these bytes of a file.
 pub(crate) fn parsed<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, FolderError> {
     serde_json::from_slice(bytes).map_err(FolderError::senseless_json(path))
 }

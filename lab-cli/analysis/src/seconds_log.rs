@@ -13,7 +13,7 @@ use crate::{
 const SECOND: Duration = Duration::from_secs(1);
 /// Answers as asked.
 const RESPONSE: &str = "response";
-/// What was given up had waited for so long.
+/// Tag of requests that were given up after so long.
 const CENSORED: &str = "response/censored";
 const REJECT: &str = "reject";
 

@@ -14,12 +14,12 @@ use crate::{
     },
 };
 
-/// What a summary is made from.
+/// Input of a summary.
 #[expect(missing_debug_implementations, reason = "parts of phases are a function")]
 pub struct Findings<'a> {
     /// Name of the experiment.
     pub experiment: &'a str,
-    /// How the figures came about.
+    /// Source of the figures: live or in virtual time.
     pub mode: Mode,
     /// Arms or phases are missing.
     pub partial: bool,
@@ -31,11 +31,11 @@ pub struct Findings<'a> {
     pub capacity: Option<&'a Capacity>,
     /// Limits that were looked for.
     pub searches: &'a [LimitSearch],
-    /// What the generator can do here, where that was measured.
+    /// Ability of the generator here, where that was measured.
     pub headroom: Option<Headroom>,
     /// Judged, in the order in which they ran.
     pub arms: &'a [Arm],
-    /// What must hold.
+    /// Thresholds of the experiment.
     pub thresholds: &'a [Threshold],
     /// One of them ended the run.
     pub abort: Option<&'a Abort>,
@@ -45,13 +45,13 @@ pub struct Findings<'a> {
     pub parts: Parts<'a>,
     /// Arms in the order of the file.
     pub order: &'a [String],
-    /// Those of them that know what no policy can know.
+    /// Arms among them that know what no policy can know.
     pub hindsight: &'a [String],
-    /// Those of them that are told what requests cost: goodput is shown as a share of theirs.
+    /// Arms among them that are told what requests cost: goodput is shown as a share of theirs.
     pub told_costs: &'a [String],
     /// Pairs of arms that are the same but for their names.
     pub twins: &'a [[String; 2]],
-    /// How arms are compared.
+    /// Terms of comparisons.
     pub compare: &'a Compare,
 }
 

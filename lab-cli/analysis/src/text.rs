@@ -34,7 +34,7 @@ pub fn without_os_numbers(message: &str) -> String {
     text
 }
 
-/// What is wrong with JSON that begins in this line of its file, without the names that this program has for what it reads.
+/// Fault of JSON that begins in this line of its file, without the names that this program has for what it reads.
 pub fn json_in_words(error: &serde_json::Error, begins: usize) -> String {
     use serde_json::error::Category;
     let message = error.to_string();

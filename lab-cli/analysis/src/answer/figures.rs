@@ -76,7 +76,7 @@ pub fn measured_percentile(percentile: f64) -> &'static str {
     }
 }
 
-/// By class, where there are several.
+/// Figures by class, where there are several.
 pub(super) fn classes(
     runs: &[&Arm],
     columns: &[AnswerColumn],

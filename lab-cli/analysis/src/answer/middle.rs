@@ -8,12 +8,12 @@ const CONFIDENCE: f64 = 0.95;
 /// Fewest blocks whose lowest and highest figure are an interval of that confidence: 1 - 2 / 2^6 is 0.969.
 pub(super) const FEWEST: usize = 6;
 
-/// Of numbers. `None`: of nothing.
+/// Median of numbers. `None`: of nothing.
 pub(super) fn known(numbers: impl Iterator<Item = f64>) -> Option<BlockMedian> {
     of_values(&numbers.map(Value::known).collect::<Vec<_>>())
 }
 
-/// Of numbers, and bounds.
+/// Median of numbers and bounds.
 pub(super) fn of_values(values: &[Value]) -> Option<BlockMedian> {
     let median = Value::median(values)?;
     let mut sorted = values.to_vec();
@@ -32,8 +32,8 @@ pub(super) fn of_values(values: &[Value]) -> Option<BlockMedian> {
     })
 }
 
-/// How many of so many blocks may be left off at each end: the most with which the interval has its confidence, by the binomial
-/// distribution (Le Boudec, "Performance Evaluation", chapter 2).
+/// Number of blocks that may be left off at each end, of so many: the most with which the interval has its
+/// confidence, by the binomial distribution (Le Boudec, "Performance Evaluation", chapter 2).
 fn cut(blocks: usize) -> usize {
     let mut term = 1.0 / libm::exp2(blocks as f64);
     let mut below = 0.0;

@@ -46,7 +46,7 @@ pub(super) fn order(answer: &RunAnswer, summary: &RunSummary, runs: &CountedRuns
     Some(format!("Goodput {when}, most first: {}{how}.", named.join(", ")))
 }
 
-/// In some block this arm had as much as the other, or more.
+/// True if this arm had as much as the other in some block, or more.
 fn is_ahead_at_times(runs: &CountedRuns<'_>, arm: &str, other: &str, phase: &str) -> bool {
     let pairs = runs.goodput_in_blocks([arm, other], phase);
     pairs.len() > 1 && pairs.iter().any(|[own, other]| own >= other)

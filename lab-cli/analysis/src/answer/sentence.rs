@@ -99,7 +99,7 @@ impl Writer<'_> {
         all.get(all.len() / 2).copied()
     }
 
-    /// In a run without overload: in the phase that it is compared in, or the busiest of those shown.
+    /// Clause of a run without overload: the phase that it is compared in, or the busiest of those shown.
     fn in_the_phase(&self, arm: &ArmAnswer) -> Option<String> {
         let at = table::deciding(self.answer)?;
         let own = arm.columns[at].as_ref()?;
@@ -155,7 +155,7 @@ fn in_time(found: BlockMedian) -> String {
     format!("{}{}", if found.at_least { ">= " } else { "" }, time(found.median))
 }
 
-/// What most blocks did.
+/// Recovery in most blocks.
 fn recovered(arm: &ArmAnswer) -> Option<String> {
     let found = arm.recovery.as_ref()?;
     let blocks = found.recovered + found.metastable + found.undecided;

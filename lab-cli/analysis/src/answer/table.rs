@@ -62,7 +62,7 @@ fn compared(answer: &RunAnswer) -> Option<usize> {
     answer.columns.iter().position(|column| column.phase == phase)
 }
 
-/// What is read as a share of a bound.
+/// Reads a share of a bound.
 pub type Share = fn(&ColumnFigures) -> Option<&BlockMedian>;
 
 /// The bounds that anything is a share of.
@@ -77,7 +77,7 @@ pub fn class_name(class: &str) -> String {
     if class.starts_with(|c: char| c.is_ascii_digit()) { format!("class {class}") } else { scrubbed(class) }
 }
 
-/// Its name, with what makes it no arm like the others.
+/// Name of an arm, with what makes it no arm like the others.
 pub fn shown_name(arm: &ArmAnswer) -> String {
     let name = scrubbed(&arm.arm);
     if arm.hindsight { format!("{name} (hindsight)") } else { name }
@@ -175,7 +175,7 @@ pub fn verdict(found: &ArmVerdict) -> String {
     format!("{}{effect}", found.word.words())
 }
 
-/// What the columns are, and what the figures: `calm: before (70 requests/s); …; medians of 8 blocks [95 % intervals]`.
+/// Caption: columns and figures, as in `calm: before (70 requests/s); …; medians of 8 blocks [95 % intervals]`.
 pub fn caption(answer: &RunAnswer) -> String {
     let load = |column: &crate::summary::AnswerColumn| {
         column.load.map_or_else(String::new, |load| format!(", {}", load_in_words(load)))

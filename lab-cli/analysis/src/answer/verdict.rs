@@ -5,7 +5,7 @@ use crate::{
     summary::{ArmVerdict, ArmVerdictWord, Comparison, ComparisonVerdict, RunSummary},
 };
 
-/// Of the metric that decides.
+/// Verdict in the metric that decides.
 pub(super) fn of(arm: &str, baseline: &str, summary: &RunSummary) -> ArmVerdict {
     if !summary.valid {
         return ArmVerdict::default();

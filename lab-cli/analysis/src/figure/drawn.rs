@@ -8,35 +8,35 @@ use crate::series::value::Value;
 /// A figure.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DrawnFigure {
-    /// Of what.
+    /// Title, with the experiment's name.
     pub title: String,
-    /// What goes to the right.
+    /// Axis to the right.
     pub across: FigureAxis,
-    /// From above to below.
+    /// Panels from above to below.
     pub panels: Vec<DrawnPanel>,
-    /// What a reader should know, sentence by sentence.
+    /// Notes for a reader, sentence by sentence.
     pub notes: Vec<String>,
 }
 
 /// The axis to the right.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FigureAxis {
-    /// With its unit.
+    /// Title with its unit.
     pub title: String,
-    /// How it goes.
+    /// Scale and its range.
     pub scale: Scale,
     /// Points are joined to lines.
     pub joined: bool,
-    /// Where phases begin, with their names.
+    /// Beginnings of phases, with their names.
     pub walls: Vec<(f64, String)>,
 }
 
-/// How an axis goes.
+/// Scale of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scale {
-    /// By differences, from and to.
+    /// Linear, from and to.
     Linear([f64; 2]),
-    /// By factors, with ticks at these values.
+    /// Logarithmic, with ticks at these values.
     Log(Vec<f64>),
     /// Groups of bars.
     Groups(Vec<String>),
@@ -45,11 +45,11 @@ pub enum Scale {
 /// A panel.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DrawnPanel {
-    /// With its unit.
+    /// Title with its unit.
     pub title: String,
     /// Drawn by factors of ten.
     pub log: bool,
-    /// What values are held against.
+    /// Value that all others are held against.
     pub limit: Option<Limit>,
     /// The paper's last.
     pub lines: Vec<DrawnLine>,
@@ -60,7 +60,7 @@ pub struct DrawnPanel {
 /// A line, or a bar in each group.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DrawnLine {
-    /// As the legend has it.
+    /// Name in the legend.
     pub name: String,
     /// The number of its colour; `None`: that of no line.
     pub colour: Option<usize>,
@@ -68,7 +68,7 @@ pub struct DrawnLine {
     pub paper: bool,
     /// A curve through the points of the line of this colour.
     pub fitted: bool,
-    /// Where there is no value, it has a gap. Of bars: the number of the group.
+    /// Places and values; without a value the line has a gap. Places of bars: the number of the group.
     pub points: Vec<(f64, Option<Value>)>,
 }
 
@@ -79,7 +79,7 @@ pub struct PaperNumber {
     pub panel: String,
     /// Curve and place: `paper, control (digitised) at 16`.
     pub name: String,
-    /// In the unit of the panel.
+    /// Value in the unit of the panel.
     pub paper: f64,
     /// The same of ours; `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -70,7 +70,7 @@ struct FoundLine<'a> {
     /// `None`: arms go to the right.
     arm: Option<&'a Arm>,
     measure: PhaseMeasure,
-    /// Its only phase, if it has one.
+    /// Name of its only phase, if it has one.
     phase: Option<&'a str>,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Where a phase lies to the right.
+    /// Place of a phase on the axis to the right.
     fn x(&self, panel: &PanelPlan, arm: &Arm, phase: &PhaseSummary) -> Option<f64> {
         match &panel.x {
             None => Some(load(phase)),
@@ -256,7 +256,7 @@ impl<'a> Evaluation<'a> {
         points.chunks(step).map(mean).collect()
     }
 
-    /// Of requests: in windows of each phase, as short as there are enough of them.
+    /// Points of a measure of requests: in windows of each phase, as short as there are enough of them.
     fn in_windows(&self, arm: &'a Arm, measure: &PhaseMeasure, windows: &mut Option<[f64; 2]>) -> Points {
         let mut points = Vec::new();
         for (begins, phase) in self.begins(arm) {
@@ -349,7 +349,7 @@ fn cubic(line: &DrawnLine) -> Option<DrawnLine> {
     })
 }
 
-/// What was planned; where that changes, the users at most, or what was offered a second.
+/// Planned load of a phase; where that changes, the users at most, or what was offered a second.
 fn load(phase: &PhaseSummary) -> f64 {
     let users = (phase.users > 0).then(|| f64::from(phase.users));
     phase.measures.load.map(PlannedLoad::amount).or(users).unwrap_or(phase.measured.offered_per_s)

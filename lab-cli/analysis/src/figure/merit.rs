@@ -11,7 +11,7 @@ use crate::{
 /// Values of a paper that lie closer together than this share are not in an order.
 const APART: f64 = 0.1;
 
-/// How near a figure comes to the paper's numbers.
+/// Distance of a figure from the paper's numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Merit {
     /// Each number of the paper, beside ours.
@@ -21,7 +21,7 @@ pub struct Merit {
     pub median_distance: Option<f64>,
     /// Pairs of numbers of one panel, over 10 % apart in the paper.
     pub pairs: usize,
-    /// Those in the same order here.
+    /// Pairs among them in the same order here.
     pub ordered_alike: usize,
 }
 
@@ -36,7 +36,7 @@ fn distance(of: &PaperNumber) -> f64 {
 }
 
 impl Merit {
-    /// Of a figure; `None` if its paper has no number to hold it against.
+    /// Merit of a figure; `None` if its paper has no number to hold it against.
     #[must_use]
     pub fn of(figure: &DrawnFigure) -> Option<Self> {
         let panels: Vec<Vec<PaperNumber>> = figure.panels.iter().map(|panel| beside(figure, panel)).collect();

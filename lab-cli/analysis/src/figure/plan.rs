@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::threshold::Threshold;
 
-/// What goes to the right.
+/// Quantity of the axis to the right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Over {
@@ -34,7 +34,7 @@ impl Over {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FigurePlan {
-    /// What goes to the right.
+    /// Quantity of the axis to the right.
     pub over: Over,
     /// Drawn by factors, not by differences; of the load alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -45,7 +45,7 @@ pub struct FigurePlan {
     /// Phases that are drawn; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<String>,
-    /// What the axis to the right is called; `None`: what goes there.
+    /// Title of the axis to the right; `None`: that of its quantity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub across: Option<String>,
     /// Points of a load are not joined.
@@ -59,9 +59,9 @@ pub struct FigurePlan {
     pub types: Vec<String>,
     /// Share of each phase that is left out at its beginning.
     pub skip: f64,
-    /// From above to below.
+    /// Panels from above to below.
     pub panels: Vec<PanelPlan>,
-    /// What a reader should know.
+    /// Note for a reader.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -70,14 +70,14 @@ pub struct FigurePlan {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PanelPlan {
-    /// What is drawn.
+    /// Title without the unit.
     pub title: String,
-    /// In which unit; of times it is always the second.
+    /// Unit of the values; of times it is always the second.
     pub unit: String,
     /// Drawn by factors of ten.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub log: bool,
-    /// What values are held against, in the unit of the panel.
+    /// Value that all others are held against, in the unit of the panel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     /// Arms that are drawn; empty: those of the figure.
@@ -86,10 +86,10 @@ pub struct PanelPlan {
     /// Phases that are drawn, where types or arms go to the right; empty: those of the figure.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<String>,
-    /// What goes to the right in place of the planned load: a measure.
+    /// Measure that goes to the right in place of the planned load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,
-    /// What is drawn of each arm.
+    /// Measures of each arm.
     pub draw: Vec<MeasurePlan>,
     /// The paper's own curves.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,19 +99,19 @@ pub struct PanelPlan {
     pub printed: BTreeMap<String, String>,
 }
 
-/// What values are held against.
+/// Value that others are held against.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limit {
-    /// What it is: the target, the capacity.
+    /// Name: the target, the capacity.
     pub name: String,
-    /// In the unit of the panel.
+    /// Value in the unit of the panel.
     pub at: f64,
 }
 
 /// A measure of a panel.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeasurePlan {
-    /// What tells it from the others of its panel; empty if it is the only one.
+    /// Name that tells it from the others of its panel; empty if it is the only one.
     pub name: String,
     /// A [`PhaseMeasure`](crate::judge::threshold::PhaseMeasure).
     pub measure: String,
@@ -121,7 +121,7 @@ pub struct MeasurePlan {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PaperCurve {
-    /// Its name, with where its numbers are from: `paper, no control (digitised)`.
+    /// Name with the source of its numbers: `paper, no control (digitised)`.
     pub name: String,
     /// The line that it is compared with, as the legend names it: it is drawn in the same colour.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,7 +131,7 @@ pub struct PaperCurve {
 }
 
 impl FigurePlan {
-    /// What is drawn of an experiment that declares no figure: bars by phase.
+    /// Figure of an experiment that declares none: bars by phase.
     pub fn undeclared() -> Self {
         let panel = |title: &str, log: bool, measure: &str| PanelPlan {
             title: title.to_owned(),
@@ -156,7 +156,7 @@ impl FigurePlan {
         self.over == Over::Time || self.skip > 0.0 || printed.any(of_part)
     }
 
-    /// Of these, in their order, those that are drawn in a panel.
+    /// Arms that are drawn in a panel, in the order given.
     pub(super) fn arms_of<'a>(&self, panel: &PanelPlan, arms: &[&'a str]) -> Vec<&'a str> {
         let drawn = if panel.arms.is_empty() { &self.arms } else { &panel.arms };
         chosen(drawn, arms)
@@ -207,11 +207,11 @@ pub(super) struct PlannedLine<'a> {
     /// `None`: arms go to the right.
     pub arm: Option<&'a str>,
     pub measure: &'a MeasurePlan,
-    /// Its only phase, if it has one.
+    /// Name of its only phase, if it has one.
     pub phase: Option<&'a str>,
 }
 
-/// Of these, in their order, those that are named; all if none is.
+/// Names that are chosen, in the order of `of`; all if none is.
 fn chosen<'a>(named: &[String], of: &[&'a str]) -> Vec<&'a str> {
     of.iter().copied().filter(|name| named.is_empty() || named.iter().any(|known| known == name)).collect()
 }

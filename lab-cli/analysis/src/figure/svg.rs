@@ -20,14 +20,14 @@ const ROW: f64 = 17.0;
 const GAP: f64 = 44.0;
 /// Between two marks of a line over time.
 const MARKS_APART: f64 = 56.0;
-/// What is drawn that belongs to no line.
+/// Colour of what belongs to no line.
 const GREY: &str = "#7a7a7a";
 /// Characters in a line of a title, and of a note.
 const TITLE: usize = 62;
 const NOTE: usize = 80;
-/// Of the names of groups.
+/// Height of a row of names of groups.
 const NAME_ROW: f64 = 11.0;
-/// Of the width of a group, what its bars take.
+/// Share of a group's width that its bars take.
 const BARS: f64 = 0.82;
 
 impl DrawnFigure {
@@ -118,7 +118,7 @@ impl DrawnFigure {
         }
     }
 
-    /// What the names of groups take where one of them needs a second row.
+    /// Height of a second row of names, where one of them needs it.
     fn second_row(&self) -> f64 {
         let Scale::Groups(groups) = &self.across.scale else { return 0.0 };
         let group = (WIDTH - RIGHT - LEFT) / groups.len().max(1) as f64;
@@ -152,7 +152,7 @@ impl DrawnFigure {
         }
     }
 
-    /// Where phases begin. A name that has no room is left out.
+    /// Borders of phases. A name that has no room is left out.
     fn walls(&self, out: &mut String, frame: &Frame<'_>, named: bool) {
         let top = frame.top;
         let ends = self.across.walls.iter().skip(1).map(|(at, _)| frame.x(*at)).chain([frame.right()]);

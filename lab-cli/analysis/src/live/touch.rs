@@ -6,7 +6,7 @@ use controllers::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How a note begins of one that was asked for and not done.
+/// Beginning of a note on a change that was asked for and not done.
 pub const NOT_DONE: &str = "not done: ";
 
 /// One change. A run with any says so (TOUCHED), and is compared with nothing.
@@ -17,10 +17,10 @@ pub enum Touch {
     Policy {
         /// Name in the catalogue, of a policy or a preset.
         name: String,
-        /// Its parameters, where they are not the defaults.
+        /// Parameters that are not the defaults.
         settings: Settings,
-        /// Where: a place as files have it (`scope`), or the name of a stage, of a service, or both (`front/dispatch`). `None`: where it
-        /// usually sits.
+        /// Place as files have it (`scope`), or the name of a stage, of a service, or both (`front/dispatch`).
+        /// `None`: where it usually sits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<String>,
     },
@@ -34,7 +34,7 @@ pub enum Touch {
     },
     /// More users come at once, and leave after a while.
     Spike {
-        /// How many.
+        /// Number of users.
         users: u32,
         /// For so long.
         seconds: f64,
@@ -65,7 +65,7 @@ pub enum Touch {
 }
 
 impl Touch {
-    /// As people read it.
+    /// Change as people read it.
     pub fn in_words(&self) -> String {
         let percent = |share: f64| crate::text::percent(share);
         match self {

@@ -194,7 +194,7 @@ pub enum ArmVerdictWord {
 }
 
 impl ArmVerdictWord {
-    /// As it is printed.
+    /// Word as it is printed.
     pub fn words(self) -> &'static str {
         match self {
             Self::Baseline => "baseline",

@@ -119,9 +119,9 @@ pub struct WalkCell {
     pub gone: u64,
 }
 
-/// By reference, as serde asks.
+/// Predicate by reference, as serde asks.
 impl Arm {
-    /// Its name in tables and thresholds.
+    /// Name in tables and thresholds.
     pub fn shown_name(&self) -> &str {
         if self.name.is_empty() { &self.policy } else { &self.name }
     }
@@ -141,7 +141,7 @@ impl Arm {
         self.phases.iter().find(|phase| phase.name == name && !phase.cut_off)
     }
 
-    /// Whether its figures may stand beside those of others: it is not INVALID, and nobody changed it while it ran.
+    /// True if its figures may stand beside those of others: it is not INVALID, and nobody changed it while it ran.
     pub fn is_comparable(&self) -> bool {
         self.verdict != Validity::Invalid && self.touches.is_empty()
     }

@@ -30,8 +30,8 @@ impl Joined {
         self.unread.values().sum()
     }
 
-    /// What the service has read if it read all of `written` requests but those that lay unread. `None`: more lay unread
-    /// than were written.
+    /// Requests that the service has read if it read all of `written` requests but those that lay unread. `None`:
+    /// more lay unread than were written.
     pub fn read_of(&self, written: u64) -> Option<u64> {
         (written + self.read_again + self.strange).checked_sub(self.unread() + self.turned_away)
     }

@@ -53,7 +53,7 @@ impl ThresholdResult {
         self.why = format!("{because}; {}", self.why);
     }
 
-    /// What became of it.
+    /// Outcome in a word.
     pub fn outcome(&self) -> &'static str {
         match (self.judged, self.held) {
             (false, _) => "not judged",
@@ -80,7 +80,7 @@ pub enum ComparisonVerdict {
 }
 
 impl ComparisonVerdict {
-    /// As it is written.
+    /// Word as it is written.
     pub fn word(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -95,7 +95,8 @@ impl ComparisonVerdict {
         matches!(self, Self::Better | Self::Worse)
     }
 
-    /// Of a difference in a metric by the name that it has in the summary: more goodput is better, and less of everything else.
+    /// Verdict on a difference in a metric by the name that it has in the summary: more goodput is better, and less
+    /// of everything else.
     pub(crate) fn of_difference(metric: &str, is_more: bool) -> Self {
         if is_more == (metric == "goodput_per_s") { Self::Better } else { Self::Worse }
     }

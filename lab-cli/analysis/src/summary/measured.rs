@@ -93,7 +93,7 @@ impl Measured {
         self.ledger().imbalance().is_none()
     }
 
-    /// Its counts as the recorder has them, so that an equation of theirs is written once.
+    /// Counts as the recorder has them, so that an equation of theirs is written once.
     fn ledger(&self) -> Ledger {
         Ledger {
             planned: self.planned,

@@ -64,7 +64,7 @@ pub enum PhaseRole {
 }
 
 impl PhaseRole {
-    /// As it is written.
+    /// Word as it is written.
     pub fn word(self) -> &'static str {
         match self {
             Self::Calm => "calm",
@@ -242,7 +242,7 @@ impl PlannedLoad {
         }
     }
 
-    /// What it counts.
+    /// Unit of the amount.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Users(_) => "users",

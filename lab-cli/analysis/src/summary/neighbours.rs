@@ -49,12 +49,12 @@ pub struct ServiceWait {
 }
 
 impl ServiceWait {
-    /// Of the time that it wanted a processor, the share in which it had none.
+    /// Share of the time that it wanted a processor in which it had none.
     pub fn share(&self) -> f64 {
         if self.starved_s > 0.0 { self.starved_s / (self.ran_s + self.starved_s) } else { 0.0 }
     }
 
-    /// Of its processors' time, the share in which it wanted one.
+    /// Share of its processors' time in which it wanted one.
     pub fn wanted(&self) -> f64 {
         if self.available_s > 0.0 { (self.ran_s + self.starved_s) / self.available_s } else { 0.0 }
     }
@@ -86,7 +86,8 @@ pub struct Stolen {
 }
 
 impl Stolen {
-    /// From the time that was taken in each second, and the longest turn that it may have been taken in, in seconds.
+    /// Sums up the time that was taken in each second, and the longest turn that it may have been taken in, in
+    /// seconds.
     pub fn of(seconds: &[f64], longest: f64) -> Self {
         let count = seconds.len().max(1) as f64;
         let at = |share: f64| held_up(seconds, longest, share) * 1e3;

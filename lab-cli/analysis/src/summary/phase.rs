@@ -69,7 +69,7 @@ pub fn busiest<'a>(phases: impl IntoIterator<Item = &'a PhaseSummary>) -> Option
 }
 
 impl PhaseSummary {
-    /// Its name in tables: one that was cut off says so.
+    /// Name in tables: one that was cut off says so.
     pub fn shown_name(&self) -> String {
         match (self.cut_off, self.seconds > 0.0) {
             (false, _) => self.name.clone(),

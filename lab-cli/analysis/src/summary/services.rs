@@ -68,7 +68,7 @@ impl Calls {
         self.attempts == self.refused_locally + self.refused + self.answered + self.failed + self.open
     }
 
-    /// Those that were written to this service.
+    /// Calls that were written to this service.
     pub fn written_to(&self, service: &ServiceTotals) -> u64 {
         if self.to == service.name { self.written } else { 0 }
     }

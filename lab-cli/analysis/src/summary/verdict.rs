@@ -43,7 +43,7 @@ pub struct GateFinding {
 }
 
 impl Validity {
-    /// As it is printed.
+    /// Word as it is printed.
     pub fn word(self) -> &'static str {
         match self {
             Self::Valid => "VALID",

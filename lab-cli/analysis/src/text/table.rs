@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 /// Heads, and rows with a cell for each.
 #[derive(Debug)]
 pub struct Table {
-    /// What the columns are of.
+    /// Heads of the columns.
     pub heads: Vec<String>,
     /// The cells of each row.
     pub rows: Vec<Vec<String>>,
@@ -24,7 +24,7 @@ impl Table {
         self.rows.push(cells.into());
     }
 
-    /// Whether a column holds numbers.
+    /// True if a column holds numbers.
     pub fn is_of_numbers(&self, column: usize) -> bool {
         self.numbers.get(column).is_some_and(|number| *number)
     }
