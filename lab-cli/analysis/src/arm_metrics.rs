@@ -1,4 +1,4 @@
-//! From what users measured to the figures of an arm.
+//! Metrics of an arm, from what its users measured.
 
 use std::{collections::BTreeMap, time::Duration};
 

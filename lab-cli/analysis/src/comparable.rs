@@ -1,4 +1,4 @@
-//! Whether two runs may be held against each other.
+//! Terms on which two runs may be held against each other.
 
 use serde_json::Value;
 

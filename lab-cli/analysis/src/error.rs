@@ -1,4 +1,4 @@
-//! What can be wrong with a run's folder.
+//! Faults of a run's folder.
 
 use std::{fmt, io, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! What is in a run's folder, also in one that a kill left.
+//! Contents of a run's folder, also of one that a kill left.
 
 use std::path::Path;
 

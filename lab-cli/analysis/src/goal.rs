@@ -1,4 +1,4 @@
-//! What settings are chosen by: a measure of a phase that is to be as good as possible, under a condition.
+//! Goal of a choice of settings: a measure of a phase that is to be as good as possible, under a condition.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What may be believed, and what was promised: [`gates`] judge the measurement, [`threshold`] judges the system, [`claims`] what a
-//! paper says of it; [`measures`] is what a run says beside its counts and times.
+//! Judgement of a run: [`gates`] judge the measurement, [`threshold`] judges the system, [`claims`] what a paper says of it;
+//! [`measures`] is what a run says beside its counts and times.
 
 pub mod claims;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! What a run's results folder says: its summary, verdict, comparisons and reports, and all of them computed again.
+//! Analysis of a run's results folder: its summary, verdict, comparisons and reports, and all of them computed again.
 //!
 //! Functions of the files in the folder: no clock, no network, no randomness, and floating-point functions that are the same on
 //! every machine (`clippy.toml` beside this crate enforces it). Its dependencies have neither `tokio` nor `may` nor `sqlx`

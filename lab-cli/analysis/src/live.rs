@@ -1,4 +1,4 @@
-//! What happens in a run, as it happens: one stream that the recorder, the progress lines and the live view all read.
+//! Events of a run, as they happen: one stream that the recorder, the progress lines and the live view all read.
 
 use std::collections::BTreeMap;
 

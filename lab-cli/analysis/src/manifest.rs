@@ -1,4 +1,4 @@
-//! What a run's `manifest.json` says: what was run, and in which order.
+//! Manifest of a run, `manifest.json`: what was run, and in which order.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! From arms that were judged to the summary of a run: a pure function, which a run and its recheck share.
+//! Summary of a run from arms that were judged: a pure function, which a run and its recheck share.
 
 use super::oracle_share;
 use crate::{

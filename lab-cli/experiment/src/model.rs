@@ -1,4 +1,4 @@
-//! What users do: the keys `model`, `path`, `paths`, `plan` and `think`.
+//! Model of users: the keys `model`, `path`, `paths`, `plan` and `think`.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What is wrong in a file, where, and the way out: every problem at once.
+//! Problems of a file, each with its place and the way out: every problem at once.
 
 use std::{
     cell::RefCell,

@@ -1,4 +1,4 @@
-//! From what was written to what is meant.
+//! Reader of an experiment: from what was written to what is meant.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, time::Duration};
 

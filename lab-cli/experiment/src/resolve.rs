@@ -1,4 +1,4 @@
-//! From the plan of an experiment to what a target and a generator take.
+//! Resolution of an experiment's plan into what a target and a generator take.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},

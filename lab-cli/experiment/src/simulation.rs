@@ -1,4 +1,4 @@
-//! What only a run in virtual time needs to know: what things cost, the way to the service, what goes wrong when.
+//! Keys for runs in virtual time alone: what things cost, the way to the service, what goes wrong when.
 
 use std::{ops::RangeInclusive, path::Path, time::Duration};
 

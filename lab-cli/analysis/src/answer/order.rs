@@ -1,4 +1,4 @@
-//! Which arm kept most, in one line: arms that can be chosen, by goodput in the phase that decides. It tells what was measured; verdicts
+//! Order of the arms in one line: those that can be chosen, by goodput in the phase that decides. It tells what was measured; verdicts
 //! say which differences are more than chance.
 
 use super::{columns::when, counted_runs::CountedRuns, table};

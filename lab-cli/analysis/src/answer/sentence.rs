@@ -1,4 +1,4 @@
-//! What an arm did, in a sentence that can be repeated: what it kept under overload, whether it recovered, what it cost in calm.
+//! Sentence of an arm that can be repeated: what it kept under overload, whether it recovered, what it cost in calm.
 
 use super::{
     columns::when,

@@ -1,4 +1,4 @@
-//! From a run's files to the values of its figure.
+//! Values of a figure, from the files of a run.
 
 use std::{collections::BTreeSet, ops::Range, path::Path};
 

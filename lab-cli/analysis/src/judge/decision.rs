@@ -1,4 +1,4 @@
-//! Whether a comparison that runs until it is decided is decided: a pure function of the arms that ran, which the run asks after each look
+//! End of a comparison that runs until it is decided: a pure function of the arms that ran, which the run asks after each look
 //! and its recheck asks again.
 
 use super::{

@@ -1,4 +1,4 @@
-//! How well runs in virtual time agree with live ones: by experiment, arm and phase.
+//! Agreement of runs in virtual time with live ones: by experiment, arm and phase.
 
 mod speed;
 

@@ -1,4 +1,4 @@
-//! What a run says beside its counts and times, from its seconds: whether phases settled, how the service recovered, what was
+//! Measures of a run beside its counts and times, from its seconds: whether phases settled, how the service recovered, what was
 //! wasted, who was served, and what changes with the load.
 //!
 //! Functions of what is in a run's folder alone (`timeline.jsonl`, and the arm's record, which has the plan), so that they can

@@ -1,4 +1,4 @@
-//! Has a phase settled, and does it stay as it is?
+//! Steadiness of a phase: has it settled, and does it stay as it is?
 //!
 //! Percentiles of a phase that is still warming up are about the warm-up too; those of one whose backlog grows are about how
 //! long it was measured. Both look like any other number. A backlog that grows is a slope (Theil and Sen) that Mann and Kendall's

@@ -1,4 +1,4 @@
-//! What a person changes in a live run while it goes on.
+//! Changes by a person in a live run while it goes on.
 
 use controllers::{
     Settings,

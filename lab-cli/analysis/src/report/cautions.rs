@@ -1,4 +1,4 @@
-//! What the gates found, gathered: one line a gate, with the number of runs of arms in which it found it.
+//! Cautions, gathered from gates: one line a gate, with the number of runs of arms in which it found it.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a run says over time: only what is worth a line.
+//! Measures of a run over time: only what is worth a line.
 
 use crate::{
     summary::{Arm, Fairness, PhaseSummary, Recovery, RunSummary},

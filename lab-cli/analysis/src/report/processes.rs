@@ -1,4 +1,4 @@
-//! What a service that is not the lab's used, and what the lab's proxy before it did.
+//! Use of CPU and memory by a service that is not the lab's, and work of the lab's proxy before it.
 
 use crate::{
     summary::{Arm, RunSummary, ServiceUse},

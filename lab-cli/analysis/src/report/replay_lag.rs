@@ -1,4 +1,4 @@
-//! How far behind their recorded times requests were, where a recording was replayed.
+//! Lag of requests behind their recorded times, where a recording was replayed.
 
 use super::percentiles::percentiles;
 use crate::{

@@ -1,4 +1,4 @@
-//! What became of recorded requests, where a recording was replayed.
+//! Fates of recorded requests, where a recording was replayed.
 
 use crate::{
     summary::{Arm, RunSummary},

@@ -1,4 +1,4 @@
-//! What pictures have in common: size, axes, legend, colours.
+//! Parts that pictures have in common: size, axes, legend, colours.
 //!
 //! Written by hand: panels with axes are less than what a library for charts brings along. Pictures have no background, and
 //! their colours are of middle lightness, so that they can be read on white and on black. Beside its colour each arm has a

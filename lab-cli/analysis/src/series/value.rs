@@ -1,4 +1,4 @@
-//! What is drawn at a place: a number, or a bound.
+//! Value at a place of a picture: a number, or a bound.
 
 use serde::{Deserialize, Serialize};
 

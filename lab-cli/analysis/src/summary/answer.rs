@@ -1,4 +1,4 @@
-//! What a run comes to: a sentence an arm, and one row of figures an arm for calm, overload and what comes after.
+//! Answer of a run: a sentence an arm, and one row of figures an arm for calm, overload and what comes after.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How a comparison that ran until it was decided came to its end.
+//! End of a comparison that ran until it was decided.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

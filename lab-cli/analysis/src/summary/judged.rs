@@ -1,4 +1,4 @@
-//! What was asked of a run: thresholds and comparisons, judged.
+//! Thresholds and comparisons of a run, judged.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};

@@ -1,4 +1,4 @@
-//! What was measured of a group of requests: its books and its times.
+//! Books and times of a group of requests.
 
 use measure::{Ledger, Times};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What a run says beside its counts and times: whether it settled, how it recovered, what was wasted, who was served.
+//! Measures of a run beside its counts and times: whether it settled, how it recovered, what was wasted, who was served.
 
 use measure::{Dispersion, Fairness, Undelayed};
 use schemars::JsonSchema;

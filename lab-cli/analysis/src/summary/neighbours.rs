@@ -1,4 +1,4 @@
-//! What others did to the processors of a run while an arm ran.
+//! Use of the processors of a run by others while an arm ran.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What was looked for: the work knob before the first arm, and the limit of arms that ask for the best.
+//! Searches: the work knob before the first arm, and the limit of arms that ask for the best.
 
 use std::collections::BTreeMap;
 

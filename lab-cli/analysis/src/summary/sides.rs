@@ -1,4 +1,4 @@
-//! How generator, service and kernel fared, each by its own counts.
+//! Health of generator, service and kernel, each by its own counts.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How far a run came that ended before its plan did.
+//! Extent of a run that ended before its plan did.
 
 use std::collections::BTreeSet;
 

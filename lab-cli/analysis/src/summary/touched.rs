@@ -1,4 +1,4 @@
-//! What a person changed while an arm ran.
+//! Changes by a person while an arm ran.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

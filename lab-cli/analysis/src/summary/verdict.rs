@@ -1,4 +1,4 @@
-//! Whether figures can be believed, and why not.
+//! Verdicts on the validity of figures, with their reasons.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What stands to the right of a key in `table!`: how its value is read, and what is said of it.
+//! Declarations of keys, to their right in `table!`: how a value is read, and what is said of it.
 
 use std::{
     fmt::{Debug, Display},

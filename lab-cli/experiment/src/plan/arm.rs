@@ -1,4 +1,4 @@
-//! What is compared.
+//! Arms of an experiment.
 
 use std::{collections::BTreeMap, time::Duration};
 

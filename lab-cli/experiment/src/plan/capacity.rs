@@ -1,4 +1,4 @@
-//! What the target can serve: while faults hinder it, and where a setting allows for less than what calm asks for.
+//! Capacity of the target: while faults hinder it, and where a setting allows for less than what calm asks for.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Which classes users have, and whether the target goes by them.
+//! Classes of users, and whether the target goes by them.
 
 use std::collections::BTreeSet;
 

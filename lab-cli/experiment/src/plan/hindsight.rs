@@ -1,4 +1,4 @@
-//! What an arm knows that no policy can know.
+//! Knowledge of an arm that no policy can have.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What measures must know of an experiment.
+//! Plan of an experiment for its measures.
 
 use std::time::Duration;
 

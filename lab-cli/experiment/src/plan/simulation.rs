@@ -1,4 +1,4 @@
-//! What only a run in virtual time needs to know: what things cost, the way to the service, what goes wrong when.
+//! Settings of runs in virtual time alone: what things cost, the way to the service, what goes wrong when.
 
 use std::{collections::BTreeMap, time::Duration};
 

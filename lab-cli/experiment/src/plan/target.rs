@@ -1,4 +1,4 @@
-//! What is measured.
+//! Targets: the service under test.
 
 use std::{collections::BTreeMap, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Who sends, and how much.
+//! Senders of the load, and its amount.
 
 use std::{ops::Range, path::PathBuf, time::Duration};
 

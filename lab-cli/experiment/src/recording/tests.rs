@@ -1,4 +1,4 @@
-//! From a trace's file to requests, in virtual time.
+//! Replay of a trace's file as requests, in virtual time.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! How arms are compared, as the experiment says it.
+//! Terms of comparisons, as the experiment says them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a comparison can find: simulated, with the noise of an arm against itself.
+//! Power of a comparison: simulated, with the noise of an arm against itself.
 
 use controllers::{Random as _, random::Seeded};
 

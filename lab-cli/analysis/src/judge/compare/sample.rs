@@ -1,4 +1,4 @@
-//! What a decision asks of figures that were held against each other, in pairs or not; and what exact tests of both kinds share.
+//! Samples of differences for a decision, in pairs or not; and what exact tests of both kinds share.
 
 /// Level at which a difference counts.
 pub const LEVEL: f64 = 0.05;

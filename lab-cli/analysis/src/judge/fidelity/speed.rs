@@ -1,4 +1,4 @@
-//! How fast the machine of a live run was, second by second, beside the one that a plant was measured on.
+//! Speed of the machine of a live run, second by second, beside the one that a plant was measured on.
 //!
 //! What a request costs is learnt from the same arm in virtual time, where CPU time is exact: least squares over its seconds,
 //! with what each stage completed and what was refused as the unknowns' weights. The same work in the live run should have

@@ -1,4 +1,4 @@
-//! What the generator itself can have moved of the figures that are shown: the one rule of LAG, HICCUP and CROWDED, and of STEAL.
+//! Effect of the generator itself on the figures that are shown: the one rule of LAG, HICCUP and CROWDED, and of STEAL.
 //!
 //! Each request is known to have been late by its send lag, and its answer to have waited unread for no longer than the
 //! generator stood still meanwhile. So percentiles are computed with that and without it; the difference is what it can have

@@ -1,4 +1,4 @@
-//! What a validity gate is, and how it tells what it finds.
+//! Validity gates: their checks, and how they tell what they find.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What gates saw, also where that was no reason to speak: the worst of a run's arms, in words.
+//! Readings of gates, also where there was no reason to speak: the worst of a run's arms, in words.
 
 use crate::summary::{Arm, Comparison, Mode, RunSummary};
 

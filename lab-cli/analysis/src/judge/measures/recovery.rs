@@ -1,4 +1,4 @@
-//! After too much, does it get well again, and when?
+//! Recovery after too much: does it get well again, and when?
 //!
 //! A trigger is a phase of more load than before and after it, or a fault. Recovered is a service from the first second on from which
 //! it stays well: in the ten seconds that follow, and in all that follow taken together, goodput is at least 95 % of what is normal, and the

@@ -1,4 +1,4 @@
-//! What each phase is for: calm, overload, a fault, or what comes after. By the plan alone, so that it is the same for all arms.
+//! Roles of phases: calm, overload, a fault, or what comes after. By the plan alone, so that it is the same for all arms.
 
 use super::plan::{MeasuresPlan, PlannedPhase};
 use crate::summary::{PhaseRole, PlannedLoad};

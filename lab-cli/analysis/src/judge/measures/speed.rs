@@ -1,4 +1,4 @@
-//! How fast a processor was over an arm, from a reading a second.
+//! Speed of a processor over an arm, from a reading a second.
 
 use crate::{
     judge::steady::{median, quartiles},

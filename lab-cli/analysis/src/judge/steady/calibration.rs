@@ -1,5 +1,5 @@
-//! How often the rules of this module find something in queues that have nothing, and how often they see a warm-up. M/M/1 queues are
-//! simulated request by request and told second by second, as a timeline is.
+//! Calibration of the rules of this module: how often they find something in queues that have nothing, and a warm-up where
+//! there is one. M/M/1 queues are simulated request by request and told second by second, as a timeline is.
 
 use controllers::{Random, Seeded, seed_for};
 

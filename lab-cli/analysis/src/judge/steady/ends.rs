@@ -1,4 +1,4 @@
-//! Does a phase begin, or end, otherwise than the rest of it goes?
+//! Ends of a phase: does it begin, or end, otherwise than the rest of it goes?
 //!
 //! A queue near saturation wanders: it is long for seconds or minutes, then short, and stationary all the same. Values that follow each
 //! other are alike, so a test that takes them for independent (MSER, Mann and Kendall) finds a warm-up in many stationary

@@ -1,4 +1,4 @@
-//! Where the values come from.
+//! Sources of the values.
 
 use std::{collections::BTreeSet, fmt, ops::Range};
 

@@ -1,4 +1,4 @@
-//! What can be asked of a phase: one table of names, from which parsing, suggestions and values all follow.
+//! Metrics of a phase: one table of names, from which parsing, suggestions and values all follow.
 
 use super::{measure::MeasureOf, unit::Unit};
 use crate::summary::{Measured, Times};

@@ -1,4 +1,4 @@
-//! What bears on the figures: parameters, the machine, and what was not measured.
+//! Facts that bear on the figures: parameters, the machine, and what was not measured.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Where things are in a figure: its size, its axes, its labels.
+//! Layout of a figure: its size, its axes, its labels.
 
 use std::fmt::Write as _;
 

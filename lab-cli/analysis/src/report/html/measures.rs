@@ -1,4 +1,4 @@
-//! What phases show beside counts and times: repeated attempts, wasted work, fairness, backlog, recovery.
+//! Measures of phases beside counts and times: repeated attempts, wasted work, fairness, backlog, recovery.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! How arms are told apart: by colour, dash and mark, so that twelve stay apart in colour and in grey.
+//! Palette of the arms: colour, dash and mark, so that twelve stay apart in colour and in grey.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! What policies decided: their limits, rates, levels and probabilities, and the queue before them.
+//! Decisions of policies: their limits, rates, levels and probabilities, and the queue before them.
 
 use std::collections::BTreeSet;
 
