@@ -60,12 +60,6 @@ const PUBLISHED_AS: [(&str, &str); 6] = [
 /// A crate, and libraries that nothing it is built of may be: a run is computed again from its files alone.
 const NOT_BUILT_OF: [(&str, &[&str]); 1] = [("lab-analysis", &["tokio", "may", "sqlx"])];
 
-/// Files that import each other in circles, by crate: they are to be taken apart, and none may be added.
-const IN_CIRCLES: &[(&str, &[&str])] = &[];
-
-/// Crates whose folders import each other one way: whatever imports something from a folder, the folder knows nothing of it.
-const LAYERED: [&str; 4] = ["workloads/measure", "lab-cli/analysis", "lab-cli/experiment", "lab-cli"];
-
 /// A library, and the only places (below the workspace root) that may name it.
 const ONLY_NAMED_IN: [(&str, &[&str]); 8] = [
     ("may", &["workloads/src/fiber", "workloads/src/fiber.rs"]),
@@ -137,27 +131,12 @@ fn what_computes_runs_again_is_built_without_hosts_and_databases() {
 }
 
 #[test]
-fn no_files_import_each_other_in_a_circle() {
+fn no_files_or_rooms_import_each_other_in_a_circle() {
     for (folder, _) in MAY_DEPEND_ON {
-        let known = IN_CIRCLES.iter().find(|(of, _)| *of == folder).map_or(&[][..], |(_, files)| files);
-        let circles = circles::of_files(&root().join(folder).join("src"));
-        let mut found = BTreeSet::new();
-        for circle in &circles {
-            let new: Vec<&String> = circle.files.iter().filter(|file| !known.contains(&file.as_str())).collect();
-            assert!(new.is_empty(), "{folder}: {new:?} is in a circle of imports:\n{}", circle.arrows);
-            found.extend(circle.files.iter().map(String::as_str));
+        let source = root().join(folder).join("src");
+        for circle in [circles::of_files(&source), circles::of_rooms(&source)].concat() {
+            panic!("{folder}: {:?} are in a circle of imports:\n{}", circle.files, circle.arrows);
         }
-        let over: Vec<&&str> = known.iter().filter(|file| !found.contains(**file)).collect();
-        assert!(over.is_empty(), "{folder}: {over:?} is in no circle any more: take it out of IN_CIRCLES");
-    }
-}
-
-#[test]
-fn no_folders_of_these_crates_import_each_other_in_a_circle() {
-    for folder in LAYERED {
-        let circles = circles::of_folders(&root().join(folder).join("src"));
-        let arrows: Vec<&str> = circles.iter().map(|circle| circle.arrows.as_str()).collect();
-        assert!(arrows.is_empty(), "{folder}: folders in a circle of imports:\n{}", arrows.join("\n"));
     }
 }
 

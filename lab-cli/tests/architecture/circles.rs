@@ -1,14 +1,15 @@
-//! No files of a crate import each other in a circle.
+//! No files or rooms of a crate import each other in a circle.
 //!
 //! *Files*: the source files of a crate. Tests are left out, whether inline or in files of their own.
+//!
+//! *Rooms*: of each folder its children, each with all that lies below it, and the file of the folder itself.
 //!
 //! *Imports*: file A imports file B of the same crate if A names an item that is defined in B, in a `use` or by a path
 //! (`crate::`, `self::`, `super::`, a child module, or a module that A has imported). A path is followed through re-exports to
 //! the file that defines the item: whoever takes `run::Cpus` imports `run/environment/cpus.rs`, not `run.rs`.
 //!
-//! *Not imports*: that a file declares a child module or re-exports its items; and that a file takes items of a module that it
-//! lies in (`super::`). A module and its children are one thing to Rust, which share private items: a large `impl` is spread over
-//! children, which name the type in their parent.
+//! *Not imports*: that a file declares a child module, or re-exports its items and does not use them itself; and that a file takes
+//! from a module that it lies in the type whose `impl` it has: a large `impl` is spread over children.
 //!
 //! *Circle*: two files or more, each of which imports every other one, directly or through others.
 
@@ -43,10 +44,14 @@ struct Module {
     paths: BTreeSet<Segments>,
     /// Names of items that it defines.
     items: BTreeSet<String>,
+    /// Names in the heads of its `impl` blocks.
+    extends: BTreeSet<String>,
+    /// Names in its code, but for fields and methods.
+    names: BTreeSet<String>,
 }
 
 /// Files that import each other in a circle, and how.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Circle {
     /// Its files, as paths of modules.
     pub(crate) files: Vec<String>,
@@ -59,18 +64,27 @@ pub(crate) fn of_files(source: &Path) -> Vec<Circle> {
     circles(&imports(&modules(source)))
 }
 
-/// The circles of the folders that lie in this source folder; a file without a folder counts as one.
-pub(crate) fn of_folders(source: &Path) -> Vec<Circle> {
-    let folder = |file: &Segments| file.iter().take(1).cloned().collect::<Segments>();
-    let mut folders: BTreeMap<Segments, BTreeSet<Segments>> = BTreeMap::new();
-    for (from, to) in &imports(&modules(source)) {
-        let (from, to) = (folder(from), to.iter().map(folder));
-        // The crate's root belongs to no folder.
-        let others: BTreeSet<Segments> = to.filter(|to| *to != from && !to.is_empty()).collect();
-        others.iter().for_each(|other| _ = folders.entry(other.clone()).or_default());
-        folders.entry(from).or_default().extend(others);
+/// The circles of rooms in the crate with this source folder, at every depth.
+pub(crate) fn of_rooms(source: &Path) -> Vec<Circle> {
+    let all = imports(&modules(source));
+    let folders: BTreeSet<&[String]> =
+        all.keys().flat_map(|file| (0..file.len()).map(|depth| &file[..depth])).collect();
+    folders.into_iter().flat_map(|folder| circles(&rooms(&all, folder))).collect()
+}
+
+/// Which room of a folder imports which.
+fn rooms(all: &BTreeMap<Segments, BTreeSet<Segments>>, folder: &[String]) -> BTreeMap<Segments, BTreeSet<Segments>> {
+    let room = |file: &Segments| {
+        file.starts_with(folder).then(|| file.iter().take(folder.len() + 1).cloned().collect::<Segments>())
+    };
+    let mut rooms: BTreeMap<Segments, BTreeSet<Segments>> = BTreeMap::new();
+    for (from, to) in all {
+        let Some(from) = room(from) else { continue };
+        let others: BTreeSet<Segments> = to.iter().filter_map(room).filter(|to| *to != from).collect();
+        others.iter().for_each(|other| _ = rooms.entry(other.clone()).or_default());
+        rooms.entry(from).or_default().extend(others);
     }
-    circles(&folders)
+    rooms
 }
 
 fn circles(imports: &BTreeMap<Segments, BTreeSet<Segments>>) -> Vec<Circle> {
@@ -125,11 +139,13 @@ fn imports(modules: &BTreeMap<Segments, Module>) -> BTreeMap<Segments, BTreeSet<
     let mut all = BTreeMap::new();
     for (path, module) in modules {
         let mut own = BTreeSet::new();
-        let named = module.imports.iter().map(|import| (&import.path, import.public));
-        for (named, public) in named.chain(module.paths.iter().map(|path| (path, false))) {
+        let is_door = |import: &Import| import.public && !module.names.contains(&import.name);
+        let named = module.imports.iter().map(|import| (&import.path, is_door(import)));
+        for (named, is_door) in named.chain(module.paths.iter().map(|path| (path, false))) {
             let Some(Found::Item(to)) = resolve(modules, path, named, 0) else { continue };
-            let is_re_exported = public && to.starts_with(path);
-            if !path.starts_with(&to) && !is_re_exported {
+            let is_re_exported = is_door && to.starts_with(path);
+            let is_extended = path.starts_with(&to) && named.last().is_some_and(|name| module.extends.contains(name));
+            if to != *path && !is_re_exported && !is_extended {
                 own.insert(to);
             }
         }
@@ -222,6 +238,11 @@ fn read(tokens: &[String]) -> Module {
             let public = at > 0 && (tokens[at - 1] == "pub" || tokens[at - 1] == ")");
             tree(&tokens[at + 1..end], &[], public, &mut module.imports);
             at = end + 1;
+        } else if is(at, "impl") && (at == 0 || [";", "}", "]", "unsafe"].contains(&tokens[at - 1].as_str())) {
+            let end = at + tokens[at..].iter().position(|token| token == "{" || token == ";").unwrap_or(0);
+            let last_of_path = |at: &usize| is_name(&tokens[*at]) && !is(at + 1, "::");
+            module.extends.extend((at + 1..end).filter(last_of_path).map(|at| tokens[at].clone()));
+            at += 1;
         } else if ITEMS.contains(&tokens[at].as_str()) {
             module.items.extend(tokens.get(at + 1).cloned());
             at += 1;
@@ -230,6 +251,7 @@ fn read(tokens: &[String]) -> Module {
             at += 2;
         } else if is_name(&tokens[at]) && is(at + 1, "::") {
             let mut path = vec![tokens[at].clone()];
+            module.names.insert(tokens[at].clone());
             at += 1;
             while is(at, "::") && tokens.get(at + 1).is_some_and(|name| is_name(name)) {
                 path.push(tokens[at + 1].clone());
@@ -238,6 +260,10 @@ fn read(tokens: &[String]) -> Module {
             at += usize::from(is(at, "::"));
             module.paths.insert(path);
         } else {
+            // No field, and nothing behind a dot.
+            if is_name(&tokens[at]) && !is(at + 1, ":") && !(at > 0 && is(at - 1, ".")) {
+                module.names.insert(tokens[at].clone());
+            }
             at += 1;
         }
     }
@@ -348,7 +374,7 @@ fn end_of_text(chars: &[char], from: usize, before: Option<&String>) -> usize {
 }
 
 #[test]
-fn a_circle_is_found_through_a_re_export_and_a_parent_with_its_child_is_none() {
+fn a_circle_is_found_through_a_re_export_and_with_a_parent() {
     let scratch = tempfile::tempdir().expect("a folder");
     let put = |name: &str, text: &str| {
         let path = scratch.path().join(name);
@@ -356,9 +382,9 @@ fn a_circle_is_found_through_a_re_export_and_a_parent_with_its_child_is_none() {
         fs::write(path, text).expect("written");
     };
     put("lib.rs", "mod a; mod b; mod c; pub use b::inner::Thing;");
-    // A parent that uses its child, which names the parent's own type.
+    // A parent that uses its child, which extends the parent's own type.
     put("b.rs", "mod inner; pub struct Own; pub use inner::Thing as Renamed; fn f() { inner::g(); }");
-    put("b/inner.rs", "use super::Own; pub struct Thing; pub fn g(_: Own) {}");
+    put("b/inner.rs", "use super::Own; pub struct Thing; impl Own {} pub fn g(_: Own) {}");
     // Comments, texts and tests import nothing.
     put(
         "c.rs",
@@ -366,32 +392,46 @@ fn a_circle_is_found_through_a_re_export_and_a_parent_with_its_child_is_none() {
     );
     put("a.rs", "use crate::{Thing, c::C}; pub struct A(Thing, C);");
     assert_eq!(of_files(scratch.path()).len(), 0);
-    put("b/inner.rs", "use super::Own; pub struct Thing; pub fn g(_: Own, _: crate::a::A) {}");
+    put("b/inner.rs", "use super::Own; pub struct Thing; impl Own {} pub fn g(_: Own, _: crate::a::A) {}");
     let found = of_files(scratch.path());
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0].files, ["a", "b::inner"]);
     assert_eq!(found[0].arrows, "a -> b::inner\nb::inner -> a");
+    // A child that uses what its parent has, while that uses the child.
+    put("b/inner.rs", "use super::Own; pub struct Thing; pub fn g(_: Own) {}");
+    assert_eq!(of_files(scratch.path())[0].files, ["b", "b::inner"]);
+    // A door that does not use what it shows is none of it; one that does, is.
+    put("b.rs", "mod inner; pub struct Own; pub use inner::Thing;");
+    assert_eq!(of_files(scratch.path()).len(), 0);
+    put("b.rs", "mod inner; pub struct Own; pub use inner::Thing; fn f(_: Thing) {}");
+    assert_eq!(of_files(scratch.path()).len(), 1);
 }
 
 #[test]
-fn folders_may_be_in_a_circle_though_no_files_are() {
+fn rooms_may_be_in_a_circle_though_no_files_are() {
     let scratch = tempfile::tempdir().expect("a folder");
-    for folder in ["a", "b"] {
-        fs::create_dir(scratch.path().join(folder)).expect("made");
+    for folder in ["a", "b", "c/a", "c/b"] {
+        fs::create_dir_all(scratch.path().join(folder)).expect("made");
     }
     let files = [
-        ("lib.rs", "mod a; mod b;"),
+        ("lib.rs", "mod a; mod b; mod c;"),
         ("a.rs", "pub mod x; pub mod y;"),
         ("b.rs", "pub mod z;"),
         ("a/x.rs", "use crate::b::z::Z; pub struct X(Z);"),
         ("a/y.rs", "pub struct Y;"),
         ("b/z.rs", "use crate::a::y::Y; pub struct Z(Y);"),
+        ("c.rs", "mod a; mod b;"),
+        ("c/a.rs", "pub mod x; pub mod y;"),
+        ("c/b.rs", "pub mod z;"),
+        ("c/a/x.rs", "use crate::c::b::z::Z; pub struct X(Z);"),
+        ("c/a/y.rs", "pub struct Y;"),
+        ("c/b/z.rs", "use super::super::a::y::Y; pub struct Z(Y);"),
     ];
     for (name, text) in files {
         fs::write(scratch.path().join(name), text).expect("written");
     }
     assert_eq!(of_files(scratch.path()).len(), 0);
-    let found = of_folders(scratch.path());
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(found[0].files, ["a", "b"]);
+    let found = of_rooms(scratch.path());
+    let files: Vec<_> = found.iter().map(|circle| circle.files.join(", ")).collect();
+    assert_eq!(files, ["a, b", "c::a, c::b"]);
 }

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Found, PastRun, listed, read};
+use super::past_run::{Found, PastRun, listed, read};
 use crate::store::put_in_place;
 
 /// Its name in the folder of the runs.

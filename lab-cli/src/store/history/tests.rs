@@ -1,9 +1,12 @@
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use analysis::summary::{Arm, RunSummary, SCHEMA, ThresholdResult, Validity};
 use serde_json::json;
 
-use super::*;
+use super::{
+    past_run::{listed, read, stamp},
+    *,
+};
 
 /// A run with two arms, of which one is named otherwise than its policy.
 fn put(runs: &Path, name: &str, experiment: &str, policy: &str, verdict: Validity) -> PathBuf {
