@@ -68,6 +68,7 @@ pub fn length(id: &'static str, length: &str, body: &str, wanted: Wanted) -> Cas
     post(id, &format!("Content-Length:{length}\r\n"), body, wanted)
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn request_lines_and_headers() -> Vec<Case> {
     let long = "A".repeat(100_000);
     let socket = "Upgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";

@@ -137,6 +137,7 @@ fn a_trace_is_shown_until_it_is_left() {
 
 /// A person changes a live run: another policy, more users. Both are done, written down, and held against the run.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one session from beginning to end")]
 fn a_live_run_is_touched_and_says_so() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     fs::write(scratch.path().join("mine.yaml"), EXPERIMENT).expect("written");

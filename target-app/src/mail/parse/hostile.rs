@@ -36,6 +36,7 @@ fn inside(open: &str, rest: &str) -> String {
 }
 
 /// Hostile HTML, each with a name.
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 pub(super) fn html() -> Vec<(String, String)> {
     let mut cases: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, html: String| cases.push((name.to_owned(), html));
@@ -247,6 +248,7 @@ pub(super) fn html() -> Vec<(String, String)> {
 }
 
 /// Whole messages, each with a name.
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 pub(super) fn mails() -> Vec<(String, Vec<u8>)> {
     let head = "From: a@example.org\nSubject: x\n";
     let html = html()

@@ -22,6 +22,7 @@ pub fn hostile(name: &str) -> RunFiles {
     named(name, name)
 }
 
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn named(experiment: &str, arm: &str) -> RunFiles {
     let none = Measured {
         planned: 100,

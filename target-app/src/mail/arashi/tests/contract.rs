@@ -3,6 +3,7 @@
 use super::*;
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one session from beginning to end")]
 async fn a_user_can_walk_all_pages_by_their_marks() {
     for session_in_links in [false, true] {
         let world = world(session_in_links).await;
