@@ -80,7 +80,7 @@ pub fn calibrate(args: &args::CalibrateArgs) -> CommandResult {
     keep(args, &measured.verdict, &as_yaml(&measured, &how(args, cores)), "")
 }
 
-/// What is measured: one target for each service, its first arm without control, its second one that refuses.
+/// The experiments of the measurement, one a service: a first arm without control, a second one that refuses.
 fn targets(names: &[String]) -> Result<Vec<Experiment>, Failure> {
     let built_in = |text: &str| {
         experiment::read(text, &Changes::default()).map_err(|problems| {

@@ -1,4 +1,4 @@
-//! Where load may go.
+//! Destinations of load: URLs, and the hosts that are allowed.
 
 use std::{
     net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs},
@@ -13,7 +13,7 @@ use crate::exit::Failure;
 /// A lost SYN is sent again after a second.
 const LOOK: Duration = Duration::from_millis(1500);
 
-/// Where to. A generator is a weapon: hosts beyond this machine have to be named a second time.
+/// Checks and resolves a URL. A generator is a weapon: hosts beyond this machine have to be named a second time.
 pub(super) fn destination(url: &str, allowed: &[String]) -> Result<(Url, Target), Failure> {
     let place = Place::of(url)?;
     let named = place.is_among(allowed);
@@ -52,7 +52,7 @@ pub(super) fn answering_first(mut target: Target) -> Target {
 /// A URL, taken apart.
 struct Place {
     url: Url,
-    /// As in the URL: an IPv6 address has brackets.
+    /// The host with the brackets of an IPv6 address, if it is one.
     host: String,
     /// Without them.
     bare: String,

@@ -143,7 +143,7 @@ pub(super) fn reached(own: OwnService, by: &args::ServiceTransport) -> Result<Ow
     Ok(own)
 }
 
-/// Whether this is host and port, and perhaps a path, and no command: `127.0.0.1:8080/items`.
+/// Tells an address from a command: host and port, and perhaps a path: `127.0.0.1:8080/items`.
 fn is_address(service: &str) -> bool {
     let (host, rest) = service.split_once(':').unwrap_or_default();
     let port = rest.split(['/', '?']).next().unwrap_or_default();

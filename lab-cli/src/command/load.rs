@@ -82,7 +82,7 @@ pub fn load(args: &args::LoadArgs, colours: Colours) -> CommandResult {
     }
 }
 
-/// What was sent.
+/// A load that was sent.
 struct Sent {
     finished: FinishedLoad,
     /// The service was gone, and the rest of a count was not sent.
@@ -142,7 +142,8 @@ fn print_result(args: &args::LoadArgs, loaded: &LoadResult, finished: &FinishedL
     }
 }
 
-/// That a service was asked and did not answer is known, whatever else of an INVALID load is worth nothing.
+/// Failure to answer counts first: it is known of a service that was asked, whatever else of an INVALID load is worth
+/// nothing.
 fn end_of(loaded: &LoadResult) -> End {
     if loaded.nothing_served || loaded.fails() {
         End::Failed

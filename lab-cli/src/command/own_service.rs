@@ -1,4 +1,4 @@
-//! Whether an experiment on a service that is not the lab's may run, and how long it takes.
+//! Experiments on a service that is not the lab's: the permission to run them, and their duration.
 
 use std::time::Duration;
 

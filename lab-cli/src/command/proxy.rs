@@ -42,7 +42,7 @@ pub fn proxy(args: &ProxyArgs) -> CommandResult {
     Ok(End::Done)
 }
 
-/// How SIGHUP reads the settings again: from the file and with the same flags. Standard input is read once.
+/// The second reading of the settings, at SIGHUP: the file and the same flags. Standard input is read once.
 fn reread(args: &ProxyArgs) -> Option<Reread> {
     let file = args.config.clone().filter(|file| file != "-")?;
     let args = args.clone();
@@ -75,7 +75,7 @@ fn about(spec: &ProxySpec) -> String {
     format!("{room}{}{} → {}", spec.policy.name, settings.concat(), spec.to.join(", "))
 }
 
-/// What is wrong with the settings is bad input; what the system refuses is not.
+/// Sorts errors: bad settings are bad input; what the system refuses is not.
 fn failure(error: ProxyError) -> Failure {
     match error {
         ProxyError::Serve(error @ (ServeError::Listen { .. } | ServeError::System { .. } | ServeError::Orphaned)) => {
@@ -85,7 +85,7 @@ fn failure(error: ProxyError) -> Failure {
     }
 }
 
-/// What a person should know of a waiting room at the start.
+/// The settings of a waiting room, as the proxy tells them at its start.
 fn in_room(room: &WaitingRoomSpec) -> String {
     match room.capacity {
         Some(capacity) => format!("waiting room for {capacity}/s, "),

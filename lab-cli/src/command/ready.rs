@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 
 use target_app::control::wire::Ready;
 
-/// What a service or a proxy that takes requests says beside its own address: who can reach it, and its other ports.
+/// Notes of a service or a proxy that takes requests, beside its address: who can reach it, and its other ports.
 pub(super) fn ready_for_people(ready: &Ready) -> String {
     let mut text = ready.open.as_ref().map_or_else(String::new, |open| format!("{open}\n"));
     if let Some(metrics) = &ready.metrics {

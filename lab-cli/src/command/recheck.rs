@@ -67,7 +67,7 @@ fn leave_out_what_is_new(other: &str, found: &mut Rechecked) {
     );
 }
 
-/// What the manifest's experiment plans. What was looked for before the first arm is in no plan.
+/// The plan of the manifest's experiment. Values that were searched before the first arm are in no plan.
 fn planned(manifest: &Manifest) -> Result<Replanned, String> {
     let experiment = experiment_of(manifest)?;
     let told = experiment.arms.iter().filter(|arm| arm.hindsight.is_none());

@@ -48,7 +48,7 @@ pub fn report(args: &args::ReportArgs) -> CommandResult {
     }
 }
 
-/// Where to; `None`: standard output.
+/// The path of the report; `None`: standard output.
 fn place(args: &args::ReportArgs, folder: &Path) -> Option<PathBuf> {
     match &args.out {
         Some(out) if out.as_os_str() == "-" => None,

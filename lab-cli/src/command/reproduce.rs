@@ -163,7 +163,7 @@ fn unknown(id: &str) -> Failure {
     Failure::usage(format!("the atlas has no {id:?}; {hint}"))
 }
 
-/// How many claims hold, by paper.
+/// The number of claims that hold, by paper.
 fn in_all(found: &[Artefact]) -> String {
     let mut tally = ClaimCount::default();
     for artefact in found {

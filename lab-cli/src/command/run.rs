@@ -185,7 +185,8 @@ fn end_of(summary: &RunSummary) -> End {
     }
 }
 
-/// Of the metric that decides, an arm's difference from the baseline is not known, or nothing was compared at all.
+/// No decision: of the metric that decides, an arm's difference from the baseline is not known, or nothing was compared
+/// at all.
 fn is_undecided(summary: &RunSummary) -> bool {
     let deciding = deciding(&summary.comparisons);
     let is_open = |decision: &SequentialOutcome| decision.ended != Some(DecisionEnd::Decided);

@@ -42,7 +42,7 @@ mod export;
 mod files;
 mod previews;
 
-/// How long a signal waits at most while nothing runs.
+/// The longest wait for a signal while nothing runs.
 const SIGNALS: Duration = Duration::from_millis(100);
 
 pub fn open(colours: Colours) -> CommandResult {
@@ -222,7 +222,7 @@ fn made(folder: &Path, summary: &RunSummary) -> Vec<String> {
     Manifest::read(folder).map_or_else(|_| Vec::new(), |manifest| manifest.in_lines(summary.stopped.as_ref()))
 }
 
-/// What the live screen tells of an arm besides its seconds.
+/// Events of an arm that the live screen tells beside its seconds.
 fn happens_in_an_arm(event: &LiveEvent) -> bool {
     matches!(
         event,

@@ -1,4 +1,4 @@
-//! What `lab sweep` and `lab tune` have in common: the file, its ranges, the goal, the folder, and how they end.
+//! Common parts of `lab sweep` and `lab tune`: the file, its ranges, the goal, the folder, and how they end.
 
 use std::path::{Path, PathBuf};
 
@@ -25,13 +25,12 @@ use crate::{
 pub(super) struct Search {
     /// The file's text.
     pub text: String,
-    /// Its name.
+    /// The file's name, as messages have it.
     pub shown: String,
     /// Single values.
     pub set: Vec<String>,
     /// Ranges, by key.
     pub ranges: Vec<(String, Spread)>,
-    /// What decides.
     pub goal: Goal,
 }
 
@@ -51,7 +50,7 @@ impl Search {
         Ok(Self { text, shown, set: single, ranges, goal })
     }
 
-    /// What must be the same for a search to go on: what is run, but not how it is judged.
+    /// The values that must be the same for a search to go on: all that runs, nothing of how it is judged.
     pub fn plan(&self, what: &str, own: &Value) -> Value {
         let ranges: Vec<String> = self.ranges.iter().map(|(key, range)| format!("{key}={range:?}")).collect();
         let file = sha256::of(self.text.as_bytes());
@@ -85,7 +84,7 @@ pub(super) fn journal(out: Option<&Path>, name: &str, plan: &Value) -> Result<Jo
     Ok(journal)
 }
 
-/// How a search ends that could not be carried out.
+/// The end of a search that could not be carried out.
 pub(super) fn not_done(error: BenchError, bench: &Bench<'_>, stop: &StopSignal) -> CommandResult {
     match (error, stop.end()) {
         (BenchError::Failed(failure), None) => Err(failed(&failure)),

@@ -41,7 +41,7 @@ users: {model: arashi, phases: [{name: browser, users: 1, for: 1s}]}
 arms: [none]
 ";
 
-/// Who may sign in, for people.
+/// A user who may sign in, for people.
 struct Account {
     user: String,
     /// `None`: the person knows it.

@@ -45,7 +45,7 @@ struct Swept {
     goal: String,
     axes: Vec<SweptAxis>,
     seeds: u32,
-    /// What is as good in practice, as a share of the best value.
+    /// The difference that does not matter in practice, as a share of the best value.
     margin: f64,
     points: Vec<Point>,
     /// The number of the best point; `None`: none meets the condition.
@@ -71,7 +71,7 @@ struct Point {
     holds: bool,
     /// Within the margin of the best.
     near_best: bool,
-    /// Why nothing was run.
+    /// The reason why nothing was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
 }

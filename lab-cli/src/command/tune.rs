@@ -34,7 +34,8 @@ use result::{HeldOut, Slice, SlicePoint, Tuned, TunedKnob};
 
 /// Places of a slice, beside the winner's own.
 const SLICE: usize = 9;
-/// What is as good in practice as the best, as a share of it, where the experiment has no margin of its own.
+/// The difference that does not matter in practice, as a share of the best, where the experiment has no margin of its
+/// own.
 const MARGIN: f64 = 0.05;
 /// The first deviation of the search, as a part of a range (Hansen's tutorial: 0.3 covers it).
 const STEP: f64 = 0.3;
@@ -134,7 +135,7 @@ fn chosen(search: &mut Search, arm: &ArmPlan) -> Result<Vec<Knob>, Failure> {
     Ok(chosen)
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 enum TuneError {
     Bench(BenchError),
     Said(Failure),
@@ -156,9 +157,9 @@ struct Tuning<'a> {
     training: Vec<Seed>,
     /// The one that decides, once it is known.
     phase: Option<String>,
-    /// What was tried, by values as they are written.
+    /// Settings that were tried, by values as they are written.
     tried: BTreeMap<Vec<String>, GoalFound>,
-    /// Those whose values do not go together.
+    /// Settings whose values do not go together.
     refused: BTreeSet<Vec<String>>,
 }
 

@@ -30,7 +30,8 @@ pub(super) fn keep(args: &args::CalibrateArgs, verdict: &PlantVerdict, text: &st
     Ok(if verdict.verdict() == Validity::Invalid { End::Invalid } else { End::Done })
 }
 
-/// Where the figures come from, without names: `2026-11-22, a core of 2, Linux 6.1.0, release build: lab calibrate arashi`.
+/// The origin of the figures, without names:
+/// `2026-11-22, a core of 2, Linux 6.1.0, release build: lab calibrate arashi`.
 pub(super) fn how(args: &args::CalibrateArgs, cores: usize) -> String {
     let now = utc(SystemTime::now());
     let date = [now.get(0..4), now.get(4..6), now.get(6..8)].map(Option::unwrap_or_default).join("-");

@@ -8,7 +8,7 @@ use crate::exit::Failure;
 const GREW: &str =
     "blocks of a run were added until its own comparison was decided: p values between runs do not know that";
 
-/// Whether the others may be compared with the first; what must be known if they are all the same.
+/// Checks that the others may be compared with the first; returns what a reader must know of the differences.
 pub(super) fn alike(first: &Entry, others: &[Entry], anyway: bool) -> Result<Vec<String>, Failure> {
     let mut notes = Vec::new();
     let mut refused = Vec::new();

@@ -1,4 +1,4 @@
-//! What `lab compare` is asked to hold against what.
+//! The sides of `lab compare`: runs, and single arms of runs.
 
 use analysis::{
     comparable,
@@ -19,18 +19,15 @@ pub(super) struct Entry {
     pub name: String,
     /// This arm alone.
     pub arm: Option<String>,
-    /// What was run.
     pub manifest: Manifest,
-    /// What was found.
     pub summary: RunSummary,
 }
 
-/// What is not compared.
+/// A run or an arm that is left out of the comparison.
 #[derive(Debug, Serialize)]
 pub struct NotCompared {
     /// A run, or an arm of one.
     pub what: String,
-    /// Why.
     pub why: String,
     /// Because it is INVALID.
     pub invalid: bool,
@@ -154,7 +151,7 @@ fn like(first: &Entry, label: &str) -> Option<String> {
     }
 }
 
-/// What arms of these runs are set to differently, and whether they are one run: a line each.
+/// Settings of arms that differ between these runs, and differences that make them two runs: a line each.
 pub fn other_settings(first: &Entry, other: &Entry) -> Vec<String> {
     if first.name == other.name && first.arm == other.arm {
         return vec![format!("{} is compared with itself", first.name)];

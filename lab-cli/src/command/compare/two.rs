@@ -32,7 +32,7 @@ pub fn of_two(runs: [&OpenRun; 2]) -> RunsCompared {
     }
 }
 
-/// What was found by phase, and what a reader should know.
+/// Comparisons by phase, and notes for the reader.
 type Found = (BTreeMap<String, Vec<Across>>, Vec<String>);
 
 fn by_phase(runs: [&OpenRun; 2], left_out: &mut Vec<NotCompared>) -> Result<Found, Failure> {

@@ -11,7 +11,7 @@ use super::sides::NotCompared;
 /// Version of the JSON.
 pub(super) const SCHEMA: u32 = 1;
 
-/// What is printed.
+/// The output of `lab compare --output json`.
 #[derive(Debug, Serialize)]
 pub(super) struct Verdicts {
     pub schema: u32,
@@ -19,18 +19,16 @@ pub(super) struct Verdicts {
     pub phase: String,
     /// Runs and arms that were not compared.
     pub left_out: Vec<NotCompared>,
-    /// What a reader should know.
     pub notes: Vec<String>,
     pub comparisons: Vec<Across>,
 }
 
 impl Verdicts {
-    /// Those that decide.
     pub fn deciding(&self) -> Vec<&Comparison> {
         deciding(self.comparisons.iter().map(|found| &found.comparison))
     }
 
-    /// What was found by metric and baseline, each with its title.
+    /// Comparisons in groups of one metric and one baseline, each with its title.
     pub fn tables(&self) -> impl Iterator<Item = (String, &[Across])> {
         let about = |found: &Across| (found.comparison.metric.clone(), found.comparison.baseline.clone());
         let tables = self.comparisons.chunk_by(move |one, next| about(one) == about(next));
@@ -42,7 +40,7 @@ impl Verdicts {
     }
 }
 
-/// What stands before what was found: a line each.
+/// Lines before the tables: what was left out, then notes.
 pub(super) fn asides(left_out: &[NotCompared], notes: &[String]) -> Vec<String> {
     let left_out = left_out.iter().map(|NotCompared { what, why, .. }| format!("left out: {what}: {why}"));
     left_out.chain(notes.iter().map(|note| format!("note: {note}"))).collect()

@@ -7,7 +7,7 @@ use experiment::plan::OwnService;
 
 use super::probe::SeenSpeed;
 
-/// What the probes found out about a service.
+/// The results of the probes of a service.
 #[derive(Debug)]
 pub struct FoundService {
     pub name: String,
@@ -16,7 +16,7 @@ pub struct FoundService {
     /// Header lines of each request.
     pub headers: Vec<(String, String)>,
     pub speed: SeenSpeed,
-    /// What the person should know of it before measuring.
+    /// A warning to read before measuring.
     pub caution: Option<String>,
 }
 

@@ -46,7 +46,7 @@ impl SeenSpeed {
         (self.per_second * self.alone.as_secs_f64()).round().clamp(1.0, 1024.0) as u32
     }
 
-    /// Whether the rounds differ by so much that none of them is the service's speed.
+    /// Rounds differ by so much that none of them is the service's speed.
     pub fn is_doubtful(&self) -> bool {
         self.range.1 - self.range.0 > DIFFER * self.per_second
     }

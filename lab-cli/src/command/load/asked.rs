@@ -1,4 +1,4 @@
-//! What was typed, as an experiment: one arm, whose users go to the service itself.
+//! A load's flags as an experiment: one arm, whose users go to the service itself.
 
 use std::{
     io,
@@ -32,7 +32,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// Longest time for a count of requests without a rate.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// What no load says is as in an experiment that does not say it.
+/// An experiment without keys of its own: defaults of a load are those of an experiment.
 const BARE: &str = "
 name: load
 target: {url: \"http://127.0.0.1:1\"}
@@ -99,7 +99,7 @@ pub(super) fn in_words(args: &LoadArgs) -> String {
     }
 }
 
-/// As many as were asked for, or as many as have a request to send.
+/// The number of connections of a closed load; no more by default than there are requests.
 fn closed(args: &LoadArgs) -> u64 {
     args.connections.unwrap_or_else(|| args.requests.map_or(DEFAULT_CONNECTIONS, |most| most.min(DEFAULT_CONNECTIONS)))
 }
@@ -159,7 +159,8 @@ fn phases(args: &LoadArgs) -> Result<Vec<PhasePlan>, Failure> {
     })
 }
 
-/// When the last request is due, seconds. A number of requests at exponential gaps is given the time that it takes at the most.
+/// Seconds until the last request is due. A number of requests at exponential gaps is given the time that it takes at
+/// the most.
 pub(super) fn due_within(args: &LoadArgs) -> f64 {
     match (args.rates.rate, args.requests) {
         (Some(rate), Some(requests)) if args.rates.arrivals.law() == ArrivalLaw::Constant => requests as f64 / rate,
@@ -205,7 +206,7 @@ fn socket(path: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// What is in no file.
+/// Options that no experiment file has.
 pub(super) fn options(args: &LoadArgs, url: &Url) -> Result<RunOptions, Failure> {
     let TransportArgs { insecure, cacert, cert, key, source_address, unix_socket, http1, http2 } = &args.transport;
     let flags = [("-k", *insecure), ("--cacert", cacert.is_some()), ("--cert", cert.is_some())];

@@ -10,7 +10,7 @@ use crate::exit::Failure;
 /// The one arm of a load.
 pub(super) const ARM: &str = "load";
 
-/// What fails a load, each with the comparison that must hold instead.
+/// Operators of `--fail-if`, each with its opposite, which must hold for a load to pass.
 const OPERATORS: [(&str, &str); 4] = [(">=", "<"), ("<=", ">"), (">", "<="), ("<", ">=")];
 const EXAMPLES: &str = "for example 'p99 > 200ms', 'error_rate > 1%', 'goodput < 500'";
 
@@ -38,7 +38,7 @@ pub(super) fn thresholds(condition: &str, phases: &[&str]) -> Result<Vec<String>
 /// A share of the requests that is to be served within a time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct RateObjective {
-    /// As typed.
+    /// The condition as typed.
     pub(super) text: String,
     /// The share of the requests that may miss it.
     pub(super) may_miss: f64,

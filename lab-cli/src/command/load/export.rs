@@ -32,7 +32,7 @@ struct Seen {
     last: Window,
 }
 
-/// How requests end, and how many did in a second.
+/// An outcome's label, and its count in a second.
 type Outcome = (&'static str, fn(&Window) -> u64);
 
 const OUTCOMES: [Outcome; 8] = [

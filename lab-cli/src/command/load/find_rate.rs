@@ -49,10 +49,10 @@ const PAUSE: Duration = Duration::from_secs(2);
 /// And for so long at most.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Why a search ends whose service does not become what it was.
+/// The reason to end a search whose service does not recover from the last trial.
 const CARRIES: &str = "a minute after the last trial the service did not yet answer as before the first: what comes next would be about that trial";
 
-/// What `--output json` prints.
+/// The output of `--output json`.
 #[derive(Debug, Serialize)]
 struct Found {
     schema: u32,
@@ -63,21 +63,21 @@ struct Found {
     /// Between the highest rate that met it and the lowest that did not; `null` where the search found no such end.
     interval_per_s: [Option<f64>; 2],
     confirmed: bool,
-    /// Why the search ended before the interval was narrow, if it did.
+    /// The reason why the search ended before the interval was narrow, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// Of the run that confirms it. `null`: no rate was confirmed.
+    /// The verdict of the run that confirms the rate. `null`: no rate was confirmed.
     verdict: Option<Validity>,
     /// The service was asked, and nothing was answered as asked in any trial.
     nothing_served: bool,
     partial: bool,
     trials: Vec<Trial>,
-    /// Where the run that confirms it was saved.
+    /// The folder of the run that confirms the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<String>,
 }
 
-/// What a search needs.
+/// The inputs of a search, the same for all of its trials.
 struct Finder<'a> {
     args: &'a LoadArgs,
     experiment: Experiment,
@@ -85,7 +85,7 @@ struct Finder<'a> {
     target: &'a Target,
     options: &'a RunOptions,
     stop: StopSignal,
-    /// What a trial leaves to the next one.
+    /// The backlog that a trial leaves to the next one.
     carry_over: CarryOver,
 }
 
@@ -274,7 +274,7 @@ fn another(out: &Path) -> PathBuf {
     paths.find(|path| !path.exists()).unwrap_or_else(|| out.to_owned())
 }
 
-/// Why a trial says nothing about the service: the generator was too late with its requests.
+/// The reason why a trial says nothing about the service: the generator was too late with its requests.
 fn generator_failed(finished: &FinishedLoad) -> Option<String> {
     let report = &finished.report;
     let mut arm = Arm {

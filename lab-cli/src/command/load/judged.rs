@@ -1,4 +1,4 @@
-//! What `--output json` prints.
+//! The result of a load: the output of `--output json`.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub struct LoadResult {
     pub(super) missed_rate: Option<MissedRate>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) replayed: Option<Replayed>,
-    /// What `--fail-if` asked for, each as what was to hold.
+    /// Conditions of `--fail-if`, each as its opposite, which was to hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) thresholds: Vec<ThresholdResult>,
     /// `--fail-if` as typed; each has a threshold a phase.
@@ -42,7 +42,7 @@ pub struct LoadResult {
     /// The steps of a ramp.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) steps: Vec<PhaseSummary>,
-    /// Where the run was saved.
+    /// The folder of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) folder: Option<String>,
     /// The time after which an answer is late, where one was given.
@@ -64,7 +64,7 @@ pub struct GaveUp {
     pub(super) after_s: u64,
     /// Requests that were asked for.
     pub(super) asked: u64,
-    /// Of these: made, whether or not they found a connection.
+    /// Requests that were made, whether or not they found a connection.
     pub(super) made: u64,
 }
 
@@ -73,8 +73,8 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl LoadResult {
-    /// From an arm that is judged. `total`: all its phases as one. `planned`: how long they were to last; `given_up`: a count of
-    /// requests that was not reached, since the service was gone.
+    /// Builds the result from an arm that is judged. `total`: all its phases as one. `planned`: how long they were to last;
+    /// `given_up`: a count of requests that was not reached, since the service was gone.
     pub(super) fn of(
         url: &str,
         arm: &Arm,

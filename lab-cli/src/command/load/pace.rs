@@ -1,4 +1,4 @@
-//! Whether the rate that was asked for was kept.
+//! The test whether a load kept the rate that was asked for.
 
 use std::time::Duration;
 
@@ -23,21 +23,21 @@ pub(super) struct Pace {
 pub(super) struct MissedRate {
     /// Requests that were due.
     pub planned: u64,
-    /// Of these: sent until the last one was due, to the second.
+    /// Requests, of these, that were sent until the last one was due, to the second.
     pub sent: u64,
     /// Connections at most, if all of them were in use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u64>,
 }
 
-/// How the requests of a load ended, as far as it tells whether its rate was kept.
+/// Ends of requests, as far as they tell whether the rate was kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted {
     pub planned: u64,
     pub sent: u64,
     /// For which no connection became free in time.
     pub never_free: u64,
-    /// That waited for one.
+    /// Requests that waited for one.
     pub waited: u64,
     /// Sent in the last second, as far as it was not handed over.
     pub sent_last: u64,
@@ -51,7 +51,7 @@ pub(super) struct Counted {
 const BEHIND: Duration = Duration::from_secs(1);
 
 impl Counted {
-    /// In this load.
+    /// Counts the requests of a report; `waited`: those that waited for a connection.
     pub fn of(report: &Report, waited: u64) -> Self {
         let total = &report.total.ledger;
         let sent_last = report.last_second().map_or(0, |last| last.sent);
@@ -68,7 +68,7 @@ impl Counted {
 }
 
 impl Pace {
-    /// Of a load whose last request is due after `seconds`.
+    /// Starts the counts of a load whose last request is due after `seconds`.
     pub fn of(seconds: f64) -> Self {
         Self { over: seconds.ceil() as u64, next: 0, late: 0 }
     }

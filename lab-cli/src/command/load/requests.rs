@@ -1,4 +1,4 @@
-//! What is asked for: the URL's path or a list, with headers, a body and a name.
+//! The requests of a load: the URL's path or a list, with headers, a body and a name.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use experiment::FileRequests;
@@ -47,7 +47,7 @@ fn the_one(args: &LoadArgs) -> Result<UrlRequest, Failure> {
     })
 }
 
-/// What the service is called in URLs of a recording: as a Host header says, or as the URL does.
+/// Hosts that a recording may name for the service: that of a Host header, else that of the URL.
 fn hosts(url: &str, headers: &[(String, String)]) -> Vec<String> {
     let header = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("host")).map(|(_, host)| host.clone());
     let of_url = Url::parse(url).ok().as_ref().and_then(place_of).map(|(host, _)| host);

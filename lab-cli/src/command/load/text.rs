@@ -15,14 +15,13 @@ use super::{
     pace::MissedRate,
 };
 
-/// What was done, for the report.
+/// A load as its report names it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::command) struct ReportedLoad<'a> {
-    /// Where to.
     pub url: &'a str,
-    /// Which load.
+    /// The kind of load, in words.
     pub how: &'a str,
-    /// As fast as it goes: a busy generator is what was asked for.
+    /// The load goes as fast as it can: a busy generator is what was asked for.
     pub flat_out: bool,
     /// Percentiles to show; none: those that are usual.
     pub percentiles: &'a [f64],
@@ -82,7 +81,7 @@ pub(super) fn result_text(reported: &ReportedLoad<'_>, loaded: &LoadResult, repo
     text
 }
 
-/// How requests ended.
+/// Writes the ends of requests: a line for each kind that there was.
 fn counts(text: &mut String, loaded: &LoadResult) {
     let found = &loaded.measured;
     if found.sent < found.planned {
@@ -121,7 +120,7 @@ fn counts(text: &mut String, loaded: &LoadResult) {
     }
 }
 
-/// What is to be said of the result, the verdict last.
+/// Writes what the gates and thresholds found, the verdict last.
 fn findings(text: &mut String, loaded: &LoadResult) {
     for reason in &loaded.reasons {
         let _ = writeln!(
@@ -175,7 +174,7 @@ fn findings(text: &mut String, loaded: &LoadResult) {
     }
 }
 
-/// Of all requests, where some were not served.
+/// Writes percentiles of all requests, where some were not served.
 fn of_all(text: &mut String, times: &Times) {
     if times.censored > 0 {
         let [p50, p90, p99] = percentiles_of_all(times);
@@ -185,7 +184,7 @@ fn of_all(text: &mut String, times: &Times) {
     }
 }
 
-/// What the service took, without the time for which requests were late or waited for a connection.
+/// Writes the service's own times: without the wait until a late request was sent, or for a connection.
 fn from_the_send(text: &mut String, times: &Times) {
     let shown = |value: Option<f64>, bound: Option<f64>| match (value, bound) {
         (Some(value), _) => format!("{value:.3}"),
@@ -196,7 +195,7 @@ fn from_the_send(text: &mut String, times: &Times) {
     let _ = writeln!(text, "  from the actual send, ms: p50 {p50}, p99 {p99}");
 }
 
-/// How long it took to connect, TLS included.
+/// Writes the times of connection setup, TLS included.
 fn connects(text: &mut String, times: &Times) {
     if let Times { count: count @ 1.., mean: Some(mean), max: Some(max), .. } = times {
         let _ = writeln!(text, "  connecting, ms: mean {mean:.3}, max {max:.3} (connections: {count})");

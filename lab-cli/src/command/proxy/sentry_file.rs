@@ -10,7 +10,7 @@ use target_app::proxy::{ProxySpec, RequestTypes};
 use super::settings_text::yaml;
 use crate::exit::Failure;
 
-/// What a sentry's file has.
+/// The keys of a sentry's file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SentryFile {

@@ -67,7 +67,7 @@ pub(super) fn spec(args: &ProxyArgs, file: Option<&str>) -> Result<ProxySpec, Fa
     Ok(spec)
 }
 
-/// What was typed after `--set`: the keys of a waiting room are its own, if there is one, and all others are the policy's.
+/// Applies `--set`: the keys of a waiting room are its own, if there is one, and all others are the policy's.
 fn set_typed(spec: &mut ProxySpec, args: &ProxyArgs) -> Result<(), Failure> {
     if args.waiting_room {
         spec.waiting_room.get_or_insert_default();

@@ -82,7 +82,8 @@ pub(super) fn run_again(folder: &Path, manifest: &Manifest, found: &mut Rechecke
     Ok(None)
 }
 
-/// What ran it, if that is another lab, or has another virtual time, than this one: `lab 0.1.0 with an older edition of virtual time`.
+/// The recording program, if that is another lab, or has another virtual time, than this one:
+/// `lab 0.1.0 with an older edition of virtual time`.
 pub(super) fn other_lab(manifest: &Manifest) -> Option<String> {
     let (lab, world) = (env!("CARGO_PKG_VERSION"), manifest.whole.get("world").and_then(Value::as_u64));
     let other_world = manifest.mode == Mode::Virtual && world != Some(WORLD.into());

@@ -16,13 +16,13 @@ use crate::exit::End;
 /// An experiment of the atlas, and what it found.
 #[derive(Debug, Serialize)]
 pub(super) struct Artefact {
-    /// Those of the atlas that it stands for: more than one where several share a short form.
+    /// Ids in the atlas: more than one where several artefacts share a short form.
     pub ids: Vec<&'static str>,
     pub experiment: String,
     pub about: String,
     pub mode: Mode,
     pub verdict: Validity,
-    /// Why the verdict is not VALID: of every block.
+    /// Reasons for a verdict other than VALID, of every block.
     pub reasons: Vec<GateFinding>,
     pub claims: Vec<ThresholdResult>,
     /// The paper whose claims the letters are of.
@@ -30,7 +30,7 @@ pub(super) struct Artefact {
     pub paper: Option<Paper>,
     /// The claims that the thresholds are parts of.
     pub lettered_claims: Vec<LetteredClaim>,
-    /// How near its figure comes to the paper's numbers, where there are any.
+    /// The distance of its figure from the paper's numbers, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merit: Option<Merit>,
     pub results: PathBuf,
@@ -61,7 +61,7 @@ impl Artefact {
         }
     }
 
-    /// What does not hold by the rule of the atlas has failed; an INVALID run says nothing.
+    /// The exit status: a claim that does not hold by the rule of the atlas has failed; an INVALID run says nothing.
     pub fn end(&self) -> End {
         let failed = |claim: &ThresholdResult| !claim.holds_over_seeds();
         match self.verdict {

@@ -55,7 +55,7 @@ impl PageFile {
     }
 }
 
-/// What the page says of an artefact.
+/// The section of an artefact, in Markdown.
 pub fn shown(
     experiment: &Experiment,
     artefact: &Artefact,
@@ -83,7 +83,7 @@ pub fn shown(
     }
 }
 
-/// Of each policy that decides in an arm, once.
+/// Deviations by entry, each policy that decides in an arm once.
 fn deviations(experiment: &Experiment) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for name in experiment.arms.iter().flat_map(policies) {
@@ -101,7 +101,7 @@ fn policies(arm: &ArmPlan) -> Vec<String> {
     std::iter::once(arm.policy.name.clone()).chain(services).chain(client).collect()
 }
 
-/// What makes the artefact again.
+/// Commands that make the artefact again.
 fn commands(name: &str, ids: &[&'static str], args: &ReproduceArgs) -> Vec<String> {
     let live = if args.live { " --live" } else { "" };
     let repeat = args.repeat.map_or_else(String::new, |repeat| format!(" --repeat {repeat}"));

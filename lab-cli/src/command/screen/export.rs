@@ -1,4 +1,4 @@
-//! What a person takes out of a comparison: files in the run's folder.
+//! Exports of a comparison: files in the run's folder.
 
 use std::path::Path;
 

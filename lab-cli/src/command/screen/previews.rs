@@ -20,7 +20,7 @@ const REST: Duration = Duration::from_millis(120);
 /// Seconds of an arm are told together that come within this time: the screen has no use for more.
 const TOGETHER: Duration = Duration::from_millis(50);
 
-/// What is wanted, with the flag that ends it.
+/// An order, with the flag that ends it.
 type Wanted = (Box<RunOrder>, StopFlag);
 
 /// The thread, and what it does.

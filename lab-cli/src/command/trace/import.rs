@@ -106,7 +106,7 @@ pub fn plain(file: &str) -> String {
     if name.is_empty() || name == "-" { "trace".to_owned() } else { name.to_owned() }
 }
 
-/// What was read, dropped, merged and not understood, for people.
+/// The account of an import for people: entries read, dropped, merged and not understood.
 pub fn account(name: &str, tally: &Tally) -> String {
     let Tally { actions, sessions, users, .. } = tally;
     // Traces of earlier versions do not count users.
@@ -151,7 +151,7 @@ pub fn account(name: &str, tally: &Tally) -> String {
     text
 }
 
-/// What a reader of figures by user should know before.
+/// Warnings for readers of figures by user.
 pub fn cautions(spread: UserSpread) -> String {
     spread.cautions().iter().map(|caution| format!("caution: {caution}\n")).collect()
 }
@@ -179,7 +179,7 @@ fn of_file(file: &FileTally) -> String {
     text
 }
 
-/// What was taken of a file's requests, and from where, if that is not everything.
+/// Choices among a file's requests: hosts, and the source of request times; empty: none were made.
 fn of_requests(file: &FileTally) -> String {
     let FileTally { host, left_out, times, numbers, .. } = file;
     let mut text = String::new();

@@ -55,7 +55,7 @@ fn screen_wanted(args: &args::InspectArgs) -> bool {
         && std::io::stdout().is_terminal()
 }
 
-/// How long a signal waits at most.
+/// The longest wait for a signal.
 const SIGNALS: Duration = Duration::from_millis(100);
 
 /// Until the person leaves.

@@ -27,7 +27,7 @@ pub(super) fn unreadable(name: &str, error: &TraceError) -> Failure {
     Failure::usage(format!("{name}: {error}"))
 }
 
-/// What a trace says of itself.
+/// Reads the head of a trace.
 pub(in crate::command) fn header(path: &Path) -> Result<Header, String> {
     let trace = open(&path.display().to_string()).map_err(Failure::in_words)?;
     Ok(trace.header().clone())

@@ -10,7 +10,7 @@ use traces::pack::{Packer, Packing};
 
 use crate::exit::Failure;
 
-/// Where a command writes: a new file, which is taken away again if the command fails, or standard output.
+/// The output of a command: a new file, which is taken away again if the command fails, or standard output.
 pub(super) struct Target<'p> {
     path: Option<&'p Path>,
     kept: bool,
@@ -54,7 +54,7 @@ pub(super) fn new_file(path: &Path) -> Result<File, Failure> {
     })
 }
 
-/// What could not be written: a closed pipe is an end like any other.
+/// The failure of a write: a closed pipe is an end like any other.
 pub(super) fn unwritten(error: io::Error) -> Failure {
     match Failure::from(error) {
         Failure::Cause(cause) => Failure::because(format!("the trace cannot be written: {cause}")),

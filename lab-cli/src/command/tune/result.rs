@@ -1,4 +1,4 @@
-//! What a search of parameters found: as text, as pictures, and as an arm to be run.
+//! The result of a search of parameters: as text, as pictures, and as an arm to be run.
 
 use std::fmt::Write as _;
 
@@ -33,9 +33,9 @@ pub struct Tuned {
     pub tried: usize,
     /// Others, whose values the policy does not allow together.
     pub refused: usize,
-    /// Those of them that are as good in practice as the best.
+    /// Settings, of those tried, that are as good in practice as the best.
     pub near_best: usize,
-    /// What that is, as a share of the best value.
+    /// The difference that does not matter in practice, as a share of the best value.
     pub margin: f64,
     /// The winner meets the condition with every seed.
     pub holds: bool,
@@ -55,7 +55,7 @@ pub struct TunedKnob {
     pub before: Option<String>,
     /// The range that was searched.
     pub range: [String; 2],
-    /// Where it may be, the others as the winner has them, without leaving the margin.
+    /// The range in which it stays within the margin, the others as the winner has them.
     pub flat: [String; 2],
     /// The flat region is all of the range: it makes no difference here.
     pub idle: bool,
@@ -72,7 +72,7 @@ pub struct Slice {
 /// One of its values.
 #[derive(Debug, Serialize)]
 pub struct SlicePoint {
-    /// As it is drawn; of times, seconds.
+    /// The position on its axis; of times, seconds.
     pub at: f64,
     pub value: String,
     pub mean: Option<f64>,
@@ -89,7 +89,7 @@ pub struct HeldOut {
     pub before: GoalFound,
     /// `None`: there is none for this service or these users.
     pub oracle: Option<GoalFound>,
-    /// What the winner falls short of the oracle by, as a share of it; of measures of which more is better.
+    /// The winner's distance from the oracle, as a share of the oracle's value; of measures of which more is better.
     pub regret: Option<f64>,
     /// The same of the arm as it is.
     pub regret_before: Option<f64>,
@@ -162,7 +162,7 @@ pub fn compared(winner: &[Arm], before: &[Arm], phase: &str, goal: &Goal, margin
 }
 
 impl Tuned {
-    /// What a person reads.
+    /// The result for people.
     pub fn text(&self, goal: &Goal) -> String {
         let refused = match self.refused {
             0 => String::new(),

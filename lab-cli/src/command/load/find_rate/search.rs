@@ -1,4 +1,4 @@
-//! Which rate comes next: up or down by doubling until both ends are known, then halving the interval.
+//! The order of rates in a search: up or down by doubling until both ends are known, then halving the interval.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const MOST: f64 = 10_000_000.0;
 /// Trials at the most.
 const TRIALS: usize = 40;
 
-/// What to do.
+/// The next step of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Next {
     /// Try this rate.
@@ -24,7 +24,7 @@ pub(super) enum Next {
     End,
 }
 
-/// What is known so far.
+/// The bounds that trials have found so far.
 #[derive(Debug)]
 pub(super) struct Search {
     first: f64,
@@ -97,7 +97,7 @@ impl Search {
         [self.low(), self.missed]
     }
 
-    /// Why the interval is not narrower.
+    /// The reason why the interval is not narrower.
     pub(super) fn why(&self, longest: Duration) -> Option<String> {
         let longest = longest.as_secs();
         match (self.generator, self.undecided) {
@@ -114,7 +114,7 @@ impl Search {
     }
 }
 
-/// To three digits: more would pretend a precision that no search has.
+/// Rounds to three digits: more would pretend a precision that no search has.
 fn rounded(rate: f64) -> f64 {
     let scale = libm::pow(10.0, 2.0 - libm::floor(libm::log10(rate)));
     (rate * scale).round() / scale

@@ -16,7 +16,7 @@ const Z: f64 = 2.576;
 /// Seconds at the beginning that do not count: connections are opened in them.
 const WARM_UP: u64 = 1;
 
-/// What came of a trial.
+/// The end of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Outcome {
@@ -49,7 +49,7 @@ pub(super) struct Trial {
     pub(super) seconds: u64,
     /// Requests that ended in them, or are known to miss the objective.
     pub(super) requests: u64,
-    /// Of these: not served within the time.
+    /// Requests, of these, that were not served within the time.
     pub(super) missed: u64,
     /// 99 % interval of the share that misses it.
     pub(super) interval: [f64; 2],
@@ -60,7 +60,7 @@ pub(super) struct Trial {
     looked: Looked,
 }
 
-/// What the decision is made from.
+/// Limits and counts that decide a trial.
 #[derive(Debug, Clone, Default)]
 struct Looked {
     may_miss: f64,
