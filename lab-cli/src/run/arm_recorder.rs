@@ -1,4 +1,4 @@
-//! What an arm tells while it runs, and what it leaves: the same live and in virtual time.
+//! Recording of an arm: its events while it runs, and its results; the same live and in virtual time.
 
 use analysis::{
     arm_metrics,
@@ -13,12 +13,12 @@ use workloads::plan::LoadPlan;
 
 use super::{arm_summary, seconds::Seconds};
 
-/// What an arm left.
+/// The results of an arm.
 #[derive(Debug)]
 pub struct Ended {
     /// For the summary; not judged yet.
     pub arm: summary::Arm,
-    /// With its histograms.
+    /// The generator's report, with its histograms.
     pub report: Report,
     /// Second by second.
     pub timeline: Vec<TimelineSecond>,
@@ -79,7 +79,7 @@ impl<'a> ArmRecorder<'a> {
         self.abort.is_some()
     }
 
-    /// What the arm left, without its timeline. `seen`: what its host alone knows.
+    /// Ends the recording, without the arm's timeline. `seen`: what its host alone knows.
     pub fn finish(self, report: Report, seen: summary::Arm) -> Ended {
         let arm = summary::Arm {
             name: self.arm.label.clone(),

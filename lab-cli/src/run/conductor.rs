@@ -55,31 +55,30 @@ mod virtual_time;
 /// Shorter ones are in the summary as numbers.
 const STALL_WORTH_A_LINE: Duration = Duration::from_millis(100);
 
-/// What to run and where to put what was found.
+/// The inputs of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunRequest<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
     /// `--out DIR`.
     pub out: Option<&'a Path>,
-    /// Which processors to use.
+    /// Processors of generator and target.
     pub cpus: &'a Cpus,
-    /// In virtual time.
+    /// The world: virtual time instead of live.
     pub virtual_time: bool,
     /// Shown in the live view while it goes on.
     pub live_view: bool,
     /// A live run ends at its first INVALID arm.
     pub fail_fast: bool,
-    /// What a person may do to it while it goes on, if it is live.
+    /// Interventions of a person while it goes on, if it is live.
     pub touches: &'a Interventions,
 }
 
 /// A run that is over.
 #[derive(Debug)]
 pub struct Finished {
-    /// What was found.
     pub summary: RunSummary,
-    /// Where everything is.
+    /// The folder of the results.
     pub folder: PathBuf,
 }
 
@@ -156,22 +155,22 @@ struct Run<'a> {
     sinks: &'a mut Sinks,
     stop: &'a StopSignal,
     thresholds: Vec<Threshold>,
-    /// Those that end the run.
+    /// Watches that end the run, each with the index of its threshold.
     watches: Vec<(usize, Watch)>,
     /// One of them did.
     abort: Option<Abort>,
     searches: Vec<LimitSearch>,
-    /// Of live runs.
+    /// The generator's headroom, of live runs.
     headroom: Option<Headroom>,
-    /// What the recording has for this run, once it was asked for.
+    /// Requests that the recording has for this run, once it was asked.
     recorded: Option<u64>,
-    /// Of a service that runs on from arm to arm.
+    /// The check of a service that runs on from arm to arm.
     carry_over: Option<CarryOver>,
     collected: Collected,
 }
 
-/// What the summary needs of the arms that have ended. Memory does not grow with the histograms of every arm and the seconds of
-/// every run: the rest of an arm's data is in the folder.
+/// Data of ended arms for the summary. Memory does not grow with the histograms of every arm and the seconds of every run:
+/// the rest of an arm's data is in the folder.
 #[derive(Default)]
 struct Collected {
     arms: Vec<summary::Arm>,
@@ -246,7 +245,7 @@ impl Run<'_> {
         self.stop.is_asked() || self.abort.is_some()
     }
 
-    /// Whether an arm that was to be VALID is not, and the rest need not run.
+    /// True if an arm that was to be VALID is not, and the rest need not run.
     fn fails_fast(&mut self, so_far: &RunSummary) -> Result<bool, RunFailure> {
         let arms = if self.request.fail_fast { &so_far.arms[..] } else { &[] };
         let Some(arm) = arms.iter().find(|arm| arm.verdict == Validity::Invalid) else { return Ok(false) };
@@ -294,7 +293,7 @@ impl Run<'_> {
         self.tell(&LiveEvent::Note { text: text.to_owned() })
     }
 
-    /// What bears on the figures and cannot be seen in them.
+    /// Tells what bears on the figures and cannot be seen in them.
     fn warnings(&mut self) -> Result<(), RunFailure> {
         if self.request.cpus.shared() {
             self.note("generator and target share one processor: the target's capacity depends on the load")?;
@@ -330,7 +329,7 @@ impl Run<'_> {
         }
     }
 
-    /// With repetitions, each block has its own order: what drifts with time must not favour an arm.
+    /// The order of arms in a block. Each repetition has its own: what drifts with time must not favour an arm.
     fn shuffled_arms(&self, seed: u64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.request.experiment.arms.len()).collect();
         if self.request.experiment.repeat > 1 {
@@ -476,7 +475,7 @@ impl Run<'_> {
         }
     }
 
-    /// What measures need to know of the plan.
+    /// The plan's part that measures need.
     fn planned(&self, rate: Option<f64>) -> measures::MeasuresPlan {
         self.request.experiment.measures_plan(rate, self.request.virtual_time)
     }

@@ -1,4 +1,4 @@
-//! What can go wrong in a run, with the way out.
+//! Errors of a run, with the way out.
 
 use std::{
     io,
@@ -8,7 +8,7 @@ use std::{
 use analysis::FolderError;
 use target_app::{control::client::ControlError, mail::corpus::CorpusError};
 
-/// Why a run could not be carried out.
+/// The reason why a run could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum RunFailure {
     /// The results folder is there already.
@@ -20,19 +20,19 @@ pub enum RunFailure {
     /// The target did not start.
     #[error("the target did not start: {cause}\n{last_words}")]
     TargetStart {
-        /// Why.
+        /// The reason.
         cause: String,
-        /// What it said on standard error.
+        /// The last lines of its standard error.
         last_words: String,
     },
     /// A service that is not the lab's does not do what it is to do.
     #[error("{name}: {cause}{way_out}")]
     Service {
-        /// What it is called.
+        /// The service's name in messages.
         name: String,
-        /// What is wrong.
+        /// The defect.
         cause: String,
-        /// What to do about it, on lines of its own, after the last lines of its output; empty: the cause says it.
+        /// Remedies, on lines of their own, after the last lines of its output; empty: the cause says it.
         way_out: String,
     },
     /// An arm knows beforehand what only virtual time can tell.
@@ -40,7 +40,7 @@ pub enum RunFailure {
     Hindsight {
         /// The arm.
         arm: String,
-        /// What to do.
+        /// The way out.
         remedy: String,
     },
     /// Virtual time has not what its users need.
@@ -48,7 +48,7 @@ pub enum RunFailure {
     LiveOnly {
         /// The experiment.
         name: String,
-        /// Why, and what to do.
+        /// The reason, and the way out.
         why: String,
     },
     /// The target's control port did not answer.
@@ -85,9 +85,9 @@ pub enum RunFailure {
     /// Something else of this machine.
     #[error("{what}: {source}")]
     Machine {
-        /// What.
+        /// The action that failed.
         what: &'static str,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
     /// An arm cannot even be built.
@@ -95,7 +95,7 @@ pub enum RunFailure {
     CannotStart {
         /// The arm.
         arm: String,
-        /// Why.
+        /// The reason.
         cause: String,
     },
     /// The results folder cannot be read or written.
@@ -135,7 +135,7 @@ impl From<serde_json::Error> for RunFailure {
 }
 
 impl RunFailure {
-    /// What went wrong, without what it quotes and without the way out.
+    /// The error alone: without its quotations and without the way out.
     pub fn in_a_line(&self) -> String {
         match self {
             Self::Service { name, cause, .. } => format!("{name}: {cause}"),
@@ -144,7 +144,7 @@ impl RunFailure {
         }
     }
 
-    /// Why a folder for the results was not made.
+    /// The error of a folder for results that was not made.
     pub fn of_new_folder(error: FolderError) -> Self {
         match error {
             FolderError::File { path, source } if source.kind() == io::ErrorKind::AlreadyExists => {

@@ -45,20 +45,20 @@ use crate::store::{folder::ResultsFolder, histograms::write as write_histograms,
 /// There is one repetition.
 const BLOCK: u32 = 1;
 
-/// What to send, and where its results go.
+/// The load to send, and the folder of its results.
 #[derive(Debug)]
 pub struct LoadRequest<'a> {
     /// One arm, whose users go to the service itself.
     pub experiment: &'a Experiment,
     /// The options of its run that are in no file.
     pub options: RunOptions,
-    /// As fast as it goes: a busy generator is what was asked for.
+    /// The load goes as fast as it can: a busy generator is what was asked for.
     pub flat_out: bool,
     /// The folder to make; `None`: none.
     pub out: Option<LoadFolder<'a>>,
 }
 
-/// Where the results of a load go.
+/// The folder of a load's results.
 #[derive(Debug, Clone, Copy)]
 pub enum LoadFolder<'a> {
     /// Below `runs`, by name and time.
@@ -70,16 +70,16 @@ pub enum LoadFolder<'a> {
 /// A load that is over.
 #[derive(Debug)]
 pub struct FinishedLoad {
-    /// Its one arm is judged.
+    /// The summary, whose one arm is judged.
     pub summary: RunSummary,
-    /// With histograms.
+    /// The generator's report, with histograms.
     pub report: Report,
-    /// Where everything is, if it was saved.
+    /// The folder of the results, if they were saved.
     pub folder: Option<PathBuf>,
 }
 
 impl FinishedLoad {
-    /// What was found.
+    /// The one arm.
     pub fn arm(&self) -> &Arm {
         &self.summary.arms[0]
     }
@@ -94,7 +94,7 @@ impl LoadRequest<'_> {
         seed_of(self.experiment, BLOCK)
     }
 
-    /// What is sent to this target.
+    /// The plan of the load, to be sent to this target.
     pub fn plan(&self, target: Target) -> LoadPlan {
         resolve::load_plan(self.experiment, self.arm(), &[], target, self.seed(), None)
     }
@@ -113,7 +113,7 @@ pub fn judged(plan: &LoadPlan, report: &Report, flat_out: bool) -> Arm {
     arm
 }
 
-/// What gates know of a load on somebody else's service.
+/// The context of gates for a load on somebody else's service.
 pub fn context(objective: LatencyObjective, flat_out: bool) -> gates::Context {
     gates::Context {
         objective,
@@ -227,7 +227,7 @@ fn own_process() -> Vec<i32> {
     i32::try_from(std::process::id()).into_iter().collect()
 }
 
-/// What is saved of a turn.
+/// Values of a turn that are saved.
 struct Ended<'a> {
     plan: &'a LoadPlan,
     found: &'a Arm,

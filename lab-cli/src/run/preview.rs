@@ -1,4 +1,4 @@
-//! What an experiment shows, computed while a person looks at its description: its arms in virtual time, one after another, told
+//! Preview of an experiment while a person looks at its description: its arms in virtual time, one after another, told
 //! second by second. Nothing is written, and no command of the experiment is started.
 
 use std::sync::atomic::AtomicU64;
@@ -19,8 +19,8 @@ use super::{
     },
 };
 
-/// Which arms a preview has, by their place in the experiment: those that run by themselves. A bound that is searched takes as long
-/// as many runs, and one that is computed has no seconds.
+/// Arms of a preview, by their place in the experiment: those that run by themselves. A bound that is searched takes as
+/// long as many runs, and one that is computed has no seconds.
 pub fn previewed(experiment: &Experiment) -> Vec<usize> {
     let is_run =
         |hindsight: &Hindsight| hindsight.searched().is_none() && !(experiment.is_open() && hindsight.knows_arrivals());
@@ -63,7 +63,7 @@ pub fn preview(
     Ok(())
 }
 
-/// Of all events a preview needs the seconds.
+/// A sink for seconds: a preview needs no other events.
 struct Seconds<'a, F> {
     arm: usize,
     tell: &'a mut F,

@@ -1,4 +1,4 @@
-//! How far a run is, where no screen shows it: one line that is rewritten on a terminal; elsewhere one a minute, for logs.
+//! Progress of a run where no screen shows it: one line that is rewritten on a terminal; elsewhere one a minute, for logs.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -43,12 +43,12 @@ impl Drop for ProgressLines {
     }
 }
 
-/// What is written, and when.
+/// The lines, and the times at which they are due.
 #[derive(Debug, Default)]
 struct Lines {
     /// The line with how far it is is rewritten; else it comes once a minute.
     rewrites: bool,
-    /// When the last one came.
+    /// The time of the last one.
     last: Option<Duration>,
     /// One stands on the terminal.
     stands: bool,
@@ -58,7 +58,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// What this event adds, at this time of the run: what must be known, and how far it is where that is due.
+    /// Text for this event, at this time of the run: a notice that must be known, and the progress where that is due.
     fn added_by(&mut self, event: &LiveEvent, now: Duration) -> String {
         let mut text = String::new();
         if let Some(notice) = self.notice(event) {
@@ -71,7 +71,7 @@ impl Lines {
         text
     }
 
-    /// What stays: what a person must know of the run.
+    /// A notice, which stays: what a person must know of the run.
     fn notice(&mut self, event: &LiveEvent) -> Option<String> {
         match event {
             LiveEvent::RunStarted(shape) => {

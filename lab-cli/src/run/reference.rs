@@ -1,4 +1,4 @@
-//! What policies are held against: the best fixed limit, and the most that could have been done.
+//! References for policies: the best fixed limit, and the most that could have been done.
 
 pub(super) mod best_static;
 mod blind;

@@ -14,7 +14,7 @@ use workloads::StopFlag;
 
 use crate::exit::End;
 
-/// Whether, and by what, the run was asked to stop.
+/// A request to stop the run, with its origin.
 #[derive(Debug, Clone, Default)]
 pub struct StopSignal(Arc<Inner>);
 
@@ -24,7 +24,7 @@ struct Inner {
     by: AtomicU8,
     /// Only the run that goes on is to end.
     this_run: AtomicBool,
-    /// What is in flight is cut off at once, rather than waited for.
+    /// Requests in flight are cut off at once, rather than waited for.
     cuts: bool,
     /// Gives back what the program has taken, such as the terminal.
     give_back: Option<fn()>,
@@ -43,7 +43,7 @@ impl StopSignal {
         Self(Arc::new(Inner { give_back: Some(give_back), ..Inner::default() })).listening()
     }
 
-    /// As [`listen`](Self::listen), but a stop also cuts requests in flight.
+    /// Listens like [`listen`](Self::listen), but a stop also cuts requests in flight.
     ///
     /// # Errors
     /// As [`listen`](Self::listen).
@@ -115,7 +115,7 @@ impl StopSignal {
         self.0.by.load(Ordering::Relaxed) != 0 || self.0.this_run.load(Ordering::Relaxed)
     }
 
-    /// How the program ends then.
+    /// The program's end after a stop; `None`: there was none.
     pub fn end(&self) -> Option<End> {
         match self.0.by.load(Ordering::Relaxed) {
             0 => None,

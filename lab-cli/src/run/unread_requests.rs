@@ -1,4 +1,4 @@
-//! Which requests did the service never read? Numbers that clients gave, against numbers that the service read.
+//! Requests that the service never read: numbers that clients gave, against numbers that the service read.
 
 use analysis::summary::Joined;
 use measure::{Fate, Numbers};
@@ -23,7 +23,7 @@ pub fn join(numbers: &Numbers, read: &ReadRequests) -> Option<Joined> {
     Some(joined)
 }
 
-/// As in a phase's ledger.
+/// The fate's name in a phase's ledger.
 fn name(fate: Fate) -> &'static str {
     match fate {
         Fate::TimedOut => "timed_out",
@@ -38,7 +38,7 @@ fn was_read(runs: &[[u64; 2]], number: u64) -> bool {
     next.checked_sub(1).is_some_and(|before| number <= runs[before][1])
 }
 
-/// How many numbers there are below `end`, and how many from there on.
+/// Counts numbers below `end`, and those from there on.
 fn split(runs: &[[u64; 2]], end: u64) -> (u64, u64) {
     let counts = runs.iter().map(|&[first, last]| {
         let below = (last + 1).min(end).saturating_sub(first);

@@ -34,7 +34,6 @@ impl ResultsFolder {
         Ok(Self { path, timeline, events })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -17,13 +17,13 @@ pub struct Question<'a> {
     pub words: &'a [String],
     /// This experiment alone.
     pub experiment: Option<&'a str>,
-    /// With an arm of this name or policy.
+    /// Runs with an arm of this name or policy.
     pub policy: Option<&'a str>,
-    /// From this day on: `20261122`.
+    /// Runs from this day on: `20261122`.
     pub since: Option<&'a str>,
     /// Up to the end of this day.
     pub until: Option<&'a str>,
-    /// At most so many.
+    /// Rows at most.
     pub limit: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Where a run is.
+//! Places of runs: by name, or by path.
 
 use std::{
     fs,
@@ -7,7 +7,7 @@ use std::{
 
 use controllers::catalogue::nearest;
 
-/// Where runs are kept unless `--out` says otherwise.
+/// The folder of runs unless `--out` says otherwise.
 pub const RUNS: &str = "runs";
 
 /// The folder of a run: a path, or the name of one below `runs/`, or the beginning of exactly one such name.

@@ -29,7 +29,7 @@ use crate::run::{
 
 /// Users that keep the service busy.
 pub(super) const USERS: u32 = 24;
-/// In virtual time, where mailboxes differ: as many as make an average of them.
+/// Users in virtual time, where mailboxes differ: as many as make an average of them.
 const USERS_OF_ALL_KINDS: u32 = 256;
 /// Requests that a user makes until its walk has forgotten that it began with a login.
 const FORGOTTEN_AFTER: f64 = 20.0;
@@ -38,10 +38,10 @@ const COUNTED: f64 = 3000.0;
 /// Close enough to go on, if the search ends there.
 const LAST_RESORT: f64 = 0.15;
 const MOST_STEPS: usize = 12;
-/// What one operation costs, seconds, before anything is known of this machine.
+/// The cost of one operation, seconds, before anything is known of this machine.
 const FIRST_GUESS: f64 = 100e-6;
 
-/// How long throughput is watched, and what is close enough.
+/// The length of a measurement of throughput, and the error that it may have.
 #[derive(Debug, Clone, Copy)]
 pub struct ThroughputWatch {
     users: u32,
@@ -58,8 +58,8 @@ impl ThroughputWatch {
     const LIVE: Self =
         Self { users: USERS, settle: Duration::from_secs(1), measure: Duration::from_secs(4), tolerance: 0.05 };
 
-    /// In virtual time, as long as it takes until the mix of requests is that of a long run. At 16 requests a second the first
-    /// five seconds are logins and lists, which cost less.
+    /// Watches in virtual time as long as it takes until the mix of requests is that of a long run. At 16 requests a second
+    /// the first five seconds are logins and lists, which cost less.
     pub fn in_virtual_time(wanted: f64, work: &ArashiPlan) -> Self {
         let users = if work.work_spread > 0.0 { USERS_OF_ALL_KINDS } else { USERS };
         let seconds = |requests: f64| Duration::from_secs((requests / wanted).ceil().max(4.0) as u64);
@@ -128,7 +128,7 @@ pub fn search(
     Ok(capacity)
 }
 
-/// What is about to be done, for people.
+/// The search that is about to begin, in words.
 fn solving_for(wanted: f64, mail: &MailUsers) -> String {
     format!("solving for a capacity of {wanted:.0} requests/s on the mix of {}, without pauses", mail.model.name)
 }
@@ -138,7 +138,7 @@ pub fn seed(experiment: &Experiment) -> u64 {
     seed_for(experiment.seed, "capacity")
 }
 
-/// Who keeps the service busy: the experiment's own mail users, who never pause and keep their connections.
+/// Users that keep the service busy: the experiment's own mail users, who never pause and keep their connections.
 pub fn users(experiment: &Experiment, accounts: &[Account]) -> Result<MailUsers, RunFailure> {
     let Model::Mail { model, previous_page, .. } = &experiment.users.model else {
         return Err(RunFailure::Capacity(

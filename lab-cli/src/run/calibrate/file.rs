@@ -1,4 +1,4 @@
-//! What was measured, as a plant file and as a table.
+//! A calibration as a plant file and as a table.
 
 use std::fmt::Write;
 
@@ -82,7 +82,7 @@ pub fn as_table(found: &PlantMeasurements) -> String {
     text
 }
 
-/// What speaks against the figures, and what to do.
+/// Doubts about the figures, each with what to do.
 pub fn caution(found: &PlantMeasurements) -> Option<String> {
     let (in_use, [before, after]) = found.noisy_slowdown()?;
     Some(format!(

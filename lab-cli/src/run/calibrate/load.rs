@@ -13,21 +13,21 @@ use super::{
     threads::ByThread,
 };
 
-/// Who asks, how many at once, and for how long.
+/// A load of users without pauses: who, how many at once, and for how long.
 #[derive(Debug, Clone)]
 pub struct Busy {
     /// Users without pauses.
     pub users: Users,
-    /// How many of them.
+    /// Users at once.
     pub at_once: u32,
-    /// How long.
+    /// The length of the load.
     pub lasts: Duration,
     /// Seed of their walks.
     pub seed: u64,
 }
 
 impl Busy {
-    /// As the host takes it.
+    /// The plan of the load for the generator.
     pub fn plan(&self, target: Target) -> LoadPlan {
         let loads = vec![Load::users(self.at_once)];
         let phases = vec![Phase { name: PHASE.to_owned(), duration: self.lasts, loads }];
@@ -48,12 +48,12 @@ pub fn url_users(path: &str, connections: ConnectionHabit) -> Users {
     Users::Url(UrlUsers { behaviour, connections, ..UrlUsers::new(path) })
 }
 
-/// What a load saw, and what it cost the target.
+/// Results of a load, and its cost to the target.
 #[derive(Debug, Clone, Default)]
 pub struct Loaded {
     /// Requests answered, refusals included.
     pub answered: f64,
-    /// Of these: refused.
+    /// Refusals among them.
     pub refused: f64,
     /// Seconds from the first look at the target to the last.
     pub seconds: f64,
@@ -65,16 +65,16 @@ pub struct Loaded {
     pub refused_ms: Option<f64>,
     /// Mean number of workers that were busy.
     pub busy_workers: f64,
-    /// By request type, of what was served.
+    /// Service times of served requests, by request type.
     pub by_type: BTreeMap<String, TypeTimes>,
 }
 
 /// Service times of one request type.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TypeTimes {
-    /// How many.
+    /// Requests served.
     pub count: f64,
-    /// Their mean, milliseconds.
+    /// Mean service time, milliseconds.
     pub mean_ms: f64,
     /// Standard deviation of their logarithm.
     pub spread: f64,

@@ -46,47 +46,47 @@ const ALIKE: [&str; 2] = ["create folder", "delete folder"];
 /// Most requests on connections of their own in one load: their ports are out of use for a minute afterwards.
 const NEW_CONNECTIONS: u64 = 4000;
 
-/// What to measure.
+/// The inputs of a calibration.
 #[derive(Debug)]
 pub struct PlantRequest<'a> {
     /// Experiments whose targets are measured, one for each service. Their first arm is without control, their second refuses
     /// nearly everything before dispatch.
     pub experiments: &'a [Experiment],
-    /// How often.
+    /// Rounds.
     pub repeat: u32,
-    /// How long each load lasts.
+    /// The length of each load.
     pub lasts: Duration,
-    /// What the targets say goes here.
+    /// The file for the targets' output.
     pub log: &'a Path,
-    /// Which processors to use.
+    /// Processors of generator and target.
     pub cpus: &'a Cpus,
 }
 
-/// What was found: every figure as often as it was measured.
+/// Figures of all rounds: every figure as often as it was measured.
 #[derive(Debug, Default)]
 pub struct PlantMeasurements {
     /// Plain figures by name, in the order of the file.
     pub figures: BTreeMap<Figure, Series>,
-    /// By number of connections in use.
+    /// Slowdown, by number of connections in use.
     pub slowdown: Vec<Series>,
-    /// By request type: outside of the database, on readers, on the writer, spread.
+    /// Costs by request type: outside of the database, on readers, on the writer, spread.
     pub types: BTreeMap<String, [Series; 4]>,
     /// Shares that tell how good the figures are, for people.
     pub checks: BTreeMap<String, Series>,
-    /// What the gates say of the loads.
+    /// The gates' findings about the loads.
     pub verdict: PlantVerdict,
 }
 
-/// Which figure.
+/// Plain figures of a plant file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
     /// One way between users and service.
     Link,
-    /// To take a connection.
+    /// Taking a connection.
     Accept,
-    /// To read a request.
+    /// Reading a request.
     Read,
-    /// To refuse it.
+    /// Refusing a request.
     Refuse,
     /// An extra database operation.
     Operation,
@@ -107,8 +107,8 @@ impl PlantMeasurements {
         self.figures.get(&figure).map_or(0.0, Series::median)
     }
 
-    /// Where work was measured to take longer with more connections in use, though it takes less: the number of them before, and
-    /// both factors as they go into the file.
+    /// A rise of the slowdown with more connections in use, which should fall: the number of them before, and both factors as
+    /// they go into the file.
     pub fn noisy_slowdown(&self) -> Option<(usize, [f64; 2])> {
         let factors: Vec<f64> = self.slowdown.iter().map(Series::median).collect();
         figures::rise(&factors)

@@ -1,5 +1,5 @@
-//! What a service that is not the lab's costs, measured from outside: the time of each request type alone, and how many requests
-//! a second it serves with one, two, four … under way.
+//! The costs of a service that is not the lab's, measured from outside: the time of each request type alone, and how many
+//! requests a second it serves with one, two, four … under way.
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 
@@ -22,7 +22,7 @@ use crate::run::{
     live::service::{RunningService, SlowerKept, kept_connections, log_in},
 };
 
-/// How many users ask at once, each again as soon as it is answered.
+/// Numbers of users at once, each of whom asks again as soon as the answer is there.
 pub const LEVELS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// The phase of a load ([`Busy`]).
 const PHASE: &str = "busy";
@@ -31,35 +31,35 @@ const SAME: f64 = 0.08;
 /// Most requests without a proper answer, as a share.
 const MOST_LOST: f64 = 0.01;
 
-/// What to measure.
+/// The inputs of a measurement.
 #[derive(Debug)]
 pub struct ServiceRequest<'a> {
     /// The service.
     pub own: &'a OwnService,
-    /// What it is asked for.
+    /// Requests that the users make.
     pub requests: &'a [UrlRequest],
-    /// How often everything is measured.
+    /// Rounds.
     pub repeat: u32,
-    /// How long each load lasts.
+    /// The length of each load.
     pub lasts: Duration,
-    /// What the service says goes into this folder.
+    /// The folder for the service's output.
     pub folder: &'a Path,
-    /// Where generator and service run.
+    /// Processors of generator and service.
     pub cpus: &'a Cpus,
 }
 
-/// What was measured.
+/// Figures of all rounds.
 #[derive(Debug, Default)]
 pub struct ServiceMeasurements {
-    /// By request type: mean time alone, milliseconds, and its spread.
+    /// Mean time alone, milliseconds, and its spread, by request type.
     types: BTreeMap<String, [Series; 2]>,
-    /// By the number of users: requests a second.
+    /// Requests a second, by the number of users.
     levels: BTreeMap<u32, Series>,
     /// It answers later on kept connections.
     pub slower_kept: Option<SlowerKept>,
     /// Answers that refused, and all.
     refused: [u64; 2],
-    /// What the gates say of the loads.
+    /// The gates' findings about the loads.
     pub verdict: PlantVerdict,
 }
 
@@ -103,7 +103,7 @@ fn slower_kept(request: &ServiceRequest<'_>, service: &RunningService) -> Option
     kept_connections(&service.door, &page.path, &page.headers)
 }
 
-/// What a load saw.
+/// Results of a load.
 struct Seen {
     per_second: f64,
     by_type: BTreeMap<String, TypeTimes>,
@@ -181,7 +181,7 @@ impl Law {
         self.0.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
     }
 
-    /// With so many at once: on a straight line between those that were measured.
+    /// Interpolates the rate with so many at once: straight lines lie between those that were measured.
     fn at(&self, at_once: u32) -> f64 {
         let above = self.0.iter().position(|(level, _)| *level >= at_once);
         match above {
@@ -196,8 +196,8 @@ impl Law {
 }
 
 impl ServiceMeasurements {
-    /// As a plant has it. Alone a request takes its time; how many times the rate of one after the other many users get is how
-    /// many the service works on at once, and what they get less than that is how it slows down.
+    /// Makes the service of a plant. Alone a request takes its time; how many times the rate of one after the other many users
+    /// get is how many the service works on at once, and what they get less than that is how it slows down.
     pub fn service(&self, requests: &[UrlRequest]) -> MeasuredService {
         let cost = |request: &UrlRequest| {
             let known = self.types.get(&request.name).or(self.types.values().next());

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, ops::Sub};
 
-/// How the store names the threads of its connections.
+/// The prefix of the store's names for the threads of its connections.
 const SQLITE: &str = "sqlite-";
 
 /// CPU seconds used so far.
@@ -17,7 +17,7 @@ pub struct ByThread {
 }
 
 impl ByThread {
-    /// What a process has used by now. `None` where the kernel does not say, or it has no such threads.
+    /// Reads a process's use so far. `None` where the kernel does not say, or it has no such threads.
     pub fn read(pid: u32) -> Option<Self> {
         let mut threads = BTreeMap::new();
         for entry in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {

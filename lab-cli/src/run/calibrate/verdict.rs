@@ -15,20 +15,20 @@ use super::{super::load, figures::Series};
 
 /// Rounds that differ by more than this share, and by more than chance, are no measurement.
 const DISAGREE: f64 = 0.5;
-/// From here on it is told.
+/// The share of difference between rounds from which a person is told.
 const DIFFER: f64 = 0.25;
 /// The range of a few rounds in standard deviations of one, which chance alone exceeds once in a hundred times.
 const CHANCE: f64 = 4.1;
 /// The code of rounds that do not agree: with it there is no plant.
 const ROUNDS: &str = "ROUNDS";
 
-/// What speaks against a calibration so far.
+/// Findings against a calibration so far.
 #[derive(Debug, Default)]
 pub struct PlantVerdict {
     rounds: usize,
-    /// By load and gate, one finding for each round that has one.
+    /// Findings by load and gate, one for each round that has one.
     found: BTreeMap<(String, String), Vec<GateFinding>>,
-    /// By load: requests a second in every round, and how long each was counted, seconds.
+    /// Requests a second in every round, and seconds that each was counted, by load.
     rates: BTreeMap<String, (Series, f64)>,
 }
 
@@ -74,7 +74,8 @@ impl PlantVerdict {
         })
     }
 
-    /// What counts: a load that was spoiled in the lesser part of the rounds is outvoted by the median of its figures.
+    /// Findings that count: a load that was spoiled in the lesser part of the rounds is outvoted by the median of its
+    /// figures.
     pub fn findings(&self) -> Vec<GateFinding> {
         let voted = self.found.iter().filter_map(|((name, _), rounds)| {
             let mut verdicts = vec![Validity::Valid; self.rounds.saturating_sub(rounds.len())];
@@ -143,7 +144,7 @@ fn here() -> PlantOrigin {
     }
 }
 
-/// What speaks against using a plant file here. That which comes with the program is known, and judged in docs/fidelity.md.
+/// Doubts about using a plant file here. That which comes with the program is known, and judged in docs/fidelity.md.
 pub fn doubts(simulation: &Simulation) -> gates::PlantDoubts {
     if !simulation.from_file {
         return gates::PlantDoubts::default();

@@ -37,13 +37,13 @@ enum Turn {
     Left,
 }
 
-/// What all turns have in common.
+/// Values that all turns have in common.
 struct World<'a> {
     setup: &'a VirtualSetup,
-    /// With what was looked for filled in.
+    /// Arms, those with a search as it has filled them in.
     arms: &'a [ArmPlan],
     capacity: Option<&'a Capacity>,
-    /// What the target can serve, where that is known.
+    /// Requests a second that the target can serve, where that is known.
     rate: Option<f64>,
     /// Ends all of them.
     flag: &'a StopFlag,
@@ -202,7 +202,7 @@ impl Run<'_> {
         tasks
     }
 
-    /// Of one arm, without its drain.
+    /// Seconds of one arm, without its drain.
     fn planned_seconds(&self) -> f64 {
         self.request.experiment.users.phases.iter().map(|phase| phase.duration.as_secs_f64()).sum()
     }

@@ -7,11 +7,12 @@ use std::{
 
 use analysis::summary::Throttled;
 
-/// Where the groups of the CPU controller are found: of version 2 alone, beside version 1, and of version 1.
+/// Roots of the CPU controller's groups: of version 2 alone, beside version 1, and of version 1.
 const V2: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 const V1: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
 
-/// How often and how long limits have stopped the group of a process, and those above it, so far. `None`: the kernel does not say.
+/// Stops of a process's group, and of those above it, by their limits so far: number and duration. `None`: the kernel does
+/// not say.
 pub fn throttled(pid: u32) -> Option<Throttled> {
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let found: Vec<Throttled> =
@@ -23,7 +24,7 @@ pub fn throttled(pid: u32) -> Option<Throttled> {
     (!found.is_empty()).then(|| found.iter().fold(Throttled::default(), sum))
 }
 
-/// What was added since.
+/// The difference of two readings.
 pub fn since(earlier: Option<Throttled>, now: Option<Throttled>) -> Option<Throttled> {
     let (earlier, now) = (earlier?, now?);
     Some(Throttled {
@@ -70,7 +71,7 @@ fn parse(stat: &str) -> Option<Throttled> {
 mod tests {
     use super::*;
 
-    /// As Linux 6.18 writes them.
+    /// A `cpu.stat` of Linux 6.18.
     const OF_V2: &str = "usage_usec 9021733\nuser_usec 8000000\nsystem_usec 1021733\nnice_usec 0\nnr_periods 120\nnr_throttled 97\n\
                          throttled_usec 7612345\nnr_bursts 0\nburst_usec 0\n";
     const OF_V1: &str =

@@ -1,4 +1,4 @@
-//! Which processor the target gets, and which the generator.
+//! Processors: one for the target, one for the generator.
 
 use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},

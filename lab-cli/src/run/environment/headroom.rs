@@ -1,5 +1,5 @@
-//! How much more could the generator do? Measured against a service that does nothing, on the target's processor, before the
-//! first arm: what it cannot send there, it cannot send to any service.
+//! The generator's headroom: how much more it could do. Measured against a service that does nothing, on the target's
+//! processor, before the first arm: what it cannot send there, it cannot send to any service.
 //!
 //! Users here ask for one URL and keep or close their connections as those of the experiment do. Web-mail users cost the
 //! generator more a request, since they read pages: what that takes is held against the gate on its CPU time.
@@ -18,13 +18,13 @@ use crate::run::{Cpus, RunFailure};
 
 /// Users that ask again as soon as they have an answer: enough to fill the generator's processor.
 const USERS: u32 = 32;
-/// How long each of the two measurements takes.
+/// The length of each of the two measurements.
 const LASTS: Duration = Duration::from_millis(700);
 /// The first part is left out: connections are being made.
 const AFTER: f64 = 0.3;
 /// Users that response times are measured with.
 const PROBERS: u32 = 128;
-/// At which share of the ceiling response times are measured.
+/// The share of the ceiling at which response times are measured.
 const PROBE: f64 = 0.5;
 
 /// Measures it. Takes about a second and a half.

@@ -1,4 +1,4 @@
-//! What else went on while an arm ran: other programs, and the kernel's clock.
+//! Noise of the host during an arm: other programs, and the kernel's clock.
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
-//! What the kernel counts about TCP (`/proc/net/netstat`), as differences over an arm.
+//! The kernel's counters of TCP (`/proc/net/netstat`), as differences over an arm.
 
 use std::{collections::BTreeMap, fs};
 
 use analysis::summary::Kernel;
 
-/// What has to be there for drops to be known.
+/// Counters without which drops are not known.
 const NEEDED: [&str; 2] = ["ListenOverflows", "ListenDrops"];
 
 /// Counters at one moment.
@@ -27,7 +27,7 @@ impl Counters {
         Self(counters)
     }
 
-    /// What was added since.
+    /// The difference from an earlier reading.
     pub fn since(&self, earlier: &Self) -> Kernel {
         let added = |name: &str| {
             let of = |counters: &Self| counters.0.get(name).copied().unwrap_or(0);

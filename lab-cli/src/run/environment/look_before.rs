@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_secs(2);
 /// CPU time of others, as a share of a processor, which is no chance of so short a look: three times what NOISE allows.
 const MUCH: f64 = 0.1;
 
-/// What others use of the processors that a run would have, in words, with the way out; `None`: little enough, or the run is a short one.
+/// Use of the run's processors by others, in words, with the way out; `None`: little enough, or the run is a short one.
 pub fn look_before(cpus: &Cpus, lasts: Duration) -> Option<String> {
     if lasts < WORTH_A_LOOK {
         return None;

@@ -1,4 +1,5 @@
-//! What others do to the processors of generator and service while an arm runs: also those that no process here shows.
+//! Load of others on the processors of generator and service while an arm runs: also of those that no process here
+//! shows.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,7 +27,7 @@ pub struct NeighbourWatch {
     followed: Arc<Mutex<Followed>>,
     sampler: Sampler<()>,
     service: ServiceProcesses,
-    /// Of the generator, and of the service.
+    /// Processors of the generator and of the service.
     lab: BTreeSet<usize>,
     of_service: BTreeSet<usize>,
     began: Instant,
@@ -106,7 +107,7 @@ impl NeighbourWatch {
     }
 }
 
-/// What was stolen in each phase, from what was stolen in each second.
+/// Sums up stolen time by phase, from that of each second.
 fn by_phase(seconds: &[f64], report: &Report) -> Vec<Stolen> {
     let longest = report.generator.health.largest_gap.as_secs_f64();
     let mut begin = 0.0;
@@ -135,14 +136,14 @@ fn waited(threads: &ThreadSample, available: Duration, others: Option<Duration>)
     }
 }
 
-/// What is followed, so far.
+/// The state of the thread that follows them.
 #[derive(Debug)]
 struct Followed {
     service: ServiceProcesses,
     cpus: Vec<usize>,
     at: Instant,
     processors: BTreeMap<usize, ProcessorSample>,
-    /// What the host took away in each second, in seconds: of the two processors that lost most, since a request needs two.
+    /// Seconds that the host took away in each second: of the two processors that lost most, since a request needs two.
     stolen: Vec<f64>,
     /// `None`: the kernel does not tell.
     threads: Option<Threads>,

@@ -11,12 +11,12 @@ pub struct ServiceProcesses {
 }
 
 impl ServiceProcesses {
-    /// Those that `pids` tells, or the reason why they are not known.
+    /// Makes the list from `pids`, which tells them, or the reason why they are not known.
     pub fn new(is_elsewhere: bool, pids: impl Fn() -> Result<Vec<u32>, String> + Send + Sync + 'static) -> Self {
         Self { pids: Arc::new(pids), is_elsewhere }
     }
 
-    /// Their ids now.
+    /// Process ids at this moment.
     ///
     /// # Errors
     /// The reason why they are not known.

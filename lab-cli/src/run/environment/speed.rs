@@ -1,4 +1,4 @@
-//! How fast the processors of generator and service are: a fixed piece of work on each of them, timed once a second.
+//! Speed of the processors of generator and service: a fixed piece of work on each of them, timed once a second.
 //!
 //! On a machine that others share, above all on a virtual one, the same work may take a quarter more time a minute later, and
 //! no counter of the kernel says so. A policy that ran meanwhile would look worse. The work takes 0.1 to 0.2 ms on
@@ -17,7 +17,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 const LANES: usize = 4;
 /// 32 KiB, as what a service has at hand.
 const TABLE: usize = 4096;
-/// Of [`LANES`] steps each. Without optimization a step takes twenty times as long.
+/// Rounds of [`LANES`] steps each. Without optimization a step takes twenty times as long.
 const ROUNDS: u32 = if cfg!(debug_assertions) { 3_000 } else { 60_000 };
 
 /// Begins to measure. Where both processors are one, that is the generator's.
@@ -42,7 +42,7 @@ fn speed_of(cpu: Option<usize>, table: &[u64; TABLE]) -> Option<f64> {
     (took > 0.0).then(|| f64::from(ROUNDS) * LANES as f64 / took / 1e6)
 }
 
-/// Of this thread.
+/// CPU time of this thread.
 fn cpu_time() -> Option<Duration> {
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok().map(Duration::from)
 }

@@ -46,26 +46,25 @@ use crate::{
     store::{folder::ResultsFolder, rfc3339, seconds_log::SecondsLog},
 };
 
-/// What to run.
+/// The inputs of one arm in one block.
 #[derive(Debug)]
 pub struct ArmTurn<'a> {
-    /// Which arm.
     pub arm: &'a ArmPlan,
-    /// Which repetition.
+    /// The number of the repetition.
     pub block: u32,
-    /// What it runs against.
+    /// The site under load.
     pub site: SiteSpec,
-    /// What the load consists of.
+    /// Phases of the load.
     pub phases: &'a [PhasePlan],
     /// Thresholds that end the run.
     pub watches: &'a [(usize, threshold::Watch)],
-    /// What a person may do to it.
+    /// Interventions of a person.
     pub touches: &'a Interventions,
     /// The promise, for policies that a person switches to.
     pub objective: Objective,
-    /// Where generator and target run.
+    /// Processors of generator and target.
     pub cpus: &'a Cpus,
-    /// Of a service that runs on from arm to arm.
+    /// The check of a service that runs on from arm to arm.
     pub carry_over: Option<&'a CarryOver>,
 }
 
@@ -120,9 +119,9 @@ pub fn run(
     recording.end(report, plan.client.as_ref().map(arm_summary::client), &before)
 }
 
-/// What was counted when the arm began.
+/// Readings at the start of the arm.
 struct Before {
-    /// How the service was that the arm before had left.
+    /// The state of the service that the arm before had left.
     carried: Option<CarriedOver>,
     gauges: Gauges,
     kernel: Counters,
@@ -130,7 +129,7 @@ struct Before {
     used: Used,
 }
 
-/// What measures an arm while it runs, or changes it; each on a thread of its own, or once a second.
+/// Observers of an arm, and what changes it; each on a thread of its own, or once a second.
 struct Observers {
     gauges: GaugeWatch,
     policy_events: PolicyEvents,
@@ -188,7 +187,7 @@ struct Recording<'a> {
     touches: Vec<Touched>,
 }
 
-/// Why an arm may end before its load does.
+/// Reasons to end an arm before its load does.
 struct EarlyEnd<'a> {
     /// A person or a signal ends the run.
     stop: &'a StopSignal,
@@ -250,7 +249,7 @@ impl Recording<'_> {
         }
     }
 
-    /// What happened since the last second, beside its requests.
+    /// Events since the last second, beside its requests.
     fn happened(&mut self, second: u32) -> Vec<LiveEvent> {
         let mut events = Vec::new();
         if self.cut.announces() {

@@ -8,7 +8,7 @@ use controllers::Reason;
 use measure::TurnedBack;
 use target_app::control::wire::{Gauges, ReadRequests};
 
-/// What services showed in the end, and which requests were read.
+/// Final counts of services: gauges, requests read, totals by service.
 pub type SettledCounts = (Gauges, ReadRequests, Vec<ServiceTotals>);
 
 /// The same with what balancers have read and refused: to users that is the service's. Health checks are in no books of requests,

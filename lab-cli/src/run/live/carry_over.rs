@@ -1,4 +1,5 @@
-//! What a load (an arm of a run, a trial of a search) leaves in a service that runs on: before the next one, its backlog has to be gone.
+//! Carry-over of a load (an arm of a run, a trial of a search) in a service that runs on: before the next one, its backlog
+//! has to be gone.
 
 use std::{
     sync::OnceLock,
@@ -16,14 +17,14 @@ use crate::run::StopSignal;
 const MOST_PAGES: usize = 8;
 /// Questions before the first arm for each page, and answers that are looked at later: the newest ones.
 const QUESTIONS: usize = 5;
-/// Of these the larger part has to be as before the first arm.
+/// Answers, among the newest, that have to be as before the first arm: the larger part.
 const ENOUGH: usize = 3;
 /// The longest wait for one answer before the first arm of a run.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest wait for a service to be as before.
 const LONGEST: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(100);
-/// What any machine may add to an answer.
+/// The time that any machine may add to an answer.
 const MARGIN: Duration = Duration::from_millis(20);
 
 /// Asks a service for its users' pages: before the first arm, and then before each until it answers as it did.
@@ -31,7 +32,7 @@ const MARGIN: Duration = Duration::from_millis(20);
 pub struct CarryOver {
     pages: Vec<Page>,
     patience: Duration,
-    /// Of those pages that were answered often enough; `None`: none was.
+    /// Answers of pages that were answered often enough; `None`: none was.
     first: OnceLock<Option<Vec<(usize, Calm)>>>,
 }
 
@@ -42,7 +43,7 @@ struct Page {
     headers: Vec<(String, String)>,
 }
 
-/// How a service answers that has nothing to do.
+/// The answer of a service that has nothing to do.
 #[derive(Debug, Clone, Copy)]
 struct Calm {
     /// The first digit of its status.

@@ -22,18 +22,18 @@ use super::{
 };
 use crate::run::{RunFailure, arm_summary};
 
-/// What can be seen of machines beside all services.
+/// Gauges of machines beside all services.
 pub type SharedGauges = Arc<Mutex<Vec<StageGauges>>>;
 
 /// The control ports of a site.
 #[derive(Debug, Clone, Default)]
 pub struct Controls {
     pub(super) services: Vec<Service>,
-    /// What can be seen of machines beside all services.
+    /// Gauges of machines beside all services.
     pub(super) machines: SharedGauges,
     /// Sees the processes of a service that is not the lab's.
     pub(super) meter: Option<Arc<ServiceMeter>>,
-    /// When several services began, whose clocks differ.
+    /// The start of several services, whose clocks differ.
     pub(super) began: Option<Instant>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Service {
     /// Empty: the one target.
     pub(super) name: String,
     pub(super) tasks: Vec<LiveTask>,
-    /// Its balancer refuses what is too much.
+    /// The balancer before it refuses what is too much.
     pub(super) capped: bool,
 }
 
@@ -61,17 +61,15 @@ struct TaskState {
 /// A task that runs.
 #[derive(Debug, Clone)]
 pub struct RunningTask {
-    /// Its process.
     pub pid: u32,
-    /// Where it takes requests.
+    /// The address for requests.
     pub address: SocketAddr,
-    /// Its control port.
     pub control: ControlClient,
     /// The policy that it started with.
     pub policy: PolicySpec,
 }
 
-/// What processes that have ended counted.
+/// Counts of processes that have ended.
 #[derive(Debug, Clone)]
 struct EndedTask {
     gauges: Gauges,
@@ -211,7 +209,7 @@ impl Controls {
         }
     }
 
-    /// Which of the users' requests were read.
+    /// Collects the numbers of the users' requests that were read.
     pub fn requests(&self) -> Result<ReadRequests, ControlError> {
         let tasks = self.services.iter().flat_map(|service| &service.tasks);
         let read: Vec<Vec<ReadRequests>> = tasks.map(LiveTask::requests).collect::<Result<_, _>>()?;

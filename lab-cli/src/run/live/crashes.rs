@@ -30,28 +30,28 @@ pub struct Crashes {
     failed: Receiver<RunFailure>,
 }
 
-/// What the thread hears.
+/// Orders to the thread.
 enum Order {
     LoadBegins,
     Over,
 }
 
-/// When a task dies, or may be back.
+/// A moment at which a task dies, or may be back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
-    /// From the start of the load.
+    /// Time from the start of the load.
     at: Duration,
     dies: bool,
     task: TaskId,
 }
 
-/// What runs on the thread.
+/// The state of the thread.
 struct Host {
     tree: LiveTree,
-    /// What users of each service choose from.
+    /// Tasks that users of each service choose from.
     entries: Vec<(usize, TaskList)>,
     starter: Starter,
-    /// How many faults keep a task down.
+    /// Faults that keep a task down, by number.
     down: BTreeMap<TaskId, u32>,
     hears: Box<dyn Fn(TaskId) -> Result<(), RunFailure> + Send>,
     happened: Sender<LiveEvent>,
@@ -88,12 +88,12 @@ impl Crashes {
         let _ = self.tell.send(Order::LoadBegins); // one that has ended needs no time
     }
 
-    /// Which tasks have died and come back since the last call.
+    /// Tasks that have died or come back since the last call, as events.
     pub fn take(&self) -> Vec<LiveEvent> {
         self.happened.try_iter().collect()
     }
 
-    /// Why a task could not be ended or started.
+    /// The reason why a task could not be ended or started.
     pub fn failure(&self) -> Option<RunFailure> {
         self.failed.try_recv().ok()
     }
@@ -113,7 +113,8 @@ impl Drop for Crashes {
     }
 }
 
-/// What is to be done, in the order of time. At equal times a task is back before it dies again, as in virtual time the earlier fault goes first.
+/// Deaths and returns in the order of time. At equal times a task is back before it dies again, as in virtual time the
+/// earlier fault goes first.
 fn steps(spec: &TreeSpec, faults: &[Fault]) -> Vec<Step> {
     let mut steps = Vec::new();
     for fault in faults.iter().filter(|fault| fault.kind == FaultKind::Crash) {

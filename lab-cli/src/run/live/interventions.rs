@@ -1,4 +1,4 @@
-//! What a person does to a live run while it goes on: from the screen to the target's control port and to the users.
+//! Interventions of a person in a live run: from the screen to the target's control port and to the users.
 //! Carried out on a thread of its own, since a target under load may take its time to answer.
 
 use std::{
@@ -34,7 +34,7 @@ const MOST: usize = 32;
 /// The thread looks so often whether the arm is over.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a person has asked for. Cloning gives another handle on the same.
+/// A person's interventions that wait to be carried out. Cloning gives another handle on the same.
 #[derive(Debug, Clone, Default)]
 pub struct Interventions(Arc<Waiting>);
 
@@ -47,7 +47,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Asked {
     touches: VecDeque<Touch>,
-    /// That came while too many waited.
+    /// Interventions that came while too many waited.
     left_out: usize,
 }
 
@@ -72,7 +72,7 @@ impl Interventions {
         (asked.touches.pop_front(), std::mem::take(&mut asked.left_out))
     }
 
-    /// Those that no arm was there for.
+    /// Takes the interventions that no arm was there for.
     fn too_late(&self) -> VecDeque<Touch> {
         std::mem::take(&mut self.lock().touches)
     }
@@ -82,7 +82,7 @@ impl Interventions {
     }
 }
 
-/// Where touches go during one arm.
+/// Targets of interventions during one arm.
 #[derive(Debug, Clone)]
 pub struct InterventionTargets {
     /// The target's control ports.
@@ -138,7 +138,7 @@ impl InterventionThread {
         Ok(Self { over, done, thread: Some(thread) })
     }
 
-    /// What was done since the last call, or could not be done.
+    /// Interventions since the last call: carried out, or failed.
     pub fn take(&self) -> Vec<LiveEvent> {
         self.done.try_iter().collect()
     }
@@ -179,7 +179,7 @@ fn not_done(touch: &Touch, why: &str) -> LiveEvent {
     LiveEvent::Note { text: format!("{NOT_DONE}{}: {why}", touch.in_words()) }
 }
 
-/// Why something was not done.
+/// The reason why something was not done.
 #[derive(Debug)]
 struct NotDone {
     why: String,
@@ -277,7 +277,7 @@ impl InterventionTargets {
         Ok(spots)
     }
 
-    /// At every task of every service.
+    /// Injects the fault at every task of every service.
     fn hinder(&self, hinder: &InjectFault) -> Result<(), NotDone> {
         let ports = self.controls.ports();
         everywhere(

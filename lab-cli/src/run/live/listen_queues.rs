@@ -1,5 +1,5 @@
-//! What the kernel dropped at the listening sockets of processes, socket by socket (sock_diag(7)): its counters in `/proc/net/netstat` are of all
-//! programs of the machine.
+//! Drops of the kernel at the listening sockets of processes, socket by socket (sock_diag(7)): its counters in
+//! `/proc/net/netstat` are of all programs of the machine.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use super::service::process_tree::sockets_of;
 pub struct ListenQueues(BTreeMap<u32, u64>);
 
 impl ListenQueues {
-    /// Those of these processes now; `None`: the kernel does not say.
+    /// Reads the drops of these processes; `None`: the kernel does not say.
     pub fn of(pids: &[u32]) -> Option<Self> {
         let mut all = BTreeMap::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
@@ -48,7 +48,7 @@ const MEMORY_INFO: u16 = 7;
 const HEAD: usize = 16;
 const QUESTION: usize = 56;
 const SOCKET: usize = 72;
-/// Of the number of a socket in an answer; of the drops in its memory info.
+/// Offsets in an answer: the number of a socket, the drops in its memory info.
 const INODE_AT: usize = 68;
 const DROPS_AT: usize = 8 * 4;
 

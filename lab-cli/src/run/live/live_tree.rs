@@ -40,7 +40,7 @@ impl LiveTree {
         services.flat_map(|service| (0..self.tasks[service].len()).map(move |task| TaskId { service, task }))
     }
 
-    /// What a task is as a process: as in virtual time, with the same seed, and slow if it is one of the first.
+    /// The process of a task: as in virtual time, with the same seed, and slow if it is one of the first.
     pub fn spec_of(&self, TaskId { service, task: number }: TaskId) -> TaskSpec {
         let service = &self.spec.services[service];
         let mut target = service.task.clone();
@@ -128,12 +128,10 @@ impl LiveTree {
         })
     }
 
-    /// Its processes.
     pub fn processes(&self) -> &Processes {
         &self.processes
     }
 
-    /// Its control ports.
     pub(super) fn services(&self) -> Vec<Service> {
         let service = |(spec, tasks): (&ServiceSpec, &Vec<LiveTask>)| Service {
             name: spec.name.clone(),

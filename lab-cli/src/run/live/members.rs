@@ -1,4 +1,4 @@
-//! Which tasks of a tree run, and who may choose which of them: carries out live what the machines of the tree want.
+//! Tasks of a tree that run, and who may choose which of them: carries out live what the machines of the tree want.
 
 use std::{
     collections::VecDeque,
@@ -35,7 +35,7 @@ const MOST_TRIES: u32 = 10;
 /// Between two looks at a draining task.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What the thread beside all services hears.
+/// News for the thread beside all services.
 #[derive(Debug)]
 pub enum TreeNews {
     /// A report of a task, numbered among all tasks.
@@ -54,16 +54,16 @@ pub enum TreeNews {
 #[derive(Debug)]
 pub struct Members {
     tree: LiveTree,
-    /// What users of each service choose from.
+    /// Tasks that users of each service choose from.
     entries: Vec<(usize, TaskList)>,
     starter: Starter,
     tell: Sender<TreeNews>,
     pending: VecDeque<TreeChange>,
-    /// How often the first of them has failed.
+    /// Failures of the first of them.
     tries: u32,
     starting: usize,
     draining: Vec<JoinHandle<()>>,
-    /// What drains is left as it is.
+    /// The end: draining tasks are left as they are.
     over: Arc<AtomicBool>,
 }
 

@@ -33,7 +33,7 @@ pub struct PolicyEvents {
     followed: BTreeSet<u32>,
     tell: SyncSender<StreamedEvent>,
     received: Receiver<StreamedEvent>,
-    /// That came while too many waited.
+    /// Events that came while too many waited.
     dropped: Arc<AtomicUsize>,
 }
 
@@ -56,7 +56,7 @@ impl PolicyEvents {
         Ok(events)
     }
 
-    /// What came since the last call. Tasks that have begun meanwhile are followed from now on.
+    /// Events since the last call. Tasks that have begun meanwhile are followed from now on.
     pub fn take(&mut self) -> Vec<LiveEvent> {
         for port in self.controls.ports() {
             if !self.followed.contains(&port.pid) {

@@ -14,7 +14,7 @@ pub struct Processes(Arc<Mutex<Vec<Process>>>);
 #[derive(Debug)]
 struct Process {
     task: TaskId,
-    /// As it is called in messages.
+    /// The task's name in messages.
     name: String,
     target: TargetProcess,
 }
@@ -37,7 +37,7 @@ impl Processes {
         Some(all.remove(place).target)
     }
 
-    /// Their ids, callers first.
+    /// Process ids, callers first.
     pub fn pids(&self) -> Vec<u32> {
         self.lock().iter().map(|process| process.target.ready.pid).collect()
     }

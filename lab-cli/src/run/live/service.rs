@@ -57,7 +57,7 @@ pub struct RunningService {
     name: String,
     guarded: Option<GuardedCommand>,
     log: PathBuf,
-    /// Where it takes requests.
+    /// The address for requests, and how it is spoken to.
     pub door: Door,
     meter: Arc<ServiceMeter>,
 }
@@ -223,7 +223,7 @@ impl RunningService {
         RunFailure::Service { name: self.name.clone(), cause, way_out }
     }
 
-    /// How the service has ended; `None`: it runs, or the lab has not started it.
+    /// The end of the service, in words; `None`: it runs, or the lab has not started it.
     pub fn has_ended(&mut self) -> Option<String> {
         self.guarded.as_mut()?.has_ended()
     }

@@ -1,4 +1,4 @@
-//! What an arm runs against: one target, or every task of several services as a process of its own.
+//! The site of an arm: one target, or every task of several services as a process of its own.
 
 use std::{path::Path, sync::Arc, time::Instant};
 
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::run::{RunFailure, environment::service_processes::ServiceProcesses};
 
-/// What to start.
+/// The parts of a site, to be started.
 #[derive(Debug)]
 pub enum SiteSpec {
     /// One target.
@@ -50,7 +50,7 @@ pub struct OwnSite {
     pub runs_on: bool,
 }
 
-/// What runs. Killed and reaped when dropped.
+/// A running site. Killed and reaped when dropped.
 #[derive(Debug)]
 pub struct LiveSite {
     /// The machines of several services.
@@ -60,9 +60,9 @@ pub struct LiveSite {
     /// A service that is not the lab's. It is ended after the proxy.
     service: Option<RunningService>,
     controls: Controls,
-    /// Where users go.
+    /// The target of users.
     pub users_go_to: plan::Target,
-    /// How they go there.
+    /// Options of the users' connections.
     pub users_go_by: RunOptions,
     /// Tasks that were started during the run end with its thread at the latest.
     _starter: Option<Starter>,
@@ -96,12 +96,10 @@ impl LiveSite {
         }
     }
 
-    /// Its control ports.
     pub fn controls(&self) -> &Controls {
         &self.controls
     }
 
-    /// Its processes.
     pub fn pids(&self) -> Vec<u32> {
         let of_service = self.service.iter().flat_map(RunningService::pids);
         self.processes.pids().into_iter().chain(of_service).collect()
@@ -128,7 +126,7 @@ impl LiveSite {
         self.crashes.iter().for_each(Crashes::load_begins);
     }
 
-    /// Which tasks have come and gone since the last call.
+    /// Tasks that have come and gone since the last call, as events.
     pub fn happened(&self) -> Vec<LiveEvent> {
         let of_crashes = self.crashes.iter().flat_map(Crashes::take);
         self.tree_thread.iter().flat_map(TreeThread::take).chain(of_crashes).collect()
@@ -174,12 +172,12 @@ impl LiveSite {
         self.service.as_ref()
     }
 
-    /// Whether the lab has started such a service itself, and keeps it to a processor.
+    /// True if the lab has started such a service itself, and keeps it to a processor.
     pub fn is_ours(&self) -> bool {
         self.service.as_ref().is_some_and(RunningService::is_ours)
     }
 
-    /// What sees the processes of such a service.
+    /// The meter that sees the processes of such a service.
     pub fn meter(&self) -> Option<&ServiceMeter> {
         self.controls.meter.as_deref()
     }
@@ -318,7 +316,7 @@ fn many(spec: &TreeSpec, faults: &[Fault], log: &Path) -> Result<LiveSite, RunFa
     })
 }
 
-/// Where users of a class come in, and the index of that service.
+/// The entry point of a class of users, and the index of that service.
 fn entry_point(entry: &EntrySpec, spec: &TreeSpec, tree: &LiveTree) -> Option<(usize, plan::EntryPoint)> {
     let place = spec.services.iter().position(|to| to.name == entry.service)?;
     let to = &spec.services[place];

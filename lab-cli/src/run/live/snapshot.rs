@@ -32,7 +32,7 @@ impl Corpus {
         Ok(Self { file, accounts, copies: Scratch::new(&cache.join("arms"))? })
     }
 
-    /// Who may sign in.
+    /// Accounts that may sign in.
     pub fn accounts(&self) -> &[Account] {
         &self.accounts
     }
@@ -66,7 +66,6 @@ impl Scratch {
 }
 
 impl Scratch {
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }

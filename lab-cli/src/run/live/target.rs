@@ -29,9 +29,8 @@ const END: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct TargetProcess {
     child: Child,
-    /// Where it serves.
+    /// The addresses that it serves at.
     pub ready: Ready,
-    /// Its control port.
     pub control: ControlClient,
 }
 
@@ -86,7 +85,7 @@ impl TargetProcess {
         }
     }
 
-    /// How it has ended, if it has, in words.
+    /// The end of the process, in words; `None`: it runs.
     pub fn has_ended(&mut self) -> Option<String> {
         match self.child.try_wait() {
             Ok(Some(status)) => Some(format!("ended with {status}")),
@@ -118,7 +117,7 @@ impl Drop for TargetProcess {
     }
 }
 
-/// Where a target that is ready can be reached.
+/// The address of a target that is ready, for users.
 pub fn destination(ready: &Ready) -> Result<workloads::plan::Target, RunFailure> {
     let host = ready.url.trim_start_matches("http://").trim_end_matches('/');
     let address = host.parse().map_err(|_| RunFailure::Target(format!("{:?} is not an address", ready.url)))?;
@@ -157,7 +156,7 @@ impl std::fmt::Display for TargetProcess {
     }
 }
 
-/// Where a target's words are kept.
+/// The file for a target's output.
 pub fn log_in(folder: &Path) -> PathBuf {
     folder.join("target.log")
 }

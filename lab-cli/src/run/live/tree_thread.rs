@@ -38,16 +38,16 @@ pub struct TreeThread {
     thread: Option<JoinHandle<()>>,
     happened: Receiver<LiveEvent>,
     failed: Receiver<RunFailure>,
-    /// What can be seen of the machines.
+    /// Gauges of the machines.
     pub shown: SharedGauges,
 }
 
-/// What runs on the thread.
+/// The state of the thread.
 struct Host {
     machines: TreeMachines,
     tree: LiveTree,
     members: Members,
-    /// When the load began. Until then it is time zero, as in virtual time.
+    /// The start of the load. Until then it is time zero, as in virtual time.
     began: Option<Instant>,
     wake: Option<Timestamp>,
     /// Hears once that all is as the machines want it at first, or why it cannot be.
@@ -111,7 +111,7 @@ impl TreeThread {
         }
     }
 
-    /// Which tasks have come and gone since the last call.
+    /// Tasks that have come and gone since the last call, as events.
     pub fn take(&self) -> Vec<LiveEvent> {
         self.happened.try_iter().collect()
     }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::run::Cpus;
 
-/// What they had used at one moment.
+/// The use of service and proxy at one moment.
 #[derive(Debug)]
 pub struct Used {
     at: Instant,

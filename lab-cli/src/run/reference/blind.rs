@@ -30,8 +30,9 @@ const DEVIATIONS: f64 = 3.0;
 pub(super) struct BlindBound {
     /// Requests in time, expected.
     pub(super) in_time: f64,
-    /// By how many a single run may exceed that by chance: three standard deviations of the number of requests that this much work
-    /// serves, drawn from those of the phase, and what servers are still at when it ends. `None`: nothing is left to chance.
+    /// Requests by which a single run may exceed that by chance: three standard deviations of the number of requests that this
+    /// much work serves, drawn from those of the phase, and what servers are still at when it ends. `None`: nothing is left to
+    /// chance.
     pub(super) by_chance: Option<f64>,
 }
 
@@ -48,11 +49,11 @@ pub(super) fn bound(load: &PhaseLoad<'_>, services: &[Service]) -> BlindBound {
     BlindBound { in_time, by_chance: Some(by_chance.unwrap_or(0.0).min(most - in_time)) }
 }
 
-/// What is known of the requests of a phase at one service.
+/// Statistics of a phase's requests at one service.
 struct Sizes {
-    /// By class: the mean work, nanoseconds.
+    /// Mean work by class, nanoseconds.
     means: BTreeMap<Class, f64>,
-    /// Of all: the mean, and the variance within classes.
+    /// Mean work of all, and the variance within classes.
     mean: f64,
     variance: f64,
     /// The largest share of a class that is in time alone.
@@ -143,10 +144,10 @@ impl Sums {
     }
 }
 
-/// What servers can do beside something that comes first, and so much of it with each request.
+/// Capacity that is left beside requests which come first, each with the same work.
 struct Left<'a> {
     supply: &'a Supply,
-    /// From each arrival on: what could be done before it, and what of that which comes first is not done yet.
+    /// Amounts from each arrival on: what could be done before it, and what of that which comes first is not done yet.
     from: Vec<(Timestamp, f64, f64)>,
 }
 

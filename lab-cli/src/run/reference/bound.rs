@@ -15,9 +15,9 @@
 /// could have done `ready` units, and due when it could have done `due`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OfflineJob {
-    /// When it can be begun.
+    /// Units that the server could have done when the job comes.
     pub ready: i64,
-    /// When it must be done.
+    /// Units that the server could have done when the job is due.
     pub due: i64,
     /// The work.
     pub work: i64,
@@ -58,7 +58,7 @@ struct Line {
     leaves: usize,
     shortest_wait: Vec<i64>,
     most_work: Vec<i64>,
-    /// To be taken off all waits of this part.
+    /// Amounts still to be taken off all waits of this part.
     owed: Vec<i64>,
 }
 
@@ -107,7 +107,7 @@ impl Line {
         self.most_work[node] = self.most_work[2 * node].max(self.most_work[2 * node + 1]);
     }
 
-    /// Which job to give up of those up to `last`, and how much sooner the rest is done: by its work, or by the shortest wait
+    /// The job to give up among those up to `last`, and how much sooner the rest is done: by its work, or by the shortest wait
     /// behind it if that is less (the server would stand idle for the rest).
     fn best_to_give_up(&mut self, last: usize) -> (usize, i64) {
         let mut best = (last, 0);
@@ -116,7 +116,7 @@ impl Line {
         best
     }
 
-    /// From the right to the left. `behind`: the shortest wait to the right of this part.
+    /// Searches from the right to the left. `behind`: the shortest wait to the right of this part.
     fn look(&mut self, node: usize, from: usize, size: usize, last: usize, behind: &mut i64, best: &mut (usize, i64)) {
         if from > last {
             return;

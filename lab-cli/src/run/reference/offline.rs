@@ -1,5 +1,5 @@
-//! From a plan to its bounds: when requests arrive, what each costs, and how many can be in time at most, by who knows that and
-//! by who does not.
+//! Bounds of a plan: when requests arrive, what each costs, and how many can be in time at most, by who knows that and by
+//! who does not.
 //!
 //! Of several services each gives a bound, as if all others worked in no time, and the lowest of them holds.
 
@@ -22,11 +22,11 @@ use super::{
 };
 use crate::run::RunFailure;
 
-/// What knows beforehand what requests cost: a list with a place for each service.
+/// A target that knows beforehand what requests cost: a list with a place for each service.
 pub trait Foretells {
-    /// What has to be done for a request, by service.
+    /// Work for a request, by service.
     fn foresee(&mut self, call: &Call, user: u64, key: u64) -> Vec<Foreseen>;
-    /// Who does it: the tasks of each service.
+    /// Servers: the tasks of each service.
     fn servers(&self) -> Vec<Vec<Servers>>;
 }
 
@@ -52,12 +52,12 @@ impl Foretells for Cluster {
     }
 }
 
-/// What is known of requests before they are served.
+/// Knowledge of requests before they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knowledge {
-    /// What each of them costs.
+    /// The cost of each request.
     Costs,
-    /// What those of its class cost in the mean.
+    /// The mean cost of requests of a class.
     Means,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Service {
 /// The requests of a phase that have time at all to be answered, with it.
 pub(super) struct PhaseLoad<'a> {
     pub(super) all: Vec<(Window, &'a Arrival)>,
-    /// Those of them that would be in time if they were alone.
+    /// True, in the order of `all`, of requests that would be in time if they were alone.
     pub(super) possible: Vec<bool>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> PhaseLoad<'a> {
     }
 }
 
-/// When a request is there, and when its answer must be out.
+/// The arrival of a request, and the time at which its answer must be out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Window {
     pub(super) ready: Timestamp,
@@ -80,7 +80,7 @@ impl Window {
         })
     }
 
-    /// In units of work of all servers as one, rounded to where the bound gets higher.
+    /// The job in units of work of all servers as one, rounded to where the bound gets higher.
     fn at_servers(&self, work: Duration, supply: &Supply) -> OfflineJob {
         OfflineJob {
             ready: supply.until(self.ready).floor() as i64,

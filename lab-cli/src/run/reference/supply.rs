@@ -1,11 +1,11 @@
-//! What the servers of a service can do from moment to moment, with the faults of the run.
+//! Supply of work by a service's servers from moment to moment, with the faults of the run.
 
 use std::time::Duration;
 
 use controllers::Timestamp;
 use target_app::plant::{Fault, Hindrance, Servers, moments};
 
-/// What a service can do over time.
+/// The work that a service can do over time.
 #[derive(Debug, Clone)]
 pub struct Supply {
     stretches: Vec<Stretch>,
@@ -21,7 +21,7 @@ struct Stretch {
     speed: f64,
     /// The speed of the fastest server.
     fastest: f64,
-    /// What each request takes longer after its work.
+    /// The time that each request takes beyond its work.
     wait: Duration,
     /// Work that can be done before, and by one server alone, in nanoseconds.
     before: f64,
@@ -75,7 +75,7 @@ impl Supply {
         until(to) - until(from)
     }
 
-    /// When work must be done at the latest that is to be out by then.
+    /// The latest time at which work must be done that is to be out by then.
     pub(super) fn latest(&self, due: Timestamp) -> Timestamp {
         let ends = self.stretches.iter().skip(1).map(|next| next.from).chain([Timestamp::MAX]);
         let within = self.stretches.iter().zip(ends).filter_map(|(stretch, end)| {

@@ -22,18 +22,17 @@ use crate::run::{
 /// One arm to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Task {
-    /// Which arm.
+    /// The index of the arm.
     pub arm: usize,
-    /// Which repetition.
+    /// The number of the repetition.
     pub block: u32,
-    /// Its seed.
     pub seed: u64,
 }
 
-/// Whom an arm tells what happens, and who may end it.
+/// The surroundings of an arm: who hears its events, and who may end it.
 #[derive(Debug)]
 pub struct ArmHost<'a, E> {
-    /// Who hears of it.
+    /// The listener.
     pub events: E,
     /// Thresholds that end the run.
     pub watches: &'a [(usize, Watch)],
@@ -46,11 +45,10 @@ pub struct ArmHost<'a, E> {
 /// An arm that was run.
 #[derive(Debug)]
 pub struct Simulated<E> {
-    /// What it left.
     pub ended: Ended,
-    /// Who has heard what happened, in order.
+    /// The listener, which has heard all events in order.
     pub events: E,
-    /// Of its plan.
+    /// The digest of its plan.
     pub digest: String,
 }
 
@@ -103,7 +101,7 @@ pub fn run_on<W: SimulatedService, E: EventSink>(
     Ok(Simulated { ended: recorder.finish(report, known), events, digest: digest_of(plan)? })
 }
 
-/// What is measured in virtual time: a plant, or several services.
+/// A target in virtual time: a plant, or several services.
 pub trait SimulatedService: sim::SimServer {
     fn shown(&self, now: Timestamp) -> Gauges;
     fn read(&self) -> ReadRequests;

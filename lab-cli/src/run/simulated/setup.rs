@@ -1,4 +1,4 @@
-//! What a run in virtual time is made of: its users, its plants, and the capacity that they are solved for.
+//! Parts of a run in virtual time: its users, its plants, and the capacity that they are solved for.
 
 use analysis::{
     arm_metrics,
@@ -32,21 +32,21 @@ use crate::run::{
     },
 };
 
-/// What all arms of a run in virtual time have in common.
+/// Values that all arms of a run in virtual time have in common.
 #[derive(Debug)]
 pub struct VirtualSetup {
     accounts: Vec<Account>,
     plan: PlantPlan,
 }
 
-/// What stands for the target, ready to run.
+/// The model of the target, ready to run.
 enum Built {
     One(Box<Plant>),
     Several(Box<Cluster>),
 }
 
 impl VirtualSetup {
-    /// That of an experiment.
+    /// Sets up an experiment.
     pub fn of(experiment: &Experiment) -> Self {
         let accounts = resolve::accounts(&experiment.target.app);
         let folders = match &experiment.target.app {
@@ -162,7 +162,7 @@ impl VirtualSetup {
         Ok(())
     }
 
-    /// Who sends, and to what.
+    /// Plans the users, and builds the target.
     fn set_up(
         &self,
         experiment: &Experiment,
@@ -188,7 +188,7 @@ impl VirtualSetup {
         PlantPlan { foresight: arm.hindsight.as_ref().and_then(Hindsight::seated), ..self.plan.clone() }
     }
 
-    /// What no policy can exceed, with this seed.
+    /// The bound that no policy can exceed, with this seed.
     ///
     /// # Errors
     /// What a run of the arm would fail with at its start.

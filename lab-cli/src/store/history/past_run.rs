@@ -20,13 +20,13 @@ use crate::store::utc;
 pub struct PastRun {
     /// The name of its folder.
     pub name: String,
-    /// When it began, UTC: `20261122T065804Z`.
+    /// The start, UTC: `20261122T065804Z`.
     pub began: String,
     /// Name of the experiment.
     pub experiment: String,
     /// `live` or `virtual`.
     pub mode: String,
-    /// As in the summary; `-`: it was killed before its first arm ended, or is under way.
+    /// The verdict of the summary; `-`: it was killed before its first arm ended, or is under way.
     pub verdict: String,
     /// Arms or phases are missing.
     pub partial: bool,
@@ -36,7 +36,7 @@ pub struct PastRun {
     pub arms: Vec<PastArm>,
     /// Thresholds that held.
     pub held: u32,
-    /// Those of which something is known: none of an INVALID run or of a part of one.
+    /// Thresholds of which something is known: none of an INVALID run or of a part of one.
     pub judged: u32,
     /// All thresholds.
     pub thresholds: u32,
@@ -45,9 +45,8 @@ pub struct PastRun {
 /// An arm of a past run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastArm {
-    /// Its name.
     pub name: String,
-    /// Its policy in the catalogue; empty if the arm never ended.
+    /// The policy's name in the catalogue; empty if the arm never ended.
     pub policy: String,
 }
 
@@ -125,7 +124,7 @@ pub(super) fn stamp(name: &str) -> Option<String> {
     name.rsplit('-').take(2).find(|part| is_stamp(part)).map(str::to_owned)
 }
 
-/// Of a run in a folder of another name: when its manifest was last written.
+/// The time of a run in a folder of another name: that of the last write to its manifest.
 fn changed(file: &Path) -> String {
     utc(fs::metadata(file).and_then(|about| about.modified()).unwrap_or(SystemTime::UNIX_EPOCH))
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::past_run::{Found, PastRun, listed, read};
 use crate::store::put_in_place;
 
-/// Its name in the folder of the runs.
+/// The file's name in the folder of the runs.
 pub const FILE: &str = ".history.jsonl";
 
 /// The number of lines about runs that have changed or gone, beyond twice those that count, from which the file is written anew.

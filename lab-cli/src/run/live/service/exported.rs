@@ -38,9 +38,9 @@ pub struct MetricsReader {
     asked: ExportedMetrics,
     sampler: Sampler<BTreeMap<String, f64>>,
     newest: Mutex<Option<(Instant, BTreeMap<String, f64>)>>,
-    /// Those that were there at least once.
+    /// Series that were there at least once.
     seen: Arc<Mutex<BTreeSet<String>>>,
-    /// What was not there when the reader began, in words.
+    /// Series that were missing when the reader began, in words.
     pub missing_at_first: Option<String>,
 }
 
@@ -100,7 +100,7 @@ impl MetricsReader {
     }
 }
 
-/// Where metrics are read, on a connection of its own each time: a service may close one that is idle for a second.
+/// The source of the metrics, read on a connection of its own each time: a service may close one that is idle for a second.
 struct Source {
     door: Door,
     path: String,

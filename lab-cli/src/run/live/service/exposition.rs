@@ -15,7 +15,8 @@ pub struct Reading {
     pub is_counter: bool,
 }
 
-/// What the text says of these series; those that it does not have are left out, and so are values that are no finite numbers.
+/// Values of these series in the text; those that it does not have are left out, and so are values that are no finite
+/// numbers.
 pub fn readings(text: &str, asked: &BTreeMap<String, MetricSeries>) -> BTreeMap<String, Reading> {
     let types = types(text);
     let mut found: BTreeMap<String, Reading> = BTreeMap::new();

@@ -65,7 +65,7 @@ pub enum GuardTold {
     },
     /// The command has ended by itself.
     Ended {
-        /// Its status in words: `exit status: 1`.
+        /// The status in words: `exit status: 1`.
         how: String,
         /// True if the status is a success.
         success: bool,

@@ -31,7 +31,7 @@ use workloads::{
 /// The number of bytes of an answer that are read at most.
 const MOST: usize = 1 << 20;
 
-/// Where a service takes requests, and how it is spoken to.
+/// The address for requests to a service, and how it is spoken to.
 #[derive(Debug, Clone)]
 pub struct Door {
     /// Scheme, host and port: `http://127.0.0.1:8080`.
@@ -43,7 +43,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// Of a service without TLS, in HTTP/1.1.
+    /// Makes the door of a service without TLS, in HTTP/1.1.
     pub fn plain(url: String, address: SocketAddr) -> Self {
         Self { url, address, tls: TlsOptions::default(), version: HttpVersion::Auto }
     }
@@ -62,12 +62,12 @@ impl Door {
         !self.is_secure() && self.version != HttpVersion::Http2
     }
 
-    /// Where users go.
+    /// The target of users.
     pub fn target(&self) -> Target {
         Target { url: self.url.clone(), host: self.host().to_owned(), ..Target::at(self.address) }
     }
 
-    /// How users go there.
+    /// Options of the users' connections.
     pub fn options(&self) -> RunOptions {
         RunOptions { tls: self.tls.clone(), version: self.version, ..RunOptions::default() }
     }
@@ -145,10 +145,10 @@ impl Door {
     }
 }
 
-/// What may be behind a connection that breaks off, or an answer that is none.
+/// The likely cause of a connection that breaks off, or of an answer that is none.
 const NOT_HTTP: &str = "; if it speaks HTTPS there, write https://";
 
-/// What is wrong with an answer.
+/// The defect of an answer, in words.
 fn why(error: &hyper::Error) -> String {
     let cause = std::iter::successors(error.source(), |cause| (*cause).source()).find_map(|cause| cause.downcast_ref());
     match cause {
