@@ -39,7 +39,7 @@ pub(super) use replay::Replay;
 pub(super) use setup::{Pane, Parameter, Setup, Writing, live_time};
 pub(super) use trace::Trace;
 
-/// What the program was started for.
+/// The extent of the program: all of it, or one thing alone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Shows {
     /// Everything that the program can do.
@@ -63,7 +63,7 @@ pub(super) struct App {
     pub replay: Option<Replay>,
     pub past: Past,
     pub compare: Compare,
-    /// What was looked into last.
+    /// The trace that was looked into last.
     pub trace: Option<Trace>,
     /// The help lies over all, from this line on.
     pub help: Option<usize>,
@@ -134,7 +134,7 @@ impl App {
         }
     }
 
-    /// What the folder has now. What is set up of a file that was edited is read anew.
+    /// Takes the folder's contents. An experiment that is set up is read anew if its file was edited.
     fn found(&mut self, folder: FolderContents) {
         self.home.add_own(&folder);
         if let Some(path) = self.overlay.edited.take() {
@@ -170,7 +170,7 @@ impl App {
         self.said = Some(Said { text: text.into(), bad: true });
     }
 
-    /// What is to be done besides what a key has led to.
+    /// Takes the next effect beside those that keys have led to.
     pub fn wanted(&mut self) -> Option<Effect> {
         if let Some(effect) = self.overlay.queue.pop_front() {
             return Some(effect);

@@ -36,12 +36,12 @@ pub(in crate::tui) use ranks::Rank;
 /// Lines that stay on the screen at the end of what lies behind the verdicts.
 const LEFT_BEHIND: usize = 4;
 
-/// What is made of the runs once, and not for every frame.
+/// Values that are made of the runs once, and not for every frame.
 #[derive(Debug, Default)]
 struct Known {
     /// Names of arms, run by run.
     arms: Vec<Vec<String>>,
-    /// What reports begin with, run by run.
+    /// First lines of reports, run by run.
     openings: Vec<Vec<Opening>>,
     /// Response times as their logs have them; `None`: they are being read.
     times: BTreeMap<ArmSeries, Option<ArmTimes>>,
@@ -64,7 +64,7 @@ pub(in crate::tui) struct Compare {
     pub of_the_past: bool,
     /// Figures that are known of any of the runs.
     pub columns: Vec<Column>,
-    /// What lies behind the verdicts is shown, from this line on.
+    /// The overlay of what lies behind the verdicts, from this line on.
     pub behind: Option<usize>,
 }
 
@@ -184,7 +184,7 @@ impl Compare {
         self.look.moment = last.map(|last| to.clamp(0.0, f64::from(last)));
     }
 
-    /// When the phase that is shown begins and ends, in seconds of an arm.
+    /// The begin and the end of the phase that is shown, in seconds of an arm.
     pub fn phase_span(&self, run: usize) -> Option<[f64; 2]> {
         let shape = self.runs.get(run)?.shape.as_ref()?;
         let at = shape.phases.iter().position(|phase| phase.name == self.phase_name())?;
@@ -192,7 +192,7 @@ impl Compare {
         Some([end - shape.phases[at].seconds, end])
     }
 
-    /// What reports of a run begin with.
+    /// First lines of a run's report.
     pub fn opening(&self, run: usize) -> &[Opening] {
         self.known.openings.get(run).map_or(&[], Vec::as_slice)
     }
@@ -202,7 +202,7 @@ impl Compare {
         Some(&self.runs.get(self.chosen()?.run)?.folder)
     }
 
-    /// At least so many lines lie behind the verdicts: some may take several on the screen.
+    /// Lines behind the verdicts, at the least: some may take several on the screen.
     fn lines_behind(&self) -> usize {
         let of = |(at, run): (usize, &OpenRun)| {
             let (reasons, thresholds) = (run.summary.reasons.len(), run.summary.thresholds.len());
@@ -211,7 +211,7 @@ impl Compare {
         self.runs.iter().enumerate().map(of).sum()
     }
 
-    /// Of which phase and in which figures arms were compared, where nothing was found of what is shown.
+    /// The phase and the figures in which arms were compared, where nothing was found of what is shown.
     pub fn compared_elsewhere(&self) -> Option<String> {
         let known = |arm_series: &ArmSeries| self.verdict(*arm_series, self.column()).is_some();
         if self.all_series.iter().any(known) {
@@ -345,13 +345,13 @@ impl Compare {
         self.runs[arm_series.run].timeline.iter().filter(move |second| second.arm == name && second.block == block)
     }
 
-    /// What a person changed in the turn that is drawn.
+    /// Interventions in the turn that is drawn.
     pub fn touches(&self, arm_series: ArmSeries) -> impl Iterator<Item = &Touched> {
         let block = self.drawn_block(arm_series.run);
         self.turns(arm_series).filter(move |arm| arm.block == block).flat_map(|arm| &arm.touches)
     }
 
-    /// What was found against the baseline.
+    /// The comparison with the baseline.
     pub fn verdict(&self, arm_series: ArmSeries, column: Column) -> Option<&Comparison> {
         let (arm, phase) = (self.arm_name(arm_series), self.phase_name());
         self.runs[arm_series.run].summary.comparisons.iter().find(|comparison| {

@@ -1,4 +1,4 @@
-//! Where the cursor is in a list.
+//! The cursor in a list.
 
 use crate::tui::keymap::Action;
 

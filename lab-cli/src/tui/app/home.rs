@@ -13,7 +13,7 @@ use crate::tui::{
     text_input::{Ended, TextInput},
 };
 
-/// Where an experiment belongs; the order is that of the list.
+/// The group of an experiment; the order is that of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::tui) enum Group {
     Start,
@@ -30,9 +30,9 @@ pub(in crate::tui) enum Group {
     Traces,
 }
 
-/// What shows most of the field in the least time.
+/// Experiments that show most of the field in the least time.
 const START: [&str; 5] = ["flash-crowd", "metastable", "overload-sweep", "four-policies", "retry-stack"];
-/// Where a policy of the literature fails.
+/// Experiments in which a policy of the literature fails.
 const DEFECTS: [&str; 6] =
     ["gradient2-drifts", "lifo-starves", "aimd-climbs", "vegas-probes", "burst-or-overload", "cascade"];
 
@@ -51,7 +51,7 @@ impl Group {
         }
     }
 
-    /// Of an experiment of the library: by its paper, or by the paper whose result it shows in a short form.
+    /// Sorts an experiment of the library: by its paper, or by the paper whose result it shows in a short form.
     fn of(entry: &Library) -> Self {
         if START.contains(&entry.id) {
             return Self::Start;
@@ -77,11 +77,11 @@ pub(in crate::tui) struct Choice {
     pub group: Group,
     /// A paper's result at its own length.
     pub atlas: bool,
-    /// As read, or what is wrong with it.
+    /// The experiment, or the problem with it.
     pub read: Result<Content, String>,
 }
 
-/// What can be chosen.
+/// The content of a choice.
 #[derive(Debug)]
 pub(in crate::tui) enum Content {
     Experiment(Box<Found>),
@@ -107,9 +107,9 @@ impl Found {
 #[derive(Debug)]
 pub(in crate::tui) struct Home {
     choices: Vec<Choice>,
-    /// Which of those shown.
+    /// The index among those shown.
     pub at: usize,
-    /// What is being looked for.
+    /// The words to look for.
     pub finding: Option<TextInput>,
     pub filter: String,
     /// The first line of the description that is shown.
@@ -153,7 +153,7 @@ impl Choice {
         }
     }
 
-    /// By its name, what it is about, an arm, or a phase.
+    /// Searches its name, its description, its arms and its phases.
     fn has(&self, wanted: &str) -> bool {
         let within = |text: &str| text.to_lowercase().contains(wanted);
         within(&self.id)
@@ -191,7 +191,7 @@ impl Home {
         at.is_some()
     }
 
-    /// Those that are looked for.
+    /// Choices that match the search.
     pub fn shown(&self) -> impl Iterator<Item = &Choice> {
         let wanted = self.finding.as_ref().map_or(&self.filter, |line| &line.text).to_lowercase();
         self.choices.iter().filter(move |choice| choice.has(&wanted))
@@ -218,14 +218,14 @@ impl Home {
         self.described_from = 0;
     }
 
-    /// What the command has to do about previews now. `here`: the list is on the screen.
+    /// The order to the command about previews, if one is due. `here`: the list is on the screen.
     pub fn preview_wanted(&mut self, here: bool) -> Option<ScreenJob> {
         let found = self.chosen().and_then(Choice::found).filter(|_| here);
         let found = found.map(|found| (found.id.clone(), found.text.clone()));
         self.previews.wanted(found)
     }
 
-    /// From those that were looked for back to all: `false` if all are there.
+    /// Ends the search, back to all: `false` if all are there.
     pub fn back(&mut self) -> bool {
         let at = self.chosen().map(|choice| choice.id.clone());
         let was_filtered = !std::mem::take(&mut self.filter).is_empty();

@@ -7,7 +7,7 @@ use crate::tui::{
     requests::Effect,
 };
 
-/// What lies under the mouse.
+/// The thing under the mouse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::tui) enum MouseTarget {
     /// A row of the list that is on the screen, by its number.
@@ -16,9 +16,9 @@ pub(in crate::tui) enum MouseTarget {
     Setting(Pane, usize),
     /// An arm, and a figure of the comparison.
     Figure {
-        /// By the number of its line.
+        /// The number of the arm's line.
         arm: usize,
-        /// By the number of its column.
+        /// The number of the column.
         column: Option<usize>,
     },
     /// The name of a figure.

@@ -24,7 +24,7 @@ pub(in crate::tui) struct Prompt {
 enum Purpose {
     /// A new experiment with this text, which is opened in the editor.
     New(String),
-    /// What is set up; its world.
+    /// The text of the file; its world.
     Write { text: String, virtual_time: bool },
 }
 
@@ -33,7 +33,7 @@ pub(in crate::tui) struct Overlay {
     pub prompt: Option<Prompt>,
     /// The row of the menu, while it is open.
     pub menu: Option<usize>,
-    /// What is to be done besides what a key leads to.
+    /// Effects to come, beside those that keys lead to.
     pub queue: VecDeque<Effect>,
     /// Setups that the person has left, kept for the next visit.
     pub left: BTreeMap<String, Setup>,

@@ -13,10 +13,10 @@ use crate::tui::{
 #[derive(Debug, Default)]
 pub(in crate::tui) struct Past {
     runs: Vec<ListedRun>,
-    /// Which of those shown.
+    /// The index among those shown.
     pub at: usize,
     pub ticked: BTreeSet<PathBuf>,
-    /// What is being looked for.
+    /// The words to look for.
     pub finding: Option<TextInput>,
     pub filter: String,
 }
@@ -33,7 +33,7 @@ impl Past {
         self.runs.is_empty()
     }
 
-    /// Those that are looked for, newest first.
+    /// Runs that match the search, newest first.
     pub fn shown(&self) -> Vec<&ListedRun> {
         let wanted = self.finding.as_ref().map_or(&self.filter, |line| &line.text).to_lowercase();
         self.runs.iter().filter(|run| run.has(&wanted)).collect()
@@ -62,12 +62,12 @@ impl Past {
         (self.finding, self.at) = (None, 0);
     }
 
-    /// From those that were looked for back to all: `false` if all are there.
+    /// Ends the search, back to all: `false` if all are there.
     pub fn back(&mut self) -> bool {
         !std::mem::take(&mut self.filter).is_empty()
     }
 
-    /// Those that are ticked, else the one under the cursor; or why that cannot be opened.
+    /// Runs that are ticked, else the one under the cursor; or the reason why that cannot be opened.
     pub fn chosen(&self) -> Result<Vec<PathBuf>, String> {
         if !self.ticked.is_empty() {
             return Ok(self.ticked.iter().cloned().collect());
@@ -84,7 +84,7 @@ impl Past {
 }
 
 impl ListedRun {
-    /// By its name, its verdict, its world, or an arm.
+    /// Searches its name, its verdict, its world and its arms.
     fn has(&self, wanted: &str) -> bool {
         let within = |text: &str| text.to_lowercase().contains(wanted);
         within(&self.folder.to_string_lossy())

@@ -1,4 +1,4 @@
-//! What a key leads to on each screen of the program.
+//! Keys: their effects on each screen of the program.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! What the experiment under the cursor shows: its run in virtual time, as it comes. A preview is computed elsewhere; here it is
-//! asked for, kept and given up.
+//! Preview of the experiment under the cursor: its run in virtual time, as it comes. A preview is computed elsewhere; here
+//! it is asked for, kept and given up.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::tui::{
 /// Previews that are kept.
 const MOST: usize = 200;
 
-/// How far a preview is.
+/// The progress of a preview.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::tui) enum Progress {
     #[default]
@@ -22,7 +22,7 @@ pub(in crate::tui) enum Progress {
     Refused(String),
 }
 
-/// What is known of one.
+/// A preview, as far as it has come.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::tui) struct Preview {
     /// The file that it is made from.
@@ -65,7 +65,7 @@ impl Previews {
         }
     }
 
-    /// What the command has to do about previews now; `None`: nothing. `found`: the experiment under the cursor, by its id and its
+    /// The order to the command about previews; `None`: nothing. `found`: the experiment under the cursor, by its id and its
     /// text, while the list is on the screen.
     pub fn wanted(&mut self, found: Option<(String, String)>) -> Option<ScreenJob> {
         let Self { kept, asked } = self;

@@ -26,13 +26,13 @@ pub(in crate::tui) struct Replay {
     pub playing: bool,
     /// Seconds of the run in a second.
     pub speed: f64,
-    /// Where it is, in seconds of the arm.
+    /// The position, in seconds of the arm.
     at: f64,
-    /// What happened, and when.
+    /// Events as lines, each with its time, in seconds of the arm.
     lines: Vec<(f64, String)>,
 }
 
-/// How an arm is looked at, whichever it is.
+/// The look of a replay, kept from arm to arm.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tui) struct ReplayLook {
     /// The panel that is alone.
@@ -90,7 +90,7 @@ impl Replay {
         self.at as u32
     }
 
-    /// How it is looked at.
+    /// The look, for the next arm.
     pub fn look(&self) -> ReplayLook {
         let State { enlarged, percentile, side_by_side, .. } = self.state;
         ReplayLook { enlarged, percentile, side_by_side, playing: self.playing, speed: self.speed }
@@ -169,7 +169,7 @@ impl Replay {
     }
 }
 
-/// What happened in a turn of an arm, in the words of the live screen.
+/// Events in a turn of an arm, in the words of the live screen.
 fn lines(events: &[LiveEvent], name: &str, of: u32) -> Vec<(f64, String)> {
     let mut inside = false;
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! What to run of an experiment: arms, parameters, keys of the file, repetitions, world.
+//! Setup of an experiment: arms, parameters, keys of the file, repetitions, world.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -23,13 +23,13 @@ mod command;
 
 pub(in crate::tui) use candidate::{Candidate, Parameter};
 
-/// Which list the keys move in.
+/// The list that the keys move in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::tui) enum Pane {
     #[default]
     Arms,
     Parameters,
-    /// Of the experiment: who sends, what is measured, what goes wrong.
+    /// Keys of the experiment: who sends, what is measured, what goes wrong.
     Keys,
 }
 
@@ -40,13 +40,13 @@ pub(in crate::tui) enum Writing {
     Find(TextInput),
 }
 
-/// In which world, and how often.
+/// The world, and the number of repetitions.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tui) struct How {
     pub virtual_time: bool,
     /// It cannot be run live.
     pub only_virtual: bool,
-    /// How often every arm is run, where that was chosen here; `None`: as the file has it.
+    /// Repetitions of every arm, where they were chosen here; `None`: as the file has it.
     pub repeat: Option<u32>,
 }
 
@@ -54,7 +54,7 @@ pub(in crate::tui) struct How {
 pub(in crate::tui) struct Setup {
     pub name: String,
     text: String,
-    /// As the file has it, with the keys that were changed here.
+    /// The file's experiment, with the keys that were changed here.
     pub experiment: Experiment,
     pub candidates: Vec<Candidate>,
     /// Keys of the file that were changed here.
@@ -65,9 +65,9 @@ pub(in crate::tui) struct Setup {
     /// The row of each pane, in the order of the panes.
     rows: [usize; 3],
     pub writing: Option<Writing>,
-    /// What is looked for among parameters and keys.
+    /// The words to look for among parameters and keys.
     pub filter: String,
-    /// Why the value that was just written was not taken.
+    /// The reason why the value that was just written was not taken.
     pub refused: Option<String>,
     pub how: How,
 }
@@ -96,7 +96,7 @@ impl Setup {
         }
     }
 
-    /// As the file has it again. The cursor stays where it is, as far as it can.
+    /// Drops all changes. The cursor stays where it is, as far as it can.
     pub fn reset(&mut self) {
         let Ok(experiment) = read(&self.text, &Changes::default()) else { return };
         let (pane, rows) = (self.pane, self.rows);
@@ -117,7 +117,7 @@ impl Setup {
         self.candidates.iter().filter(|candidate| candidate.on).count()
     }
 
-    /// How often every arm is run; where that goes on until the comparison is decided, at most.
+    /// Repetitions of every arm; where they go on until the comparison is decided, at most.
     pub fn repeat(&self) -> u32 {
         self.how.repeat.unwrap_or(self.experiment.repeat)
     }
@@ -155,7 +155,7 @@ impl Setup {
         self.candidates.get(self.at())
     }
 
-    /// Those of the candidate under the cursor that are looked for.
+    /// Parameters of the candidate under the cursor that match the search.
     pub fn parameters(&self) -> Vec<Parameter> {
         let all = self.candidate().map_or_else(Vec::new, Candidate::parameters);
         all.into_iter().filter(|parameter| self.is_wanted(Pane::Parameters, parameter)).collect()
@@ -177,7 +177,7 @@ impl Setup {
         within(&parameter.name) || within(&parameter.about)
     }
 
-    /// What is listed in this pane.
+    /// Rows of this pane.
     pub fn listed(&self, pane: Pane) -> Vec<Parameter> {
         match pane {
             Pane::Arms => Vec::new(),
@@ -226,7 +226,7 @@ impl Setup {
         }
     }
 
-    /// To the other world, if it can be run there. How often arms run may be another there.
+    /// Changes the world, if it can be run in the other one. The number of repetitions may be another there.
     fn change_world(&mut self) {
         let virtual_time = self.how.only_virtual || !self.how.virtual_time;
         if let Ok(experiment) = in_world(&self.text, &self.changed_keys, virtual_time) {
@@ -278,7 +278,7 @@ impl Setup {
         self.text == other.text
     }
 
-    /// From what is looked for to all, and from the other panes to the arms: `false` if that is where the keys are.
+    /// Ends the search, or leaves the other panes for the arms: `false` if that is where the keys are.
     pub fn back(&mut self) -> bool {
         if !std::mem::take(&mut self.filter).is_empty() {
             return true;
@@ -384,7 +384,7 @@ impl Setup {
         Ok(())
     }
 
-    /// What was set up, checked, to be run in the world that was chosen.
+    /// The order to run what was set up, checked, in the world that was chosen.
     pub fn order(&self) -> Result<RunOrder, String> {
         if self.ticked() == 0 {
             return Err("tick an arm (space)".to_owned());
@@ -398,7 +398,7 @@ impl Setup {
         Ok(RunOrder { name: self.name.clone(), text: self.text.clone(), changes, virtual_time: self.how.virtual_time })
     }
 
-    /// What is set up as a file.
+    /// The setup as a file.
     pub fn as_file(&self) -> Result<String, String> {
         if self.ticked() == 0 {
             return Err("tick an arm (space)".to_owned());
@@ -410,7 +410,7 @@ impl Setup {
         flags(&self.changed_keys)
     }
 
-    /// What was changed here, of the file and of the arms that are ticked.
+    /// Changes to the file and to the arms that are ticked.
     fn changes(&self) -> Changes {
         let on = || self.candidates.iter().filter(|candidate| candidate.on);
         let set = self.key_flags().into_iter().chain(on().flat_map(Candidate::settings_flags)).collect();
@@ -472,7 +472,7 @@ fn has_no_plant(experiment: &Experiment) -> bool {
     matches!(experiment.target.app, AppPlan::Own(_)) && experiment.simulation.costs.service.is_none()
 }
 
-/// How long a live run takes, about: each arm with its start and its end.
+/// The length of a live run, about: each arm with its start and its end.
 pub(in crate::tui) fn live_time(experiment: &Experiment, arms: usize, repeat: u32) -> Duration {
     const START_AND_END: Duration = Duration::from_secs(5);
     let phases: Duration = experiment.users.phases.iter().map(|phase| phase.duration).sum();

@@ -1,4 +1,4 @@
-//! What a trace has: which way from page to page is looked at, and which panel is alone.
+//! The screen of a trace: the way from page to page that is looked at, and the panel that is alone.
 
 use analysis::text::scrubbed;
 use traces::{
@@ -56,12 +56,12 @@ impl Trace {
         Some((*self.states.get(self.row)?, *self.states.get(self.column)?))
     }
 
-    /// How often a way was gone.
+    /// The number of times that a way was gone.
     pub fn count(&self, from: &str, to: &str) -> u64 {
         self.seen.transitions.iter().find(|(f, t, _)| f == from && t == to).map_or(0, |(_, _, count)| *count)
     }
 
-    /// How often a page was left.
+    /// The number of times that a page was left.
     pub fn left(&self, from: &str) -> u64 {
         self.seen.transitions.iter().filter(|(f, _, _)| f == from).map(|(_, _, count)| count).sum()
     }

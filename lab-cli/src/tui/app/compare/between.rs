@@ -29,12 +29,12 @@ impl Compare {
         Ok(())
     }
 
-    /// What was found of both runs, where there are two.
+    /// The comparison of both runs, where there are two.
     pub fn between(&self) -> Option<&RunsCompared> {
         self.known.between.as_ref()
     }
 
-    /// What was found of an arm and its like in the other run, in the phase that is shown.
+    /// The comparison of an arm with its like in the other run, in the phase that is shown.
     pub fn across(&self, arm_series: ArmSeries, column: Column) -> Option<&Across> {
         let own = self.side(arm_series);
         let is_it = |found: &&Across| {
@@ -44,7 +44,7 @@ impl Compare {
         self.known.between.as_ref()?.phases.get(self.phase_name())?.iter().find(is_it)
     }
 
-    /// Where a row stands while runs are held against each other: each arm of the second run below its like, the others last.
+    /// The place of a row while runs are held against each other: each arm of the second run below its like, the others last.
     pub(super) fn beside_its_like(&self, arm_series: ArmSeries) -> (usize, usize) {
         if arm_series.run == 0 {
             return (arm_series.arm, 0);
@@ -57,7 +57,7 @@ impl Compare {
         (like.map_or(usize::MAX, |like| like.arm), arm_series.run)
     }
 
-    /// As `lab compare` names an arm of a run.
+    /// The name of an arm of a run, as `lab compare` has it.
     fn side(&self, arm_series: ArmSeries) -> String {
         format!("{}:{}", self.runs[arm_series.run].name, self.arm_name(arm_series))
     }

@@ -1,4 +1,4 @@
-//! What was found of an arm against another, in a few words: the last column of the table.
+//! Comparison of an arm with another, in a few words: the last column of the table.
 
 use analysis::{
     judge::compare::{Across, words::effect},
@@ -24,7 +24,7 @@ impl Compare {
         Some(format!("{} against {}", column.name(), scrubbed(&against)))
     }
 
-    /// What was found of the figure under the cursor; all of the words stand above the table.
+    /// The finding for the figure under the cursor; all of the words stand above the table.
     pub fn found_of(&self, arm_series: ArmSeries) -> String {
         if self.look.baseline.is_some() {
             return self.against_chosen(arm_series).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Ways to look at a comparison.
 
-/// What is drawn above the table.
+/// The picture above the table.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::tui) enum View {
     /// The figure under the cursor over time, a line an arm.
@@ -16,7 +16,7 @@ pub(in crate::tui) enum View {
     OverLoad,
 }
 
-/// How it is looked at.
+/// The look of the comparison: picture, figures, order.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(in crate::tui) struct Look {
     pub view: View,
@@ -26,7 +26,7 @@ pub(in crate::tui) struct Look {
     pub zoomed: bool,
     /// The second under the cursor on the time axis.
     pub moment: Option<f64>,
-    /// By the figure, best first.
+    /// Rows are in the order of the figure, best first.
     pub sorted: bool,
     /// The arm that the others are held against, in place of the experiment's.
     pub baseline: Option<usize>,

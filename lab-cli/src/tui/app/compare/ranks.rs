@@ -1,15 +1,15 @@
-//! Who is better: order, and what can be told of two arms whose blocks had the same load.
+//! Ranks of arms: order, and what can be told of two arms whose blocks had the same load.
 
 use analysis::series::value::Value;
 
 use super::{ArmSeries, Compare};
 use crate::tui::column::{Better, Column};
 
-/// Where an arm stands in a figure.
+/// The rank of an arm in a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::tui) enum Rank {
     Best,
-    /// In some blocks it was better than the best, in others worse.
+    /// Better than the best in some blocks, worse in others.
     WithinNoise,
     Behind,
 }
@@ -67,8 +67,8 @@ impl Compare {
         of_one.iter().filter_map(|(block, value)| Some((*value, *of_other.get(block)?))).collect()
     }
 
-    /// How the figure of an arm compares with that of the baseline that was chosen, over blocks: the median, and from where to where.
-    /// It describes, and decides nothing.
+    /// Comparison of an arm's figure with that of the baseline that was chosen, over blocks: the median, and from where to
+    /// where. It describes, and decides nothing.
     pub fn against_chosen(&self, arm_series: ArmSeries) -> Option<String> {
         let (baseline, column) = (*self.all_series.get(self.look.baseline?)?, self.column());
         if baseline == arm_series || column.is_of_policies() {

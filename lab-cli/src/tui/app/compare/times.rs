@@ -6,12 +6,12 @@ use super::{ArmSeries, Compare, View};
 use crate::tui::requests::TimesWanted;
 
 impl Compare {
-    /// Those of an arm; `None`: they are not there yet.
+    /// Response times of an arm; `None`: they are not there yet.
     pub fn times(&self, arm_series: ArmSeries) -> Option<&ArmTimes> {
         self.known.times.get(&arm_series)?.as_ref()
     }
 
-    /// What has to be read now, for the picture that is shown: once for each arm.
+    /// Response times that have to be read now, for the picture that is shown: once for each arm.
     pub fn times_wanted(&mut self) -> Option<TimesWanted> {
         let arm_series = self.chosen().filter(|_| self.look.view == View::Latencies)?;
         if self.known.times.contains_key(&arm_series) {
@@ -22,7 +22,7 @@ impl Compare {
         Some(TimesWanted { folder, arm: self.arm_name(arm_series).to_owned(), block: self.drawn_block(arm_series.run) })
     }
 
-    /// What was read. Of runs that are not shown any more it is of no use.
+    /// Keeps response times. Those of runs that are not shown any more are of no use.
     pub fn receive_times(&mut self, of: &TimesWanted, times: ArmTimes) {
         let is_it = |arm_series: &&ArmSeries| {
             self.runs[arm_series.run].folder == of.folder && self.arm_name(**arm_series) == of.arm

@@ -16,16 +16,16 @@ use installed::catalogue;
 #[derive(Debug, Clone)]
 pub(in crate::tui) struct Candidate {
     pub label: String,
-    /// Where it stands in the file; `None`: it does not, and is added.
+    /// The index of the arm in the file; `None`: it is added.
     in_file: Option<usize>,
     pub entry: Option<&'static Entry>,
-    /// As the file has them, read and checked.
+    /// The file's settings, read and checked.
     settings: Settings,
-    /// As the file has them; of a copy, as the arm has them that it is a copy of.
+    /// The arm's text in the file; of a copy, that of the arm that it is a copy of.
     written: WrittenArm,
-    /// Where its policy can sit, the default first.
+    /// Scopes of its policy, the default first.
     scopes: Vec<&'static str>,
-    /// As changed here.
+    /// Settings that were changed here, as text.
     pub edits: BTreeMap<String, String>,
     pub on: bool,
 }
@@ -34,9 +34,9 @@ pub(in crate::tui) struct Candidate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::tui) struct Parameter {
     pub name: String,
-    /// What it is set to; empty: nothing is written, and there is no default to be named.
+    /// The value in force; empty: nothing is written, and there is no default to be named.
     pub value: String,
-    /// What it is without the change that was made here.
+    /// The value without the change that was made here.
     pub in_file: String,
     /// It was changed here.
     pub edited: bool,

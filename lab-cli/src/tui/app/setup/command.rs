@@ -1,4 +1,4 @@
-//! What is set up, as it would be typed.
+//! The command line of a setup, as a person would type it.
 
 use super::Setup;
 
@@ -20,7 +20,7 @@ impl Setup {
     }
 }
 
-/// As a shell takes it for one word.
+/// Quotes a word for a shell.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
