@@ -87,7 +87,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &App, palette: Palette) {
     }
 }
 
-/// What can be taken out of a comparison.
+/// The menu of exports of a comparison.
 fn menu(frame: &mut Frame<'_>, area: Rect, at: usize, palette: Palette) {
     let line = |(n, (_, about)): (usize, &(Export, &'static str))| {
         Line::styled(format!(" {about}"), if n == at { palette.selected() } else { Style::new() })

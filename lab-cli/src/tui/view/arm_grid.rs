@@ -24,7 +24,7 @@ pub(super) fn goodput(frame: &mut Frame<'_>, area: Rect, state: &State, palette:
     plot(["[1]", "goodput"], state, axis, series).draw(frame, area, palette);
 }
 
-/// On a logarithmic axis, with the target.
+/// Response times on a logarithmic axis, with the target.
 pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let percentile = state.percentile();
     let target = state.objective_ms().unwrap_or(1000.0);

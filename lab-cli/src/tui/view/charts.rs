@@ -19,7 +19,7 @@ use crate::tui::{
     state::{Running, State},
 };
 
-/// What is in time is named first and drawn last, over all else: it is what the lab is about.
+/// Rates. Goodput is named first and drawn last, over all else: it is what the lab is about.
 pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [1] requests a second ") };
     let of = |name: &str, style, mark, read: fn(&TimelineSecond) -> u64| Series {
@@ -50,8 +50,8 @@ pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
     Plot { front: Some(0), ..plot }.draw(frame, area, palette);
 }
 
-/// Where what is in time would lie in the lowest part of an even axis, under a peak of retries, the axis is logarithmic: from this
-/// many times as much on.
+/// The multiple of goodput from which the axis is logarithmic: on an even one, goodput would lie in the lowest part, under a
+/// peak of retries.
 const LOST: f64 = 4.0;
 
 /// One a second and nothing are one place: both are at the foot of the axis.
@@ -70,7 +70,7 @@ fn rate_decades(highest: f64) -> ([f64; 2], Vec<String>) {
     ([0.0, high], (0..=high as u32).map(label).collect())
 }
 
-/// On a logarithmic axis: without control it is a hundred times the target.
+/// Response times on a logarithmic axis: without control they are a hundred times the target.
 pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [2] response time ") };
     let target = state.objective_ms().unwrap_or(1000.0);
@@ -108,7 +108,7 @@ pub(super) fn response_time(frame: &mut Frame<'_>, area: Rect, state: &State, pa
     plot(["[2]", "response time"], latest, state, running, axis, series).draw(frame, area, palette);
 }
 
-/// What they do, as far as anybody does.
+/// Users by what they do, as far as anybody does.
 pub(super) fn users(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let Some(running) = &state.running else { return empty(frame, area, " [6] users ") };
     let busy = |second: &TimelineSecond| -> Vec<String> {

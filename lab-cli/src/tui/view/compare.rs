@@ -68,7 +68,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette
     hints(&keys, area.width, palette)
 }
 
-/// Where the parts of the screen are.
+/// Places of the screen's parts.
 pub(super) struct Places {
     title: Rect,
     answer: Rect,
@@ -124,7 +124,7 @@ fn head(compare: &Compare, palette: Palette) -> Vec<Line<'static>> {
 /// Width of a figure, and least width of what was found.
 const FIGURE: u16 = 9;
 const FOUND: u16 = 28;
-/// What was found is not worth more figures than that.
+/// Columns of figures that must be left beside the column of findings.
 const LEAST_FIGURES: usize = 3;
 
 /// The columns of the table: the width of names, and which figures there are, from which one on.
@@ -214,7 +214,7 @@ fn draw_table(frame: &mut Frame<'_>, area: Rect, compare: &Compare, palette: Pal
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
 }
 
-/// Of which time the figures are, and of how many blocks.
+/// The title: the time that the figures are of, and the number of blocks.
 fn title(compare: &Compare) -> String {
     let sorted = if compare.look.sorted { ", sorted" } else { "" };
     if let Some(at) = compare.look.moment {
@@ -230,7 +230,7 @@ fn title(compare: &Compare) -> String {
     format!(" {}{of}{sorted} (Tab: another phase) ", scrubbed(compare.phase_name()))
 }
 
-/// With a mark where a person changed it.
+/// The arm's name, with a mark where a person changed it.
 fn name(compare: &Compare, arm_series: ArmSeries) -> String {
     let touched = compare.turns(arm_series).any(|arm| !arm.touches.is_empty());
     let touched = if touched { " !" } else { "" };
@@ -253,7 +253,7 @@ fn across_in_words(compare: &Compare) -> String {
     format!(" {name}, B / A: {} ({}{nothing}) ", in_words(&found.comparison), found.how())
 }
 
-/// What was found of the figure under the cursor.
+/// The finding for the figure under the cursor.
 fn against_the_first(compare: &Compare) -> String {
     if compare.look.baseline.is_some() {
         return " medians over blocks (b: as the experiment has it) ".to_owned();

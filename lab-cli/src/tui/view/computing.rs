@@ -1,4 +1,4 @@
-//! How far a run in virtual time is: there are no seconds of it to be shown yet.
+//! Progress of a run in virtual time: there are no seconds of it to be shown yet.
 
 use analysis::text::{percent, scrubbed};
 use ratatui::{

@@ -1,5 +1,5 @@
-//! What lies behind a run's verdict: what every arm came to, its reasons with what to do about them, what was asked of it and what
-//! was found, and with which settings its arms ran. It lies over the comparison.
+//! Findings behind a run's verdict: what every arm came to, its reasons with what to do about them, what was asked of it and
+//! what was found, and with which settings its arms ran. It lies over the comparison.
 
 use std::collections::BTreeSet;
 
@@ -77,7 +77,7 @@ fn of_run<'a>(compare: &Compare, at: usize, palette: Palette) -> Vec<Line<'a>> {
     lines
 }
 
-/// What waiting rooms and sentries did, arm by arm.
+/// Work of waiting rooms and sentries, arm by arm.
 fn at_front_doors<'a>(compare: &Compare, run: usize) -> Vec<Line<'a>> {
     let real = compare.runs[run].shape.as_ref().and_then(|shape| shape.capacity_per_s);
     let of_arm = |arm_series: &ArmSeries| {

@@ -73,7 +73,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// At most so many lines; what is left out first is what stands last.
+    /// Lines of the door, `room` at most; what is left out first is what stands last.
     fn lines(&self, room: usize, width: usize, state: &State, palette: Palette) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         if !self.rooms.is_empty() {
@@ -118,7 +118,7 @@ impl<'a> Shown<'a> {
 
 /// Width of a waiting room's name.
 const NAME: usize = 8;
-/// From this width on all columns have room.
+/// The width from which all columns have room.
 const WIDE: usize = 80;
 
 struct RoomColumn {
@@ -133,7 +133,7 @@ const fn column(name: &'static str, width: usize, wide: bool, value: fn(&StageSe
     RoomColumn { name, width, wide, value }
 }
 
-/// Of a waiting room: now, and in the last second.
+/// Columns of a waiting room: now, and in the last second.
 const ROOM_COLUMNS: [RoomColumn; 9] = [
     column("waiting", 8, false, |room| room.queue.to_string()),
     column("longest", 8, false, |room| seconds(room, "longest_wait_s")),

@@ -1,4 +1,4 @@
-//! What a policy shows of itself over time: its limit or rate, the times that it believes, the queue before it.
+//! Gauges of a policy over time: its limit or rate, the times that it believes, the queue before it.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ const LEAST: u16 = 6;
 /// Lines in a picture: more hide each other.
 const MOST_LINES: usize = 8;
 
-/// What can be drawn on one axis.
+/// A kind of gauge: those of one kind share an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Rates,
@@ -38,7 +38,7 @@ enum Kind {
 impl Kind {
     const ALL: [Self; 3] = [Self::Rates, Self::Times, Self::Counts];
 
-    /// By the unit in the gauge's name.
+    /// Sorts by the unit in the gauge's name.
     fn of(name: &str) -> Self {
         let name = name.split('[').next().unwrap_or(name);
         if name.ends_with("_per_s") {

@@ -58,7 +58,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
 
 const TOUCHED: &str = "TOUCHED";
 
-/// What speaks against the arm so far: in how many of its seconds. The verdict is made of the whole arm, when it is over.
+/// Faults of the arm so far: in how many of its seconds. The verdict is made of the whole arm, when it is over.
 fn so_far(running: &Running) -> Vec<String> {
     let seconds = |over: &dyn Fn(&TimelineSecond) -> bool| running.shown().filter(|second| over(second)).count();
     let found = [
@@ -80,7 +80,8 @@ fn is_busy(second: &TimelineSecond) -> bool {
     second.generator.cpu > limits::CPU
 }
 
-/// As far as a second can tell what the gates judge of a phase: lag is no small part of its response times.
+/// Lateness of the generator, as far as a second can tell what the gates judge of a phase: lag is no small part of its
+/// response times.
 fn is_late(second: &TimelineSecond) -> bool {
     let (lag, shown) = (second.generator.send_lag_p99_ms, second.p99_ms.or(second.p90_ms).or(second.p50_ms));
     shown.is_some_and(|shown| lag > limits::MOVED_MS.1 && lag > limits::MOVED.1 * shown)

@@ -13,7 +13,7 @@ use crate::tui::{
     panel::Screen,
 };
 
-/// What is drawn at this place of a terminal of this size.
+/// The thing that is drawn at this place of a terminal of this size.
 pub(in crate::tui) fn mouse_target(app: &App, screen: Rect, at: Position) -> Option<MouseTarget> {
     let [body, _] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(screen);
     match app.screen {

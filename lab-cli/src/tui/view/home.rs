@@ -74,7 +74,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, palette: Palett
 const LEAST_FOR_PICTURE: u16 = 18;
 const MOST_PICTURE: u16 = 24;
 
-/// Where the parts of the screen are.
+/// Places of the screen's parts.
 pub(super) struct Places {
     title: Rect,
     pub list: Rect,

@@ -12,10 +12,10 @@ use super::{
 };
 use crate::tui::{Palette, app::Replay, panel::Panel, state::State};
 
-/// From this height on there is room for outcomes and types beside the rest.
+/// The height from which there is room for outcomes and types beside the rest.
 const TALL: u16 = 39;
 
-/// From this height on a front door has all of its lines.
+/// The height from which a front door has all of its lines.
 const LOW: u16 = 22;
 
 /// Lines of a front door that stands beside all else.
@@ -61,7 +61,7 @@ pub(super) fn draw_saved(frame: &mut Frame<'_>, area: Rect, replay: &Replay, pal
     line
 }
 
-/// Where the panels are.
+/// Places of the panels.
 struct Places {
     head: Rect,
     charts: Rect,
@@ -172,7 +172,7 @@ fn alone(frame: &mut Frame<'_>, area: Rect, panel: Panel, state: &State, palette
     }
 }
 
-/// What `v` leads to.
+/// The label of `v`.
 fn side_by_side(state: &State) -> &'static str {
     if state.side_by_side { "this arm" } else { "all arms" }
 }

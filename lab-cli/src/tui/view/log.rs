@@ -1,4 +1,4 @@
-//! What happened, newest last.
+//! Log of events, newest last.
 
 use ratatui::{
     Frame,
@@ -14,7 +14,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     frame.render_widget(Paragraph::new(newest(state, area.height, palette)), area);
 }
 
-/// With a title, and lines whole.
+/// The log with a title, and lines whole.
 pub(super) fn alone(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette) {
     let block = Block::new().borders(Borders::TOP).title(" [8] what happened ");
     let lines = newest(state, area.height.saturating_sub(1), palette);

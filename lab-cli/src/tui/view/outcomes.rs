@@ -1,4 +1,5 @@
-//! What was not answered in time, over time, as a stack: each kind has a letter of its own, so that nothing hangs on colour.
+//! Outcomes other than answers in time, over time, as a stack: each kind has a letter of its own, so that nothing hangs on
+//! colour.
 
 use analysis::{live::TimelineSecond, text};
 use ratatui::{
@@ -18,7 +19,7 @@ use crate::tui::{
 /// Letter, name, how many in a second.
 type Kind = (char, &'static str, fn(&TimelineSecond) -> u64);
 
-/// From below to above.
+/// Kinds from below to above.
 const KINDS: [Kind; 5] = [
     ('x', "shed", |s| s.rejected + s.refused_locally),
     ('l', "late", |s| s.served_late),

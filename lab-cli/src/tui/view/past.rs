@@ -15,7 +15,7 @@ use crate::tui::{Palette, app::Past, messages::ListedRun};
 /// Lines for the run under the cursor, with their border.
 const ABOUT: u16 = 6;
 
-/// Where the list is.
+/// The place of the list.
 pub(super) fn list_place(area: Rect) -> Rect {
     let [_, body, _] =
         Layout::vertical([Constraint::Length(1), Constraint::Fill(1), Constraint::Length(ABOUT)]).areas(area);
@@ -77,7 +77,7 @@ fn name_width(shown: &[&ListedRun]) -> u16 {
     u16::try_from(longest.unwrap_or(0).clamp(8, 44)).unwrap_or(44)
 }
 
-/// How the run under the cursor was made.
+/// Seed, repetitions and settings of the run under the cursor.
 fn made(run: Option<&ListedRun>, palette: Palette) -> Paragraph<'static> {
     let made = run.and_then(|run| run.summary.as_ref()).map_or(&[][..], |summary| &summary.made);
     let lines: Vec<Line<'_>> = made.iter().map(|line| Line::raw(format!(" {}", scrubbed(line)))).collect();

@@ -25,22 +25,22 @@ pub(super) struct Series {
     pub style: Style,
     pub mark: char,
     pub points: Vec<(f64, Option<Value>)>,
-    /// What lies under it is filled, where there is colour.
+    /// The area under the line is filled, where there is colour.
     pub filled: bool,
 }
 
 /// A phase: when it ends, and its name.
 pub(super) type PhaseEnd = (f64, String);
 
-/// What is drawn on one pair of axes.
+/// The contents of one pair of axes.
 #[derive(Default)]
 pub(super) struct Plot<'a> {
     /// The key that gives it the screen; empty if none does.
     pub key: &'static str,
     pub title: &'a str,
-    /// At the right end of the title.
+    /// The text at the right end of the title.
     pub latest: String,
-    /// From the left end to the right, and in what.
+    /// The range of the horizontal axis, and its unit.
     pub span: [f64; 2],
     pub unit: &'static str,
     pub y: [f64; 2],
@@ -52,7 +52,7 @@ pub(super) struct Plot<'a> {
     pub phases: Vec<PhaseEnd>,
     /// The point in time that is looked at.
     pub cursor: Option<f64>,
-    /// When a person changed something.
+    /// Times of interventions.
     pub marks: Vec<f64>,
     pub series: Vec<Series>,
     /// The series that is drawn over all others.
@@ -127,7 +127,7 @@ impl Plot<'_> {
         if self.places.is_empty() { ends() } else { self.places.clone() }
     }
 
-    /// What stands at the right end; the names of a few lines go before it.
+    /// The text at the right end; the names of a few lines go before it.
     fn latest_shown(&self, width: u16) -> &str {
         let named = || self.series.iter().filter(|series| !series.name.is_empty());
         let names: usize = named().map(|series| series.name.chars().count() + 2).sum();
@@ -272,7 +272,7 @@ pub(super) fn decades(values: impl Iterator<Item = f64>, target: f64) -> ([f64; 
     ([low, high], labels)
 }
 
-/// Where a time lies on it.
+/// The position of a time on the logarithmic axis.
 pub(super) fn log(ms: f64) -> f64 {
     libm::log10(ms.max(0.1))
 }

@@ -52,7 +52,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, setup: &Setup, palette: Pa
     line(setup, area.width, palette)
 }
 
-/// Where the parts of the screen are; on a small one only the pane that the keys are in has room beside the arms.
+/// Places of the screen's parts; on a small one only the pane that the keys are in has room beside the arms.
 pub(super) struct Places {
     title: Rect,
     how: Rect,
@@ -64,9 +64,9 @@ pub(super) struct Places {
     help: Rect,
 }
 
-/// From this width on parameters and keys stand beside each other.
+/// The width from which parameters and keys stand beside each other.
 const WIDE: u16 = 132;
-/// From this height on they stand below each other.
+/// The height from which they stand below each other.
 const TALL: u16 = 34;
 
 pub(super) fn places(area: Rect, setup: &Setup) -> Places {

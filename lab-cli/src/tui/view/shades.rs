@@ -4,13 +4,13 @@ use ratatui::text::{Line, Span};
 
 use crate::tui::Palette;
 
-/// From nothing to much.
+/// Shades from nothing to much.
 pub(super) const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
 
-/// Where one shade ends and the next begins.
+/// Limits between one shade and the next, as shares.
 const LIMITS: [f64; 3] = [0.05, 0.2, 0.5];
 
-/// Which of the shades a share has. 0: nothing; 1 to 4.
+/// The shade of a share. 0: nothing; 1 to 4.
 pub(super) fn level(share: f64) -> usize {
     if share > 0.0 { 1 + LIMITS.iter().filter(|limit| share >= **limit).count() } else { 0 }
 }

@@ -18,7 +18,7 @@ use crate::tui::{Palette, front_doors::is_room, state::State};
 const ADMISSION_RATE: &str = "admission_rate_per_s";
 const P90: &str = "p90_ms";
 
-/// From this width on batches have a column: the fourth.
+/// The width from which batches have a column: the fourth.
 const WIDE: u16 = 66;
 const BATCH: usize = 3;
 
@@ -86,7 +86,7 @@ fn stages(
     frame.render_widget(Table::new(rows, widths).header(header).column_spacing(1).block(block), area);
 }
 
-/// At most `room` stages, in the order of the graph; the idle ones are left out first.
+/// Stages that are shown, `room` at most, in the order of the graph; the idle ones are left out first.
 fn shown<'a>(stages: &[&'a StageSecond], room: usize) -> Vec<&'a StageSecond> {
     let mut by_work: Vec<usize> = (0..stages.len()).collect();
     let work = |stage: &StageSecond| (stage.refused, u64::from(stage.queue), stage.offered);

@@ -1,4 +1,5 @@
-//! What a trace has: rate over time, mix, the ways from page to page as a heat map, pauses, sessions, and what its import left out.
+//! Pictures of a trace: rate over time, mix, the ways from page to page as a heat map, pauses, sessions, and what its import
+//! left out.
 
 use analysis::text::{scrubbed, time};
 use ratatui::{
@@ -18,9 +19,9 @@ mod over_time;
 mod pauses;
 mod sessions;
 
-/// From this size on there is room for all panels.
+/// The size from which there is room for all panels.
 const LARGE: (u16, u16) = (150, 40);
-/// From this height on the pauses have room beside the matrix.
+/// The height from which the pauses have room beside the matrix.
 const TALL: u16 = 30;
 
 /// Returns the line below it.
@@ -55,7 +56,8 @@ fn one(frame: &mut Frame<'_>, area: Rect, part: Part, trace: &Trace, palette: Pa
     }
 }
 
-/// Where there is little room: the rate, the matrix, and, if it is not too little, pauses. The rest has the screen for itself.
+/// Few panels, where there is little room: the rate, the matrix, and, if it is not too little, pauses. The rest has the
+/// screen for itself.
 fn some(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     let pauses = if area.height >= TALL { Constraint::Fill(1) } else { Constraint::Length(0) };
     let rows = Constraint::Length(matrix::height(trace).min(area.height / 2 + 1));
@@ -81,7 +83,7 @@ fn all(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     account(frame, import, trace, palette);
 }
 
-/// What its import read, merged, dropped and did not understand.
+/// The account of its import: entries read, merged, dropped and not understood.
 fn account(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     let block =
         Block::new().borders(Borders::TOP).title(" [6] its import: what was read, merged, dropped, not understood ");
@@ -97,7 +99,7 @@ fn account(frame: &mut Frame<'_>, area: Rect, trace: &Trace, palette: Palette) {
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
 }
 
-/// What was not understood stands out.
+/// A line of the account; entries that were not understood stand out.
 fn account_line(line: &str, palette: Palette) -> Line<'_> {
     if line.contains("NOT understood") || line.contains("could not be read") {
         Line::styled(line, palette.warn())

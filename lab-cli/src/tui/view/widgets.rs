@@ -54,7 +54,7 @@ pub(super) fn pane(title: &str, here: bool, palette: Palette) -> Block<'static> 
     Block::bordered().border_type(BorderType::Rounded).border_style(border).title(title)
 }
 
-/// Which rows of `count` are shown, if not all are: at the right end of a list's title.
+/// Rows of `count` that are shown, if not all are: at the right end of a list's title.
 pub(super) fn part_shown(first: usize, room: usize, count: usize, palette: Palette) -> Line<'static> {
     if count <= room {
         return Line::default();

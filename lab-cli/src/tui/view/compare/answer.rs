@@ -21,7 +21,7 @@ const LEFT: u16 = 19;
 const ROWS_A_LINE: u16 = 4;
 /// Lines at most.
 const MOST: u16 = 8;
-/// In front of a sentence: the mark of its arm's line.
+/// Columns in front of a sentence: the mark of its arm's line.
 const INDENT: usize = 3;
 
 /// Lines that it takes of this area.
@@ -71,8 +71,8 @@ struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// Of the run under the cursor, in `most` lines: all in their order, or, where not all have room, first that of the arm under the
-    /// cursor.
+    /// Lays out the answer of the run under the cursor, in `most` lines: all in their order, or, where not all have room, first
+    /// that of the arm under the cursor.
     fn of(compare: &'a Compare, width: u16, most: u16) -> Self {
         let Some(arm_series) = compare.chosen() else { return Self { sentences: Vec::new(), more: String::new() } };
         let (room, most) = (usize::from(width).saturating_sub(INDENT + 1), usize::from(most));

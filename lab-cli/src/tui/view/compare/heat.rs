@@ -95,7 +95,7 @@ fn cells(compare: &Compare, arm_series: ArmSeries, column: Column, span: [f64; 2
     cells
 }
 
-/// From the least to the most that there is; of times by factors of ten.
+/// The scale from the least to the most that there is; of times by factors of ten.
 struct Scale {
     low: f64,
     high: f64,

@@ -102,7 +102,7 @@ fn target_line(target: f64, span: [f64; 2], palette: Palette) -> Series {
     Series { name: "target".to_owned(), style: palette.target(), mark: '=', points, ..Series::default() }
 }
 
-/// Which block of the run under the cursor is drawn, where there are several.
+/// The block of the run under the cursor that is drawn, where there are several.
 pub(super) fn block(compare: &Compare) -> String {
     let Some(arm_series) = compare.chosen() else { return String::new() };
     if compare.runs[arm_series.run].blocks() > 1 {
@@ -112,7 +112,7 @@ pub(super) fn block(compare: &Compare) -> String {
     }
 }
 
-/// What a person changed in the arm under the cursor, or that there is another in which they did.
+/// Interventions in the arm under the cursor, or a hint that there is another in which there were some.
 fn changed(compare: &Compare) -> String {
     let Some(arm_series) = compare.chosen() else { return String::new() };
     let own: Vec<_> = compare.touches(arm_series).collect();

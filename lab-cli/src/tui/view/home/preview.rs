@@ -1,4 +1,4 @@
-//! What an experiment shows: goodput and the 90th percentile of its arms in virtual time, as they are computed.
+//! Preview of an experiment: goodput and the 90th percentile of its arms in virtual time, as they are computed.
 
 use analysis::{series::value::Value, text::scrubbed};
 use experiment::Experiment;
@@ -119,7 +119,7 @@ fn phases(experiment: &Experiment) -> Vec<PhaseEnd> {
     experiment.users.phases.iter().scan(0.0, end).collect()
 }
 
-/// How far it is, in percent; and what it leaves out.
+/// Progress in percent; and what the preview leaves out.
 fn progress(preview: &Preview, experiment: &Experiment) -> String {
     if preview.progress == Progress::Whole {
         return match &preview.left_out[..] {

@@ -1,4 +1,4 @@
-//! From page to page, as a heat map: shares as numbers and shades, and the way under the cursor in words.
+//! Ways from page to page, as a heat map: shares as numbers and shades, and the way under the cursor in words.
 
 use analysis::text;
 use ratatui::{

@@ -14,7 +14,7 @@ use ratatui::{
 use super::super::plot::{Plot, Series, from_zero};
 use crate::tui::{Palette, app::Trace};
 
-/// From this height on their lengths are drawn as well.
+/// The height from which their lengths are drawn as well.
 const TALL: u16 = 15;
 const WORDS: u16 = 7;
 
