@@ -1,4 +1,4 @@
-//! How the program ends: every exit code is chosen here.
+//! Ends of the program: every exit code is chosen here.
 
 use std::{fmt, io, process::ExitCode};
 
@@ -7,7 +7,7 @@ use analysis::{
     text::{in_plain_words, scrubbed_lines},
 };
 
-/// What a command came to.
+/// The end of a command; each has an exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Done; thresholds, if any, held.
@@ -22,7 +22,7 @@ pub enum End {
     Terminated,
 }
 
-/// Why a command could not be carried out.
+/// The reason why a command could not be carried out.
 #[derive(Debug)]
 pub enum Failure {
     /// Bad usage or bad input: nothing was run.
@@ -33,11 +33,10 @@ pub enum Failure {
     ClosedPipe,
 }
 
-/// What commands return.
 pub type CommandResult = Result<End, Failure>;
 
 impl Failure {
-    /// With the cause and the way out.
+    /// Makes a failure from a message with the cause and the way out.
     pub fn because(message: impl fmt::Display) -> Self {
         Self::Cause(message.to_string())
     }

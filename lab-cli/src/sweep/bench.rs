@@ -25,9 +25,9 @@ pub struct SweepCase {
 /// A seed and its number, which is the block of its runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seed {
-    /// From 1.
+    /// The number of the block, from 1.
     pub block: u32,
-    /// Of all that is random.
+    /// The seed of all that is random.
     pub seed: u64,
 }
 
@@ -36,17 +36,17 @@ pub fn seeds(root: u64, name: &str, count: u32) -> Vec<Seed> {
     (1..=count).map(|block| Seed { block, seed: seed_for(root, &format!("{name} {block}")) }).collect()
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CaseFound {
-    /// Its arms with every seed.
+    /// Arms of the case with every seed.
     Ran(Vec<Arm>),
-    /// Its values do not go together, and why: nothing was run.
+    /// The reason why its values do not go together: nothing was run.
     Refused(String),
 }
 
 impl CaseFound {
-    /// Its arms; none where it was refused.
+    /// Arms of the case; none where it was refused.
     pub fn arms(&self) -> &[Arm] {
         match self {
             Self::Ran(arms) => arms,
@@ -55,7 +55,7 @@ impl CaseFound {
     }
 }
 
-/// Why not all cases were run.
+/// The reason why not all cases were run.
 #[derive(Debug)]
 pub enum BenchError {
     /// It was interrupted: the journal has what ended before.
@@ -78,11 +78,11 @@ pub struct Bench<'a> {
     journal: Journal,
     stop: &'a StopSignal,
     progress: SearchProgress,
-    /// That of the last case: most cases differ in an arm alone.
+    /// The world of the last case: most cases differ in an arm alone.
     world: Option<Arc<World>>,
 }
 
-/// What cases with the same users and the same service have in common.
+/// Users and service of cases that share them.
 #[derive(Debug)]
 struct World {
     /// Without arms, but for those that have a service of their own.
@@ -107,7 +107,6 @@ impl<'a> Bench<'a> {
         Self { text, folder, journal, stop, progress: SearchProgress::new(runs), world: None }
     }
 
-    /// Its folder.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }

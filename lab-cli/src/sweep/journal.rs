@@ -72,7 +72,6 @@ impl Journal {
         Ok(Self { folder: folder.to_owned(), file, runs })
     }
 
-    /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -9,11 +9,9 @@ use super::Spread;
 /// A parameter that can be turned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knob {
-    /// Its name.
     pub name: String,
-    /// Its range.
     pub spread: Spread,
-    /// Its value in the arm as it is: set, or by default; `None`: words stand in its place.
+    /// The value in the arm as it is: set, or by default; `None`: words stand in its place.
     pub value: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! How far a search is, and how long it will take, on standard error.
+//! Progress of a search, and the time that it will take, on standard error.
 
 use std::{
     io::{self, Write},
@@ -18,14 +18,14 @@ pub struct SearchProgress {
     began: Instant,
     told: Instant,
     done: usize,
-    /// How many were done when a line was told.
+    /// Runs that were done when a line was told.
     done_told: usize,
-    /// As far as it is known.
+    /// All runs, as far as their number is known.
     all: usize,
 }
 
 impl SearchProgress {
-    /// Of so many runs.
+    /// Starts at none of so many runs.
     pub fn new(all: usize) -> Self {
         let now = Instant::now();
         Self { began: now, told: now, done: 0, done_told: 0, all }

@@ -2,7 +2,7 @@
 
 use controllers::catalogue::parse_time;
 
-/// From this ratio of its ends on, a range is gone through by factors instead of differences.
+/// The ratio of its ends from which a range is gone through by factors instead of differences.
 const WIDE: f64 = 20.0;
 /// Digits of a value that is no whole number: more make no difference to a policy, and cannot be read.
 const DIGITS: i32 = 4;
@@ -16,7 +16,7 @@ pub struct Spread {
     pub to: f64,
     /// Whole numbers alone.
     pub whole: bool,
-    /// How a value is written behind its number; `None`: it is a time.
+    /// The unit behind a value's number; `None`: it is a time.
     suffix: Option<String>,
 }
 
@@ -25,11 +25,11 @@ pub struct Spread {
 pub struct Grid {
     /// The key of the experiment file.
     pub key: String,
-    /// As they are written.
+    /// Values as they are written.
     pub values: Vec<String>,
-    /// As they are drawn.
+    /// Values as they are drawn.
     pub at: Vec<f64>,
-    /// By factors.
+    /// The axis is logarithmic: values go by factors.
     pub log: bool,
 }
 
@@ -74,12 +74,12 @@ fn end(text: &str) -> Option<(f64, String)> {
 }
 
 impl Spread {
-    /// Of a number with this suffix.
+    /// Makes a range of numbers without a suffix.
     pub fn of_numbers(from: f64, to: f64, whole: bool) -> Self {
         Self { from, to, whole, suffix: Some(String::new()) }
     }
 
-    /// Of times, in seconds.
+    /// Makes a range of times, in seconds.
     pub fn of_times(from: f64, to: f64) -> Self {
         Self { from, to, whole: false, suffix: None }
     }
@@ -107,7 +107,7 @@ impl Spread {
         value.clamp(self.from, self.to)
     }
 
-    /// At which share of the way a value is.
+    /// The position of a value, as a share of the way.
     pub fn share(&self, value: f64) -> f64 {
         let value = value.clamp(self.from, self.to);
         if self.is_log() {
@@ -117,7 +117,7 @@ impl Spread {
         }
     }
 
-    /// As files have it.
+    /// The value as files have it.
     pub fn written(&self, value: f64) -> String {
         match &self.suffix {
             Some(suffix) => format!("{value}{suffix}"),
@@ -156,7 +156,7 @@ impl Spread {
     }
 }
 
-/// To so many digits that matter.
+/// Rounds to the digits that matter.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;

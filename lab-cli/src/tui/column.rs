@@ -21,7 +21,7 @@ pub(super) enum Column {
     P90All,
     /// Jobs that wait at all stages.
     Queue,
-    /// What a policy shows of itself: the limit in force, of the stage with the largest.
+    /// The limit in force that a policy shows, of the stage with the largest.
     Limit,
     /// The admission rate, of the stage with the lowest.
     Rate,
@@ -30,10 +30,10 @@ pub(super) enum Column {
 }
 
 impl Column {
-    /// Of every run: figures of its users.
+    /// Columns of every run: figures of its users.
     pub const OF_USERS: [Self; 8] =
         [Self::Goodput, Self::Offered, Self::Rejected, Self::P50, Self::P90, Self::P99, Self::TimedOut, Self::P90All];
-    /// What stages and policies showed of themselves, where they did.
+    /// Columns of stages and policies, where they showed something of themselves.
     pub const OF_POLICIES: [Self; 4] = [Self::Queue, Self::Limit, Self::Rate, Self::BelievedP90];
 
     /// The percentile of response times that an objective bounds, or the next higher one that is shown.
@@ -71,7 +71,7 @@ impl Column {
         }
     }
 
-    /// What stands behind a number of its axis.
+    /// The unit behind a number of its axis.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Rejected => " %",
@@ -85,7 +85,7 @@ impl Column {
         matches!(self, Self::P50 | Self::P90 | Self::P99 | Self::P90All | Self::BelievedP90)
     }
 
-    /// Its name in `summary.json`, for comparisons.
+    /// The figure's name in `summary.json`, for comparisons.
     pub fn metric(self) -> &'static str {
         match self {
             Self::Goodput => "goodput_per_s",
@@ -97,7 +97,7 @@ impl Column {
         }
     }
 
-    /// Of a phase, and whether it is only a bound from below.
+    /// The value of a phase, and whether it is only a bound from below.
     pub fn of_phase(self, measured: &Measured) -> Option<Value> {
         let (times, all) = (&measured.response_time_ms, &measured.response_time_all_ms);
         match self {
@@ -118,7 +118,7 @@ impl Column {
         Self::OF_POLICIES.contains(&self)
     }
 
-    /// Which of two values is the better one, as far as that can be said of this figure: the higher or the lower.
+    /// The better of two values, as far as that can be said of this figure: the higher or the lower.
     pub fn better(self) -> Option<Better> {
         match self {
             Self::Goodput => Some(Better::Higher),
@@ -128,7 +128,7 @@ impl Column {
         }
     }
 
-    /// Of a second.
+    /// The value of a second.
     pub fn at(self, second: &TimelineSecond) -> Option<Value> {
         match self {
             Self::Goodput => Some(Value::known(second.served as f64)),
@@ -167,7 +167,7 @@ impl Column {
     }
 }
 
-/// Where good values are.
+/// The side of good values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Better {
     Higher,

@@ -4,7 +4,7 @@ use analysis::{live::TimelineSecond, series::value::Value};
 
 use super::column::Column;
 
-/// What is kept of a second.
+/// A second, as a curve keeps it.
 #[derive(Debug, Clone, Copy)]
 struct CurvePoint {
     second: u32,

@@ -15,7 +15,7 @@ use choices::{checked, checked_machines, entry_of, machines, of_place, offered, 
 
 mod choices;
 
-/// What is changed.
+/// The subject of a form: the intervention that it makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
     Spike,
@@ -27,12 +27,12 @@ pub(super) enum Change {
     Parameter,
 }
 
-/// What a form begins with.
+/// The state in which a form begins.
 #[derive(Debug, Clone, Default)]
 pub(super) struct InForce {
     /// The policy that was chosen last, or the arm's own.
     pub policy: Option<PolicySpec>,
-    /// Where a person put it.
+    /// The place where a person put it.
     pub at: Option<String>,
     /// The stages and services that the screen shows.
     pub spots: Vec<String>,
@@ -43,9 +43,9 @@ pub(super) struct InForce {
 pub(super) struct Form {
     pub change: Change,
     pub fields: Vec<Field>,
-    /// Which field is written in.
+    /// The index of the field that is written in.
     pub at: usize,
-    /// What is wrong with what was written.
+    /// The problem with what was written.
     pub problem: Option<String>,
     /// The policy in force.
     policy: PolicySpec,
@@ -57,11 +57,11 @@ pub(super) struct Field {
     pub name: &'static str,
     pub about: &'static str,
     pub line: TextInput,
-    /// What can be chosen with up and down; empty: anything is written.
+    /// Choices, for up and down; empty: anything is written.
     choices: Vec<String>,
 }
 
-/// How it ended.
+/// The end of a form.
 #[derive(Debug, PartialEq)]
 pub(super) enum Filled {
     Asked(Touch),
@@ -69,7 +69,7 @@ pub(super) enum Filled {
 }
 
 impl Form {
-    /// With what would do, to be changed.
+    /// Opens a form with values that would do, to be changed.
     pub fn of(change: Change, in_force: InForce) -> Self {
         let none = || PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() };
         let policy = in_force.policy.clone().unwrap_or_else(none);
@@ -144,7 +144,8 @@ impl Form {
         }
     }
 
-    /// What can be chosen in the field that is written in, else in the first, with what each is, and which of them is written there.
+    /// Choices of the field that is written in, else of the first, each with its description, and the index of the one that is
+    /// written there.
     pub fn choices(&self) -> (Vec<(&str, String)>, Option<usize>) {
         let here = self.fields.get(self.at).filter(|field| !field.choices.is_empty());
         let Some(field) = here.or(self.fields.first()) else { return (Vec::new(), None) };
@@ -209,7 +210,7 @@ impl Form {
         }
     }
 
-    /// What stands in the second field follows from the first.
+    /// Fills the second field, which follows from the first.
     fn show_second(&mut self) {
         match self.change {
             Change::Parameter => self.show_value(),
@@ -218,7 +219,8 @@ impl Form {
         }
     }
 
-    /// Where the policy or machine can sit: as usual, at another place, at a stage or service. What a person has written stays.
+    /// Offers places of the policy or machine: as usual, at another place, at a stage or service. What a person has written
+    /// stays.
     fn show_places(&mut self) {
         let name = self.fields[0].line.text.trim();
         let entry = catalogue().find(name).filter(|_| self.change == Change::Policy);
@@ -258,7 +260,7 @@ impl Form {
         entry.rows(preset).into_iter().find(|row| row.name == name)
     }
 
-    /// What is asked for, or what is wrong with it.
+    /// The intervention, or the problem with a field.
     fn filled(&self) -> Result<Touch, String> {
         let text = |n: usize| self.fields.get(n).map_or("", |field| field.line.text.trim());
         let number = |n: usize, low: f64, high: f64| {

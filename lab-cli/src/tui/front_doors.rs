@@ -19,12 +19,12 @@ pub(super) fn rooms(second: &TimelineSecond) -> Vec<&StageSecond> {
     stages(second).filter(|stage| is_room(stage)).collect()
 }
 
-/// Its sentries.
+/// Rows of sentries in a second.
 pub(super) fn sentries(second: &TimelineSecond) -> Vec<&StageSecond> {
     stages(second).filter(|stage| stage.gauges.contains_key(OF_SENTRIES)).collect()
 }
 
-/// What the name of an application's row begins with.
+/// The prefix of an application's row.
 pub(super) const APPLICATION: &str = "platform/";
 
 /// The row of the platform, and those of its applications.
@@ -50,12 +50,12 @@ pub(super) struct TokenTotals {
     pub given: u64,
     /// Shown in their turn.
     pub admitted: u64,
-    /// By reason; only reasons that there were.
+    /// Refusals by reason; only reasons that there were.
     pub refused: BTreeMap<&'static str, u64>,
 }
 
 impl TokenTotals {
-    /// With this second.
+    /// Adds a second.
     pub fn with(&self, second: &TimelineSecond) -> Self {
         let mut totals = self.clone();
         for room in rooms(second) {
@@ -87,7 +87,8 @@ impl TokenTotals {
     }
 }
 
-/// What front doors did in these seconds, in a line each; none without any. `real`: what the service can do, where that is known.
+/// Lines about front doors in these seconds, one a door; none without any. `real`: what the service can do, where that is
+/// known.
 pub(super) fn in_words<'a>(seconds: impl Iterator<Item = &'a TimelineSecond>, real: Option<f64>) -> Vec<String> {
     let (mut last, mut longest, mut most, mut tokens) = (None, 0.0_f64, 0, TokenTotals::default());
     let (mut admitted, mut refused, mut by_threshold, mut policed) = (0, 0, 0, 0);

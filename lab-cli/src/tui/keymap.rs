@@ -7,7 +7,7 @@ use super::{
     panel::{Panel, Part, Screen},
 };
 
-/// What a key asks for.
+/// The effect of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     /// Leave: stop the run, or the program.
@@ -51,11 +51,11 @@ pub(super) enum Action {
     Edit,
     /// A new experiment file.
     New,
-    /// What is set up, as a file.
+    /// The setup as a file.
     Write,
     /// The same arm again.
     Duplicate,
-    /// As the file has it.
+    /// All as the file has it.
     Reset,
     World,
     More,
@@ -106,15 +106,15 @@ use Screen::{Compare, Home, Live, Past, Replay, Setup, Trace};
 const ALL: &[Screen] = &[Home, Setup, Live, Replay, Past, Compare, Trace];
 const LIVE: &[Screen] = &[Live];
 const REPLAY: &[Screen] = &[Replay];
-/// Those with the panels of a run.
+/// Screens with the panels of a run.
 const RUNS: &[Screen] = &[Live, Replay];
 const LISTS: &[Screen] = &[Home, Setup, Past, Compare, Trace];
-/// Those that are left with `q`.
+/// Screens that are left with `q`.
 const LEFT: &[Screen] = &[Home, Setup, Replay, Past, Compare, Trace];
-/// Those that may be longer than the screen.
+/// Screens that may be longer than the terminal.
 const LONG: &[Screen] = &[Home, Setup, Past, Compare];
 
-/// In the order of the help.
+/// Keys in the order of the help.
 pub(super) const KEYS: &[Key] = &[
     key(&[Char('q')], "q", "stop and save; a second time ends at once (Ctrl-C too)", Action::Stop, LIVE),
     key(&[Char('p'), Char(' ')], "p", "freeze the view, and back; the run goes on", Action::Freeze, LIVE),
@@ -245,7 +245,7 @@ const fn key(
     Key { codes, name, about, action, on }
 }
 
-/// Those that work on this screen.
+/// Keys that work on this screen.
 pub(super) fn keys_of(screen: Screen) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.on.contains(&screen))
 }
@@ -255,7 +255,7 @@ pub(super) fn is_interrupt(key: KeyEvent) -> bool {
     key.modifiers.contains(KeyModifiers::CONTROL) && matches!(key.code, Char('c' | 'C'))
 }
 
-/// What this key asks for.
+/// The action of this key.
 pub(super) fn action(key: KeyEvent, screen: Screen) -> Option<Action> {
     if key.kind == KeyEventKind::Release {
         return None;

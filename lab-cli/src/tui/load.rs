@@ -22,7 +22,7 @@ use progress::Progress;
 
 pub use progress::LoadShape;
 
-/// How long to wait for the next second before keys are looked for.
+/// The longest wait for the next second before keys are looked for.
 const TICK: Duration = Duration::from_millis(100);
 /// The time on the screen goes on between two seconds of figures.
 const FRAME: Duration = Duration::from_millis(500);

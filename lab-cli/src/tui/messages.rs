@@ -13,30 +13,29 @@ use traces::{inspect::Inspected, trace::Header};
 
 use super::requests::TimesWanted;
 
-/// What comes in.
+/// A message to the screen.
 #[derive(Debug)]
 pub enum ScreenMessage {
     /// Something happened in a run.
     Event(Box<LiveEvent>),
-    /// What is in this folder.
+    /// The contents of the folder.
     Found(FolderContents),
-    /// What a trace has.
+    /// A trace that was opened.
     Trace(Box<OpenTrace>),
     /// Runs that were asked for, or the one that has just ended.
     Opened(Vec<OpenRun>),
-    /// What the logs of an arm's response times have.
+    /// Response times from the logs of an arm.
     Times(TimesWanted, Box<ArmTimes>),
     /// One of two runs that were opened against the other.
     Compared(Box<RunsCompared>),
-    /// What comes of a preview.
+    /// News of a preview.
     Preview(Box<PreviewNews>),
     /// An experiment file was written; whether it is to be edited, and what runs it.
     Written {
-        /// Where.
         path: PathBuf,
         /// It is to be edited.
         and_edit: bool,
-        /// What runs it.
+        /// The command that runs it.
         command: String,
     },
     /// It was done: a line for the person.
@@ -45,7 +44,7 @@ pub enum ScreenMessage {
     Failed(String),
 }
 
-/// What a folder has for the program.
+/// The contents of a folder, as far as the program shows them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FolderContents {
     /// Experiment files with their texts.
@@ -59,9 +58,8 @@ pub struct FolderContents {
 /// A run in this folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedRun {
-    /// Where.
     pub folder: PathBuf,
-    /// Its summary in a line; `None`: it was killed before it had one.
+    /// The summary in a line; `None`: it was killed before it had one.
     pub summary: Option<PastSummary>,
 }
 
@@ -70,39 +68,37 @@ pub struct ListedRun {
 pub struct PastSummary {
     /// The experiment.
     pub experiment: String,
-    /// In which world.
+    /// The world: virtual time instead of live.
     pub virtual_time: bool,
-    /// Its verdict, and whether it was broken off.
+    /// The verdict, and whether the run was broken off.
     pub verdict: String,
-    /// Its arms.
     pub arms: Vec<String>,
-    /// How it was made, in lines: seed, repetitions, settings.
+    /// The origin of the run, in lines: seed, repetitions, settings.
     pub made: Vec<String>,
 }
 
 /// A run to compare.
 #[derive(Debug, Clone)]
 pub struct OpenRun {
-    /// What to call it.
+    /// The name on the screen.
     pub name: String,
-    /// Where it is.
     pub folder: PathBuf,
     /// The result.
     pub summary: RunSummary,
     /// Second by second.
     pub timeline: Vec<TimelineSecond>,
-    /// What happened between the seconds.
+    /// Events between the seconds.
     pub events: Vec<LiveEvent>,
-    /// What was meant to happen.
+    /// The plan of the run.
     pub shape: Option<Shape>,
-    /// How it was made, in lines: seed, repetitions, settings.
+    /// The origin of the run, in lines: seed, repetitions, settings.
     pub made: Vec<String>,
-    /// How long it took, if it was run just now.
+    /// The duration, if it was run just now.
     pub took: Option<Duration>,
 }
 
 impl OpenRun {
-    /// How often every arm ran.
+    /// The number of blocks.
     pub(super) fn blocks(&self) -> u32 {
         self.summary.arms.iter().map(|arm| arm.block).max().unwrap_or(1)
     }
@@ -119,12 +115,11 @@ pub struct PreviewPoint {
     pub p90: Option<Value>,
 }
 
-/// What comes of a preview.
+/// News of a preview.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PreviewNews {
-    /// Of which experiment.
+    /// The id of the experiment.
     pub id: String,
-    /// What.
     pub step: PreviewStep,
 }
 
@@ -149,19 +144,19 @@ pub enum PreviewStep {
 /// A trace to show.
 #[derive(Debug)]
 pub struct OpenTrace {
-    /// What it has.
+    /// The figures of the trace.
     pub seen: Inspected,
     /// The account of its import, line by line; empty if it was not imported.
     pub account: String,
 }
 
-/// What was found of two runs.
+/// A comparison of two runs.
 #[derive(Debug, Clone, Default)]
 pub struct RunsCompared {
-    /// Their folders. The first is what the second is held against.
+    /// Folders of the runs. The first is what the second is held against.
     pub folders: [PathBuf; 2],
     /// Every arm of the second against its like in the first, by phase, in all metrics; empty where they cannot be compared.
     pub phases: BTreeMap<String, Vec<Across>>,
-    /// What was left out, and what a reader should know: why they cannot be compared.
+    /// Notes: what was left out, and what a reader should know, such as why they cannot be compared.
     pub notes: Vec<String>,
 }

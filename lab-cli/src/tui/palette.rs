@@ -3,7 +3,7 @@
 use analysis::summary::Validity;
 use ratatui::style::{Color, Modifier, Style};
 
-/// What lies behind the text.
+/// The ground behind the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Theme {
     /// Light text on a dark ground.
@@ -16,11 +16,11 @@ pub enum Theme {
 /// The means by which things are distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Palette {
-    /// With bold, dim and reversed alone (`NO_COLOR`, `--color never`).
+    /// Bold, dim and reversed alone (`NO_COLOR`, `--color never`).
     Plain,
-    /// With the terminal's own 16 colours, so that its theme is respected.
+    /// The terminal's own 16 colours, so that its theme is respected.
     Sixteen(Theme),
-    /// With colours of the 256 that look the same on every terminal that has them.
+    /// Colours of the 256 that look the same on every terminal that has them.
     Many(Theme),
 }
 
@@ -89,7 +89,7 @@ impl Palette {
         self.style_of(&TARGET, Modifier::empty())
     }
 
-    /// Where the keys are: the border of a pane, the name of a key.
+    /// The style of the place where the keys are: the border of a pane, the name of a key.
     pub(super) fn accent(self) -> Style {
         self.style_of(&ACCENT, Modifier::BOLD).add_modifier(Modifier::BOLD)
     }
@@ -118,7 +118,7 @@ impl Palette {
         if self == Self::Plain { mark } else { '━' }
     }
 
-    /// Of a heat map, from 1 (little) to 4; numbers and shades say the same.
+    /// The style of a heat map, from 1 (little) to 4; numbers and shades say the same.
     pub(super) fn heat(self, level: usize) -> Style {
         const SIXTEEN: [Color; 4] = [Color::Blue, Color::Blue, Color::Cyan, Color::Cyan];
         const OTHERWISE: [Modifier; 4] = [Modifier::DIM, Modifier::empty(), Modifier::BOLD, Modifier::BOLD];
@@ -141,7 +141,7 @@ impl Palette {
         }
     }
 
-    /// What is there to be looked up. Of 16 colours none is grey on every terminal: the default colour, dimmed.
+    /// The style of what is there to be looked up. Of 16 colours none is grey on every terminal: the default colour, dimmed.
     pub(super) fn faint(self) -> Style {
         match self {
             Self::Many(theme) => Style::new().fg(theme.indexed((FAINT.0, FAINT.1))),
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// As WCAG 2 defines it.
+    /// The relative luminance of WCAG 2.
     fn luminance(colour: [f64; 3]) -> f64 {
         let linear = |value: f64| {
             let value = value / 255.0;

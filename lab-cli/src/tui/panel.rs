@@ -7,7 +7,7 @@ pub(super) enum Panel {
     Rates,
     /// Response time against the target.
     Times,
-    /// What went wrong, as a stack.
+    /// Outcomes other than answers in time, as a stack.
     Outcomes,
     /// The service's stages and their policies.
     Stages,
@@ -17,30 +17,30 @@ pub(super) enum Panel {
     Users,
     /// Arms that are over.
     Arms,
-    /// What happened.
+    /// Events, newest last.
     Log,
     /// Waiting rooms and sentries.
     Doors,
 }
 
-/// Those of a trace.
+/// The panels of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     /// Requests and sessions over time.
     Time,
     /// Actions: how often, how long, how large.
     Mix,
-    /// From page to page.
+    /// Ways from page to page.
     Matrix,
     /// Pauses.
     Think,
     /// Sessions.
     Sessions,
-    /// What its import read, merged, dropped and did not understand.
+    /// The account of its import: entries read, merged, dropped and not understood.
     Account,
 }
 
-/// What is on the terminal.
+/// The screen that is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Screen {
     /// Experiments to choose from.
@@ -56,6 +56,6 @@ pub(super) enum Screen {
     Past,
     /// Arms and runs side by side.
     Compare,
-    /// What a trace has.
+    /// A trace: rate, mix, ways, pauses, sessions.
     Trace,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use analysis::live::Touch;
 use experiment::Changes;
 
-/// What the person at the keyboard asks of a run.
+/// A request of the person at the keyboard.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UserRequest {
     /// Stop arrivals, wait for what is open, save.
@@ -31,22 +31,21 @@ pub enum ScreenJob {
     Preview(Option<Box<RunOrder>>),
     /// Write a new experiment file.
     Write {
-        /// Where; it is not there yet.
+        /// The file to make; it is not there yet.
         path: PathBuf,
-        /// What.
+        /// The file's contents.
         text: String,
         /// The person edits it then.
         and_edit: bool,
-        /// What runs it, to be told.
+        /// The command that runs it, to be told.
         command: String,
     },
     /// Read the logs of an arm's response times.
     Times(TimesWanted),
     /// Put something into a run's folder.
     Export {
-        /// What.
         what: Export,
-        /// Which folder.
+        /// The run's folder.
         folder: PathBuf,
         /// The table, where that is what is wanted.
         table: String,
@@ -60,13 +59,12 @@ pub struct RunOrder {
     pub name: String,
     /// The file.
     pub text: String,
-    /// What was changed here.
     pub changes: Changes,
-    /// In virtual time.
+    /// The world: virtual time instead of live.
     pub virtual_time: bool,
 }
 
-/// What can be taken out of a comparison.
+/// A part of a comparison that can be exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Export {
     /// `report.html`.
@@ -88,10 +86,10 @@ impl Export {
     ];
 }
 
-/// What the person's keys lead to.
+/// The effect of a person's keys.
 #[derive(Debug)]
 pub(super) enum Effect {
-    /// Of the run that goes on.
+    /// A request to the run that goes on.
     Ask(UserRequest),
     /// Something to do.
     Job(ScreenJob),
@@ -103,7 +101,7 @@ pub(super) enum Effect {
     Quit,
 }
 
-/// Whose response times a picture needs.
+/// The arm whose response times a picture needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimesWanted {
     /// The run's folder.

@@ -1,4 +1,4 @@
-//! What is known of a run: made from events alone, bounded in memory.
+//! State of a run: made from events alone, bounded in memory.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -31,13 +31,13 @@ pub(super) struct State {
     pub shape: Option<Shape>,
     /// The arm that runs.
     pub running: Option<Running>,
-    /// How many have begun.
+    /// The number of arms that have begun.
     pub begun: usize,
-    /// Of a run in virtual time: seconds that are computed, and of how many.
+    /// Seconds of a run in virtual time: those that are computed, and all.
     pub computing: Option<(f64, f64)>,
     /// For how long it has been computed.
     pub computing_for: Option<Duration>,
-    /// Those that are over.
+    /// Arms that are over.
     pub finished: VecDeque<Arm>,
     /// The newest turn of each arm, over time: of those that are over; in a saved run of all.
     pub curves: Vec<ArmCurve>,
@@ -51,7 +51,7 @@ pub(super) struct State {
     pub stage: usize,
     /// The percentile of response times that a person chose to see.
     pub percentile: Option<Column>,
-    /// What the person is about to change.
+    /// The form of the intervention that a person is about to make.
     pub form: Option<Form>,
     /// A line for the person, until the next key.
     pub said: Option<String>,
@@ -77,13 +77,13 @@ pub(super) struct Running {
     pub policy: Option<PolicySpec>,
     /// A person chose it, and where: it is not the arm's own any more.
     pub switched: Option<Option<String>>,
-    /// When a person changed something: seconds of the arm.
+    /// Times of interventions, in seconds of the arm.
     pub marks: VecDeque<f64>,
     /// No user begins a request, because a person has paused arrivals.
     pub resting: bool,
 }
 
-/// When each phase ends, with its name, which is scrubbed.
+/// The end of each phase, in seconds of the arm, with its name, which is scrubbed.
 pub(super) fn phase_ends(shape: &Shape) -> Vec<(f64, String)> {
     let names = shape.phases.iter().map(|phase| scrubbed(&phase.name));
     shape.ends().into_iter().zip(names).collect()
@@ -95,7 +95,7 @@ const NO_SITES: [&str; 4] = ["read", "send", "system", "balancer"];
 const OF_OTHERS: [&str; 3] = ["client", "beside", "platform"];
 
 impl Running {
-    /// What a form for a change begins with.
+    /// The values with which a form for an intervention begins.
     pub fn in_force(&self) -> InForce {
         let mut spots = Vec::new();
         let target = self.seconds.iter().rev().find_map(|second| second.target.as_ref());
@@ -184,7 +184,7 @@ impl State {
         self.running.as_ref().is_some_and(|running| running.until.is_some())
     }
 
-    /// Why nothing can be changed now, if so.
+    /// The reason why nothing can be changed now, if so.
     pub fn untouchable(&self) -> Option<&'static str> {
         match (&self.shape, &self.running) {
             (Some(shape), _) if shape.mode == Mode::Virtual => Some(
@@ -200,7 +200,7 @@ impl State {
         }
     }
 
-    /// How long an arm is meant to last, seconds, without its drain.
+    /// The planned length of an arm, seconds, without its drain.
     pub fn planned_seconds(&self) -> f64 {
         self.shape.as_ref().map_or(0.0, Shape::seconds)
     }

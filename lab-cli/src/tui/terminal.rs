@@ -85,7 +85,7 @@ pub(super) fn run(
     }
 }
 
-/// What a key, the mouse or pasted text leads to, if that has to be done at once.
+/// Takes a key, the mouse or pasted text; returns the effect that has to be carried out at once, if there is one.
 fn taken(terminal: &mut DefaultTerminal, app: &mut App, happened: Event) -> io::Result<Option<Effect>> {
     let wanted = match happened {
         Event::Key(key) if is_suspend(key) => {
@@ -162,7 +162,7 @@ fn mouse_moved(app: &mut App, mouse: MouseEvent, screen: Rect) -> Option<Effect>
     }
 }
 
-/// What this thread costs: it runs on the generator's core.
+/// The cost of this thread: it runs on the generator's core.
 struct Cost {
     since: Instant,
     used: Duration,

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 /// Longest line.
 const MOST: usize = 200;
 
-/// What has been written so far.
+/// A line of text that is being written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TextInput {
     pub text: String,
@@ -15,17 +15,17 @@ pub(super) struct TextInput {
     proposed: bool,
 }
 
-/// How writing ended.
+/// The end of writing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// With Enter.
+    /// Enter, with the text.
     Taken(String),
-    /// With Esc.
+    /// Esc.
     GivenUp,
 }
 
 impl TextInput {
-    /// With what stands there so far.
+    /// Begins with a text that stands there, to be changed.
     pub fn proposing(text: impl Into<String>) -> Self {
         Self { text: text.into(), behind: 0, proposed: true }
     }
@@ -35,7 +35,7 @@ impl TextInput {
         (self.text, self.behind) = (text.into(), 0);
     }
 
-    /// With the cursor in it.
+    /// The text with the cursor in it.
     pub fn shown(&self) -> String {
         let (before, after) = self.text.split_at(self.cursor());
         let cursor = if after.is_empty() { "_" } else { "\u{258f}" };
@@ -110,7 +110,7 @@ impl TextInput {
         self.text.insert_str(self.cursor(), &taken);
     }
 
-    /// Where the cursor is, in bytes.
+    /// The position of the cursor, in bytes.
     fn cursor(&self) -> usize {
         let behind: usize = self.text.chars().rev().take(self.behind).map(char::len_utf8).sum();
         self.text.len() - behind

@@ -1,4 +1,4 @@
-//! What a run's events and the person's keys change on its screen.
+//! Changes to the screen of a run by its events and by the person's keys.
 
 use std::collections::VecDeque;
 
@@ -81,7 +81,7 @@ fn touch(state: &mut State, touch: Touch) -> UserRequest {
     UserRequest::Touch(touch)
 }
 
-/// What is told of an event within an arm, and when in the arm that was.
+/// The line about an event within an arm, with its time in the arm.
 pub(super) fn line_of(event: &LiveEvent) -> Option<(f64, String)> {
     match event {
         LiveEvent::PhaseStarted { phase, second } => Some((f64::from(*second), format!("{second} s: {phase}"))),

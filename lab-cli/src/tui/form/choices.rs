@@ -1,4 +1,4 @@
-//! What a form offers and takes: policies, machines and places, as the catalogue has them.
+//! Choices of a form: policies, machines and places, as the catalogue has them.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,16 @@ use controllers::{
 use installed::catalogue;
 use target_app::{control::wire::SetMachines, policies::Resolved};
 
-/// Where a policy sits unless a person says otherwise.
+/// The place of a policy unless a person says otherwise.
 pub(super) const AS_USUAL: &str = "as usual";
 
-/// Those that can sit in a target, or with its users.
+/// Policies that can sit in a target, or with its users.
 pub(super) fn policies() -> impl Iterator<Item = &'static Entry> {
     let has_place = |entry: &&Entry| entry.is_policy() && entry.places.iter().any(|place| *place != Place::Proxy);
     catalogue().entries().filter(has_place)
 }
 
-/// Those that resize pools and batches, or watch a process.
+/// Machines that resize pools and batches, or watch a process.
 pub(super) fn machines() -> impl Iterator<Item = &'static Entry> {
     catalogue()
         .entries()
@@ -30,7 +30,7 @@ pub(super) fn named(name: &str) -> PolicySpec {
     PolicySpec { name: name.to_owned(), place: None, settings: Settings::new() }
 }
 
-/// What a place is; empty for a stage or service.
+/// The description of a place; empty for a stage or service.
 pub(super) fn of_place(at: &str) -> &'static str {
     let all: [(&str, &str); 5] = [
         (AS_USUAL, "where it sits unless a file says otherwise"),
@@ -42,7 +42,7 @@ pub(super) fn of_place(at: &str) -> &'static str {
     all.into_iter().find_map(|(name, about)| (name == at).then_some(about)).unwrap_or_default()
 }
 
-/// What is offered as the place of a policy, the usual one first; of machines without an entry.
+/// Places that are offered for a policy, the usual one first; of machines without an entry.
 pub(super) fn offered(entry: Option<&Entry>, spots: &[String]) -> Vec<String> {
     let is_service = |spot: &&String| {
         spots.iter().any(|other| other.strip_prefix(spot.as_str()).is_some_and(|rest| rest.starts_with('/')))
@@ -95,7 +95,7 @@ pub(super) fn entry_of(policy: &PolicySpec) -> Option<&'static Entry> {
     catalogue().resolve(&policy.name, &policy.settings).ok().map(|(entry, _)| entry)
 }
 
-/// As the catalogue has it. The target checks again what depends on its stages.
+/// Checks a change against the catalogue. The target checks again what depends on its stages.
 pub(super) fn checked(name: &str, settings: Settings, at: Option<String>) -> Result<Touch, String> {
     let unknown = || {
         let names: Vec<&str> = policies().map(|entry| entry.name).collect();

@@ -1,4 +1,4 @@
-//! What is known of a load while it goes on.
+//! Progress of a load while it goes on.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -10,14 +10,13 @@ use measure::{Replies, Window};
 /// Seconds that the chart over time keeps: wider terminals are rare.
 const SECONDS: usize = 300;
 
-/// What was asked for.
+/// The load that was asked for.
 #[derive(Debug, Clone)]
 pub struct LoadShape {
-    /// Where to.
     pub url: String,
-    /// Which load, in words.
+    /// The kind of load, in words.
     pub how: String,
-    /// How long; `None`: until a count of requests has been sent.
+    /// The length of the load; `None`: until a count of requests has been sent.
     pub lasts: Option<Duration>,
     /// Requests in all, where that is the end.
     pub requests: Option<u64>,
@@ -38,7 +37,7 @@ pub(super) struct Progress {
     pub(super) sums: Sums,
     /// Answered as asked in each second, the last one at the end.
     pub(super) answered: VecDeque<u64>,
-    /// Of all answers: the smallest microsecond of each bucket, and the number of times in it.
+    /// Response times of all answers: the smallest microsecond of each bucket, and the number of times in it.
     pub(super) times: BTreeMap<u64, u64>,
     /// Requests given up, by how long they had waited.
     pub(super) censored: BTreeMap<u64, u64>,

@@ -1,23 +1,23 @@
-//! How often the screen is drawn.
+//! The pace of drawing.
 
 use std::time::Duration;
 
 use crate::tui::panel::Screen;
 
-/// At most five frames a second of a run, also while a key is held down: the view runs on the generator's core.
+/// The time between frames of a run, also while a key is held down: the view runs on the generator's core.
 const RUN_FRAME: Duration = Duration::from_millis(200);
-/// Where nothing is measured, as fast as keys are repeated: thirty frames a second.
+/// The time between frames where nothing is measured: that of repeated keys.
 const FRAME: Duration = Duration::from_millis(33);
-/// How often it looks for news.
+/// The time between looks for news.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long the next frame of this screen has to wait, so long after the last one; `None`: there was none.
+/// The time until the next frame of this screen is due, so long after the last one; `None`: there was none.
 pub(super) fn until_due(since_drawn: Option<Duration>, screen: Screen) -> Duration {
     let frame = if screen == Screen::Live { RUN_FRAME } else { FRAME };
     since_drawn.map_or(Duration::ZERO, |since| frame.saturating_sub(since))
 }
 
-/// How long to wait for a key at most before news are looked for, or the frame that is wanted is drawn.
+/// The longest wait for a key before news are looked for, or the frame that is wanted is drawn.
 pub(super) fn wait(wanted: bool, since_drawn: Option<Duration>, screen: Screen) -> Duration {
     if wanted { TICK.min(until_due(since_drawn, screen)) } else { TICK }
 }
