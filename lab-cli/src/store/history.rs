@@ -1,6 +1,6 @@
 //! Past runs, found by experiment, policy and date.
 //!
-//! The folders are the truth. The rows beside them ([`rows::FILE`]) are brought up to date from the folders at each question, and
+//! The folders are the truth. The rows beside them (`rows`) are brought up to date from the folders at each question, and
 //! nothing else needs them.
 
 use std::{io, path::Path};

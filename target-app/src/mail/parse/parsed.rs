@@ -22,7 +22,7 @@ pub struct ParsedMail {
     /// Its identity as given by its sender, without angle brackets. At most 500 characters.
     pub message_id: Option<String>,
     /// All headers of the message, decoded, a line each as `Name: value`: the text of searches. At most
-    /// [`MAX_HEADER_TEXT`] bytes.
+    /// [`MAX_HEADER_TEXT`](super::MAX_HEADER_TEXT) bytes.
     pub headers: String,
     /// The text, with line ends as `\n` and without control characters other than tabs.
     pub text: String,
