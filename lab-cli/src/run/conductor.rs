@@ -169,8 +169,8 @@ struct Run<'a> {
     collected: Collected,
 }
 
-/// Data of ended arms for the summary. Memory does not grow with the histograms of every arm and the seconds of every run:
-/// the rest of an arm's data is in the folder.
+/// Data of ended arms for the summary. Memory does not grow with the histograms of every arm and the seconds of every
+/// run: the rest of an arm's data is in the folder.
 #[derive(Default)]
 struct Collected {
     arms: Vec<summary::Arm>,

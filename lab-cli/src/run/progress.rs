@@ -1,4 +1,5 @@
-//! Progress of a run where no screen shows it: one line that is rewritten on a terminal; elsewhere one a minute, for logs.
+//! Progress of a run where no screen shows it: one line that is rewritten on a terminal; elsewhere one a minute, for
+//! logs.
 
 use std::{
     io::{self, IsTerminal, Write},

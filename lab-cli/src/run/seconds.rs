@@ -22,7 +22,8 @@ pub struct Seconds {
     client: Option<ClientGauges>,
 }
 
-/// Adds refusals of balancers: those of users' requests are known to their host, and join here what they refused of calls.
+/// Adds refusals of balancers: those of users' requests are known to their host, and join here what they refused of
+/// calls.
 fn with_balancers(mut gauges: Gauges, window: &Window) -> Gauges {
     for (service, turned_back) in &window.turned_back {
         let name = format!("{service}/balancer");

@@ -144,8 +144,8 @@ impl Form {
         }
     }
 
-    /// Choices of the field that is written in, else of the first, each with its description, and the index of the one that is
-    /// written there.
+    /// Choices of the field that is written in, else of the first, each with its description, and the index of the one
+    /// that is written there.
     pub fn choices(&self) -> (Vec<(&str, String)>, Option<usize>) {
         let here = self.fields.get(self.at).filter(|field| !field.choices.is_empty());
         let Some(field) = here.or(self.fields.first()) else { return (Vec::new(), None) };
@@ -219,8 +219,8 @@ impl Form {
         }
     }
 
-    /// Offers places of the policy or machine: as usual, at another place, at a stage or service. What a person has written
-    /// stays.
+    /// Offers places of the policy or machine: as usual, at another place, at a stage or service. What a person has
+    /// written stays.
     fn show_places(&mut self) {
         let name = self.fields[0].line.text.trim();
         let entry = catalogue().find(name).filter(|_| self.change == Change::Policy);

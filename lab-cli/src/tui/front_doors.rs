@@ -87,8 +87,8 @@ impl TokenTotals {
     }
 }
 
-/// Lines about front doors in these seconds, one a door; none without any. `real`: what the service can do, where that is
-/// known.
+/// Lines about front doors in these seconds, one a door; none without any. `real`: what the service can do, where that
+/// is known.
 pub(super) fn in_words<'a>(seconds: impl Iterator<Item = &'a TimelineSecond>, real: Option<f64>) -> Vec<String> {
     let (mut last, mut longest, mut most, mut tokens) = (None, 0.0_f64, 0, TokenTotals::default());
     let (mut admitted, mut refused, mut by_threshold, mut policed) = (0, 0, 0, 0);

@@ -141,7 +141,8 @@ impl Palette {
         }
     }
 
-    /// The style of what is there to be looked up. Of 16 colours none is grey on every terminal: the default colour, dimmed.
+    /// The style of what is there to be looked up. Of 16 colours none is grey on every terminal: the default colour,
+    /// dimmed.
     pub(super) fn faint(self) -> Style {
         match self {
             Self::Many(theme) => Style::new().fg(theme.indexed((FAINT.0, FAINT.1))),

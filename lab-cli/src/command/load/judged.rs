@@ -73,8 +73,8 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl LoadResult {
-    /// Builds the result from an arm that is judged. `total`: all its phases as one. `planned`: how long they were to last;
-    /// `given_up`: a count of requests that was not reached, since the service was gone.
+    /// Builds the result from an arm that is judged. `total`: all its phases as one. `planned`: how long they were to
+    /// last; `given_up`: a count of requests that was not reached, since the service was gone.
     pub(super) fn of(
         url: &str,
         arm: &Arm,

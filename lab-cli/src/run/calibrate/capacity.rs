@@ -58,8 +58,8 @@ impl ThroughputWatch {
     const LIVE: Self =
         Self { users: USERS, settle: Duration::from_secs(1), measure: Duration::from_secs(4), tolerance: 0.05 };
 
-    /// Watches in virtual time as long as it takes until the mix of requests is that of a long run. At 16 requests a second
-    /// the first five seconds are logins and lists, which cost less.
+    /// Watches in virtual time as long as it takes until the mix of requests is that of a long run. At 16 requests a
+    /// second the first five seconds are logins and lists, which cost less.
     pub fn in_virtual_time(wanted: f64, work: &ArashiPlan) -> Self {
         let users = if work.work_spread > 0.0 { USERS_OF_ALL_KINDS } else { USERS };
         let seconds = |requests: f64| Duration::from_secs((requests / wanted).ceil().max(4.0) as u64);

@@ -45,8 +45,8 @@ pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
     (width > 0.0).then(|| both / width)
 }
 
-/// Slowdown of work with one connection in use, two, … up to all of them, from the mean number in use and the cost of an
-/// operation at that; the costs are taken in proportion to the last one, and straight lines lie between.
+/// Slowdown of work with one connection in use, two, … up to all of them, from the mean number in use and the cost of
+/// an operation at that; the costs are taken in proportion to the last one, and straight lines lie between.
 pub fn slowdown(points: &[(f64, f64)], connections: u32) -> Vec<f64> {
     let mut points = points.to_vec();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -76,9 +76,9 @@ pub fn rise(factors: &[f64]) -> Option<(usize, [f64; 2])> {
     rises.max_by(|(_, a), (_, b)| (a[1] / a[0]).total_cmp(&(b[1] / b[0])))
 }
 
-/// Costs by request type when many are under way: its share of the service times that one user saw, of the CPU time that
-/// many users' requests took. Of that, reading the request is known; the writer's part is that of its thread, shared by the
-/// types that change mail; the readers' part goes to all types in proportion to what is left of them.
+/// Costs by request type when many are under way: its share of the service times that one user saw, of the CPU time
+/// that many users' requests took. Of that, reading the request is known; the writer's part is that of its thread,
+/// shared by the types that change mail; the readers' part goes to all types in proportion to what is left of them.
 pub fn types(alone: &Loaded, crowded: &Loaded, read_ms: f64) -> BTreeMap<String, TypeCost> {
     let counted = |kind: &str| crowded.by_type.get(kind).map_or(0.0, |times| times.count);
     let of_all = |cost: &dyn Fn(&str, &TypeTimes) -> f64| {

@@ -107,8 +107,8 @@ impl PlantMeasurements {
         self.figures.get(&figure).map_or(0.0, Series::median)
     }
 
-    /// A rise of the slowdown with more connections in use, which should fall: the number of them before, and both factors as
-    /// they go into the file.
+    /// A rise of the slowdown with more connections in use, which should fall: the number of them before, and both
+    /// factors as they go into the file.
     pub fn noisy_slowdown(&self) -> Option<(usize, [f64; 2])> {
         let factors: Vec<f64> = self.slowdown.iter().map(Series::median).collect();
         figures::rise(&factors)

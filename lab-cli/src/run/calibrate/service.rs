@@ -1,5 +1,5 @@
-//! The costs of a service that is not the lab's, measured from outside: the time of each request type alone, and how many
-//! requests a second it serves with one, two, four … under way.
+//! The costs of a service that is not the lab's, measured from outside: the time of each request type alone, and how
+//! many requests a second it serves with one, two, four … under way.
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 
@@ -196,8 +196,8 @@ impl Law {
 }
 
 impl ServiceMeasurements {
-    /// Makes the service of a plant. Alone a request takes its time; how many times the rate of one after the other many users
-    /// get is how many the service works on at once, and what they get less than that is how it slows down.
+    /// Makes the service of a plant. Alone a request takes its time; how many times the rate of one after the other
+    /// many users get is how many the service works on at once, and what they get less than that is how it slows down.
     pub fn service(&self, requests: &[UrlRequest]) -> MeasuredService {
         let cost = |request: &UrlRequest| {
             let known = self.types.get(&request.name).or(self.types.values().next());

@@ -11,8 +11,8 @@ use analysis::summary::Throttled;
 const V2: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 const V1: [&str; 2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"];
 
-/// Stops of a process's group, and of those above it, by their limits so far: number and duration. `None`: the kernel does
-/// not say.
+/// Stops of a process's group, and of those above it, by their limits so far: number and duration. `None`: the kernel
+/// does not say.
 pub fn throttled(pid: u32) -> Option<Throttled> {
     let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let found: Vec<Throttled> =

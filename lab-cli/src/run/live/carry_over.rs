@@ -1,5 +1,5 @@
-//! Carry-over of a load (an arm of a run, a trial of a search) in a service that runs on: before the next one, its backlog
-//! has to be gone.
+//! Carry-over of a load (an arm of a run, a trial of a search) in a service that runs on: before the next one, its
+//! backlog has to be gone.
 
 use std::{
     sync::OnceLock,

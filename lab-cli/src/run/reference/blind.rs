@@ -30,9 +30,9 @@ const DEVIATIONS: f64 = 3.0;
 pub(super) struct BlindBound {
     /// Requests in time, expected.
     pub(super) in_time: f64,
-    /// Requests by which a single run may exceed that by chance: three standard deviations of the number of requests that this
-    /// much work serves, drawn from those of the phase, and what servers are still at when it ends. `None`: nothing is left to
-    /// chance.
+    /// Requests by which a single run may exceed that by chance: three standard deviations of the number of requests
+    /// that this much work serves, drawn from those of the phase, and what servers are still at when it ends. `None`:
+    /// nothing is left to chance.
     pub(super) by_chance: Option<f64>,
 }
 

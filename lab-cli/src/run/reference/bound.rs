@@ -107,8 +107,8 @@ impl Line {
         self.most_work[node] = self.most_work[2 * node].max(self.most_work[2 * node + 1]);
     }
 
-    /// The job to give up among those up to `last`, and how much sooner the rest is done: by its work, or by the shortest wait
-    /// behind it if that is less (the server would stand idle for the rest).
+    /// The job to give up among those up to `last`, and how much sooner the rest is done: by its work, or by the
+    /// shortest wait behind it if that is less (the server would stand idle for the rest).
     fn best_to_give_up(&mut self, last: usize) -> (usize, i64) {
         let mut best = (last, 0);
         let mut behind = NEVER;

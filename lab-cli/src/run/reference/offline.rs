@@ -1,5 +1,5 @@
-//! Bounds of a plan: when requests arrive, what each costs, and how many can be in time at most, by who knows that and by
-//! who does not.
+//! Bounds of a plan: when requests arrive, what each costs, and how many can be in time at most, by who knows that and
+//! by who does not.
 //!
 //! Of several services each gives a bound, as if all others worked in no time, and the lowest of them holds.
 

@@ -1,5 +1,5 @@
-//! Preview of the experiment under the cursor: its run in virtual time, as it comes. A preview is computed elsewhere; here
-//! it is asked for, kept and given up.
+//! Preview of the experiment under the cursor: its run in virtual time, as it comes. A preview is computed elsewhere;
+//! here it is asked for, kept and given up.
 
 use std::collections::BTreeMap;
 
@@ -65,8 +65,8 @@ impl Previews {
         }
     }
 
-    /// The order to the command about previews; `None`: nothing. `found`: the experiment under the cursor, by its id and its
-    /// text, while the list is on the screen.
+    /// The order to the command about previews; `None`: nothing. `found`: the experiment under the cursor, by its id
+    /// and its text, while the list is on the screen.
     pub fn wanted(&mut self, found: Option<(String, String)>) -> Option<ScreenJob> {
         let Self { kept, asked } = self;
         let Some((id, text)) = found else { return asked.take().map(|_| ScreenJob::Preview(None)) };

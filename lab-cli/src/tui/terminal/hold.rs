@@ -1,7 +1,7 @@
 //! The holder of the terminal: this program, or the shell that started it.
 //!
 //! Whatever [`enter`] switches on, [`leave`] switches off again, and every way out of the program comes through [`restore`]: the end of
-//! the screen's thread, a signal (`run::Stop`), a panic. Ctrl-Z lends it to the shell with the same two.
+//! the screen's thread, a signal (`run::stop::StopSignal`), a panic. Ctrl-Z lends it to the shell with the same two.
 
 use std::{
     io::{self, stdout},
@@ -33,8 +33,8 @@ const LENT: u8 = 2;
 static HOLD: AtomicU8 = AtomicU8::new(FREE);
 /// Held by every writer to the terminal: a frame that is half out when the terminal is given back would hide the cursor again.
 static WRITING: Mutex<()> = Mutex::new(());
-/// The longest wait for a frame before the terminal is given back. The frame's own thread may have panicked, or the terminal
-/// may take nothing any more.
+/// The longest wait for a frame before the terminal is given back. The frame's own thread may have panicked, or the
+/// terminal may take nothing any more.
 const LONGEST_FRAME: Duration = Duration::from_millis(250);
 
 /// Takes the terminal over.

@@ -12,8 +12,8 @@ use nix::{
     poll::{PollFd, PollFlags, PollTimeout, poll},
 };
 
-/// Waits for the next event, within this time. The terminal is asked whether it is there before each look: `crossterm` reads
-/// from one that is gone for ever (its issue 793).
+/// Waits for the next event, within this time. The terminal is asked whether it is there before each look: `crossterm`
+/// reads from one that is gone for ever (its issue 793).
 ///
 /// # Errors
 /// It is gone.

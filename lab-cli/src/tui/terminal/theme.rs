@@ -1,5 +1,5 @@
-//! Theme of the terminal, dark or light, asked of itself: OSC 11 tells the colour of its ground. Terminals that do not know
-//! the question stay silent; what all know (DA1) is asked after it, so that nobody waits for them.
+//! Theme of the terminal, dark or light, asked of itself: OSC 11 tells the colour of its ground. Terminals that do not
+//! know the question stay silent; what all know (DA1) is asked after it, so that nobody waits for them.
 
 use std::{
     io::{self, IsTerminal, Write, stdin, stdout},
@@ -58,8 +58,8 @@ fn is_whole(answer: &[u8]) -> bool {
     answer.last() == Some(&b'c') && answer.windows(3).any(|part| part == b"\x1b[?")
 }
 
-/// Reads the theme from `ESC ] 11 ; rgb:ffff/ffff/ffff`, with one to four digits each; what is brighter than the middle is
-/// light.
+/// Reads the theme from `ESC ] 11 ; rgb:ffff/ffff/ffff`, with one to four digits each; what is brighter than the middle
+/// is light.
 fn theme_of(answer: &[u8]) -> Option<Theme> {
     let text = String::from_utf8_lossy(answer);
     let colour = text.split("rgb:").nth(1).or_else(|| text.split("rgba:").nth(1))?;

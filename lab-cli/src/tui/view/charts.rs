@@ -50,8 +50,8 @@ pub(super) fn rates(frame: &mut Frame<'_>, area: Rect, state: &State, palette: P
     Plot { front: Some(0), ..plot }.draw(frame, area, palette);
 }
 
-/// The multiple of goodput from which the axis is logarithmic: on an even one, goodput would lie in the lowest part, under a
-/// peak of retries.
+/// The multiple of goodput from which the axis is logarithmic: on an even one, goodput would lie in the lowest part,
+/// under a peak of retries.
 const LOST: f64 = 4.0;
 
 /// One a second and nothing are one place: both are at the foot of the axis.

@@ -1,5 +1,5 @@
-//! Findings behind a run's verdict: what every arm came to, its reasons with what to do about them, what was asked of it and
-//! what was found, and with which settings its arms ran. It lies over the comparison.
+//! Findings behind a run's verdict: what every arm came to, its reasons with what to do about them, what was asked of
+//! it and what was found, and with which settings its arms ran. It lies over the comparison.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Outcomes other than answers in time, over time, as a stack: each kind has a letter of its own, so that nothing hangs on
-//! colour.
+//! Outcomes other than answers in time, over time, as a stack: each kind has a letter of its own, so that nothing hangs
+//! on colour.
 
 use analysis::{live::TimelineSecond, text};
 use ratatui::{

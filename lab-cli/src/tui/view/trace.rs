@@ -1,5 +1,5 @@
-//! Pictures of a trace: rate over time, mix, the ways from page to page as a heat map, pauses, sessions, and what its import
-//! left out.
+//! Pictures of a trace: rate over time, mix, the ways from page to page as a heat map, pauses, sessions, and what its
+//! import left out.
 
 use analysis::text::{scrubbed, time};
 use ratatui::{

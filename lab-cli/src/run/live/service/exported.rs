@@ -100,7 +100,8 @@ impl MetricsReader {
     }
 }
 
-/// The source of the metrics, read on a connection of its own each time: a service may close one that is idle for a second.
+/// The source of the metrics, read on a connection of its own each time: a service may close one that is idle for a
+/// second.
 struct Source {
     door: Door,
     path: String,

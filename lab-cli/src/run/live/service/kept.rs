@@ -1,5 +1,6 @@
-//! Services that answer later on a connection that is kept than on a new one, as one does that writes an answer in several
-//! parts: Nagle's algorithm holds the second part back until the other side's delayed acknowledgement, 40 ms on Linux.
+//! Services that answer later on a connection that is kept than on a new one, as one does that writes an answer in
+//! several parts: Nagle's algorithm holds the second part back until the other side's delayed acknowledgement, 40 ms on
+//! Linux.
 
 use std::{
     ops::RangeInclusive,

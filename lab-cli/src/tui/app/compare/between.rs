@@ -44,7 +44,8 @@ impl Compare {
         self.known.between.as_ref()?.phases.get(self.phase_name())?.iter().find(is_it)
     }
 
-    /// The place of a row while runs are held against each other: each arm of the second run below its like, the others last.
+    /// The place of a row while runs are held against each other: each arm of the second run below its like, the others
+    /// last.
     pub(super) fn beside_its_like(&self, arm_series: ArmSeries) -> (usize, usize) {
         if arm_series.run == 0 {
             return (arm_series.arm, 0);

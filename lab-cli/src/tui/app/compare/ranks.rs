@@ -67,8 +67,8 @@ impl Compare {
         of_one.iter().filter_map(|(block, value)| Some((*value, *of_other.get(block)?))).collect()
     }
 
-    /// Comparison of an arm's figure with that of the baseline that was chosen, over blocks: the median, and from where to
-    /// where. It describes, and decides nothing.
+    /// Comparison of an arm's figure with that of the baseline that was chosen, over blocks: the median, and from where
+    /// to where. It describes, and decides nothing.
     pub fn against_chosen(&self, arm_series: ArmSeries) -> Option<String> {
         let (baseline, column) = (*self.all_series.get(self.look.baseline?)?, self.column());
         if baseline == arm_series || column.is_of_policies() {

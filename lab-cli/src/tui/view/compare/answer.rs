@@ -71,8 +71,8 @@ struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    /// Lays out the answer of the run under the cursor, in `most` lines: all in their order, or, where not all have room, first
-    /// that of the arm under the cursor.
+    /// Lays out the answer of the run under the cursor, in `most` lines: all in their order, or, where not all have
+    /// room, first that of the arm under the cursor.
     fn of(compare: &'a Compare, width: u16, most: u16) -> Self {
         let Some(arm_series) = compare.chosen() else { return Self { sentences: Vec::new(), more: String::new() } };
         let (room, most) = (usize::from(width).saturating_sub(INDENT + 1), usize::from(most));

@@ -1,4 +1,5 @@
-//! Mix of requests: how often each page was asked for, how long it took, how large the answers were, and what became of it.
+//! Mix of requests: how often each page was asked for, how long it took, how large the answers were, and what became of
+//! it.
 
 use analysis::text::{percent, scrubbed, time};
 use ratatui::{
