@@ -44,7 +44,7 @@ struct Module {
     paths: BTreeSet<Segments>,
     /// Names of items that it defines.
     items: BTreeSet<String>,
-    /// Names in the heads of its `impl` blocks.
+    /// Names of the types of its `impl` blocks.
     extends: BTreeSet<String>,
     /// Names in its code, but for fields and methods.
     names: BTreeSet<String>,
@@ -240,8 +240,7 @@ fn read(tokens: &[String]) -> Module {
             at = end + 1;
         } else if is(at, "impl") && (at == 0 || [";", "}", "]", "unsafe"].contains(&tokens[at - 1].as_str())) {
             let end = at + tokens[at..].iter().position(|token| token == "{" || token == ";").unwrap_or(0);
-            let last_of_path = |at: &usize| is_name(&tokens[*at]) && !is(at + 1, "::");
-            module.extends.extend((at + 1..end).filter(last_of_path).map(|at| tokens[at].clone()));
+            module.extends.extend(extended(&tokens[at + 1..end]));
             at += 1;
         } else if ITEMS.contains(&tokens[at].as_str()) {
             module.items.extend(tokens.get(at + 1).cloned());
@@ -268,6 +267,20 @@ fn read(tokens: &[String]) -> Module {
         }
     }
     module
+}
+
+/// The name of the type that an `impl` with this head is of: neither its trait nor what its parameters are.
+fn extended(head: &[String]) -> Option<String> {
+    let mut depth = 0;
+    let outer = head.iter().filter(|token| {
+        depth += i32::from(*token == "<");
+        let is_outer = depth == 0;
+        depth -= i32::from(*token == ">");
+        is_outer
+    });
+    let outer: Vec<&String> = outer.take_while(|token| *token != "where").collect();
+    let of_type = outer.iter().position(|token| *token == "for").map_or(&outer[..], |at| &outer[at + 1..]);
+    of_type.iter().rev().find(|token| is_name(token)).map(|token| (*token).clone())
 }
 
 /// The paths of a tree of imports.
@@ -400,7 +413,14 @@ fn a_circle_is_found_through_a_re_export_and_with_a_parent() {
     // A child that uses what its parent has, while that uses the child.
     put("b/inner.rs", "use super::Own; pub struct Thing; pub fn g(_: Own) {}");
     assert_eq!(of_files(scratch.path())[0].files, ["b", "b::inner"]);
+    // The parent's trait is no type that the child extends, nor is the bound of a parameter.
+    put("b.rs", "mod inner; pub trait Own {} pub use inner::Thing as Renamed; fn f() { inner::g(); }");
+    for extends in ["impl Own for Thing {}", "impl<T: Own> Thing<T> {}"] {
+        put("b/inner.rs", &format!("use super::Own; pub struct Thing; {extends} pub fn g() {{}}"));
+        assert_eq!(of_files(scratch.path()).len(), 1, "{extends}");
+    }
     // A door that does not use what it shows is none of it; one that does, is.
+    put("b/inner.rs", "use super::Own; pub struct Thing; pub fn g(_: Own) {}");
     put("b.rs", "mod inner; pub struct Own; pub use inner::Thing;");
     assert_eq!(of_files(scratch.path()).len(), 0);
     put("b.rs", "mod inner; pub struct Own; pub use inner::Thing; fn f(_: Thing) {}");
