@@ -16,10 +16,12 @@ use std::{
 
 use controllers::{Objective, Place, catalogue::Setting};
 use target_app::{
-    control::{client::ControlClient, wire::Ready, wire::SetPolicy},
+    control::client::ControlClient,
     mail::corpus::{self, CorpusSpec},
     serve::serve_blocking,
     spec::{App, ClassRule, EdgeSpec, PolicySpec, TargetSpec, WorkSpec},
+    wire::Ready,
+    wire::SetPolicy,
 };
 
 const SPEC: &str = "REFUSAL_BENCH_SPEC";

@@ -16,6 +16,7 @@ use crate::{
     edge::{Answered, Conn, Phase, Registry, read_body},
     request::RequestEnding,
     spec::EdgeSpec,
+    token::Token,
     wire::Problems,
 };
 
@@ -23,11 +24,6 @@ pub mod client;
 mod controlled;
 mod port;
 
-pub use crate::{
-    events, reports,
-    token::{Token, TokenError},
-    wire,
-};
 pub(crate) use controlled::{ConfigForm, Controlled};
 pub(crate) use port::serve;
 
@@ -275,8 +271,8 @@ fn problem(status: StatusCode, message: &str) -> ControlAnswer {
 
 /// The source of a stream.
 enum Source {
-    Events(events::EventReader),
-    Reports(reports::ReportReader),
+    Events(crate::events::EventReader),
+    Reports(crate::reports::ReportReader),
 }
 
 /// A stream as a body, one event or report per line. Between lines the connection counts as working, so the client has

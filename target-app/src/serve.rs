@@ -8,11 +8,13 @@ use std::{
 };
 
 use crate::{
-    control::{self, Token, wire::Ready},
+    control::{self},
     edge::{self, Edge},
     running::{self, Running},
     spec::TargetSpec,
+    token::Token,
     tree::TaskSpec,
+    wire::Ready,
 };
 
 mod build;

@@ -8,10 +8,10 @@ mod settings_text;
 use std::io::{self, Write};
 
 use target_app::{
-    control::wire::Ready,
     proxy::{ProxyError, ProxySpec, Reread, check, proxy_blocking},
     serve::ServeError,
     waiting_room::WaitingRoomSpec,
+    wire::Ready,
 };
 
 use self::settings::spec;

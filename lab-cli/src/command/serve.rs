@@ -15,13 +15,14 @@ use experiment::{
     resolve::target_spec,
 };
 use target_app::{
-    control::{Token, wire::Ready},
     mail::{
         deliver::{Recipient, import},
         import::Summary,
     },
     serve::{serve_blocking, serve_task},
+    token::Token,
     tree::TaskSpec,
+    wire::Ready,
 };
 use workloads::StopFlag;
 

@@ -11,8 +11,8 @@ use installed::catalogue;
 use serde_json::Value;
 use target_app::{
     calls::CallCounts,
-    control::wire::{Gauges, ServerLedger},
     tree::ServiceBooks,
+    wire::{Gauges, ServerLedger},
 };
 use traces::UserModel;
 use workloads::plan::{ClientScope, ClientSpec, LoadPlan, Users};

@@ -12,9 +12,10 @@ use std::{
 use controllers::{Objective, catalogue::PolicySpec};
 use serde_json::{Value, json};
 use target_app::{
-    control::{client::ControlClient, wire::ServerLedger},
+    control::client::ControlClient,
     spec::{App, EmulatedSpec, ServiceTime, TargetSpec, WorkSpec},
     tree::TaskSpec,
+    wire::ServerLedger,
 };
 
 /// A running service.

@@ -16,11 +16,9 @@ use super::{
     running::RunningProxy,
 };
 use crate::{
-    control::{
-        Controlled,
-        wire::{Gauges, StageGauges},
-    },
+    control::Controlled,
     metrics::{self, Page},
+    wire::{Gauges, StageGauges},
 };
 
 /// Answers readers until the runtime ends. Needs a runtime.

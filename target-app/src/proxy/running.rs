@@ -21,22 +21,19 @@ use super::{
 };
 use crate::{
     clock::ServiceClock,
-    control::{
-        ConfigForm, Controlled,
-        events::Events,
-        reports::Reports,
-        wire::{
-            CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy,
-            StageGauges,
-        },
-    },
+    control::{ConfigForm, Controlled},
+    events::Events,
     ledger::Ledgers,
     policies::{Resolved, Seating},
+    reports::Reports,
     running::backlog,
     signals,
     spec::WorkSpec,
     stage::lock,
     waiting_room::WaitingRoomSpec,
+    wire::{
+        CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy, StageGauges,
+    },
 };
 
 /// A running proxy.

@@ -9,12 +9,10 @@ use std::{
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder, metrics::MetricType};
 
 use crate::{
-    control::{
-        Controlled,
-        wire::{Gauges, StageGauges},
-    },
+    control::Controlled,
     metrics::{self, Page},
     running::Running,
+    wire::{Gauges, StageGauges},
 };
 
 /// Answers readers until the runtime ends. Needs a runtime.

@@ -15,7 +15,7 @@ use std::{
 
 use controllers::{Objective, Settings};
 use target_app::{
-    control::{client::ControlClient, wire::Gauges},
+    control::client::ControlClient,
     mail::{
         password::{self, PasswordCost},
         store::{NewMessage, Store, StoreOptions},
@@ -26,6 +26,7 @@ use target_app::{
         TargetSpec, WorkSpec,
     },
     tree::{Balancer, CallSpec, CalleeSpec, Per, TaskSpec, WhenRefused},
+    wire::Gauges,
 };
 
 /// A running target; stopped and joined when dropped.

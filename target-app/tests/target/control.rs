@@ -14,9 +14,9 @@ use std::{
 
 use controllers::{Place, PolicyEvent, catalogue::Setting};
 use target_app::{
-    control::wire::SetPolicy,
     serve::{ServeError, serve_blocking},
     spec::{ClassRule, OnRefuse, PolicySpec, StageSpec, TargetSpec, WorkSpec},
+    wire::SetPolicy,
 };
 
 use crate::common::{Target, answer, checksum, emulated, policy, spec, start, status};

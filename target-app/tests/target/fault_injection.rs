@@ -7,8 +7,8 @@ use std::{
 };
 
 use target_app::{
-    control::wire::InjectFault,
     spec::{StageSpec, TargetSpec},
+    wire::InjectFault,
 };
 
 use crate::common::{Target, answer, checksum, emulated, spec, start};

@@ -8,8 +8,8 @@ use std::{
 
 use crate::common::{answer, arashi, emulated, mailbox, policy, spec, start, status};
 use target_app::{
-    control::wire::SetPolicy,
     spec::{TargetSpec, WorkSpec},
+    wire::SetPolicy,
 };
 
 #[test]

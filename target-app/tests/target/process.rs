@@ -17,12 +17,10 @@ use nix::{
     unistd::Pid,
 };
 use target_app::{
-    control::{
-        client::ControlClient,
-        wire::{InjectFault, Ready},
-    },
+    control::client::ControlClient,
     serve::serve_blocking,
     spec::{EdgeSpec, TargetSpec},
+    wire::{InjectFault, Ready},
 };
 
 use crate::common::{answer, checksum, edge, emulated, spec};

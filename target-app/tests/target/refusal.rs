@@ -13,8 +13,8 @@ use std::{
 };
 
 use target_app::{
-    control::wire::SetPolicy,
     spec::{EdgeSpec, OnRefuse, PolicySpec, StageSpec, TargetSpec},
+    wire::SetPolicy,
 };
 
 use crate::common::{Target, answer, edge, emulated, policy, spec, start, status};

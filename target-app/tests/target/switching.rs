@@ -9,9 +9,9 @@ use std::{
 use controllers::catalogue::PolicySpec;
 use installed::catalogue;
 use target_app::{
-    control::wire::{Gauges, SetMachines, SetPolicy},
     spec::{StageSpec, TargetSpec},
     tree::TaskSpec,
+    wire::{Gauges, SetMachines, SetPolicy},
 };
 
 use crate::common::{Target, calls_to_back, emulated, keep_asking, policy, spec, start, start_task};

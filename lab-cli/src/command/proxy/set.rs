@@ -1,9 +1,9 @@
 //! `lab proxy set`: settings of a proxy that runs.
 
 use serde_json::{Map, Value};
-use target_app::control::{
-    Token,
-    client::{ControlClient, ControlError},
+use target_app::{
+    control::client::{ControlClient, ControlError},
+    token::Token,
 };
 
 use crate::{

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use controllers::catalogue::Setting;
 use target_app::{
-    control::Token,
     proxy::{LogLevel, ProxySpec, read_settings},
+    token::Token,
     waiting_room::WaitingRoomSpec,
 };
 

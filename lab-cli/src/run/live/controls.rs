@@ -9,11 +9,9 @@ use std::{
 use analysis::summary;
 use controllers::catalogue::PolicySpec;
 use target_app::{
-    control::{
-        client::{ControlClient, ControlError},
-        wire::{Gauges, Halted, ReadRequests, StageGauges},
-    },
+    control::client::{ControlClient, ControlError},
     tree::{balancer_of, books_of, continued, crashed, ended, gauges_of, requests_of},
+    wire::{Gauges, Halted, ReadRequests, StageGauges},
 };
 
 use super::{

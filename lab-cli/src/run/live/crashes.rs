@@ -9,9 +9,9 @@ use std::{
 
 use analysis::live::LiveEvent;
 use target_app::{
-    control::wire::SetCallees,
     plant::{Fault, FaultKind},
     tree::{TaskId, TreeSpec},
+    wire::SetCallees,
 };
 use workloads::plan::TaskList;
 

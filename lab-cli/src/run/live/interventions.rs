@@ -19,11 +19,9 @@ use controllers::{
     catalogue::{PolicySpec, Setting},
 };
 use target_app::{
-    control::{
-        client::ControlError,
-        wire::{InjectFault, SetMachines, SetPolicy},
-    },
+    control::client::ControlError,
     policies::Resolved,
+    wire::{InjectFault, SetMachines, SetPolicy},
 };
 use workloads::{UserCommand, UserCommands, plan::ClientSpec};
 

@@ -13,11 +13,9 @@ use std::{
 
 use controllers::PeerReport;
 use target_app::{
-    control::{
-        client::ControlError,
-        wire::{Gauges, SetCallees},
-    },
+    control::client::ControlError,
     tree::{TaskId, TreeChange},
+    wire::{Gauges, SetCallees},
 };
 use workloads::plan::TaskList;
 

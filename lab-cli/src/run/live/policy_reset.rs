@@ -7,7 +7,7 @@ use std::{
 };
 
 use experiment::plan::{PhasePlan, policy_resets};
-use target_app::control::{client::ControlError, wire::SetPolicy};
+use target_app::{control::client::ControlError, wire::SetPolicy};
 
 use super::controls::Controls;
 

@@ -11,11 +11,7 @@ use std::{
 };
 
 use serde::Serialize;
-use target_app::{
-    control::{client::ControlClient, wire::Ready},
-    proxy::ProxySpec,
-    tree::TaskSpec,
-};
+use target_app::{control::client::ControlClient, proxy::ProxySpec, tree::TaskSpec, wire::Ready};
 
 use crate::run::RunFailure;
 

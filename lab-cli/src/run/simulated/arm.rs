@@ -6,8 +6,8 @@ use analysis::{arm_metrics, judge::threshold::Watch, summary};
 use controllers::Timestamp;
 use experiment::{Experiment, plan::ArmPlan, plan_digest::digest_of};
 use target_app::{
-    control::wire::{Gauges, ReadRequests, StreamedEvent},
     plant::{Cluster, Plant},
+    wire::{Gauges, ReadRequests, StreamedEvent},
 };
 use workloads::{StopFlag, plan::LoadPlan, sim};
 

@@ -8,7 +8,7 @@ use controllers::{
     catalogue::{EntryKind, PolicySpec},
 };
 use installed::catalogue;
-use target_app::{control::wire::SetMachines, policies::Resolved};
+use target_app::{policies::Resolved, wire::SetMachines};
 
 /// The place of a policy unless a person says otherwise.
 pub(super) const AS_USUAL: &str = "as usual";
