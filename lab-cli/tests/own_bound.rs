@@ -13,7 +13,7 @@ use experiment::{
     plan_digest::nowhere,
     read, resolve,
 };
-use target_app::plant::{Plant, PlantPlan};
+use plant::{Plant, PlantPlan};
 use workloads::{StopFlag, sim};
 
 params! {

@@ -14,15 +14,16 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Objective, Place, catalogue::Setting};
-use target_app::{
-    control::client::ControlClient,
-    mail::corpus::{self, CorpusSpec},
-    serve::serve_blocking,
-    spec::{App, ClassRule, EdgeSpec, PolicySpec, TargetSpec, WorkSpec},
-    wire::Ready,
-    wire::SetPolicy,
+use controllers::{
+    ClassRule, Objective, Place,
+    catalogue::{PolicySpec, Setting},
 };
+use service_core::mail::CorpusSpec;
+use spec::{
+    App, EdgeSpec, TargetSpec, WorkSpec,
+    wire::{Ready, SetPolicy},
+};
+use target_app::{control::client::ControlClient, mail::corpus, serve::serve_blocking};
 
 const SPEC: &str = "REFUSAL_BENCH_SPEC";
 const PAIRS: usize = 7;
@@ -44,7 +45,7 @@ fn main() {
     let ready = ready(&mut target);
     let control = ControlClient::of(&ready).unwrap();
     let address = ready.url.trim_start_matches("http://").to_owned();
-    let page = show(&address, &corpus::accounts(&mail)[0]);
+    let page = show(&address, &service_core::mail::accounts(&mail)[0]);
 
     let mut ratios: Vec<f64> = (0..=PAIRS)
         .map(|_| {
@@ -71,7 +72,7 @@ fn spec(database: &Path) -> TargetSpec {
         work: WorkSpec::default(),
         session_in_links: false,
         full_text: false,
-        durability: target_app::spec::Durability::Normal,
+        durability: spec::Durability::Normal,
         stale: Duration::ZERO,
     };
     let policy = PolicySpec { name: "none".to_owned(), place: None, settings: BTreeMap::new() };

@@ -30,18 +30,22 @@ pub use sites::Sites;
 
 use crate::{
     calls::Callers,
-    class::RequestFacts,
     clock::ServiceClock,
     fault_injection::FaultInjection,
-    ledger::Ledgers,
-    load_report::LoadMeter,
-    request::{self, End, Intake, RequestEnding},
     security_headers,
     service::{Bytes, Handled, PageBody, Request, Service},
     signals::Probe,
-    spec::{EdgeSpec, HealthChecks},
     stage::{AdmissionResult, GatePermit, StageWork as _, lock},
-    tree::{TaskSpec, WireCosts},
+};
+use service_core::{
+    class::RequestFacts,
+    ledger::Ledgers,
+    load_report::LoadMeter,
+    request::{self, End, Intake, RequestEnding},
+};
+use spec::{
+    EdgeSpec, HealthChecks,
+    services::{TaskSpec, WireCosts},
 };
 
 /// A live service as requests meet it.

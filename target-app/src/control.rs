@@ -9,15 +9,13 @@ use http_body_util::Either;
 use hyper::body::{Body, Bytes, Frame, Incoming};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
+use service_core::request::RequestEnding;
+use spec::{EdgeSpec, token::Token, wire::Problems};
 
 use crate::{
     authority::Host,
     clock::ServiceClock,
     edge::{Answered, Conn, Phase, Registry, read_body},
-    request::RequestEnding,
-    spec::EdgeSpec,
-    token::Token,
-    wire::Problems,
 };
 
 pub mod client;
@@ -271,7 +269,7 @@ fn problem(status: StatusCode, message: &str) -> ControlAnswer {
 
 /// The source of a stream.
 enum Source {
-    Events(crate::events::EventReader),
+    Events(service_core::events::EventReader),
     Reports(crate::reports::ReportReader),
 }
 

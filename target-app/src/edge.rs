@@ -13,14 +13,16 @@ use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, heade
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
+use service_core::{
+    own_headers::OwnHeaders,
+    request::{self, DEGRADED, RequestEnding},
+};
 use socket2::{Domain, Socket, Type};
+use spec::EdgeSpec;
 use workloads::background::HEALTH;
 
 use crate::{
     app::{AppAnswer, LiveApp},
-    own_headers::OwnHeaders,
-    request::{self, DEGRADED, RequestEnding},
-    spec::EdgeSpec,
     stage::GatePermit,
 };
 
@@ -246,7 +248,7 @@ fn finish(
     app: &LiveApp,
     answer: AppAnswer,
     method: &Method,
-    entry: Option<crate::ledger::LedgerEntry>,
+    entry: Option<service_core::ledger::LedgerEntry>,
     conn: &Arc<Conn>,
 ) -> Response<Answered> {
     let refused = app.edge.refusal_closes && matches!(answer.ending, RequestEnding::Refused(_));

@@ -9,11 +9,11 @@ use std::{
 };
 
 use controllers::Timestamp;
+use spec::wire::InjectFault;
 
 use crate::{
     clock::ServiceClock,
     signals::{Probe as _, ThisProcess},
-    wire::InjectFault,
 };
 
 /// The period at which waiting workers check whether they may continue: a new order may be milder. Not shorter, since

@@ -15,6 +15,5 @@ mod session;
 mod sign_in;
 pub mod store;
 
-pub use arashi::{Arashi, ArashiSettings, KINDS};
+pub use arashi::{Arashi, ArashiSettings};
 pub use session::SessionLimits;
-pub(crate) use store::WorkKnob;

@@ -32,13 +32,11 @@ mod reload;
 mod retry;
 mod running;
 mod shares;
-mod spec;
 mod state;
 mod stream;
 mod takers;
 mod tls;
 mod tunnel;
-mod types;
 mod upload;
 mod waiting_room;
 
@@ -46,9 +44,3 @@ pub use error::ProxyError;
 pub use file::read as read_settings;
 pub use process::{check, proxy_blocking};
 pub use reload::Reread;
-
-pub use spec::{
-    HeaderSpec, HealthSpec, HostHeader, LimitSpec, LogLevel, OtlpSpec, ProxySpec, RefusalSpec, RetryCause, RetrySpec,
-    TimeoutSpec, TlsSpec,
-};
-pub use types::RequestTypes;

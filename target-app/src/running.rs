@@ -10,9 +10,21 @@ use std::{
     time::Duration,
 };
 
-use controllers::{PeerReport, Seen, catalogue::Setting};
+use controllers::{PeerReport, Seen};
 use installed::catalogue;
 use serde_json::Value;
+use service_core::{
+    events::Events,
+    ledger::Ledgers,
+    policies::{MachineError, Resolved, Unfit, machines},
+    tree::addressee,
+};
+use spec::{
+    WorkSpec,
+    wire::{
+        CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy, StageGauges,
+    },
+};
 use tokio::sync::Notify;
 use workloads::plan::{ClientScope, ClientSpec};
 
@@ -22,16 +34,8 @@ use crate::{
     clock::ServiceClock,
     control::{ConfigForm, Controlled},
     edge::Edge,
-    events::Events,
-    ledger::Ledgers,
-    policies::{MachineError, Resolved, Unfit, machines},
     reports::Reports,
     signals,
-    spec::WorkSpec,
-    tree::addressee,
-    wire::{
-        CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy, StageGauges,
-    },
 };
 
 mod built;
@@ -213,7 +217,7 @@ impl Controlled for Running {
         }
         if only.is_none() {
             change.policy.name.clone_into(&mut self.policy());
-            self.edge.set_backlog(backlog(&chosen, self.backlog)).map_err(|error| vec![error.to_string()])?;
+            self.edge.set_backlog(chosen.backlog(self.backlog)).map_err(|error| vec![error.to_string()])?;
         }
         Ok(())
     }
@@ -310,11 +314,6 @@ impl Controlled for Running {
 /// The problems of a choice, each with its name.
 fn problems_of(unfit: &Unfit) -> Vec<String> {
     unfit.problems.iter().map(|problem| format!("{}: {problem}", unfit.name)).collect()
-}
-
-/// The listener's backlog: the policy's value if it sets one, else `otherwise`.
-pub(crate) fn backlog(chosen: &Resolved, otherwise: u32) -> u32 {
-    chosen.factory.setting("backlog").and_then(Setting::number).map_or(otherwise, |backlog| backlog as u32)
 }
 
 fn count(n: usize) -> u32 {

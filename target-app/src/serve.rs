@@ -7,14 +7,12 @@ use std::{
     time::Duration,
 };
 
+use spec::{TargetSpec, services::TaskSpec, token::Token, wire::Ready};
+
 use crate::{
-    control::{self},
+    control,
     edge::{self, Edge},
-    running::{self, Running},
-    spec::TargetSpec,
-    token::Token,
-    tree::TaskSpec,
-    wire::Ready,
+    running::Running,
 };
 
 mod build;
@@ -60,7 +58,7 @@ async fn serve(task: TaskSpec, on_ready: impl FnOnce(Ready)) -> Result<(), Serve
     let spec = &task.target;
     let (backlog, given) = (spec.edge.backlog, spec.control_token.clone());
     let chosen = build::policy(&task)?;
-    let listener = edge::listen(spec.listen, running::backlog(&chosen, backlog))
+    let listener = edge::listen(spec.listen, chosen.backlog(backlog))
         .map_err(|source| ServeError::Listen { address: spec.listen, source })?;
     let controls =
         control::listen(spec.control).map_err(|source| ServeError::Listen { address: spec.control, source })?;

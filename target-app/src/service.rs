@@ -5,19 +5,18 @@
 
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
+use service_core::route::{Route, WorkError};
+
 mod cost;
 mod later;
 mod page;
 
-use controllers::{JobId, Kind, Reason, Refusal, Tags, Timestamp};
+use controllers::{JobId, Reason, Refusal, Tags, Timestamp};
 use http::{HeaderName, Response, StatusCode, request::Parts};
 pub use hyper::body::Bytes;
 
-use crate::{
-    graph::{Branch, Graph},
-    signals::{Probe, ThisProcess},
-    spec::WorkSpec,
-};
+use crate::signals::{Probe, ThisProcess};
+use spec::{WorkSpec, graph::Graph};
 
 pub(crate) use cost::Metered;
 pub use cost::StatedCost;
@@ -69,7 +68,7 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// A cheap answer for a request that its stage refused, where [`crate::spec::OnRefuse::Degrade`] is chosen. `None`:
+    /// A cheap answer for a request that its stage refused, where [`controllers::site::OnRefuse::Degrade`] is chosen. `None`:
     /// there is none, and the request is refused.
     fn degrade<'a>(&'a self, request: &'a Request) -> Boxed<'a, Option<Response<PageBody>>> {
         let _ = request;
@@ -109,15 +108,6 @@ pub trait Service: fmt::Debug + Send + Sync + 'static {
     fn close(&self) -> Boxed<'_, ()> {
         Box::pin(std::future::ready(()))
     }
-}
-
-/// The route of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Route {
-    /// Request type: an index into [`Graph::kinds`].
-    pub kind: Kind,
-    /// Stage: an index into the branches that the service gave to [`Graph::new`].
-    pub branch: Branch,
 }
 
 /// A request whose head and body were read whole.
@@ -162,29 +152,4 @@ pub struct At<'a> {
     pub p90: Option<Duration>,
     /// The speed of emulated work, over 0; 1 unless an operator slows the service down.
     pub speed: f64,
-}
-
-/// An invalid setting of the work knob.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WorkError {
-    /// The service has no work knob.
-    #[error("this service has no work knob: only mail does extra database operations")]
-    NoKnob,
-    /// An invalid number.
-    #[error("{name}: {value} is not a number of operations: zero or more is")]
-    Value {
-        /// `operations`, or a request type.
-        name: String,
-        /// The value given.
-        value: f64,
-    },
-    /// An unknown request type.
-    #[error("{name}: no such request type; there are {known}")]
-    Kind {
-        /// The name given.
-        name: String,
-        /// The valid names.
-        known: String,
-    },
 }

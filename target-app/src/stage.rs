@@ -3,19 +3,22 @@
 //! The machine decides inside the lock: the lock is taken first, the clock is read second, so times never go back. What a
 //! decision causes elsewhere (a held job's refusal, a word to an upstream stage, a new worker) happens after the lock is released.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
-use std::time::Duration;
 
 use controllers::{
     Seen, SiteId, Timestamp, UnixSeconds,
-    site::{self, Action, InstalledPolicy, PolicySite, SiteMachine, StageGauges, StageLimits},
+    site::{self, Action, InstalledPolicy, PolicySite, SiteMachine, StageGauges},
 };
+use spec::StageSpec;
 use tokio::sync::Notify;
 
-use crate::{clock::ServiceClock, reports::Reports, service::At, signals::Probe, spec::StageSpec};
+use crate::{clock::ServiceClock, reports::Reports, service::At, signals::Probe};
 
 mod gate;
 mod shared;
@@ -79,7 +82,7 @@ impl<W: StageWork> LiveStage<W> {
         reports: Option<Reports>,
         clock: ServiceClock,
     ) -> Arc<Self> {
-        let stage = site::Stage::new(name, site, limits(&spec));
+        let stage = site::Stage::new(name, site, spec.limits());
         Arc::new(Self {
             site: stage.id(),
             name: name.to_owned(),
@@ -253,9 +256,4 @@ impl<W: StageWork> SharedSite for LiveStage<W> {
             }
         }
     }
-}
-
-/// The sizes of a stage in a spec.
-pub(crate) fn limits(spec: &StageSpec) -> StageLimits {
-    StageLimits { queue: spec.queue, workers: spec.workers, batch: spec.batch, drop_expired: spec.drop_expired }
 }

@@ -1,7 +1,9 @@
 //! The load on a service: user machines, arrivals, measurement, and the hosts that send.
 #![warn(missing_docs)]
+#![cfg_attr(not(feature = "live"), expect(dead_code, unused_imports, reason = "the live hosts use it"))]
 
 pub mod arrivals;
+#[cfg(feature = "live")]
 mod asynchronous;
 pub mod background;
 pub mod balance;
@@ -16,16 +18,19 @@ pub mod clock;
 pub mod crowd;
 mod crowd_error;
 mod expected;
+#[cfg(feature = "live")]
 mod fiber;
 pub mod health;
 pub mod host;
 pub mod http1;
 pub mod mail;
+#[cfg(feature = "live")]
 pub mod null;
 pub mod page;
 pub mod persona;
 pub mod plan;
 pub mod replay;
+#[cfg(feature = "live")]
 mod run;
 pub mod schedule;
 pub mod script;
@@ -33,6 +38,7 @@ pub mod sim;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod text;
+#[cfg(feature = "live")]
 pub mod tls;
 pub mod url;
 
@@ -41,5 +47,6 @@ pub use host::{
     HostChoice, HttpVersion, RunError, RunOptions, StopFlag, TlsOptions, UserCommand, UserCommandError, UserCommands,
 };
 pub use measure;
+#[cfg(feature = "live")]
 pub use run::run;
 pub use schedule::Schedule;

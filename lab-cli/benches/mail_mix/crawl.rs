@@ -7,7 +7,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use target_app::mail::corpus::{self, CorpusSpec};
+use service_core::mail::CorpusSpec;
+use target_app::mail::corpus;
 use workloads::{
     http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress},
     page::ScannedPage,
@@ -33,7 +34,7 @@ pub fn read_through(users: usize) -> Result<Mail, String> {
     let arashi = Arashi::start(&database)?;
 
     let mut mail = Mail { accounts: Vec::new(), answers: Answers::new() };
-    for (user, password) in corpus::accounts(&spec) {
+    for (user, password) in service_core::mail::accounts(&spec) {
         let account = Account { user, password };
         if mail.accounts.len() < users && Reader::new(arashi.address, &mut mail.answers)?.read(&account)? {
             mail.accounts.push(account);

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use controllers::{Objective, Settings, catalogue::PolicySpec};
-use target_app::{
-    plant::{Plant, PlantPlan},
-    spec::{App, EmulatedSpec, ServiceTime, StageSpec, TargetSpec},
-};
+use plant::{Plant, PlantPlan};
+use spec::{App, EmulatedSpec, ServiceTime, StageSpec, TargetSpec};
 use workloads::{
     StopFlag,
     sim::{LinkSpec, run},

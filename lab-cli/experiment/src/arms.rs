@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use controllers::{
     Place as Seat,
     catalogue::{PolicySpec, Settings},
+    site::OnRefuse,
 };
 use installed::catalogue;
-use target_app::{spec::OnRefuse, tree::Balancer};
+use workloads::balance::Balancer;
 
 use super::{
     client::client_key,

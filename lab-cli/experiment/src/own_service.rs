@@ -182,7 +182,7 @@ mod tests {
         for headers in [before_own, with_room] {
             assert!(headers.trust_criticality && headers.trust_forwarded, "{headers:?}");
         }
-        let others = target_app::proxy::HeaderSpec::default();
+        let others = spec::proxy::HeaderSpec::default();
         assert!(!others.trust_criticality && !others.trust_forwarded);
     }
 

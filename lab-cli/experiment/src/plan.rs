@@ -30,7 +30,7 @@ use analysis::{
     text::{counted, long_time},
 };
 use serde::{Deserialize, Serialize};
-use target_app::plant::{Fault, MeasuredService};
+use spec::{fault::Fault, measured_service::MeasuredService};
 use workloads::sim::LinkSpec;
 
 use arm::steers_by;

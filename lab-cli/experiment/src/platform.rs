@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::text::suggestion;
-use target_app::tree::{ApplicationSpec, Per, PlatformSpec, SlaTierSpec};
+use spec::platform::{ApplicationSpec, PlatformSpec, SlaTierSpec};
+use workloads::balance::Per;
 
 use super::{
     fields::{Fields, join},

@@ -2,7 +2,7 @@
 
 use controllers::catalogue::{ParamKind, PolicySpec, Setting, Settings, name_hint};
 use installed::catalogue;
-use target_app::policies::{Resolved, Unfit};
+use service_core::policies::{Resolved, Unfit};
 
 use super::{
     fields::join,

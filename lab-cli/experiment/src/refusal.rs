@@ -1,8 +1,8 @@
 //! `on_refuse`, as it may be written for an arm, the target and a stage.
 
 use analysis::text::suggestion;
+use controllers::site::OnRefuse;
 use schemars::json_schema;
-use target_app::spec::OnRefuse;
 use url::Url;
 
 use super::{

@@ -13,11 +13,11 @@ use controllers::{
     random::seed_for,
 };
 use installed::catalogue;
-use target_app::{
-    mail::corpus,
+use service_core::mail;
+use spec::{
+    self, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec,
     proxy::{HeaderSpec, HealthSpec, LimitSpec, LogLevel, ProxySpec, RefusalSpec, TimeoutSpec},
-    spec::{self, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec},
-    tree::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
+    services::{CallSpec, EntrySpec, ServiceSpec, TreeSpec},
 };
 use workloads::{
     background::{BackgroundRole, HEALTH},
@@ -174,7 +174,7 @@ pub fn room_spec(experiment: &Experiment, arm: &ArmPlan, seed: u64, cpu: Option<
 
 /// Spec of one arm's services. `cpu`: the processor that they are kept to.
 pub fn tree_spec(experiment: &Experiment, arm: &ArmPlan, tree: &Tree, seed: u64, cpu: Option<usize>) -> TreeSpec {
-    let of_tree = |machine: &&spec::PolicySpec| machine.name == "quota-server";
+    let of_tree = |machine: &&controllers::catalogue::PolicySpec| machine.name == "quota-server";
     let (machines, beside): (Vec<_>, Vec<_>) = experiment.target.machines.iter().partition(of_tree);
     let one = |service: &TreeService| {
         let mut task = target_spec(experiment, arm, None, 0.0, seed, cpu);
@@ -257,8 +257,8 @@ pub fn accounts(app: &AppPlan) -> Vec<Account> {
 }
 
 /// Accounts of this mail.
-pub fn accounts_of(mail: Mail) -> Vec<Account> {
-    let all = corpus::accounts(&mail.corpus()).into_iter();
+pub fn accounts_of(generated: Mail) -> Vec<Account> {
+    let all = mail::accounts(&generated.corpus()).into_iter();
     all.map(|(user, password)| Account { user, password }).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use schemars::{Schema, SchemaGenerator, schema_for};
 use serde_json::{Value, json};
-use target_app::{proxy::ProxySpec, waiting_room::WaitingRoomSpec};
+use spec::{proxy::ProxySpec, waiting_room::WaitingRoomSpec};
 
 use super::{policy_schema, read::ExperimentKeys};
 

@@ -2,7 +2,10 @@
 
 use std::{ops::RangeInclusive, path::Path, time::Duration};
 
-use target_app::plant::{Fault, FaultKind, PlantSpec};
+use spec::{
+    fault::{Fault, FaultKind},
+    plant::PlantSpec,
+};
 use workloads::sim::LinkSpec;
 
 use super::{

@@ -2,11 +2,9 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
-use controllers::{Class, catalogue::parse_time};
-use target_app::{
-    spec::{Discipline, EmulatedSpec, OnRefuse, ServiceTime, StageSpec},
-    synthetic::Law,
-};
+use controllers::{Class, catalogue::parse_time, site::OnRefuse};
+use service_core::synthetic::Law;
+use spec::{Discipline, EmulatedSpec, ServiceTime, StageSpec};
 
 use super::{
     client::by_class,

@@ -3,13 +3,10 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
 use analysis::text::suggestion;
-use controllers::{Class, Criticality, NamedClasses};
+use controllers::{Class, ClassRule, Criticality, NamedClasses};
 use schemars::JsonSchema;
-use target_app::{
-    mail::KINDS,
-    spec::{ChecksumSpec, ClassRule, Durability, EdgeSpec, HealthChecks, StageSpec},
-    waiting_room::RoomsSpec,
-};
+use service_core::mail::KINDS;
+use spec::{ChecksumSpec, Durability, EdgeSpec, HealthChecks, StageSpec, waiting_room::RoomsSpec};
 
 use super::{
     client::{criticality_by_class, criticality_of_all},

@@ -5,10 +5,11 @@ use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 use analysis::text::suggestion;
 use controllers::{Class, Criticality, catalogue::PolicySpec};
 use schemars::json_schema;
-use target_app::{
-    spec::StageSpec,
-    tree::{Balancer, Per, Slow, WhenRefused},
+use spec::{
+    StageSpec,
+    services::{Slow, WhenRefused},
 };
+use workloads::balance::{Balancer, Per};
 
 use super::{
     client::{client_key, criticality_of_all},

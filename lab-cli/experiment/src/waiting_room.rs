@@ -2,7 +2,7 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
-use target_app::waiting_room::{HardnessSearch, RoomsSpec, WaitingRoomSpec};
+use spec::waiting_room::{HardnessSearch, RoomsSpec, WaitingRoomSpec};
 
 use super::{
     fields::Fields,

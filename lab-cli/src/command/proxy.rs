@@ -7,11 +7,10 @@ mod settings_text;
 
 use std::io::{self, Write};
 
+use spec::{proxy::ProxySpec, waiting_room::WaitingRoomSpec, wire::Ready};
 use target_app::{
-    proxy::{ProxyError, ProxySpec, Reread, check, proxy_blocking},
+    proxy::{ProxyError, Reread, check, proxy_blocking},
     serve::ServeError,
-    waiting_room::WaitingRoomSpec,
-    wire::Ready,
 };
 
 use self::settings::spec;

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 
-use target_app::wire::Ready;
+use spec::wire::Ready;
 
 /// Notes of a service or a proxy that takes requests, beside its address: who can reach it, and its other ports.
 pub(super) fn ready_for_people(ready: &Ready) -> String {

@@ -14,15 +14,13 @@ use experiment::{
     raw::MAX_BYTES,
     resolve::target_spec,
 };
+use spec::{services::TaskSpec, token::Token, wire::Ready};
 use target_app::{
     mail::{
         deliver::{Recipient, import},
         import::Summary,
     },
     serve::{serve_blocking, serve_task},
-    token::Token,
-    tree::TaskSpec,
-    wire::Ready,
 };
 use workloads::StopFlag;
 

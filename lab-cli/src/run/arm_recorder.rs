@@ -8,7 +8,7 @@ use analysis::{
 };
 use experiment::plan::ArmPlan;
 use measure::{Report, Window};
-use target_app::wire::Gauges;
+use spec::wire::Gauges;
 use workloads::plan::LoadPlan;
 
 use super::{arm_summary, seconds::Seconds};

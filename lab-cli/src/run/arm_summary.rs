@@ -9,11 +9,8 @@ use controllers::{
 };
 use installed::catalogue;
 use serde_json::Value;
-use target_app::{
-    calls::CallCounts,
-    tree::ServiceBooks,
-    wire::{Gauges, ServerLedger},
-};
+use service_core::tree::ServiceBooks;
+use spec::wire::{CallCounts, Gauges, ServerLedger};
 use traces::UserModel;
 use workloads::plan::{ClientScope, ClientSpec, LoadPlan, Users};
 

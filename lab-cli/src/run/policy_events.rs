@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use analysis::live::LiveEvent;
 use controllers::PolicyEvent;
-use target_app::wire::StreamedEvent;
+use spec::wire::StreamedEvent;
 
 /// Most lines a second: a policy that flaps must not fill the disk. The rest is counted.
 const MOST_A_SECOND: usize = 20;

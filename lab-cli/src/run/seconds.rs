@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Instant};
 
 use analysis::live::{GeneratorSecond, ReportedTimes, StageSecond, TargetSecond, TimelineSecond};
 use measure::{ClientGauges, Reported, Times, Window};
-use target_app::wire::{Gauges, StageGauges};
+use spec::wire::{Gauges, StageGauges};
 use workloads::{
     health::{ProcessSample, ProcessSize, open_descriptors},
     plan::LoadPlan,

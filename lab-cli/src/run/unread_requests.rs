@@ -2,7 +2,7 @@
 
 use analysis::summary::Joined;
 use measure::{Fate, Numbers};
-use target_app::wire::ReadRequests;
+use spec::wire::ReadRequests;
 
 /// Joins both sides. `None` if the clients had more requests without an answer than they remember.
 pub fn join(numbers: &Numbers, read: &ReadRequests) -> Option<Joined> {

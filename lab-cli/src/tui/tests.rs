@@ -144,8 +144,11 @@ fn running() -> App {
     let mut app = started();
     happened(&mut app, LiveEvent::Note { text: "capacity: 100/s at 14.2 operations a request".to_owned() });
     finish(&mut app, "none", Some(Times { p90_at_least: Some(10_400.0), count: 2900, ..Times::default() }));
-    let policy =
-        target_app::spec::PolicySpec { name: "seda".to_owned(), place: None, settings: controllers::Settings::new() };
+    let policy = controllers::catalogue::PolicySpec {
+        name: "seda".to_owned(),
+        place: None,
+        settings: controllers::Settings::new(),
+    };
     happened(&mut app, LiveEvent::ArmStarted { arm: "seda".to_owned(), block: 1, policy: Some(policy) });
     happened(&mut app, LiveEvent::PhaseStarted { phase: "before".to_owned(), second: 0 });
     for at in 0..27 {

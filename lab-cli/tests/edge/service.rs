@@ -11,12 +11,8 @@ use std::{
 
 use controllers::{Objective, catalogue::PolicySpec};
 use serde_json::{Value, json};
-use target_app::{
-    control::client::ControlClient,
-    spec::{App, EmulatedSpec, ServiceTime, TargetSpec, WorkSpec},
-    tree::TaskSpec,
-    wire::ServerLedger,
-};
+use spec::{App, EmulatedSpec, ServiceTime, TargetSpec, WorkSpec, services::TaskSpec, wire::ServerLedger};
+use target_app::control::client::ControlClient;
 
 /// A running service.
 pub struct Service {
@@ -60,7 +56,7 @@ impl Service {
             work: WorkSpec::default(),
             session_in_links: false,
             full_text: false,
-            durability: target_app::spec::Durability::Normal,
+            durability: spec::Durability::Normal,
             stale: Duration::ZERO,
         };
         Self::start("arashi", folder, app, edge)

@@ -14,7 +14,8 @@ mod program;
 
 use std::{path::Path, thread, time::Duration};
 
-use target_app::mail::corpus::{self, CorpusSpec};
+use service_core::mail::CorpusSpec;
+use target_app::mail::corpus;
 
 use arashi::Program;
 use import::{Imports, When};

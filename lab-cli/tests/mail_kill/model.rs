@@ -2,10 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use target_app::mail::{
-    corpus::{self, CorpusSpec},
-    store::{EntryId, Folder, FolderId, ListOrder, Store, StoreOptions, UserId},
-};
+use service_core::mail::CorpusSpec;
+use target_app::mail::store::{EntryId, Folder, FolderId, ListOrder, Store, StoreOptions, UserId};
 
 use super::arashi::visit::{Visit, between};
 
@@ -39,7 +37,7 @@ impl Model {
         blocking(async {
             let store = Store::open(database, &StoreOptions::default()).await.expect("opens");
             let mut models = Vec::new();
-            for (name, password) in corpus::accounts(spec) {
+            for (name, password) in service_core::mail::accounts(spec) {
                 models.push(Self::of(&store, name, password).await);
             }
             store.close().await.expect("closes");

@@ -2,17 +2,22 @@
 
 use std::sync::Mutex;
 
-use controllers::Settings;
+use controllers::{Objective, Settings, catalogue::PolicySpec, site::OnRefuse};
+use service_core::{
+    events::Events,
+    policies::{Resolved, Seating},
+    route::Route,
+};
+use spec::{
+    App, EmulatedSpec, ServiceTime, StageSpec, TargetSpec,
+    graph::{Branch, Graph, Role},
+};
 
 use super::*;
 use crate::{
     clock::manual::ManualClock,
-    events::Events,
-    graph::{Branch, Graph, Role},
-    policies::{Resolved, Seating},
     serve::assemble,
-    service::{At, Boxed, Handled, Route},
-    spec::{OnRefuse, PolicySpec, StageSpec, TargetSpec},
+    service::{At, Boxed, Handled},
     stage::interleaved::{explore, switch},
 };
 
@@ -44,7 +49,11 @@ impl Service for Quick {
 /// One worker at dispatch, and one job in the queue of the stage: further requests wait at dispatch.
 fn app(clock: ServiceClock) -> Arc<LiveApp> {
     let none = PolicySpec { name: "none".to_owned(), place: None, settings: Settings::new() };
-    let mut target: TargetSpec = crate::plant::emulated_target(none);
+    let mut target: TargetSpec = TargetSpec::new(
+        App::Emulated(EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(10)))),
+        none,
+        Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
+    );
     let stage = StageSpec { workers: 1, queue: 1, on_refuse: OnRefuse::Block, ..StageSpec::default() };
     let dispatch = StageSpec { workers: 1, queue: 100, ..StageSpec::default() };
     target.stages = [("work".to_owned(), stage), ("dispatch".to_owned(), dispatch)].into();

@@ -7,12 +7,14 @@ use controllers::{
     site::{RefusalAnswer, TurnedAway},
 };
 use http::Response;
+use service_core::{
+    calls::CallsResult,
+    request::{self, End},
+};
 use tokio::sync::oneshot;
 
 use super::{Job, JobReply, LiveApp, NotTaken, dispatchers::Dispatched};
 use crate::{
-    calls::CallsResult,
-    request::{self, End},
     service::{At, Boxed, Handled, Later, Metered, PageBody, Request, StatedCost},
     stage::{GatePermit, StageWork},
 };

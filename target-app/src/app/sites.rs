@@ -6,12 +6,10 @@ use controllers::{
     Seen, SiteId,
     site::{InstalledPolicy, StageGauges},
 };
+use spec::graph::{Graph, Role};
 
 use super::dispatchers::{Dispatched, Dispatchers};
-use crate::{
-    graph::{Graph, Role},
-    stage::{AdmissionGate, LiveStage, Neighbours, Upstream, keep_time, spawn},
-};
+use crate::stage::{AdmissionGate, LiveStage, Neighbours, Upstream, keep_time, spawn};
 
 /// The sites of a live service.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use controllers::Timestamp;
+use service_core::calls::{Call, CallMachine, CallStep};
 use tokio::{sync::oneshot, time::timeout_at};
 use workloads::client::Pass;
 
-use super::{Call, CallMachine, CallStep};
 use crate::stage::SharedSite;
 
 /// Where the policy's decision about an attempt that it holds goes to: a pass, or none if the attempt is refused.

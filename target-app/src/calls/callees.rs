@@ -2,10 +2,11 @@
 
 use std::net::SocketAddr;
 
+use service_core::calls::{CallRoute, Pool};
 use tokio::sync::oneshot;
 use workloads::balance::LoadReport;
 
-use super::{CallRoute, Pool, wire::Wire};
+use super::wire::Wire;
 
 /// A call that waits in the pool: it is given a lease of a place, or hears that it is refused.
 pub(super) type Waits<L> = oneshot::Sender<Option<L>>;

@@ -3,6 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use controllers::{Note, Random, Seeded, Tags, Timestamp, UnixSeconds, catalogue::Problem, seed_for};
+use service_core::calls::{
+    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls,
+    Visits,
+};
+use spec::{
+    services::{CalleeSpec, TaskSpec},
+    wire::{MadeCalls, SetCallees},
+};
 use tokio::{sync::oneshot, task::JoinSet, time::timeout_at};
 use workloads::{
     http1::{Known, Outgoing, names::CALLER},
@@ -10,17 +18,13 @@ use workloads::{
 };
 
 use super::{
-    AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, CallsEnded, CallsResult, Pool, RequestCalls,
-    Visits,
     asking::{self, Decision},
     callees::{CallWay, Callees},
     wire::Wire,
 };
 use crate::{
     clock::ServiceClock,
-    spec::services::{CalleeSpec, TaskSpec},
     stage::{Shared, SharedSite, keep_time, lock, spawn},
-    wire::{MadeCalls, SetCallees},
 };
 
 /// The calls of a task.

@@ -1,8 +1,14 @@
-//! The decisions that both worlds share, and the live side of calls against bare sockets.
+//! Calls against bare sockets.
 
 use std::{net::SocketAddr, time::Duration};
 
-use controllers::{Class, ClassRule, Criticality, Note, RetryHint, Tags};
+use controllers::{Criticality, Objective, RetryHint, Tags, catalogue::PolicySpec};
+use service_core::calls::{CallsEnded, CallsResult, Visits, key_of_attempt, key_of_call};
+use spec::{
+    App, EmulatedSpec, ServiceTime, TargetSpec,
+    services::{CallSpec, CalleeSpec, TaskSpec, WhenRefused},
+    wire::{CallCounts, SetCallees},
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
@@ -10,13 +16,8 @@ use tokio::{
 };
 use workloads::balance::{Balancer, Per};
 
-use super::{retry::RetryDecision, *};
-use crate::{
-    clock::ServiceClock,
-    spec::PolicySpec,
-    spec::services::{CallSpec, CalleeSpec, TaskSpec, WhenRefused},
-    wire::SetCallees,
-};
+use super::Callers;
+use crate::clock::ServiceClock;
 
 fn call() -> CallSpec {
     CallSpec {
@@ -31,58 +32,6 @@ fn call() -> CallSpec {
         client: None,
         redraw: false,
     }
-}
-
-#[test]
-fn a_refused_call_is_tried_again_as_often_as_it_may() {
-    let spec = call();
-    let refused = AttemptEnd::Refused { retry: true };
-    assert_eq!(spec.retry_decision(refused, 0), RetryDecision::Again { told_not_to: false });
-    assert_eq!(spec.retry_decision(refused, 1), RetryDecision::Again { told_not_to: false });
-    assert_eq!(spec.retry_decision(refused, 2), RetryDecision::Over(CallsEnded::Refused(RetryHint::Never)));
-    assert_eq!(spec.retry_decision(AttemptEnd::Answered, 0), RetryDecision::Over(CallsEnded::Answered));
-    assert_eq!(spec.retry_decision(AttemptEnd::TimedOut, 0), RetryDecision::Over(CallsEnded::Failed));
-    let never = AttemptEnd::Refused { retry: false };
-    assert_eq!(spec.retry_decision(never, 0), RetryDecision::Over(CallsEnded::Refused(RetryHint::Never)));
-    let deaf = CallSpec { heed_dont_retry: false, ..call() };
-    assert_eq!(deaf.retry_decision(never, 0), RetryDecision::Again { told_not_to: true });
-}
-
-#[test]
-fn what_a_request_is_told_is_the_callers_choice() {
-    let given_up = |when_refused| CallSpec { when_refused, ..call() }.given_up();
-    assert_eq!(given_up(WhenRefused::Overloaded), CallsEnded::Refused(RetryHint::Unsaid));
-    assert_eq!(given_up(WhenRefused::Degrade), CallsEnded::Answered);
-}
-
-#[test]
-fn statuses_are_answers_refusals_or_failures() {
-    assert_eq!(AttemptEnd::of(200, false), AttemptEnd::Answered);
-    assert_eq!(AttemptEnd::of(307, true), AttemptEnd::Answered);
-    assert_eq!(
-        (AttemptEnd::of(503, false), AttemptEnd::of(429, true)),
-        (AttemptEnd::Refused { retry: true }, AttemptEnd::Refused { retry: false })
-    );
-    assert_eq!((AttemptEnd::of(502, false), AttemptEnd::of(404, false)), (AttemptEnd::Failed, AttemptEnd::Failed));
-}
-
-#[test]
-fn a_call_carries_what_it_was_made_for() {
-    let tags = Tags {
-        criticality: Criticality::Sheddable,
-        user: 9,
-        customer: 7,
-        class: Class(3),
-        attempt: 2,
-        ..Tags::default()
-    };
-    let noted = carried(&tags, Duration::from_millis(250), &ClassRule::None, Some(Note(5)));
-    let lines = |class| carried(&tags, Duration::from_millis(250), &class, None);
-    let usual = "X-Criticality: SHEDDABLE\r\nX-User: 9\r\nX-Customer: 7\r\nX-Timeout-Ms: 250\r\n";
-    assert_eq!(lines(ClassRule::None), usual);
-    assert_eq!(noted, format!("{usual}x-note: 5\r\n"));
-    assert_eq!(lines(ClassRule::Header("User-Class".to_owned())), format!("{usual}User-Class: 3\r\n"));
-    assert_eq!(lines(ClassRule::Cookie("class".to_owned())), format!("{usual}Cookie: class=3\r\n"));
 }
 
 /// A service of bare sockets: each request's head is told, and answered by `answers` in turn (`None`: it hangs up). Says
@@ -126,7 +75,11 @@ fn callers_of(tasks: Vec<Option<SocketAddr>>, call: CallSpec) -> Callers {
 
 fn callers_reaching(tasks: Vec<Option<SocketAddr>>, reach: Vec<usize>, call: CallSpec) -> Callers {
     let none = PolicySpec { name: "none".to_owned(), place: None, settings: controllers::Settings::new() };
-    let target = crate::plant::emulated_target(none);
+    let target = TargetSpec::new(
+        App::Emulated(EmulatedSpec::one(ServiceTime::Constant(Duration::from_millis(10)))),
+        none,
+        Objective { percentile: 90.0, response_time: Duration::from_secs(1) },
+    );
     let callee = CalleeSpec { call, tasks, balancer: Balancer::RoundRobin, per: Per::Request, cap: 0, reach };
     let task = TaskSpec { name: "front".to_owned(), calls: vec![callee], ..TaskSpec::alone(target) };
     Callers::of(&task, ServiceClock::start()).unwrap().unwrap()

@@ -6,14 +6,13 @@ use std::{
     time::Duration,
 };
 
+use service_core::calls::CallReply;
 use socket2::SockRef;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
 use workloads::http1::{HEADERS_MAX, Inbox, Limits, Outgoing, Progress};
-
-use super::CallReply;
 
 /// A connection to a task.
 #[derive(Debug)]

@@ -10,9 +10,8 @@ use std::{
 
 use controllers::PeerReport;
 use serde::{Serialize, de::DeserializeOwned};
-
-use crate::{
-    spec::WorkSpec,
+use spec::{
+    WorkSpec,
     token::Token,
     wire::{
         Gauges, Halted, InjectFault, Policies, Problems, ReadRequests, Ready, SetCallees, SetMachines, SetPolicy,

@@ -4,14 +4,13 @@ use std::fmt;
 
 use controllers::PeerReport;
 use serde_json::Value;
-
-use crate::{
-    clock::ServiceClock,
-    events::Events,
-    reports::Reports,
-    spec::WorkSpec,
+use service_core::events::Events;
+use spec::{
+    WorkSpec,
     wire::{Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy},
 };
+
+use crate::{clock::ServiceClock, reports::Reports};
 
 /// A form of settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,13 +6,10 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
+use spec::{EdgeSpec, token::Token};
 
 use super::{Controlled, Port, answer};
-use crate::{
-    edge::{Conn, Registry, Wire},
-    spec::EdgeSpec,
-    token::Token,
-};
+use crate::edge::{Conn, Registry, Wire};
 
 /// The period of the check of deadlines.
 const TICK: Duration = Duration::from_millis(250);

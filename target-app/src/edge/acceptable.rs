@@ -1,8 +1,9 @@
 //! Checks of a head that the parser accepted.
 
 use http::{HeaderMap, Method, StatusCode, Version, header, request::Parts, uri::Scheme};
+use spec::EdgeSpec;
 
-use crate::{authority::Host, spec::EdgeSpec};
+use crate::authority::Host;
 
 /// The longest path and query, bytes. hyper's own limit is 64 KiB.
 const URI_BYTES: usize = 8 * 1024;

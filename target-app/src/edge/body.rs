@@ -12,15 +12,12 @@ use std::{
 use http::{Method, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use service_core::{ledger::LedgerEntry, request::RequestEnding};
+use spec::EdgeSpec;
 use tokio::time::{Instant, timeout_at};
 
 use super::conn::{Conn, Phase};
-use crate::{
-    ledger::LedgerEntry,
-    request::RequestEnding,
-    service::{Bytes, PageBody, Pieces},
-    spec::EdgeSpec,
-};
+use crate::service::{Bytes, PageBody, Pieces};
 
 /// Reads a body whole.
 ///

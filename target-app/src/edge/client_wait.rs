@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::spec::EdgeSpec;
+use spec::EdgeSpec;
 
 /// The wait for a client in one exchange: from the first byte of a request, or from the beginning of the connection, until the
 /// client is between requests. Pipelined requests belong to one exchange, so that a client does not get new time with

@@ -13,10 +13,12 @@ use std::{
 };
 
 use controllers::Timestamp;
+use service_core::ledger::ServiceLedger;
+use spec::EdgeSpec;
 use tokio::sync::Notify;
 
 use super::{client_wait::ClientWait, framing::Framing};
-use crate::{app::LiveApp, clock::ServiceClock, ledger::ServiceLedger, spec::EdgeSpec};
+use crate::{app::LiveApp, clock::ServiceClock};
 
 /// A connection as its reaper sees it.
 #[derive(Debug)]

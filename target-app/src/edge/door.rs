@@ -8,6 +8,8 @@ use std::{
 };
 
 use controllers::Offer;
+use service_core::ledger::ServiceLedger;
+use spec::EdgeSpec;
 use tokio::time::Instant;
 
 use super::{
@@ -19,8 +21,6 @@ use super::{
 };
 use crate::{
     clock::ServiceClock,
-    ledger::ServiceLedger,
-    spec::EdgeSpec,
     stage::{AdmissionGate, GatePermit},
 };
 

@@ -6,13 +6,13 @@ use std::{
 };
 
 use controllers::Timestamp;
+use spec::EdgeSpec;
 use tokio::{sync::Notify, task::AbortHandle};
 
 use super::{
     conn::{Conn, Phase},
     source::{Source, SourceCounts},
 };
-use crate::spec::EdgeSpec;
 
 /// The open connections, each with one place or more ([`Member::takes`]).
 #[derive(Debug)]

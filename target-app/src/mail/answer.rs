@@ -5,10 +5,10 @@ use std::{sync::LazyLock, time::Duration};
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use service_core::request::DEGRADED;
 
 use super::{input::COOKIE, pages, session::SessionKey};
 use crate::{
-    request::DEGRADED,
     security_headers,
     service::{Bytes, PageBody},
 };

@@ -2,9 +2,7 @@
 
 mod change;
 mod copies;
-mod quality;
 mod read;
-mod route;
 
 use std::{
     path::PathBuf,
@@ -12,11 +10,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use controllers::{Kind, Reason, Refusal, RetryHint, random::seed_for};
+use controllers::{Reason, Refusal, RetryHint, random::seed_for};
 use http::{Method, StatusCode, request::Parts};
 use maud::html;
+use service_core::{
+    mail::{self as model, Page, Quality},
+    route::{Route, WorkError},
+};
+use spec::{Durability, WorkSpec, graph::Graph};
 
-use self::{copies::Copies, quality::Quality, route::Page};
+use self::copies::Copies;
 use super::{
     answer::{self, MailAnswer},
     input::{self, Fields},
@@ -24,15 +27,9 @@ use super::{
     pages::{self, Frame},
     session::{MailSession, MailSessions, SessionKey, SessionLimits},
     sign_in::{Begun, SignIn, SignInOutcome},
-    store::{FolderId, Scope, Store, StoreError, StoreOptions, WorkKnob},
+    store::{FolderId, Scope, Store, StoreError, StoreOptions},
 };
-use crate::{
-    graph::Graph,
-    service::{At, Boxed, Bytes, Handled, Later, Request, Route, Service, WorkError},
-    spec::{Durability, WorkSpec},
-};
-
-pub use route::KINDS;
+use crate::service::{At, Boxed, Bytes, Handled, Later, Request, Service};
 
 /// The settings of the service.
 #[derive(Debug, Clone)]
@@ -71,32 +68,6 @@ pub struct Arashi {
 type Answered = Result<MailAnswer, StoreError>;
 
 impl Arashi {
-    /// Its request types and stages, which are the same for every database.
-    #[must_use]
-    pub fn stage_graph() -> Graph {
-        route::graph()
-    }
-
-    /// The route of a request for this path.
-    pub(crate) fn route_of(path: &str) -> Route {
-        route::route(path)
-    }
-
-    /// The number of uses of a connection for reading by a request of this type, without that of its extra operations.
-    pub(crate) fn turns_of(kind: Kind) -> u32 {
-        route::turns(kind)
-    }
-
-    /// The mark of a search at a quality under 1, which names the part that was searched.
-    pub(crate) fn newest(quality: f64) -> String {
-        quality::newest(quality)
-    }
-
-    /// Sets a work knob: operations by request type.
-    pub(crate) fn turn_knob(knob: &WorkKnob, work: &WorkSpec) -> Result<(), WorkError> {
-        route::set_work(knob, work)
-    }
-
     /// Opens the database.
     ///
     /// # Errors
@@ -118,7 +89,7 @@ impl Arashi {
             log: LimitedLog::default(),
             copies: Copies::new(settings.stale),
         };
-        route::set_work(service.store.work(), &settings.work).map_err(|error| StoreError::Work(error.to_string()))?;
+        model::set_work(service.store.work(), &settings.work).map_err(|error| StoreError::Work(error.to_string()))?;
         Ok(service)
     }
 
@@ -346,11 +317,11 @@ impl<'a> Signed<'a> {
 
 impl Service for Arashi {
     fn graph(&self) -> Graph {
-        Self::stage_graph()
+        model::graph()
     }
 
     fn route(&self, head: &Parts) -> Route {
-        route::route(head.uri.path())
+        model::route(head.uri.path())
     }
 
     /// Half of a key's bits go into the number, spread by a hash: the key cannot be recovered from it.
@@ -392,7 +363,7 @@ impl Service for Arashi {
     }
 
     fn set_work(&self, work: &WorkSpec) -> Result<(), WorkError> {
-        route::set_work(self.store.work(), work)
+        model::set_work(self.store.work(), work)
     }
 
     fn close(&self) -> Boxed<'_, ()> {

@@ -25,17 +25,18 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use service_core::mail::WorkKnob;
+use spec::{Durability, private};
 use sqlx::{
     Connection as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use crate::{private, spec::Durability};
 use log::Log;
 
 pub use account::StoredAccount;
@@ -49,7 +50,6 @@ use error::{SQLITE_IOERR, primary_code};
 pub use fill::{Fill, Filled};
 pub use pieces::{AttachmentPieces, StoredAttachment};
 pub use search::{Hits, Part};
-pub use work::WorkKnob;
 
 /// The options of a store.
 #[derive(Debug, Clone)]
@@ -86,6 +86,8 @@ pub struct Store {
     writer: WriterState,
     log: Log,
     work: Arc<WorkKnob>,
+    /// The number of extra operations so far.
+    operations: Arc<AtomicU64>,
     search_time: Duration,
     full_text: bool,
 }
@@ -162,6 +164,7 @@ impl Store {
             writer,
             log,
             work: Arc::default(),
+            operations: Arc::default(),
             search_time: options.search_time,
             full_text: options.full_text,
         })

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use prometheus_client::metrics::MetricType;
+use spec::wire::{Gauges, StageGauges};
 
 use super::Page;
-use crate::wire::{Gauges, StageGauges};
 
 /// Requests and connections, from the ledger.
 pub(crate) fn requests(page: &mut Page<'_>, gauges: &Gauges) -> fmt::Result {

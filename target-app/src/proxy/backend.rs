@@ -26,11 +26,11 @@ use sender::Sender;
 use super::{
     address::Address,
     error::ProxyError,
-    spec::ProxySpec,
     takers::{BackendId, Takers},
     upload::Upload,
 };
 use crate::{clock::ServiceClock, stage::lock};
+use spec::proxy::ProxySpec;
 
 /// The reason that a request got no answer of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use controllers::{Settings, catalogue::Setting, classify::ClassRule};
-
-use super::spec::{ProxySpec, TlsSpec};
+use spec::proxy::{ProxySpec, TlsSpec};
 
 /// What the settings ask for and the policy does not do, each with the way out.
 pub(super) fn cautions(spec: &ProxySpec) -> Vec<String> {

@@ -12,7 +12,9 @@ use std::{
 
 use controllers::Outcome;
 use http::HeaderValue;
+use service_core::ledger::ServiceLedger;
 use socket2::SockRef;
+use spec::EdgeSpec;
 use tokio::{net::TcpStream, sync::Notify};
 
 use super::{
@@ -22,8 +24,6 @@ use super::{
 };
 use crate::{
     edge::{Conn, Member, Phase},
-    ledger::ServiceLedger,
-    spec::EdgeSpec,
     stage::{GatePermit, lock},
 };
 

@@ -27,13 +27,13 @@ use super::{
     upload::Upload,
     waiting_room::{self, Entry},
 };
-use crate::{
+use crate::edge::{Fault, NUMBER, Source, fault_of_proxied};
+use sending::{NoAnswer, Sending};
+use service_core::{
     class::RequestFacts,
-    edge::{Fault, NUMBER, Source, fault_of_proxied},
     own_headers::OwnHeaders,
     request::{End, RequestEnding},
 };
-use sending::{NoAnswer, Sending};
 
 /// A request under way.
 struct Exchange<'a> {

@@ -3,8 +3,9 @@
 use controllers::catalogue::nearest;
 use schemars::schema_for;
 use serde_json::{Map, Value, json};
+use spec::proxy::ProxySpec;
 
-use super::{checks, spec::ProxySpec};
+use super::checks;
 use crate::control::ConfigForm;
 
 /// Keys whose value has one of several forms, each with keys of its own: another form takes the place of the old one.

@@ -5,13 +5,10 @@ use std::sync::LazyLock;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Version, header, request, response};
 use memchr::memmem;
+use service_core::request::CRITICALITY;
+use spec::proxy::{HeaderSpec, HostHeader};
 
-use super::{
-    address::Address,
-    client::Client,
-    spec::{HeaderSpec, HostHeader},
-};
-use crate::request::CRITICALITY;
+use super::{address::Address, client::Client};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");

@@ -14,7 +14,7 @@ use super::{
     client::Open,
     connection::{self, Served},
     endable::EndableTask,
-    state::Proxy,
+    state::{Proxy, most_connections},
 };
 use crate::{
     edge::{Door, Ebb},
@@ -39,7 +39,7 @@ impl Listener {
     /// # Errors
     /// If the socket cannot be watched.
     pub(super) fn new(proxy: Arc<Proxy>, listener: TcpListener, backlog: u32) -> io::Result<Arc<Self>> {
-        let cap = proxy.settings().spec.most_connections();
+        let cap = most_connections(&proxy.settings().spec);
         let gate = (Arc::clone(&proxy.accept), backlog);
         let door = Door::new(listener, gate, cap, Arc::clone(&proxy.ledgers.users), proxy.clock)?;
         Ok(Arc::new(Self { proxy, door, ending: Arc::default() }))

@@ -10,6 +10,7 @@ use std::{
 };
 
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder, metrics::MetricType};
+use spec::wire::{Gauges, StageGauges};
 
 use super::{
     observe::{CLASSES, Times},
@@ -18,7 +19,6 @@ use super::{
 use crate::{
     control::Controlled,
     metrics::{self, Page},
-    wire::{Gauges, StageGauges},
 };
 
 /// Answers readers until the runtime ends. Needs a runtime.

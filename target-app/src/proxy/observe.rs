@@ -9,9 +9,11 @@ use controllers::{Class, Reason, Timestamp};
 use http::request::Parts;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use serde::Serialize;
+use service_core::request::RequestEnding;
+use spec::proxy::LogLevel;
 
-use super::{log::Log, spec::LogLevel};
-use crate::{clock::ServiceClock, request::RequestEnding};
+use super::log::Log;
+use crate::clock::ServiceClock;
 
 /// Those who want to know of requests.
 #[derive(Debug)]

@@ -5,12 +5,11 @@ use std::{borrow::Cow, io};
 use controllers::{Note, Refusal, RetryHint};
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use hyper::body::Bytes;
+use service_core::request::{End, headers, whole_seconds};
+use spec::proxy::RefusalSpec;
 
-use super::{error::ProxyError, spec::RefusalSpec};
-use crate::{
-    request::{End, headers, whole_seconds},
-    security_headers::{self, OF_A_FILE},
-};
+use super::error::ProxyError;
+use crate::security_headers::{self, OF_A_FILE};
 
 /// What refused requests are answered.
 #[derive(Debug, Clone)]

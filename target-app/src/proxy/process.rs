@@ -3,6 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
+use service_core::{
+    class::Classification,
+    events::Events,
+    policies::{Resolved, Seating},
+    request::Intake,
+};
+use spec::{
+    graph::Graph,
+    proxy::{LogLevel, ProxySpec},
+    token::Token,
+    wire::Ready,
+};
 use tokio::{runtime::Builder, task::JoinHandle};
 
 use super::{
@@ -17,27 +29,18 @@ use super::{
     reach::{self, Unreachable},
     reload::{Reloads, Reread},
     running::RunningProxy,
-    spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
     waiting_room::{self, Room},
 };
 use crate::{
-    class::Classification,
     clock::ServiceClock,
     control, edge,
-    events::Events,
-    graph::Graph,
-    policies::{Resolved, Seating},
-    request::Intake,
-    running,
     serve::{
         ControlPort, Ends, METRICS, ServeError, beyond_loopback, die_with, listen_for_metrics, metrics_url, pin,
         runtime, url,
     },
     signals::ThisProcess,
     stage::{AdmissionGate, keep_time, spawn},
-    token::Token,
-    wire::Ready,
 };
 
 /// Serves until SIGTERM, SIGHUP or SIGINT, or an order on the control port. With `reread` SIGHUP reads the settings again.
@@ -81,7 +84,7 @@ async fn serve(spec: ProxySpec, reread: Option<Reread>, on_ready: impl FnOnce(Re
     let settings = Settings::new(spec, clock, None).map_err(ProxyError::Settings)?;
     let spec = &settings.spec;
     let chosen = Resolved::at_proxy(&spec.policy).map_err(ServeError::from)?;
-    let backlog = running::backlog(&chosen, spec.limits.backlog);
+    let backlog = chosen.backlog(spec.limits.backlog);
     let listener =
         edge::listen(spec.listen, backlog).map_err(|source| ServeError::Listen { address: spec.listen, source })?;
     let controls =

@@ -8,12 +8,13 @@ use std::{
 
 use futures_util::future::join_all;
 use serde::Serialize;
+use spec::proxy::ProxySpec;
 use tokio::{
     net::{TcpStream, lookup_host},
     time::timeout,
 };
 
-use super::{address::Address, spec::ProxySpec};
+use super::address::Address;
 
 /// The longest wait for a backend.
 const PATIENCE: Duration = Duration::from_secs(1);

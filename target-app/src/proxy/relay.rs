@@ -9,6 +9,7 @@ use std::{
 
 use controllers::{Note, Outcome};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use service_core::{ledger::LedgerEntry, request::RequestEnding};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
@@ -23,7 +24,7 @@ use super::{
     upload::{BrokenOff, Progress},
     waiting_room::Turn,
 };
-use crate::{edge::Phase, ledger::LedgerEntry, request::RequestEnding};
+use crate::edge::Phase;
 
 /// A request that is being answered. Dropped before its end, it ends as abandoned: the client has left.
 #[derive(Debug)]

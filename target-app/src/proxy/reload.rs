@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
+use spec::proxy::ProxySpec;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{running::RunningProxy, spec::ProxySpec};
+use super::running::RunningProxy;
 
 /// Reads the settings again that a proxy was started with; or says everything that is wrong with them.
 pub type Reread = Box<dyn Fn() -> Result<ProxySpec, Vec<String>> + Send + Sync>;

@@ -10,22 +10,24 @@ use std::{
 
 use controllers::{Note, Tags, Timestamp, UnixSeconds, seed_for};
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use service_core::{
+    calls::{AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep},
+    policies::listed,
+};
+use spec::{
+    proxy::{ProxySpec, RetryCause, RetrySpec},
+    services::{CallSpec, WhenRefused},
+};
 use workloads::{
     http1::names::NOTE,
     plan::{ClientScope, ClientSpec},
 };
 
-use super::{
-    backend::Trouble,
-    error::ProxyError,
-    spec::{ProxySpec, RetryCause, RetrySpec},
-};
+use super::{backend::Trouble, error::ProxyError};
 use crate::{
-    calls::{AttemptEnd, Call, CallContext, CallMachine, CallReply, CallStep, asking, asking::Decision},
+    calls::asking::{self, Decision},
     clock::ServiceClock,
-    policies::listed,
     stage::{Shared, SharedSite, keep_time, spawn},
-    tree::{CallSpec, WhenRefused},
 };
 
 /// The retries of a proxy: the policy, and the rules.

@@ -11,29 +11,32 @@ use std::{
 use controllers::{PeerReport, Seen, catalogue::PolicySpec};
 use installed::catalogue;
 use serde_json::Value;
+use service_core::{
+    events::Events,
+    ledger::Ledgers,
+    policies::{Resolved, Seating},
+};
+use spec::{
+    WorkSpec,
+    proxy::{LogLevel, ProxySpec},
+    waiting_room::WaitingRoomSpec,
+    wire::{
+        CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy, StageGauges,
+    },
+};
 use tokio::sync::Notify;
 
 use super::{
     checks, file,
     listener::Listener,
-    spec::{LogLevel, ProxySpec},
     state::{Proxy, Settings},
 };
 use crate::{
     clock::ServiceClock,
     control::{ConfigForm, Controlled},
-    events::Events,
-    ledger::Ledgers,
-    policies::{Resolved, Seating},
     reports::Reports,
-    running::backlog,
     signals,
-    spec::WorkSpec,
     stage::lock,
-    waiting_room::WaitingRoomSpec,
-    wire::{
-        CallBooks, Gauges, Halted, InjectFault, Policies, ReadRequests, SetCallees, SetMachines, SetPolicy, StageGauges,
-    },
 };
 
 /// A running proxy.
@@ -161,7 +164,7 @@ impl RunningProxy {
         for (site, gate) in [(graph.dispatch(), &self.proxy.admission.gate), (graph.accept(), &self.proxy.accept)] {
             gate.replace(self.seating.policy(&chosen, site));
         }
-        self.listener.door.set_backlog(backlog(&chosen, usual)).map_err(|error| vec![error.to_string()])
+        self.listener.door.set_backlog(chosen.backlog(usual)).map_err(|error| vec![error.to_string()])
     }
 }
 

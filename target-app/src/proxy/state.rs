@@ -9,6 +9,8 @@ use std::{
 };
 
 use controllers::{Reason, catalogue::PolicySpec};
+use service_core::{ledger::Ledgers, request::Intake};
+use spec::{EdgeSpec, proxy::ProxySpec};
 use tokio::sync::Semaphore;
 
 use super::{
@@ -20,12 +22,11 @@ use super::{
     page::Pages,
     retry::{Retries, RetryCounts},
     shares::Shares,
-    spec::ProxySpec,
     takers::Takers,
     tls::{self, Acceptor},
     waiting_room::Room,
 };
-use crate::{clock::ServiceClock, ledger::Ledgers, request::Intake, spec::EdgeSpec, stage::AdmissionGate};
+use crate::{clock::ServiceClock, edge::cap, stage::AdmissionGate};
 
 /// A proxy as requests meet it.
 #[derive(Debug)]
@@ -69,7 +70,7 @@ impl Settings {
         let mut found = checks::problems(&spec);
         let takers = match before {
             Some(before) => Arc::clone(&before.backends.takers),
-            None => Takers::new(clock, spec.edge().most_slow_clients(spec.most_connections())),
+            None => Takers::new(clock, spec.edge().most_slow_clients(most_connections(&spec))),
         };
         let backends = match before.filter(|before| keeps_backends(&before.spec, &spec)) {
             Some(before) => Some(Arc::clone(&before.backends)),
@@ -187,4 +188,10 @@ impl Proxy {
     pub(super) fn set(&self, settings: Arc<Settings>) {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }
+}
+
+/// The largest number of connections of clients: a request needs two descriptors, its client's connection and its backend's.
+pub(super) fn most_connections(spec: &ProxySpec) -> usize {
+    let edge = spec.edge();
+    if edge.connections > 0 { cap(&edge) } else { (cap(&edge) / 2).max(1) }
 }

@@ -7,10 +7,11 @@ use rustls::{
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
+use spec::proxy::TlsSpec;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 use workloads::{TlsOptions, tls::client_config};
 
-use super::{error::ProxyError, spec::TlsSpec};
+use super::error::ProxyError;
 
 /// The listener's side of TLS.
 #[derive(Clone)]

@@ -14,6 +14,7 @@ use std::{
 use controllers::Timestamp;
 use http::StatusCode;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use spec::EdgeSpec;
 
 use super::{
     client::Client,
@@ -21,7 +22,7 @@ use super::{
     patience::Patience,
     takers::{BackendId, Hold, WaitingRequest},
 };
-use crate::{clock::ServiceClock, edge::Phase, spec::EdgeSpec};
+use crate::{clock::ServiceClock, edge::Phase};
 
 /// A request's body.
 #[derive(Debug)]

@@ -26,20 +26,16 @@ use http::{HeaderValue, Response, request::Parts};
 use hyper::body::Bytes;
 
 use super::{client::Client, error::ProxyError};
-use crate::{
-    clock::ServiceClock,
-    edge::Source,
-    stage::lock,
-    waiting_room::{
-        TokenBinding, WaitingRoomSpec,
-        carried::{self, Carried, PLACE_LETTERS},
-        tokens,
-    },
-};
+use crate::{clock::ServiceClock, edge::Source, stage::lock};
 use keys::{Keys, drawn};
 use page::WaitPage;
 use replicas::Replicas;
 pub(super) use schedule::keep_time;
+use service_core::waiting_room::{
+    carried::{self, Carried, PLACE_LETTERS},
+    tokens,
+};
+use spec::waiting_room::{TokenBinding, WaitingRoomSpec};
 use told::Told;
 pub(super) use turn::put;
 

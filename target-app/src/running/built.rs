@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use service_core::policies::Seating;
+
 use crate::{
     app::LiveApp,
     monitor::Monitors,
-    policies::Seating,
     reports::Reports,
     stage::{keep_time, spawn},
 };

@@ -2,29 +2,34 @@
 
 use std::sync::{Arc, Mutex};
 
-use controllers::{SiteId, Timestamp, seed_for};
+use controllers::{SiteId, Timestamp, seed_for, site::OnRefuse};
+use service_core::{
+    class::Classification,
+    events::Events,
+    policies::{Resolved, Seating, Unfit, machines},
+    request::Intake,
+    synthetic::Law,
+};
+use spec::{
+    self, TargetSpec,
+    graph::{Graph, Role},
+    services::TaskSpec,
+};
 
 use super::ServeError;
 use crate::{
     app::{Dispatchers, LiveApp, Sites},
     calls::Callers,
-    class::Classification,
     clock::ServiceClock,
     edge::LEAST_HEAD_BYTES,
-    events::Events,
-    graph::{Graph, Role},
     mail::{Arashi, ArashiSettings, SessionLimits},
     monitor::Monitors,
-    policies::{Resolved, Seating, Unfit, machines},
     reports::Reports,
-    request::Intake,
     running::Built,
     service::Service,
     signals::{Allotted, Probe},
-    spec::{self, OnRefuse, TargetSpec},
     stage::{AdmissionGate, LiveStage},
-    synthetic::{Checksum, Emulated, Law},
-    tree::TaskSpec,
+    synthetic::{Checksum, Emulated},
 };
 
 /// The checked policy of a spec.

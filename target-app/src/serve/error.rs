@@ -3,11 +3,12 @@
 use std::{io, net::SocketAddr};
 
 use controllers::catalogue::Problem;
-
-use crate::{
+use service_core::{
     policies::{MachineError, Unfit, listed},
-    synthetic::{ChecksumError, LawError},
+    synthetic::LawError,
 };
+
+use crate::synthetic::ChecksumError;
 
 /// The reason that a target cannot serve.
 #[derive(Debug, thiserror::Error)]

@@ -7,12 +7,12 @@ use std::{
 };
 
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder, metrics::MetricType};
+use spec::wire::{Gauges, StageGauges};
 
 use crate::{
     control::Controlled,
     metrics::{self, Page},
     running::Running,
-    wire::{Gauges, StageGauges},
 };
 
 /// Answers readers until the runtime ends. Needs a runtime.

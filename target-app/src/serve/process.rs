@@ -102,7 +102,7 @@ impl ControlPort {
     pub(crate) fn open(
         listener: std::net::TcpListener,
         running: Arc<dyn control::Controlled>,
-        token: crate::token::Token,
+        token: spec::token::Token,
     ) -> Result<Self, ServeError> {
         let system = |source: io::Error| ServeError::System { what: "cannot open the control port", source };
         let runtime = Builder::new_current_thread().enable_all().build().map_err(system)?;

@@ -12,10 +12,11 @@ use controllers::{
     policy::Resize,
     site::{SiteMachine, TurnedAway},
 };
+use service_core::policies::Resolved;
 use tokio::sync::mpsc;
 
 use super::*;
-use crate::{policies::Resolved, service::Boxed, signals::ThisProcess};
+use crate::{service::Boxed, signals::ThisProcess};
 
 mod disciplines;
 mod interleavings;

@@ -17,13 +17,14 @@ use std::{
 
 use controllers::{Kind, Random, Seeded};
 use http::request::Parts;
+use service_core::{route::Route, synthetic::checksum_graph};
+use spec::{
+    ChecksumSpec,
+    graph::{Branch, Graph},
+};
 
 use super::emulated::{answer, page};
-use crate::{
-    graph::{Branch, Graph, Role},
-    service::{At, Boxed, Bytes, Handled, Request, Route, Service},
-    spec::ChecksumSpec,
-};
+use crate::service::{At, Boxed, Bytes, Handled, Request, Service};
 
 /// The bytes of one read, as in the original code.
 const READ_BYTES: usize = 100;
@@ -55,12 +56,6 @@ pub struct ChecksumError {
 }
 
 impl Checksum {
-    /// The graph of its request type and stage.
-    #[must_use]
-    pub fn stage_graph() -> Graph {
-        Graph::new(&["request"], &[("checksum", Role::Dynamic)])
-    }
-
     /// A service with a file of its own in the folder for temporary files.
     ///
     /// # Errors
@@ -90,7 +85,7 @@ impl Checksum {
 
 impl Service for Checksum {
     fn graph(&self) -> Graph {
-        Self::stage_graph()
+        checksum_graph()
     }
 
     fn route(&self, _: &Parts) -> Route {

@@ -7,24 +7,26 @@ use std::{
 
 use controllers::{JobId, Kind, Timestamp};
 use http::{HeaderValue, Response, header, request::Parts};
+use service_core::{
+    request::DEGRADED,
+    route::Route,
+    synthetic::{
+        CHEAPEST, Law, emulated_graph,
+        server_model::{BegunWork, Fifo, ProcessorSharing},
+    },
+};
+use spec::{
+    Discipline,
+    graph::{Branch, Graph},
+};
 use tokio::sync::oneshot;
 
-use super::{
-    law::Law,
-    server_model::{Begun, Fifo, ProcessorSharing},
-};
 use crate::{
     clock::ServiceClock,
-    graph::{Branch, Graph, Role},
-    request::DEGRADED,
-    service::{At, Boxed, Bytes, Handled, PageBody, Request, Route, Service, StatedCost},
+    service::{At, Boxed, Bytes, Handled, PageBody, Request, Service, StatedCost},
     signals::{Probe, ThisProcess},
-    spec::Discipline,
     stage::{Shared, SharedSite, keep_time, lock, spawn},
 };
-
-/// The value of the degraded mark for the cheapest answer that an emulated service can give.
-pub(crate) const CHEAPEST: &str = "1";
 
 /// The emulated service. It has one stage, `work`.
 ///
@@ -46,7 +48,7 @@ pub struct Emulated {
 struct Used {
     servers: u32,
     clock: ServiceClock,
-    begun: Mutex<Begun>,
+    begun: Mutex<BegunWork>,
 }
 
 #[derive(Debug)]
@@ -60,12 +62,6 @@ enum ServerModel {
 struct SharedServers(Shared<ProcessorSharing<oneshot::Sender<()>>>);
 
 impl Emulated {
-    /// The graph of its request type and stage.
-    #[must_use]
-    pub fn stage_graph() -> Graph {
-        Graph::new(&["request"], &[("work", Role::Dynamic)])
-    }
-
     /// The service. Needs a runtime.
     #[must_use]
     pub fn new(
@@ -91,7 +87,7 @@ impl Emulated {
 
 impl Service for Emulated {
     fn graph(&self) -> Graph {
-        Self::stage_graph()
+        emulated_graph()
     }
 
     fn route(&self, _: &Parts) -> Route {
@@ -224,8 +220,8 @@ pub(super) fn answer(page: Bytes) -> Response<PageBody> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::ServiceTime;
     use controllers::Tags;
+    use spec::ServiceTime;
 
     fn request(id: u64, draw: Option<&str>) -> Request {
         let mut head = http::Request::get("/").body(()).expect("a request").into_parts().0;

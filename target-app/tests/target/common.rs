@@ -13,7 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use controllers::{Objective, Settings};
+use controllers::{ClassRule, Objective, Settings, catalogue::PolicySpec};
+use spec::{
+    App, ChecksumSpec, Durability, EdgeSpec, EmulatedSpec, ServiceTime, StageSpec, TargetSpec, WorkSpec,
+    services::{CallSpec, CalleeSpec, TaskSpec, WhenRefused},
+    wire::Gauges,
+};
 use target_app::{
     control::client::ControlClient,
     mail::{
@@ -21,13 +26,8 @@ use target_app::{
         store::{NewMessage, Store, StoreOptions},
     },
     serve::{ServeError, serve_task},
-    spec::{
-        App, ChecksumSpec, ClassRule, Durability, EdgeSpec, EmulatedSpec, PolicySpec, ServiceTime, StageSpec,
-        TargetSpec, WorkSpec,
-    },
-    tree::{Balancer, CallSpec, CalleeSpec, Per, TaskSpec, WhenRefused},
-    wire::Gauges,
 };
+use workloads::balance::{Balancer, Per};
 
 /// A running target; stopped and joined when dropped.
 pub struct Target {
@@ -89,7 +89,7 @@ pub fn mailbox(database: &Path) {
 
 /// The mail service over it: these types do so many extra database operations, the others none. Keys of sessions are in links.
 pub fn arashi(database: &Path, operations: &[(&str, f64)]) -> App {
-    let mut weights: BTreeMap<_, _> = target_app::mail::KINDS.iter().map(|&kind| (kind.to_owned(), 0.0)).collect();
+    let mut weights: BTreeMap<_, _> = service_core::mail::KINDS.iter().map(|&kind| (kind.to_owned(), 0.0)).collect();
     weights.extend(operations.iter().map(|&(kind, operations)| (kind.to_owned(), operations)));
     App::Arashi {
         database: database.to_owned(),

@@ -12,12 +12,13 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Place, PolicyEvent, catalogue::Setting};
-use target_app::{
-    serve::{ServeError, serve_blocking},
-    spec::{ClassRule, OnRefuse, PolicySpec, StageSpec, TargetSpec, WorkSpec},
-    wire::SetPolicy,
+use controllers::{
+    ClassRule, Place, PolicyEvent,
+    catalogue::{PolicySpec, Setting},
+    site::OnRefuse,
 };
+use spec::{StageSpec, TargetSpec, WorkSpec, wire::SetPolicy};
+use target_app::serve::{ServeError, serve_blocking};
 
 use crate::common::{Target, answer, checksum, emulated, policy, spec, start, status};
 

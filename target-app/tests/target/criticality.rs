@@ -7,11 +7,12 @@ use std::{
     time::Duration,
 };
 
-use controllers::{Class, Criticality, Place, Settings, catalogue::Setting};
-use target_app::{
-    serve::serve_blocking,
-    spec::{PolicySpec, StageSpec, TargetSpec},
+use controllers::{
+    Class, Criticality, Place, Settings,
+    catalogue::{PolicySpec, Setting},
 };
+use spec::{StageSpec, TargetSpec};
+use target_app::serve::serve_blocking;
 
 use crate::common::{Target, arashi, checksum, emulated, mailbox, policy, sign_in, spec, start, status};
 

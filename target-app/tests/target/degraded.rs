@@ -5,8 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use controllers::{Objective, Place, catalogue::Setting};
-use target_app::spec::{PolicySpec, TargetSpec};
+use controllers::{
+    Objective, Place,
+    catalogue::{PolicySpec, Setting},
+};
+use spec::TargetSpec;
 
 use crate::common::{Target, arashi, mailbox, policy, sign_in, spec, start};
 

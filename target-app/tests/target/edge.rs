@@ -7,8 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use spec::{EdgeSpec, TargetSpec};
+
 use crate::common::{Target, answer, edge, spec, start, status};
-use target_app::spec::{EdgeSpec, TargetSpec};
 
 fn limited(limits: EdgeSpec) -> Target {
     start(TargetSpec { edge: limits, ..spec() })
@@ -239,7 +240,7 @@ fn a_name_that_is_not_ours_is_refused() {
 fn a_client_that_does_not_read_ends_after_its_time() {
     let limits = EdgeSpec { write_timeout: Duration::from_millis(700), ..edge() };
     let mut spec = TargetSpec { edge: limits, ..spec() };
-    if let target_app::spec::App::Emulated(emulated) = &mut spec.app {
+    if let spec::App::Emulated(emulated) = &mut spec.app {
         emulated.answer_bytes = 32 << 20; // more than the socket buffers of both sides
     }
     let target = start(spec);

@@ -6,10 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use target_app::{
-    spec::{StageSpec, TargetSpec},
-    wire::InjectFault,
-};
+use spec::{StageSpec, TargetSpec, wire::InjectFault};
 
 use crate::common::{Target, answer, checksum, emulated, spec, start};
 

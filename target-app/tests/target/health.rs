@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use controllers::Class;
-use target_app::spec::{EdgeSpec, HealthChecks, TargetSpec};
+use spec::{EdgeSpec, HealthChecks, TargetSpec};
 use workloads::{
     HostChoice, RunOptions, StopFlag,
     background::BackgroundRole,

@@ -16,14 +16,12 @@ use std::{
     time::Duration,
 };
 
-use target_app::{
-    mail::{
-        deliver::{self, Recipient},
-        html,
-        password::{self, PasswordCost},
-        store::{NewMessage, Store, StoreOptions},
-    },
-    spec::{App, TargetSpec, WorkSpec},
+use spec::{App, TargetSpec, WorkSpec};
+use target_app::mail::{
+    deliver::{self, Recipient},
+    html,
+    password::{self, PasswordCost},
+    store::{NewMessage, Store, StoreOptions},
 };
 
 use crate::{
@@ -198,7 +196,7 @@ fn arashi(database: &Path) -> App {
         // So that a browser needs only an address to be signed in.
         session_in_links: true,
         full_text: false,
-        durability: target_app::spec::Durability::Normal,
+        durability: spec::Durability::Normal,
         stale: std::time::Duration::ZERO,
     }
 }

@@ -6,11 +6,9 @@ use std::{
     time::Duration,
 };
 
+use spec::{TargetSpec, WorkSpec, wire::SetPolicy};
+
 use crate::common::{answer, arashi, emulated, mailbox, policy, spec, start, status};
-use target_app::{
-    spec::{TargetSpec, WorkSpec},
-    wire::SetPolicy,
-};
 
 #[test]
 fn it_serves_on_a_kept_connection_and_the_books_balance() {

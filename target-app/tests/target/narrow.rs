@@ -2,10 +2,8 @@
 
 use std::{fmt::Write as _, path::Path, time::Duration};
 
-use target_app::{
-    mail::deliver::{self, Recipient},
-    spec::{App, Durability, TargetSpec, WorkSpec},
-};
+use spec::{App, Durability, TargetSpec, WorkSpec};
+use target_app::mail::deliver::{self, Recipient};
 
 use crate::{browser::Browser, common};
 

@@ -16,12 +16,11 @@ use nix::{
     },
     unistd::Pid,
 };
-use target_app::{
-    control::client::ControlClient,
-    serve::serve_blocking,
-    spec::{EdgeSpec, TargetSpec},
+use spec::{
+    EdgeSpec, TargetSpec,
     wire::{InjectFault, Ready},
 };
+use target_app::{control::client::ControlClient, serve::serve_blocking};
 
 use crate::common::{answer, checksum, edge, emulated, spec};
 

@@ -12,10 +12,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use target_app::{
-    spec::{EdgeSpec, OnRefuse, PolicySpec, StageSpec, TargetSpec},
-    wire::SetPolicy,
-};
+use controllers::{catalogue::PolicySpec, site::OnRefuse};
+use spec::{EdgeSpec, StageSpec, TargetSpec, wire::SetPolicy};
 
 use crate::common::{Target, answer, edge, emulated, policy, spec, start, status};
 

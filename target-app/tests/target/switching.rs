@@ -8,9 +8,9 @@ use std::{
 
 use controllers::catalogue::PolicySpec;
 use installed::catalogue;
-use target_app::{
-    spec::{StageSpec, TargetSpec},
-    tree::TaskSpec,
+use spec::{
+    StageSpec, TargetSpec,
+    services::TaskSpec,
     wire::{Gauges, SetMachines, SetPolicy},
 };
 

@@ -2,10 +2,7 @@
 
 use std::{thread, time::Duration};
 
-use target_app::{
-    spec::{StageSpec, TargetSpec},
-    tree::TaskSpec,
-};
+use spec::{StageSpec, TargetSpec, services::TaskSpec};
 
 use crate::common::{calls_to_back, emulated, spec, start, start_task};
 

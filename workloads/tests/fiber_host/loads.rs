@@ -39,7 +39,9 @@ fn an_open_load_sends_its_plan_whatever_the_service_does() {
     assert!((499..=501).contains(&ledger.planned), "{ledger:?}");
     assert_eq!((ledger.served, ledger.unsent), (ledger.planned, 0));
     assert!(report.generator.health.in_flight_peak >= 30, "{:?}", report.generator.health);
-    assert!(windows[0].offered >= 490 && windows[0].in_flight > 20, "{windows:?}");
+    // On a machine that stood still for a while, some are offered in the second after.
+    assert_eq!(windows.iter().map(|window| window.offered).sum::<u64>(), ledger.planned);
+    assert!(windows[0].in_flight > 20, "{windows:?}");
 }
 
 /// Requests of an open load, so many a second for a second, on shared connections.
@@ -239,7 +241,7 @@ fn what_a_policy_of_their_own_refuses_is_not_sent() {
         let report = go(&plan);
         let ledger = report.total.ledger;
         assert!(ledger.served > 0 && ledger.refused_locally > 0, "{scope:?} {ledger:?}");
-        assert_eq!((ledger.sent, ledger.unsent), (ledger.served, 0), "{scope:?} {ledger:?}");
+        assert_eq!((ledger.sent, ledger.unsent), (ledger.served + ledger.served_late, 0), "{scope:?} {ledger:?}");
         assert_eq!(ledger.written(), server.seen.requests() - before, "{scope:?}");
         // A request takes 20 ms of the 2 s, and as many as may be are in flight at once.
         assert!(ledger.served <= most * 101, "{scope:?} {ledger:?}");
@@ -290,8 +292,9 @@ fn what_is_asked_of_the_users_of_a_run_is_done() {
     assert_eq!((report.total.ledger.imbalance(), report.faults.len()), (None, 0));
     assert_eq!(seconds[0].0, 2);
     assert_eq!(seconds[1].0, 22, "{seconds:?}");
-    // The pause begins a few milliseconds into the fourth second.
-    assert!(seconds[1].1 > 2 * seconds[0].1 && seconds[3].1 < seconds[0].1 / 2, "{seconds:?}");
+    // The pause begins a few milliseconds into the fourth second. On a machine that stands still, what twenty more send shows later.
+    let spike = seconds[1].1.max(seconds[2].1);
+    assert!(spike > 2 * seconds[0].1 && seconds[3].1 < spike / 2, "{seconds:?}");
     assert_eq!(report.total.ledger.written(), server.seen.requests());
 }
 

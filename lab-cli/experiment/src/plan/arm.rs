@@ -21,7 +21,7 @@ pub struct ArmPlan {
     /// Policy at the service.
     pub policy: PolicySpec,
     /// Reaction of a stage when the next one refuses.
-    pub on_refuse: Option<target_app::spec::OnRefuse>,
+    pub on_refuse: Option<controllers::site::OnRefuse>,
     /// Length of the kernel's listen queue.
     pub backlog: Option<u32>,
     /// Policy on the users' own side, before they send: the arm's own, else that of all arms.
@@ -34,7 +34,7 @@ pub struct ArmPlan {
     pub calls: CallChanges,
     /// Balancer in all services of a tree, instead of that of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub balancer: Option<target_app::tree::Balancer>,
+    pub balancer: Option<workloads::balance::Balancer>,
     /// The service of this arm, where it is another than that of the experiment.
     pub own_target: Option<Box<OwnTarget>>,
     /// Users go to the service itself, past the lab's proxy.

@@ -5,9 +5,9 @@ use std::time::Duration;
 use analysis::{live::CapacityChange, summary::PlannedLoad, text::rate};
 use controllers::catalogue::{PolicySpec, Setting};
 use installed::catalogue;
-use target_app::{
-    plant::{Fault, FaultKind, Hindrance, moments},
-    spec::{EmulatedSpec, StageSpec},
+use spec::{
+    EmulatedSpec, StageSpec,
+    fault::{Fault, FaultKind, Hindrance, moments},
 };
 
 use super::{AppPlan, ArmPlan, Experiment, PhasePlan, measures::peak_of};

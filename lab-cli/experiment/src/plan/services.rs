@@ -4,11 +4,13 @@ use std::{collections::BTreeMap, time::Duration};
 
 use controllers::Class;
 use serde::{Deserialize, Serialize};
-use target_app::{
-    plant::Hindrance,
-    spec::{EmulatedSpec, StageSpec},
-    tree::{Balancer, Per, PlatformSpec, Slow, WhenRefused},
+use spec::{
+    EmulatedSpec, StageSpec,
+    fault::Hindrance,
+    platform::PlatformSpec,
+    services::{Slow, WhenRefused},
 };
+use workloads::balance::{Balancer, Per};
 
 use super::{ClientPolicy, CostChanges};
 

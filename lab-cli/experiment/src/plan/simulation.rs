@@ -3,9 +3,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
-use target_app::{
-    plant::{Fault, FaultKind, PlantSpec},
-    tree::WireCosts,
+use spec::{
+    fault::{Fault, FaultKind},
+    plant::PlantSpec,
+    services::WireCosts,
 };
 use workloads::sim::LinkSpec;
 
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn the_plant_that_comes_with_the_program_names_every_request_type() {
         let costs = Simulation::default().costs;
-        for kind in target_app::mail::KINDS.iter().filter(|kind| **kind != "other") {
+        for kind in service_core::mail::KINDS.iter().filter(|kind| **kind != "other") {
             assert!(costs.types.contains_key(*kind), "{kind}");
         }
     }

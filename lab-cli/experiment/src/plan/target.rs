@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use controllers::{Class, Criticality, catalogue::PolicySpec};
+use controllers::{Class, ClassRule, Criticality, catalogue::PolicySpec};
 use serde::{Deserialize, Serialize};
-use target_app::{
-    graph::Graph,
-    mail::corpus::CorpusSpec,
-    spec::{ChecksumSpec, ClassRule, Durability, EmulatedSpec, HealthChecks, StageSpec, WorkSpec},
-    synthetic::{Checksum, Emulated},
-    waiting_room::RoomsSpec,
+use service_core::{
+    mail::CorpusSpec,
+    synthetic::{checksum_graph, emulated_graph},
+};
+use spec::{
+    ChecksumSpec, Durability, EmulatedSpec, HealthChecks, StageSpec, WorkSpec, graph::Graph, waiting_room::RoomsSpec,
 };
 
 use super::{OwnService, Tree};
@@ -158,11 +158,11 @@ impl AppPlan {
     /// Graph of its request types and stages.
     pub fn graph(&self) -> Graph {
         match self {
-            Self::Arashi(_) => target_app::mail::Arashi::stage_graph(),
-            Self::Checksum(_) => Checksum::stage_graph(),
+            Self::Arashi(_) => service_core::mail::graph(),
+            Self::Checksum(_) => checksum_graph(),
             // Every service of a tree has the same stages.
             // One that is not the lab's shows nothing of itself: to policies it is one stage.
-            Self::Emulated(_) | Self::Tree(_) | Self::Own(_) => Emulated::stage_graph(),
+            Self::Emulated(_) | Self::Tree(_) | Self::Own(_) => emulated_graph(),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use analysis::summary::Validity;
-use target_app::plant::DEBUG_BUILD;
+use spec::plant::DEBUG_BUILD;
 
 use crate::{
     args,

@@ -5,7 +5,7 @@ use controllers::{
     catalogue::{Setting, Settings},
 };
 use serde::Deserialize;
-use target_app::proxy::{ProxySpec, RequestTypes};
+use spec::proxy::{ProxySpec, RequestTypes};
 
 use super::settings_text::yaml;
 use crate::exit::Failure;

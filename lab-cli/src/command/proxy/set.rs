@@ -1,10 +1,8 @@
 //! `lab proxy set`: settings of a proxy that runs.
 
 use serde_json::{Map, Value};
-use target_app::{
-    control::client::{ControlClient, ControlError},
-    token::Token,
-};
+use spec::token::Token;
+use target_app::control::client::{ControlClient, ControlError};
 
 use crate::{
     args::SetArgs,

@@ -14,7 +14,7 @@ use experiment::{
     resolve::target_spec,
 };
 use measure::Window;
-use target_app::tree::TaskSpec;
+use spec::services::TaskSpec;
 use traces::Think;
 use workloads::{
     RunOptions, StopFlag,

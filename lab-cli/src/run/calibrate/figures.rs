@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use target_app::plant::TypeCost;
+use spec::plant::TypeCost;
 
 use super::load::{Loaded, TypeTimes};
 

@@ -107,7 +107,7 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use experiment::plan::read_plant;
-    use target_app::plant::PlantSpec;
+    use spec::plant::PlantSpec;
 
     use super::*;
 

@@ -127,7 +127,7 @@ pub fn run(
         Some((kind.clone(), TypeTimes { count: count as f64, mean_ms: times.mean_ms()?, spread }))
     });
     let seconds = (after.at_ms - gauges.at_ms) / 1e3;
-    let busy = |gauges: &target_app::wire::Gauges| gauges.stages.iter().map(|stage| stage.busy_ms).sum::<f64>();
+    let busy = |gauges: &spec::wire::Gauges| gauges.stages.iter().map(|stage| stage.busy_ms).sum::<f64>();
     let loaded = Loaded {
         answered: (ledger.served + ledger.served_late + ledger.rejected) as f64,
         refused: ledger.rejected as f64,

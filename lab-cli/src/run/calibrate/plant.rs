@@ -9,10 +9,10 @@ use experiment::{
     plan::{AppPlan, ArmPlan},
     resolve::target_spec,
 };
-use target_app::{
+use spec::{
+    self, ChecksumSpec, WorkSpec,
     plant::{PlantSpec, TypeCost},
-    spec::{self, ChecksumSpec, WorkSpec},
-    tree::TaskSpec,
+    services::TaskSpec,
 };
 use workloads::{
     StopFlag,
@@ -280,7 +280,7 @@ impl Bench<'_> {
         measured: &mut PlantMeasurements,
     ) -> Result<(), RunFailure> {
         let weights: BTreeMap<String, f64> =
-            target_app::mail::KINDS.iter().map(|&kind| (kind.to_owned(), 1.0)).collect();
+            service_core::mail::KINDS.iter().map(|&kind| (kind.to_owned(), 1.0)).collect();
         let mut by_operations = Vec::new();
         let mut by_level = Vec::new();
         for operations in OPERATIONS {

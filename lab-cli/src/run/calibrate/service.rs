@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 
 use experiment::plan::OwnService;
 use measure::{TimeFamily, Window};
-use target_app::{
-    plant::{MeasuredService, RequestCost},
-    spec::Discipline,
+use spec::{
+    Discipline,
+    measured_service::{MeasuredService, RequestCost},
 };
 use workloads::plan::{Behaviour, FailureRule, Target, UrlRequest, UrlUsers, Users};
 

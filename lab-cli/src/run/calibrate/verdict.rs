@@ -8,7 +8,7 @@ use analysis::{
 };
 use experiment::plan::Simulation;
 use measure::Report;
-use target_app::plant::PlantOrigin;
+use spec::plant::PlantOrigin;
 use workloads::plan::LoadPlan;
 
 use super::{super::load, figures::Series};

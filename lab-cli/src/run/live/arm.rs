@@ -13,7 +13,7 @@ use analysis::{
 use controllers::{Objective, Settings};
 use experiment::plan::{ArmPlan, PhasePlan};
 use measure::{Report, Window};
-use target_app::wire::{Gauges, ReadRequests};
+use spec::wire::{Gauges, ReadRequests};
 use workloads::{
     RunOptions, StopFlag, UserCommands,
     plan::{ClientScope, ClientSpec, Load, LoadPlan, Target},

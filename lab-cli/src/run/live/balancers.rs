@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use analysis::summary::{Joined, ServiceTotals};
 use controllers::Reason;
 use measure::TurnedBack;
-use target_app::wire::{Gauges, ReadRequests};
+use spec::wire::{Gauges, ReadRequests};
 
 /// Final counts of services: gauges, requests read, totals by service.
 pub type SettledCounts = (Gauges, ReadRequests, Vec<ServiceTotals>);

@@ -8,11 +8,9 @@ use std::{
 
 use analysis::summary;
 use controllers::catalogue::PolicySpec;
-use target_app::{
-    control::client::{ControlClient, ControlError},
-    tree::{balancer_of, books_of, continued, crashed, ended, gauges_of, requests_of},
-    wire::{Gauges, Halted, ReadRequests, StageGauges},
-};
+use service_core::tree::{balancer_of, books_of, continued, crashed, ended, gauges_of, requests_of};
+use spec::wire::{Gauges, Halted, ReadRequests, StageGauges};
+use target_app::control::client::{ControlClient, ControlError};
 
 use super::{
     service::ServiceMeter,

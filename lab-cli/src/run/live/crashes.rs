@@ -8,9 +8,10 @@ use std::{
 };
 
 use analysis::live::LiveEvent;
-use target_app::{
-    plant::{Fault, FaultKind},
-    tree::{TaskId, TreeSpec},
+use service_core::tree::TaskId;
+use spec::{
+    fault::{Fault, FaultKind},
+    services::TreeSpec,
     wire::SetCallees,
 };
 use workloads::plan::TaskList;

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use target_app::wire::Gauges;
+use spec::wire::Gauges;
 
 use super::controls::Controls;
 use crate::run::sampler::Sampler;

@@ -3,7 +3,8 @@
 use std::{collections::BTreeSet, net::SocketAddr, sync::Arc};
 
 use controllers::seed_for;
-use target_app::tree::{CallSpec, CalleeSpec, ServiceSpec, TaskId, TaskSpec, TreeSpec};
+use service_core::tree::TaskId;
+use spec::services::{CallSpec, CalleeSpec, ServiceSpec, TaskSpec, TreeSpec};
 
 use super::{
     controls::{LiveTask, RunningTask, Service},

@@ -12,11 +12,9 @@ use std::{
 };
 
 use controllers::PeerReport;
-use target_app::{
-    control::client::ControlError,
-    tree::{TaskId, TreeChange},
-    wire::{Gauges, SetCallees},
-};
+use service_core::tree::{TaskId, TreeChange};
+use spec::wire::{Gauges, SetCallees};
+use target_app::control::client::ControlError;
 use workloads::plan::TaskList;
 
 use super::{

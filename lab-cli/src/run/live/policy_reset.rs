@@ -7,7 +7,8 @@ use std::{
 };
 
 use experiment::plan::{PhasePlan, policy_resets};
-use target_app::{control::client::ControlError, wire::SetPolicy};
+use spec::wire::SetPolicy;
+use target_app::control::client::ControlError;
 
 use super::controls::Controls;
 

@@ -13,7 +13,7 @@ use std::{
 };
 
 use analysis::live::LiveEvent;
-use target_app::wire::StreamedEvent;
+use spec::wire::StreamedEvent;
 
 use super::controls::{Controls, Port};
 use crate::run::{

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use target_app::tree::TaskId;
+use service_core::tree::TaskId;
 
 use super::target::TargetProcess;
 use crate::run::RunFailure;

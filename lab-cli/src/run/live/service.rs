@@ -21,7 +21,7 @@ use std::{
 };
 
 use experiment::plan::OwnService;
-use target_app::wire::Gauges;
+use spec::wire::Gauges;
 
 use self::{guarded_command::GuardedCommand, process_tree::TreeSample};
 use crate::run::{

@@ -4,11 +4,12 @@ use std::{path::Path, sync::Arc, time::Instant};
 
 use analysis::live::LiveEvent;
 use experiment::plan::OwnService;
-use target_app::{
-    plant::Fault,
+use service_core::tree::{TaskId, TreeMachines};
+use spec::{
+    TargetSpec,
+    fault::Fault,
     proxy::ProxySpec,
-    spec::TargetSpec,
-    tree::{EntrySpec, TaskId, TaskSpec, TreeMachines, TreeSpec},
+    services::{EntrySpec, TaskSpec, TreeSpec},
 };
 use workloads::{RunOptions, plan};
 

@@ -6,10 +6,8 @@ use std::{
 };
 
 use experiment::{plan::Mail, resolve};
-use target_app::{
-    mail::corpus::{cached, snapshot},
-    private,
-};
+use spec::private;
+use target_app::mail::corpus::{cached, snapshot};
 use workloads::plan::Account;
 
 use crate::run::RunFailure;

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::mpsc, thread};
 
-use target_app::tree::TaskSpec;
+use spec::services::TaskSpec;
 
 use super::target::TargetProcess;
 use crate::run::RunFailure;

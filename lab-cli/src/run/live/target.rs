@@ -11,7 +11,8 @@ use std::{
 };
 
 use serde::Serialize;
-use target_app::{control::client::ControlClient, proxy::ProxySpec, tree::TaskSpec, wire::Ready};
+use spec::{proxy::ProxySpec, services::TaskSpec, wire::Ready};
+use target_app::control::client::ControlClient;
 
 use crate::run::RunFailure;
 

@@ -14,7 +14,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use controllers::{Class, Timestamp};
-use target_app::plant::Servers;
+use plant::Servers;
 
 use super::{
     bound::{OfflineJob, most_in_time},
@@ -178,7 +178,8 @@ impl<'a> Left<'a> {
 
 #[cfg(test)]
 mod tests {
-    use target_app::plant::{Fault, FaultKind, Foreseen};
+    use plant::Foreseen;
+    use spec::fault::{Fault, FaultKind};
     use workloads::sim::LinkSpec;
 
     use super::*;

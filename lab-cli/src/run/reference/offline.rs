@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use analysis::summary::{Measured, PhaseSummary};
 use controllers::Timestamp;
-use target_app::plant::{Cluster, Foreseen, Plant, Servers};
+use plant::{Cluster, Foreseen, Plant, Servers};
 use workloads::{
     StopFlag,
     persona::Call,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use controllers::{Class, Timestamp};
-use target_app::plant::{Foreseen, Servers};
+use plant::{Foreseen, Servers};
 use workloads::sim::LinkSpec;
 
 use super::{

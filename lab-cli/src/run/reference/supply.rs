@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use controllers::Timestamp;
-use target_app::plant::{Fault, Hindrance, Servers, moments};
+use plant::Servers;
+use spec::fault::{Fault, Hindrance, moments};
 
 /// The work that a service can do over time.
 #[derive(Debug, Clone)]
@@ -106,7 +107,7 @@ fn nanos(time: Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use target_app::plant::FaultKind;
+    use spec::fault::FaultKind;
 
     use super::*;
 

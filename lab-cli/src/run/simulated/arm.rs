@@ -5,10 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use analysis::{arm_metrics, judge::threshold::Watch, summary};
 use controllers::Timestamp;
 use experiment::{Experiment, plan::ArmPlan, plan_digest::digest_of};
-use target_app::{
-    plant::{Cluster, Plant},
-    wire::{Gauges, ReadRequests, StreamedEvent},
-};
+use plant::{Cluster, Plant};
+use spec::wire::{Gauges, ReadRequests, StreamedEvent};
 use workloads::{StopFlag, plan::LoadPlan, sim};
 
 use crate::run::{

@@ -12,10 +12,8 @@ use experiment::{
     resolve,
 };
 use measure::Report;
-use target_app::{
-    plant::{Cluster, Fault, Plant, PlantError, PlantPlan, Servers},
-    spec::App,
-};
+use plant::{Cluster, Plant, PlantError, PlantPlan, Servers};
+use spec::{App, fault::Fault};
 use workloads::{
     Crowd, StopFlag,
     plan::{Account, LoadPlan},

@@ -8,7 +8,8 @@ use controllers::{
     catalogue::{EntryKind, PolicySpec},
 };
 use installed::catalogue;
-use target_app::{policies::Resolved, wire::SetMachines};
+use service_core::policies::Resolved;
+use spec::wire::SetMachines;
 
 /// The place of a policy unless a person says otherwise.
 pub(super) const AS_USUAL: &str = "as usual";

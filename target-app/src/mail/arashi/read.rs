@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use http::StatusCode;
+use service_core::mail::{Page, newest};
 
-use super::{Answered, Quality, Signed, copies::ListKey, quality::newest, route::Page};
+use super::{Answered, Quality, Signed, copies::ListKey};
 use crate::{
     mail::{
         answer::{self, MailAnswer},

@@ -7,11 +7,12 @@ use std::{
     thread,
 };
 
+use service_core::mail::CorpusSpec;
 use sha2::{Digest, Sha256};
+use spec::private;
 
-use crate::{mail::store::schema, private};
-
-use super::{CorpusError, CorpusSpec, VERSION, build};
+use super::{CorpusError, VERSION, build};
+use crate::mail::store::schema;
 
 /// The corpus of this specification: from the cache if it is there, else generated and put there. Blocks. Two processes
 /// that request the same corpus generate it once. The file must not be opened for writing: take a [`snapshot`].
@@ -19,7 +20,7 @@ use super::{CorpusError, CorpusSpec, VERSION, build};
 /// # Errors
 /// The errors of [`build`], and files that cannot be created in `dir`.
 pub fn cached(spec: &CorpusSpec, dir: &Path) -> Result<PathBuf, CorpusError> {
-    spec.check()?;
+    spec.check().map_err(CorpusError::Spec)?;
     let at = |path: &Path| {
         let path = path.to_owned();
         move |source| CorpusError::File { path, source }

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use controllers::random::{Random, Seeded, seed_for};
 use mail_parser::DateTime;
+use service_core::mail::lognormal;
 use sha2::{Digest, Sha256};
 
 use super::words::{FIRST_NAMES, HOSTS, LAST_NAMES, LISTS, word};
@@ -107,13 +108,6 @@ impl Messages {
             attachments,
         }
     }
-}
-
-/// A lognormal draw with this median, by the method of Box and Muller.
-pub(super) fn lognormal(random: &mut impl Random, median: f64, sigma: f64) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log(1.0 - random.uniform()));
-    let normal = radius * libm::cos(std::f64::consts::TAU * random.uniform());
-    median * libm::exp(sigma * normal)
 }
 
 fn person(random: &mut Seeded) -> (String, String) {

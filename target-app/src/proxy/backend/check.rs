@@ -3,9 +3,10 @@
 use std::sync::{Arc, Weak};
 
 use http::{Request, header};
+use spec::proxy::HealthSpec;
 
 use super::{Backend, Backends};
-use crate::proxy::{spec::HealthSpec, upload::Upload};
+use crate::proxy::upload::Upload;
 
 /// Checks the backends from now on, until they are dropped, if the settings name a path. Needs a runtime.
 pub(in crate::proxy) fn start(backends: &Arc<Backends>, spec: &HealthSpec) {

@@ -9,6 +9,7 @@ use std::{
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::ServerName;
+use spec::proxy::ProxySpec;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
@@ -24,7 +25,6 @@ use super::{
 use crate::proxy::{
     address::{Address, Protocol},
     error::ProxyError,
-    spec::ProxySpec,
     tls,
 };
 

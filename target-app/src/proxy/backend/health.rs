@@ -8,8 +8,7 @@ use std::{
 
 use controllers::Timestamp;
 use http::StatusCode;
-
-use super::super::spec::HealthSpec;
+use spec::proxy::HealthSpec;
 
 /// A 502 or 504 counts as no answer: it is what a gateway behind this proxy says of the service behind it.
 const NO_ANSWER: [StatusCode; 2] = [StatusCode::BAD_GATEWAY, StatusCode::GATEWAY_TIMEOUT];

@@ -6,6 +6,7 @@ use opentelemetry::{
     KeyValue,
     metrics::{Histogram, Meter},
 };
+use spec::proxy::OtlpSpec;
 
 use crate::{
     metrics::otlp::{Export as FigureExport, ExportSpec},
@@ -14,7 +15,6 @@ use crate::{
         metrics::rows,
         observe::{TimesReader, buckets},
         running::RunningProxy,
-        spec::OtlpSpec,
     },
 };
 

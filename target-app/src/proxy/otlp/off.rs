@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use spec::proxy::OtlpSpec;
+
 use crate::{
     metrics::otlp,
-    proxy::{error::ProxyError, running::RunningProxy, spec::OtlpSpec},
+    proxy::{error::ProxyError, running::RunningProxy},
 };
 
 /// There is none.

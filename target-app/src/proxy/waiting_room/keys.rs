@@ -9,14 +9,11 @@ use std::{
 
 use admission_token::{Audience, Claims, KeyRing, SecretKey, TokenProblem};
 use controllers::UnixSeconds;
+use service_core::waiting_room::tokens;
+use spec::private::{self, Unreadable};
 use zeroize::Zeroizing;
 
-use crate::{
-    private::{self, Unreadable},
-    proxy::error::ProxyError,
-    stage::lock,
-    waiting_room::tokens,
-};
+use crate::{proxy::error::ProxyError, stage::lock};
 
 /// The largest file, bytes.
 const LARGEST: u64 = 64 * 1024;

@@ -11,10 +11,11 @@ use std::{
 };
 
 use controllers::webq::{ReplicaId, ReplicaParams, ReplicaReport};
+use spec::waiting_room::ReplicaSpec;
 use tokio::net::UdpSocket;
 
 use super::Room;
-use crate::{proxy::error::ProxyError, serve::ServeError, stage::lock, waiting_room::ReplicaSpec};
+use crate::{proxy::error::ProxyError, serve::ServeError, stage::lock};
 
 /// The largest datagram of IPv4, bytes. A report of an hour is at most 45 kB.
 const LARGEST: usize = 65_507;

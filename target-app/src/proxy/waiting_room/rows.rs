@@ -10,9 +10,10 @@ use controllers::{
     webq::{CheckCounts, ReplicaCounts, RoomCounts, RoomFigures, Subunits},
 };
 use prometheus_client::metrics::MetricType;
+use service_core::waiting_room::tokens::row;
 
 use super::Room;
-use crate::{metrics::Page, stage::lock, waiting_room::tokens::row};
+use crate::{metrics::Page, stage::lock};
 
 impl Room {
     fn read(&self) -> (RoomFigures, RoomCounts, CheckCounts) {

@@ -1,7 +1,8 @@
 //! The catalogue's queue disciplines in a stage with a clock.
 
+use controllers::catalogue::PolicySpec;
+
 use super::*;
-use crate::spec::PolicySpec;
 
 fn chosen(name: &str, settings: &[(&str, &str)]) -> Box<dyn Policy> {
     let settings = settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).into())).collect();

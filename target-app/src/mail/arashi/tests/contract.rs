@@ -253,7 +253,7 @@ async fn plants_know_how_often_a_page_waits_for_a_connection() {
             world.post(if path == "/login" { &mut new } else { &mut ann }, path, &fields).await
         };
         assert_eq!(came.status, StatusCode::OK, "{path}: {}", came.body);
-        let kind = Arashi::route_of(path.split('?').next().expect("a path")).kind;
-        assert_eq!(turns() - before, Arashi::turns_of(kind), "{path}");
+        let kind = service_core::mail::route(path.split('?').next().expect("a path")).kind;
+        assert_eq!(turns() - before, service_core::mail::turns(kind), "{path}");
     }
 }

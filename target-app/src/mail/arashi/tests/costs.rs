@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use nix::sys::resource::{UsageWho, getrusage};
+use service_core::mail::CorpusSpec;
 
 use super::*;
-use crate::mail::corpus::{self, CorpusSpec};
+use crate::mail::corpus;
 
 /// CPU time of the whole process, microseconds: SQLite runs on threads of its own.
 fn cpu_us() -> f64 {
@@ -38,7 +39,7 @@ async fn costs() {
     let arashi = open(&database).await;
     let world = World { arashi, _dir: dir };
     let mut inboxes = Vec::new();
-    for (name, password) in corpus::accounts(&spec) {
+    for (name, password) in service_core::mail::accounts(&spec) {
         let (mut browser, _) = world.sign_in(&name, &password).await;
         let folders = world.read(&mut browser, "/folderlist").await;
         inboxes.push((browser, folders.links("list")[0].clone(), folders.body.contains("12794 messages")));
@@ -74,7 +75,7 @@ async fn costs() {
     println!("{:28} {:9.1} us", "one operation of work", (cpu_us() - before) / 1000.0);
     let before = cpu_us();
     for _ in 0..200 {
-        world.sign_in("user0000", &corpus::accounts(&spec)[0].1).await;
+        world.sign_in("user0000", &service_core::mail::accounts(&spec)[0].1).await;
     }
     println!("{:28} {:9.1} us", "login", (cpu_us() - before) / 200.0);
 }
