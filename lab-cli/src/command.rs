@@ -6,11 +6,11 @@ use clap::CommandFactory;
 use experiment::Library;
 
 use crate::{
-    args::{Cli, LabCommand, Output, SchemaOf},
+    args::{Cli, Colours, LabCommand, Output, SchemaOf},
     exit::{CommandResult, End, Failure},
-    run::guard,
 };
 
+#[cfg(feature = "live")]
 mod calibrate;
 mod check;
 mod compare;
@@ -18,25 +18,33 @@ mod destination;
 mod experiment_file;
 mod failure;
 mod history;
+#[cfg(feature = "live")]
 mod init;
 mod input;
+#[cfg(feature = "live")]
 mod load;
 mod man;
 mod new_policy;
 mod own_service;
 mod policies;
+#[cfg(feature = "live")]
 mod proxy;
+#[cfg(feature = "live")]
 mod ready;
 mod recheck;
+#[cfg(feature = "live")]
 mod replay;
 mod report;
 mod reproduce;
 mod run;
+#[cfg(feature = "live")]
 mod screen;
 mod search;
+#[cfg(feature = "live")]
 mod serve;
 mod stdout;
 mod sweep;
+#[cfg(feature = "live")]
 mod terminal;
 mod trace;
 mod tune;
@@ -49,6 +57,7 @@ use stdout::{print, print_as, print_json};
 /// Bad usage, or what could not be carried out and why.
 pub fn dispatch(cli: Cli) -> CommandResult {
     match cli.command {
+        #[cfg(feature = "live")]
         None if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() => screen::open(cli.colours),
         None => {
             let mut help = Cli::command();
@@ -74,17 +83,33 @@ pub fn dispatch(cli: Cli) -> CommandResult {
         Some(LabCommand::Recheck(args)) => recheck::recheck(&args),
         Some(LabCommand::Report(args)) => report::report(&args),
         Some(LabCommand::History(args)) => history::history(&args),
-        Some(LabCommand::Calibrate(args)) => calibrate::calibrate(&args),
-        Some(LabCommand::Load(args)) => load::load(&args, cli.colours),
-        Some(LabCommand::Replay(args)) => replay::replay(&args, cli.colours),
-        Some(LabCommand::Init(args)) => init::init(&args),
-        Some(LabCommand::Guard) => {
-            guard()?;
+        Some(other) => live(other, cli.colours),
+    }
+}
+
+/// The commands that need a live service.
+#[cfg(feature = "live")]
+fn live(command: LabCommand, colours: Colours) -> CommandResult {
+    match command {
+        LabCommand::Calibrate(args) => calibrate::calibrate(&args),
+        LabCommand::Load(args) => load::load(&args, colours),
+        LabCommand::Replay(args) => replay::replay(&args, colours),
+        LabCommand::Init(args) => init::init(&args),
+        LabCommand::Serve(args) => serve::serve(&args),
+        LabCommand::Proxy(args) => proxy::proxy(&args),
+        LabCommand::Guard => {
+            crate::run::guard()?;
             Ok(End::Done)
         }
-        Some(LabCommand::Serve(args)) => serve::serve(&args),
-        Some(LabCommand::Proxy(args)) => proxy::proxy(&args),
+        other => unreachable!("{other:?} needs no live service"),
     }
+}
+
+#[cfg(not(feature = "live"))]
+fn live(_: LabCommand, _: Colours) -> CommandResult {
+    let why = "this program was built for virtual time alone, and leaves this command out: build it with its default features (cargo \
+               build --release)";
+    Err(Failure::usage(why))
 }
 
 /// `lab run --list`.

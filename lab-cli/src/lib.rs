@@ -5,6 +5,8 @@
 //!
 //! A program with policies of its own is this one with a longer catalogue: [`main_with`].
 
+#![cfg_attr(not(feature = "live"), expect(dead_code, unused_imports, unused_variables, reason = "live runs use it"))]
+
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -16,6 +18,10 @@ pub mod exit;
 pub mod run;
 pub mod store;
 pub mod sweep;
+#[cfg(feature = "live")]
+pub mod tui;
+#[cfg(not(feature = "live"))]
+#[path = "no_screen.rs"]
 pub mod tui;
 
 /// The program `lab` with these policies and machines in addition to its own, in all of it: experiments, `lab serve`,

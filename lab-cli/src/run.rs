@@ -9,7 +9,9 @@ mod calibrate;
 mod conductor;
 mod environment;
 mod error;
+#[cfg(feature = "live")]
 mod live;
+#[cfg(feature = "live")]
 mod load;
 mod manifest;
 mod policy_events;
@@ -23,9 +25,11 @@ mod simulated;
 mod stop;
 mod unread_requests;
 
+use crate::store::folder::ResultsFolder;
 use analysis::live::LiveEvent;
 
 pub use arm_summary::parameters_of;
+#[cfg(feature = "live")]
 pub use calibrate::{
     PlantMeasurements, PlantRequest, PlantVerdict, ServiceMeasurements, ServiceRequest, as_table, as_yaml, caution,
     measure as measure_plant, measure_service, search as search_capacity,
@@ -33,14 +37,17 @@ pub use calibrate::{
 pub use conductor::{Finished, RunRequest, conduct};
 pub use environment::{cpus::Cpus, look_before::look_before};
 pub use error::RunFailure;
+#[cfg(feature = "live")]
 pub use live::service::{
     Door, HttpAnswer, RunningService, get as get_page, guard::guard, kept_connections, log_in as service_log,
 };
+#[cfg(feature = "live")]
 pub use live::{
     carry_over::CarryOver,
     interventions::Interventions,
     snapshot::{Corpus, Scratch, cache_folder},
 };
+#[cfg(feature = "live")]
 pub use load::{FinishedLoad, LoadFolder, LoadRequest, context as load_context, judged as judged_report, run_load};
 pub use manifest::WORLD;
 pub use preview::{preview, previewed};
@@ -48,6 +55,11 @@ pub use rehearsal::rehearse;
 pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 
 pub use stop::StopSignal;
+
+/// Nobody intervenes in virtual time.
+#[cfg(not(feature = "live"))]
+#[derive(Debug, Clone, Default)]
+pub struct Interventions;
 
 /// Reads the event stream as it happens.
 pub trait EventSink {
@@ -89,4 +101,11 @@ impl std::fmt::Debug for Sinks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} sinks", self.0.len())
     }
+}
+
+/// Records first, then shows.
+pub fn tell(event: &LiveEvent, folder: &mut ResultsFolder, sinks: &mut Sinks) -> Result<(), RunFailure> {
+    let recorded = folder.event(event);
+    sinks.tell(event);
+    Ok(recorded?)
 }

@@ -21,9 +21,11 @@ use crate::{
 mod likeness;
 mod markdown;
 mod sides;
+#[cfg(feature = "live")]
 mod two;
 mod verdicts;
 
+#[cfg(feature = "live")]
 pub(super) use two::of_two;
 
 use likeness::alike;

@@ -8,6 +8,7 @@ pub(super) fn failed(failure: &RunFailure) -> Failure {
         RunFailure::FolderExists(_)
         | RunFailure::Hindsight { .. }
         | RunFailure::LiveOnly { .. }
+        | RunFailure::VirtualBuild
         | RunFailure::CannotStart { .. } => Failure::usage(failure),
         other => Failure::because(other),
     }

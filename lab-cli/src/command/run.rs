@@ -8,20 +8,22 @@ use std::{
 use analysis::{
     folder::Recorded,
     judge::gates::first_kept,
-    live::LiveEvent,
     series,
     summary::{ComparisonVerdict, DecisionEnd, RunSummary, SequentialOutcome, ThresholdResult, Validity, deciding},
 };
 use experiment::{Changes, Experiment};
 
-use super::{experiment_file::read_experiment, failure::failed, own_service, stdout::print_as, terminal::palette};
+#[cfg(feature = "live")]
+use super::terminal::of_one_run;
+use super::{experiment_file::read_experiment, failure::failed, own_service, stdout::print_as};
 use crate::{
     args::{self, Colours, Output},
     exit::{CommandResult, End, Failure, complain},
     run::{
-        Cpus, Finished, Interventions, RunRequest, Sinks, StopSignal, conduct, look_before, progress::ProgressLines,
+        Cpus, Finished, Interventions, RunFailure, RunRequest, Sinks, StopSignal, conduct, look_before,
+        progress::ProgressLines,
     },
-    tui::{Screen, UserRequest, restore},
+    tui::restore,
 };
 
 pub fn run(args: &args::RunArgs, colours: Colours) -> CommandResult {
@@ -49,6 +51,9 @@ pub fn run(args: &args::RunArgs, colours: Colours) -> CommandResult {
 pub(super) fn all(experiments: &[Experiment], args: &args::RunArgs, colours: Colours) -> CommandResult {
     if let Some(only) = experiments.iter().find(|experiment| !args.virtual_time && experiment.virtual_only()) {
         return Err(Failure::usage(format!("{} runs in virtual time alone: add --virtual", only.name)));
+    }
+    if !args.virtual_time && !cfg!(feature = "live") {
+        return Err(failed(&RunFailure::VirtualBuild));
     }
     for experiment in experiments {
         own_service::may_run(experiment, args.virtual_time, &args.allow_host)?;
@@ -103,20 +108,12 @@ fn one(
     stop: &StopSignal,
 ) -> Result<Finished, Failure> {
     let mut sinks = Sinks::default();
-    let mut screen = None;
     let touches = Interventions::default();
-    if view_wanted(args) {
-        let (asked, touched) = (stop.clone(), touches.clone());
-        let ask = move |ask| match ask {
-            UserRequest::Stop | UserRequest::Abort => asked.ask_by_person(),
-            UserRequest::Touch(touch) => touched.ask(touch),
-        };
-        let shown = Screen::of_one_run(palette(colours), ask).map_err(Failure::because)?;
-        if let Some(teller) = shown.teller() {
-            sinks.add(move |event: &LiveEvent| teller.event(event));
-        }
-        screen = Some(shown);
-    } else {
+    #[cfg(feature = "live")]
+    let screen = view_wanted(args).then(|| of_one_run(colours, stop, &touches, &mut sinks)).transpose()?;
+    #[cfg(not(feature = "live"))]
+    let screen: Option<()> = None;
+    if screen.is_none() {
         sinks.add(ProgressLines::default());
     }
     let (out, virtual_time) = (args.out.as_deref(), args.virtual_time);

@@ -3,9 +3,10 @@
 use crate::{
     args::{Color, Colours, ThemeName},
     exit::{CommandResult, End, Failure},
-    run::StopSignal,
-    tui::{Palette, Screen, Theme, theme_of_terminal},
+    run::{Interventions, Sinks, StopSignal},
+    tui::{Palette, Screen, Theme, UserRequest, theme_of_terminal},
 };
+use analysis::live::LiveEvent;
 
 /// `NO_COLOR` (no-color.org): any value but none switches colours off.
 pub(super) fn palette(colours: Colours) -> Palette {
@@ -20,6 +21,25 @@ pub(super) fn palette(colours: Colours) -> Palette {
     };
     let has_many = set("TERM").contains("256color") || matches!(&*set("COLORTERM"), "truecolor" | "24bit");
     if has_many { Palette::Many(theme) } else { Palette::Sixteen(theme) }
+}
+
+/// Shows a run, in which the person may stop it or change something.
+pub(super) fn of_one_run(
+    colours: Colours,
+    stop: &StopSignal,
+    touches: &Interventions,
+    sinks: &mut Sinks,
+) -> Result<Screen, Failure> {
+    let (asked, touched) = (stop.clone(), touches.clone());
+    let ask = move |ask| match ask {
+        UserRequest::Stop | UserRequest::Abort => asked.ask_by_person(),
+        UserRequest::Touch(touch) => touched.ask(touch),
+    };
+    let shown = Screen::of_one_run(palette(colours), ask).map_err(Failure::because)?;
+    if let Some(teller) = shown.teller() {
+        sinks.add(move |event: &LiveEvent| teller.event(event));
+    }
+    Ok(shown)
 }
 
 /// Puts the terminal back, after the person left or a signal came.

@@ -5,6 +5,8 @@ mod fit;
 mod generate;
 mod import;
 mod inspect;
+#[cfg(feature = "live")]
+mod on_screen;
 mod read;
 mod small_file;
 mod write;
@@ -24,4 +26,6 @@ pub fn trace(args: &args::Trace, colours: Colours) -> CommandResult {
     }
 }
 
-pub(super) use {inspect::shown_trace, read::header};
+#[cfg(feature = "live")]
+pub(super) use on_screen::shown_trace;
+pub(super) use read::header;

@@ -2,6 +2,7 @@
 
 mod cgroup;
 pub(super) mod cpus;
+#[cfg(feature = "live")]
 pub(super) mod headroom;
 pub(super) mod host_noise;
 pub(super) mod kernel;

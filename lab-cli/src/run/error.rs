@@ -6,6 +6,7 @@ use std::{
 };
 
 use analysis::FolderError;
+#[cfg(feature = "live")]
 use target_app::{control::client::ControlError, mail::corpus::CorpusError};
 
 /// The reason why a run could not be carried out.
@@ -15,6 +16,7 @@ pub enum RunFailure {
     #[error("{0} is there already: name another with --out")]
     FolderExists(PathBuf),
     /// Mail could not be made.
+    #[cfg(feature = "live")]
     #[error(transparent)]
     Corpus(#[from] CorpusError),
     /// The target did not start.
@@ -52,8 +54,14 @@ pub enum RunFailure {
         why: String,
     },
     /// The target's control port did not answer.
+    #[cfg(feature = "live")]
     #[error(transparent)]
     Control(#[from] ControlError),
+    /// A live run, with a program that was built without them.
+    #[error(
+        "this program was built for virtual time alone: add --virtual, or build it with its default features (cargo build --release)"
+    )]
+    VirtualBuild,
     /// The recording could not be read once more.
     #[error("the recording {0}")]
     Recording(String),

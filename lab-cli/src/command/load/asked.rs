@@ -14,7 +14,7 @@ use experiment::{
     plan::{AppPlan, LoadStream, Model, PhasePlan, Rate},
     read,
 };
-use reqwest::Url;
+use url::Url;
 use workloads::{
     HttpVersion, RunOptions, TlsOptions,
     plan::{ArrivalLaw, Behaviour, ConnectionHabit, FailureRule, Target},

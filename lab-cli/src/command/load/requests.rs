@@ -2,8 +2,8 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use experiment::FileRequests;
-use reqwest::Url;
 use traces::web::place_of;
+use url::Url;
 use workloads::plan::UrlRequest;
 
 use crate::{

@@ -1,6 +1,6 @@
 //! `lab trace inspect`: what a trace has.
 
-use std::{fmt::Write, io::IsTerminal, sync::mpsc::RecvTimeoutError, time::Duration};
+use std::fmt::Write;
 
 use analysis::text::{percent, rate, scrubbed, time};
 use traces::{
@@ -14,56 +14,22 @@ use super::{
     read::{open, unreadable},
 };
 use crate::{
-    args::{self, Colours, Output},
-    command::{
-        stdout::print_as,
-        terminal::{close, palette},
-    },
+    args::{self, Colours},
+    command::stdout::print_as,
     exit::{CommandResult, Failure},
-    run::StopSignal,
-    tui::{OpenTrace, Screen, restore},
 };
 
 pub fn inspect(args: &args::InspectArgs, colours: Colours) -> CommandResult {
     let seen = inspected(&args.trace)?;
-    if screen_wanted(args) {
-        return on_screen(seen, colours);
+    #[cfg(feature = "live")]
+    if super::on_screen::wanted(args) {
+        return super::on_screen::show(seen, colours);
     }
     print_as(args.output, &seen, || shown(&seen))
 }
 
-fn inspected(name: &str) -> Result<Inspected, Failure> {
+pub(super) fn inspected(name: &str) -> Result<Inspected, Failure> {
     traces::inspect::inspect(&mut open(name)?).map_err(|error| unreadable(name, &error))
-}
-
-/// A trace as the screen shows it.
-pub(in crate::command) fn shown_trace(name: &str) -> Result<OpenTrace, Failure> {
-    inspected(name).map(with_account)
-}
-
-fn with_account(seen: Inspected) -> OpenTrace {
-    let account = seen.footer.import.as_ref().map(|tally| account("imported", tally)).unwrap_or_default();
-    OpenTrace { seen, account }
-}
-
-/// The screen needs a terminal to draw on and keys to be read, so that the trace is no standard input.
-fn screen_wanted(args: &args::InspectArgs) -> bool {
-    !args.no_tui
-        && args.output == Output::Text
-        && args.trace != "-"
-        && std::io::stdin().is_terminal()
-        && std::io::stdout().is_terminal()
-}
-
-/// The longest wait for a signal.
-const SIGNALS: Duration = Duration::from_millis(100);
-
-/// Until the person leaves.
-fn on_screen(seen: Inspected, colours: Colours) -> CommandResult {
-    let stop = StopSignal::listen(restore).map_err(Failure::because)?;
-    let (screen, left) = Screen::of_a_trace(palette(colours), with_account(seen)).map_err(Failure::because)?;
-    while matches!(left.recv_timeout(SIGNALS), Err(RecvTimeoutError::Timeout)) && stop.end().is_none() {}
-    close(screen, &stop)
 }
 
 fn shown(seen: &Inspected) -> String {

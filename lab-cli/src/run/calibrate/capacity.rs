@@ -4,28 +4,21 @@
 //! throughput is a straight line over the operations: two points give a guess, and each further point corrects it. The load is
 //! the experiment's own mix from closed users without pauses, so that the service is never idle.
 
-use std::{path::Path, time::Duration};
+use super::busy::Busy;
+use std::time::Duration;
 
 use analysis::summary::{Capacity, CapacityStep};
 use controllers::random::seed_for;
 use experiment::{
     Experiment,
-    plan::{AppPlan, ArashiPlan, ArmPlan, Model},
-    resolve::target_spec,
+    plan::{AppPlan, ArashiPlan, Model},
 };
 use measure::Window;
-use spec::services::TaskSpec;
-use traces::Think;
-use workloads::{
-    RunOptions, StopFlag,
-    plan::{Account, LoadPlan, MailUsers, Users},
-};
 
-use super::load::Busy;
-use crate::run::{
-    Corpus, Cpus, RunFailure, Sinks,
-    live::target::{TargetProcess, destination},
-};
+use traces::Think;
+use workloads::plan::{Account, LoadPlan, MailUsers, Users};
+
+use crate::run::RunFailure;
 
 /// Users that keep the service busy.
 pub(super) const USERS: u32 = 24;
@@ -55,7 +48,8 @@ pub struct ThroughputWatch {
 
 impl ThroughputWatch {
     /// Live, a few seconds: the first answers of fresh connections and caches are left out.
-    const LIVE: Self =
+    #[cfg(feature = "live")]
+    pub(super) const LIVE: Self =
         Self { users: USERS, settle: Duration::from_secs(1), measure: Duration::from_secs(4), tolerance: 0.05 };
 
     /// Watches in virtual time as long as it takes until the mix of requests is that of a long run. At 16 requests a
@@ -83,54 +77,6 @@ impl ThroughputWatch {
     pub fn per_second(&self, served: &Served) -> f64 {
         served.0 as f64 / self.measure.as_secs_f64()
     }
-}
-
-/// Finds the extra operations a request with which this experiment's service serves `wanted` requests a second, on a target
-/// of its own without control. What the target says goes to `log`.
-///
-/// # Errors
-/// Users that do not walk the mail, a machine that is too slow, or a search that finds nothing.
-pub fn search(
-    experiment: &Experiment,
-    corpus: &Corpus,
-    wanted: f64,
-    cpus: &Cpus,
-    log: &Path,
-    stop: &StopFlag,
-    sinks: &mut Sinks,
-) -> Result<Capacity, RunFailure> {
-    let mail = users(experiment, corpus.accounts())?;
-    let seed = seed(experiment);
-    let spec = target_spec(experiment, &ArmPlan::none(), Some(corpus.copy()?), 0.0, seed, cpus.target);
-    let target = TargetProcess::start(TaskSpec::alone(spec), log)?;
-    sinks.note(solving_for(wanted, &mail));
-    let watch = ThroughputWatch::LIVE;
-    let plan = watch.plan(&mail, destination(&target.ready)?, seed);
-    let capacity = of_all_arms(experiment, |work| {
-        solve(wanted, &watch, |operations| {
-            target.control.set_work(&work.work_at(operations))?;
-            let mut served = Served::default();
-            workloads::run(&plan, &RunOptions::default(), |window| watch.count(&mut served, &window), stop)?;
-            if stop.is_stopped() {
-                return Err(RunFailure::Capacity(
-                    "interrupted while the capacity was searched for: nothing was measured yet".to_owned(),
-                ));
-            }
-            let measured = watch.per_second(&served);
-            sinks.note(format!("capacity: {operations:.1} operations a request give {measured:.1} requests/s"));
-            Ok(measured)
-        })
-    })?;
-    // A target that does not end well has been killed by now; each arm has its own.
-    if let Err(failure) = target.stop() {
-        sinks.note(failure.to_string());
-    }
-    Ok(capacity)
-}
-
-/// The search that is about to begin, in words.
-fn solving_for(wanted: f64, mail: &MailUsers) -> String {
-    format!("solving for a capacity of {wanted:.0} requests/s on the mix of {}, without pauses", mail.model.name)
 }
 
 /// Seed of the search.

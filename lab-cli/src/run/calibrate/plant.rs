@@ -24,9 +24,10 @@ use super::{
         Corpus, Cpus, RunFailure, Sinks, StopSignal,
         live::target::{TargetProcess, destination},
     },
+    busy::Busy,
     capacity::{USERS, users},
     figures::{self, Series},
-    load::{self, Busy, Loaded, url_users},
+    load::{self, Loaded, url_users},
     verdict::PlantVerdict,
 };
 

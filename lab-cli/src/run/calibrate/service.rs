@@ -11,12 +11,7 @@ use spec::{
 };
 use workloads::plan::{Behaviour, FailureRule, Target, UrlRequest, UrlUsers, Users};
 
-use super::{
-    figures::Series,
-    law::unimodal,
-    load::{Busy, TypeTimes},
-    verdict::PlantVerdict,
-};
+use super::{busy::Busy, figures::Series, law::unimodal, load::TypeTimes, verdict::PlantVerdict};
 use crate::run::{
     Cpus, RunFailure, Sinks, StopSignal,
     live::service::{RunningService, SlowerKept, kept_connections, log_in},

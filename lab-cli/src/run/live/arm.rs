@@ -41,6 +41,7 @@ use crate::{
         environment::{host_noise::HostNoise, kernel::Counters, speed},
         sampler::Sampler,
         seconds::Seconds,
+        tell,
         unread_requests::join,
     },
     store::{folder::ResultsFolder, rfc3339, seconds_log::SecondsLog},
@@ -355,11 +356,4 @@ fn settled(controls: &Controls) -> Result<(Gauges, ReadRequests, Vec<summary::Se
 fn read_in_all(gauges: &Gauges) -> u64 {
     let read = |name: &str| name == "read" || name.ends_with("/read");
     gauges.stages.iter().filter(|stage| read(&stage.name)).map(|stage| stage.completed).sum()
-}
-
-/// Records first, then shows.
-pub fn tell(event: &LiveEvent, folder: &mut ResultsFolder, sinks: &mut Sinks) -> Result<(), RunFailure> {
-    let recorded = folder.event(event);
-    sinks.tell(event);
-    Ok(recorded?)
 }

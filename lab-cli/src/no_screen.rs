@@ -1,0 +1,12 @@
+//! A build for virtual time has no screen.
+
+use analysis::figure::DrawnFigure;
+
+/// Nothing was taken from the terminal.
+pub fn restore() {}
+
+/// No picture of a figure.
+#[must_use]
+pub fn printed(_: &DrawnFigure) -> String {
+    String::new()
+}

@@ -1,0 +1,181 @@
+//! A whole live run: block after block, arm after arm.
+
+use analysis::{
+    live::LiveEvent,
+    manifest::Block,
+    summary::{Capacity, RunSummary, Validity},
+};
+use controllers::random::{Random as _, Seeded, seed_for};
+use experiment::{
+    plan::{AppPlan, ArashiPlan, Work},
+    plan_digest::{digest_of, seed_of},
+    resolve,
+};
+use workloads::plan::{Account, Target};
+
+use super::{Finished, Run, RunRequest};
+use crate::run::{
+    RunFailure, calibrate,
+    environment::headroom,
+    live::{
+        arm::{self, ArmTurn},
+        carry_over::CarryOver,
+        site::{OwnSite, SiteSpec},
+        snapshot::Corpus,
+        target::log_in,
+    },
+};
+
+impl Run<'_> {
+    pub(super) fn all_live(&mut self) -> Result<Finished, RunFailure> {
+        let experiment = self.request.experiment;
+        self.tell(&LiveEvent::RunStarted(self.shape(experiment.nominal_capacity())))?;
+        self.warnings()?;
+        let corpus = match &experiment.target.app {
+            AppPlan::Arashi(arashi) => {
+                self.note("preparing mail (seconds the first time, then kept)")?;
+                Some(Corpus::prepare(&arashi.mail)?)
+            }
+            AppPlan::Checksum(_) | AppPlan::Emulated(_) | AppPlan::Tree(_) | AppPlan::Own(_) => None,
+        };
+        let capacity = match (&experiment.target.app, &corpus) {
+            (AppPlan::Arashi(ArashiPlan { work: Work::Capacity(wanted), .. }), Some(corpus)) => {
+                Some(self.capacity(corpus, *wanted)?)
+            }
+            _ => None,
+        };
+        self.note("measuring the generator against a service that does nothing")?;
+        let habit = experiment.users.connections;
+        self.headroom = Some(headroom::measure(self.request.cpus, habit, &self.stop.fresh_flag())?);
+        let carry_over = CarryOver::of(experiment);
+        let mut blocks = Vec::new();
+        for block in 1..=experiment.repeat {
+            let seed = seed_of(experiment, block);
+            let order = self.shuffled_arms(seed);
+            let names = order.iter().map(|&index| experiment.arms[index].label.clone()).collect();
+            blocks.push(Block { block, seed, order: names, plan: None, touched: Vec::new() });
+            self.manifest(&capacity, &blocks)?;
+            for index in order {
+                let digest =
+                    self.one_arm(index, (block, seed), corpus.as_ref(), capacity.as_ref(), carry_over.as_ref())?;
+                let touched = self.collected.arms.last().is_some_and(|arm| !arm.touches.is_empty());
+                if let Some(entry) = blocks.last_mut()
+                    && (entry.plan.is_none() || touched)
+                {
+                    entry.plan.get_or_insert(digest);
+                    entry.touched.extend(touched.then(|| experiment.arms[index].label.clone()));
+                    self.manifest(&capacity, &blocks)?;
+                }
+                // The arms so far stay readable if a later one fails.
+                let so_far = self.summary(&capacity, true);
+                self.folder.replace("summary.json", &so_far)?;
+                self.folder.sync()?;
+                if self.is_cut_off() || self.fails_fast(&so_far)? {
+                    return self.finish(&capacity, true);
+                }
+            }
+            if self.look()? {
+                break;
+            }
+        }
+        self.finish(&capacity, false)
+    }
+
+    /// True if an arm that was to be VALID is not, and the rest need not run.
+    fn fails_fast(&mut self, so_far: &RunSummary) -> Result<bool, RunFailure> {
+        let arms = if self.request.fail_fast { &so_far.arms[..] } else { &[] };
+        let Some(arm) = arms.iter().find(|arm| arm.verdict == Validity::Invalid) else { return Ok(false) };
+        self.note(&format!("{} is INVALID in block {}: the run ends here (--fail-fast)", arm.name, arm.block))?;
+        Ok(true)
+    }
+
+    /// Tells what bears on the figures and cannot be seen in them.
+    fn warnings(&mut self) -> Result<(), RunFailure> {
+        if self.request.cpus.shared() {
+            self.note("generator and target share one processor: the target's capacity depends on the load")?;
+        }
+        let experiment = self.request.experiment;
+        let cautions = experiment.cautions().into_iter().chain(experiment.live_cautions());
+        for caution in cautions.chain(experiment.too_few_blocks()).chain(experiment.time_to_decide()) {
+            self.note(&caution)?;
+        }
+        if cfg!(debug_assertions) {
+            self.note("this is a debug build: figures are of no use (cargo run --release)")?;
+        }
+        Ok(())
+    }
+
+    /// The order of arms in a block. Each repetition has its own: what drifts with time must not favour an arm.
+    fn shuffled_arms(&self, seed: u64) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.request.experiment.arms.len()).collect();
+        if self.request.experiment.repeat > 1 {
+            let mut random = Seeded::new(seed_for(seed, "order"));
+            for last in (1..order.len()).rev() {
+                let pick = (random.uniform() * (last + 1) as f64) as usize;
+                order.swap(last, pick.min(last));
+            }
+        }
+        order
+    }
+
+    fn capacity(&mut self, corpus: &Corpus, wanted: f64) -> Result<Capacity, RunFailure> {
+        let RunRequest { experiment, cpus, .. } = self.request;
+        let log = log_in(self.folder.path());
+        calibrate::search(experiment, corpus, wanted, cpus, &log, &self.stop.fresh_flag(), self.sinks)
+    }
+
+    fn one_arm(
+        &mut self,
+        index: usize,
+        (block, seed): (u32, u64),
+        corpus: Option<&Corpus>,
+        capacity: Option<&Capacity>,
+        carry_over: Option<&CarryOver>,
+    ) -> Result<String, RunFailure> {
+        let experiment = self.request.experiment;
+        let arm = &experiment.arms[index];
+        let database = corpus.map(Corpus::copy).transpose()?;
+        let work = resolve::work(experiment, arm, capacity);
+        let cpu = self.request.cpus.target;
+        let site = match &experiment.target.app {
+            AppPlan::Tree(tree) => {
+                let spec = Box::new(resolve::tree_spec(experiment, arm, tree, seed, cpu));
+                SiteSpec::Many(spec, experiment.faults(false))
+            }
+            AppPlan::Own(service) => {
+                let of = |_| resolve::proxy_spec(experiment, arm, "", seed, self.request.cpus.proxy);
+                let proxy = (!arm.direct).then_some(()).map(of);
+                let runs_on = carry_over.is_some_and(CarryOver::has_begun);
+                SiteSpec::Own(Box::new(OwnSite { service: service.clone(), cpu, proxy, runs_on }))
+            }
+            _ => {
+                let mut target = Box::new(resolve::target_spec(experiment, arm, database, work, seed, cpu));
+                match target.waiting_room.take() {
+                    None => SiteSpec::One(target),
+                    Some(_) => {
+                        let proxy = resolve::room_spec(experiment, arm, seed, self.request.cpus.proxy);
+                        SiteSpec::Behind(target, Box::new(proxy))
+                    }
+                }
+            }
+        };
+        let (phases, watches, touches) = (&experiment.users.phases[..], &self.watches[..], self.request.touches);
+        let objective = resolve::objective(self.request.experiment);
+        let turn =
+            ArmTurn { arm, block, site, phases, watches, touches, objective, cpus: self.request.cpus, carry_over };
+        let accounts: &[Account] = corpus.map_or(&[], Corpus::accounts);
+        let rate = capacity.map(|found| found.wanted_per_s).or(experiment.nominal_capacity());
+        let mut digest = Ok(String::new());
+        let plan = |target: Target| {
+            let plan = resolve::load_plan(experiment, arm, accounts, target, seed, rate);
+            digest = digest_of(&plan);
+            plan
+        };
+        let ended = arm::run(&turn, plan, &mut self.folder, self.sinks, self.stop)?;
+        for second in &ended.timeline {
+            self.keep_second(second);
+        }
+        self.take_in(index, ended, rate)?;
+        Ok(digest?)
+    }
+}
