@@ -1,4 +1,6 @@
 //! Tables of an experiment file: the names of their keys, their readers and their JSON Schema.
+//!
+//! Generic functions are thin shells round ones that take rows: what is generic is compiled once for each table.
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Map;
