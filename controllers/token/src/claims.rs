@@ -5,7 +5,7 @@ use subtle::ConstantTimeEq;
 
 use super::TokenProblem;
 
-/// What a token is for. Numbers are the issuer's choice: a token for one purpose is none for another.
+/// The use of a token. Numbers are the issuer's choice: a token for one purpose is none for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenPurpose(pub u8);
 
@@ -32,7 +32,7 @@ impl Audience {
     }
 }
 
-/// Whom a token was given to, as a digest: of a cookie, or of an address.
+/// The bearer of a token, as a digest: of a cookie, or of an address.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding(pub(crate) [u8; 32]);
 
@@ -59,25 +59,25 @@ impl PartialEq for Binding {
 
 impl Eq for Binding {}
 
-/// What a token says.
+/// The contents of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claims {
-    /// What it is for.
+    /// The use.
     pub purpose: TokenPurpose,
-    /// Where it is for.
+    /// The service that takes it.
     pub audience: Audience,
     /// The first second that it may be used in, since 1970.
     pub not_before: u64,
     /// The last second that it may be used in, since 1970.
     pub expires: u64,
-    /// Its number, to be drawn at random: what a memory of used tokens remembers.
+    /// A random number, by which used tokens are remembered.
     pub id: u128,
-    /// Whom it was given to.
+    /// The bearer.
     pub binding: Binding,
 }
 
 impl Claims {
-    /// Whether it may be used now, in seconds since 1970.
+    /// Checks that it may be used now, in seconds since 1970.
     ///
     /// # Errors
     /// [`TokenProblem::Early`] or [`TokenProblem::Late`], each with the seconds that are wrong.
@@ -91,7 +91,7 @@ impl Claims {
         Ok(())
     }
 
-    /// Whether it was given to this bearer.
+    /// Checks that it was given to this bearer.
     ///
     /// # Errors
     /// [`TokenProblem::Bearer`].

@@ -62,7 +62,7 @@ impl Sealed {
         u32::from_be_bytes(*Reader(&self.0[1..]).take())
     }
 
-    /// What it says, if the key made it.
+    /// The claims, if the key made it.
     pub(crate) fn open(&self, key: &SecretKey) -> Result<Claims, TokenProblem> {
         let (body, tag) = self.0.split_at(BODY);
         if !key.verifies(body, tag) {

@@ -1,6 +1,6 @@
 //! Why a token is not made, or not taken.
 
-/// Why a token is not made, or not taken. No message has anything of a key or of a token.
+/// The reason why a token is not made, or not taken. No message has anything of a key or of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TokenProblem {
     /// Not base64url, with padding, or not the one spelling of its bytes.

@@ -16,7 +16,7 @@ use crate::{
     machine::{AdmissionGrant, Ended},
 };
 
-/// What the policy decided about a held request, and who is told of it: the response future that waits.
+/// The decision about a held request, for the response future that waits.
 pub(crate) type HoldDecision = Result<AdmittedRequest, Refused>;
 
 /// What requests inside tell the gate that admitted or holds them.

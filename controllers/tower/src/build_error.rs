@@ -2,7 +2,7 @@
 
 use controllers::{Entry, catalogue::Problem};
 
-/// What is wrong with the configuration of a layer: every problem at once, each with its key and the way out.
+/// The problems of a layer's configuration: all of them at once, each with its key and the way out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct BuildError {

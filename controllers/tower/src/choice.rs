@@ -17,7 +17,7 @@ pub struct PolicyChoice {
     settings: Settings,
 }
 
-/// Where the policy comes from.
+/// The source of the policy.
 #[derive(Debug, Clone)]
 enum PolicySource {
     /// By its name, or that of a preset, in the catalogue.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What can be seen of a running policy: totals since the layer was built, and what is so now.
+/// The visible state of a running policy: totals since the layer was built, and what is so now.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AdmissionGauges {

@@ -61,7 +61,7 @@ pub(crate) enum Answer {
     Held(JobId),
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Debug)]
 pub(crate) enum Step<J> {
     Decided(J, Result<AdmissionGrant, Refused>),

@@ -10,7 +10,7 @@ use controllers::{
 
 use crate::{BuildError, PolicyChoice, clock::Clock, reports::OnTell, sharding};
 
-/// What the gates of a layer are made of, apart from their policy.
+/// The parts of a layer's gates, apart from their policy.
 #[derive(Debug, Clone)]
 pub(crate) struct SitePlan {
     pub(crate) name: String,
@@ -23,9 +23,9 @@ pub(crate) struct SitePlan {
     pub(crate) seed: u64,
     pub(crate) probe: Arc<dyn Probe>,
     pub(crate) clock: Clock,
-    /// Its number in reports.
+    /// The number in reports.
     pub(crate) site: SiteId,
-    /// Who gets reports.
+    /// The receiver of reports.
     pub(crate) on_tell: Option<OnTell>,
 }
 

@@ -4,7 +4,7 @@ use controllers::Place;
 
 use crate::BuildError;
 
-/// Why a policy cannot take the place of the one that runs, which stays.
+/// The reason why a policy cannot take the place of the one that runs, which stays.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaceError {

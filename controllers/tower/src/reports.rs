@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use controllers::PeerReport;
 
-/// What is done with the reports of a policy.
+/// The receiver of the reports of a policy.
 #[derive(Clone)]
 pub(crate) struct OnTell(Arc<dyn Fn(PeerReport) + Send + Sync>);
 

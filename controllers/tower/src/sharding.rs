@@ -22,7 +22,7 @@ pub(crate) fn check(entry: &Entry, at_client: bool, shards: u32) -> Result<(), S
     }
 }
 
-/// Why a policy must see every request of the layer; `None`: it need not.
+/// The reason why a policy must see every request of the layer; `None`: it need not.
 fn why_not(entry: &Entry) -> Option<&'static str> {
     match entry.name {
         // Nothing is counted together; or what is decided is a probability or a level, for which a part of the requests

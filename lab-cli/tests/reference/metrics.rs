@@ -95,7 +95,7 @@ fn unit_of(name: &str) -> &'static str {
     match name {
         "offered" | "goodput" | "growth" => "1/s",
         "amplification" | "user_fairness" | "worst_tenth" | "class_fairness" | "metastable" => "number",
-        "wasted" | "error_rate" | "clients_with_connect_timeout" => "share",
+        "wasted" | "hysteresis" | "error_rate" | "clients_with_connect_timeout" => "share",
         _ if name.ends_with("_fraction") => "share",
         "clients" => "users",
         "count" => "times",

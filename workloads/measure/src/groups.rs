@@ -43,7 +43,7 @@ struct Sums {
     response: Duration,
 }
 
-/// How a request ended, as far as groups distinguish it.
+/// The end of a request, as far as groups distinguish it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ended {
     Served { late: bool, response: Duration },

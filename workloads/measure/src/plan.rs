@@ -22,9 +22,9 @@ pub struct RecorderPlan {
 /// The part of a phase that a recorder needs.
 #[derive(Debug, Clone)]
 pub struct RecorderPhase {
-    /// Its name in every table.
+    /// The name in every table.
     pub name: String,
-    /// Its length.
+    /// The length.
     pub duration: Duration,
     /// The largest number of users of closed loads at once; `None` where users come and go (open loads).
     pub users: Option<u64>,
@@ -35,7 +35,7 @@ pub struct RecorderPhase {
 /// A request that a user intends to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Intent {
-    /// Its type.
+    /// The type.
     pub kind: Kind,
     /// The class of its user.
     pub class: Class,

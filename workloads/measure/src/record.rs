@@ -71,11 +71,11 @@ pub struct ReportRecord {
 /// A phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRecord {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its beginning, nanoseconds.
+    /// The beginning, nanoseconds.
     pub begins_ns: u64,
-    /// Its length, nanoseconds; its actual length, if it was cut off.
+    /// The length, nanoseconds; the actual one, if it was cut off.
     pub lasts_ns: u64,
     /// True if the run was stopped before the end of the phase.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -167,7 +167,7 @@ pub struct TimesRecord {
     pub saturated: u64,
 }
 
-/// Why no report can be computed from a record.
+/// The reason why no report can be computed from a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the record makes no sense: {0}")]
 pub struct RecordError(String);

@@ -79,7 +79,7 @@ pub struct Recorder {
     arrivals_end: ArrivalsEnd,
 }
 
-/// How arrivals end.
+/// The end of arrivals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ArrivalsEnd {
     /// With the plan.
