@@ -21,8 +21,9 @@ pub mod sweep;
 #[cfg(feature = "live")]
 pub mod tui;
 #[cfg(not(feature = "live"))]
-#[path = "no_screen.rs"]
-pub mod tui;
+mod virtual_build;
+#[cfg(not(feature = "live"))]
+use virtual_build as tui;
 
 /// The program `lab` with these policies and machines in addition to its own, in all of it: experiments, `lab serve`,
 /// comparisons, the terminal view. The whole `main` of a crate with a policy:

@@ -25,7 +25,6 @@ mod simulated;
 mod stop;
 mod unread_requests;
 
-use crate::store::folder::ResultsFolder;
 use analysis::live::LiveEvent;
 
 pub use arm_summary::parameters_of;
@@ -56,10 +55,8 @@ pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 
 pub use stop::StopSignal;
 
-/// Nobody intervenes in virtual time.
 #[cfg(not(feature = "live"))]
-#[derive(Debug, Clone, Default)]
-pub struct Interventions;
+pub use crate::virtual_build::Interventions;
 
 /// Reads the event stream as it happens.
 pub trait EventSink {
@@ -101,11 +98,4 @@ impl std::fmt::Debug for Sinks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} sinks", self.0.len())
     }
-}
-
-/// Records first, then shows.
-pub fn tell(event: &LiveEvent, folder: &mut ResultsFolder, sinks: &mut Sinks) -> Result<(), RunFailure> {
-    let recorded = folder.event(event);
-    sinks.tell(event);
-    Ok(recorded?)
 }

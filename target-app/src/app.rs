@@ -41,7 +41,7 @@ use service_core::{
     class::RequestFacts,
     ledger::Ledgers,
     load_report::LoadMeter,
-    request::{self, End, Intake, RequestEnding},
+    request::{self, Intake, RequestEnd, RequestEnding},
 };
 use spec::{
     EdgeSpec, HealthChecks,
@@ -136,7 +136,7 @@ pub struct AppAnswer {
 
 impl AppAnswer {
     /// Adds to an answer the headers that its end requires, and the note for the sender's policy.
-    fn new(mut response: Response<PageBody>, end: &End, note: Option<Note>) -> Self {
+    fn new(mut response: Response<PageBody>, end: &RequestEnd, note: Option<Note>) -> Self {
         for (name, value) in request::headers(end, note) {
             // Only the address of another node could be invalid, and that was checked at the start.
             let value = match value {
@@ -150,7 +150,7 @@ impl AppAnswer {
 
     /// The service's own answer.
     fn of_service(response: Response<PageBody>, note: Option<Note>) -> Self {
-        let end = End::Answered(response.status().as_u16());
+        let end = RequestEnd::Answered(response.status().as_u16());
         Self::new(response, &end, note)
     }
 }
@@ -209,7 +209,7 @@ impl LiveApp {
         match self.dispatch(request, offer).await {
             Some(JobReply::Handled { handled: Ok(response), note }) => AppAnswer::of_service(response, note),
             Some(JobReply::Handled { handled: Err(refusal), note }) => {
-                self.turned_away(End::Refused(refusal), note).await
+                self.turned_away(RequestEnd::Refused(refusal), note).await
             }
             Some(JobReply::NotTaken(not_taken)) => self.not_taken(*not_taken).await,
             None => self.failed(StatusCode::INTERNAL_SERVER_ERROR), // the handler panicked
@@ -235,7 +235,7 @@ impl LiveApp {
             let offer = self.intake.check(&self.facts(head, peer), Kind::default(), entered);
             match self.sites.dispatch.enter(offer).await {
                 Ok(permit) => _ = permit.end(Outcome::Ignored),
-                Err(TurnedAway { refusal, note }) => return self.turned_away(End::Refused(refusal), note).await,
+                Err(TurnedAway { refusal, note }) => return self.turned_away(RequestEnd::Refused(refusal), note).await,
             }
         }
         AppAnswer::of_service(page_of(StatusCode::OK, Bytes::from_static(b"ok\n")), None)
@@ -270,7 +270,7 @@ impl LiveApp {
         };
         let path = request.as_ref().and_then(|request| request.head.uri.path_and_query());
         let status = degraded.as_ref().map(|response| response.status().as_u16());
-        let end = End::not_taken(refusal, &answer, path.map_or("/", PathAndQuery::as_str), status);
+        let end = RequestEnd::not_taken(refusal, &answer, path.map_or("/", PathAndQuery::as_str), status);
         let note = request::note_of_reply(permit.end(end.outcome(false)), note);
         match degraded {
             Some(response) => AppAnswer::new(response, &end, note),
@@ -286,7 +286,7 @@ impl LiveApp {
     }
 
     /// Answers a request that ends without the service's own answer, at the cost of a refusal.
-    async fn turned_away(&self, end: End, note: Option<Note>) -> AppAnswer {
+    async fn turned_away(&self, end: RequestEnd, note: Option<Note>) -> AppAnswer {
         if end.costs_a_refusal() {
             self.spend(self.wire.refuse).await;
         }
@@ -296,16 +296,16 @@ impl LiveApp {
     /// The answer to a refusal.
     #[must_use]
     pub fn refused(&self, refusal: Refusal) -> AppAnswer {
-        self.error_response(&End::Refused(refusal), None)
+        self.error_response(&RequestEnd::Refused(refusal), None)
     }
 
     /// An answer that no handler made. The page of a refusal is made at the start: only the head is composed here.
-    fn error_response(&self, end: &End, note: Option<Note>) -> AppAnswer {
+    fn error_response(&self, end: &RequestEnd, note: Option<Note>) -> AppAnswer {
         let status = StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         let page = match end {
-            End::Refused(refusal) => self.refused_page(refusal.reason),
-            End::Redirected { .. } => Bytes::new(),
-            End::Answered(_) | End::Degraded(_) => self.service.error_page(status),
+            RequestEnd::Refused(refusal) => self.refused_page(refusal.reason),
+            RequestEnd::Redirected { .. } => Bytes::new(),
+            RequestEnd::Answered(_) | RequestEnd::Degraded(_) => self.service.error_page(status),
         };
         AppAnswer::new(page_of(status, page), end, note)
     }
@@ -322,7 +322,7 @@ impl LiveApp {
     /// The page of an error that no handler made.
     #[must_use]
     pub fn failed(&self, status: StatusCode) -> AppAnswer {
-        self.error_response(&End::Answered(status.as_u16()), None)
+        self.error_response(&RequestEnd::Answered(status.as_u16()), None)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Recording of an arm: its events while it runs, and its results; the same live and in virtual time.
 
+use crate::store::folder::ResultsFolder;
 use analysis::{
     arm_metrics,
     judge::threshold::{Abort, Watch, abort_at},
@@ -11,7 +12,7 @@ use measure::{Report, Window};
 use spec::wire::Gauges;
 use workloads::plan::LoadPlan;
 
-use super::{arm_summary, seconds::Seconds};
+use super::{RunFailure, Sinks, arm_summary, seconds::Seconds};
 
 /// The results of an arm.
 #[derive(Debug)]
@@ -95,4 +96,11 @@ impl<'a> ArmRecorder<'a> {
         };
         Ended { arm, report, timeline: Vec::new(), abort: self.abort }
     }
+}
+
+/// Records first, then shows.
+pub fn tell(event: &LiveEvent, folder: &mut ResultsFolder, sinks: &mut Sinks) -> Result<(), RunFailure> {
+    let recorded = folder.event(event);
+    sinks.tell(event);
+    Ok(recorded?)
 }

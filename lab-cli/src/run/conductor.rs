@@ -27,8 +27,11 @@ use experiment::{
 use measure::{Report, StallCause};
 
 use super::{
-    Cpus, Interventions, RunFailure, Sinks, StopSignal, arm_recorder::Ended, calibrate, manifest::manifest,
-    rehearsal::rehearse, tell,
+    Cpus, Interventions, RunFailure, Sinks, StopSignal,
+    arm_recorder::{Ended, tell},
+    calibrate,
+    manifest::manifest,
+    rehearsal::rehearse,
 };
 use crate::store::{folder::ResultsFolder, histograms::write as write_histograms};
 

@@ -5,7 +5,7 @@
 //! - *Queued*: dispatch takes it to its stage, which queues or refuses it.
 //! - *Working*: a worker of the stage does the service's own work.
 //! - *Calling*: the worker waits for the calls to other services ([`crate::calls`]).
-//! - *Ended*: an [`End`]; it determines the outcome for policies, the ledger's count and the client's answer.
+//! - *Ended*: an [`RequestEnd`]; it determines the outcome for policies, the ledger's count and the client's answer.
 //!
 //! The sites (`controllers::site`) are the machines of the phases before the end. This module holds the decisions
 //! around them that the hosts of both worlds ([`crate::app`], [`plant`]) share, as pure functions.
@@ -30,7 +30,7 @@ use crate::calls::CallsEnded;
 
 /// How a request ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum RequestEnd {
     /// With an answer of this status from the service.
     Answered(u16),
     /// With a cheap answer of this status in place of a refusal.
@@ -41,7 +41,7 @@ pub enum End {
     Refused(Refusal),
 }
 
-impl End {
+impl RequestEnd {
     /// The end of a request that no stage takes, as the stage upstream chooses (USITS'03, section 2.3). `path`: the
     /// requested path; `degraded`: the status of the cheap answer, if the service has one.
     pub fn not_taken(refusal: Refusal, answer: &RefusalAnswer, path: &str, degraded: Option<u16>) -> Self {
@@ -96,11 +96,11 @@ impl End {
 
 impl CallsEnded {
     /// The end of the request that made the calls; `None`: its own answer stands.
-    pub fn end_of_request(self) -> Option<End> {
+    pub fn end_of_request(self) -> Option<RequestEnd> {
         match self {
             Self::Answered => None,
-            Self::Refused(retry) => Some(End::Refused(Refusal { reason: Reason::Callee, retry })),
-            Self::Failed => Some(End::Answered(502)),
+            Self::Refused(retry) => Some(RequestEnd::Refused(Refusal { reason: Reason::Callee, retry })),
+            Self::Failed => Some(RequestEnd::Answered(502)),
         }
     }
 }
@@ -118,18 +118,22 @@ mod tests {
 
     const FULL: Refusal = Refusal::new(Reason::QueueFull);
 
-    fn not_taken(answer: &RefusalAnswer, degraded: Option<u16>) -> End {
-        End::not_taken(FULL, answer, "/show?id=1", degraded)
+    fn not_taken(answer: &RefusalAnswer, degraded: Option<u16>) -> RequestEnd {
+        RequestEnd::not_taken(FULL, answer, "/show?id=1", degraded)
     }
 
     #[test]
     fn the_stage_upstream_chooses_the_end_of_a_request_that_no_stage_takes() {
         let node = RefusalAnswer::Redirect("http://b/".to_owned());
         let location = "http://b/show?id=1".to_owned();
-        assert_eq!(not_taken(&node, None), End::Redirected { location, reason: Reason::QueueFull });
-        assert_eq!(not_taken(&RefusalAnswer::Degrade, Some(200)), End::Degraded(200));
-        assert_eq!(not_taken(&RefusalAnswer::Degrade, None), End::Refused(FULL), "the service has no cheap answer");
-        assert_eq!(not_taken(&RefusalAnswer::Reject, Some(200)), End::Refused(FULL));
+        assert_eq!(not_taken(&node, None), RequestEnd::Redirected { location, reason: Reason::QueueFull });
+        assert_eq!(not_taken(&RefusalAnswer::Degrade, Some(200)), RequestEnd::Degraded(200));
+        assert_eq!(
+            not_taken(&RefusalAnswer::Degrade, None),
+            RequestEnd::Refused(FULL),
+            "the service has no cheap answer"
+        );
+        assert_eq!(not_taken(&RefusalAnswer::Reject, Some(200)), RequestEnd::Refused(FULL));
     }
 
     #[test]
@@ -137,11 +141,11 @@ mod tests {
         let redirected = not_taken(&RefusalAnswer::Redirect(String::new()), None);
         let refused = RequestEnding::Refused(Reason::QueueFull);
         for (end, outcome, ending, costs) in [
-            (End::Answered(404), Outcome::Served, RequestEnding::Served, false),
-            (End::Answered(500), Outcome::Failed, RequestEnding::Failed, false),
-            (End::Degraded(200), Outcome::Ignored, RequestEnding::Served, false),
+            (RequestEnd::Answered(404), Outcome::Served, RequestEnding::Served, false),
+            (RequestEnd::Answered(500), Outcome::Failed, RequestEnding::Failed, false),
+            (RequestEnd::Degraded(200), Outcome::Ignored, RequestEnding::Served, false),
             (redirected, Outcome::Ignored, refused, true),
-            (End::Refused(FULL), Outcome::Overloaded { retry: true }, refused, true),
+            (RequestEnd::Refused(FULL), Outcome::Overloaded { retry: true }, refused, true),
         ] {
             assert_eq!((end.outcome(false), end.ending(), end.costs_a_refusal()), (outcome, ending, costs), "{end:?}");
             assert_eq!(end.outcome(true), Outcome::Abandoned);

@@ -10,7 +10,7 @@ use controllers::{
 use http::request::Parts;
 use service_core::{
     calls::{CallContext, CallsResult},
-    request::{self, End, RequestEnding},
+    request::{self, RequestEnd, RequestEnding},
 };
 use spec::{HealthChecks, plant::ms};
 use workloads::{
@@ -145,7 +145,7 @@ impl Plant {
             request.permit = permit;
             if request.check {
                 self.leave_dispatch(id, Outcome::Ignored, None, cx);
-                return self.turn_back(id, bare(200), &End::Answered(200), Duration::ZERO, cx);
+                return self.turn_back(id, bare(200), &RequestEnd::Answered(200), Duration::ZERO, cx);
             }
             self.sites.dispatchers.offer(id, id);
             self.turn_dispatchers(cx);
@@ -198,7 +198,7 @@ impl Plant {
         };
         let TurnedAway { refusal, note } = away;
         let status = degraded.as_ref().map(|(_, response)| response.status);
-        let end = End::not_taken(refusal, answer, &request.asked.call.path, status);
+        let end = RequestEnd::not_taken(refusal, answer, &request.asked.call.path, status);
         let note = request::note_of_reply(self.leave_dispatch(id, end.outcome(false), None, cx), note);
         let (cost, response) = degraded.unwrap_or_else(|| (Duration::ZERO, bare(end.status())));
         self.turn_back(id, reply_to(response, &end, note), &end, cost, cx);
@@ -212,7 +212,14 @@ impl Plant {
     }
 
     /// Sends an answer; `cost`: its cost in addition to the work, if it is no refusal.
-    fn turn_back(&mut self, id: JobId, response: Response, end: &End, cost: Duration, cx: &mut dyn PlantContext) {
+    fn turn_back(
+        &mut self,
+        id: JobId,
+        response: Response,
+        end: &RequestEnd,
+        cost: Duration,
+        cx: &mut dyn PlantContext,
+    ) {
         let Some(request) = self.requests.in_flight.remove(id) else { return };
         self.faults.crashes.lost -= usize::from(matches!(request.answer, PlannedAnswer::Lost));
         if let Some(rooms) = &mut self.requests.rooms {
@@ -404,12 +411,12 @@ impl Plant {
             return;
         };
         let (end, cost) = match request.answer {
-            PlannedAnswer::Refused(refusal) => (Some(End::Refused(refusal)), None),
-            PlannedAnswer::Lost => (Some(End::Answered(500)), None),
+            PlannedAnswer::Refused(refusal) => (Some(RequestEnd::Refused(refusal)), None),
+            PlannedAnswer::Lost => (Some(RequestEnd::Answered(500)), None),
             PlannedAnswer::Full | PlannedAnswer::Less(_) => (request.calls.ended.end_of_request(), Some(request.cost)),
         };
         // Calls aside, a plant's services always have an answer.
-        let outcome = end.as_ref().unwrap_or(&End::Answered(200)).outcome(request.gone);
+        let outcome = end.as_ref().unwrap_or(&RequestEnd::Answered(200)).outcome(request.gone);
         let told = request.calls.note;
         let note = self.sites.stages[stage].site.ended(cx.now(), &queued, started, outcome, cost, told);
         self.turn_stage(stage, cx);
@@ -419,7 +426,7 @@ impl Plant {
                 None => self.backend.answer(&request.asked.call, request.answer.less(), cx.now()),
                 Some(end) => bare(end.status()),
             };
-            let end = end.unwrap_or(End::Answered(response.status));
+            let end = end.unwrap_or(RequestEnd::Answered(response.status));
             self.turn_back(id, reply_to(response, &end, note), &end, Duration::ZERO, cx);
         }
         self.work_on_next(number, cx);

@@ -6,7 +6,7 @@ use controllers::{Note, Reason, Refusal, Timestamp, site::LoadReading};
 use service_core::{
     events::EventReader,
     ledger::Ledgers,
-    request::{self, End, Intake},
+    request::{self, Intake, RequestEnd},
 };
 use spec::{HealthChecks, fault::FaultKind, plant::PlantSpec};
 use workloads::sim::{ConnId, Cx, Response, SimClient, SimRequest, SimServer, SynResult};
@@ -186,13 +186,13 @@ pub(super) fn bare(status: u16) -> Response {
 }
 
 /// The answer with the header lines that its end requires; `note`: for the sender's policy.
-pub(super) fn reply_to(mut response: Response, end: &End, note: Option<Note>) -> Response {
+pub(super) fn reply_to(mut response: Response, end: &RequestEnd, note: Option<Note>) -> Response {
     response.headers.extend(request::headers(end, note).map(|(name, value)| (name, value.into_owned())));
     response
 }
 
 /// The answer to a refusal.
 pub(super) fn refused(reason: Reason) -> Response {
-    let end = End::Refused(Refusal::new(reason));
+    let end = RequestEnd::Refused(Refusal::new(reason));
     reply_to(bare(end.status()), &end, None)
 }

@@ -9,7 +9,7 @@ use controllers::{
 use http::Response;
 use service_core::{
     calls::CallsResult,
-    request::{self, End},
+    request::{self, RequestEnd},
 };
 use tokio::sync::oneshot;
 
@@ -61,7 +61,7 @@ impl StageWork for Job {
 
     fn expire(&mut self, refusal: Refusal) -> Outcome {
         self.answer = Some(Err(refusal));
-        End::Refused(refusal).outcome(false)
+        RequestEnd::Refused(refusal).outcome(false)
     }
 
     fn cost(&self) -> Option<Duration> {
@@ -75,7 +75,7 @@ impl StageWork for Job {
     fn deliver(self, note: Option<Note>) {
         let Self { answer, cost, told, mut reply, permit, .. } = self;
         // Without an answer, the handler panicked.
-        let end = answer.as_ref().map_or(End::Answered(500), end_of);
+        let end = answer.as_ref().map_or(RequestEnd::Answered(500), end_of);
         let note = request::note_of_reply(permit.end_served(end.outcome(reply.is_closed()), cost, told), note);
         let Some(mut handled) = answer else { return };
         let Some(rest) = Later::of(&mut handled) else {
@@ -92,7 +92,7 @@ impl StageWork for Job {
 
     fn refuse(self, away: TurnedAway) {
         let TurnedAway { refusal, note } = away;
-        let note = request::note_of_reply(self.permit.end(End::Refused(refusal).outcome(false)), note);
+        let note = request::note_of_reply(self.permit.end(RequestEnd::Refused(refusal).outcome(false)), note);
         let _ = self.reply.send(JobReply::Handled { handled: Err(refusal), note });
     }
 }
@@ -144,15 +144,15 @@ impl Job {
         self.told = note;
         match ended.end_of_request() {
             None => Ok(response),
-            Some(End::Refused(refusal)) => Err(refusal),
+            Some(RequestEnd::Refused(refusal)) => Err(refusal),
             Some(end) => Ok(self.app.error_response(&end, None).response),
         }
     }
 }
 
-fn end_of(handled: &Handled) -> End {
+fn end_of(handled: &Handled) -> RequestEnd {
     match handled {
-        Ok(response) => End::Answered(response.status().as_u16()),
-        Err(refusal) => End::Refused(*refusal),
+        Ok(response) => RequestEnd::Answered(response.status().as_u16()),
+        Err(refusal) => RequestEnd::Refused(*refusal),
     }
 }

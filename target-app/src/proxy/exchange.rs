@@ -32,7 +32,7 @@ use sending::{NoAnswer, Sending};
 use service_core::{
     class::RequestFacts,
     own_headers::OwnHeaders,
-    request::{End, RequestEnding},
+    request::{RequestEnd, RequestEnding},
 };
 
 /// A request under way.
@@ -252,7 +252,7 @@ impl Exchange<'_> {
             lease.detach(); // the rest of the request's body goes on beside the answer
         }
         let (mut head, body) = response.into_parts();
-        let end = End::Answered(head.status.as_u16());
+        let end = RequestEnd::Answered(head.status.as_u16());
         (job.outcome, job.ending) = (end.outcome(false), end.ending());
         if let Some(observation) = &mut job.observation {
             observation.answered(head.status.as_u16(), Some(lease.index()));
@@ -329,7 +329,7 @@ impl Exchange<'_> {
     /// The answer to an admitted request that did not go out.
     fn refused_late(&self, reason: Reason, mut job: Box<Job>) -> Response<Relayed> {
         let refusal = Refusal::new(reason);
-        let end = End::Refused(refusal);
+        let end = RequestEnd::Refused(refusal);
         (job.outcome, job.ending) = (end.outcome(false), end.ending());
         self.page(self.settings.pages.refused(&end, refusal.retry, None), job)
     }

@@ -5,7 +5,7 @@ use std::{borrow::Cow, io};
 use controllers::{Note, Refusal, RetryHint};
 use http::{HeaderName, HeaderValue, Method, Response, StatusCode, header, request::Parts};
 use hyper::body::Bytes;
-use service_core::request::{End, headers, whole_seconds};
+use service_core::request::{RequestEnd, headers, whole_seconds};
 use spec::proxy::RefusalSpec;
 
 use super::error::ProxyError;
@@ -74,24 +74,24 @@ impl Pages {
     }
 
     /// How a refused request ends.
-    pub(super) fn end(&self, mut refusal: Refusal, head: &Parts) -> End {
+    pub(super) fn end(&self, mut refusal: Refusal, head: &Parts) -> RequestEnd {
         let is_plain = [Method::GET, Method::HEAD].contains(&head.method);
         let sent_back = matches!(refusal.retry, RetryHint::After(_));
         let node = if sent_back { self.spec.come_back.as_ref() } else { None };
         if let Some(node) = node.or(self.spec.redirect.as_ref()).filter(|_| is_plain) {
             let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
             let location = format!("{}{path}", node.trim_end_matches('/'));
-            return End::Redirected { location, reason: refusal.reason };
+            return RequestEnd::Redirected { location, reason: refusal.reason };
         }
         if let (RetryHint::Unsaid, Some(wait)) = (refusal.retry, self.spec.retry_after) {
             refusal.retry = RetryHint::After(wait);
         }
-        End::Refused(refusal)
+        RequestEnd::Refused(refusal)
     }
 
     /// The answer to a refused request. A redirect also says when to come back, where the policy does.
-    pub(super) fn refused(&self, end: &End, wait: RetryHint, note: Option<Note>) -> Response<Bytes> {
-        let page = if matches!(end, End::Refused(_)) { self.refused.clone() } else { Bytes::new() };
+    pub(super) fn refused(&self, end: &RequestEnd, wait: RetryHint, note: Option<Note>) -> Response<Bytes> {
+        let page = if matches!(end, RequestEnd::Refused(_)) { self.refused.clone() } else { Bytes::new() };
         let mut response = answer(StatusCode::from_u16(end.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE), page);
         response.headers_mut().insert(header::CONTENT_TYPE, self.kind.clone());
         if let Some(loads) = &self.loads {
@@ -105,7 +105,7 @@ impl Pages {
             let name = HeaderName::from_static(name);
             value.into_iter().for_each(|value| drop(response.headers_mut().insert(name.clone(), value)));
         }
-        if let (RetryHint::After(wait), End::Redirected { .. }) = (wait, end) {
+        if let (RetryHint::After(wait), RequestEnd::Redirected { .. }) = (wait, end) {
             response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
         }
         response
@@ -180,6 +180,6 @@ mod tests {
         let spec = RefusalSpec { come_back: Some("http://queue.example".to_owned()), ..RefusalSpec::default() };
         let head = http::Request::builder().uri("/").body(()).unwrap().into_parts().0;
         let end = Pages::new(&spec).unwrap().end(Refusal::new(Reason::Rate), &head);
-        assert!(matches!(end, End::Refused(_)), "{end:?}");
+        assert!(matches!(end, RequestEnd::Refused(_)), "{end:?}");
     }
 }

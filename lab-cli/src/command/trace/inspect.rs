@@ -11,12 +11,12 @@ use traces::{
 
 use super::{
     import::{account, cautions},
-    read::{open, unreadable},
+    read::inspected,
 };
 use crate::{
     args::{self, Colours},
     command::stdout::print_as,
-    exit::{CommandResult, Failure},
+    exit::CommandResult,
 };
 
 pub fn inspect(args: &args::InspectArgs, colours: Colours) -> CommandResult {
@@ -26,10 +26,6 @@ pub fn inspect(args: &args::InspectArgs, colours: Colours) -> CommandResult {
         return super::on_screen::show(seen, colours);
     }
     print_as(args.output, &seen, || shown(&seen))
-}
-
-pub(super) fn inspected(name: &str) -> Result<Inspected, Failure> {
-    traces::inspect::inspect(&mut open(name)?).map_err(|error| unreadable(name, &error))
 }
 
 fn shown(seen: &Inspected) -> String {

@@ -4,7 +4,7 @@ use std::{io::IsTerminal as _, sync::mpsc::RecvTimeoutError, time::Duration};
 
 use traces::inspect::Inspected;
 
-use super::{import::account, inspect::inspected};
+use super::{import::account, read::inspected};
 use crate::{
     args::{self, Colours, Output},
     command::terminal::{close, palette},

@@ -6,7 +6,10 @@ use std::{
     path::Path,
 };
 
-use traces::trace::{Header, Reader, TraceError};
+use traces::{
+    inspect::Inspected,
+    trace::{Header, Reader, TraceError},
+};
 
 use crate::exit::Failure;
 
@@ -31,4 +34,9 @@ pub(super) fn unreadable(name: &str, error: &TraceError) -> Failure {
 pub(in crate::command) fn header(path: &Path) -> Result<Header, String> {
     let trace = open(&path.display().to_string()).map_err(Failure::in_words)?;
     Ok(trace.header().clone())
+}
+
+/// The contents of a trace.
+pub(super) fn inspected(name: &str) -> Result<Inspected, Failure> {
+    traces::inspect::inspect(&mut open(name)?).map_err(|error| unreadable(name, &error))
 }

@@ -36,12 +36,11 @@ use super::{
 use crate::{
     run::{
         Cpus, RunFailure, Sinks, StopSignal,
-        arm_recorder::{ArmRecorder, Ended},
+        arm_recorder::{ArmRecorder, Ended, tell},
         arm_summary,
         environment::{host_noise::HostNoise, kernel::Counters, speed},
         sampler::Sampler,
         seconds::Seconds,
-        tell,
         unread_requests::join,
     },
     store::{folder::ResultsFolder, rfc3339, seconds_log::SecondsLog},

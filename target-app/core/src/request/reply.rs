@@ -5,7 +5,7 @@ use std::{borrow::Cow, time::Duration};
 use controllers::{Note, RetryHint};
 use workloads::http1::names::NOTE;
 
-use super::End;
+use super::RequestEnd;
 
 /// The reason of a refusal.
 pub const REFUSED: &str = "x-refused";
@@ -17,11 +17,11 @@ pub const RETRY_AFTER: &str = "retry-after";
 pub const DEGRADED: &str = "x-degraded";
 
 /// The header lines of a reply; `note`: the note for the sender's policy.
-pub fn headers(end: &End, note: Option<Note>) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
+pub fn headers(end: &RequestEnd, note: Option<Note>) -> impl Iterator<Item = (&'static str, Cow<'static, str>)> {
     let (location, reason, retry) = match end {
-        End::Answered(_) | End::Degraded(_) => (None, None, RetryHint::Unsaid),
-        End::Redirected { location, reason } => (Some(location.clone()), Some(*reason), RetryHint::Unsaid),
-        End::Refused(refusal) => (None, Some(refusal.reason), refusal.retry),
+        RequestEnd::Answered(_) | RequestEnd::Degraded(_) => (None, None, RetryHint::Unsaid),
+        RequestEnd::Redirected { location, reason } => (Some(location.clone()), Some(*reason), RetryHint::Unsaid),
+        RequestEnd::Refused(refusal) => (None, Some(refusal.reason), refusal.retry),
     };
     let advice = match retry {
         RetryHint::Unsaid => None,
@@ -52,13 +52,13 @@ mod tests {
 
     use super::*;
 
-    fn lines(end: &End, note: Option<Note>) -> Vec<String> {
+    fn lines(end: &RequestEnd, note: Option<Note>) -> Vec<String> {
         headers(end, note).map(|(name, value)| format!("{name}: {value}")).collect()
     }
 
     #[test]
     fn advice_on_retrying_is_a_header() {
-        let refused = |retry| lines(&End::Refused(Refusal { reason: Reason::Rate, retry }), None);
+        let refused = |retry| lines(&RequestEnd::Refused(Refusal { reason: Reason::Rate, retry }), None);
         assert_eq!(refused(RetryHint::Unsaid), ["x-refused: rate"]);
         let wait = RetryHint::After(Duration::from_millis(1200));
         assert_eq!(refused(wait), ["x-refused: rate", "retry-after: 2"]);
@@ -81,9 +81,9 @@ mod tests {
 
     #[test]
     fn any_answer_may_carry_a_note() {
-        assert_eq!(lines(&End::Answered(200), None), [""; 0]);
-        assert_eq!(lines(&End::Degraded(200), Some(Note(5))), ["x-note: 5"]);
-        let redirected = End::Redirected { location: "http://b/".to_owned(), reason: Reason::QueueFull };
+        assert_eq!(lines(&RequestEnd::Answered(200), None), [""; 0]);
+        assert_eq!(lines(&RequestEnd::Degraded(200), Some(Note(5))), ["x-note: 5"]);
+        let redirected = RequestEnd::Redirected { location: "http://b/".to_owned(), reason: Reason::QueueFull };
         assert_eq!(lines(&redirected, Some(Note(5))), ["location: http://b/", "x-refused: queue-full", "x-note: 5"]);
     }
 }

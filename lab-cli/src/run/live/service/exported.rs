@@ -130,7 +130,7 @@ impl Source {
     }
 
     async fn answer(&self) -> Result<String, String> {
-        let own = [("user-agent", "lab"), ("accept", "text/plain")];
+        let own = [("accept", "text/plain")];
         match self.door.ask(&self.path, &own, MOST).await? {
             (200..300, _, body) if body.len() >= MOST => Err(format!("its answer is over {MOST} bytes")),
             (200..300, _, body) => Ok(String::from_utf8_lossy(&body).into_owned()),

@@ -4,24 +4,11 @@ use std::{
     error::Error as _,
     io,
     net::{SocketAddr, ToSocketAddrs as _},
-    sync::Arc,
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty};
-use hyper::{
-    HeaderMap, Request, Response,
-    body::Incoming,
-    client::conn::{http1, http2},
-};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustls::pki_types::ServerName;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    runtime, time,
-};
-use tokio_rustls::TlsConnector;
+use reqwest::{Client, header::HeaderMap, redirect::Policy};
+use tokio::{runtime, time};
 use workloads::{
     HttpVersion, RunOptions, TlsOptions,
     plan::Target,
@@ -80,6 +67,23 @@ impl Door {
         }
     }
 
+    /// A client of the service. `keeps`: it keeps a connection, else each request has one of its own.
+    ///
+    /// # Errors
+    /// Certificates that cannot be used, in words.
+    pub fn client(&self, keeps: bool) -> Result<Client, String> {
+        // Without TLS no certificate is looked at, and none is looked for.
+        let any = TlsOptions { insecure: true, ..TlsOptions::default() };
+        let (tls, http2) = (if self.is_secure() { &self.tls } else { &any }, self.version == HttpVersion::Http2);
+        let offered: &[&str] = if http2 { &["h2"] } else { &["h2", "http/1.1"] };
+        let config = client_config(tls, offered).map_err(|error| error.to_string())?;
+        let name = self.host().rsplit_once(':').map_or(self.host(), |(host, _)| host);
+        let client = Client::builder().tls_backend_preconfigured(config).resolve(name, self.address);
+        let client = client.no_proxy().redirect(Policy::none()).pool_max_idle_per_host(keeps.into()).user_agent("lab");
+        let client = if http2 { client.http2_prior_knowledge() } else { client };
+        client.build().map_err(|error| error.to_string())
+    }
+
     /// The answer to a `GET` on a connection of its own, with at most so many bytes of its body (and the rest of a piece).
     ///
     /// # Errors
@@ -90,72 +94,42 @@ impl Door {
         headers: &[(&str, &str)],
         most: usize,
     ) -> Result<(u16, HeaderMap, Vec<u8>), String> {
-        let stream = tokio::net::TcpStream::connect(self.address).await.map_err(|error| said(&error))?;
-        let answer = if self.is_secure() {
-            let offered: &[&str] = if self.version == HttpVersion::Http2 { &["h2"] } else { &["h2", "http/1.1"] };
-            let config = client_config(&self.tls, offered).map_err(|error| error.to_string())?;
-            let name = self.host().rsplit_once(':').map_or(self.host(), |(host, _)| host).trim_matches(['[', ']']);
-            let name = ServerName::try_from(name.to_owned()).map_err(|error| error.to_string())?;
-            let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
-            let stream = stream.map_err(|error| said(&error))?;
-            let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2") || self.version == HttpVersion::Http2;
-            self.answer(stream, http2, path, headers).await?
-        } else {
-            self.answer(stream, self.version == HttpVersion::Http2, path, headers).await?
-        };
-        let (head, mut body) = answer.into_parts();
+        let request = self.client(false)?.get(format!("{}{path}", self.url.trim_end_matches('/')));
+        let request = if self.is_plain() { request.header("connection", "close") } else { request };
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let mut answer = request.send().await.map_err(|error| match error.is_connect() {
+            true => why(&error),
+            false => {
+                let version = if self.version == HttpVersion::Http2 { "2" } else { "1" };
+                let hint = if self.is_secure() { "" } else { NOT_HTTP };
+                format!("it does not answer in HTTP/{version}: {}{hint}", why(&error))
+            }
+        })?;
+        let (status, headers) = (answer.status().as_u16(), std::mem::take(answer.headers_mut()));
         let mut bytes = Vec::new();
         while bytes.len() < most
-            && let Some(frame) = body.frame().await
+            && let Some(piece) =
+                answer.chunk().await.map_err(|error| format!("its answer breaks off: {}", why(&error)))?
         {
-            let frame = frame.map_err(|error| format!("its answer breaks off: {}", why(&error)))?;
-            bytes.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new()));
+            bytes.extend_from_slice(&piece);
         }
-        Ok((head.status.as_u16(), head.headers, bytes))
-    }
-
-    async fn answer<S>(
-        &self,
-        stream: S,
-        http2: bool,
-        path: &str,
-        headers: &[(&str, &str)],
-    ) -> Result<Response<Incoming>, String>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let version = if http2 { "2" } else { "1" };
-        let hint = if self.is_secure() { "" } else { NOT_HTTP };
-        let broken = |error: hyper::Error| format!("it does not answer in HTTP/{version}: {}{hint}", why(&error));
-        let stream = TokioIo::new(stream);
-        let request = headers.iter().fold(Request::get(path), |request, (name, value)| request.header(*name, *value));
-        if http2 {
-            let scheme = if self.is_secure() { "https" } else { "http" };
-            let request = request.uri(format!("{scheme}://{}{path}", self.host())).body(Empty::<Bytes>::new());
-            let request = request.map_err(|error| error.to_string())?;
-            let (mut sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.map_err(broken)?;
-            tokio::spawn(connection);
-            return sender.send_request(request).await.map_err(broken);
-        }
-        let request = request.header("host", self.host()).header("connection", "close").body(Empty::<Bytes>::new());
-        let request = request.map_err(|error| error.to_string())?;
-        let (mut sender, connection) = http1::handshake(stream).await.map_err(broken)?;
-        tokio::spawn(connection);
-        sender.send_request(request).await.map_err(broken)
+        Ok((status, headers, bytes))
     }
 }
 
 /// The likely cause of a connection that breaks off, or of an answer that is none.
 const NOT_HTTP: &str = "; if it speaks HTTPS there, write https://";
 
-/// The defect of an answer, in words.
-fn why(error: &hyper::Error) -> String {
-    let cause = std::iter::successors(error.source(), |cause| (*cause).source()).find_map(|cause| cause.downcast_ref());
-    match cause {
-        Some(cause) => said(cause),
-        None if error.is_incomplete_message() => "it closes the connection".to_owned(),
-        None if error.is_parse() => "what it sends is something else".to_owned(),
-        None => "the connection fails".to_owned(),
+/// The defect of a connection or an answer, in words.
+fn why(error: &reqwest::Error) -> String {
+    let causes = || std::iter::successors(error.source(), |cause| (*cause).source());
+    if let Some(cause) = causes().find_map(|cause| cause.downcast_ref()) {
+        return said(cause);
+    }
+    match causes().find_map(|cause| cause.downcast_ref::<hyper::Error>()) {
+        Some(error) if error.is_incomplete_message() => "it closes the connection".to_owned(),
+        Some(error) if error.is_parse() => "what it sends is something else".to_owned(),
+        _ => "the connection fails".to_owned(),
     }
 }
 
@@ -176,8 +150,7 @@ pub struct HttpAnswer {
 /// There is no answer in time, or none of HTTP.
 pub fn get(door: &Door, path: &str, headers: &[(String, String)], timeout: Duration) -> io::Result<HttpAnswer> {
     let began = Instant::now();
-    let own = [("user-agent", "lab"), ("accept", "*/*")].into_iter();
-    let all: Vec<(&str, &str)> = own.chain(headers.iter().map(|(name, value)| (&**name, &**value))).collect();
+    let all: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     let asked = runtime.block_on(async { time::timeout(timeout, door.ask(path, &all, MOST)).await });
     let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {} s", timeout.as_secs()));

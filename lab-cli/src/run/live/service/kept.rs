@@ -7,11 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty};
-use hyper::{Request, client::conn::http1};
-use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, time::timeout};
+use tokio::time::timeout;
 
 use super::http::{Door, get};
 
@@ -71,27 +67,17 @@ pub fn kept_connections(door: &Door, path: &str, headers: &[(String, String)]) -
     slower.then(|| SlowerKept { path: path.to_owned(), anew_ms, kept_ms })
 }
 
-/// The times of requests on one connection, milliseconds, without the first ones. `None`: not all were answered on it in time.
+/// The times of requests on one connection, as far as the service keeps it, milliseconds, without the first ones. `None`: not all were
+/// answered in time.
 fn on_one_connection(door: &Door, path: &str, headers: &[(String, String)]) -> Option<Vec<f64>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
-    let own = [("host", door.host()), ("user-agent", "lab"), ("accept", "*/*")];
-    let all = own.into_iter().chain(headers.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    let request = || {
-        let request = all.clone().fold(Request::get(path), |request, (name, value)| request.header(name, value));
-        request.body(Empty::<Bytes>::new())
-    };
+    let (client, url) = (door.client(true).ok()?, format!("{}{path}", door.url.trim_end_matches('/')));
     runtime.block_on(async {
-        let stream = timeout(PATIENCE, TcpStream::connect(door.address)).await.ok()?.ok()?;
-        stream.set_nodelay(true).ok()?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
-        tokio::spawn(connection);
         let mut times = Vec::new();
         for _ in 0..FIRST + COUNTED {
-            sender.ready().await.ok()?;
-            let request = request().ok()?;
+            let request = headers.iter().fold(client.get(&url), |request, (name, value)| request.header(name, value));
             let began = Instant::now();
-            let answer = async { sender.send_request(request).await?.into_body().collect().await };
-            timeout(PATIENCE, answer).await.ok()?.ok()?;
+            timeout(PATIENCE, async { request.send().await?.bytes().await }).await.ok()?.ok()?;
             times.push(began.elapsed().as_secs_f64() * 1e3);
         }
         Some(times.split_off(FIRST))

@@ -1,4 +1,4 @@
-//! A build for virtual time has no screen.
+//! A build for virtual time: the places of live runs and screens.
 
 use analysis::figure::DrawnFigure;
 
@@ -10,3 +10,6 @@ pub fn restore() {}
 pub fn printed(_: &DrawnFigure) -> String {
     String::new()
 }
+
+/// Nobody intervenes.
+pub type Interventions = ();
