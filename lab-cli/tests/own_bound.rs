@@ -100,7 +100,7 @@ fn ran(experiment: &Experiment, arm: &ArmPlan) -> (u64, u64) {
     let plan = resolve::load_plan(experiment, arm, &[], nowhere(), 1, None);
     let link = experiment.simulation.link();
     let ended = sim::run(&plan, link, &mut plant, |_, _, _| {}, &StopFlag::new()).expect("it runs");
-    let ledger = ended.report.total.ledger;
+    let ledger = &ended.report.total.measured;
     (ledger.served, ledger.rejected)
 }
 

@@ -141,7 +141,7 @@ fn closed(address: SocketAddr, connections: u32, seconds: u64) {
     let users = vec![Load::users(connections)];
     let plan = plan(address, Duration::from_secs(seconds), users, ConnectionHabit::PerUser);
     let report = run(&plan);
-    println!("{}", report.total.ledger.served);
+    println!("{}", report.total.measured.served);
 }
 
 fn many(address: SocketAddr, users: u32, ramp_seconds: u64, seconds: u64) {
@@ -159,7 +159,7 @@ fn many(address: SocketAddr, users: u32, ramp_seconds: u64, seconds: u64) {
     let steady_lag = steady.and_then(|lag| lag.percentiles().p99).unwrap_or(f64::INFINITY);
     println!(
         "{} {steady_lag} {} {} {} {} {} without ports {}, without descriptors {}, at most {} in flight, {:?}, {} stalls: {:?}",
-        report.total.ledger.served + report.total.ledger.served_late,
+        report.total.measured.served + report.total.measured.served_late,
         report.generator.send_lag_p99_ms.unwrap_or(f64::INFINITY),
         health.resident_peak / 1_000_000,
         health.process_cpu.as_secs_f64() / health.wall.as_secs_f64(),
@@ -168,7 +168,7 @@ fn many(address: SocketAddr, users: u32, ramp_seconds: u64, seconds: u64) {
         health.out_of_ports,
         health.out_of_descriptors,
         health.in_flight_peak,
-        report.total.ledger,
+        report.total.measured,
         health.stalls.len() as u64 + health.more_stalls,
         &health.stalls[..health.stalls.len().min(8)],
     );
@@ -186,9 +186,9 @@ fn paced(address: SocketAddr, users: u32, seconds: u64) {
     println!(
         "{} served, response p50 {:?} p99 {:?} ms, send lag p50 {:?} p99 {:?} max {:?} ms, CPU {:.2}, steal {:.4}, \
          largest gap {:?}, {} stalls: {:?}",
-        report.total.ledger.served,
-        report.total.response_time_ms.p50,
-        report.total.response_time_ms.p99,
+        report.total.measured.served,
+        report.total.measured.response_time_ms.p50,
+        report.total.measured.response_time_ms.p99,
         report.generator.send_lag_p50_ms,
         report.generator.send_lag_p99_ms,
         report.generator.send_lag_max_ms,

@@ -40,7 +40,7 @@ fn go(plan: &LoadPlan) -> Report {
 #[test]
 fn kept_connections_are_used_again_and_the_ledgers_agree() {
     let server = Server::start();
-    let ledger = go(&plan(server.address, "/ok", 3, SHORT)).total.ledger;
+    let ledger = go(&plan(server.address, "/ok", 3, SHORT)).total.measured;
     assert!(ledger.served > 20, "{ledger:?}");
     assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()));
     assert_eq!(server.seen.connections(), 3);
@@ -50,7 +50,7 @@ fn kept_connections_are_used_again_and_the_ledgers_agree() {
 fn users_that_log_in_again_at_once_back_off_from_a_dead_service_and_the_run_ends() {
     let began = Instant::now();
     let report = go(&restless(nobody(), "/ok", 8, SHORT));
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!((16..400).contains(&ledger.connect_failed) && ledger.sent == 0, "{ledger:?}");
     assert_eq!(report.total.replies.errors["Connection refused"], ledger.connect_failed);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
@@ -62,7 +62,7 @@ fn a_time_out_that_is_over_at_once_keeps_nobody_from_the_end() {
     let began = Instant::now();
     let report = go(&LoadPlan { timeout: Duration::from_nanos(1), ..restless(server.address, "/ok", 4, SHORT) });
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!(ledger.planned > 4 && ledger.unsent == ledger.planned, "{ledger:?}");
 }
 
@@ -73,7 +73,11 @@ fn a_service_that_sends_without_an_end_does_not_hold_the_sender() {
         let began = Instant::now();
         let report = go(&LoadPlan { timeout: Duration::from_secs(1), ..restless(server.address, path, 4, SHORT) });
         assert!(began.elapsed() < Duration::from_secs(10), "{path}: {:?}", began.elapsed());
-        assert!(report.total.ledger.served == 0 && report.total.ledger.sent >= 4, "{path}: {:?}", report.total.ledger);
+        assert!(
+            report.total.measured.served == 0 && report.total.measured.sent >= 4,
+            "{path}: {:?}",
+            report.total.measured
+        );
     }
 }
 
@@ -81,7 +85,7 @@ fn a_service_that_sends_without_an_end_does_not_hold_the_sender() {
 fn statuses_are_counted() {
     let server = Server::start();
     let report = go(&plan(server.address, "/503", 2, SHORT));
-    assert_eq!(report.total.replies.statuses, [(503, report.total.ledger.rejected)].into());
+    assert_eq!(report.total.replies.statuses, [(503, report.total.measured.rejected)].into());
 }
 
 #[test]
@@ -96,7 +100,7 @@ fn descriptors_are_counted_at_their_peak() {
 fn a_connection_a_request_when_the_users_want_it() {
     let server = Server::start();
     let plan = with_users(plan(server.address, "/chunked", 2, SHORT), |u| u.connections = ConnectionHabit::PerRequest);
-    let ledger = go(&plan).total.ledger;
+    let ledger = go(&plan).total.measured;
     assert!(ledger.served > 2, "{ledger:?}");
     assert_eq!((ledger.served, server.seen.connections()), (ledger.planned, ledger.written()));
 }
@@ -104,12 +108,12 @@ fn a_connection_a_request_when_the_users_want_it() {
 #[test]
 fn rejects_time_outs_and_redirects_are_told_apart() {
     let server = Server::start();
-    let rejects = go(&plan(server.address, "/503", 2, SHORT)).total.ledger;
+    let rejects = go(&plan(server.address, "/503", 2, SHORT)).total.measured;
     assert!(rejects.rejected >= 4 && rejects.rejected == rejects.planned, "{rejects:?}");
     let silent = LoadPlan { timeout: Duration::from_millis(100), ..plan(server.address, "/silent", 2, SHORT) };
-    let time_outs = go(&silent).total.ledger;
+    let time_outs = go(&silent).total.measured;
     assert!(time_outs.timed_out >= 2 && time_outs.timed_out == time_outs.planned, "{time_outs:?}");
-    let redirects = go(&plan(server.address, "/moved-in-full", 2, SHORT)).total.ledger;
+    let redirects = go(&plan(server.address, "/moved-in-full", 2, SHORT)).total.measured;
     assert!(redirects.served > 2 && redirects.hops == redirects.served, "{redirects:?}");
     let written = rejects.written() + time_outs.written() + redirects.written();
     assert_eq!(written, server.seen.requests());
@@ -118,7 +122,7 @@ fn rejects_time_outs_and_redirects_are_told_apart() {
 #[test]
 fn nobody_listening_is_a_failed_connection() {
     let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
-    let ledger = go(&plan(address, "/ok", 2, SHORT)).total.ledger;
+    let ledger = go(&plan(address, "/ok", 2, SHORT)).total.measured;
     assert!(ledger.connect_failed >= 2 && ledger.connect_failed == ledger.planned, "{ledger:?}");
 }
 
@@ -126,7 +130,7 @@ fn nobody_listening_is_a_failed_connection() {
 fn what_is_in_flight_at_the_end_is_cut() {
     let server = Server::start();
     let plan = LoadPlan { drain: Duration::from_millis(50), ..plan(server.address, "/slow?5000", 3, SHORT) };
-    let ledger = go(&plan).total.ledger;
+    let ledger = go(&plan).total.measured;
     assert_eq!((ledger.planned, ledger.in_flight), (3, 3));
 }
 
@@ -138,7 +142,7 @@ fn a_run_ends_with_the_last_of_a_number_of_requests() {
     let began = Instant::now();
     let report = run(&long, &options, |_| {}, &StopFlag::new()).expect("it runs");
     assert!(began.elapsed() < Duration::from_secs(20), "it did not wait for the plan's end");
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert_eq!((ledger.planned, ledger.served, ledger.unsent), (137, 137, 0), "{ledger:?}");
     assert_eq!(server.seen.requests(), 137);
 }
@@ -150,11 +154,11 @@ fn https_is_served_through_the_same_door() {
     plan.target.url = format!("https://localhost:{}", address.port());
     let options = RunOptions { tls: TlsOptions { insecure: true, ..TlsOptions::default() }, ..RunOptions::default() };
     let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!(ledger.served > 4 && ledger.served == ledger.planned, "{ledger:?}");
 
     let strict = run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new()).expect("it runs");
-    assert_eq!(strict.total.ledger.served, 0, "a certificate that nobody signed is not accepted by default");
+    assert_eq!(strict.total.measured.served, 0, "a certificate that nobody signed is not accepted by default");
 }
 
 /// Answers over TLS until the test's process ends, with a certificate of its own (made for this test, worth nothing).

@@ -36,13 +36,13 @@ fn a_request_that_the_service_has_read_is_never_sent_again() {
                     users.body = (method == "POST").then(|| "a=b".to_owned());
                 });
                 let report = go_for(40, &plan, host);
-                let (ledger, lost) = (report.total.ledger, server.seen.lost.load(Relaxed));
+                let (ledger, lost) = (&report.total.measured, server.seen.lost.load(Relaxed));
                 let told = format!("{host:?} {method} {loses}: {ledger:?}");
                 assert_eq!((server.seen.requests(), lost), (40, 8), "{told}");
                 assert_eq!((ledger.planned, ledger.written(), ledger.resent), (40, 40, 0), "{told}");
                 assert_eq!((ledger.failed, ledger.served), (lost, 32), "{told}");
                 // They have no time: a fifth of all, and the longest.
-                let times = report.total.response_time_ms;
+                let times = report.total.measured.response_time_ms;
                 assert_eq!((times.censored, times.p90), (lost, None), "{told}");
                 assert!(times.p90_at_least.is_some_and(|least| least > 4900.0), "{times:?}");
             }
@@ -54,7 +54,7 @@ fn a_request_that_the_service_has_read_is_never_sent_again() {
 fn a_connection_that_was_closed_between_two_requests_is_replaced_and_that_is_counted() {
     let server = Server::start();
     let plan = users(&server, "/rude", |users| users.think = traces::Think::Constant(Duration::from_millis(60)));
-    let ledger = go_for(12, &plan, HostChoice::Fiber).total.ledger;
+    let ledger = go_for(12, &plan, HostChoice::Fiber).total.measured;
     assert_eq!((ledger.served, ledger.failed, ledger.written()), (12, 0, server.seen.requests()), "{ledger:?}");
     // All but the first one of each of four users.
     assert_eq!((ledger.resent, server.seen.connections()), (8, 12), "{ledger:?}");

@@ -146,8 +146,8 @@ fn users_wait_as_long_as_they_are_told_and_carry_what_they_were_given() {
         let (address, room) = waiting_room();
         let report = run(&plan(address, Conduct::default()), host);
         let room = room.lock().expect("no panic");
-        let ledger = report.total.ledger;
-        let by_type = |name: &str| report.total.by_type.get(name).map_or(0, |found| found.ledger.sent);
+        let ledger = &report.total.measured;
+        let by_type = |name: &str| report.total.by_type.get(name).map_or(0, |found| found.sent);
         assert_eq!((by_type("seat"), report.faults.len()), (20, 0), "{host:?} {ledger:?}");
         // A session that has waited buys, unless the run is over: no request begins after its plan.
         assert!((5..=20).contains(&by_type("buy")), "{host:?} {:?}", report.total.by_type);
@@ -171,5 +171,5 @@ fn early_and_forged_tokens_come_as_often_as_they_are_to() {
     let report = run(&plan(address, Conduct { forges_token: 1.0, token, ..Conduct::default() }), HostChoice::Fiber);
     let room = room.lock().expect("no panic");
     assert_eq!((room.came_after.len() as u32 + room.unknown, room.bought), (20, 0));
-    assert!(room.unknown >= 15 && report.total.ledger.failed >= 15, "{room:?}");
+    assert!(room.unknown >= 15 && report.total.measured.failed >= 15, "{room:?}");
 }

@@ -1,17 +1,14 @@
 //! Metrics of an arm, from what its users measured.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
-use measure::{PhaseReport, Report, TransitionCount, WAKE_UP};
+use measure::{PhaseReport, Report, WAKE_UP};
 use traces::UserModel;
 
-use crate::summary::{ClockConditions, Conditions, Generator, Measured, Measures, PhaseSummary, WalkCell, WalkRow};
+use crate::summary::{ClockConditions, Conditions, Generator, Measures, PhaseSummary, WalkRow};
 
 /// One phase.
 pub fn phase(report: &PhaseReport) -> PhaseSummary {
-    let groups = |groups: &BTreeMap<String, PhaseReport>| {
-        groups.iter().map(|(name, group)| (name.clone(), measured(group))).collect()
-    };
     PhaseSummary {
         name: report.name.clone(),
         seconds: report.seconds,
@@ -22,17 +19,17 @@ pub fn phase(report: &PhaseReport) -> PhaseSummary {
         by_chance_per_s: None,
         beside: (!report.beside.is_nothing()).then_some(report.beside),
         measures: measures(report),
-        measured: measured(report),
+        measured: report.measured.clone(),
         replies: report.replies.clone(),
-        by_type: groups(&report.by_type),
-        by_class: groups(&report.by_class),
+        by_type: report.by_type.clone(),
+        by_class: report.by_class.clone(),
     }
 }
 
 /// Measures that the generator knows; the rest follows from the seconds.
 fn measures(report: &PhaseReport) -> Measures {
     Measures {
-        amplification: report.ledger.amplification(),
+        amplification: report.measured.amplification(),
         user_fairness: report.fairness,
         arrivals: report.arrivals,
         undelayed: report.undelayed,
@@ -40,58 +37,17 @@ fn measures(report: &PhaseReport) -> Measures {
     }
 }
 
-fn measured(report: &PhaseReport) -> Measured {
-    let ledger = &report.ledger;
-    let share = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
-    Measured {
-        planned: ledger.planned,
-        hops: ledger.hops,
-        unsent: ledger.unsent,
-        refused_locally: ledger.refused_locally,
-        connect_failed: ledger.connect_failed,
-        connect_timed_out: ledger.connect_timed_out,
-        sent: ledger.sent,
-        served: ledger.served,
-        served_late: ledger.served_late,
-        rejected: ledger.rejected,
-        timed_out: ledger.timed_out,
-        failed: ledger.failed,
-        elsewhere: ledger.elsewhere,
-        abandoned: ledger.abandoned,
-        in_flight: ledger.in_flight,
-        offered_per_s: report.offered_per_s,
-        goodput_per_s: report.goodput_per_s,
-        reject_fraction: report.reject_fraction,
-        retries: ledger.retries,
-        resent: ledger.resent,
-        clients: report.clients,
-        clients_with_connect_timeout: share(report.clients_connect_timed_out, report.clients),
-        response_time_ms: report.response_time_ms,
-        response_time_all_ms: report.response_time_all_ms,
-        service_time_ms: report.service_time_ms,
-        reject_time_ms: report.reject_time_ms,
-        connect_time_ms: report.connect_time_ms,
-        behind_ms: (!report.behind_ms.is_empty()).then_some(report.behind_ms),
-    }
-}
-
 /// Walk of users through their model, row by row.
 pub fn walk(report: &Report, model: Option<&UserModel>) -> Vec<WalkRow> {
     let Some(model) = model else { return Vec::new() };
     let first = report.transitions.iter().filter(|t| t.after.is_none());
-    let first = traces::row_fits(model, first.map(|t| (t.from.as_str(), t.to.as_str(), t.made)));
-    let second =
-        report.transitions.iter().filter_map(|t| Some((t.after.as_deref()?, t.from.as_str(), t.to.as_str(), t.made)));
+    let first = traces::row_fits(model, first.map(|t| (t.from.as_str(), t.to.as_str(), t.drawn.made)));
+    let second = report.transitions.iter();
+    let second = second.filter_map(|t| Some((t.after.as_deref()?, t.from.as_str(), t.to.as_str(), t.drawn.made)));
     let second = traces::second_fits(model, second).into_iter().map(|(after, fit)| (Some(after), fit));
     let rows = first.into_iter().map(|fit| (None, fit)).chain(second).map(|(after, fit)| {
         let out = report.transitions.iter().filter(|t| t.after == after && t.from == fit.from);
-        let cell = |t: &TransitionCount| WalkCell {
-            made: t.made,
-            made_elsewhere: t.made_elsewhere,
-            substituted: t.substituted,
-            gone: t.gone,
-        };
-        let to = out.map(|t| (t.to.clone(), cell(t))).collect();
+        let to = out.map(|t| (t.to.clone(), t.drawn)).collect();
         // The library's gamma function may differ between machines in its last bits, and nobody reads more than these.
         let p = (fit.seen > 0).then_some((fit.p * 1e9).round() / 1e9);
         WalkRow { after, from: fit.from, made: fit.seen, p, to }

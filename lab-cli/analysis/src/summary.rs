@@ -15,12 +15,10 @@ mod conditions;
 mod decision;
 mod joined;
 mod judged;
-mod measured;
 mod measures;
 mod neighbours;
 mod phase;
 mod search;
-mod services;
 mod sides;
 mod stopped;
 mod touched;
@@ -31,25 +29,23 @@ pub use answer::{
     RunAnswer,
 };
 pub(crate) use arm::arm_names;
-pub use arm::{Arm, Client, WalkCell, WalkRow};
+pub use arm::{Arm, Client, WalkRow};
 pub use conditions::{CarriedOver, ClockConditions, Conditions, Headroom, Notches, Speed};
 pub use decision::{DecisionEnd, LookFound, SequentialOutcome, Undecided};
 pub use joined::Joined;
 pub use judged::{BlockResult, Comparison, ComparisonVerdict, ThresholdResult, deciding};
-pub use measured::Measured;
 pub use measures::{
     Collapse, Curve, CurvePoint, Measures, PhaseRole, PlannedLoad, Recovery, Steadiness, Watched, WatchedSecond,
 };
 pub use neighbours::{NeighbourUse, ServiceWait, Stolen, Throttled};
 pub use phase::{PhaseSummary, busiest};
 pub use search::{Capacity, CapacityStep, LimitSearch, LimitTry};
-pub use services::{Calls, ServiceTotals};
 pub use sides::{Generator, Kernel, Server, ServiceUse};
 pub use stopped::{Stopped, whole_blocks};
 pub use touched::Touched;
 pub use verdict::{GateFinding, Validity, verdict_and_codes};
 // What users measure is in the summary as it is.
-pub use measure::{BackgroundLedger, Dispersion, Fairness, Times, Undelayed};
+pub use measure::{BackgroundLedger, Dispersion, Fairness, Measured, ServiceTotals, Times, Undelayed, WalkCell};
 
 /// Version of the layout of `summary.json`.
 pub const SCHEMA: u32 = 1;

@@ -178,7 +178,7 @@ pub fn users(address: &str, seconds: &str, accounts: &str) -> Result<(), String>
         ..LoadPlan::new(Target::at(address.parse().map_err(|_| "address")?), users, phases)
     };
     let report = workloads::run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new()).map_err(|e| e.to_string())?;
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     let served = ledger.served + ledger.served_late;
     if ledger.sent != served {
         return Err(format!("not every request was answered as asked: {ledger:?}"));

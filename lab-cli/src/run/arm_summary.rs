@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use analysis::summary::{Calls, Client, Joined, Server, ServiceTotals};
+use analysis::summary::{Client, Joined, Server};
 use controllers::{
     catalogue::{PolicySpec, Setting},
     site::CONTRADICTIONS,
 };
 use installed::catalogue;
 use serde_json::Value;
-use service_core::tree::ServiceBooks;
-use spec::wire::{CallCounts, Gauges, ServerLedger};
+use spec::wire::{Gauges, ServerLedger};
 use traces::UserModel;
 use workloads::plan::{ClientScope, ClientSpec, LoadPlan, Users};
 
@@ -42,34 +41,6 @@ pub fn server(first: Option<&Gauges>, last: &Gauges, ledger: &ServerLedger, join
         panics: last.panics,
         contradictions: last.stages.iter().filter_map(|stage| stage.counts.get(CONTRADICTIONS)).sum(),
         services: Vec::new(),
-    }
-}
-
-/// The ledger of one service among several.
-pub fn service(books: ServiceBooks) -> ServiceTotals {
-    let called = |(to, made): (String, CallCounts)| Calls {
-        written: books.written.get(&to).copied().unwrap_or(0),
-        to,
-        attempts: made.attempts,
-        retries: made.retries,
-        refused_locally: made.refused_locally,
-        refused: made.refused,
-        answered: made.answered,
-        failed: made.failed,
-        open: made.open,
-    };
-    let ServerLedger { requests_read, served, ref refused, errors, client_gone, in_flight, .. } = books.calls;
-    ServiceTotals {
-        name: books.name,
-        users_requests_read: books.users.requests_read,
-        read_by_task: books.read_by_task,
-        calls_read: requests_read,
-        calls_served: served,
-        calls_refused: refused.clone(),
-        calls_failed: errors,
-        callers_gone: client_gone,
-        calls_in_flight: in_flight,
-        calls: books.made.into_iter().map(called).collect(),
     }
 }
 

@@ -54,7 +54,7 @@ fn ran(plan: &LoadPlan, spec: &TargetSpec, with: &PlantPlan) -> (SimOutcome, Gau
     assert_eq!(finished.report.faults, Vec::<String>::new());
     let gauges = plant.gauges(finished.ended);
     assert!(gauges.ledger.balances(), "{:?}", gauges.ledger);
-    assert_eq!(gauges.ledger.requests_read, finished.report.total.ledger.written(), "read what was written");
+    assert_eq!(gauges.ledger.requests_read, finished.report.total.measured.written(), "read what was written");
     (finished, gauges)
 }
 
@@ -66,10 +66,10 @@ fn five_users_of_one_server_wait_for_each_other() {
     let phase = &finished.report.phases[0];
     // User n (0 to 4) has its first answer at 10 (n + 1) ms, then one every 110 ms, starting 100 ms after each answer:
     // requests at 0 and 10 (n + 1) + 100 + 110 k up to 11 s, which is k up to 98 for every n: 100 in all.
-    assert_eq!((phase.ledger.planned, phase.ledger.served), (500, 500));
-    assert!(phase.response_time_ms.p50.is_some_and(|p50| (p50 - 10.0).abs() < 0.1), "{phase:?}");
+    assert_eq!((phase.measured.planned, phase.measured.served), (500, 500));
+    assert!(phase.measured.response_time_ms.p50.is_some_and(|p50| (p50 - 10.0).abs() < 0.1), "{phase:?}");
     // The fifth came 0.4 ms after the first: users of a step are planned 0.1 ms apart.
-    assert!(phase.response_time_ms.max.is_some_and(|max| (max - 49.6).abs() < 0.1), "{phase:?}");
+    assert!(phase.measured.response_time_ms.max.is_some_and(|max| (max - 49.6).abs() < 0.1), "{phase:?}");
     assert_eq!(gauges.cpu_s, 5.0);
     let work = gauges.stages.iter().find(|stage| stage.name == "work").expect("is there");
     assert_eq!((work.completed, work.idle, work.queue), (500, 1, 0));
@@ -81,7 +81,7 @@ fn a_limit_on_concurrency_refuses_and_both_books_say_so() {
     // together at 5 s, when the first asks at 110 k ms: at 4950 and 5060. At 5 s nobody is inside: one is served, one refused.
     let spec = target(policy("concurrency", &[("max", 1.0)]));
     let (finished, gauges) = ran(&url_plan(&[("all", 6, 3)]), &spec, &PlantPlan::default());
-    let ledger = finished.report.total.ledger;
+    let ledger = &finished.report.total.measured;
     assert_eq!(ledger.rejected, gauges.ledger.refused["concurrency"]);
     assert!(ledger.rejected >= 3, "{ledger:?}");
     assert_eq!(ledger.served, gauges.ledger.served);
@@ -102,14 +102,14 @@ fn an_emulated_server_does_not_pay_for_the_wire() {
     let served = |costs: PlantSpec| {
         let with = PlantPlan { costs, ..PlantPlan::default() };
         let (finished, gauges) = ran(&url_plan(&[("all", 5, 3)]), &target(policy("none", &[])), &with);
-        (finished.report.total.response_time_ms, gauges.cpu_s)
+        (finished.report.total.measured.response_time_ms, gauges.cpu_s)
     };
     let dear = PlantSpec { accept_ms: 5.0, read_ms: 5.0, refuse_ms: 5.0, ..PlantSpec::default() };
     assert_eq!(served(dear.clone()), served(PlantSpec::default()));
     // Unless the costs are meant for it: five requests are read in all (5 + 5 ms for the first of a connection).
     let with = PlantPlan { costs: dear, wire: true, ..PlantPlan::default() };
     let (finished, gauges) = ran(&url_plan(&[("all", 5, 1)]), &target(policy("none", &[])), &with);
-    let served = finished.report.total.ledger.served as f64;
+    let served = finished.report.total.measured.served as f64;
     assert!((gauges.cpu_s - (served * 0.015 + 0.005)).abs() < 1e-9, "{}", gauges.cpu_s);
 }
 
@@ -122,7 +122,7 @@ fn a_pause_of_the_cores_is_waited_through_and_a_slow_second_doubles_the_work() {
     let slowest = |faults: Vec<Fault>| {
         let with = PlantPlan { faults, ..PlantPlan::default() };
         let (finished, _) = ran(&url_plan(&[("all", 4, 1)]), &target(policy("none", &[])), &with);
-        finished.report.phases[0].response_time_ms.max.expect("some were served").round() as u64
+        finished.report.phases[0].measured.response_time_ms.max.expect("some were served").round() as u64
     };
     assert_eq!(slowest(Vec::new()), 10);
     // Requests start at 110 k ms: that at 1100 has done 5 of its 10 ms when the cores stand still for 500.
@@ -145,10 +145,15 @@ fn connections_over_the_limit_stay_in_the_kernel() {
     let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
     let finished = run(&plan, link, &mut plant, |_, _, _| {}, &StopFlag::new()).expect("it runs");
     let phase = &finished.report.phases[0];
-    assert_eq!((phase.clients, phase.clients_connect_timed_out), (4, 1), "{:?}", phase.ledger);
+    assert_eq!(
+        (phase.measured.clients, phase.measured.clients_with_connect_timeout),
+        (4, 0.25),
+        "{:?}",
+        phase.measured
+    );
     let gauges = plant.gauges(finished.ended);
     assert!(gauges.ledger.balances());
-    let written = finished.report.total.ledger.written();
+    let written = finished.report.total.measured.written();
     assert!(gauges.ledger.requests_read < written, "{} of {written}", gauges.ledger.requests_read);
 }
 
@@ -162,7 +167,7 @@ fn two_plants_of_one_seed_agree_and_draws_do_not_depend_on_the_policy() {
     spec.app = emulated(ServiceTime::Exponential { mean: Duration::from_millis(10) });
     let run_once = |spec: &TargetSpec| {
         let (finished, gauges) = ran(&plan, spec, &PlantPlan::default());
-        (finished.events, finished.ended, format!("{gauges:?}"), format!("{:?}", finished.report.total.ledger))
+        (finished.events, finished.ended, format!("{gauges:?}"), format!("{:?}", finished.report.total.measured))
     };
     let first = run_once(&spec);
     assert_eq!(first, run_once(&spec));
@@ -261,7 +266,7 @@ fn open_connections_fill_the_memory() {
         let mut spec = target(by_memory.clone());
         spec.edge.idle_timeout = Duration::from_secs(60);
         let (finished, _) = ran(&plan, &spec, &PlantPlan { costs: costs.clone(), ..PlantPlan::default() });
-        finished.report.total.ledger.rejected
+        finished.report.total.measured.rejected
     };
     // With the user's own, six and ten of ten: CRITICAL is refused over 90 %.
     assert_eq!(refused(5), 0);

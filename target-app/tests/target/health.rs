@@ -42,7 +42,7 @@ fn both_sides_count_what_goes_on_beside_requests() {
     let options = RunOptions { host: HostChoice::Fiber, numbered: true, ..RunOptions::default() };
     let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(report.faults, Vec::<String>::new());
-    let (requests, beside) = (report.total.ledger, report.total.beside);
+    let (requests, beside) = (&report.total.measured, report.total.beside);
     // Ten checkers six times each, and sixty with a check among those that come and go.
     assert!((118..=122).contains(&beside.checks), "{beside:?}");
     assert_eq!((beside.answered, beside.refused, beside.failed, beside.connect_failed), (beside.checks, 0, 0, 0));

@@ -69,7 +69,7 @@ pub struct Health {
 }
 
 /// A count that is left out where there is nothing to say.
-fn is_zero(count: &u64) -> bool {
+pub(super) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

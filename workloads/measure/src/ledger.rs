@@ -92,45 +92,9 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The equation that does not hold, if one does not.
-    #[must_use]
-    pub fn imbalance(&self) -> Option<String> {
-        let planned = self.unsent + self.refused_locally + self.connect_failed + self.sent;
-        let sent = self.ended() + self.in_flight;
-        if self.planned != planned {
-            return Some(format!("{} requests were planned, but {planned} are accounted for", self.planned));
-        }
-        (self.sent != sent).then(|| format!("{} requests were sent, but {sent} are accounted for", self.sent))
-    }
-
     /// Sent requests that have ended.
-    #[must_use]
-    pub fn ended(&self) -> u64 {
+    fn ended(&self) -> u64 {
         self.served + self.served_late + self.rejected + self.timed_out + self.failed + self.abandoned
-    }
-
-    /// Requests that the service should have read.
-    #[must_use]
-    pub fn written(&self) -> u64 {
-        self.sent + self.hops
-    }
-
-    /// First attempts: the offered load.
-    #[must_use]
-    pub fn first_attempts(&self) -> u64 {
-        self.planned - self.retries
-    }
-
-    /// The mean number of attempts for a request of a user; 1 without retries.
-    #[must_use]
-    pub fn amplification(&self) -> Option<f64> {
-        (self.first_attempts() > 0).then(|| self.planned as f64 / self.first_attempts() as f64)
-    }
-
-    /// The share of sent requests that the service refused; 0 if none was sent.
-    #[must_use]
-    pub fn reject_fraction(&self) -> f64 {
-        if self.sent == 0 { 0.0 } else { self.rejected as f64 / self.sent as f64 }
     }
 
     /// Counts requests that have begun and not ended as unsent or in flight: for a balance at any moment, and at the

@@ -8,8 +8,8 @@ use controllers::{Class, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{
-    BackgroundLedger, Distribution, Health, LastSecond, Ledger, Offered, Replayed, Replies, Report, TimeFamily,
-    TransitionCount,
+    BackgroundLedger, Distribution, Health, LastSecond, Ledger, Measured, Offered, Replayed, Replies, Report,
+    TimeFamily, TransitionCount,
     cell::Cell,
     raw::{Clients, PARTS, Raw, RawPhase},
     shares::Shares,
@@ -302,7 +302,11 @@ fn believable(ledger: Ledger) -> Result<Ledger, RecordError> {
     let within = counts.iter().chain(&ends).all(|count| *count <= MOST_REQUESTS)
         && retries <= planned
         && ledger.resent <= MOST_REQUESTS;
-    if within && ledger.imbalance().is_none() { Ok(ledger) } else { Err(wrong("a cell's books do not add up")) }
+    if within && Measured::from(ledger).imbalance().is_none() {
+        Ok(ledger)
+    } else {
+        Err(wrong("a cell's books do not add up"))
+    }
 }
 
 fn raw_phase(phase: &PhaseRecord, most_us: u64) -> Result<RawPhase, RecordError> {

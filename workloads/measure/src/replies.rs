@@ -18,12 +18,8 @@ pub struct Replies {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
     /// Bytes of the bodies of answers.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "super::health::is_zero")]
     pub body_bytes: u64,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// The largest number of different texts: a service must not fill the generator's memory, or a reader's screen.

@@ -5,9 +5,10 @@ use std::{collections::BTreeMap, ops::Range, time::Duration};
 use controllers::Timestamp;
 
 use super::{
-    BackgroundLedger, Dispersion, Distribution, Fairness, Health, LastSecond, Ledger, Numbers, Offered, Replayed,
-    Replies, TimeFamily, Times, TransitionCount, TurnedBack, Undelayed,
+    BackgroundLedger, Dispersion, Distribution, Fairness, Health, LastSecond, Measured, Numbers, Offered, Replayed,
+    Replies, TimeFamily, TransitionCount, TurnedBack, Undelayed,
     cell::Cell,
+    measured::ratio,
     raw::{Raw, RawPhase},
     user_set::UserSet,
 };
@@ -83,10 +84,10 @@ impl Little {
     }
 }
 
-/// One phase, or one request type or class of it. Requests belong to the phase of their intended start.
+/// One phase. Requests belong to the phase of their intended start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PhaseReport {
-    /// Name of the phase, type or class.
+    /// Name of the phase.
     pub name: String,
     /// Its length in seconds; its actual length, if it was cut off.
     pub seconds: f64,
@@ -94,35 +95,8 @@ pub struct PhaseReport {
     pub cut_off: bool,
     /// The largest number of users of closed loads at once, by the plan; `None` where users come and go (open loads).
     pub users: Option<u64>,
-    /// The counts of its requests.
-    pub ledger: Ledger,
-    /// First attempts a second.
-    pub offered_per_s: f64,
-    /// Requests of users, each counted once over its attempts, that were answered as requested within the objective, a
-    /// second.
-    pub goodput_per_s: f64,
-    /// The share of sent requests that the service refused.
-    pub reject_fraction: f64,
-    /// The mean number of attempts for a request of a user.
-    pub amplification: Option<f64>,
-    /// Response times of requests answered as requested, connecting included; time-outs are censored.
-    pub response_time_ms: Times,
-    /// Times from the start of a request's first attempt to its answer, of all requests that users wanted: one that had no answer,
-    /// whatever the reason, is censored, and longer than all that had.
-    pub response_time_all_ms: Times,
-    /// The times of the same requests from the actual send.
-    pub service_time_ms: Times,
-    /// Response times of rejects.
-    pub reject_time_ms: Times,
-    /// The times to establish connections; connect time-outs are censored.
-    pub connect_time_ms: Times,
-    /// In replays: the delay of first attempts behind their recorded times, because their users still waited for an
-    /// earlier answer.
-    pub behind_ms: Times,
-    /// The number of different users that planned a request in it.
-    pub clients: u64,
-    /// Of these: users with at least one connect time-out.
-    pub clients_connect_timed_out: u64,
+    /// Counts and times of its requests.
+    pub measured: Measured,
     /// Background activity.
     pub beside: BackgroundLedger,
     /// Answers by status, and errors by their text; of whole phases.
@@ -133,10 +107,10 @@ pub struct PhaseReport {
     pub arrivals: Option<Dispersion>,
     /// Response times without the generator's own part; of whole phases of a live run.
     pub undelayed: Option<Undelayed>,
-    /// The same by request type, for types that occurred.
-    pub by_type: BTreeMap<String, PhaseReport>,
+    /// Counts and times by request type, for types that occurred.
+    pub by_type: BTreeMap<String, Measured>,
     /// The same by class, if there are several.
-    pub by_class: BTreeMap<String, PhaseReport>,
+    pub by_class: BTreeMap<String, Measured>,
 }
 
 impl Report {
@@ -169,8 +143,7 @@ impl Report {
             saturated: TimeFamily::ALL.iter().filter_map(|&f| whole.of(f)).map(Distribution::saturated).sum(),
             health,
         };
-        let mut faults = Vec::new();
-        faults.extend(whole.ledger.imbalance());
+        let mut faults: Vec<String> = Measured::from(whole.ledger).imbalance().into_iter().collect();
         let (by_ledger, by_count) = (whole.ledger.in_flight, raw.in_flight);
         if by_ledger != by_count {
             faults.push(format!("{by_ledger} requests are in flight by the ledger, {by_count} by count"));
@@ -185,8 +158,8 @@ impl Report {
         let per_second = |amount: f64| if seconds > 0.0 { amount / seconds } else { 0.0 };
         let little = Little {
             mean_in_flight,
-            sent_per_s: per_second(total.ledger.sent as f64),
-            mean_time_ms: raw.sojourn.as_secs_f64() * 1000.0 / total.ledger.sent.max(1) as f64,
+            sent_per_s: per_second(total.measured.sent as f64),
+            mean_time_ms: raw.sojourn.as_secs_f64() * 1000.0 / total.measured.sent.max(1) as f64,
         };
         Self {
             phases,
@@ -267,49 +240,49 @@ impl Raw {
         let seconds = length.as_secs_f64() * (share.end.min(1.0) - share.start.max(0.0)).max(0.0);
         let summed = |wanted: &dyn Fn(usize, usize) -> bool| self.gather(phases.clone(), share.clone(), wanted);
 
-        let patience = self.patience();
-        let summary = |name: &str, cell: &Cell| summary(name, seconds, cell, patience);
-        let mut report = summary(name, &summed(&|_, _| true));
+        let measured = |cell: &Cell| measured(seconds, cell, self.patience());
+        let mut report = PhaseReport {
+            name: name.to_owned(),
+            seconds,
+            measured: measured(&summed(&|_, _| true)),
+            ..PhaseReport::default()
+        };
         for (kind, name) in self.kinds.iter().enumerate() {
             let cell = summed(&|of, _| of == kind);
             if cell.ledger.planned > 0 {
-                report.by_type.insert(name.clone(), summary(name, &cell));
+                report.by_type.insert(name.clone(), measured(&cell));
             }
         }
         for (at, class) in self.classes.iter().enumerate().filter(|_| self.classes.len() > 1) {
-            let name = class.0.to_string();
-            report.by_class.insert(name.clone(), summary(&name, &summed(&|_, of| of == at)));
+            report.by_class.insert(class.0.to_string(), measured(&summed(&|_, of| of == at)));
         }
         let (mut seen, mut connect_timed_out) = (UserSet::default(), UserSet::default());
         for phase in &self.phases[phases] {
             seen.add(&phase.clients.seen);
             connect_timed_out.add(&phase.clients.connect_timed_out);
         }
-        report.clients = seen.len();
-        report.clients_connect_timed_out = connect_timed_out.len();
+        report.measured.clients = seen.len();
+        report.measured.clients_with_connect_timeout = ratio(connect_timed_out.len(), seen.len()).unwrap_or(0.0);
         report
     }
 }
 
-fn summary(name: &str, seconds: f64, cell: &Cell, patience: Duration) -> PhaseReport {
-    let times = |family| cell.of(family).map(Distribution::percentiles).unwrap_or_default();
+fn measured(seconds: f64, cell: &Cell, patience: Duration) -> Measured {
+    let times = |family| cell.of(family).map(Distribution::percentiles);
     let nobody = Distribution::new(patience);
     let answered = cell.since_first_attempts().unwrap_or(&nobody);
     let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-    PhaseReport {
-        name: name.to_owned(),
-        seconds,
-        ledger: cell.ledger,
-        offered_per_s: per_second(cell.ledger.first_attempts()),
-        goodput_per_s: per_second(cell.ledger.served),
-        reject_fraction: cell.ledger.reject_fraction(),
-        amplification: cell.ledger.amplification(),
-        response_time_ms: times(TimeFamily::Response),
-        response_time_all_ms: answered.percentiles_among(cell.ledger.first_attempts(), patience),
-        service_time_ms: times(TimeFamily::Service),
-        reject_time_ms: times(TimeFamily::Reject),
-        connect_time_ms: times(TimeFamily::Connect),
-        behind_ms: times(TimeFamily::Behind),
-        ..PhaseReport::default()
+    let counts = Measured::from(cell.ledger);
+    Measured {
+        offered_per_s: per_second(counts.first_attempts()),
+        goodput_per_s: per_second(counts.served),
+        reject_fraction: ratio(counts.rejected, counts.sent).unwrap_or(0.0),
+        response_time_ms: times(TimeFamily::Response).unwrap_or_default(),
+        response_time_all_ms: answered.percentiles_among(counts.first_attempts(), patience),
+        service_time_ms: times(TimeFamily::Service).unwrap_or_default(),
+        reject_time_ms: times(TimeFamily::Reject).unwrap_or_default(),
+        connect_time_ms: times(TimeFamily::Connect).unwrap_or_default(),
+        behind_ms: times(TimeFamily::Behind).filter(|times| !times.is_empty()),
+        ..counts
     }
 }

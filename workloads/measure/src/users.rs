@@ -18,21 +18,24 @@ pub struct TransitionCount {
     pub from: String,
     /// The state that they drew.
     pub to: String,
-    /// The number of draws on a page that offered every state of the row; users made each of these transitions.
-    pub made: u64,
-    /// The number of draws on a page that did not offer every state of the row, but did offer this one.
-    pub made_elsewhere: u64,
-    /// The number of draws where the page did not offer the state: the user listed messages instead.
-    pub substituted: u64,
-    /// Of `substituted`: draws on the page in place of a message that the user itself had deleted or refiled, to which
-    /// the model led it back (the literal reading of "the previous page").
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub gone: u64,
+    /// How often they drew it.
+    #[serde(flatten)]
+    pub drawn: WalkCell,
 }
 
-/// By reference, as serde requires.
-fn is_zero(count: &u64) -> bool {
-    *count == 0
+/// How often one transition was drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WalkCell {
+    /// And made, on a page that offered every state of the row.
+    pub made: u64,
+    /// And made, on a page that did not offer every state of the row.
+    pub made_elsewhere: u64,
+    /// And not made, since the page did not offer it: the user listed messages instead.
+    pub substituted: u64,
+    /// Of `substituted`: on the page in place of a message that the user itself had deleted or refiled, to which the model led it back.
+    #[serde(skip_serializing_if = "super::health::is_zero")]
+    pub gone: u64,
 }
 
 /// How often pages offered the state that users drew, in one minute of the run.

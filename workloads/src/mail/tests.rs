@@ -58,11 +58,11 @@ fn the_shipped_model_has_the_mixes_known_of_figure_46() {
 fn transitions_made_over_a_thousand_sessions_fit_the_matrix() {
     for previous in [PreviousPage::Literal, PreviousPage::List] {
         let report = walk(previous);
-        let ledger = report.total.ledger;
+        let ledger = &report.total.measured;
         assert_eq!((ledger.failed, ledger.rejected, ledger.timed_out), (0, 0, 0), "{previous:?}");
-        let sessions = report.total.by_type["login"].ledger.planned;
+        let sessions = report.total.by_type["login"].planned;
         assert!(sessions > 1000, "{sessions}");
-        let made = report.transitions.iter().map(|t| (t.from.as_str(), t.to.as_str(), t.made));
+        let made = report.transitions.iter().map(|t| (t.from.as_str(), t.to.as_str(), t.drawn.made));
         for fit in row_fits(&model(), made) {
             assert!(fit.p > 0.001, "{previous:?}: {fit:?}");
             assert!(fit.seen > 100, "{previous:?}: {fit:?}");
@@ -76,22 +76,23 @@ fn the_mix_of_requests_is_that_of_the_chain() {
     // With the reading `List` every page offers the states of its row, so the mix is the stationary one.
     let report = walk(PreviousPage::List);
     let statistics = Statistics::of(&model(), PreviousPage::List).expect("it is sound");
-    let planned = report.total.ledger.planned as f64;
+    let planned = report.total.measured.planned as f64;
     for (state, share) in statistics.mix {
-        let seen = report.total.by_type[&state].ledger.planned as f64 / planned;
+        let seen = report.total.by_type[&state].planned as f64 / planned;
         assert!((seen - share).abs() < 0.015, "{state}: {seen} for {share}");
     }
-    assert_eq!(report.transitions.iter().map(|t| t.substituted + t.made_elsewhere).sum::<u64>(), 0);
+    assert_eq!(report.transitions.iter().map(|t| t.drawn.substituted + t.drawn.made_elsewhere).sum::<u64>(), 0);
 }
 
 #[test]
 fn mail_that_is_gone_is_served_in_the_literal_reading_and_its_draws_become_lists() {
     let report = walk(PreviousPage::Literal);
-    assert_eq!(report.total.ledger.failed, 0);
-    let substituted: u64 = report.transitions.iter().map(|t| t.substituted).sum();
-    let elsewhere: u64 = report.transitions.iter().map(|t| t.made_elsewhere).sum();
+    assert_eq!(report.total.measured.failed, 0);
+    let substituted: u64 = report.transitions.iter().map(|t| t.drawn.substituted).sum();
+    let elsewhere: u64 = report.transitions.iter().map(|t| t.drawn.made_elsewhere).sum();
     assert!(substituted > 100 && elsewhere > 10, "{substituted}, {elsewhere}");
-    let from: Vec<&str> = report.transitions.iter().filter(|t| t.substituted > 0).map(|t| t.from.as_str()).collect();
+    let from: Vec<&str> =
+        report.transitions.iter().filter(|t| t.drawn.substituted > 0).map(|t| t.from.as_str()).collect();
     assert!(from.iter().all(|&from| from == "show message"), "{from:?}");
 }
 
@@ -100,9 +101,9 @@ fn an_empty_folder_leads_back_to_its_list() {
     let mut mail = Mailboxes::new(0);
     let answer = |_, call: &Call, _| Reaction::Answer(Duration::from_millis(5), mail.answer(call));
     let report = testing::run(&plan(users(PreviousPage::List), 20, 3), |_| {}, answer).expect("it runs");
-    assert_eq!(report.total.ledger.failed, 0);
+    assert_eq!(report.total.measured.failed, 0);
     assert!(!report.total.by_type.contains_key("show message"));
-    assert!(report.transitions.iter().any(|t| t.to == "show message" && t.substituted > 0 && t.made == 0));
+    assert!(report.transitions.iter().any(|t| t.to == "show message" && t.drawn.substituted > 0 && t.drawn.made == 0));
 }
 
 #[test]
@@ -322,8 +323,8 @@ fn the_page_before_the_last_matters_where_the_model_says_so() {
     let mut mail = Mailboxes::new(5_000);
     let answer = |_, call: &Call, _| Reaction::Answer(Duration::from_millis(5), mail.answer(call));
     let report = testing::run(&plan(users.clone(), 30, 20), |_| {}, answer).expect("it runs");
-    assert_eq!(report.total.ledger.failed, 0);
-    let made = || report.transitions.iter().map(|t| (t.after.as_deref(), t.from.as_str(), t.to.as_str(), t.made));
+    assert_eq!(report.total.measured.failed, 0);
+    let made = || report.transitions.iter().map(|t| (t.after.as_deref(), t.from.as_str(), t.to.as_str(), t.drawn.made));
     let second = made().filter_map(|(after, from, to, made)| Some((after?, from, to, made)));
     let first = made().filter(|made| made.0.is_none()).map(|(_, from, to, made)| (from, to, made));
     let seconds = second_fits(&users.model, second);
@@ -334,12 +335,12 @@ fn the_page_before_the_last_matters_where_the_model_says_so() {
     assert!(seconds.iter().all(|(_, fit)| fit.seen > 100), "{seconds:?}");
     // A list that users returned to after a delete has the row of the first order.
     let back = report.transitions.iter().find(|t| t.after.is_none() && t.from == "list messages" && t.to == "refile");
-    assert!(back.is_some_and(|back| back.made > 0), "{:?}", report.transitions);
+    assert!(back.is_some_and(|back| back.drawn.made > 0), "{:?}", report.transitions);
     // The mix is that of the chain of pairs.
     let statistics = Statistics::of(&users.model, PreviousPage::List).expect("it is sound");
-    let planned = report.total.ledger.planned as f64;
+    let planned = report.total.measured.planned as f64;
     for (state, share) in statistics.mix {
-        let seen = report.total.by_type[&state].ledger.planned as f64 / planned;
+        let seen = report.total.by_type[&state].planned as f64 / planned;
         assert!((seen - share).abs() < 0.015, "{state}: {seen} for {share}");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use controllers::Timestamp;
-use measure::{Offered, TransitionCount};
+use measure::{Offered, TransitionCount, WalkCell};
 
 use super::model::State;
 
@@ -58,11 +58,11 @@ impl Counts {
             for to in State::ALL {
                 let [made, made_elsewhere, not_offered, gone] =
                     [0, 1, 2, 3].map(|met| counts[to as usize][met].load(Relaxed));
-                let substituted = not_offered + gone;
-                if made + made_elsewhere + substituted > 0 {
+                let drawn = WalkCell { made, made_elsewhere, substituted: not_offered + gone, gone };
+                if drawn != WalkCell::default() {
                     let after = after.map(|after| after.name().to_owned());
                     let (from, to) = (from.name().to_owned(), to.name().to_owned());
-                    seen.push(TransitionCount { after, from, to, made, made_elsewhere, substituted, gone });
+                    seen.push(TransitionCount { after, from, to, drawn });
                 }
             }
         }

@@ -76,9 +76,10 @@ fn by_the_clock_every_request_goes_out_at_its_recorded_time() {
     assert_eq!(of_user(&seen, 0), times);
     assert_eq!(of_user(&seen, 1).first(), Some(&("login", 2500)));
     // A session belongs to the phase of its start, once.
-    assert_eq!(report.phases.iter().map(|phase| phase.ledger.served).collect::<Vec<_>>(), [6, 6]);
-    assert_eq!((report.total.ledger.planned, report.total.ledger.failed), (12, 0));
-    assert!(report.total.behind_ms.max.is_some_and(|most| most < 0.01), "{:?}", report.total.behind_ms);
+    assert_eq!(report.phases.iter().map(|phase| phase.measured.served).collect::<Vec<_>>(), [6, 6]);
+    assert_eq!((report.total.measured.planned, report.total.measured.failed), (12, 0));
+    let behind = report.total.measured.behind_ms.expect("a replay");
+    assert!(behind.max.is_some_and(|most| most < 0.01), "{behind:?}");
     assert_eq!(report.faults, Vec::<String>::new());
 }
 
@@ -91,9 +92,9 @@ fn what_a_slow_service_delays_is_late_by_the_record() {
     assert_eq!(times, [0, 600, 1200, 1800, 2400, 3000]);
     // Due at 0, 100, ... and answered at 600, 1200, ...: with an objective of 1 s the first is in time, the second is
     // not.
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert_eq!((ledger.served, ledger.served_late), (1, 5));
-    let behind = report.total.behind_ms;
+    let behind = report.total.measured.behind_ms.expect("a replay");
     assert_eq!((behind.count, behind.max), (6, Some(2500.0)));
     // That is no lateness of the generator.
     assert!(report.generator.send_lag_max_ms.is_some_and(|most| most < 0.01));
@@ -105,7 +106,7 @@ fn by_sessions_the_pauses_are_kept_and_the_rest_follows_the_service() {
     let (report, seen) = asked(&plan(&sessions, Pace::Sessions), ms(600));
     let times: Vec<u128> = of_user(&seen, 0).into_iter().map(|(_, at)| at).collect();
     assert_eq!(times, [50, 730, 1410, 2090, 2770, 3450]);
-    assert_eq!(report.total.ledger.served, 6);
+    assert_eq!(report.total.measured.served, 6);
 }
 
 /// The requests to a service whose users have folders of these sizes, where each step is about a folder and a message.
@@ -126,7 +127,7 @@ fn asked_of(sizes: &[u32], script: &[(&str, Option<u32>, u32)]) -> Vec<String> {
         Reaction::Answer(ms(10), mail.answer(call))
     };
     let report = testing::run(&plan(&ReplaySessions::listed("one", vec![session]), Pace::Clock), |_| {}, service);
-    assert_eq!(report.expect("there can be such users").total.ledger.failed, 0);
+    assert_eq!(report.expect("there can be such users").total.measured.failed, 0);
     let mut seen = seen.into_inner();
     assert!(seen.remove(0).starts_with("/login"));
     seen
@@ -202,7 +203,7 @@ fn what_a_page_does_not_offer_is_looked_for_on_a_list_and_then_passed_over() {
     assert_eq!(names.first(), Some(&"login"));
     assert_eq!(names.iter().filter(|&&name| name == "show message").count(), 1, "{names:?}");
     assert_eq!(names.last(), Some(&"list messages"), "{names:?}");
-    assert_eq!(report.total.ledger.failed, 0);
+    assert_eq!(report.total.measured.failed, 0);
 }
 
 #[test]
@@ -261,6 +262,6 @@ fn recorded_requests_of_any_service_have_paths_by_template() {
     };
     let report = testing::run(&plan, |_| {}, service).expect("there can be such users");
     assert_eq!(*seen.borrow(), [("/joe/3/login/0".to_owned(), 0), ("/joe/3/show-message/1".to_owned(), 250)]);
-    assert_eq!(report.total.behind_ms.max, Some(150.0));
+    assert_eq!(report.total.measured.behind_ms.and_then(|behind| behind.max), Some(150.0));
     assert_eq!(report.total.by_type.keys().collect::<Vec<_>>(), ["login", "show message"]);
 }

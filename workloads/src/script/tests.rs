@@ -344,7 +344,7 @@ fn what_an_answer_had_not_is_under_the_errors() {
     let check = AnswerCheck { body: Some("welcome".to_owned()), ..AnswerCheck::default() };
     let users = ScriptUsers::new(plan(vec![PlanStep { check, ..PlanStep::get("first", "/") }]));
     let (report, _) = seen(users, |_| Response { status: 200, body: "hello".into(), ..Response::default() });
-    let (replies, failed) = (&report.total.replies, report.total.ledger.failed);
+    let (replies, failed) = (&report.total.replies, report.total.measured.failed);
     assert!(failed > 0);
     assert_eq!(replies.errors.get("answer without a match of \"welcome\""), Some(&failed), "{replies:?}");
     assert_eq!(replies.body_bytes, 5 * failed);
@@ -365,7 +365,7 @@ fn in_virtual_time_a_value_of_the_body_is_the_one_that_is_given_for_it() {
     assert_eq!(paths, ["/", "/in", "/turn/42"]);
     // 10 ms for the answer, and 3 s as told.
     assert_eq!(seen[1].1 - seen[0].1, 3010);
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     // The wait is part of the first request, and makes it late: the objective is 1 s.
     assert_eq!((ledger.sent, ledger.hops, ledger.served, ledger.served_late), (2, 1, 1, 1));
 }

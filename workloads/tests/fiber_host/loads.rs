@@ -15,9 +15,9 @@ fn users_come_and_go_with_the_phases() {
     let [before, spike, after] = &report.phases[..] else { panic!("three phases") };
     assert_eq!(report.generator.health.in_flight_peak, 40);
     // Twenty times as many users, whom a busy machine lets go in the phase after.
-    let [before, spike, after] = [before, spike, after].map(|phase| phase.ledger.planned);
+    let [before, spike, after] = [before, spike, after].map(|phase| phase.measured.planned);
     assert!(spike > before && after > 0, "{before} {spike} {after}");
-    let total = &report.total.ledger;
+    let total = &report.total.measured;
     assert_eq!(total.served + total.served_late, total.planned, "{total:?}");
     assert_eq!(server.seen.connections(), 40);
 }
@@ -35,7 +35,7 @@ fn an_open_load_sends_its_plan_whatever_the_service_does() {
     plan.phases = vec![phase("open", Duration::from_secs(1), vec![load])];
     let mut windows = Vec::new();
     let report = run(&plan, &RunOptions::default(), |window| windows.push(window), &StopFlag::new()).expect("it runs");
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!((499..=501).contains(&ledger.planned), "{ledger:?}");
     assert_eq!((ledger.served, ledger.unsent), (ledger.planned, 0));
     assert!(report.generator.health.in_flight_peak >= 30, "{:?}", report.generator.health);
@@ -64,7 +64,7 @@ fn an_open_load_takes_turns_on_as_many_connections_as_it_needs() {
         let options = RunOptions { host, ..RunOptions::default() };
         let plan = shared(&server, "/ok", 200.0, None);
         let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
-        let (ledger, peak) = (report.total.ledger, report.generator.health.in_flight_peak);
+        let (ledger, peak) = (&report.total.measured, report.generator.health.in_flight_peak);
         // A busy machine answers late.
         assert_eq!((ledger.served + ledger.served_late, ledger.unsent), (200, 0), "{host:?}: {ledger:?}");
         assert_eq!(server.seen.requests(), ledger.planned);
@@ -81,7 +81,7 @@ fn where_all_connections_are_in_use_requests_wait_and_are_not_late() {
         // 50 a second at the most.
         let plan = shared(&server, "/slow?100", 200.0, Some(5));
         let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
-        let (ledger, health) = (report.total.ledger, &report.generator.health);
+        let (ledger, health) = (&report.total.measured, &report.generator.health);
         // Twice its time is the end: what has no connection by then never gets one.
         let served = ledger.served + ledger.served_late;
         assert_eq!(
@@ -92,7 +92,7 @@ fn where_all_connections_are_in_use_requests_wait_and_are_not_late() {
         assert!(served > 70, "{host:?}: {ledger:?}");
         assert_eq!((server.seen.connections(), health.in_flight_peak), (5, 5), "{host:?}");
         assert!(health.waited_for_connection > 80, "{health:?}");
-        let (response, lag) = (report.total.response_time_ms.p50, report.generator.send_lag_p50_ms);
+        let (response, lag) = (report.total.measured.response_time_ms.p50, report.generator.send_lag_p50_ms);
         assert!(response > Some(500.0) && lag < Some(20.0), "{host:?}: {response:?} {lag:?}");
     }
 }
@@ -103,7 +103,7 @@ fn who_waits_for_a_connection_until_the_end_is_refused_and_not_unsent() {
     let mut plan = shared(&server, "/slow?100", 100.0, Some(1));
     plan.drain = Duration::from_millis(200);
     let report = run(&plan, &RunOptions::default(), |_| {}, &StopFlag::new()).expect("it runs");
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert_eq!((ledger.imbalance(), ledger.unsent), (None, 0), "{ledger:?}");
     assert!(ledger.refused_locally > 50 && ledger.sent < 40, "{ledger:?}");
 }
@@ -116,7 +116,7 @@ fn a_count_of_requests_ends_its_phase_and_does_not_cut_it_off() {
     let report = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs");
     let phase = &report.phases[0];
     assert!(!phase.cut_off && phase.seconds < 10.0, "{phase:?}");
-    assert_eq!(phase.ledger.served, 20);
+    assert_eq!(phase.measured.served, 20);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn the_answer_to_a_head_has_no_body() {
     let Users::Url(users) = &mut plan.users else { panic!("users of a URL") };
     users.method = "HEAD".to_owned();
     let report = go(&plan);
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!(ledger.served > 10 && ledger.failed == 0, "{ledger:?}");
     assert_eq!(server.seen.connections(), 1, "the connection is kept");
 }
@@ -141,7 +141,7 @@ fn too_few_fibers_make_requests_late_and_the_run_says_so() {
     assert_eq!((health.in_flight_peak, health.in_flight_limit), (2, 2));
     assert!(health.waited_for_fiber > 0, "{health:?}");
     assert!(report.generator.send_lag_max_ms > Some(15.0), "{:?}", report.generator);
-    assert_eq!(report.total.ledger.imbalance(), None);
+    assert_eq!(report.total.measured.imbalance(), None);
 }
 
 #[test]
@@ -157,23 +157,23 @@ fn a_run_that_is_stopped_keeps_what_it_has() {
     });
     let report = run(&plan, &RunOptions::default(), |_| {}, &stop).expect("it runs");
     assert!(began.elapsed() < Duration::from_secs(5));
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!(ledger.served > 0, "{ledger:?}");
     assert_eq!((ledger.served, ledger.written()), (ledger.planned, server.seen.requests()));
     let phase = &report.phases[0];
     assert!(phase.cut_off && phase.seconds > 0.0 && phase.seconds < 5.0, "{phase:?}");
     let least = ledger.served as f64 / 5.0;
-    assert!(phase.goodput_per_s > least, "a rate over what it lasted, not over the minute that was planned");
+    assert!(phase.measured.goodput_per_s > least, "a rate over what it lasted, not over the minute that was planned");
 }
 
 #[test]
 fn what_is_in_flight_at_the_end_is_drained_then_cut() {
     let server = Server::start();
     let drained = LoadPlan { drain: Duration::from_secs(3), ..plan(server.address, "/slow?700", 3, SHORT) };
-    assert_eq!(go(&drained).total.ledger.served, 3);
+    assert_eq!(go(&drained).total.measured.served, 3);
     let cut = LoadPlan { drain: Duration::from_millis(50), ..drained };
     let report = go(&cut);
-    assert_eq!((report.total.ledger.served, report.total.ledger.in_flight), (0, 3));
+    assert_eq!((report.total.measured.served, report.total.measured.in_flight), (0, 3));
     assert_eq!(without_answer(&report), [Fate::InFlight; 3]);
 }
 
@@ -199,7 +199,7 @@ fn twenty_thousand_users_that_mostly_think() {
     let mut thinking = 0;
     let report =
         run(&plan, &options, |w| thinking = thinking.max(w.users.thinking), &StopFlag::new()).expect("it runs");
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert_eq!((ledger.planned, ledger.served + ledger.served_late), (20_000, 20_000), "{ledger:?}");
     assert_eq!(ledger.written(), server.seen.requests());
     assert!(thinking > 2_000, "{thinking}");
@@ -222,7 +222,7 @@ fn a_run_ends_with_the_last_of_a_number_of_requests() {
     let began = Instant::now();
     let report = run(&long, &options, |_| {}, &StopFlag::new()).expect("it runs");
     assert!(began.elapsed() < Duration::from_secs(20), "it did not wait for the plan's end");
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert_eq!((ledger.planned, ledger.served, ledger.unsent), (137, 137, 0), "{ledger:?}");
     assert_eq!(server.seen.requests(), 137);
 }
@@ -239,7 +239,7 @@ fn what_a_policy_of_their_own_refuses_is_not_sent() {
             Some(ClientSpec { policy: "concurrency".to_owned(), settings, scope, objective, renewed_in: Vec::new() });
         let before = server.seen.requests();
         let report = go(&plan);
-        let ledger = report.total.ledger;
+        let ledger = &report.total.measured;
         assert!(ledger.served > 0 && ledger.refused_locally > 0, "{scope:?} {ledger:?}");
         assert_eq!((ledger.sent, ledger.unsent), (ledger.served + ledger.served_late, 0), "{scope:?} {ledger:?}");
         assert_eq!(ledger.written(), server.seen.requests() - before, "{scope:?}");
@@ -264,7 +264,7 @@ fn a_client_that_is_never_served_soon_sends_next_to_nothing() {
     });
     let plan =
         with_users(plan, |users| users.behaviour.on_reject = FailureRule::Login { wait: Duration::from_millis(1) });
-    let ledger = go_for(200, &plan).total.ledger;
+    let ledger = go_for(200, &plan).total.measured;
     assert!(ledger.planned == 200 && ledger.refused_locally > ledger.rejected, "{ledger:?}");
     assert_eq!(ledger.rejected, ledger.sent, "{ledger:?}");
 }
@@ -289,13 +289,13 @@ fn what_is_asked_of_the_users_of_a_run_is_done() {
         seconds.push((window.users.total(), window.sent));
     };
     let report = run(&plan, &options, on_window, &StopFlag::new()).expect("it runs");
-    assert_eq!((report.total.ledger.imbalance(), report.faults.len()), (None, 0));
+    assert_eq!((report.total.measured.imbalance(), report.faults.len()), (None, 0));
     assert_eq!(seconds[0].0, 2);
     assert_eq!(seconds[1].0, 22, "{seconds:?}");
     // The pause begins a few milliseconds into the fourth second. On a machine that stands still, what twenty more send shows later.
     let spike = seconds[1].1.max(seconds[2].1);
     assert!(spike > 2 * seconds[0].1 && seconds[3].1 < spike / 2, "{seconds:?}");
-    assert_eq!(report.total.ledger.written(), server.seen.requests());
+    assert_eq!(report.total.measured.written(), server.seen.requests());
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn a_policy_of_the_users_own_sees_the_wall_clock() {
     let before = note(workloads::clock::wall());
     plan.client = Some(spec.clone());
     let report = go_for(1, &plan);
-    assert_eq!(report.total.ledger.served, 1);
+    assert_eq!(report.total.measured.served, 1);
     let head = server.join().expect("it was asked");
     assert!(head.contains(&before) || head.contains(&note(workloads::clock::wall())), "{head} without {before}");
 }

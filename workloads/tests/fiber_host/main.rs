@@ -39,7 +39,7 @@ fn go_with(plan: &LoadPlan, options: RunOptions) -> Report {
     let report = run(plan, &RunOptions { numbered: true, ..options }, |_| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(report.faults, Vec::<String>::new());
     assert_eq!(report.generator.health.fiber_panics, 0);
-    assert_eq!(report.total.ledger.imbalance(), None);
+    assert_eq!(report.total.measured.imbalance(), None);
     report
 }
 
@@ -53,7 +53,7 @@ fn without_answer(report: &Report) -> Vec<Fate> {
 fn kept_connections_are_used_again_and_the_ledgers_agree() {
     let server = Server::start();
     let report = go_for(60, &plan(server.address, "/ok", 4, LONG));
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert_eq!((ledger.served, ledger.planned), (60, 60), "{ledger:?}");
     assert_eq!(ledger.written(), server.seen.requests());
     assert_eq!(server.seen.connections(), 4);
@@ -75,7 +75,7 @@ fn beyond_their_balancers_cap_users_are_refused_at_once_and_the_run_goes_on() {
         cap: 1,
     }];
     let report = go(&plan);
-    let (ledger, turned_back) = (report.total.ledger, report.turned_back["front"]);
+    let (ledger, turned_back) = (&report.total.measured, report.turned_back["front"]);
     assert_eq!((ledger.rejected, turned_back.checks), (turned_back.requests, 0), "{ledger:?}");
     assert_eq!(ledger.written(), server.seen.requests() + turned_back.requests, "what it refused was never sent");
     // One after the other in 20 ms each; the three others ask once a millisecond at most.
@@ -87,7 +87,7 @@ fn beyond_their_balancers_cap_users_are_refused_at_once_and_the_run_goes_on() {
 fn a_connection_a_request_when_the_users_want_it() {
     let server = Server::start();
     let plan = with_users(plan(server.address, "/ok", 4, LONG), |u| u.connections = ConnectionHabit::PerRequest);
-    let ledger = go_for(30, &plan).total.ledger;
+    let ledger = go_for(30, &plan).total.measured;
     assert_eq!((ledger.served, ledger.planned, ledger.written()), (30, 30, server.seen.requests()));
     assert_eq!(server.seen.connections(), ledger.written());
 }
@@ -96,7 +96,7 @@ fn a_connection_a_request_when_the_users_want_it() {
 fn every_framing_is_served() {
     for path in ["/chunked", "/close", "/until-close"] {
         let server = Server::start();
-        let ledger = go_for(12, &plan(server.address, path, 3, LONG)).total.ledger;
+        let ledger = go_for(12, &plan(server.address, path, 3, LONG)).total.measured;
         assert_eq!((ledger.served, ledger.planned, ledger.written()), (12, 12, server.seen.requests()), "{path}");
     }
 }
@@ -105,7 +105,7 @@ fn every_framing_is_served() {
 fn a_503_is_a_reject_and_users_come_back_after_their_wait() {
     let server = Server::start();
     let began = Instant::now();
-    let ledger = go_for(20, &plan(server.address, "/503", 4, LONG)).total.ledger;
+    let ledger = go_for(20, &plan(server.address, "/503", 4, LONG)).total.measured;
     assert_eq!((ledger.rejected, ledger.planned, ledger.written()), (20, 20, server.seen.requests()));
     // Five rounds of four users, with 50 ms between one and the next.
     assert!(began.elapsed() >= 4 * Duration::from_millis(50), "{:?}", began.elapsed());
@@ -116,12 +116,12 @@ fn no_answer_is_a_time_out_at_its_time() {
     let server = Server::start();
     let plan = LoadPlan { timeout: Duration::from_millis(100), ..plan(server.address, "/silent", 3, SHORT) };
     let report = go(&plan);
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     // 100 ms and 50 ms wait: 2 or 3 a user.
     assert!((3..=9).contains(&ledger.timed_out), "{ledger:?}");
     assert_eq!((ledger.timed_out, ledger.written()), (ledger.planned, server.seen.requests()));
-    assert_eq!(report.total.response_time_ms.count, 0);
-    assert_eq!(report.total.response_time_ms.censored, ledger.timed_out);
+    assert_eq!(report.total.measured.response_time_ms.count, 0);
+    assert_eq!(report.total.measured.response_time_ms.censored, ledger.timed_out);
     assert_eq!(without_answer(&report), vec![Fate::TimedOut; ledger.timed_out as usize]);
 }
 
@@ -132,14 +132,14 @@ fn users_lose_patience_before_the_time_out() {
         let lasts = traces::Think::Constant(Duration::from_millis(60));
         users.behaviour.patience = Some(Patience { lasts, reload: true });
     });
-    let ledger = go(&plan).total.ledger;
+    let ledger = go(&plan).total.measured;
     assert!(ledger.abandoned >= 3 && ledger.timed_out == 0, "{ledger:?}");
 }
 
 #[test]
 fn nobody_listening_is_a_failed_connection() {
     let report = go(&plan(nobody(), "/ok", 3, SHORT));
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!(ledger.connect_failed >= 3, "{ledger:?}");
     assert_eq!((ledger.connect_failed, ledger.sent), (ledger.planned, 0));
     assert_eq!(ledger.connect_timed_out, 0);
@@ -151,10 +151,10 @@ fn users_that_log_in_again_at_once_back_off_from_a_dead_service_and_the_run_ends
     let began = Instant::now();
     let report = go(&restless(nobody(), "/ok", 8, SHORT));
     // Bounds of 10, 20, 40 ... ms in a row: about 7 attempts a user.
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!((16..400).contains(&ledger.connect_failed) && ledger.sent == 0, "{ledger:?}");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    assert_eq!(report.total.ledger.unsent, 0);
+    assert_eq!(report.total.measured.unsent, 0);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn users_that_retry_at_once_back_off_from_a_dead_service_too() {
         users.behaviour.on_failure = FailureRule::RetryNow { attempts: 100 };
     });
     let report = go(&plan);
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!((8..200).contains(&ledger.connect_failed), "{ledger:?}");
     assert_eq!((ledger.retries, ledger.unsent), (ledger.connect_failed - 4, 0));
 }
@@ -175,7 +175,7 @@ fn a_time_out_that_is_over_at_once_keeps_nobody_from_the_end() {
     let began = Instant::now();
     let report = go(&LoadPlan { timeout: Duration::from_nanos(1), ..restless(server.address, "/ok", 4, SHORT) });
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!(ledger.planned > 4 && ledger.unsent == ledger.planned, "{ledger:?}");
 }
 
@@ -188,7 +188,7 @@ fn a_service_that_sends_without_an_end_does_not_hold_the_sender() {
         assert!(began.elapsed() < Duration::from_secs(10), "{path}: {:?}", began.elapsed());
         let errors = &report.total.replies.errors;
         assert!(
-            report.total.ledger.served == 0 && errors.keys().any(|text| text.contains(error)),
+            report.total.measured.served == 0 && errors.keys().any(|text| text.contains(error)),
             "{path}: {errors:?}"
         );
         let gap = report.generator.health.largest_gap;
@@ -207,7 +207,7 @@ fn a_full_backlog_is_a_connect_time_out() {
         (0..2).map(|_| std::net::TcpStream::connect_timeout(&address, Duration::from_millis(100))).collect();
     let plan = LoadPlan { connect_timeout: Duration::from_millis(150), ..plan(address, "/ok", 3, SHORT) };
     let report = go(&plan);
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert!(ledger.connect_timed_out >= 3, "{ledger:?}");
     assert_eq!((ledger.connect_timed_out, ledger.sent), (ledger.planned, 0));
 }
@@ -215,7 +215,7 @@ fn a_full_backlog_is_a_connect_time_out() {
 #[test]
 fn what_is_no_http_has_failed() {
     let server = Server::start();
-    let ledger = go(&plan(server.address, "/garbage", 2, SHORT)).total.ledger;
+    let ledger = go(&plan(server.address, "/garbage", 2, SHORT)).total.measured;
     assert!(ledger.failed >= 2 && ledger.failed == ledger.planned, "{ledger:?}");
 }
 
@@ -242,7 +242,7 @@ fn a_request_that_no_socket_holds_at_once_is_written_whole() {
         users.body = Some("~".repeat(BODY));
     });
     let options = RunOptions { requests_limit: Some(1), ..RunOptions::default() };
-    let ledger = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs").total.ledger;
+    let ledger = run(&plan, &options, |_| {}, &StopFlag::new()).expect("it runs").total.measured;
     assert_eq!((ledger.planned, ledger.sent, ledger.served + ledger.served_late), (1, 1, 1), "{ledger:?}");
     assert_eq!(server.join().expect("it read all"), BODY);
 }
@@ -250,16 +250,16 @@ fn a_request_that_no_socket_holds_at_once_is_written_whole() {
 #[test]
 fn a_redirect_is_one_request_with_a_hop() {
     let server = Server::start();
-    let ledger = go_for(8, &plan(server.address, "/moved", 2, LONG)).total.ledger;
+    let ledger = go_for(8, &plan(server.address, "/moved", 2, LONG)).total.measured;
     assert_eq!((ledger.served, ledger.hops, ledger.written()), (8, 8, server.seen.requests()));
 }
 
 #[test]
 fn a_redirect_in_full_is_followed_at_home_and_counted_by_name_elsewhere() {
     let server = Server::start();
-    let home = go_for(8, &plan(server.address, "/moved-in-full", 2, LONG)).total.ledger;
+    let home = go_for(8, &plan(server.address, "/moved-in-full", 2, LONG)).total.measured;
     assert_eq!((home.served, home.hops, home.failed), (8, 8, 0));
-    let away = go_for(4, &plan(server.address, "/away", 2, LONG)).total.ledger;
+    let away = go_for(4, &plan(server.address, "/away", 2, LONG)).total.measured;
     assert_eq!((away.elsewhere, away.failed, away.hops), (4, 4, 0));
     assert_eq!(home.written() + away.written(), server.seen.requests());
 }

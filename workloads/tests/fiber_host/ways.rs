@@ -17,10 +17,10 @@ fn a_host_that_listens_at_its_second_address_alone_is_reached_there() {
     let mut plan = plan(dead, "/ok", 4, LONG);
     plan.target.others = vec![server.address];
     let report = go_for(40, &plan);
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert_eq!((ledger.served, ledger.connect_failed), (40, 0), "{:?}", report.total.replies);
     plan.target.others = vec![SocketAddr::from(([127, 0, 0, 3], server.address.port()))];
-    let ledger = go_for(4, &plan).total.ledger;
+    let ledger = go_for(4, &plan).total.measured;
     assert_eq!(ledger.connect_failed, 4, "nobody listens at either");
 }
 
@@ -41,7 +41,7 @@ fn source_addresses_take_turns() {
         peers
     });
     let options = RunOptions { source_addresses: from, requests_limit: Some(12), ..RunOptions::default() };
-    assert_eq!(go_with(&plan, options).total.ledger.served, 12);
+    assert_eq!(go_with(&plan, options).total.measured.served, 12);
     assert_eq!(serving.join().expect("it served"), wanted);
 }
 
@@ -60,7 +60,7 @@ fn a_unix_socket_stands_in_place_of_the_address() {
         }
     });
     let options = RunOptions { unix_socket: Some(path.clone()), requests_limit: Some(30), ..RunOptions::default() };
-    let ledger = go_with(&plan(nobody(), "/ok", 3, LONG), options).total.ledger;
+    let ledger = go_with(&plan(nobody(), "/ok", 3, LONG), options).total.measured;
     let _ = std::fs::remove_file(&path);
     assert_eq!((ledger.served, ledger.connect_failed), (30, 0), "{ledger:?}");
 }

@@ -54,8 +54,7 @@ pub(super) fn table(summary: &RunSummary, name: impl Fn(&Arm) -> String) -> Tabl
 /// Fairness between users. Of users that come for one request it is the share that was served, which stands in
 /// another table.
 fn user_fairness(phase: &PhaseSummary) -> Option<Fairness> {
-    let wanted = phase.measured.planned.saturating_sub(phase.measured.retries);
-    phase.measures.user_fairness.filter(|found| wanted >= 2 * found.users)
+    phase.measures.user_fairness.filter(|found| phase.measured.first_attempts() >= 2 * found.users)
 }
 
 fn is_worth_a_line(phase: &PhaseSummary) -> bool {

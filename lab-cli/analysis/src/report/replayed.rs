@@ -1,7 +1,7 @@
 //! Fates of recorded requests, where a recording was replayed.
 
 use crate::{
-    summary::{Arm, RunSummary},
+    summary::{Arm, Measured, RunSummary},
     text::{percent, table::Table},
 };
 
@@ -10,7 +10,7 @@ pub(super) fn table(summary: &RunSummary, head: &str, name: impl Fn(&Arm) -> Str
     let mut table = Table::new(&[head, "recorded", "asked", "passed over", "cut off", "asked besides"], 1..);
     for arm in &summary.arms {
         let Some(found) = arm.replayed else { continue };
-        let first = arm.sum(|measured| measured.planned.saturating_sub(measured.retries));
+        let first = arm.sum(Measured::first_attempts);
         let share = match found.asked as f64 / found.recorded.max(1) as f64 {
             share if found.asked < found.recorded => format!("{} ({})", found.asked, percent(share)),
             _ => found.asked.to_string(),
@@ -28,7 +28,7 @@ mod tests {
     use measure::Replayed;
 
     use super::*;
-    use crate::summary::{Measured, PhaseSummary};
+    use crate::summary::PhaseSummary;
 
     #[test]
     fn what_was_cut_off_stands_beside_what_was_asked() {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Offered, Replayed};
+use measure::{Offered, Replayed, WalkCell};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,22 +104,6 @@ pub struct WalkRow {
     pub to: BTreeMap<String, WalkCell>,
 }
 
-/// How often one transition was drawn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct WalkCell {
-    /// And made, on a page that offered every state of the row.
-    pub made: u64,
-    /// And made, on a page that did not offer every state of the row.
-    pub made_elsewhere: u64,
-    /// And not made, since the page did not offer it: the user listed messages instead.
-    pub substituted: u64,
-    /// Of `substituted`: on the page in place of a message that the user itself had deleted or refiled, to which the model led it back.
-    #[serde(skip_serializing_if = "super::sides::is_zero")]
-    pub gone: u64,
-}
-
-/// Predicate by reference, as serde asks.
 impl Arm {
     /// Name in tables and thresholds.
     pub fn shown_name(&self) -> &str {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use measure::ServiceTotals;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::ServiceTotals;
 
 /// How the load generator fared.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

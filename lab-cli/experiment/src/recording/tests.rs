@@ -51,7 +51,7 @@ fn asked(records: &[(&str, &str, &str)]) -> Vec<String> {
         Reaction::Answer(Duration::from_millis(10), mail.answer(call))
     };
     let report = testing::run(&plan, |_| {}, service).expect("there can be such users");
-    assert_eq!((report.total.ledger.failed, report.faults), (0, Vec::new()));
+    assert_eq!((report.total.measured.failed, report.faults), (0, Vec::new()));
     seen.into_inner()
 }
 

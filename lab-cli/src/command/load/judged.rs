@@ -88,7 +88,7 @@ impl LoadResult {
         // With a count of requests the phase may end long before its time.
         let seconds = report.seconds.min(planned.as_secs_f64());
         if seconds > 0.0 {
-            measured.offered_per_s = (measured.planned - measured.retries) as f64 / seconds;
+            measured.offered_per_s = measured.first_attempts() as f64 / seconds;
             measured.goodput_per_s = measured.served as f64 / seconds;
         }
         let gave_up = given_up.filter(|asked| measured.planned < *asked).map(|asked| GaveUp {

@@ -53,7 +53,7 @@ const BEHIND: Duration = Duration::from_secs(1);
 impl Counted {
     /// Counts the requests of a report; `waited`: those that waited for a connection.
     pub fn of(report: &Report, waited: u64) -> Self {
-        let total = &report.total.ledger;
+        let total = &report.total.measured;
         let sent_last = report.last_second().map_or(0, |last| last.sent);
         Self {
             planned: total.planned,

@@ -84,7 +84,7 @@ pub fn run(
         return Err(RunFailure::Interrupted);
     }
     let total = &report.total;
-    let ledger = &total.ledger;
+    let ledger = &total.measured;
     let lost = ledger.timed_out + ledger.failed + ledger.connect_failed + ledger.in_flight;
     if lost * 100 > ledger.planned {
         return Err(RunFailure::Target(format!(
@@ -94,7 +94,7 @@ pub fn run(
     }
     let by_type = total.by_type.iter().filter_map(|(kind, seen)| {
         let times = report.distribution(PHASE, TimeFamily::Service, Some(kind))?;
-        let count = seen.ledger.served + seen.ledger.served_late;
+        let count = seen.served + seen.served_late;
         let spread = times.log_spread().unwrap_or(0.0);
         Some((kind.clone(), TypeTimes { count: count as f64, mean_ms: times.mean_ms()?, spread }))
     });
@@ -106,7 +106,7 @@ pub fn run(
         seconds,
         cpu_s: after.cpu_s - gauges.cpu_s,
         threads: threads_after.zip(threads).map(|(after, before)| after - before),
-        refused_ms: total.reject_time_ms.mean,
+        refused_ms: ledger.reject_time_ms.mean,
         busy_workers: (busy(&after) - busy(&gauges)) / 1e3 / seconds.max(1e-9),
         by_type: by_type.collect(),
     };

@@ -134,7 +134,7 @@ fn load(
     if let Some(how) = service.has_ended() {
         return Err(service.failed(format!("it ended with {how} while it was measured")));
     }
-    let ledger = &report.total.ledger;
+    let ledger = &report.total.measured;
     let lost = ledger.timed_out + ledger.failed + ledger.connect_failed;
     if lost as f64 > ledger.planned as f64 * MOST_LOST {
         let planned = ledger.planned;

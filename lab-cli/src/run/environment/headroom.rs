@@ -52,8 +52,10 @@ fn run(
     let plan = plan(address, users, think, connections);
     let report = workloads::run(&plan, &RunOptions::default(), |_| {}, stop)?;
     let found = report.part("null", AFTER..1.0);
-    let answered = |found: &measure::PhaseReport| (found.ledger.served as f64) / found.seconds;
-    Ok(found.map_or((0.0, None), |found| (answered(&found), found.response_time_ms.p99)))
+    let answered = |measure::PhaseReport { measured, seconds, .. }| {
+        (measured.served as f64 / seconds, measured.response_time_ms.p99)
+    };
+    Ok(found.map_or((0.0, None), answered))
 }
 
 fn plan(address: SocketAddr, users: u32, think: traces::Think, connections: ConnectionHabit) -> LoadPlan {

@@ -16,7 +16,7 @@ use super::{
     service::ServiceMeter,
     target::{TargetProcess, destination},
 };
-use crate::run::{RunFailure, arm_summary};
+use crate::run::RunFailure;
 
 /// Gauges of machines beside all services.
 pub type SharedGauges = Arc<Mutex<Vec<StageGauges>>>;
@@ -218,7 +218,7 @@ impl Controls {
         if self.is_one() {
             return Ok(Vec::new());
         }
-        Ok(self.shown()?.iter().map(|(name, tasks)| arm_summary::service(books_of(name, tasks))).collect())
+        Ok(self.shown()?.iter().map(|(name, tasks)| books_of(name, tasks)).collect())
     }
 
     /// The port of each task that runs now.

@@ -101,7 +101,7 @@ impl VirtualSetup {
         capacity: Option<&Capacity>,
         stop: &StopFlag,
     ) -> Result<u64, RunFailure> {
-        Ok(self.report(experiment, arm, seed, capacity, stop)?.total.ledger.served)
+        Ok(self.report(experiment, arm, seed, capacity, stop)?.total.measured.served)
     }
 
     /// An arm with its phases, of one seed: counts and times of requests, and nothing of the service or of single seconds.

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use measure::{Replies, Window};
+use measure::{Ledger, Replies, Window};
 
 /// Seconds that the chart over time keeps: wider terminals are rare.
 const SECONDS: usize = 300;
@@ -34,7 +34,8 @@ pub(super) struct Progress {
     pub(super) stopping: bool,
     /// The last second that has ended.
     pub(super) last: Option<Window>,
-    pub(super) sums: Sums,
+    /// Counts that are shown, over all seconds.
+    pub(super) sums: Ledger,
     /// Answered as asked in each second, the last one at the end.
     pub(super) answered: VecDeque<u64>,
     /// Response times of all answers: the smallest microsecond of each bucket, and the number of times in it.
@@ -44,19 +45,6 @@ pub(super) struct Progress {
     pub(super) replies: Replies,
 }
 
-/// Counts over all seconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Sums {
-    pub(super) offered: u64,
-    pub(super) served: u64,
-    pub(super) late: u64,
-    pub(super) rejected: u64,
-    pub(super) failed: u64,
-    pub(super) timed_out: u64,
-    pub(super) connect_failed: u64,
-    pub(super) refused_locally: u64,
-}
-
 impl Progress {
     pub(super) fn of(shape: LoadShape) -> Self {
         Self {
@@ -64,7 +52,7 @@ impl Progress {
             elapsed: Duration::ZERO,
             stopping: false,
             last: None,
-            sums: Sums::default(),
+            sums: Ledger::default(),
             answered: VecDeque::new(),
             times: BTreeMap::new(),
             censored: BTreeMap::new(),
@@ -78,9 +66,9 @@ impl Progress {
 
     pub(super) fn add(&mut self, window: &Window) {
         let sums = &mut self.sums;
-        sums.offered += window.offered + window.retries;
+        sums.planned += window.offered + window.retries;
         sums.served += window.served;
-        sums.late += window.late;
+        sums.served_late += window.late;
         sums.rejected += window.rejected;
         sums.failed += window.failed;
         sums.timed_out += window.timed_out;

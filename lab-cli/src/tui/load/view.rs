@@ -54,8 +54,8 @@ fn draw_gauge(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: P
     let elapsed = progress.elapsed.as_secs_f64();
     let (share, label) = match (progress.shape.requests, progress.shape.lasts) {
         (Some(requests), _) => {
-            let share = progress.sums.offered as f64 / requests as f64;
-            (share, format!("{} of {requests} requests, {elapsed:.0} s", progress.sums.offered))
+            let share = progress.sums.planned as f64 / requests as f64;
+            (share, format!("{} of {requests} requests, {elapsed:.0} s", progress.sums.planned))
         }
         (None, Some(lasts)) => {
             let lasts = lasts.as_secs_f64();
@@ -101,7 +101,7 @@ fn draw_now(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Pal
 fn draw_all(frame: &mut Frame<'_>, area: Rect, progress: &Progress, palette: Palette) {
     let sums = &progress.sums;
     let seconds = progress.last.as_ref().map_or(0, |last| last.second + 1).max(1) as f64;
-    let served = sums.served + sums.late;
+    let served = sums.served + sums.served_late;
     let lost = sums.failed + sums.timed_out + sums.connect_failed + sums.refused_locally;
     let goodput = match progress.shape.deadline {
         Some(deadline) => row(

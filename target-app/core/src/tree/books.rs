@@ -3,27 +3,11 @@
 use std::collections::BTreeMap;
 
 use controllers::site::CONTRADICTIONS;
-use spec::wire::{CallCounts, Gauges, Halted, ReadRequests, ServerLedger, StageGauges};
+use spec::wire::{CallCounts, Gauges, Halted, MadeCalls, ReadRequests, ServerLedger, StageGauges};
+use workloads::measure::{Calls, ServiceTotals};
 
 /// The count of crashes in the row `read` of a task.
 pub const CRASHES: &str = "crashes";
-
-/// The ledgers of one service.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ServiceBooks {
-    /// Its name.
-    pub name: String,
-    /// The ledger of users' requests, all tasks together.
-    pub users: ServerLedger,
-    /// The ledger of other services' calls.
-    pub calls: ServerLedger,
-    /// The number of requests of both kinds that each task has read.
-    pub read_by_task: Vec<u64>,
-    /// Counts of its own calls, by the service called.
-    pub made: BTreeMap<String, CallCounts>,
-    /// The number of calls that its tasks wrote to a connection, by the service called.
-    pub written: BTreeMap<String, u64>,
-}
 
 /// The gauges of all services together, from those of their tasks. Stages are named `service/stage`, those of single
 /// tasks `service.task/stage`; the row `service/calls other` has a service's own calls: wanted, sent, refused by its
@@ -107,20 +91,36 @@ pub fn balancer_of(service: &str, of_users: u64, services: &[(&str, Vec<Gauges>)
     StageGauges { name: format!("{service}/balancer"), refused: of_users + of_calls, ..StageGauges::default() }
 }
 
-/// The ledgers of one service, from the gauges of its tasks.
+/// The books of one service, from the gauges of its tasks.
 #[must_use]
-pub fn books_of(name: &str, tasks: &[Gauges]) -> ServiceBooks {
-    let mut books = ServiceBooks { name: name.to_owned(), ..ServiceBooks::default() };
+pub fn books_of(name: &str, tasks: &[Gauges]) -> ServiceTotals {
+    let mut books = ServiceTotals { name: name.to_owned(), ..ServiceTotals::default() };
+    let mut made = BTreeMap::new();
     for task in tasks {
         let (users, calls) = (&task.ledger, &task.calls.read);
+        books.users_requests_read += users.requests_read;
         books.read_by_task.push(users.requests_read + calls.requests_read);
-        add(&mut books.users, users);
-        add(&mut books.calls, calls);
-        for made in &task.calls.made {
-            books.made.entry(made.to.clone()).or_default().add(&made.counts);
-            *books.written.entry(made.to.clone()).or_default() += made.written;
+        books.calls_read += calls.requests_read;
+        books.calls_served += calls.served;
+        books.calls_failed += calls.errors;
+        books.callers_gone += calls.client_gone;
+        books.calls_in_flight += calls.in_flight;
+        for (reason, count) in &calls.refused {
+            *books.calls_refused.entry(reason.clone()).or_default() += count;
+        }
+        for MadeCalls { to, counts, written, .. } in &task.calls.made {
+            let all = made.entry(to).or_insert_with(|| Calls { to: to.clone(), ..Calls::default() });
+            all.attempts += counts.attempts;
+            all.retries += counts.retries;
+            all.refused_locally += counts.refused_locally;
+            all.written += written;
+            all.refused += counts.refused;
+            all.answered += counts.answered;
+            all.failed += counts.failed;
+            all.open += counts.open;
         }
     }
+    books.calls = made.into_values().collect();
     books
 }
 
@@ -264,7 +264,7 @@ fn joined(runs: &[[u64; 2]]) -> Vec<[u64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spec::wire::{CallBooks, MadeCalls};
+    use spec::wire::CallBooks;
 
     #[test]
     fn what_callers_policies_were_told_wrongly_is_in_the_row_of_the_calls() {

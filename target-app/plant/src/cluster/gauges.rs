@@ -1,8 +1,9 @@
 //! The gauges of a cluster: all nodes, by service and by task, and the ledgers of each.
 
 use controllers::Timestamp;
-use service_core::tree::{ServiceBooks, add, balancer_of, books_of, ended, gauges_of, requests_of};
+use service_core::tree::{add, balancer_of, books_of, ended, gauges_of, requests_of};
 use spec::wire::{CallBooks, Gauges, ReadRequests, StreamedEvent};
+use workloads::measure::ServiceTotals;
 
 use super::{Cluster, Node, Service, node::Life};
 
@@ -26,7 +27,7 @@ impl Cluster {
     }
 
     /// The gauges of a service's tasks, each with the ledger of its calls.
-    fn shown(&self, service: &Service, now: Timestamp) -> Vec<Gauges> {
+    pub(super) fn shown(&self, service: &Service, now: Timestamp) -> Vec<Gauges> {
         let made = |caller: &usize| {
             let caller = &self.calls.callers[*caller];
             caller.machine.made(&self.pools[caller.pool].pool)
@@ -42,12 +43,12 @@ impl Cluster {
         self.nodes[service.first..service.first + service.tasks].iter().map(shown).collect()
     }
 
-    /// The ledgers of every service.
+    /// The books of every service.
     #[must_use]
-    pub fn books(&self) -> Vec<ServiceBooks> {
+    pub fn books(&self) -> Vec<ServiceTotals> {
         let books = |service: &Service| {
             let mut books = books_of(&service.name, &self.shown(service, Timestamp::ZERO));
-            add(&mut books.users, &service.balancer.read());
+            books.users_requests_read += service.balancer.read().requests_read;
             books
         };
         self.services.iter().map(books).collect()

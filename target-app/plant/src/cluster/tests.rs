@@ -17,11 +17,11 @@ use spec::{
     fault::{Fault, FaultKind},
     plant::PlantSpec,
     services::{CallSpec, EntrySpec, ServiceSpec, Slow, TreeSpec, WhenRefused},
-    wire::CallCounts,
 };
 use workloads::{
     StopFlag,
     balance::{Balancer, Per},
+    measure,
     plan::{ArrivalLaw, Behaviour, ClientScope, ClientSpec, FailureRule, Load, LoadPlan, Phase, Users},
     sim::{LinkSpec, SimOutcome, run},
     testing::url_plan,
@@ -105,19 +105,19 @@ fn ran_with(plan: &LoadPlan, spec: &TreeSpec, with: &PlantPlan) -> (SimOutcome, 
     let finished = run(plan, link, &mut cluster, |_, _, _| {}, &StopFlag::new()).expect("it runs");
     assert_eq!(finished.report.faults, Vec::<String>::new());
     let books = cluster.books();
-    let users: u64 = books.iter().map(|service| service.users.requests_read).sum();
-    assert_eq!(users, finished.report.total.ledger.written(), "users' requests");
+    let users: u64 = books.iter().map(|service| service.users_requests_read).sum();
+    assert_eq!(users, finished.report.total.measured.written(), "users' requests");
+    assert!(cluster.gauges(finished.ended).ledger.balances(), "{books:?}");
     for service in &books {
-        assert!(service.users.balances() && service.calls.balances(), "{service:?}");
-        assert!(service.made.values().all(CallCounts::balances), "{service:?}");
-        let written: u64 = books.iter().filter_map(|caller| caller.written.get(&service.name)).sum();
-        assert_eq!(service.calls.requests_read, written, "calls to {} made and read", service.name);
+        assert!(service.balances() && service.calls.iter().all(measure::Calls::balances), "{service:?}");
+        let written: u64 = books.iter().flat_map(|caller| &caller.calls).map(|calls| calls.written_to(service)).sum();
+        assert_eq!(service.calls_read, written, "calls to {} made and read", service.name);
     }
     (finished, cluster)
 }
 
 fn mean_ms(finished: &SimOutcome) -> f64 {
-    finished.report.phases[0].response_time_ms.mean.expect("some were served")
+    finished.report.phases[0].measured.response_time_ms.mean.expect("some were served")
 }
 
 fn read(cluster: &Cluster, name: &str) -> u64 {
@@ -161,7 +161,7 @@ fn a_message_takes_its_time_each_way_and_so_does_a_new_connection() {
     let mut cluster = Cluster::new(&spec, &PlantPlan::default(), hop, 7).expect("it can be");
     let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
     let finished = run(&open_plan(10.0, 10), link, &mut cluster, |_, _, _| {}, &StopFlag::new()).expect("it runs");
-    let times = &finished.report.phases[0].response_time_ms;
+    let times = &finished.report.phases[0].measured.response_time_ms;
     // 10 + 20 + 2 ms; the first call connects as well: 2 ms more.
     assert!(times.p50.is_some_and(|p50| (p50 - 32.0).abs() < 0.1), "{times:?}");
     assert!(times.max.is_some_and(|max| (max - 34.0).abs() < 0.1), "{times:?}");
@@ -181,7 +181,7 @@ fn a_service_may_override_how_important_its_calls_are_and_the_first_one_knows_th
         change(&mut services[0].task);
         let mut plan = open_plan(10.0, 10);
         plan.marks.criticality = said.map(|said| (Class(0), said)).into_iter().collect();
-        ran(&plan, &tree(services)).0.report.total.ledger.rejected
+        ran(&plan, &tree(services)).0.report.total.measured.rejected
     };
     assert_eq!(refused(|_| {}, None), 0);
     let by_class = |task: &mut TargetSpec| task.criticality = [(Class(0), Criticality::Sheddable)].into();
@@ -202,7 +202,9 @@ fn a_fault_hits_all_services_or_the_one_that_it_names() {
         let mut cluster = Cluster::new(&spec, &with, Duration::ZERO, 7).map_err(|error| error.to_string())?;
         let link = LinkSpec { delay: Duration::ZERO, ..LinkSpec::default() };
         let finished = run(&open_plan(20.0, 4), link, &mut cluster, |_, _, _| {}, &StopFlag::new()).expect("it runs");
-        Ok::<_, String>(finished.report.phases[0].response_time_ms.max.expect("some were served").round() as u64)
+        Ok::<_, String>(
+            finished.report.phases[0].measured.response_time_ms.max.expect("some were served").round() as u64
+        )
     };
     let [front, back] = [Some("front"), Some("back")];
     let half = FaultKind::Capacity(0.5);
@@ -228,7 +230,7 @@ fn the_servers_of_a_slow_task_are_busy_for_as_long_as_they_take() {
         );
         let flags = [("load", false), ("cpu", true)].map(|(name, on)| (name.to_owned(), Setting::Flag(on)));
         back.task.policy.settings.extend(flags);
-        ran(&open_plan(5.0, 10), &tree(vec![back])).0.report.total.ledger.rejected
+        ran(&open_plan(5.0, 10), &tree(vec![back])).0.report.total.measured.rejected
     };
     assert_eq!((refused(0.51, 0.1), refused(0.06, 1.0)), (0, 0));
     assert!(refused(0.49, 0.1) > 10 && refused(0.04, 1.0) > 10);
@@ -239,10 +241,10 @@ fn a_balancer_refuses_what_is_beyond_its_cap_and_nobody_waits_longer_than_that()
     // Two tasks can do 100 a second each, and are asked 200 times; the third of two that are there would wait.
     let back = ServiceSpec { tasks: 2, cap: 2, ..service("back", 10, 1, &[]) };
     let (finished, cluster) = ran(&open_plan(400.0, 10), &tree(vec![back.clone()]));
-    let ledger = finished.report.total.ledger;
+    let ledger = &finished.report.total.measured;
     assert_eq!(ledger.rejected + ledger.served, 4000);
     assert!((1990..=2010).contains(&ledger.served), "{ledger:?}");
-    let longest = finished.report.phases[0].response_time_ms.max.expect("some were served");
+    let longest = finished.report.phases[0].measured.response_time_ms.max.expect("some were served");
     assert!((19.9..20.1).contains(&longest), "one before it, of 10 ms: {longest}");
     let gauges = cluster.gauges(finished.ended);
     let row = gauges.stages.iter().find(|stage| stage.name == "back/balancer").expect("it is shown");
@@ -250,15 +252,15 @@ fn a_balancer_refuses_what_is_beyond_its_cap_and_nobody_waits_longer_than_that()
     // Calls likewise: each caller counts its own.
     let front = service("front", 0, 64, &["back"]);
     let (finished, cluster) = ran(&open_plan(400.0, 10), &tree(vec![front, back.clone()]));
-    let made = cluster.books()[0].made["back"];
+    let made = cluster.books().remove(0).calls.remove(0);
     assert_eq!(
         (made.refused, made.answered),
-        (finished.report.total.ledger.rejected, finished.report.total.ledger.served)
+        (finished.report.total.measured.rejected, finished.report.total.measured.served)
     );
     assert!((1990..=2010).contains(&made.refused), "{made:?}");
     // Without a cap all are served in the end.
     let (finished, _) = ran(&open_plan(400.0, 10), &tree(vec![ServiceSpec { cap: 0, ..back }]));
-    assert_eq!(finished.report.total.ledger.rejected, 0);
+    assert_eq!(finished.report.total.measured.rejected, 0);
 }
 
 #[test]
@@ -273,8 +275,8 @@ fn a_called_service_does_no_work_that_no_caller_waits_for_if_it_is_told_not_to()
         let after = Phase { name: "after".to_owned(), duration: Duration::from_secs(2), loads: Vec::new() };
         plan.phases.push(after);
         let (finished, cluster) = ran(&plan, &tree(services));
-        let ledger = finished.report.total.ledger;
-        let (made, worked) = (cluster.books()[0].made["back"], cluster.gauges(finished.ended).cpu_s);
+        let ledger = &finished.report.total.measured;
+        let (made, worked) = (&cluster.books()[0].calls[0], cluster.gauges(finished.ended).cpu_s);
         assert_eq!((made.answered, made.failed, read(&cluster, "back")), (ledger.served, ledger.failed, 10));
         (ledger.served, (worked * 1e3).round() as u64)
     };
@@ -318,7 +320,7 @@ fn with_the_rule_only_the_layer_right_above_retries() {
     let (finished, cluster) = ran(&open_plan(10.0, 10), &stack(3, WhenRefused::DontRetry));
     let counts = ["a", "b", "c", "d"].map(|name| read(&cluster, name));
     assert_eq!(counts, [100, 100, 100, 1 + 99 * 3]);
-    assert_eq!(finished.report.total.ledger.rejected, 99);
+    assert_eq!(finished.report.total.measured.rejected, 99);
     // Not heeded, "don't retry" changes nothing.
     let mut deaf = stack(3, WhenRefused::DontRetry);
     deaf.services.iter_mut().flat_map(|service| &mut service.calls).for_each(|call| call.heed_dont_retry = false);
@@ -326,7 +328,7 @@ fn with_the_rule_only_the_layer_right_above_retries() {
     // A service that answers with less leaves nothing to retry further up.
     let (finished, cluster) = ran(&open_plan(10.0, 10), &stack(3, WhenRefused::Degrade));
     assert_eq!((read(&cluster, "c"), read(&cluster, "d")), (100, 1 + 99 * 3));
-    assert_eq!(finished.report.total.ledger.rejected, 0);
+    assert_eq!(finished.report.total.measured.rejected, 0);
 }
 
 #[test]
@@ -343,7 +345,7 @@ fn a_callers_own_policy_refuses_before_anything_is_sent() {
     spec.services[2].calls[0].client = Some(client);
     let (_, cluster) = ran(&open_plan(10.0, 10), &spec);
     let books = cluster.books();
-    let made = books[2].made["d"];
+    let made = &books[2].calls[0];
     // Two attempts are sent, the third is wanted and refused at home.
     assert_eq!((made.attempts, made.refused, made.refused_locally), (1 + 99 * 3, 99 * 2, 99));
     assert_eq!(read(&cluster, "d"), 1 + 99 * 2);
@@ -380,13 +382,13 @@ fn what_dagor_tells_on_replies_is_refused_before_it_is_sent() {
         if !with_front {
             plan.client = client;
             let (finished, _) = ran(&plan, &tree(vec![back()]));
-            let ledger = finished.report.total.ledger;
+            let ledger = &finished.report.total.measured;
             return (ledger.rejected, ledger.refused_locally);
         }
         let mut front = service("front", 1, 64, &["back"]);
         front.calls[0].client = client;
         let (_, cluster) = ran(&plan, &tree(vec![front, back()]));
-        let made = cluster.books()[0].made["back"];
+        let made = cluster.books().remove(0).calls.remove(0);
         (made.refused, made.refused_locally)
     };
     for with_front in [false, true] {
@@ -403,10 +405,10 @@ fn what_takes_too_long_fails_and_is_told() {
     let mut spec = tree(vec![service("front", 1, 64, &["back"]), service("back", 500, 64, &[])]);
     spec.services[0].calls[0].timeout = Duration::from_millis(100);
     let (finished, cluster) = ran(&open_plan(10.0, 10), &spec);
-    let ledger = &finished.report.total.ledger;
+    let ledger = &finished.report.total.measured;
     assert_eq!((ledger.failed, ledger.served), (100, 0), "{ledger:?}");
     let books = cluster.books();
-    assert_eq!((books[0].made["back"].failed, books[1].calls.client_gone), (100, 100));
+    assert_eq!((books[0].calls[0].failed, books[1].callers_gone), (100, 100));
 }
 
 #[test]
@@ -438,9 +440,9 @@ fn few_connections_carry_the_calls_of_many_users() {
     let mut back = service("back", 10, 8, &[]);
     back.costs.accept_ms = 2.0;
     let (_, cluster) = ran(&open_plan(100.0, 10), &tree(vec![proxy, back]));
-    let books = cluster.books();
-    assert!(books[1].calls.connections_accepted <= 2 + 1, "{:?}", books[1].calls);
-    assert_eq!(books[1].calls.served, 1000);
+    let read = &cluster.shown(&cluster.services[1], Timestamp::ZERO)[0].calls.read;
+    assert!(read.connections_accepted <= 2 + 1, "{read:?}");
+    assert_eq!(read.served, 1000);
 }
 
 #[test]
@@ -460,11 +462,11 @@ fn criticality_customer_attempt_and_deadline_are_carried_on() {
         .insert("limits".to_owned(), controllers::catalogue::Setting::Map([("8".to_owned(), 1.0.into())].into()));
     spec.services[2].task.policy.place = Some(controllers::Place::Stage);
     let (finished, _) = ran(&plan, &spec);
-    assert!(finished.report.total.ledger.rejected > 90, "{:?}", finished.report.total.ledger);
+    assert!(finished.report.total.measured.rejected > 90, "{:?}", finished.report.total.measured);
     // Without the quota the first sender's 20 ms end the call of the second: the middle waits no longer than the front.
     spec.services[2].task.policy = policy("none", &[]);
     let (_, cluster) = ran(&plan, &spec);
-    assert_eq!(cluster.books()[1].made["back"].failed, 100, "{:?}", cluster.books()[1].made);
+    assert_eq!(cluster.books()[1].calls[0].failed, 100, "{:?}", cluster.books()[1].calls);
 }
 
 #[test]
@@ -482,7 +484,7 @@ fn limits_for_all_tasks_together_follow_where_a_customer_goes() {
     let mut plan = open_plan(100.0, 30);
     plan.marks.customer = [(Class(0), 1)].into();
     let free = tree(vec![back]);
-    let served = |spec: &TreeSpec| ran(&plan, spec).0.report.total.ledger.served;
+    let served = |spec: &TreeSpec| ran(&plan, spec).0.report.total.measured.served;
     assert_eq!(served(&free), 3000, "each task allows a whole CPU");
     let server = PolicySpec {
         name: "quota-server".to_owned(),
@@ -507,7 +509,7 @@ fn two_runs_are_equal_in_every_event() {
     let runs: Vec<_> = (0..2)
         .map(|_| {
             let (finished, cluster) = ran(&open_plan(700.0, 5), &spec);
-            (finished.events, finished.report.total.ledger, cluster.books())
+            (finished.events, finished.report.total.measured, cluster.books())
         })
         .collect();
     assert_eq!(runs[0], runs[1]);
@@ -534,7 +536,10 @@ fn a_balancer_that_hears_of_utilization_sends_tasks_what_they_can_do() {
         (back.tasks, back.balancer) = (2, balancer);
         back.slow = Some(Slow { tasks: 1, speed: 0.25 });
         let (finished, cluster) = ran(&open_plan(60.0, 21), &tree(vec![back]));
-        (cluster.books()[0].read_by_task.clone(), finished.report.phases[0].response_time_ms.max.expect("some"))
+        (
+            cluster.books()[0].read_by_task.clone(),
+            finished.report.phases[0].measured.response_time_ms.max.expect("some"),
+        )
     };
     let (by_turns, longest) = read(Balancer::RoundRobin);
     assert!(by_turns[0] == 630 && longest > 2000.0, "{by_turns:?} {longest}");

@@ -23,7 +23,7 @@ fn of_a_crowd_that_comes_at_once_it_finishes_as_many_as_can_be_finished() {
         let plant = Plant::new(&spec, &with_oracle()).expect("it can be");
         let mut world = Watched::new(plant);
         let finished = run(&plan, LinkSpec::default(), &mut world, |_, _, _| {}, &StopFlag::new()).expect("it runs");
-        let ledger = finished.report.total.ledger;
+        let ledger = &finished.report.total.measured;
         assert_eq!((ledger.planned, ledger.served_late, ledger.served + ledger.rejected), (40, 0, 40), "{ledger:?}");
         let mut work: Vec<Duration> = world.work.values().copied().collect();
         work.sort();
@@ -48,7 +48,7 @@ fn nothing_is_refused_that_can_be_done_and_it_is_the_same_twice() {
     let plan = url_plan(&[("all", 10, 5)]);
     let with = with_oracle();
     let (finished, gauges) = ran(&plan, &target(policy("none", &[])), &with);
-    let ledger = finished.report.total.ledger;
+    let ledger = &finished.report.total.measured;
     assert_eq!((ledger.served, ledger.rejected), (ledger.planned, 0), "{ledger:?}");
     assert!(gauges.stages.iter().any(|stage| stage.policy_name == "oracle"), "{gauges:?}");
     assert_eq!(finished.digest, ran(&plan, &target(policy("none", &[])), &with).0.digest);

@@ -78,9 +78,9 @@ fn the_same_report_comes_out_again() {
     assert_eq!((&again.transitions, &again.offered), (&report.transitions, &report.offered));
     assert_eq!((again.replayed, &again.faults), (report.replayed, &report.faults));
     assert_eq!(again.last_second(), report.last_second());
-    assert!(report.total.ledger.in_flight > 0 && report.total.response_time_ms.censored > 0, "all is in it");
+    assert!(report.total.measured.in_flight > 0 && report.total.measured.response_time_ms.censored > 0, "all is in it");
     assert!(report.total.replies.statuses[&503] > 0 && report.phases[1].replies.errors["connection reset"] > 0);
-    assert!(report.total.clients_connect_timed_out > 0 && report.phases[1].by_class.len() == 2);
+    assert!(report.total.measured.clients_with_connect_timeout > 0.0 && report.phases[1].by_class.len() == 2);
     let half = |of: &Report, phase: &str| of.part(phase, 0.5..1.0);
     assert_eq!(half(&again, "spike"), half(&report, "spike"));
     assert!(half(&report, "calm").is_some() && half(&again, "calm").is_none(), "its parts were not kept");

@@ -198,7 +198,7 @@ impl Books {
         report.offered = crowd.offered();
         report.replayed = crowd.replayed();
         report.turned_back = self.turned_back;
-        let written = report.total.ledger.written();
+        let written = report.total.measured.written();
         if let Some(numbered) = self.numbers.as_ref().map(Numbers::written).filter(|numbered| *numbered != written) {
             let fault = format!("{numbered} requests were written by their numbers, and {written} by the ledger");
             report.faults.push(fault);

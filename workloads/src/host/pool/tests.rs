@@ -56,7 +56,7 @@ fn a_redirect_that_is_written_again_on_a_new_connection_is_one_hop() {
     pool.cut(unconnected, now);
     let report = pool.finish(now, Health::default());
     assert_eq!(report.faults, [""; 0]);
-    assert_eq!((report.total.ledger.sent, report.total.ledger.hops), (1, 1));
+    assert_eq!((report.total.measured.sent, report.total.measured.hops), (1, 1));
     let numbers = report.numbers.expect("they were numbered");
     assert_eq!((numbers.given(), numbers.written()), (3, 2), "what found no connection was not written");
     assert_eq!(numbers.without_answer().expect("few").collect::<Vec<_>>(), [(1, Fate::InFlight)]);
@@ -111,7 +111,7 @@ fn what_has_not_begun_when_as_long_again_has_passed_is_never_sent() {
     assert!(!pool.has_given_up(in_time) && pool.has_given_up(late));
     assert!(pool.take(late).is_none());
     pool.cut(begun, late);
-    let ledger = pool.finish(late, Health::default()).total.ledger;
+    let ledger = pool.finish(late, Health::default()).total.measured;
     assert_eq!((ledger.planned, ledger.unsent, ledger.sent), (200, 200, 0), "the first one was not written either");
 }
 
@@ -134,7 +134,7 @@ fn users_for_whom_there_is_no_room_are_counted_by_their_types_and_never_made() {
     let new = || UserPool::<()>::new(&plan, Crowd::new(&plan).expect("users can be made"), None, false);
     let (end, late) = (Timestamp::from_secs(1), Timestamp::from_secs(3));
     let of_types = |report: &Report| {
-        let of = |name: &str| report.total.by_type[name].ledger;
+        let of = |name: &str| &report.total.by_type[name];
         [of("common"), of("rare")].map(|ledger| (ledger.planned, ledger.unsent))
     };
 

@@ -86,7 +86,7 @@ fn no_shows_are_abandoned_in_the_ledger() {
         headers: vec![("retry-after", "3".to_owned())],
         ..Response::default()
     });
-    let ledger = report.total.ledger;
+    let ledger = &report.total.measured;
     assert_eq!(
         (seen.len() as u64, ledger.sent, ledger.abandoned, ledger.in_flight),
         (ledger.planned, ledger.planned, ledger.planned, 0)

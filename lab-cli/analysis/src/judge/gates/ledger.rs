@@ -54,7 +54,7 @@ fn client(phase: &PhaseSummary, reasons: &mut Reasons) {
     };
     let groups = phase.by_type.iter().chain(&phase.by_class).map(|(name, group)| (name.as_str(), group));
     for (name, group) in std::iter::once(("all", &phase.measured)).chain(groups) {
-        if !group.balances() {
+        if group.imbalance().is_some() {
             lost(format!("{}, {name}: planned {}, sent {}", phase.name, group.planned, group.sent));
         }
     }

@@ -159,7 +159,7 @@ static RATIOS: [Number; 8] = [
     Number {
         name: "amplification",
         about: "Retry amplification: attempts for each request that users wanted.",
-        read: |m| ratio(m.planned, m.planned.saturating_sub(m.retries)),
+        read: Measured::amplification,
     },
     Number {
         name: "errors",

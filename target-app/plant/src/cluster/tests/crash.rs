@@ -21,11 +21,11 @@ fn a_task_that_dies_throws_its_load_on_the_other() {
     let (finished, cluster) = ran(&open_plan(120.0, 2), &tree(vec![back.clone()]));
     let gauges = cluster.gauges(finished.ended);
     assert_eq!(crashes(&gauges, "back/read"), 2);
-    assert!(finished.report.total.ledger.failed >= 22, "{:?}", finished.report.total.ledger);
+    assert!(finished.report.total.measured.failed >= 22, "{:?}", finished.report.total.measured);
     back.task.policy = policy("queue-length", &[("max", 5.0)]);
     let (finished, cluster) = ran(&open_plan(120.0, 2), &tree(vec![back]));
     assert_eq!(crashes(&cluster.gauges(finished.ended), "back/read"), 0);
-    assert_eq!(finished.report.total.ledger.failed, 0);
+    assert_eq!(finished.report.total.measured.failed, 0);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn calls_to_a_task_that_dies_fail_and_those_of_a_task_that_dies_end_with_it() {
         [front.costs, back.costs] = costs;
         // 50 a second are the capacity behind.
         let (finished, cluster) = ran(&open_plan(100.0, 3), &tree(vec![front, back]));
-        let calls = cluster.books()[0].made["back"];
+        let calls = cluster.books().remove(0).calls.remove(0);
         assert_eq!(calls.open, 0, "{calls:?}");
         (cluster.gauges(finished.ended), calls)
     };
@@ -63,7 +63,7 @@ fn a_task_dies_at_a_set_time_and_the_other_has_its_load_until_it_is_back() {
     let of = |faults: Vec<Fault>| {
         let with = PlantPlan { faults, ..PlantPlan::default() };
         let (finished, cluster) = ran_with(&open_plan(80.0, 6), &tree(vec![back.clone()]), &with);
-        let ledger = &finished.report.total.ledger;
+        let ledger = &finished.report.total.measured;
         assert_eq!(ledger.served + ledger.failed, 480, "{ledger:?}");
         let read = cluster.books()[0].read_by_task.clone();
         (crashes(&cluster.gauges(finished.ended), "back/read"), ledger.failed, read)

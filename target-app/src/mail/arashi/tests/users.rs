@@ -19,7 +19,7 @@ async fn emulated_users_find_what_they_ask_for() {
             let crowd = MailCrowd::new(&users, &workloads::plan::Marks::default(), workloads::testing::home())
                 .expect("they can be");
             walk(&world, &crowd, 500).await;
-            let made: u64 = crowd.transitions().iter().map(|t| t.made).sum();
+            let made: u64 = crowd.transitions().iter().map(|t| t.drawn.made).sum();
             assert!(made > 200, "{made}: most pages offer what the model asks for");
         }
     }

@@ -16,7 +16,7 @@ use super::*;
 use crate::{
     client::Clients,
     host,
-    measure::Ledger,
+    measure::Measured,
     persona::{Answer, Call},
     plan::{Behaviour, ClientScope, ClientSpec},
 };
@@ -49,7 +49,7 @@ const OK: Answer<'static> = Answer::whole(200, &[], b"");
 
 #[derive(Debug)]
 struct Found {
-    ledger: Ledger,
+    ledger: Measured,
     most_in_flight: usize,
     report: crate::measure::Report,
 }
@@ -121,7 +121,7 @@ fn run_at(plan: &LoadPlan, mut pool: UserPool<()>, at: impl Fn(Timestamp) -> Tim
         pool.cut(user, now);
     }
     let report = pool.finish(now, Health::default());
-    let ledger = report.total.ledger;
+    let ledger = report.total.measured.clone();
     assert_eq!((ledger.imbalance(), &report.faults), (None, &Vec::new()), "{ledger:?}");
     assert_eq!(ledger.planned, ledger.unsent + ledger.refused_locally + ledger.connect_failed + ledger.sent);
     Found { ledger, most_in_flight, report }

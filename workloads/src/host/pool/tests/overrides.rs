@@ -85,8 +85,8 @@ fn a_spike_comes_at_once_and_goes_after_its_time() {
     play.until(10.5);
     assert!(play.pool.is_drained());
     let report = play.pool.finish(play.now, Health::default());
-    assert_eq!(report.total.ledger.imbalance(), None);
-    assert_eq!(report.total.clients, 32, "users asked for have numbers of their own");
+    assert_eq!(report.total.measured.imbalance(), None);
+    assert_eq!(report.total.measured.clients, 32, "users asked for have numbers of their own");
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn a_rest_is_in_nobodys_response_time_and_everybody_goes_on_as_they_were() {
     assert!(before.abs_diff(after) <= 2, "{before} and {after} a second");
     play.until(10.5);
     let report = play.pool.finish(play.now, Health::default());
-    let slowest = report.total.response_time_ms.max.expect("answers");
+    let slowest = report.total.measured.response_time_ms.max.expect("answers");
     assert!(slowest < 60.0, "{slowest} ms");
-    assert_eq!((report.total.ledger.imbalance(), report.generator.unsent), (None, 0));
+    assert_eq!((report.total.measured.imbalance(), report.generator.unsent), (None, 0));
 }
 
 #[test]
@@ -221,8 +221,8 @@ fn users_without_a_policy_get_one_and_are_rid_of_it_again() {
     assert!(after * 4 > before * 3, "{after} {before}");
     assert!(play.pool.is_drained());
     let report = play.pool.finish(play.now, Health::default());
-    assert_eq!(report.total.ledger.imbalance(), None);
-    assert!(report.total.ledger.refused_locally > 0);
+    assert_eq!(report.total.measured.imbalance(), None);
+    assert!(report.total.measured.refused_locally > 0);
     assert_eq!(
         report.generator.health.contradictions, 0,
         "ends of requests from before the policy are none of its own"

@@ -1,4 +1,4 @@
-//! The books of several services.
+//! The books of several services, as `summary.json` has them.
 
 use std::collections::BTreeMap;
 
@@ -56,6 +56,7 @@ pub struct Calls {
 
 impl ServiceTotals {
     /// True if every call that was read is in exactly one place.
+    #[must_use]
     pub fn balances(&self) -> bool {
         let refused: u64 = self.calls_refused.values().sum();
         self.calls_read == self.calls_served + refused + self.calls_failed + self.callers_gone + self.calls_in_flight
@@ -64,11 +65,13 @@ impl ServiceTotals {
 
 impl Calls {
     /// True if every attempt is in exactly one place.
+    #[must_use]
     pub fn balances(&self) -> bool {
         self.attempts == self.refused_locally + self.refused + self.answered + self.failed + self.open
     }
 
     /// Calls that were written to this service.
+    #[must_use]
     pub fn written_to(&self, service: &ServiceTotals) -> u64 {
         if self.to == service.name { self.written } else { 0 }
     }

@@ -1,8 +1,9 @@
-//! Books and times of a group of requests.
+//! Counts and times of a group of requests, as `summary.json` has them.
 
-use measure::{Ledger, Times};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::{Ledger, Times};
 
 /// What was measured of a group of requests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -72,44 +73,76 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Requests written to a connection: what the service should have read.
+    /// Requests written to a connection: the number that the service should have read.
+    #[must_use]
     pub fn written(&self) -> u64 {
-        self.ledger().written()
+        self.sent + self.hops
+    }
+
+    /// First attempts: the offered load.
+    #[must_use]
+    pub fn first_attempts(&self) -> u64 {
+        self.planned.saturating_sub(self.retries)
+    }
+
+    /// The mean number of attempts for a request of a user; 1 without retries.
+    #[must_use]
+    pub fn amplification(&self) -> Option<f64> {
+        ratio(self.planned, self.first_attempts())
     }
 
     /// Requests that the service was asked for and did not answer as asked.
+    #[must_use]
     pub fn errors(&self) -> u64 {
         self.planned.saturating_sub(self.unsent + self.served + self.served_late)
     }
 
     /// The share of what users wanted that had an answer, in time or late; `None` where nothing was wanted.
+    #[must_use]
     pub fn answered(&self) -> Option<f64> {
-        let wanted = self.planned.saturating_sub(self.retries);
-        (wanted > 0).then(|| (self.served + self.served_late) as f64 / wanted as f64)
+        ratio(self.served + self.served_late, self.first_attempts())
     }
 
-    /// The client's own equations: nothing planned is lost, nothing sent is lost.
-    pub fn balances(&self) -> bool {
-        self.ledger().imbalance().is_none()
+    /// The equation that does not hold, if one does not: nothing planned is lost, nothing sent is lost.
+    #[must_use]
+    pub fn imbalance(&self) -> Option<String> {
+        let planned = self.unsent + self.refused_locally + self.connect_failed + self.sent;
+        let ended = self.served + self.served_late + self.rejected + self.timed_out + self.failed + self.abandoned;
+        let sent = ended + self.in_flight;
+        if self.planned != planned {
+            return Some(format!("{} requests were planned, but {planned} are accounted for", self.planned));
+        }
+        (self.sent != sent).then(|| format!("{} requests were sent, but {sent} are accounted for", self.sent))
     }
+}
 
-    /// Counts as the recorder has them, so that an equation of theirs is written once.
-    fn ledger(&self) -> Ledger {
-        Ledger {
-            planned: self.planned,
-            unsent: self.unsent,
-            refused_locally: self.refused_locally,
-            connect_failed: self.connect_failed,
-            sent: self.sent,
-            served: self.served,
-            served_late: self.served_late,
-            rejected: self.rejected,
-            timed_out: self.timed_out,
-            failed: self.failed,
-            abandoned: self.abandoned,
-            in_flight: self.in_flight,
-            hops: self.hops,
-            ..Ledger::default()
+/// The counts of a ledger, without rates and times.
+impl From<Ledger> for Measured {
+    fn from(ledger: Ledger) -> Self {
+        Self {
+            planned: ledger.planned,
+            unsent: ledger.unsent,
+            refused_locally: ledger.refused_locally,
+            connect_failed: ledger.connect_failed,
+            connect_timed_out: ledger.connect_timed_out,
+            sent: ledger.sent,
+            served: ledger.served,
+            served_late: ledger.served_late,
+            rejected: ledger.rejected,
+            timed_out: ledger.timed_out,
+            failed: ledger.failed,
+            abandoned: ledger.abandoned,
+            in_flight: ledger.in_flight,
+            retries: ledger.retries,
+            resent: ledger.resent,
+            elsewhere: ledger.elsewhere,
+            hops: ledger.hops,
+            ..Self::default()
         }
     }
+}
+
+/// The share of a whole; `None` of nothing.
+pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
