@@ -56,7 +56,7 @@ pub use simulated::{parallel::side_by_side, setup::VirtualSetup};
 pub use stop::StopSignal;
 
 #[cfg(not(feature = "live"))]
-pub use crate::virtual_build::Interventions;
+pub use crate::virtual_build::NoInterventions as Interventions;
 
 /// Reads the event stream as it happens.
 pub trait EventSink {

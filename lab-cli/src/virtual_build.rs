@@ -12,4 +12,4 @@ pub fn printed(_: &DrawnFigure) -> String {
 }
 
 /// Nobody intervenes.
-pub type Interventions = ();
+pub type NoInterventions = ();
