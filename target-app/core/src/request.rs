@@ -8,7 +8,7 @@
 //! - *Ended*: an [`RequestEnd`]; it determines the outcome for policies, the ledger's count and the client's answer.
 //!
 //! The sites (`controllers::site`) are the machines of the phases before the end. This module holds the decisions
-//! around them that the hosts of both worlds ([`crate::app`], [`plant`]) share, as pure functions.
+//! around them that the hosts of both worlds (target-app's app, the plant) share, as pure functions.
 
 mod ending;
 mod intake;

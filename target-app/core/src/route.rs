@@ -6,9 +6,9 @@ use spec::graph::Branch;
 /// The route of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Route {
-    /// Request type: an index into [`Graph::kinds`].
+    /// Request type: an index into [`Graph::kinds`](spec::graph::Graph::kinds).
     pub kind: Kind,
-    /// Stage: an index into the branches that the service gave to [`Graph::new`].
+    /// Stage: an index into the branches that the service gave to [`Graph::new`](spec::graph::Graph::new).
     pub branch: Branch,
 }
 

@@ -17,7 +17,7 @@ pub trait PlantContext {
     fn reset(&mut self, conn: ConnId);
     /// Delivers a report to other plants. A plant by itself has none.
     fn report(&mut self, _: PeerReport) {}
-    /// Begins the calls of a job whose own work is done. True if there are any: the job waits for [`super::Plant::calls_ended`]. A plant
+    /// Begins the calls of a job whose own work is done. True if there are any: the job waits for `Plant::calls_ended`. A plant
     /// by itself makes no calls.
     fn calls(&mut self, _: JobId) -> bool {
         false

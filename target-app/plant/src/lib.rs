@@ -1,7 +1,7 @@
 //! The target in virtual time: the same graph, sites, machines and ledgers as the live service, with numbers in place of work.
 //!
 //! [`Plant`] is a [`workloads::sim::SimServer`]. It takes the same [`TargetSpec`](spec::TargetSpec) as a live
-//! target, and a [`PlantSpec`] with the costs of all steps (measured by `lab calibrate`, or emulated by design). Stages
+//! target, and a [`PlantSpec`](spec::plant::PlantSpec) with the costs of all steps (measured by `lab calibrate`, or emulated by design). Stages
 //! queue, batch and size their pools as the live ones do, by the same site machines; work is done on cores that all running steps
 //! share, and a step that needs the database waits for one of its connections.
 //!
